@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type * as Toml from 'smol-toml' with { 'resolution-mode': 'import' };
+
+// smol-toml ships a CommonJS build, but its types claim ESM only.
+const { parse } = createRequire(__filename)('smol-toml') as typeof Toml;
+
+/** What `qmemacct.toml` can set. Times in seconds unless the name says otherwise. */
+export interface Settings {
+  /** Cluster name in every record; empty: the cell's cluster_name file, else the cell. */
+  readonly cluster: string;
+  /** Node-local directory for run directories, node.db and the outbox. */
+  readonly state_dir: string;
+  /** The accounting DB: a path (SQLite). */
+  readonly accounting: string;
+  /** Octal permission of the accounting DB: 0640 keeps it to its group, 0644 lets every user read it. */
+  readonly accounting_mode: string;
+  /** User that the deliverer becomes before it opens the accounting DB. */
+  readonly deliver_as: string;
+  /** Complexes recorded beside h_vmem. */
+  readonly memory_complexes: readonly string[];
+  /** Between two samples once the job is older than 1.6 s. */
+  readonly interval: number;
+  /** Between two scans of all of /proc for processes that left the tree (never below 5). */
+  readonly scan_interval: number;
+  /** Largest processes kept per sample; the rest is summed as "others". */
+  readonly processes_per_sample: number;
+  /** How long the prolog waits for the sampler's word, in ms. */
+  readonly arm_wait_ms: number;
+  /** Share of one core, in percent, that a sampler may use before it stretches its interval. */
+  readonly cpu_budget_percent: number;
+  /** Samples in node.db older than this are pruned. */
+  readonly keep_samples_days: number;
+  /** Samples are pruned, oldest first, when node.db grows beyond this. */
+  readonly keep_samples_mib: number;
+  /** Random wait before a delivery, in ms, so that many nodes do not come at once. */
+  readonly delivery_jitter_ms: number;
+  /** How long one process keeps retrying a dead accounting DB before it leaves the rows to the next one. */
+  readonly delivery_patience: number;
+}
+
+export const SETTINGS_FILE = '/etc/qmemacct/qmemacct.toml';
+
+export const DEFAULT_SETTINGS: Settings = {
+  cluster: '',
+  state_dir: '/var/lib/qmemacct',
+  accounting: '/var/lib/qmemacct/accounting/accounting.db',
+  accounting_mode: '0640',
+  deliver_as: '',
+  memory_complexes: ['s_vmem', 'mem_free', 'virtual_free', 'h_rss', 's_rss', 'mem_limit'],
+  interval: 1,
+  scan_interval: 5,
+  processes_per_sample: 10,
+  arm_wait_ms: 0,
+  cpu_budget_percent: 2,
+  keep_samples_days: 14,
+  keep_samples_mib: 512,
+  delivery_jitter_ms: 1000,
+  delivery_patience: 600,
+};
+
+/** Bounds of the numeric keys: [least, most]. */
+const RANGES: Readonly<Partial<Record<keyof Settings, readonly [number, number]>>> = {
+  interval: [0.05, 3600],
+  scan_interval: [5, 3600],
+  processes_per_sample: [0, 1000],
+  arm_wait_ms: [0, 1000],
+  cpu_budget_percent: [0.01, 100],
+  keep_samples_days: [0, 36500],
+  keep_samples_mib: [1, 1048576],
+  delivery_jitter_ms: [0, 600000],
+  delivery_patience: [0, 86400],
+};
+
+/** A configuration that can't be used: which file, which key, what to write instead. */
+export class SettingsError extends Error {
+  constructor(
+    readonly path: string,
+    problem: string,
+    readonly hint: string,
+  ) {
+    super(`${path}: ${problem}; ${hint}`);
+    this.name = 'SettingsError';
+  }
+}
+
+function checked(path: string, key: keyof Settings, value: unknown): Settings[keyof Settings] {
+  const fallback = DEFAULT_SETTINGS[key];
+  if (typeof fallback === 'number') {
+    const [least, most] = RANGES[key] ?? [0, Number.MAX_SAFE_INTEGER];
+    const number = typeof value === 'bigint' ? Number(value) : value;
+    if (typeof number !== 'number' || !(number >= least && number <= most))
+      throw new SettingsError(path, `"${key}" is not a number of ${least} to ${most}`, `the default is ${fallback}`);
+    return number;
+  }
+  if (typeof fallback === 'string') {
+    if (typeof value !== 'string') throw new SettingsError(path, `"${key}" is not a string`, `write ${key} = "..."`);
+    if (key === 'accounting_mode' && !/^0?[0-7]{3}$/.test(value))
+      throw new SettingsError(path, `"${key}" is not an octal permission`, 'write accounting_mode = "0640"');
+    if ((key === 'state_dir' || key === 'accounting') && !value.startsWith('/'))
+      throw new SettingsError(path, `"${key}" is not an absolute path`, `the default is "${fallback}"`);
+    return value;
+  }
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
+    throw new SettingsError(path, `"${key}" is not a list of strings`, `write ${key} = ["name", ...]`);
+  return value;
+}
+
+/** Settings from the text of a `qmemacct.toml`. Throws SettingsError on bad syntax, unknown keys or bad values. */
+export function parseSettings(text: string, path: string): Settings {
+  let table: Record<string, unknown>;
+  try {
+    table = parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    throw new SettingsError(path, `not valid TOML (${reason})`, 'mend that line');
+  }
+  const known = new Set(Object.keys(DEFAULT_SETTINGS));
+  const unknown = Object.keys(table).filter((key) => !known.has(key));
+  if (unknown.length > 0)
+    throw new SettingsError(path, `unknown key "${unknown.join('", "')}"`, `known are ${[...known].join(', ')}`);
+  const given = Object.entries(table).map(([key, value]) => [key, checked(path, key as keyof Settings, value)]);
+  return { ...DEFAULT_SETTINGS, ...(Object.fromEntries(given) as Partial<Settings>) };
+}
+
+/** Settings of a file; the defaults when `path` does not exist. */
+export function loadSettings(path: string): Settings {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return DEFAULT_SETTINGS;
+    throw new SettingsError(path, `can't be read (${(error as Error).message})`, 'make it readable');
+  }
+  return parseSettings(text, path);
+}
