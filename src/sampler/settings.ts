@@ -11,6 +11,8 @@ export interface Settings {
   readonly cluster: string;
   /** Node-local directory for run directories, node.db and the outbox. */
   readonly state_dir: string;
+  /** Node-local tmpfs directory: live figures of running jobs, and the hooks' second choice when state_dir is unwritable. */
+  readonly run_dir: string;
   /** The accounting DB: a path (SQLite). */
   readonly accounting: string;
   /** Octal permission of the accounting DB: 0640 keeps it to its group, 0644 lets every user read it. */
@@ -44,6 +46,7 @@ export const SETTINGS_FILE = '/etc/qmemacct/qmemacct.toml';
 export const DEFAULT_SETTINGS: Settings = {
   cluster: '',
   state_dir: '/var/lib/qmemacct',
+  run_dir: '/run/qmemacct',
   accounting: '/var/lib/qmemacct/accounting/accounting.db',
   accounting_mode: '0640',
   deliver_as: '',
@@ -97,7 +100,7 @@ function checked(path: string, key: keyof Settings, value: unknown): Settings[ke
     if (typeof value !== 'string') throw new SettingsError(path, `"${key}" is not a string`, `write ${key} = "..."`);
     if (key === 'accounting_mode' && !/^0?[0-7]{3}$/.test(value))
       throw new SettingsError(path, `"${key}" is not an octal permission`, 'write accounting_mode = "0640"');
-    if ((key === 'state_dir' || key === 'accounting') && !value.startsWith('/'))
+    if ((key === 'state_dir' || key === 'run_dir' || key === 'accounting') && !value.startsWith('/'))
       throw new SettingsError(path, `"${key}" is not an absolute path`, `the default is "${fallback}"`);
     return value;
   }

@@ -1,0 +1,259 @@
+# What prolog.sh and epilog.sh share. POSIX sh; works in dash, bash and busybox ash.
+#
+# A hook runs in the job owner's environment, under the job's limits, with the job's files as standard output, and its
+# exit status can set the queue to error. So: everything of ours happens in a background shell without the job's
+# descriptors, the foreground only waits for it, for a bounded time, and leaves with 0 or as the chained site hook.
+
+# qm_bounded SECONDS COMMAND...: runs COMMAND in the background, waits for it at most SECONDS.
+# A command that hangs in the kernel cannot even be killed: the foreground goes on without it.
+qm_bounded() {
+  qm_seconds=$1
+  shift
+  trap : USR1
+  "$@" </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+  qm_work=$!
+  (
+    trap 'kill "$qm_sleep" 2>/dev/null; exit 0' TERM
+    sleep "$qm_seconds" &
+    qm_sleep=$!
+    wait "$qm_sleep"
+    kill -USR1 "$$" 2>/dev/null
+  ) </dev/null >/dev/null 2>&1 &
+  qm_watch=$!
+  wait "$qm_work" 2>/dev/null
+  kill -TERM "$qm_watch" 2>/dev/null
+  # The second wait makes sure that no late signal meets the chained hook.
+  wait "$qm_watch" 2>/dev/null
+  kill -KILL "$qm_work" 2>/dev/null
+  trap - USR1
+}
+
+# qm_begin JOB TASK: configuration, identity of this run and its directory; fails when this is no job of Grid Engine.
+# Sets qm_dir to the run directory if there is one, qm_key, qm_spool, qm_hooks (root or plain), qm_base.
+qm_begin() {
+  PATH=/usr/sbin:/usr/bin:/sbin:/bin
+  export PATH
+  umask 077
+  cd -P "${0%/*}" || return 1
+  . ./hook.conf || return 1
+  cd / || return 1
+  qm_job=$1
+  qm_task=$2
+  # Never from the environment, where SGE_JOB_SPOOL_DIR could be the owner's.
+  qm_spool=$(readlink "/proc/$PPID/cwd") || return 1
+  if [ "$qm_task" = 0 ]; then qm_name=$qm_job.1; else qm_name=$qm_job.$qm_task; fi
+  [ "${qm_spool##*/}" = "$qm_name" ] || return 1
+  read -r qm_boot </proc/sys/kernel/random/boot_id || return 1
+  qm_start=$(qm_start_of "$PPID") || return 1
+  read -r qm_uptime qm_rest </proc/uptime
+  while read -r qm_word qm_uid qm_rest; do
+    [ "$qm_word" = Uid: ] && break
+  done </proc/self/status
+  if [ "$qm_uid" = 0 ]; then
+    qm_hooks=root qm_base=$state/run
+  else
+    qm_hooks=plain qm_base=$state/plain
+  fi
+  qm_key=$qm_job.$qm_task.${qm_boot%%-*}.$PPID.$qm_start
+  qm_dir=
+  for qm_try in "$qm_base" "$run/run"; do
+    # -O: in the plain directory someone else may have taken our name.
+    if [ -d "$qm_try/$qm_key" ] && [ ! -L "$qm_try/$qm_key" ] && [ -O "$qm_try/$qm_key" ]; then
+      qm_dir=$qm_try/$qm_key
+      break
+    fi
+  done
+  return 0
+}
+
+# Start time of a process in clock ticks after boot, on standard output. The command may hold blanks and parentheses.
+qm_start_of() {
+  read -r qm_line <"/proc/$1/stat" || return 1
+  set -- ${qm_line##*) }
+  echo "${20}"
+}
+
+# Lifts what the job's limits would do to the sampler; what can't be lifted goes at least to its hard limit.
+qm_lift() {
+  for qm_limit in v d f t n s m l p u; do
+    command ulimit "-$qm_limit" unlimited 2>/dev/null ||
+      command ulimit -S "-$qm_limit" "$(command ulimit -H "-$qm_limit" 2>/dev/null)" 2>/dev/null
+  done
+  command ulimit -c 0 2>/dev/null
+  return 0
+}
+
+# Decides by the address space (and data) limit in force how the sampler can run: qm_memory, qm_reason.
+# Node 20 needs 750 MB bare; 140 MB with --jitless and small heaps (measured).
+qm_choose_memory() {
+  qm_memory=full
+  qm_reason=
+  for qm_limit in v d; do
+    qm_kib=$(command ulimit -S "-$qm_limit" 2>/dev/null) || continue
+    case $qm_kib in
+    '' | *[!0-9]*) continue ;;
+    esac
+    if [ "$qm_kib" -lt 143360 ]; then
+      qm_memory=none
+      qm_reason="the job's limit of $qm_kib KiB leaves no room for a sampler and could not be lifted"
+      return
+    elif [ "$qm_kib" -lt 1048576 ]; then
+      qm_memory=small
+    fi
+  done
+  # Very small descriptor and CPU limits end Node before it has begun.
+  qm_files=$(command ulimit -S -n 2>/dev/null)
+  case $qm_files in
+  '' | *[!0-9]*) ;;
+  *)
+    if [ "$qm_files" -lt 32 ]; then
+      qm_memory=none
+      qm_reason="the job's limit of $qm_files descriptors leaves no room for a sampler and could not be lifted"
+    fi
+    ;;
+  esac
+}
+
+# Creates the run directory, in the state directory or else in the run-time directory; fails if neither works.
+qm_make_dir() {
+  for qm_try in "$qm_base" "$run/run"; do
+    mkdir "$qm_try/$qm_key" 2>/dev/null && qm_dir=$qm_try/$qm_key && return 0
+    if [ "$qm_hooks" = root ] && mkdir -p "$qm_try" 2>/dev/null && mkdir "$qm_try/$qm_key" 2>/dev/null; then
+      qm_dir=$qm_try/$qm_key
+      return 0
+    fi
+  done
+  return 1
+}
+
+# The lines of the `job` file (src/sampler/run-directory.ts), one per argument, through the command given.
+qm_describe() {
+  "$@" version=1 "job=$qm_job" "task=$qm_task" "spool=$qm_spool" "shepherd_pid=$PPID" "shepherd_start=$qm_start" \
+    "boot=$qm_boot" "hooks=$qm_hooks" "memory=$qm_memory" "reason=$qm_reason" "uptime=$qm_uptime"
+}
+
+# qm_node SCRIPT ARGUMENT...: becomes Node in a session of its own, with an environment of its own.
+qm_node() {
+  qm_script=$program/dist/src/sampler/$1
+  shift
+  qm_flags='--v8-pool-size=0 --single-threaded --max-semi-space-size=1'
+  if [ "$qm_memory" = small ]; then
+    qm_flags="$qm_flags --jitless --max-old-space-size=24"
+  else
+    qm_flags="$qm_flags --max-old-space-size=128"
+  fi
+  exec setsid env -i PATH=/usr/bin:/bin MALLOC_ARENA_MAX=1 UV_THREADPOOL_SIZE=1 \
+    "$node" $qm_flags "$qm_script" "$@"
+}
+
+# qm_chain [USER@]PATH ARGUMENT...: becomes the site's own hook, as Grid Engine would have started it.
+qm_chain() {
+  case $1 in
+  *@*)
+    qm_user=${1%%@*}
+    qm_path=${1#*@}
+    ;;
+  *)
+    qm_user=
+    qm_path=$1
+    ;;
+  esac
+  shift
+  while read -r qm_word qm_uid qm_rest; do
+    [ "$qm_word" = Uid: ] && break
+  done </proc/self/status
+  if [ "$qm_uid" != 0 ]; then
+    # As the job's owner with the owner's environment: just what the site's hook would have had.
+    exec "$qm_path" "$@"
+  fi
+  PATH=/usr/sbin:/usr/bin:/sbin:/bin
+  qm_spool=$(readlink "/proc/$PPID/cwd")
+  set -- "$qm_path" "$@"
+  qm_count=$#
+  qm_newline='
+'
+  if [ -r "$qm_spool/environment" ]; then
+    while IFS= read -r qm_line || [ -n "$qm_line" ]; do
+      case $qm_line in
+      [!=]*=*) ;;
+      *) continue ;;
+      esac
+      [ "$qm_user" = root ] && qm_dangerous "$qm_line" && continue
+      case $qm_line in
+      *\\*)
+        qm_unescape "$qm_line"
+        qm_line=$qm_text
+        ;;
+      esac
+      set -- "$@" "$qm_line"
+    done <"$qm_spool/environment"
+  fi
+  while IFS='=' read -r qm_word qm_line; do
+    case $qm_word in
+    stdin_path) set -- "$@" "SGE_STDIN_PATH=$qm_line" ;;
+    stdout_path) set -- "$@" "SGE_STDOUT_PATH=$qm_line" ;;
+    stderr_path) set -- "$@" "SGE_STDERR_PATH=$qm_line" ;;
+    cwd) set -- "$@" "SGE_CWD_PATH=$qm_line" ;;
+    njob_args) break ;;
+    esac
+  done 2>/dev/null <"$qm_spool/config"
+  if [ -r "$qm_spool/usage" ]; then
+    while IFS='=' read -r qm_word qm_line; do
+      [ "$qm_word" = exit_status ] && set -- "$@" "SGE_JOBEXIT_STAT=$qm_line"
+    done <"$qm_spool/usage"
+  fi
+  # The command and its arguments go behind the assignments.
+  while [ "$qm_count" -gt 0 ]; do
+    set -- "$@" "$1"
+    shift
+    qm_count=$((qm_count - 1))
+  done
+  if [ "$qm_user" = root ]; then
+    exec env -i -- "$@"
+  fi
+  if [ -z "$qm_user" ]; then
+    # The shepherd gives `trace` to the job's owner; config could be forged.
+    qm_uid=$(stat -c %u "$qm_spool/trace")
+  else
+    qm_uid=$(id -u -- "$qm_user")
+  fi
+  qm_gid=$(id -g -- "$(id -nu -- "$qm_uid")")
+  exec setpriv --reuid="$qm_uid" --regid="$qm_gid" --init-groups -- env -i -- "$@"
+}
+
+# Whether Grid Engine keeps this NAME=VALUE from a privileged hook (libs/uti2/sge_execvlp.c).
+qm_dangerous() {
+  case $1 in
+  LD_* | _RLD_* | GCONV_PATH* | GETCONF_DIR* | HOSTALIASES* | LOCALDOMAIN* | LOCPATH* | MALLOC_TRACE* | NIS_PATH*) ;;
+  NLSPATH* | RESOLV_HOST_CONF* | RES_OPTIONS* | TMPDIR* | TZDIR* | IFS* | SHELLOPTS* | PS4* | PATH_LOCALE*) ;;
+  TERMINFO* | TERMPATH* | TERMCAP* | ENV* | BASH_ENV* | KRB5_CONFIG* | KRB5_KTNAME* | JAVA_TOOL_OPTIONS*) ;;
+  BASH_FUNC_*) ;;
+  *) return 1 ;;
+  esac
+}
+
+# Undoes execd's escapes \\ and \n; the result is in qm_text.
+qm_unescape() {
+  qm_text=
+  qm_left=$1
+  while :; do
+    case $qm_left in
+    *\\*) ;;
+    *) break ;;
+    esac
+    qm_text=$qm_text${qm_left%%\\*}
+    qm_left=${qm_left#*\\}
+    case $qm_left in
+    n*)
+      qm_text=$qm_text$qm_newline
+      qm_left=${qm_left#n}
+      ;;
+    \\*)
+      qm_text=$qm_text\\
+      qm_left=${qm_left#\\}
+      ;;
+    *) qm_text=$qm_text\\ ;;
+    esac
+  done
+  qm_text=$qm_text$qm_left
+}

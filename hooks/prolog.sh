@@ -1,0 +1,37 @@
+#!/bin/sh -p
+# Prolog of Grid Engine: starts the sampler of this job, then becomes the site's own prolog if there is one.
+#   prolog  root@/usr/bin/env -i /bin/sh -p DIR/prolog.sh $job_id $ja_task_id [-- SITE-HOOK]
+# Written by `qmemacct install`. Leaves with 0, or as SITE-HOOK does.
+
+# Should the shell itself give up (no more processes, a missing file), that is still no reason to harm the job.
+trap 'exit 0' EXIT
+. "${0%/*}/common.sh"
+
+qm_prolog() {
+  qm_begin "$1" "$2" || return
+  [ -z "$qm_dir" ] || return
+  qm_lift
+  qm_choose_memory
+  qm_make_dir || qm_dir=
+  if [ -n "$qm_dir" ]; then
+    { qm_describe printf '%s\n'; echo end=1; } >"$qm_dir/job"
+    [ "$arm_wait" = 0 ] || mkfifo "$qm_dir/armed"
+  fi
+  [ "$qm_memory" = none ] && return
+  ( qm_describe qm_node main.js "$settings" "${qm_dir:--}" ) &
+  [ -n "$qm_dir" ] && echo "$!" >"$qm_dir/starting"
+  if [ "$arm_wait" != 0 ] && [ -n "$qm_dir" ]; then
+    timeout "$arm_wait" sh -c 'read -r word <>"$1"' sh "$qm_dir/armed"
+  fi
+}
+
+case ${1:-x}${2:-x} in
+*[!0-9]*) ;;
+*) [ -e /etc/qmemacct/disabled ] || qm_bounded 2 qm_prolog "$1" "$2" ;;
+esac
+
+if [ "${3:-}" = -- ] && [ $# -gt 3 ]; then
+  shift 3
+  qm_chain "$@"
+fi
+exit 0

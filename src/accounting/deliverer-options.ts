@@ -1,0 +1,41 @@
+import type * as SettingsModule from '../sampler/settings';
+
+export interface DelivererOptions {
+  readonly accounting: string;
+  /** Permission bits of the accounting DB. */
+  readonly mode: number;
+  /** How long a dead store is tried, in seconds. */
+  readonly patience: number;
+  readonly allowRoot: boolean;
+}
+
+export const DELIVERER_USAGE =
+  'usage: deliverer.js (--settings FILE | --accounting PATH) [--mode 0640] [--patience SECONDS] [--allow-root]';
+
+const VALUES = ['--settings', '--accounting', '--mode', '--patience'] as const;
+
+/** Options of the command line over those of the settings file. Throws Error with the usage, or SettingsError. */
+export function delivererOptions(argv: readonly string[]): DelivererOptions {
+  const given = new Map<string, string>();
+  for (let index = 0; index < argv.length; index++) {
+    const option = argv[index] ?? '';
+    const value = VALUES.some((known) => known === option) ? argv[++index] : '';
+    if (value === undefined || (value === '' && option !== '--allow-root'))
+      throw new Error(`"${option}" is unknown or lacks its value; ${DELIVERER_USAGE}`);
+    given.set(option, value);
+  }
+  const file = given.get('--settings');
+  // The TOML parser is loaded only where there is TOML: this process starts at every job's end.
+  const settings =
+    file === undefined
+      ? null
+      : // eslint-disable-next-line @typescript-eslint/no-require-imports
+        (require('../sampler/settings') as typeof SettingsModule).loadSettings(file);
+  const accounting = given.get('--accounting') ?? settings?.accounting;
+  const mode = given.get('--mode') ?? settings?.accounting_mode ?? '0640';
+  const patience = Number(given.get('--patience') ?? settings?.delivery_patience ?? 600);
+  if (!accounting?.startsWith('/')) throw new Error(`the accounting DB's absolute path is missing; ${DELIVERER_USAGE}`);
+  if (!/^0?[0-7]{3}$/.test(mode)) throw new Error(`--mode "${mode}" is no octal permission; ${DELIVERER_USAGE}`);
+  if (!(patience >= 0)) throw new Error(`--patience is no number of seconds; ${DELIVERER_USAGE}`);
+  return { accounting, mode: parseInt(mode, 8), patience, allowRoot: given.has('--allow-root') };
+}

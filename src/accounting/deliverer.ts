@@ -1,0 +1,138 @@
+/**
+ * The process that carries records into the accounting DB, without root: the sampler starts it with the uid of
+ * `deliver_as` and writes `{"id": ROW, "record": {...}}` lines to its stdin. For each line it answers
+ * `{"id": ROW, "ok": true}` once that is committed, or `{"id": ROW, "ok": false, "error": ..., "retry": ...}`, where
+ * "retry": false says that the record itself is unusable. A row without an answer is to be delivered again.
+ * Exit status: 0 all of stdin was answered, 2 wrong call, 3 the store can't be used.
+ */
+import { writeSync } from 'node:fs';
+import type { JobRecord } from '../sampler/record';
+import { delivererOptions } from './deliverer-options';
+import type { DelivererOptions } from './deliverer-options';
+import { lineBatches, TOO_LONG } from './line-batches';
+import type { Line } from './line-batches';
+import { withPatience } from './retry';
+import { openSqliteStore } from './sqlite/sqlite-store';
+import { StoreError } from './store-error';
+import type { AccountingStore, MergeOutcome } from './store';
+import { parseRecord } from './validate';
+
+const ROWS_PER_TRANSACTION = 500;
+const LULL_MS = 5;
+const EXIT = { done: 0, usage: 2, store: 3 } as const;
+
+type RowId = number | string | null;
+
+interface Answer {
+  readonly id: RowId;
+  readonly ok: boolean;
+  readonly error?: string;
+  readonly retry?: boolean;
+}
+
+type Row = { readonly id: RowId; readonly record: JobRecord } | Answer;
+
+function unusable(id: RowId, error: string): Answer {
+  return { id, ok: false, error, retry: false };
+}
+
+function parseLine(line: Line): Row {
+  if (line === TOO_LONG) return unusable(null, 'the line is too long');
+  let row: unknown;
+  try {
+    row = JSON.parse(line);
+  } catch {
+    return unusable(null, 'the line is not JSON');
+  }
+  if (typeof row !== 'object' || row === null || !('id' in row)) return unusable(null, 'the line has no id');
+  const { id } = row;
+  if (typeof id !== 'number' && typeof id !== 'string') return unusable(null, 'the id is no number or string');
+  const record = parseRecord('record' in row ? row.record : undefined);
+  return 'error' in record ? unusable(id, record.error) : { id, record };
+}
+
+/** One line on stderr, whatever a path or a message holds. */
+function complain(message: string): void {
+  process.stderr.write(`qmemacct deliverer: ${message.replace(/\p{C}+/gu, ' ')}\n`);
+}
+
+/** Complains of a fault once while it lasts. */
+function faultLog(): (fault: StoreError) => void {
+  let last = '';
+  return ({ message }) => {
+    if (message !== last) complain(message);
+    last = message;
+  };
+}
+
+function reply(answers: readonly Answer[]): void {
+  const text = Buffer.from(answers.map((answer) => `${JSON.stringify(answer)}\n`).join(''));
+  for (let at = 0; at < text.length;) {
+    try {
+      at += writeSync(1, text, at);
+    } catch (error) {
+      // A full pipe that whoever started us left non-blocking.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+}
+
+function answerTo(id: RowId, outcome: MergeOutcome | undefined): Answer {
+  return outcome?.ok ? { id, ok: true } : unusable(id, outcome?.error ?? 'no outcome');
+}
+
+async function deliver(options: DelivererOptions): Promise<number> {
+  const onFault = faultLog();
+  let store: AccountingStore | null = null;
+  const merge = async (records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> => {
+    store ??= openSqliteStore(options.accounting, options.mode);
+    try {
+      return await store.merge(records);
+    } catch (error) {
+      // Opened anew at the next try: the file may be another by then, or its handle stale.
+      await store.close();
+      store = null;
+      throw error;
+    }
+  };
+  process.stdin.setEncoding('utf8');
+  for await (const lines of lineBatches(process.stdin as AsyncIterable<string>, ROWS_PER_TRANSACTION, LULL_MS)) {
+    const rows = lines.map(parseLine);
+    const usable = rows.flatMap((row) => ('record' in row ? row : []));
+    reply(rows.flatMap((row) => ('record' in row ? [] : row)));
+    if (usable.length === 0) continue;
+    try {
+      const records = usable.map(({ record }) => record);
+      const outcomes = await withPatience(() => merge(records), options.patience * 1000, onFault);
+      reply(usable.map(({ id }, index) => answerTo(id, outcomes[index])));
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      reply(usable.map(({ id }) => ({ id, ok: false, error: error.message, retry: true })));
+      return EXIT.store;
+    }
+  }
+  return EXIT.done;
+}
+
+function main(argv: readonly string[]): void {
+  process.umask(0o027);
+  let options: DelivererOptions;
+  try {
+    options = delivererOptions(argv);
+    if (process.geteuid?.() === 0 && !options.allowRoot)
+      throw new Error('will not open a shared store as root; set deliver_as, or give --allow-root for a private one');
+  } catch (error) {
+    complain(error instanceof Error ? error.message : String(error));
+    process.exit(EXIT.usage);
+  }
+  deliver(options).then(
+    (status) => process.exit(status),
+    (error: unknown) => {
+      complain(error instanceof Error ? error.message : String(error));
+      process.exit(EXIT.store);
+    },
+  );
+}
+
+main(process.argv.slice(2));

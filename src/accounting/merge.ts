@@ -1,0 +1,206 @@
+import { emptyRecord } from '../sampler/record';
+import type { JobRecord, MemoryRequest, RecordKey, RecordStatus, Trust } from '../sampler/record';
+
+/** Where a value came from: who said it, when, and whether the job had ended by then. */
+export interface Stamp {
+  readonly trust: Trust;
+  readonly revision: number;
+  readonly ended: boolean;
+}
+
+/**
+ * What is merged on its own: a field, or one complex of `requests`. `status` carries the notes along: they explain
+ * the end that the status tells.
+ */
+export type Slot = MergedField | 'status' | `requests.${string}`;
+
+/** A record made from several: `provenance` says where a slot came from, unless it is the record's own stamp. */
+export interface StoredRecord {
+  readonly record: JobRecord;
+  /** Whether the job had ended by the record's own stamp (trust, revision); its status may have come from another. */
+  readonly ended: boolean;
+  readonly provenance: Readonly<Partial<Record<Slot, Stamp>>>;
+}
+
+type MergedField = Exclude<keyof JobRecord, keyof RecordKey | 'status' | 'notes' | 'requests' | 'trust' | 'revision'>;
+
+/** Fields that are merged one by one. Stores number them by position: append only. */
+export const MERGED_FIELDS = [
+  'owner',
+  'job_name',
+  'queue',
+  'project',
+  'pe',
+  'account',
+  'slots',
+  'host_slots',
+  'submitted_at',
+  'started_at',
+  'ended_at',
+  'exit_status',
+  'signal',
+  'failed',
+  'h_vmem',
+  'peak_rss',
+  'peak_rss_swap',
+  'peak_vmem',
+  'peak_process_vmem',
+  'peak_footprint',
+  'wallclock_seconds',
+  'cpu_seconds',
+  'cpu_efficiency',
+  'memory_efficiency',
+  'processes',
+  'max_processes',
+  'max_threads',
+  'read_bytes',
+  'written_bytes',
+  'read_chars',
+  'written_chars',
+  'claimed_by_tree_only',
+  'claimed_by_group_only',
+  'samples',
+  'interval_seconds',
+  'longest_gap_seconds',
+  'unobserved_start_seconds',
+  'rss_byte_seconds',
+  'sampler',
+  'series',
+] as const satisfies readonly MergedField[];
+
+/** Fails to compile where a field of the record is not listed above. */
+export type EveryFieldIsListed = Listed<Exclude<MergedField, (typeof MERGED_FIELDS)[number]>>;
+type Listed<Missing extends never> = Missing;
+
+/**
+ * What grows until the job ends: here the account of an ended job beats, whatever its rank, the account so far of a
+ * running one (a sampler that died in the first hour must not make a ten-hour job one of an hour).
+ */
+const GROWING: ReadonlySet<string> = new Set<MergedField>([
+  'wallclock_seconds',
+  'cpu_seconds',
+  'cpu_efficiency',
+  'read_bytes',
+  'written_bytes',
+  'read_chars',
+  'written_chars',
+]);
+
+const RANK: Readonly<Record<Trust, number>> = { root: 3, usage: 2, accounting: 1, 'self-reported': 0 };
+
+/** Of one rank, who saw the end knows more than who found that nobody saw it. */
+const STATUS_ORDER: Readonly<Record<RecordStatus, number>> = { finished: 3, lost: 2, unsampled: 1, running: 0 };
+
+interface Value {
+  readonly value: unknown;
+  readonly stamp: Stamp;
+}
+
+interface Verdict {
+  readonly status: RecordStatus;
+  readonly notes: readonly string[];
+}
+
+/** A record on its own, as a store first holds it. `failed` is Grid Engine's: it stands only where accounting says it. */
+export function asStored(record: JobRecord): StoredRecord {
+  const own = record.trust === 'accounting' || record.failed === null ? record : { ...record, failed: null };
+  return { record: own, ended: record.status !== 'running', provenance: {} };
+}
+
+/** JSON with sorted keys: equal values, equal text. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
+
+function compareStamps(a: Stamp, b: Stamp): number {
+  return RANK[a.trust] - RANK[b.trust] || a.revision - b.revision || Number(a.ended) - Number(b.ended);
+}
+
+function compareGrowing(a: Stamp, b: Stamp): number {
+  const isFinal = (stamp: Stamp): number => Number(stamp.ended && stamp.trust !== 'self-reported');
+  return isFinal(a) - isFinal(b) || compareStamps(a, b);
+}
+
+function compareVerdicts(a: Value, b: Value): number {
+  return (
+    Number(a.stamp.ended) - Number(b.stamp.ended) ||
+    RANK[a.stamp.trust] - RANK[b.stamp.trust] ||
+    STATUS_ORDER[(a.value as Verdict).status] - STATUS_ORDER[(b.value as Verdict).status] ||
+    compareStamps(a.stamp, b.stamp)
+  );
+}
+
+/** The larger of two values in a total order: so merging is idempotent, commutative and associative, slot by slot. */
+function larger(slot: Slot, a: Value, b: Value): Value {
+  const order =
+    slot === 'status'
+      ? compareVerdicts(a, b)
+      : GROWING.has(slot)
+        ? compareGrowing(a.stamp, b.stamp)
+        : compareStamps(a.stamp, b.stamp);
+  if (order !== 0) return order > 0 ? a : b;
+  return a.value === b.value || canonical(a.value) >= canonical(b.value) ? a : b;
+}
+
+function ownStamp(stored: StoredRecord): Stamp {
+  return { trust: stored.record.trust, revision: stored.record.revision, ended: stored.ended };
+}
+
+/** Every slot that has a value. */
+function slotsOf(stored: StoredRecord, own: Stamp): Map<Slot, Value> {
+  const { record, provenance } = stored;
+  const slots = new Map<Slot, Value>();
+  const put = (slot: Slot, value: unknown): unknown => slots.set(slot, { value, stamp: provenance[slot] ?? own });
+  put('status', { status: record.status, notes: record.notes } satisfies Verdict);
+  for (const field of MERGED_FIELDS) if (record[field] !== null) put(field, record[field]);
+  for (const [complex, request] of Object.entries(record.requests)) put(`requests.${complex}`, request);
+  return slots;
+}
+
+const REQUEST_PREFIX = 'requests.';
+
+function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>): StoredRecord {
+  const fields: [string, unknown][] = [];
+  const requests: [string, MemoryRequest][] = [];
+  const provenance: [string, Stamp][] = [];
+  for (const [slot, { value, stamp }] of slots) {
+    if (slot.startsWith(REQUEST_PREFIX)) requests.push([slot.slice(REQUEST_PREFIX.length), value as MemoryRequest]);
+    else if (slot === 'status') fields.push(...Object.entries(value as Verdict));
+    else fields.push([slot, value]);
+    if (compareStamps(stamp, own) !== 0) provenance.push([slot, stamp]);
+  }
+  return {
+    record: {
+      ...emptyRecord(key, 'running', own.trust, own.revision),
+      ...(Object.fromEntries(fields) as Partial<JobRecord>),
+      requests: Object.fromEntries(requests),
+    },
+    ended: own.ended,
+    provenance: Object.fromEntries(provenance),
+  };
+}
+
+/**
+ * Two accounts of the same job (same key) made one: slot by slot the better rank, then the later revision, then the
+ * greater JSON text; no null overrides a value; no running job overrides an ended one. Returns `stored` itself where
+ * nothing changes.
+ */
+export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): StoredRecord {
+  const ownStored = ownStamp(stored);
+  const ownIncoming = ownStamp(incoming);
+  const own = compareStamps(ownStored, ownIncoming) >= 0 ? ownStored : ownIncoming;
+  const slots = slotsOf(stored, ownStored);
+  let changed = own !== ownStored;
+  for (const [slot, value] of slotsOf(incoming, ownIncoming)) {
+    const present = slots.get(slot);
+    if (present !== undefined && larger(slot, present, value) === present) continue;
+    slots.set(slot, value);
+    changed = true;
+  }
+  if (!changed) return stored;
+  return fromSlots(stored.record, own, slots);
+}

@@ -1,0 +1,107 @@
+import { DamagedRecord } from './damaged-record';
+
+/**
+ * Compact numbers in a blob. `unsigned`: base-128, low group first. `number`: any number or null, lossless; its two
+ * low bits say the unit, so that page-sized sizes, milliseconds and small counts stay short.
+ */
+export interface ByteWriter {
+  readonly unsigned: (value: number) => void;
+  readonly signed: (value: number) => void;
+  readonly number: (value: number | null) => void;
+  readonly bytes: (value: Uint8Array) => void;
+  readonly finish: () => Buffer;
+}
+
+export interface ByteReader {
+  readonly unsigned: () => number;
+  readonly signed: () => number;
+  readonly number: () => number | null;
+  readonly bytes: (length: number) => Uint8Array;
+  readonly atEnd: () => boolean;
+}
+
+/** Above this four times the value would no longer be a safe integer. */
+const LARGEST_TAGGED = 2 ** 51 - 1;
+
+const KIBI = 0;
+const ONE = 1;
+const MILLI = 2;
+const MICRO = 3;
+/** The two codes that their unit leaves free (0 is written as ONE). */
+const CODE_NULL = KIBI;
+const CODE_DOUBLE = MICRO;
+
+function scaled(value: number, scale: number): number | null {
+  const units = Math.round(value * scale);
+  return units > 0 && units <= LARGEST_TAGGED && units / scale === value ? units : null;
+}
+
+function coded(value: number): number {
+  if (value === 0) return ONE;
+  if (Number.isInteger(value) && value > 0) {
+    if (value % 1024 === 0 && value / 1024 <= LARGEST_TAGGED) return (value / 1024) * 4 + KIBI;
+    if (value <= LARGEST_TAGGED) return value * 4 + ONE;
+  }
+  const milli = scaled(value, 1e3);
+  if (milli !== null) return milli * 4 + MILLI;
+  const micro = scaled(value, 1e6);
+  return micro === null ? CODE_DOUBLE : micro * 4 + MICRO;
+}
+
+export function createByteWriter(): ByteWriter {
+  const out: number[] = [];
+  const unsigned = (value: number): void => {
+    let rest = value;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) out.push((rest % 128) + 128);
+    out.push(rest);
+  };
+  const bytes = (value: Uint8Array): void => {
+    for (const byte of value) out.push(byte);
+  };
+  return {
+    unsigned,
+    signed: (value) => unsigned(value < 0 ? -value * 2 - 1 : value * 2),
+    number: (value) => {
+      const code = value === null ? CODE_NULL : coded(value);
+      unsigned(code);
+      if (code !== CODE_DOUBLE || value === null) return;
+      const double = Buffer.allocUnsafe(8);
+      double.writeDoubleLE(value);
+      bytes(double);
+    },
+    bytes,
+    finish: () => Buffer.from(out),
+  };
+}
+
+/** Reads what a writer wrote. Throws DamagedRecord beyond the end. */
+export function createByteReader(blob: Uint8Array): ByteReader {
+  let at = 0;
+  const unsigned = (): number => {
+    let value = 0;
+    for (let weight = 1; ; weight *= 128) {
+      const byte = blob[at++];
+      if (byte === undefined) throw new DamagedRecord('ends too early');
+      value += (byte % 128) * weight;
+      if (byte < 128) return value;
+    }
+  };
+  const bytes = (length: number): Uint8Array => {
+    if (at + length > blob.length) throw new DamagedRecord('ends too early');
+    at += length;
+    return blob.subarray(at - length, at);
+  };
+  const number = (): number | null => {
+    const code = unsigned();
+    if (code === CODE_NULL) return null;
+    if (code === CODE_DOUBLE) return Buffer.from(bytes(8)).readDoubleLE();
+    const units = Math.floor(code / 4);
+    const unit = code % 4;
+    return unit === KIBI ? units * 1024 : unit === ONE ? units : unit === MILLI ? units / 1e3 : units / 1e6;
+  };
+  const signed = (): number => {
+    const code = unsigned();
+    return code % 2 === 1 ? -(code + 1) / 2 : code / 2;
+  };
+  return { unsigned, signed, number, bytes, atEnd: () => at >= blob.length };
+}

@@ -1,0 +1,87 @@
+import type { Database } from 'better-sqlite3';
+import { DamagedRecord } from './damaged-record';
+
+/** Tables of repeated strings. */
+export const DICTIONARIES = [
+  'cluster',
+  'owner',
+  'host',
+  'job_name',
+  'queue',
+  'project',
+  'pe',
+  'account',
+  'command',
+  'complex',
+  'note',
+] as const;
+export type Dictionary = (typeof DICTIONARIES)[number];
+
+/** Strings as small numbers, and back. */
+export interface Words {
+  /** The number of a string that is known; null otherwise. */
+  readonly find: (dictionary: Dictionary, text: string) => number | null;
+  /** The number of a string, made where new: inside a write transaction only. */
+  readonly intern: (dictionary: Dictionary, text: string) => number;
+  readonly text: (dictionary: Dictionary, id: number) => string;
+  /** To be called after a rollback: numbers given since are gone. */
+  readonly forget: () => void;
+}
+
+interface Table {
+  readonly ids: Map<string, number>;
+  readonly texts: Map<number, string>;
+  readonly find: (text: string) => number | undefined;
+  readonly add: (text: string) => number;
+  readonly read: (id: number) => string | undefined;
+}
+
+/** Job names and commands are of any number: a long import must not keep them all. */
+const CACHED = 50_000;
+
+function remember<K, V>(cache: Map<K, V>, key: K, value: V): V {
+  if (cache.size >= CACHED) cache.clear();
+  cache.set(key, value);
+  return value;
+}
+
+export function createWords(db: Database): Words {
+  const tables = new Map<Dictionary, Table>();
+  const table = (name: Dictionary): Table => {
+    const known = tables.get(name);
+    if (known) return known;
+    const find = db.prepare<[string], number>(`SELECT id FROM ${name} WHERE name = ?`).pluck();
+    const read = db.prepare<[number], string>(`SELECT name FROM ${name} WHERE id = ?`).pluck();
+    const made: Table = {
+      ids: new Map(),
+      texts: new Map(),
+      find: (text) => find.get(text),
+      add: (text) => Number(db.prepare(`INSERT INTO ${name} (name) VALUES (?)`).run(text).lastInsertRowid),
+      read: (id) => read.get(id),
+    };
+    tables.set(name, made);
+    return made;
+  };
+  const find = (dictionary: Dictionary, text: string): number | null => {
+    const { ids, find: look } = table(dictionary);
+    const id = ids.get(text) ?? look(text);
+    return id === undefined ? null : remember(ids, text, id);
+  };
+  return {
+    find,
+    intern: (dictionary, text) =>
+      find(dictionary, text) ?? remember(table(dictionary).ids, text, table(dictionary).add(text)),
+    text: (dictionary, id) => {
+      const { texts, read } = table(dictionary);
+      const text = texts.get(id) ?? read(id);
+      if (text === undefined) throw new DamagedRecord(`names entry ${id} of ${dictionary}, which is missing`);
+      return remember(texts, id, text);
+    },
+    forget: () => {
+      for (const { ids, texts } of tables.values()) {
+        ids.clear();
+        texts.clear();
+      }
+    },
+  };
+}

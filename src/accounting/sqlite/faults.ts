@@ -1,0 +1,96 @@
+import { SqliteError } from 'better-sqlite3';
+import { StoreError } from '../store-error';
+import { DamagedRecord } from './damaged-record';
+
+interface Fault {
+  readonly reason: string;
+  readonly hint: string;
+  readonly retry: boolean;
+}
+
+const ASK_FOR_ACCESS =
+  'ask your administrator for membership in its group, or for accounting_mode = "0644" in qmemacct.toml';
+const DENIED: Fault = { reason: 'you may not open it', hint: ASK_FOR_ACCESS, retry: true };
+const FULL: Fault = { reason: 'its file system is full', hint: 'make room there', retry: true };
+const READ_ONLY: Fault = {
+  reason: 'it can only be read',
+  hint: 'make the file and its directory writable for the user that deliver_as names',
+  retry: true,
+};
+const UNREACHABLE: Fault = {
+  reason: 'reading or writing it failed',
+  hint: "look at its disk, or at its file server and the kernel's log",
+  retry: true,
+};
+const BROKEN: Fault = {
+  reason: 'it is damaged',
+  hint: 'stop delivering (disabled file), then restore it from a backup or salvage it with "sqlite3 FILE .recover"',
+  retry: false,
+};
+
+const BY_SQLITE: readonly (readonly [RegExp, Fault])[] = [
+  [
+    /^SQLITE_READONLY_(?:ROLLBACK|RECOVERY|CANTLOCK)/,
+    {
+      reason: 'a writer that died left it in the middle of a change',
+      hint: 'the next delivery of a job puts it right',
+      retry: true,
+    },
+  ],
+  [
+    /^SQLITE_(?:BUSY|LOCKED|PROTOCOL)/,
+    { reason: 'it is locked by another process', hint: 'try again; "fuser -v FILE" shows who holds it', retry: true },
+  ],
+  [/^SQLITE_FULL/, FULL],
+  [/^SQLITE_(?:READONLY|PERM)/, READ_ONLY],
+  [
+    /^SQLITE_NOTADB/,
+    { reason: 'it is not a database', hint: 'set "accounting" in qmemacct.toml to the right file', retry: false },
+  ],
+  [/^SQLITE_(?:CORRUPT|FORMAT)/, BROKEN],
+  [/^SQLITE_CANTOPEN/, { ...READ_ONLY, reason: 'it or its journal could not be opened' }],
+  [/^SQLITE_IOERR/, UNREACHABLE],
+  [/^SQLITE_NOMEM/, { reason: 'memory ran out', hint: 'try again', retry: true }],
+];
+
+const MISSING: Fault = {
+  reason: 'it does not exist',
+  hint: 'check "accounting" in qmemacct.toml and that its file system is mounted',
+  retry: true,
+};
+
+const BY_ERRNO: Readonly<Record<string, Fault>> = {
+  ENOENT: MISSING,
+  ENOTDIR: MISSING,
+  EACCES: DENIED,
+  EPERM: DENIED,
+  EROFS: READ_ONLY,
+  ENOSPC: FULL,
+  EDQUOT: { ...FULL, reason: "its user's quota is used up" },
+};
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function faultOf(error: unknown): Fault | null {
+  const code = codeOf(error);
+  if (error instanceof SqliteError) return BY_SQLITE.find(([pattern]) => pattern.test(code))?.[1] ?? null;
+  // Any other errno (EIO, ESTALE, EHOSTDOWN ...) is the disk's or the server's.
+  return /^E[A-Z0-9]+$/.test(code) ? (BY_ERRNO[code] ?? UNREACHABLE) : null;
+}
+
+/** Whether an error is of the store (locked, full, damaged ...), not of the record at hand. */
+export function isStoreFault(error: unknown): boolean {
+  return error instanceof StoreError || faultOf(error) !== null;
+}
+
+/** An error of SQLite or of the file system as a StoreError; other errors as they are. */
+export function storeError(path: string, error: unknown): unknown {
+  if (error instanceof StoreError) return error;
+  if (error instanceof DamagedRecord) return new StoreError(path, error.message, BROKEN.hint, false, error);
+  const fault = faultOf(error);
+  if (fault === null) return error;
+  const told = fault === UNREACHABLE ? `${fault.reason} (${codeOf(error)})` : fault.reason;
+  return new StoreError(path, told, fault.hint, fault.retry, error);
+}

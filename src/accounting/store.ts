@@ -1,0 +1,106 @@
+import type { JobRecord } from '../sampler/record';
+import type { StoredRecord } from './merge';
+
+/**
+ * The shared store of job records: one interface, SQLite or PostgreSQL behind it.
+ * Every method rejects with StoreError where the store can't be used.
+ */
+export interface AccountingReader {
+  /** The records of a job, attempt by attempt; none: empty `records`. */
+  job(query: JobQuery): Promise<JobAnswer>;
+  /** The records of an owner in an interval, and totals over all of that interval. */
+  owner(query: OwnerQuery): Promise<OwnerAnswer>;
+  close(): Promise<void>;
+}
+
+export interface AccountingStore extends AccountingReader {
+  /**
+   * Merges records (as `parseRecord` returns them) in one transaction; committed when it resolves.
+   * One outcome per record, in order. Merging a record again changes nothing.
+   */
+  merge(records: readonly JobRecord[]): Promise<readonly MergeOutcome[]>;
+}
+
+/** `error`: this record can't be stored, the others are. */
+export type MergeOutcome =
+  | { readonly ok: true; readonly change: 'added' | 'changed' | 'unchanged' }
+  | { readonly ok: false; readonly error: string };
+
+export interface JobQuery {
+  readonly job_id: number;
+  /** Left out: every cluster in the store. */
+  readonly cluster?: string;
+  /** Left out: every task of an array job. */
+  readonly task_id?: number;
+  /** Every job that has had this number, not only the newest. */
+  readonly all?: boolean;
+  /** The job that had this number at this time (ms since the epoch): the newest submitted or started by then. */
+  readonly at?: number;
+}
+
+export interface JobAnswer {
+  /** By cluster, incarnation, task, pe task and attempt. */
+  readonly records: readonly JobAttempt[];
+  /** Jobs with the same number, submitted before and after those in `records` (job numbers wrap). */
+  readonly older_incarnations: number;
+  readonly newer_incarnations: number;
+}
+
+export interface JobAttempt extends StoredRecord {
+  /** 1 for the first start of this job (task, pe task), 2 for its first re-run ... */
+  readonly attempt: number;
+  readonly attempts: number;
+  /** 1 for the first job that had this number in this cluster. */
+  readonly incarnation: number;
+}
+
+export type OwnerSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';
+
+export interface OwnerQuery {
+  readonly owner: string;
+  readonly cluster?: string;
+  /** Half-open, ms since the epoch. A job counts where it ended, a running one where it was last heard of. */
+  readonly since: number;
+  readonly until: number;
+  /** Largest first; 'time' (the default): newest first; 'unused': limit less peak, times wallclock. */
+  readonly sort?: OwnerSort;
+  /** At most this many records (default 50); the totals cover all. */
+  readonly limit?: number;
+  /** A peak under this share of the limit counts as far below it (default 0.25). */
+  readonly far_below?: number;
+}
+
+export interface OwnerAnswer {
+  /** Without their series (null). */
+  readonly records: readonly StoredRecord[];
+  readonly totals: OwnerTotals;
+}
+
+/** Sums over records: a job on three hosts, or started three times, has three. */
+export interface OwnerTotals {
+  readonly records: number;
+  /** Distinct jobs and array tasks. */
+  readonly jobs: number;
+  /** Records of jobs that still run. */
+  readonly running: number;
+  /** h_vmem limit x wallclock. */
+  readonly requested_gib_hours: number;
+  /** The part of it that belongs to records with an integral of rss: what `used_gib_hours` compares with. */
+  readonly requested_with_used_gib_hours: number;
+  /** The part of it that belongs to records with a peak: what `peak_gib_hours` compares with. */
+  readonly requested_with_peak_gib_hours: number;
+  /** Integral of rss over time, where there is a limit or not. */
+  readonly used_gib_hours: number;
+  /** Proved peak of rss x wallclock. */
+  readonly peak_gib_hours: number;
+  readonly cpu_seconds: number;
+  /** Wallclock x slots on the host (1 where unknown). */
+  readonly slot_seconds: number;
+  /** Records whose proved peak of rss is above the limit; and far below it, of jobs that have ended. */
+  readonly above_request: number;
+  readonly far_below: number;
+  /** Records that the sums leave out. */
+  readonly without_limit: number;
+  readonly without_peak: number;
+  readonly without_used: number;
+}

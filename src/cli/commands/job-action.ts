@@ -1,0 +1,70 @@
+import { renderCsv } from '../../report/csv';
+import { renderJob, type JobReport } from '../../report/job';
+import { renderJson } from '../../report/json';
+import { loadSettings } from '../../sampler/settings';
+import { CommandError, EXIT } from '../command-error';
+import { findJob, type JobSources } from '../find-job';
+import { parseJobArgument, type JobArgument } from '../job-argument';
+import { outputFormat, screenOf, writeLines } from '../output';
+import { realSources, type Sources } from '../sources';
+import { chooseStores, noStoreMessage, openStores } from '../stores';
+import type { Terminal } from '../terminal';
+import type { JobOptions } from './job';
+
+const label = (job: JobArgument): string => `${job.job_id}${job.task_id === undefined ? '' : `.${job.task_id}`}`;
+
+async function findAll(jobs: readonly JobArgument[], at: Date | null, all: boolean, sources: JobSources): Promise<JobReport[]> {
+  const reports: JobReport[] = [];
+  for (const job of jobs) reports.push(await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources));
+  return reports;
+}
+
+async function readAt(text: string | undefined, now: Date): Promise<Date | null> {
+  if (text === undefined) return null;
+  const { parseTimeArgument } = await import('../time-arguments.js');
+  return parseTimeArgument('--at', text, now);
+}
+
+function explainMissing(job: JobArgument, report: JobReport, searched: readonly string[]): string {
+  const where = searched.length === 0 ? 'on this host' : `in ${searched.join(' or ')}`;
+  if (report.newer > 0) return `job ${label(job)}: no such job by then; ${report.newer} came later, see them with --all`;
+  return `job ${label(job)}: nothing known ${where}; a job gets there when it ends ("qmemacct doctor" checks the hooks)`;
+}
+
+/** Shows jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function showJobs(
+  names: readonly string[],
+  options: JobOptions,
+  terminal: Terminal,
+  sources: Sources = realSources,
+): Promise<number> {
+  const format = outputFormat(options);
+  const jobs = names.map(parseJobArgument);
+  const at = await readAt(options.at, terminal.now());
+  const settings = loadSettings(options.config);
+  const choices = chooseStores(options.accounting, settings.accounting, terminal.env);
+  const stores = await openStores(choices, sources.open);
+  try {
+    const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
+    const reports = await findAll(jobs, at, options.all ?? false, { readers: stores.readers, running: () => running });
+    const found = reports.filter(({ runs }) => runs.length > 0);
+    if (found.length === 0 && stores.readers.length === 0)
+      throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+    stores.problems.forEach(terminal.warn);
+    const searched = choices.map(({ path }) => path).filter((path) => !stores.missing.includes(path));
+    jobs.forEach((job, index) => {
+      const report = reports[index];
+      if (report?.runs.length === 0) terminal.warn(explainMissing(job, report, searched));
+    });
+    if (format === 'json') terminal.write(renderJson(found.flatMap(({ runs }) => runs)));
+    else if (format === 'csv') terminal.write(renderCsv(found.flatMap(({ runs }) => runs)));
+    else {
+      const screen = screenOf(terminal, options);
+      const parts = found.map((report) => renderJob(report, { allTasks: options.tasks ?? false }, screen));
+      parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
+    }
+    return found.length > 0 ? EXIT.found : EXIT.nothing;
+  } finally {
+    await Promise.all(stores.readers.map((reader) => reader.close()));
+  }
+}

@@ -1,0 +1,34 @@
+import { arrangeAttempts } from '../accounting/attempts';
+import { asStored, mergeRecords, type StoredRecord } from '../accounting/merge';
+import type { AccountingReader, JobQuery } from '../accounting/store';
+import type { JobReport } from '../report/job';
+import { recordKeyText, type JobRecord } from '../sampler/record';
+
+/** Where the records of a job come from. */
+export interface JobSources {
+  readonly readers: readonly AccountingReader[];
+  /** Records so far of the jobs that run on this host. */
+  readonly running: () => Promise<readonly JobRecord[]>;
+}
+
+/** What every store and this host know of a job, put together. Rejects with StoreError. */
+export async function findJob(query: JobQuery, sources: JobSources): Promise<JobReport> {
+  // All jobs of this number: which of them is the newest is seen only when all sources are together.
+  const answers = await Promise.all(sources.readers.map((reader) => reader.job({ ...query, all: true })));
+  const live = (await sources.running()).filter(
+    (record) => record.job_id === query.job_id && (query.task_id ?? record.task_id) === record.task_id,
+  );
+  const found = new Map<string, StoredRecord>();
+  for (const stored of [...answers.flatMap(({ records }) => records), ...live.map(asStored)]) {
+    const key = recordKeyText(stored.record);
+    const known = found.get(key);
+    found.set(key, known === undefined ? stored : mergeRecords(known, stored));
+  }
+  const answer = arrangeAttempts([...found.values()], query);
+  return {
+    job_id: query.job_id,
+    runs: answer.records,
+    older: answer.older_incarnations,
+    newer: answer.newer_incarnations,
+  };
+}

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../sampler/package-root';
+import { runProgram } from './program';
+import type { Terminal } from './terminal';
+
+const { stdout, stderr } = process;
+
+const terminal: Terminal = {
+  write: (text) => void stdout.write(text),
+  warn: (line) => void stderr.write(`${line}\n`),
+  isTTY: stdout.isTTY,
+  columns: stdout.isTTY ? stdout.columns : undefined,
+  env: process.env,
+  now: () => new Date(),
+};
+
+/** Who reads only the first lines (`| head`) is no error. */
+function leaveQuietlyOnBrokenPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+}
+
+function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+  return version;
+}
+
+stdout.on('error', leaveQuietlyOnBrokenPipe);
+// Warnings that nobody reads must not stop the answer.
+stderr.on('error', () => undefined);
+void runProgram(process.argv.slice(2), packageVersion(), terminal).then((status) => {
+  process.exitCode = status;
+});

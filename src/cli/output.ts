@@ -1,0 +1,39 @@
+import { createScreen, type Screen } from '../report/screen';
+import type { GlobalOptions } from './command-context';
+import { usageError } from './command-error';
+import type { Terminal } from './terminal';
+
+export type OutputFormat = 'text' | 'json' | 'csv';
+
+/** The format that the options ask for. Throws a usage error where they ask for two. */
+export function outputFormat(options: Pick<GlobalOptions, 'json' | 'csv'>): OutputFormat {
+  if (options.json && options.csv) throw usageError('--json and --csv exclude each other: give one of them');
+  if (options.json) return 'json';
+  return options.csv ? 'csv' : 'text';
+}
+
+/** Width where nobody knows it: a file, a pipe, a mail. */
+const UNKNOWN_WIDTH = 100;
+
+function speaksUtf8(env: Terminal['env']): boolean {
+  const locale = [env.LC_ALL, env.LC_CTYPE, env.LANG].find((value) => value !== undefined && value !== '');
+  return /utf-?8/i.test(locale ?? '');
+}
+
+/** The screen that a terminal offers: its width, colour only on a terminal that wants it, ASCII without UTF-8. */
+export function screenOf(terminal: Terminal, options: Pick<GlobalOptions, 'color'>): Screen {
+  const { env } = terminal;
+  const columns = terminal.columns ?? Number(env.COLUMNS);
+  const wanted = options.color && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
+  return createScreen({
+    width: Number.isInteger(columns) && columns > 0 ? columns : UNKNOWN_WIDTH,
+    now: terminal.now(),
+    colour: terminal.isTTY && wanted,
+    unicode: speaksUtf8(env),
+  });
+}
+
+/** Writes lines; what can't be written (a reader that has gone) is the terminal's affair. */
+export function writeLines(terminal: Terminal, lines: readonly string[]): void {
+  terminal.write(lines.map((line) => `${line}\n`).join(''));
+}

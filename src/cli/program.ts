@@ -1,0 +1,74 @@
+import { Command, CommanderError } from 'commander';
+import { escapeForTerminal } from '../report/escape';
+import { SETTINGS_FILE } from '../sampler/settings';
+import { CommandError, EXIT } from './command-error';
+import type { CommandContext } from './command-context';
+import { registerJob } from './commands/job';
+import { registerOwner } from './commands/owner';
+import type { Terminal } from './terminal';
+
+/** Adds a command to the program; what it does is imported when it is called, so that the program starts quickly. */
+export type RegisterCommand = (program: Command, context: CommandContext) => void;
+
+const COMMANDS: readonly RegisterCommand[] = [registerJob, registerOwner];
+
+function createProgram(version: string, context: CommandContext): Command {
+  const { terminal } = context;
+  const program = new Command('qmemacct')
+    .description('Memory and efficiency of Grid Engine jobs: what they used of what they asked for.')
+    .version(version)
+    .option('--config <file>', 'configuration', SETTINGS_FILE)
+    .option('--json', 'print JSON (schema 1)')
+    .option('--csv', 'print CSV')
+    .option('--no-color', 'no colours (also: NO_COLOR; never where the output is no terminal)')
+    .option('--debug', 'on an error tell where it came from')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('(--help tells how)')
+    .configureOutput({
+      writeOut: terminal.write,
+      writeErr: (text) => terminal.warn(text.replace(/\n$/, '')),
+      outputError: (text, write) => write(text.replace(/^error: /, 'qmemacct: ')),
+    });
+  for (const register of COMMANDS) register(program, context);
+  return program;
+}
+
+function explain(error: unknown, debug: boolean): string {
+  if (debug && error instanceof Error) return error.stack ?? error.message;
+  const message = error instanceof Error ? error.message : String(error);
+  return message
+    .split('\n')
+    .map((line) => `qmemacct: ${escapeForTerminal(line)}`)
+    .join('\n');
+}
+
+/** Errors that a person can mend by what they say; any other is a bug. */
+const KNOWN = new Set(['SettingsError', 'StoreError', 'CommandError']);
+
+function statusOf(error: unknown): number {
+  if (error instanceof CommandError) return error.status;
+  if (error instanceof Error && error.name === 'SettingsError') return EXIT.usage;
+  return EXIT.unavailable;
+}
+
+/** Runs a command line (without node and script); resolves to the exit status, never rejects. */
+export async function runProgram(words: readonly string[], version: string, terminal: Terminal): Promise<number> {
+  let status: number = EXIT.found;
+  const program = createProgram(version, {
+    terminal,
+    finish: async (result) => {
+      status = await result;
+    },
+  });
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return status;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.found : EXIT.usage;
+    const { debug } = program.opts<{ debug?: boolean }>();
+    const bug = error instanceof Error && KNOWN.has(error.name) ? '' : '\nThis is a bug: --debug tells where it came from.';
+    terminal.warn(explain(error, debug ?? false) + (debug ? '' : bug));
+    return statusOf(error);
+  }
+}

@@ -1,0 +1,25 @@
+import type { AccountingReader } from '../accounting/store';
+import type { JobRecord } from '../sampler/record';
+import type { Settings } from '../sampler/settings';
+
+/** What the commands read, so that a test can put something else there. */
+export interface Sources {
+  /** Opens an accounting DB for reading. Rejects with StoreError. */
+  readonly open: (path: string) => Promise<AccountingReader>;
+  /** Records so far of the jobs that run on this host and that the caller may see. */
+  readonly running: (settings: Settings) => Promise<readonly JobRecord[]>;
+}
+
+export const realSources: Sources = {
+  open: async (path) => {
+    const { openSqliteReader } = await import('../accounting/sqlite/sqlite-store.js');
+    return openSqliteReader(path);
+  },
+  running: async (settings) => {
+    const { runningRecords } = await import('../sampler/live.js');
+    const live = runningRecords(settings);
+    if (live.length === 0) return [];
+    const { parseRecord } = await import('../accounting/validate.js');
+    return live.map((record) => parseRecord(record)).filter((record) => !('error' in record));
+  },
+};

@@ -1,0 +1,80 @@
+import { accessSync, constants } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { AccountingReader } from '../accounting/store';
+import { StoreError } from '../accounting/store-error';
+import type { Terminal } from './terminal';
+
+/** An accounting DB that a command may read, and whose it is. */
+export interface StoreChoice {
+  readonly path: string;
+  readonly whose: 'given' | 'site' | 'own';
+}
+
+/** Where `qmemacct run` keeps a user's own records. */
+export function ownStorePath(env: Terminal['env']): string {
+  const state = env.XDG_STATE_HOME ?? '';
+  const home = env.HOME === undefined || env.HOME === '' ? homedir() : env.HOME;
+  // A relative XDG directory is to be ignored (XDG base directory specification).
+  return join(isAbsolute(state) ? state : join(home, '.local', 'state'), 'qmemacct', 'accounting.db');
+}
+
+/** The stores to read: the one given, else the site's and the user's own. */
+export function chooseStores(given: string | undefined, site: string, env: Terminal['env']): StoreChoice[] {
+  if (given !== undefined) return [{ path: given, whose: 'given' }];
+  const own = ownStorePath(env);
+  return [{ path: site, whose: 'site' }, ...(own === site ? [] : [{ path: own, whose: 'own' } as const])];
+}
+
+export type OpenReader = (path: string) => AccountingReader | Promise<AccountingReader>;
+
+export interface OpenStores {
+  readonly readers: readonly AccountingReader[];
+  /** One line per store that could not be read, and should have been. */
+  readonly problems: readonly string[];
+  /** The paths of stores that do not exist. */
+  readonly missing: readonly string[];
+}
+
+const WHOSE: Readonly<Record<StoreChoice['whose'], string>> = {
+  given: 'the accounting DB',
+  site: "the site's accounting DB",
+  own: 'your own accounting DB',
+};
+
+const HINTS: Readonly<Record<string, string>> = {
+  EACCES: 'ask an admin to add you to the group of the file, or for "accounting_mode" 0644',
+};
+
+function problemOf(choice: StoreChoice, error: unknown): string {
+  const which = `${WHOSE[choice.whose]} ${choice.path}`;
+  if (error instanceof StoreError) return `${which} can't be read: ${error.reason}; ${error.hint}`;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EACCES') return `${which} can't be read: permission denied; ${HINTS.EACCES ?? ''}`;
+  return `${which} can't be read: ${message}`;
+}
+
+/** Opens what is there. A store that does not exist is no problem, unless it was asked for by its path. */
+export async function openStores(choices: readonly StoreChoice[], open: OpenReader): Promise<OpenStores> {
+  const readers: AccountingReader[] = [];
+  const problems: string[] = [];
+  const missing: string[] = [];
+  for (const choice of choices) {
+    try {
+      accessSync(choice.path, constants.R_OK);
+      readers.push(await open(choice.path));
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'ENOENT' || code === 'ENOTDIR') missing.push(choice.path);
+      else problems.push(problemOf(choice, error));
+    }
+  }
+  return { readers, problems, missing };
+}
+
+/** Why there is nothing to read at all, with its mend. */
+export function noStoreMessage({ problems, missing }: OpenStores): string {
+  if (problems.length > 0) return problems.join('\n');
+  const which = missing.length > 1 ? `none of ${missing.join(' and ')} exists` : `${missing.join('')} does not exist`;
+  return `there is no accounting DB yet: ${which}; it comes with the first job ("qmemacct doctor" checks the hooks)`;
+}

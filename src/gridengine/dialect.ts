@@ -1,0 +1,48 @@
+/**
+ * The kinds of Grid Engine that differ in what we read or rely on. `sge8.1.9` is Son of Grid Engine, `daimh` the fork of it
+ * that is maintained today, `univa` also Altair Grid Engine, `ocs` Open Cluster Scheduler and Gridware Cluster Scheduler.
+ */
+export type Dialect = 'sge6.2' | 'ogs' | 'sge8.1.9' | 'daimh' | 'univa' | 'ocs' | 'unknown';
+
+export interface DialectEvidence {
+  /** First line of `qconf -help` or `qstat -help`: `SGE 8.1.9`, `GE 6.2u5`, `OGS/GE 2011.11p1`, `UGE 8.6.6`, `OCS 9.0.2`. */
+  readonly helpFirstLine?: string;
+  /** The schema address in the root element of `qstat -xml`. */
+  readonly xmlSchema?: string;
+}
+
+export interface DetectedDialect {
+  readonly dialect: Dialect;
+  /** The version as printed: `8.1.9`, `6.2u5`; null if the evidence names none. */
+  readonly version: string | null;
+}
+
+export function detectDialect(evidence: DialectEvidence): DetectedDialect {
+  const line = evidence.helpFirstLine?.trim() ?? '';
+  const version = /\b(\d{1,4}\.\d[\w.]*)/.exec(line.slice(0, 200))?.[1] ?? null;
+  const dialect = dialectOfHelp(line, version);
+  return { dialect: dialect === 'unknown' ? dialectOfSchema(evidence.xmlSchema ?? '') : dialect, version };
+}
+
+function dialectOfHelp(line: string, version: string | null): Dialect {
+  if (/^(OCS|GCS)\b|Open Cluster Scheduler|Gridware/i.test(line)) return 'ocs';
+  if (/^(UGE|AGE)\b|Univa|Altair/i.test(line)) return 'univa';
+  if (/^OGS\b/i.test(line) || /^S?GE 2011\./.test(line)) return 'ogs';
+  if (version === null || !/^(N1)?S?GE\b/i.test(line)) return 'unknown';
+  if (/^6\.[0-2]/.test(version)) return 'sge6.2';
+  // Univa's open core called itself GE, Son of Grid Engine and its fork SGE.
+  if (version.startsWith('8.0')) return /^GE\b/i.test(line) ? 'univa' : 'sge8.1.9';
+  const patch = /^8\.1\.(\d+)/.exec(version)?.[1];
+  if (patch !== undefined) return Number(patch) >= 10 ? 'daimh' : 'sge8.1.9';
+  return 'unknown';
+}
+
+/** The daimh fork keeps the addresses of 8.1.9. */
+function dialectOfSchema(schema: string): Dialect {
+  if (schema.includes('clusterscheduler')) return 'ocs';
+  if (schema.includes('univa.com') || schema.includes('github.com/gridengine/gridengine')) return 'univa';
+  if (schema.includes('gridscheduler')) return 'ogs';
+  if (schema.includes('arc.liv.ac.uk')) return 'sge8.1.9';
+  if (schema.includes('gridengine.sunsource.net')) return 'sge6.2';
+  return 'unknown';
+}

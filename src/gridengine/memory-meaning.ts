@@ -1,0 +1,49 @@
+import type { Dialect } from './dialect';
+
+/**
+ * What a figure of Grid Engine adds up, over the processes of a job on one host:
+ * `rss_swap_sum` resident and swapped pages (shared pages once for each process), `vmem_sum` address space,
+ * `cgroup` memory charged to the job's unit, page cache included.
+ */
+export type MemoryMeasure = 'rss_swap_sum' | 'vmem_sum' | 'cgroup';
+
+export interface MemoryMeaning {
+  /** What accounting's and qstat's `maxvmem` is; null: not collected, or unknown. */
+  readonly maxvmem: MemoryMeasure | null;
+  /** By h_vmem the kernel refuses memory to each process whose own address space would pass it (RLIMIT_AS), no signal. */
+  readonly kernelLimit: 'process_vmem';
+  /** What execd compares with h_vmem, to kill the job (`failed` 37); null: it does not, or unknown. */
+  readonly execdLimit: MemoryMeasure | null;
+  /** Whether execd compares the largest value so far or the present one. */
+  readonly execdCompares: 'high-water' | 'present';
+  /** h_vmem (or h_rss) is also `memory.max` of the job's cgroup. */
+  readonly cgroupLimit: boolean;
+}
+
+/**
+ * What `maxvmem` means and what h_vmem acts on. 6.2 and its descendants sum address space; 8.1.9 sums resident and swapped
+ * pages (daemons/common/procfs.c), or PSS and swap with `USE_SMAPS`. With systemd the daimh fork samples the unit's memory,
+ * and Open Cluster Scheduler from 9.1 has no maxvmem at all: its `maxrss` is the unit's peak.
+ */
+export function memoryMeaning(dialect: Dialect, options: { readonly systemd?: boolean } = {}): MemoryMeaning {
+  const systemd = options.systemd ?? false;
+  const base = { kernelLimit: 'process_vmem', execdCompares: 'high-water', cgroupLimit: false } as const;
+  switch (dialect) {
+    case 'sge8.1.9':
+      return { ...base, maxvmem: 'rss_swap_sum', execdLimit: 'rss_swap_sum' };
+    case 'daimh': {
+      const measure = systemd ? 'cgroup' : 'rss_swap_sum';
+      return { ...base, maxvmem: measure, execdLimit: measure };
+    }
+    case 'sge6.2':
+    case 'ogs':
+    case 'univa':
+      return { ...base, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' };
+    case 'ocs':
+      return systemd
+        ? { ...base, maxvmem: null, execdLimit: null, execdCompares: 'present', cgroupLimit: true }
+        : { ...base, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum', execdCompares: 'present' };
+    case 'unknown':
+      return { ...base, maxvmem: null, execdLimit: null };
+  }
+}

@@ -1,0 +1,54 @@
+import { parseMemorySize } from './memory-size';
+import type { LimitName, ResourceLimit, SpoolConfig } from './spool-config';
+
+/** What a job may use of one memory complex on one host. */
+export interface MemoryRequest {
+  readonly complex: string;
+  /** As it was typed: by the user, or the complex's default, or the queue's value. */
+  readonly requestText: string;
+  /** What the text means; `unreadable` is a value that Grid Engine itself cannot read. */
+  readonly state: 'limited' | 'unlimited' | 'unreadable';
+  /** Bytes per slot or per job, as `per` says; null unless limited. */
+  readonly requestBytes: number | null;
+  /** Bytes on this host: the request times its slots, or the request itself for a consumable JOB; null unless limited. */
+  readonly limitBytes: number | null;
+  readonly per: 'slot' | 'job';
+}
+
+const memoryLimits: ReadonlySet<string> = new Set([
+  'h_vmem',
+  's_vmem',
+  'h_rss',
+  's_rss',
+  'h_data',
+  's_data',
+  'h_stack',
+  's_stack',
+] satisfies LimitName[]);
+
+/**
+ * The memory complexes that `config` has, in the order asked for. Others (`mem_free`, a site's own) are never there; the
+ * accounting category or qstat has them. `requestBytes` is 0 where a managed consumable with default 0 was not requested.
+ */
+export function memoryRequests(config: SpoolConfig, complexes: readonly string[]): readonly MemoryRequest[] {
+  return complexes.flatMap((complex) => {
+    const limit = limitOf(config, complex);
+    return limit === null ? [] : [scaleRequest(complex, limit, config.hostSlots)];
+  });
+}
+
+/** `mem_limit` goes to the job's systemd unit as it was typed, not times the slots. */
+function limitOf(config: SpoolConfig, complex: string): ResourceLimit | null {
+  if (complex === 'mem_limit') return config.memLimit === null ? null : { text: config.memLimit, perJob: true };
+  return memoryLimits.has(complex) ? (config.limits[complex as LimitName] ?? null) : null;
+}
+
+/** One request of any complex, from wherever its text comes, scaled as Grid Engine scales it for a host with `slots` slots. */
+export function scaleRequest(complex: string, limit: ResourceLimit, slots: number): MemoryRequest {
+  const parsed = parseMemorySize(limit.text);
+  const base = { complex, requestText: limit.text, per: limit.perJob ? 'job' : 'slot' } as const;
+  if (!parsed.ok || parsed.value < 0) return { ...base, state: 'unreadable', requestBytes: null, limitBytes: null };
+  if (!Number.isFinite(parsed.value)) return { ...base, state: 'unlimited', requestBytes: null, limitBytes: null };
+  const bytes = Math.trunc(parsed.value);
+  return { ...base, state: 'limited', requestBytes: bytes, limitBytes: limit.perJob ? bytes : bytes * slots };
+}

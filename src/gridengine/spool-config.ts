@@ -1,0 +1,172 @@
+import { readSpoolConfigLines } from './spool-config-lines';
+import { epochToMs } from './epoch-time';
+import { failure, success, type Result } from './result';
+
+/** Resources that execd limits, without their `h_` (hard) or `s_` (soft). */
+export type LimitResource =
+  'cpu' | 'data' | 'stack' | 'vmem' | 'core' | 'rss' | 'fsize' | 'descriptors' | 'maxproc' | 'memorylocked' | 'locks';
+
+export type LimitName = `${'h' | 's'}_${LimitResource}`;
+
+export interface ResourceLimit {
+  /** As the user, the complex's default or the queue has it: `4G`, `INFINITY`, `UNDEFINED`; per slot, not multiplied. */
+  readonly text: string;
+  /** The complex is a consumable of kind JOB: not multiplied by slots. */
+  readonly perJob: boolean;
+}
+
+export type JobKind = 'batch' | 'qsh' | 'qlogin' | 'qrsh' | 'qrlogin';
+
+/**
+ * The `config` file of a job's spool directory: what execd tells the shepherd (daemons/execd/exec_job.c).
+ *
+ * Values are not escaped there, so a newline in an output path or an argument forges keys. While `ambiguous` is not empty,
+ * nothing that matters may follow from the record; even otherwise no path, user or command may be derived from it.
+ */
+export interface SpoolConfig {
+  /** One sentence for each sign of forgery; empty for an ordinary file. */
+  readonly ambiguous: readonly string[];
+  readonly jobId: number;
+  /** 0 for a job that is no array, where the directory's name says 1. */
+  readonly task: number;
+  /** `SEQ.HOST` of a `qrsh -inherit` task; null for the job itself. */
+  readonly peTaskId: string | null;
+  readonly jobName: string | null;
+  readonly owner: string;
+  readonly account: string | null;
+  readonly project: string | null;
+  readonly queue: string | null;
+  readonly host: string | null;
+  readonly submissionTimeMs: number | null;
+  readonly kind: JobKind;
+  /** The parallel environment's name. */
+  readonly pe: string | null;
+  /** Slots of the whole job. */
+  readonly peSlots: number;
+  /** Slots on this host; absent or 0 counts as 1, as for the shepherd (setrlimits.c). */
+  readonly hostSlots: number;
+  /** The additional group of the job's processes; null where the dialect has none. */
+  readonly addGrpId: number | null;
+  readonly limits: Readonly<Partial<Record<LimitName, ResourceLimit>>>;
+  /** The request of the complex `mem_limit` that some versions turn into a limit of the job's systemd unit. */
+  readonly memLimit: string | null;
+  readonly prolog: string | null;
+  readonly epilog: string | null;
+  readonly adminUser: string | null;
+  readonly cwd: string | null;
+  readonly tmpdir: string | null;
+  /** Nice value. */
+  readonly priority: number | null;
+  /** The job may run without its additional group when its owner is in too many groups. */
+  readonly groupMayBeMissing: boolean;
+  readonly cgroup: SpoolConfigCgroup;
+}
+
+/** Where systemd keeps the job, in the dialects that use it. */
+export interface SpoolConfigCgroup {
+  readonly systemd: boolean;
+  readonly slice: string | null;
+  readonly scope: string | null;
+}
+
+/** Far above what execd writes (a few KiB and the job's arguments). */
+const maxLength = 1024 * 1024;
+
+const scaledResources = ['cpu', 'data', 'stack', 'vmem'] as const;
+const plainResources = ['core', 'rss', 'fsize', 'descriptors', 'maxproc', 'memorylocked', 'locks'] as const;
+
+/** Reads `config`. Fails if the file is too large, cut short before the job's identity, or another file. */
+export function parseSpoolConfig(text: string): Result<SpoolConfig> {
+  if (text.length > maxLength) return failure(`config has more than ${maxLength} characters`);
+  const { values, ambiguous } = readSpoolConfigLines(text);
+  const jobId = wholeNumber(values.get('job_id'));
+  const task = wholeNumber(values.get('ja_task_id'));
+  const owner = values.get('job_owner');
+  const lacks = (key: string): Result<never> => failure([`config has no ${key}`, ...ambiguous].join('; '));
+  if (jobId === null || jobId === 0) return lacks('job_id');
+  if (task === null) return lacks('ja_task_id');
+  if (owner === undefined || owner === '') return lacks('job_owner');
+  const word = (key: string): string | null => textOrNull(values.get(key));
+  return success({
+    ambiguous,
+    jobId,
+    task,
+    peTaskId: word('pe_task_id'),
+    jobName: values.get('job_name') ?? null,
+    owner,
+    account: values.get('account') ?? null,
+    project: word('acct_project'),
+    queue: word('queue'),
+    host: word('host'),
+    submissionTimeMs: epochToMs(values.get('submission_time') ?? ''),
+    kind: jobKind(values),
+    pe: word('pe'),
+    peSlots: wholeNumber(values.get('pe_slots')) ?? 0,
+    hostSlots: wholeNumber(values.get('host_slots')) || 1,
+    addGrpId: wholeNumber(values.get('add_grp_id')),
+    limits: readLimits(values),
+    memLimit: word('mem_limit'),
+    prolog: word('prolog'),
+    epilog: word('epilog'),
+    adminUser: word('admin_user'),
+    cwd: values.get('cwd') ?? null,
+    tmpdir: values.get('tmpdir') ?? null,
+    priority: signedNumber(values.get('priority')),
+    groupMayBeMissing: values.get('skip_ngroups_max_silently') === 'yes',
+    cgroup: {
+      systemd: values.get('use_systemd') === 'yes' || values.get('enable_systemd') === '1',
+      slice: word('systemd_slice'),
+      scope: word('systemd_scope'),
+    },
+  });
+}
+
+/** What the directory's name says against what the file says: one sentence for each difference, none if they agree. */
+export function identityMismatches(
+  config: SpoolConfig,
+  directory: { readonly jobId: number; readonly task: number; readonly peTaskId?: string | null },
+): readonly string[] {
+  const mismatches: string[] = [];
+  const peTaskId = directory.peTaskId ?? null;
+  if (config.jobId !== directory.jobId) {
+    mismatches.push(`config says job ${config.jobId}, the directory job ${directory.jobId}`);
+  }
+  if ((config.task || 1) !== directory.task) {
+    mismatches.push(`config says task ${config.task}, the directory task ${directory.task}`);
+  }
+  if (config.peTaskId !== peTaskId) {
+    mismatches.push(`config says PE task ${config.peTaskId ?? 'none'}, the directory ${peTaskId ?? 'none'}`);
+  }
+  return mismatches;
+}
+
+function readLimits(values: ReadonlyMap<string, string>): SpoolConfig['limits'] {
+  const limits: Partial<Record<LimitName, ResourceLimit>> = {};
+  for (const resource of [...scaledResources, ...plainResources]) {
+    for (const name of [`h_${resource}`, `s_${resource}`] as const) {
+      const text = values.get(name);
+      if (text !== undefined) limits[name] = { text, perJob: values.get(`${name}_is_consumable_job`) === '1' };
+    }
+  }
+  return limits;
+}
+
+/** By the keys that only execd's branch for that kind writes: `script_file` alone may be a binary called QRSH. */
+function jobKind(values: ReadonlyMap<string, string>): JobKind {
+  if (values.has('qlogin_daemon')) return 'qlogin';
+  if (values.has('rsh_daemon')) return 'qrsh';
+  if (values.has('rlogin_daemon')) return 'qrlogin';
+  return values.has('exec_file') ? 'qsh' : 'batch';
+}
+
+function textOrNull(text: string | undefined): string | null {
+  return text === undefined || text === '' || text.toLowerCase() === 'none' ? null : text;
+}
+
+function wholeNumber(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+function signedNumber(text: string | undefined): number | null {
+  return text !== undefined && /^-?\d{1,9}$/.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,120 @@
+import { createRequire } from 'node:module';
+import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+
+// koffi ships a CommonJS build, but its types claim ESM only.
+const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+
+/**
+ * The few C library calls that Node has no name for. Loading costs about 6 ms, so callers import this lazily.
+ * Every function returns 0 (or the value asked for) or throws LibcError.
+ */
+
+export class LibcError extends Error {
+  constructor(
+    readonly call: string,
+    readonly errno: number,
+  ) {
+    super(`${call} failed: errno ${errno}`);
+    this.name = 'LibcError';
+  }
+}
+
+const library = koffi.load('libc.so.6');
+
+const rlimit = koffi.struct({ current: 'uint64', maximum: 'uint64' });
+const rusage = koffi.struct({
+  utimeSeconds: 'int64',
+  utimeMicros: 'int64',
+  stimeSeconds: 'int64',
+  stimeMicros: 'int64',
+  maxrssKib: 'int64',
+  rest: koffi.array('int64', 13),
+});
+
+const cFlock = library.func('int flock(int fd, int operation)') as (fd: number, operation: number) => number;
+const cGetrlimit = library.func('getrlimit', 'int', ['int', koffi.out(koffi.pointer(rlimit))]) as (
+  resource: number,
+  limit: Record<string, unknown>,
+) => number;
+const cSetrlimit = library.func('setrlimit', 'int', ['int', koffi.pointer(rlimit)]) as (
+  resource: number,
+  limit: { current: number | bigint; maximum: number | bigint },
+) => number;
+const cGetrusage = library.func('getrusage', 'int', ['int', koffi.out(koffi.pointer(rusage))]) as (
+  who: number,
+  usage: Record<string, unknown>,
+) => number;
+const cSchedSetaffinity = library.func('int sched_setaffinity(int pid, size_t size, void *mask)') as (
+  pid: number,
+  size: number,
+  mask: Buffer,
+) => number;
+const cSyscall = library.func('long syscall(long number, ...)') as (number: number, ...rest: unknown[]) => number;
+
+function check(call: string, result: number): number {
+  if (result < 0) throw new LibcError(call, koffi.errno());
+  return result;
+}
+
+const LOCK_EX = 2;
+const LOCK_NB = 4;
+const EWOULDBLOCK = 11;
+
+/** Takes an exclusive flock on an open descriptor without waiting; false when someone else holds it. */
+export function tryLock(fd: number): boolean {
+  if (cFlock(fd, LOCK_EX | LOCK_NB) === 0) return true;
+  if (koffi.errno() === EWOULDBLOCK) return false;
+  throw new LibcError('flock', koffi.errno());
+}
+
+/** Linux numbers of the limits that matter to the sampler. */
+export const Rlimit = { CPU: 0, FSIZE: 1, DATA: 2, NOFILE: 7, AS: 9 } as const;
+
+const INFINITY_RLIM = 0xffffffffffffffffn;
+
+/** Soft and hard limit in the kernel's unit (bytes, seconds, count); Infinity: none. */
+export function resourceLimit(resource: number): { readonly soft: number; readonly hard: number } {
+  const limit: Record<string, unknown> = {};
+  check('getrlimit', cGetrlimit(resource, limit));
+  const finite = (value: unknown): number => {
+    const number = BigInt(value as number | bigint);
+    return number === INFINITY_RLIM ? Infinity : Number(number);
+  };
+  return { soft: finite(limit.current), hard: finite(limit.maximum) };
+}
+
+/** Raises the soft limit to the hard one, as any process may. */
+export function raiseSoftLimit(resource: number): void {
+  const limit: Record<string, unknown> = {};
+  check('getrlimit', cGetrlimit(resource, limit));
+  const maximum = limit.maximum as number | bigint;
+  check('setrlimit', cSetrlimit(resource, { current: maximum, maximum }));
+}
+
+/** CPU time (s) and the largest resident set (bytes) of the children that were waited for. */
+export function childrenUsage(): { readonly utime: number; readonly stime: number; readonly maxrss: number } {
+  const usage: Record<string, unknown> = {};
+  const RUSAGE_CHILDREN = -1;
+  check('getrusage', cGetrusage(RUSAGE_CHILDREN, usage));
+  return {
+    utime: Number(usage.utimeSeconds) + Number(usage.utimeMicros) / 1e6,
+    stime: Number(usage.stimeSeconds) + Number(usage.stimeMicros) / 1e6,
+    maxrss: Number(usage.maxrssKib) * 1024,
+  };
+}
+
+/** Lets the calling thread's process run on every CPU that its cpuset has. */
+export function useEveryCpu(): void {
+  check('sched_setaffinity', cSchedSetaffinity(0, 128, Buffer.alloc(128, 0xff)));
+}
+
+const KCMP_NUMBER: Readonly<Record<string, number>> = { x64: 312, arm64: 272, ppc64: 354, riscv64: 272, s390x: 343 };
+const KCMP_VM = 1;
+
+/** Whether two processes share one address space; null where the kernel doesn't tell. */
+export function sharesAddressSpace(pid: number, other: number): boolean | null {
+  const number = KCMP_NUMBER[process.arch];
+  if (number === undefined) return null;
+  const result = cSyscall(number, 'int', pid, 'int', other, 'int', KCMP_VM, 'ulong', 0, 'ulong', 0);
+  return result < 0 ? null : result === 0;
+}

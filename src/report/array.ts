@@ -1,0 +1,168 @@
+import type { JobRecord } from '../sampler/record';
+import { widest } from './display-width';
+import { endingLabel, hitLimit } from './ending';
+import { limitOf, needOf } from './fit';
+import { renderGauges } from './gauge';
+import { recordGauges, renderVerdict } from './headline';
+import { groupBy, latestRuns, recordsOf, type JobRun } from './job-run';
+import { parseTime } from './local-time';
+import { renderRequests } from './request';
+import { renderRunTable } from './run-table';
+import type { Screen } from './screen';
+import { renderSection, SECTION_INDENT } from './section';
+import { renderTable } from './table';
+import { describePlace, formatSpan, spread } from './title';
+import { formatBytes, formatCount, formatDuration, formatPercent } from './units';
+import { wrap } from './wrap';
+
+export interface ArrayOptions {
+  /** Every task as a line, however many there are. */
+  readonly allTasks: boolean;
+}
+
+/** So many tasks are listed unasked: more would push the summary off the screen. */
+const LISTED_UNASKED = 24;
+
+interface Measure {
+  readonly name: string;
+  readonly of: (record: JobRecord) => number | null;
+  readonly format: (value: number) => string;
+}
+
+const MEASURES: readonly Measure[] = [
+  { name: 'peak memory (RSS)', of: (record) => record.peak_rss?.lower_bytes ?? null, format: (value) => formatBytes(value) },
+  {
+    name: 'largest address space',
+    of: (record) => record.peak_process_vmem?.lower_bytes ?? null,
+    format: (value) => formatBytes(value),
+  },
+  { name: 'CPU time', of: (record) => record.cpu_seconds, format: formatDuration },
+  { name: 'CPU over slots', of: (record) => record.cpu_efficiency, format: formatPercent },
+  { name: 'ran', of: (record) => record.wallclock_seconds, format: formatDuration },
+];
+
+function median(sorted: readonly number[]): number {
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}
+
+function renderSpread(records: readonly JobRecord[], screen: Screen): string[] {
+  const rows = MEASURES.flatMap(({ name, of, format }) => {
+    const known = records
+      .flatMap((record) => {
+        const value = of(record);
+        return value === null ? [] : [{ value, task: record.task_id }];
+      })
+      .sort((a, b) => a.value - b.value);
+    const least = known[0];
+    const most = known[known.length - 1];
+    if (least === undefined || most === undefined) return [];
+    const middle = median(known.map(({ value }) => value));
+    return [[name, format(least.value), format(middle), format(most.value), String(most.task ?? '')]];
+  });
+  return renderTable(
+    [
+      { head: '' },
+      { head: 'min', align: 'right' },
+      { head: 'median', align: 'right' },
+      { head: 'max', align: 'right' },
+      { head: 'in task', align: 'right' },
+    ],
+    rows,
+    screen,
+  );
+}
+
+/** The task whose need came nearest to its limit, or that needed most. */
+function worstOf(records: readonly JobRecord[]): JobRecord | undefined {
+  const weight = (record: JobRecord): number => {
+    const need = needOf(record)?.bytes ?? -1;
+    const limit = limitOf(record);
+    return limit === null || limit <= 0 ? need / 2 ** 60 : need / limit;
+  };
+  return records.reduce<JobRecord | undefined>(
+    (worst, record) => (worst === undefined || weight(record) > weight(worst) ? record : worst),
+    undefined,
+  );
+}
+
+/** "19 ok, 1 SIGKILL (task 7)". */
+function endings(records: readonly JobRecord[], screen: Screen): string {
+  const groups = [...groupBy(records, endingLabel)].sort(([, a], [, b]) => b.length - a.length);
+  return groups
+    .map(([label, group]) => {
+      const tasks = group.map(({ task_id }) => task_id).filter((task) => task !== null);
+      const which =
+        label === 'ok' || tasks.length > 4 ? '' : ` (task${tasks.length === 1 ? '' : 's'} ${tasks.join(', ')})`;
+      return `${formatCount(group.length)} ${label}${which}`;
+    })
+    .join(` ${screen.glyphs.dot} `);
+}
+
+function span(records: readonly JobRecord[], screen: Screen): string {
+  const times = (field: 'started_at' | 'ended_at'): number[] =>
+    records.flatMap((record) => parseTime(record[field])?.getTime() ?? []);
+  const started = times('started_at');
+  const ended = times('ended_at');
+  if (started.length === 0) return '';
+  const first = new Date(started.reduce((least, time) => Math.min(least, time)));
+  const last = ended.length < records.length ? null : new Date(ended.reduce((most, time) => Math.max(most, time)));
+  return formatSpan(first, last, screen);
+}
+
+/** How many tasks ran into the limit, and what the others needed: a larger request may be needed for a few only. */
+function renderStopped(records: readonly JobRecord[], screen: Screen): string[] {
+  const others = records.filter((record) => !hitLimit(record));
+  if (others.length === records.length || others.length === 0) return [];
+  const needs = others.map((record) => needOf(record)?.bytes ?? 0);
+  const most = formatBytes(needs.reduce((a, b) => Math.max(a, b)), 'up');
+  const words = `${formatCount(records.length - others.length)} of ${formatCount(records.length)} tasks ended so; the others needed at most ${most}.`;
+  return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
+}
+
+/** An array job: the task nearest to its limit and what would fit them all, the spread over tasks, the tasks. */
+export function renderArray(runs: readonly JobRun[], options: ArrayOptions, screen: Screen): string[] {
+  const { style, glyphs } = screen;
+  const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map(latestRuns);
+  const masters = tasks
+    .flatMap((latest) => latest.slice(0, 1))
+    .sort((a, b) => (a.record.task_id ?? 0) - (b.record.task_id ?? 0));
+  const records = recordsOf(masters);
+  const worst = worstOf(records);
+  if (worst === undefined) return [];
+
+  const name = worst.job_name === null ? '' : `  ${screen.safe(worst.job_name)}`;
+  const owner = worst.owner === null ? '' : screen.safe(worst.owner);
+  const hosts = new Set(records.map(({ host }) => host)).size;
+  const place = hosts === 1 ? describePlace(worst, screen) : [owner, `${hosts} hosts`].filter((part) => part !== '');
+  const reruns = runs.length - tasks.reduce((sum, latest) => sum + latest.length, 0);
+  const listed = options.allTasks || masters.length <= LISTED_UNASKED;
+  const section = (title: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : ['', ...renderSection(title, lines, screen)];
+  const count = `${formatCount(masters.length)} tasks`;
+  const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}`;
+
+  return [
+    spread(`Job ${worst.job_id}${name}`, count, screen, style.title, style.title),
+    spread(place.join(` ${glyphs.dot} `), span(records, screen), screen, (text) => text, style.faint),
+    '',
+    ...renderGauges(recordGauges(worst, screen), screen),
+    style.faint(`  ${worstLine}`),
+    ...renderVerdict(worst, tasks.flatMap(recordsOf), screen),
+    ...renderStopped(records, screen),
+    ...section('Asked', renderRequests(worst, screen)),
+    ...section('Tasks', renderSpread(records, screen)),
+    ...section('Ended', [endings(records, screen), ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : [])]),
+    ...section('', listed ? renderTasks(masters, screen) : []),
+    ...(listed
+      ? []
+      : ['', `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${worst.job_id}.${worst.task_id ?? ''}`)}`]),
+  ];
+}
+
+function renderTasks(masters: readonly JobRun[], screen: Screen): string[] {
+  const full = renderRunTable(['task', 'host', 'started', 'ran', 'peak', 'memory', 'cpu', 'ending'], masters, screen);
+  if (widest(full) <= screen.width - SECTION_INDENT) return full;
+  return renderRunTable(['task', 'ran', 'peak', 'memory', 'cpu', 'ending'], masters, screen);
+}

@@ -1,0 +1,109 @@
+import type { JobRecord } from '../sampler/record';
+import { CLOSE_TO_LIMIT, limitOf } from './fit';
+import { signalName } from './signals';
+import { formatPercent } from './units';
+
+/** Grid Engine's `failed` codes that a user meets, in words. */
+const FAILED: Readonly<Record<number, string>> = {
+  1: 'assumedly before the job',
+  7: 'in the prolog',
+  8: 'in the prolog',
+  9: 'in pe_start',
+  10: 'in pe_start',
+  11: 'before the job',
+  12: 'in pe_stop',
+  13: 'in pe_stop',
+  14: 'in the epilog',
+  15: 'in the epilog',
+  25: 'rescheduled',
+  26: 'opening an output file',
+  27: "finding the job's shell",
+  28: "changing to the job's directory",
+  30: 'rescheduled on application error',
+  37: 'a limit was enforced: h_rt, h_cpu or h_vmem',
+  100: 'after the job: killed by a signal',
+};
+
+/** The signal that ended the job, be it told directly or by a shell's 128 + n; 0: none. */
+export function endingSignal(record: JobRecord): number {
+  if (record.signal !== null && record.signal > 0) return record.signal;
+  const status = record.exit_status ?? 0;
+  return status > 128 && status < 128 + 65 ? status - 128 : 0;
+}
+
+/** Whether the job is known to have ended in good order; null: not known. */
+export function succeeded(record: JobRecord): boolean | null {
+  if (record.exit_status === null && record.signal === null) return null;
+  return (record.exit_status ?? 0) === 0 && (record.signal ?? 0) === 0 && (record.failed ?? 0) === 0;
+}
+
+/** How the job ended, in one phrase: "exit status 0", "killed by SIGKILL (exit status 137)". */
+export function describeEnding(record: JobRecord): string {
+  const signal = endingSignal(record);
+  const status = record.exit_status === null ? null : `exit status ${record.exit_status}`;
+  const failed =
+    record.failed === null || record.failed === 0
+      ? ''
+      : `; Grid Engine: failed ${record.failed}${FAILED[record.failed] === undefined ? '' : ` (${FAILED[record.failed] ?? ''})`}`;
+  if (signal > 0 && record.signal !== null && record.signal > 0)
+    return `killed by ${signalName(signal)}${status === null ? '' : ` (${status})`}${failed}`;
+  if (signal > 0) return `${status ?? ''}, as a shell tells ${signalName(signal)}${failed}`;
+  return `${status ?? 'exit status not known'}${failed}`;
+}
+
+/** The same for a table cell: "ok", "exit 1", "SIGKILL", "running", "lost". */
+export function endingLabel(record: JobRecord): string {
+  if (record.status === 'running' || record.status === 'lost') return record.status;
+  const signal = endingSignal(record);
+  if (signal > 0) return signalName(signal);
+  if (record.exit_status !== null && record.exit_status !== 0) return `exit ${record.exit_status}`;
+  if (record.failed !== null && record.failed !== 0) return `failed ${record.failed}`;
+  if (record.status === 'unsampled') return 'unsampled';
+  return record.exit_status === null ? 'ended' : 'ok';
+}
+
+const SIGKILL = 9;
+/** Refused memory mostly ends so: abort (C++, Python), a null pointer, a bus error, or an error status. */
+const AFTER_REFUSAL: ReadonlySet<number> = new Set([0, 6, 7, 11]);
+
+export interface MemoryVerdict {
+  /** Whether the end is one that the memory limit brings about. */
+  readonly consistent: boolean;
+  /** A sentence. */
+  readonly text: string;
+}
+
+/**
+ * What the way it ended says about memory, where memory may have to do with it; no proof: a refused allocation leaves
+ * no mark. null: nothing to say.
+ */
+export function memoryVerdict(record: JobRecord): MemoryVerdict | null {
+  const limit = limitOf(record);
+  if (limit === null || limit <= 0 || succeeded(record) !== false) return null;
+  const signal = endingSignal(record);
+  const held = record.peak_rss_swap ?? record.peak_rss;
+  const heldShare = held === null ? null : (held.upper_bytes ?? held.lower_bytes) / limit;
+  const spaceShare = record.peak_process_vmem === null ? null : record.peak_process_vmem.lower_bytes / limit;
+  const killed = signal === SIGKILL || record.failed === 37;
+  if (killed && heldShare !== null && heldShare >= CLOSE_TO_LIMIT)
+    return {
+      consistent: true,
+      text: `Its end is consistent with Grid Engine's kill at h_vmem: it held ${formatPercent(heldShare)} of it.`,
+    };
+  if (AFTER_REFUSAL.has(signal) && spaceShare !== null && spaceShare >= CLOSE_TO_LIMIT)
+    return {
+      consistent: true,
+      text: `Its end is consistent with refused memory: the address space of a process had reached ${formatPercent(spaceShare)} of h_vmem.`,
+    };
+  if (signal === SIGKILL && heldShare !== null)
+    return {
+      consistent: false,
+      text: `No sign of h_vmem: it held ${formatPercent(heldShare)} of it. qdel, h_rt and the kernel's out-of-memory killer send SIGKILL too.`,
+    };
+  return null;
+}
+
+/** Whether the record's end is consistent with its memory limit. */
+export function hitLimit(record: JobRecord): boolean {
+  return memoryVerdict(record)?.consistent ?? false;
+}

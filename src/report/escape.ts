@@ -1,0 +1,38 @@
+/** How text that users chose (job names, owners, commands) is made harmless for the place where it is printed. */
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code <= 0xff) return `\\x${code.toString(16).padStart(2, '0')}`;
+  return code <= 0xffff ? `\\u${code.toString(16).padStart(4, '0')}` : `\\u{${code.toString(16)}}`;
+}
+
+/**
+ * Control, format (bidi overrides, zero-width), lone surrogate, private and unassigned characters, separators other
+ * than the blank, and any combining mark beyond the third in a row.
+ */
+const UNSAFE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}|(?<=\p{M}{3})\p{M}/gu;
+
+/** As UNSAFE, for terminals that show ASCII only. */
+const NOT_PRINTABLE_ASCII = /[^ -~]/gu;
+
+/** Text for a terminal: whatever could move the cursor, reorder or hide is shown as an escape (`\x1b`, `\u202e`). */
+export function escapeForTerminal(text: string, unicode = true): string {
+  return text.replace(unicode ? UNSAFE : NOT_PRINTABLE_ASCII, escaped);
+}
+
+/**
+ * Text for a CSV cell: no control characters (one record stays one line), no formula for a spreadsheet
+ * (a leading = + - @ gets a ' in front), quoted after RFC 4180 where needed.
+ */
+export function escapeForCsv(text: string): string {
+  const dangerous = /^[=+\-@\t\r]/.test(text);
+  const plain = (dangerous ? `'${text}` : text).replace(UNSAFE, escaped);
+  return /[",;]|^\s|\s$/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+}
+
+/** JSON that means the same and is safe to print: what JSON leaves raw (DEL, C1, bidi controls) becomes `\uXXXX`. */
+export function escapeJson(json: string): string {
+  return json.replace(/[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}

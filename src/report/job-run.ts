@@ -1,0 +1,31 @@
+import type { JobAttempt } from '../accounting/store';
+import type { JobRecord } from '../sampler/record';
+
+/** One run of a job (task, pe task) on one host, and which of its runs it is. */
+export type JobRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
+
+/** Values grouped by a key, in the order in which the keys come first. */
+export function groupBy<Value, Key>(values: readonly Value[], keyOf: (value: Value) => Key): Map<Key, Value[]> {
+  const groups = new Map<Key, Value[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
+}
+
+/** Runs of the latest attempt of every pe task and host, the job's master task first. */
+export function latestRuns(runs: readonly JobRun[]): JobRun[] {
+  const latest = [...groupBy(runs, ({ record }) => record.pe_task_id).values()].flatMap((group) => {
+    const last = group.reduce((most, { attempt }) => Math.max(most, attempt), 0);
+    return group.filter(({ attempt }) => attempt === last);
+  });
+  return latest.sort((a, b) => Number(a.record.pe_task_id !== null) - Number(b.record.pe_task_id !== null));
+}
+
+/** Just the records. */
+export function recordsOf(runs: readonly JobRun[]): JobRecord[] {
+  return runs.map(({ record }) => record);
+}

@@ -1,0 +1,39 @@
+import { renderArray, type ArrayOptions } from './array';
+import { groupBy, type JobRun } from './job-run';
+import { renderRun } from './run';
+import type { Screen } from './screen';
+import { formatCount } from './units';
+
+/** The records of a job number, and how many other jobs have had that number. */
+export interface JobReport {
+  readonly job_id: number;
+  readonly runs: readonly JobRun[];
+  readonly older: number;
+  readonly newer: number;
+}
+
+function renderOthers(report: JobReport, screen: Screen): string[] {
+  const others = [
+    ...(report.older > 0 ? [`${formatCount(report.older)} older`] : []),
+    ...(report.newer > 0 ? [`${formatCount(report.newer)} newer`] : []),
+  ];
+  if (others.length === 0) return [];
+  const many = report.older + report.newer > 1;
+  return [
+    '',
+    screen.style.faint(
+      `${others.join(' and ')} job${many ? 's' : ''} had this number: qmemacct job ${report.job_id} --all, or --at TIME`,
+    ),
+  ];
+}
+
+/** The report on a job number: each job that had it (the newest unless all were asked for), newest first. */
+export function renderJob(report: JobReport, options: ArrayOptions, screen: Screen): string[] {
+  const jobs = [...groupBy(report.runs, ({ record, incarnation }) => `${incarnation} ${record.cluster}`).values()];
+  const rule = screen.style.faint((screen.glyphs.axisBottom).repeat(screen.width));
+  const parts = jobs.reverse().map((runs) => {
+    const tasks = new Set(runs.map(({ record }) => record.task_id));
+    return tasks.size > 1 ? renderArray(runs, options, screen) : renderRun(runs, screen);
+  });
+  return [...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])), ...renderOthers(report, screen)];
+}

@@ -1,0 +1,88 @@
+import type { OwnerTotals } from '../accounting/store';
+import type { JobRecord } from '../sampler/record';
+import { FAR_BELOW_LIMIT } from './fit';
+import { renderGauges, shareTone, type Gauge } from './gauge';
+import { formatMinute, formatZone } from './local-time';
+import { renderOwnerTable } from './owner-table';
+import type { Screen } from './screen';
+import { spread } from './title';
+import { formatCount, formatNumber, formatPercent } from './units';
+import { wrap } from './wrap';
+
+export interface OwnerReport {
+  readonly owner: string;
+  readonly since: Date;
+  readonly until: Date;
+  /** In the order in which they are shown. */
+  readonly records: readonly JobRecord[];
+  /** Over all records of the interval, shown or not. */
+  readonly totals: OwnerTotals;
+  /** One line per array job instead of one per task. */
+  readonly grouped: boolean;
+  /** At most so many lines are shown. */
+  readonly lines: number;
+}
+
+const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
+
+function totalGauges(totals: OwnerTotals, screen: Screen): Gauge[] {
+  const { dot } = screen.glyphs;
+  const asked = totals.requested_with_used_gib_hours;
+  const held = asked > 0 ? Math.min(totals.used_gib_hours, asked * 10) / asked : null;
+  const busy = totals.slot_seconds > 0 ? totals.cpu_seconds / totals.slot_seconds : null;
+  return [
+    {
+      name: 'Memory',
+      share: held,
+      amount:
+        held === null
+          ? `${formatNumber(totals.used_gib_hours)} GiB${dot}h, nothing asked for`
+          : `${formatNumber(totals.used_gib_hours)} of ${formatNumber(asked)} GiB${dot}h`,
+      tone: held === null ? 'good' : shareTone(held),
+    },
+    {
+      name: 'CPU',
+      share: busy,
+      amount: `${formatNumber(totals.cpu_seconds / 3600)} of ${formatNumber(totals.slot_seconds / 3600)} slot${dot}h`,
+      tone: busy === null ? 'good' : shareTone(Math.min(busy, 0.8)),
+    },
+  ];
+}
+
+function renderFit(totals: OwnerTotals, screen: Screen): string[] {
+  const far = `far below (peak under ${formatPercent(FAR_BELOW_LIMIT)} of the limit)`;
+  const words = `${formatCount(totals.above_request)} above their request, ${formatCount(totals.far_below)} ${far}.`;
+  const leftOut = [
+    ...(totals.without_limit > 0 ? [`${formatCount(totals.without_limit)} had no limit`] : []),
+    ...(totals.without_peak > 0 ? [`${formatCount(totals.without_peak)} have no known peak`] : []),
+  ];
+  const rest = leftOut.length === 0 ? '' : ` Left out: ${leftOut.join(', ')}.`;
+  return wrap(words + rest, screen.width - 2).map((line) => `  ${line}`);
+}
+
+/** An owner's jobs in an interval: what they used of what they asked for, then a line for each. */
+export function renderOwner(report: OwnerReport, screen: Screen): string[] {
+  const { totals } = report;
+  const { style, glyphs } = screen;
+  const count = [
+    plural(totals.jobs, 'job'),
+    ...(totals.records === totals.jobs ? [] : [plural(totals.records, 'record')]),
+    ...(totals.running > 0 ? [`${formatCount(totals.running)} running`] : []),
+  ];
+  const table = renderOwnerTable(report.records, report, screen);
+  return [
+    spread(`Jobs of ${screen.safe(report.owner)}`, count.join(', '), screen, style.title, style.title),
+    style.faint(
+      `${formatMinute(report.since)} ${glyphs.arrow} ${formatMinute(report.until)} ${formatZone(report.until)}`,
+    ),
+    '',
+    ...renderGauges(totalGauges(totals, screen), screen),
+    '',
+    ...renderFit(totals, screen),
+    '',
+    ...table.lines,
+    ...(table.shown < totals.records
+      ? ['', style.faint(`${formatCount(table.shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`)]
+      : []),
+  ];
+}

@@ -1,0 +1,112 @@
+import type { JobRecord } from '../sampler/record';
+import { renderChart } from './chart';
+import { renderConsumption } from './consumption';
+import { describeEnding, endingSignal, memoryVerdict, succeeded } from './ending';
+import { limitOf } from './fit';
+import { renderGauges } from './gauge';
+import { endingTone, recordGauges, renderVerdict } from './headline';
+import { latestRuns, recordsOf, type JobRun } from './job-run';
+import { parseTime } from './local-time';
+import { renderPeaks } from './peaks';
+import { renderRequests } from './request';
+import { renderRunTable } from './run-table';
+import type { Screen } from './screen';
+import { renderSection, SECTION_INDENT } from './section';
+import { signalName } from './signals';
+import { describePlace, describeSpan, jobLabel, spread } from './title';
+import { renderTrust } from './trustworthiness';
+import { formatDuration } from './units';
+import { wrap } from './wrap';
+
+function statusText(record: JobRecord): string {
+  if (record.status !== 'finished') return record.status;
+  const signal = endingSignal(record);
+  if (signal > 0) return `killed by ${signalName(signal)}`;
+  if (succeeded(record) === false) return `failed, ${describeEnding(record).split(';')[0] ?? ''}`;
+  return `finished, ${describeEnding(record)}`;
+}
+
+/** What a reader must know first of a record that is not simply a finished, sampled job. */
+function warningWords(record: JobRecord, screen: Screen): string | null {
+  switch (record.status) {
+    case 'finished':
+      return null;
+    case 'running': {
+      const started = parseTime(record.started_at);
+      const since = started === null ? '' : ` for ${formatDuration((screen.now.getTime() - started.getTime()) / 1000)}`;
+      return `It has been running${since}: these are the figures so far.`;
+    }
+    case 'lost':
+      return 'The sampler was lost before the job ended: the job may have used more than it saw.';
+    case 'unsampled':
+      return `It was not sampled: the figures are Grid Engine's own. ${screen.safe(record.notes.join(' '))}`;
+  }
+}
+
+function renderWarning(record: JobRecord, screen: Screen): string[] {
+  const words = warningWords(record, screen);
+  return words === null ? [] : wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`);
+}
+
+function renderTitle(record: JobRecord, screen: Screen): string[] {
+  const { style } = screen;
+  const name = record.job_name === null ? '' : `  ${screen.safe(record.job_name)}`;
+  const place = describePlace(record, screen).join(` ${screen.glyphs.dot} `);
+  return [
+    spread(`Job ${jobLabel(record, screen)}${name}`, statusText(record), screen, style.title, style[endingTone(record)]),
+    spread(place, describeSpan(record, screen), screen, (text) => text, style.faint),
+  ];
+}
+
+function renderEnding(record: JobRecord, width: number, screen: Screen): string[] {
+  if (record.status === 'running') return [];
+  const verdict = memoryVerdict(record);
+  const tone = succeeded(record) === null ? 'faint' : endingTone(record);
+  return [
+    ...wrap(describeEnding(record), width).map(screen.style[tone]),
+    ...(verdict === null || verdict.consistent ? [] : wrap(verdict.text, width)),
+  ];
+}
+
+const blank = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', ...lines]);
+
+/**
+ * One screen on a job (or array task): the verdict and what to ask for next, what was asked, what was used, how it
+ * ended, how far the figures can be trusted, memory over time; then its other hosts and earlier runs.
+ */
+export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
+  const latest = latestRuns(runs);
+  const record = latest[0]?.record;
+  if (record === undefined) return [];
+  const earlier = runs.filter((run) => !latest.includes(run));
+  const room = screen.width - SECTION_INDENT;
+  const section = (name: string, lines: readonly string[]): string[] => renderSection(name, lines, screen);
+  const chart = record.series === null ? [] : renderChart(record.series, limitOf(record), room, screen);
+  return [
+    ...renderTitle(record, screen),
+    ...blank(renderWarning(record, screen)),
+    ...blank([...renderGauges(recordGauges(record, screen), screen), ...renderVerdict(record, recordsOf(latest), screen)]),
+    ...blank(section('Asked', renderRequests(record, screen))),
+    ...blank(section('Peaks', renderPeaks(record, screen))),
+    ...blank(section('Used', renderConsumption(record, screen))),
+    ...blank(section('Ended', renderEnding(record, room, screen))),
+    ...blank(section('Trust', renderTrust(record, room, screen))),
+    ...blank(section('Memory', chart)),
+    ...(latest.length < 2
+      ? []
+      : blank(
+          section(
+            'Hosts',
+            renderRunTable(['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'], latest, screen),
+          ),
+        )),
+    ...(earlier.length === 0
+      ? []
+      : blank(
+          section(
+            'Runs',
+            renderRunTable(['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'], runs, screen),
+          ),
+        )),
+  ];
+}

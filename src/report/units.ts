@@ -1,0 +1,77 @@
+const BINARY_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'] as const;
+
+/** Which way a figure may err when it is shortened: a lower bound is rounded down, an upper bound up. */
+export type Rounding = 'nearest' | 'down' | 'up';
+
+const ROUND: Readonly<Record<Rounding, (value: number) => number>> = {
+  nearest: Math.round,
+  down: Math.floor,
+  up: Math.ceil,
+};
+
+function decimalsFor(value: number): number {
+  if (value < 1) return 3;
+  if (value < 10) return 2;
+  return value < 100 ? 1 : 0;
+}
+
+/** Three significant digits of a value below 1000 or so: "0.977", "1.53", "15.3", "153". */
+function threeDigits(value: number, rounding: Rounding): string {
+  const decimals = decimalsFor(value);
+  const rounded = ROUND[rounding](value * 10 ** decimals) / 10 ** decimals;
+  return rounded.toFixed(Math.min(decimals, decimalsFor(rounded)));
+}
+
+/** Bytes for people: binary units, three significant digits ("1.53 GiB"). */
+export function formatBytes(bytes: number, rounding: Rounding = 'nearest'): string {
+  let text = String(ROUND[rounding](bytes));
+  let unit = 0;
+  while (Number(text) >= 1000 && unit < BINARY_UNITS.length - 1) {
+    unit += 1;
+    text = threeDigits(bytes / 1024 ** unit, rounding);
+  }
+  return `${text} ${BINARY_UNITS[unit] ?? ''}`;
+}
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
+
+/** A span of time: "50 ms", "4.2 s", "1:23:45", "2d 3h". */
+export function formatDuration(seconds: number): string {
+  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 59.95) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  if (whole < 86_400)
+    return `${Math.floor(whole / 3600)}:${twoDigits(Math.floor(whole / 60) % 60)}:${twoDigits(whole % 60)}`;
+  const hours = Math.round(seconds / 3600);
+  return `${formatCount(Math.floor(hours / 24))}d ${hours % 24}h`;
+}
+
+/** A share: "0.4 %", "9.6 %", "78 %". */
+export function formatPercent(fraction: number): string {
+  const percent = fraction * 100;
+  if (percent > 0 && percent < 0.05) return '<0.1 %';
+  if (percent < 9.95) return `${percent === 0 ? '0' : percent.toFixed(1)} %`;
+  return `${formatCount(Math.round(percent))} %`;
+}
+
+/** A whole number with thousands set apart: "12,345". */
+export function formatCount(count: number): string {
+  return String(Math.round(count)).replace(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+/** A number of ordinary size: three significant digits, thousands set apart: "0.012", "3.12", "1,234". */
+export function formatNumber(value: number): string {
+  return value >= 999.5 ? formatCount(value) : threeDigits(value, 'nearest').replace(/^0\.000$/, '0');
+}
+
+const GIB_HOUR = 1024 ** 3 * 3600;
+
+/** Memory held over time, in GiB times hours, without the unit. */
+export function formatGibHours(byteSeconds: number): string {
+  return formatNumber(byteSeconds / GIB_HOUR);
+}
+
+/** A size that somebody wrote down: as formatBytes, without needless zeros ("4 GiB", "1.5 GiB"). */
+export function formatRequested(bytes: number): string {
+  return formatBytes(bytes).replace(/(\.\d*?)0+ /, '$1 ').replace('. ', ' ');
+}

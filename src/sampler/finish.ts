@@ -1,0 +1,40 @@
+import { readFileSync, statSync, writeFileSync, renameSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { JobDescription } from './job-description';
+import type { JobRecord, RecordKey } from './record';
+import { runId, type RunDescription } from './run-directory';
+import type { Settings } from './settings';
+
+/** Key of the record of one run on this host. */
+export function keyOfRun(run: RunDescription, description: JobDescription, settings: Settings): RecordKey {
+  return {
+    cluster: settings.cluster === '' ? 'default' : settings.cluster,
+    job_id: run.job,
+    task_id: description.array ? run.task : null,
+    pe_task_id: description.fields.pe_task_id,
+    host: description.host ?? hostname(),
+    run_id: runId(run),
+  };
+}
+
+const PRIVATE_RECORD = 'record.json';
+
+/** The summary where node.db can't be used: one file in the run directory, at most `mostBytes` long. */
+export function writePrivateRecord(directory: string, record: JobRecord, mostBytes: number): void {
+  let text = JSON.stringify(record);
+  if (text.length > mostBytes) text = JSON.stringify({ ...record, series: null });
+  const path = join(directory, PRIVATE_RECORD);
+  writeFileSync(`${path}.new`, text, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+/** Text of the private record in a run directory and when it was written; null when there is none. */
+export function readPrivateRecord(directory: string): string | null {
+  const path = join(directory, PRIVATE_RECORD);
+  try {
+    return statSync(path).isFile() ? readFileSync(path, 'utf8') : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,26 @@
+import { reasonOf, warn } from './log';
+import { openNodeStore } from './node-store';
+import { loadSettings } from './settings';
+import { tidyNode } from './storage';
+
+/** `node flush.js SETTINGS`: what the epilog starts when no sampler was there to finish the job. */
+async function main(): Promise<void> {
+  process.umask(0o077);
+  process.chdir('/');
+  process.on('SIGXFSZ', () => undefined);
+  const settings = loadSettings(process.argv[2] ?? '');
+  const store = openNodeStore(settings.state_dir);
+  try {
+    await tidyNode(store, settings, settings.delivery_patience);
+  } finally {
+    store.close();
+  }
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    warn(`flush: ${reasonOf(error)}`);
+    process.exit(1);
+  },
+);

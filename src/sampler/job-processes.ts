@@ -1,0 +1,400 @@
+import { hasGroup, parentPid } from '../sources/proc/status';
+import {
+  allPids,
+  listsChildren,
+  memoryOfAnyThread,
+  openProcess,
+  type DescriptorBudget,
+  type ProcessFiles,
+} from '../sources/proc/process-files';
+import type { Stat } from '../sources/proc/stat';
+import type { StatusMemory } from '../sources/proc/status';
+import type { MemoryReading } from './peaks';
+import { markSlackBytes, slackBytes, type CounterPrecision } from './slack';
+import type { Counters } from './totals';
+
+/** Where a job's processes are looked for. */
+export interface ClaimRules {
+  readonly procRoot: string;
+  /** Root of the job's tree: Grid Engine's `job_pid`, or the process given to `run`. null: not started yet. */
+  rootPid: number | null;
+  /** Parent of the root (the shepherd); its children that carry the group are roots, too. */
+  readonly shepherdPid: number | null;
+  /** Additional group id; null: none, then nothing is known of processes that leave the tree. */
+  readonly group: number | null;
+  /** Nothing that started before this (clock ticks after boot) belongs to the job: group ids are re-used. */
+  readonly notBefore: number;
+  readonly precision: CounterPrecision;
+  readonly sharesAddressSpace: (pid: number, other: number) => boolean | null;
+}
+
+/** One process of the job, as plain data; `image` counts its executed programs. */
+export interface TrackedProcess {
+  readonly pid: number;
+  readonly startTicks: number;
+  parent: string | null;
+  byTree: boolean;
+  byGroup: boolean;
+  image: number;
+  imageMark: number;
+  pending: boolean;
+  /** Shares another process's address space (vfork): not one of its own. */
+  shared: boolean;
+  command: string;
+  readonly firstSeenMs: number;
+  lastSeenMs: number;
+  threads: number;
+  rssMark: number;
+  largestRss: number;
+}
+
+export interface ProcessSample {
+  readonly id: string;
+  readonly pid: number;
+  readonly command: string;
+  readonly rss: number;
+  readonly vmem: number;
+  readonly cpuTicks: number;
+}
+
+/** What one tick saw. Memory in bytes. */
+export interface TickReadings {
+  readonly atMs: number;
+  readonly memory: readonly MemoryReading[];
+  readonly processes: readonly ProcessSample[];
+  readonly counters: ReadonlyMap<string, Counters>;
+  readonly threads: number;
+  /** Plain sums of this tick: what a reader of `top` would have seen. */
+  readonly rss: number;
+  readonly vmem: number;
+  readonly swap: number;
+  readonly anonymous: number;
+  /** Images whose fate became known: true when they never executed anything and so count. */
+  readonly resolved: readonly (readonly [string, boolean])[];
+  readonly execs: number;
+  readonly fallenMarks: number;
+  readonly failedReads: number;
+}
+
+export interface JobProcesses {
+  readonly tracked: ReadonlyMap<string, TrackedProcess>;
+  /** Distinct processes seen so far, and how they were claimed. */
+  counts(): { readonly seen: number; readonly treeOnly: number; readonly groupOnly: number };
+  /**
+   * Finds new processes and reads all. `scanAll`: look through all of /proc for the group. `rising` tells whether sums of
+   * anonymous memory and of RSS + swap would raise a maximum: then both are read again and the smaller readings taken.
+   */
+  tick(atMs: number, scanAll: boolean, rising: (anonymous: number, rssSwap: number) => boolean): TickReadings;
+  save(): unknown;
+  close(): void;
+}
+
+/** A forked image seen this long without an exec is a worker, not a helper about to exec. */
+const LASTING_MS = 1000;
+const FULL_SCAN_EVERY_MS = 60_000;
+const KIB = 1024;
+/** Children of these many threads are looked for at every tick; of more, only with a scan of all of /proc. */
+const MOST_THREADS_WALKED = 16;
+
+function commandName(comm: string, executable: string | null): string {
+  const clean = comm.replace(/\p{Cc}/gu, '?');
+  if (executable === null) return clean;
+  const name = executable.replace(/\p{Cc}/gu, '?');
+  return name.startsWith(clean) || clean.startsWith(name) ? name : `${clean} (${name})`;
+}
+
+interface Live {
+  readonly process: TrackedProcess;
+  readonly files: ProcessFiles;
+}
+
+interface Saved {
+  readonly tracked: readonly (readonly [string, TrackedProcess])[];
+  readonly seen: number;
+  readonly treeOnly: number;
+  readonly groupOnly: number;
+}
+
+/** Starts following a job; `saved` continues what another sampler process had found. */
+export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, saved: unknown = null): JobProcesses {
+  const tracked = new Map<string, TrackedProcess>();
+  const live = new Map<string, Live>();
+  const idOfPid = new Map<number, string>();
+  const childrenListed = listsChildren(rules.procRoot);
+  let foreign = new Set<number>();
+  let fullScanMs = 0;
+  let seen = 0;
+  let treeOnly = 0;
+  let groupOnly = 0;
+
+  if (saved !== null) {
+    const state = saved as Saved;
+    ({ seen, treeOnly, groupOnly } = state);
+    for (const [id, process] of state.tracked) {
+      tracked.set(id, process);
+      live.set(id, { process, files: openProcess(process.pid, budget, rules.procRoot) });
+      idOfPid.set(process.pid, id);
+    }
+  }
+
+  function adopt(pid: number, way: 'tree' | 'group', atMs: number): void {
+    const known = idOfPid.get(pid);
+    if (known !== undefined) {
+      const process = tracked.get(known);
+      if (process && way === 'tree') process.byTree = true;
+      return;
+    }
+    const files = openProcess(pid, budget, rules.procRoot);
+    const stat = files.stat();
+    if (stat === null || stat.startTicks < rules.notBefore || stat.state === 'X') {
+      files.close();
+      return;
+    }
+    const group = rules.group;
+    const byGroup = group !== null && (files.status((text, length) => hasGroup(text, length, group)) ?? false);
+    const id = `${pid}.${stat.startTicks}`;
+    const process: TrackedProcess = {
+      pid,
+      startTicks: stat.startTicks,
+      parent: idOfPid.get(stat.ppid) ?? null,
+      byTree: way === 'tree',
+      byGroup,
+      image: 0,
+      imageMark: stat.image,
+      pending: stat.forkedNoExec,
+      shared: false,
+      command: commandName(stat.comm, files.executable()),
+      firstSeenMs: atMs,
+      lastSeenMs: atMs,
+      threads: stat.threads,
+      rssMark: 0,
+      largestRss: 0,
+    };
+    process.shared = sharesWithParent(process, stat);
+    tracked.set(id, process);
+    live.set(id, { process, files });
+    idOfPid.set(pid, id);
+    seen++;
+    if (group !== null && process.byTree && !byGroup) treeOnly++;
+    if (!process.byTree) groupOnly++;
+  }
+
+  function sharesWithParent(process: TrackedProcess, stat: Stat): boolean {
+    if (!stat.forkedNoExec || !idOfPid.has(stat.ppid)) return false;
+    return rules.sharesAddressSpace(process.pid, stat.ppid) ?? false;
+  }
+
+  function findRoots(atMs: number): void {
+    if (rules.rootPid === null || idOfPid.has(rules.rootPid)) return;
+    adopt(rules.rootPid, 'tree', atMs);
+    // Processes that were looked at before their ancestor was known may be ours after all.
+    if (idOfPid.has(rules.rootPid)) foreign = new Set();
+  }
+
+  /**
+   * Looks at every process that is new since the last time: its parent and its groups. Costs a listing of /proc, so it
+   * is done at every tick only where the kernel doesn't list children.
+   */
+  function scanMachine(atMs: number): void {
+    const group = rules.group;
+    // Pids known not to be ours are skipped until the next full pass: pids can be re-used, but not within seconds.
+    if (atMs - fullScanMs > FULL_SCAN_EVERY_MS) {
+      foreign = new Set();
+      fullScanMs = atMs;
+    }
+    let strangers: { readonly pid: number; readonly parent: number }[] = [];
+    for (const pid of allPids(rules.procRoot)) {
+      if (idOfPid.has(pid) || foreign.has(pid)) continue;
+      const files = openProcess(pid, { left: 0 }, rules.procRoot);
+      const found = files.status((text, length) => ({
+        parent: parentPid(text, length),
+        ours: group !== null && hasGroup(text, length, group),
+      }));
+      if (found === null) continue;
+      if (idOfPid.has(found.parent)) adopt(pid, 'tree', atMs);
+      else if (found.ours) adopt(pid, found.parent === rules.shepherdPid ? 'tree' : 'group', atMs);
+      else strangers.push({ pid, parent: found.parent });
+    }
+    // A child may have a lower pid than its parent, and so have been looked at first.
+    for (let adopted = true; adopted;) {
+      const rest = strangers.filter(({ pid, parent }) => {
+        if (!idOfPid.has(parent)) return true;
+        adopt(pid, 'tree', atMs);
+        return false;
+      });
+      adopted = rest.length < strangers.length;
+      strangers = rest;
+    }
+    for (const { pid } of strangers) foreign.add(pid);
+  }
+
+  function walkTree(atMs: number, everyThread: boolean): void {
+    const queue = [...live.values()];
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const threads = next.process.threads;
+      const all = threads > 1 && (everyThread || threads <= MOST_THREADS_WALKED);
+      for (const pid of next.files.children(all)) {
+        if (idOfPid.has(pid)) continue;
+        adopt(pid, 'tree', atMs);
+        const id = idOfPid.get(pid);
+        const added = id === undefined ? undefined : live.get(id);
+        if (added) queue.push(added);
+      }
+    }
+  }
+
+  function forget(id: string, entry: Live, resolved: (readonly [string, boolean])[]): void {
+    const { process } = entry;
+    if (process.pending && !process.shared)
+      resolved.push([imageId(id, process), process.lastSeenMs - process.firstSeenMs >= LASTING_MS]);
+    entry.files.close();
+    live.delete(id);
+    tracked.delete(id);
+    idOfPid.delete(process.pid);
+  }
+
+  const imageId = (id: string, process: TrackedProcess): string => `${id}/${process.image}`;
+
+  return {
+    tracked,
+    counts: () => ({ seen, treeOnly, groupOnly }),
+
+    tick: (atMs, scanAll, rising) => {
+      findRoots(atMs);
+      if (scanAll || !childrenListed) scanMachine(atMs);
+      if (childrenListed) walkTree(atMs, scanAll);
+
+      const resolved: (readonly [string, boolean])[] = [];
+      let execs = 0;
+      let fallenMarks = 0;
+      let failedReads = 0;
+
+      const first = new Map<string, { rss: number; vmem: number }>();
+      const pageSize = rules.precision.pageSize;
+      for (const [id, { files }] of live) {
+        const statm = files.statm();
+        if (statm) first.set(id, { rss: statm.resident * pageSize, vmem: statm.size * pageSize });
+      }
+
+      const memory: MemoryReading[] = [];
+      const read: Live[] = [];
+      const processes: ProcessSample[] = [];
+      const counters = new Map<string, Counters>();
+      const sum = { rss: 0, vmem: 0, swap: 0, anonymous: 0, threads: 0 };
+      for (const [id, entry] of [...live]) {
+        const { process, files } = entry;
+        const stat = files.stat();
+        if (stat?.startTicks !== process.startTicks) {
+          forget(id, entry, resolved);
+          continue;
+        }
+        const io = files.io();
+        counters.set(id, {
+          parent: idOfPid.get(stat.ppid) ?? null,
+          cpu: stat.cpuTicks + stat.childCpuTicks,
+          faults: stat.minorFaults + stat.childMinorFaults,
+          childFaults: stat.childMinorFaults,
+          readChars: io?.readChars ?? 0,
+          writtenChars: io?.writtenChars ?? 0,
+          readBytes: io?.readBytes ?? 0,
+          writtenBytes: io?.writtenBytes ?? 0,
+        });
+        process.parent = idOfPid.get(stat.ppid) ?? null;
+        process.threads = stat.threads;
+        sum.threads += stat.threads;
+
+        const leaderGone = stat.state === 'Z' && stat.threads > 1;
+        const status = leaderGone ? memoryOfAnyThread(process.pid, rules.procRoot) : files.memory();
+        if (status === null) {
+          if (stat.state !== 'Z' && stat.state !== 'X') failedReads++;
+          process.lastSeenMs = atMs;
+          continue;
+        }
+
+        const execed =
+          (process.pending && !stat.forkedNoExec) ||
+          (stat.image !== 0 && process.imageMark !== 0 && stat.image !== process.imageMark);
+        if (execed) {
+          if (process.pending) {
+            if (!process.shared) resolved.push([imageId(id, process), false]);
+          } else execs++;
+          process.image++;
+          process.pending = false;
+          process.shared = false;
+          process.command = commandName(stat.comm, files.executable());
+          process.rssMark = 0;
+        } else if (status.vmHwm * KIB < process.rssMark) fallenMarks++;
+        process.imageMark = stat.image;
+        process.rssMark = status.vmHwm * KIB;
+        process.lastSeenMs = atMs;
+        if (process.shared) continue;
+
+        const reading = toReading(imageId(id, process), process, status, first.get(id));
+        memory.push(reading);
+        read.push(entry);
+        processes.push({
+          id,
+          pid: process.pid,
+          command: process.command,
+          rss: reading.rss,
+          vmem: reading.vmem,
+          cpuTicks: stat.cpuTicks,
+        });
+        process.largestRss = Math.max(process.largestRss, reading.rss);
+        if (process.pending && atMs - process.firstSeenMs < LASTING_MS) continue;
+        sum.rss += reading.rss;
+        sum.vmem += reading.vmem;
+        sum.swap += status.vmSwap * KIB;
+        sum.anonymous += reading.anonymous;
+      }
+      let sumAnonymous = 0;
+      let sumRssSwap = 0;
+      for (const reading of memory) {
+        sumAnonymous += reading.anonymous;
+        sumRssSwap += reading.rssSwap;
+      }
+      const settled = rising(sumAnonymous, sumRssSwap)
+        ? memory.map((reading, index) => smaller(reading, (read[index] as Live).files.memory()))
+        : memory;
+      return { atMs, memory: settled, processes, counters, ...sum, resolved, execs, fallenMarks, failedReads };
+    },
+
+    save: (): Saved => ({ tracked: [...tracked], seen, treeOnly, groupOnly }),
+
+    close: () => {
+      for (const { files } of live.values()) files.close();
+      live.clear();
+    },
+  };
+
+  function smaller(reading: MemoryReading, again: StatusMemory | null): MemoryReading {
+    if (again === null) return { ...reading, anonymous: 0, rssSwap: reading.rss };
+    return {
+      ...reading,
+      anonymous: Math.min(reading.anonymous, (again.rssAnon + again.vmSwap) * KIB),
+      rssSwap: Math.min(reading.rssSwap, reading.rss + again.vmSwap * KIB),
+    };
+  }
+
+  function toReading(
+    id: string,
+    process: TrackedProcess,
+    status: StatusMemory,
+    before: { readonly rss: number; readonly vmem: number } | undefined,
+  ): MemoryReading {
+    const rss = Math.min(status.vmRss * KIB, before?.rss ?? 0);
+    return {
+      id,
+      rss,
+      rssSwap: rss + status.vmSwap * KIB,
+      vmem: Math.min(status.vmSize * KIB, before?.vmem ?? 0),
+      anonymous: (status.rssAnon + status.vmSwap) * KIB,
+      rssMark: status.vmHwm * KIB,
+      vmemMark: status.vmPeak * KIB,
+      slack: slackBytes(rules.precision, process.threads),
+      markSlack: markSlackBytes(rules.precision, process.threads),
+      pending: process.pending,
+      command: process.command,
+    };
+  }
+}

@@ -1,0 +1,191 @@
+import { TICKS_PER_SECOND } from '../sources/proc/clock';
+import { followProcesses, type ClaimRules, type JobProcesses, type TickReadings } from './job-processes';
+import type { DescriptorBudget } from '../sources/proc/process-files';
+import type { StoredSample } from './node-store';
+import { newPeaks, observe, openEnd, resolve, restorePeaks, savePeaks, type PeakState } from './peaks';
+import { addToSeries, newSeries, type Series } from './series';
+import { addSums, carriedAway, NO_SUMS, totals, type Counters, type Sums } from './totals';
+
+/** All that was found out about a job so far. Memory in bytes, CPU in clock ticks. */
+export interface Observation {
+  readonly peaks: PeakState;
+  readonly series: Series;
+  readonly startMs: number | null;
+  readonly firstSampleMs: number | null;
+  readonly lastSampleMs: number | null;
+  readonly samples: number;
+  readonly longestGapMs: number;
+  readonly rssByteMs: number;
+  readonly sums: Sums;
+  readonly maxProcesses: number;
+  readonly maxThreads: number;
+  readonly counts: ReturnType<JobProcesses['counts']>;
+}
+
+export interface JobSampler {
+  /** Whether processes of the job are alive. */
+  readonly alive: () => boolean;
+  /** Sets the first process of the job and when it started. */
+  start(rootPid: number, startMs: number): void;
+  tick(atMs: number, scanAll: boolean): TickReadings;
+  observation(): Observation;
+  /** Samples since the last call. */
+  takeSamples(): readonly StoredSample[];
+  /** State for a successor process. */
+  save(): unknown;
+  close(): void;
+}
+
+interface Saved {
+  readonly peaks: unknown;
+  readonly series: Series;
+  readonly processes: unknown;
+  readonly numbers: Numbers;
+  readonly carried: Sums;
+  readonly before: readonly (readonly [string, Counters])[];
+  readonly rootPid: number | null;
+}
+
+interface Numbers {
+  startMs: number | null;
+  firstSampleMs: number | null;
+  lastSampleMs: number | null;
+  samples: number;
+  longestGapMs: number;
+  rssByteMs: number;
+  lastRss: number;
+  maxProcesses: number;
+  maxThreads: number;
+}
+
+const KIB = 1024;
+const kib = (bytes: number): number => Math.round(bytes / KIB);
+const ticksToMs = (ticks: number): number => Math.round((ticks * 1000) / TICKS_PER_SECOND);
+
+/** Follows one job from reading to reading; `saved` continues a predecessor's work. */
+export function sampleJob(
+  rules: ClaimRules,
+  budget: DescriptorBudget,
+  largestKept: number,
+  saved: unknown = null,
+): JobSampler {
+  const state = saved as Saved | null;
+  const peaks = state === null ? newPeaks() : restorePeaks(state.peaks);
+  const series = state === null ? newSeries(0) : state.series;
+  const numbers: Numbers = state?.numbers ?? {
+    startMs: null,
+    firstSampleMs: null,
+    lastSampleMs: null,
+    samples: 0,
+    longestGapMs: 0,
+    rssByteMs: 0,
+    lastRss: 0,
+    maxProcesses: 0,
+    maxThreads: 0,
+  };
+  let carried: Sums = state?.carried ?? NO_SUMS;
+  let before: ReadonlyMap<string, Counters> = new Map(state?.before ?? []);
+  if (state !== null) rules.rootPid = state.rootPid;
+  const processes = followProcesses(rules, budget, state?.processes ?? null);
+  let fresh: StoredSample[] = [];
+
+  function best(quantity: 'rssSwap' | 'footprint'): number {
+    const candidate = peaks.best[quantity];
+    return candidate === null ? 0 : candidate.certain - candidate.slack;
+  }
+
+  function toStored(readings: TickReadings, sums: Sums): StoredSample {
+    const ordered = [...readings.processes].sort((a, b) => b.rss - a.rss);
+    const others = ordered.slice(largestKept);
+    return {
+      at: Math.max(0, Math.round(readings.atMs - (numbers.startMs ?? readings.atMs))),
+      rss: kib(readings.rss),
+      vmem: kib(readings.vmem),
+      swap: kib(readings.swap),
+      anonymous: kib(readings.anonymous),
+      cpu: ticksToMs(sums.cpu),
+      processes: readings.counters.size,
+      threads: readings.threads,
+      read: kib(sums.readBytes),
+      written: kib(sums.writtenBytes),
+      largest: ordered.slice(0, largestKept).map((process) => ({
+        pid: process.pid,
+        start: Number(process.id.slice(process.id.indexOf('.') + 1)),
+        command: process.command,
+        rss: kib(process.rss),
+        cpu: ticksToMs(process.cpuTicks),
+      })),
+      othersRss: kib(others.reduce((sum, process) => sum + process.rss, 0)),
+      othersCpu: ticksToMs(others.reduce((sum, process) => sum + process.cpuTicks, 0)),
+    };
+  }
+
+  return {
+    alive: () => processes.tracked.size > 0,
+    start: (rootPid, startMs) => {
+      rules.rootPid = rootPid;
+      numbers.startMs = startMs;
+      series.startMs = startMs;
+    },
+    tick: (atMs, scanAll) => {
+      const readings = processes.tick(
+        atMs,
+        scanAll,
+        (anonymous, rssSwap) => anonymous > best('footprint') || rssSwap > best('rssSwap'),
+      );
+      observe(peaks, readings.memory, atMs);
+      for (const [image, counts] of readings.resolved) resolve(peaks, image, counts);
+      if (readings.execs > 0) openEnd(peaks, 'exec');
+      if (readings.fallenMarks > 0) openEnd(peaks, 'fallen-mark');
+      if (readings.failedReads > 0) openEnd(peaks, 'failed-read');
+      carried = addSums(carried, carriedAway(before, readings.counters));
+      before = readings.counters;
+      if (readings.counters.size === 0 && numbers.samples === 0) return readings;
+      if (numbers.lastSampleMs !== null) {
+        const gap = atMs - numbers.lastSampleMs;
+        numbers.longestGapMs = Math.max(numbers.longestGapMs, gap);
+        numbers.rssByteMs += ((readings.rss + numbers.lastRss) / 2) * gap;
+      }
+      numbers.firstSampleMs ??= atMs;
+      numbers.lastSampleMs = atMs;
+      numbers.lastRss = readings.rss;
+      numbers.samples++;
+      numbers.maxProcesses = Math.max(numbers.maxProcesses, readings.counters.size);
+      numbers.maxThreads = Math.max(numbers.maxThreads, readings.threads);
+      addToSeries(series, atMs, readings.rss);
+      fresh.push(toStored(readings, totals(carried, before)));
+      return readings;
+    },
+    observation: () => ({
+      peaks,
+      series,
+      startMs: numbers.startMs,
+      firstSampleMs: numbers.firstSampleMs,
+      lastSampleMs: numbers.lastSampleMs,
+      samples: numbers.samples,
+      longestGapMs: numbers.longestGapMs,
+      rssByteMs: numbers.rssByteMs,
+      sums: totals(carried, before),
+      maxProcesses: numbers.maxProcesses,
+      maxThreads: numbers.maxThreads,
+      counts: processes.counts(),
+    }),
+    takeSamples: () => {
+      const samples = fresh;
+      fresh = [];
+      return samples;
+    },
+    save: (): Saved => ({
+      peaks: savePeaks(peaks),
+      series,
+      processes: processes.save(),
+      numbers,
+      carried,
+      before: [...before],
+      rootPid: rules.rootPid,
+    }),
+    close: () => {
+      processes.close();
+    },
+  };
+}

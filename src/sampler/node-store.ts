@@ -1,0 +1,215 @@
+import Database from 'better-sqlite3';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JobRecord } from './record';
+import { packageRoot } from './package-root';
+
+/** One tick of a job, in the units of sql/node (ms after the job's start, KiB, ms of CPU time). */
+export interface StoredSample {
+  readonly at: number;
+  readonly rss: number;
+  readonly vmem: number;
+  readonly swap: number;
+  readonly anonymous: number;
+  readonly cpu: number;
+  readonly processes: number;
+  readonly threads: number;
+  readonly read: number;
+  readonly written: number;
+  /** The largest processes of this tick. */
+  readonly largest: readonly StoredProcess[];
+  readonly othersRss: number;
+  readonly othersCpu: number;
+}
+
+export interface StoredProcess {
+  readonly pid: number;
+  readonly start: number;
+  readonly command: string;
+  readonly rss: number;
+  readonly cpu: number;
+}
+
+export interface OutboxRow {
+  readonly id: number;
+  /** The record as JSON. */
+  readonly record: string;
+}
+
+export interface StoredJob {
+  readonly run: string;
+  readonly finished: boolean;
+  /** The record so far, as JSON. */
+  readonly record: string;
+}
+
+/** The node-local store: samples, summaries, outbox (contract: sql/node). */
+export interface NodeStore {
+  /** Samples and the record so far of a running job; a crash of the machine may lose the last seconds. */
+  saveProgress(run: string, startedMs: number, record: JobRecord, samples: readonly StoredSample[]): void;
+  /** Last samples, summary and outbox row in one transaction that is on the disk when this returns. */
+  finish(run: string, startedMs: number, record: JobRecord, samples: readonly StoredSample[]): void;
+  job(run: string): StoredJob | null;
+  running(): readonly StoredJob[];
+  outbox(most: number): readonly OutboxRow[];
+  delivered(ids: readonly number[]): void;
+  refuse(id: number, reason: string): void;
+  /** Drops samples of finished jobs that ended before `before`, then the oldest while the file is above `mostBytes`. */
+  prune(before: number, mostBytes: number): void;
+  close(): void;
+}
+
+const BUSY_MS = 4000;
+
+function migrate(database: Database.Database, directory: string): void {
+  const files = readdirSync(directory)
+    .filter((name) => /^\d{3}-.*\.sql$/.test(name))
+    .sort();
+  const version = (): number => database.pragma('user_version', { simple: true }) as number;
+  if (version() === files.length) return;
+  if (version() > files.length)
+    throw new Error(`schema ${version()} is newer than this version's ${files.length}; install the newer qmemacct`);
+  database
+    .transaction(() => {
+      // Another sampler may have migrated while this one waited for the lock.
+      for (const [index, name] of files.entries())
+        if (version() === index) {
+          database.exec(readFileSync(join(directory, name), 'utf8'));
+          database.pragma(`user_version = ${index + 1}`);
+        }
+    })
+    .immediate();
+}
+
+/** Opens (and creates, 0600) `STATE/node.db`. Throws when it can't be written. */
+export function openNodeStore(stateDirectory: string): NodeStore {
+  const umask = process.umask(0o077);
+  const database = new Database(join(stateDirectory, 'node.db'), { timeout: BUSY_MS });
+  process.umask(umask);
+  try {
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = NORMAL');
+    database.pragma('foreign_keys = ON');
+    database.pragma('trusted_schema = OFF');
+    database.pragma('cache_size = -512');
+    migrate(database, join(packageRoot(), 'sql', 'node'));
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+
+  const upsertJob = database.prepare<[string, number, number, number, string], { id: number }>(
+    `INSERT INTO job (run, started, changed, finished, record) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (run) DO UPDATE SET changed = excluded.changed, finished = max(finished, excluded.finished),
+       record = excluded.record RETURNING id`,
+  );
+  const insertSample = database.prepare(
+    'INSERT OR REPLACE INTO sample VALUES (@job, @at, @rss, @vmem, @swap, @anonymous, @cpu, @processes, @threads, @read, @written)',
+  );
+  const insertProcess = database.prepare<[number, number, number, string], { id: number }>(
+    `INSERT INTO process (job, pid, start, command) VALUES (?, ?, ?, ?)
+     ON CONFLICT (job, pid, start, command) DO UPDATE SET pid = pid RETURNING id`,
+  );
+  const insertProcessSample = database.prepare<[number, number, number, number, number]>(
+    'INSERT OR REPLACE INTO process_sample VALUES (?, ?, ?, ?, ?)',
+  );
+  const insertOutbox = database.prepare<[string, number]>('INSERT INTO outbox (record, added) VALUES (?, ?)');
+  const processIds = new Map<string, number>();
+
+  function saveSamples(job: number, samples: readonly StoredSample[]): void {
+    for (const { largest, othersRss, othersCpu, ...sample } of samples) {
+      insertSample.run({ job, ...sample });
+      for (const process of largest) {
+        const key = `${job} ${process.pid} ${process.start} ${process.command}`;
+        let id = processIds.get(key);
+        if (id === undefined) {
+          id = insertProcess.get(job, process.pid, process.start, process.command)?.id ?? 0;
+          processIds.set(key, id);
+        }
+        insertProcessSample.run(job, sample.at, id, process.rss, process.cpu);
+      }
+      if (othersRss > 0) insertProcessSample.run(job, sample.at, 0, othersRss, othersCpu);
+    }
+  }
+
+  function saveJob(run: string, startedMs: number, record: JobRecord, finished: boolean): number {
+    const row = upsertJob.get(run, startedMs, record.revision, finished ? 1 : 0, JSON.stringify(record));
+    if (row === undefined) throw new Error('node.db returned no job id');
+    return row.id;
+  }
+
+  const progress = database.transaction(
+    (run: string, startedMs: number, record: JobRecord, samples: readonly StoredSample[]) => {
+      saveSamples(saveJob(run, startedMs, record, false), samples);
+    },
+  );
+  const finish = database.transaction(
+    (run: string, startedMs: number, record: JobRecord, samples: readonly StoredSample[]) => {
+      const done = selectJob.get(run)?.finished === 1;
+      saveSamples(saveJob(run, startedMs, record, true), samples);
+      if (!done) insertOutbox.run(JSON.stringify(record), record.revision);
+    },
+  );
+
+  interface JobRow {
+    run: string;
+    finished: number;
+    record: string;
+  }
+  const selectJob = database.prepare<[string], JobRow>('SELECT run, finished, record FROM job WHERE run = ?');
+  const selectRunning = database.prepare<[], JobRow>('SELECT run, finished, record FROM job WHERE finished = 0');
+  const selectOutbox = database.prepare<[number], OutboxRow>(
+    'SELECT id, record FROM outbox WHERE refused IS NULL ORDER BY id LIMIT ?',
+  );
+  const toJob = (row: JobRow): StoredJob => ({ run: row.run, finished: row.finished === 1, record: row.record });
+
+  return {
+    saveProgress: (run, startedMs, record, samples) => {
+      progress.immediate(run, startedMs, record, samples);
+    },
+    finish: (run, startedMs, record, samples) => {
+      database.pragma('synchronous = FULL');
+      try {
+        finish.immediate(run, startedMs, record, samples);
+      } finally {
+        database.pragma('synchronous = NORMAL');
+      }
+    },
+    job: (run) => {
+      const row = selectJob.get(run);
+      return row === undefined ? null : toJob(row);
+    },
+    running: () => selectRunning.all().map(toJob),
+    outbox: (most) => selectOutbox.all(most),
+    delivered: (ids) => {
+      const remove = database.prepare<[number]>('DELETE FROM outbox WHERE id = ?');
+      database.transaction(() => {
+        for (const id of ids) remove.run(id);
+      })();
+    },
+    refuse: (id, reason) => {
+      database.prepare<[string, number]>('UPDATE outbox SET refused = ? WHERE id = ?').run(reason, id);
+    },
+    prune: (before, mostBytes) => {
+      database.prepare<[number]>('DELETE FROM job WHERE finished = 1 AND changed < ?').run(before);
+      const size = (): number =>
+        (database.pragma('page_count', { simple: true }) as number) *
+        (database.pragma('page_size', { simple: true }) as number);
+      const free = (): number =>
+        (database.pragma('freelist_count', { simple: true }) as number) *
+        (database.pragma('page_size', { simple: true }) as number);
+      const oldest = database.prepare(
+        'DELETE FROM job WHERE id IN (SELECT id FROM job WHERE finished = 1 ORDER BY changed LIMIT 20)',
+      );
+      while (size() - free() > mostBytes && oldest.run().changes > 0);
+    },
+    close: () => {
+      database.close();
+    },
+  };
+}
+
+/** Whether `STATE/node.db` exists. */
+export function nodeStoreExists(stateDirectory: string): boolean {
+  return existsSync(join(stateDirectory, 'node.db'));
+}

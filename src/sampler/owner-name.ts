@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process';
+import { lstatSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Login name of a uid: /etc/passwd first, then the name service (bounded); the number itself when nobody knows it. */
+export function userName(uid: number): string {
+  try {
+    for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
+      const fields = line.split(':');
+      if (fields[2] === String(uid)) return fields[0] ?? String(uid);
+    }
+    const entry = execFileSync('/usr/bin/getent', ['passwd', String(uid)], { timeout: 2000, encoding: 'utf8' });
+    return entry.split(':')[0] || String(uid);
+  } catch {
+    return String(uid);
+  }
+}
+
+/**
+ * Owner of a job, told by the kernel instead of by `config`: the shepherd gives `trace` to the job's owner.
+ * null when that file is missing or still Grid Engine's own.
+ */
+export function ownerOfSpool(spool: string): string | null {
+  try {
+    const directory = lstatSync(spool).uid;
+    for (const name of ['trace', 'error', 'exit_status']) {
+      const uid = lstatSync(join(spool, name)).uid;
+      if (uid !== directory && uid !== 0) return userName(uid);
+    }
+  } catch {
+    return null;
+  }
+  return null;
+}

@@ -1,0 +1,277 @@
+import type { Bracket, BracketSource, OpenReason } from './record';
+
+/**
+ * Peaks of a job as brackets [lower, upper].
+ *
+ * Lower end: a value that the quantity really had at some moment.
+ *  - A sum over processes is taken from two sweeps, for each process the smaller reading: readings are not
+ *    simultaneous, and memory handed from one process to another between two of them would count twice.
+ *  - An image between fork and its first exec is a copy-on-write picture of its parent. It counts only if it never
+ *    execs, which is known later: until then its part of the sum is *pending*. A tick is kept as a candidate while
+ *    its pending part could still make it the largest.
+ *  - A vfork child shares its parent's address space and is not a second one; callers leave it out.
+ *  - The high-water mark of one address space is a lower end of every sum that contains it.
+ *
+ * Upper end: needs every address space that lived between two readings (fork, exec and exit records). With procfs
+ * alone it stays open, and the reasons say what was missing.
+ */
+
+export const QUANTITIES = ['rss', 'rssSwap', 'vmem', 'processVmem', 'footprint'] as const;
+export type Quantity = (typeof QUANTITIES)[number];
+
+/** One address space at one tick; bytes. `id` names the process (pid and start time). */
+export interface MemoryReading {
+  readonly id: string;
+  /** Smaller of the two readings. */
+  readonly rss: number;
+  readonly rssSwap: number;
+  readonly vmem: number;
+  /** RssAnon + VmSwap: pages that no other executed image can hold. */
+  readonly anonymous: number;
+  /** VmHWM and VmPeak of this image. */
+  readonly rssMark: number;
+  readonly vmemMark: number;
+  /** Largest error of the readings, and of the marks. */
+  readonly slack: number;
+  readonly markSlack: number;
+  /** Forked and not yet executed anything: its contribution is pending. */
+  readonly pending: boolean;
+  readonly command: string;
+}
+
+interface Candidate {
+  readonly certain: number;
+  readonly pending: ReadonlyMap<string, number>;
+  readonly slack: number;
+  readonly at: number;
+  readonly command: string;
+  readonly source: BracketSource;
+}
+
+export interface PeakState {
+  readonly best: Record<Quantity, Candidate | null>;
+  readonly open: Record<Quantity, Candidate[]>;
+  readonly reasons: Set<OpenReason>;
+}
+
+/** Candidates kept per quantity; beyond this the least promising is dropped, which can only lower a lower end. */
+const MOST_CANDIDATES = 48;
+
+export function newPeaks(): PeakState {
+  const none = <T>(make: () => T): Record<Quantity, T> => ({
+    rss: make(),
+    rssSwap: make(),
+    vmem: make(),
+    processVmem: make(),
+    footprint: make(),
+  });
+  return { best: none(() => null), open: none(() => []), reasons: new Set() };
+}
+
+const worth = (candidate: Candidate): number => candidate.certain - candidate.slack;
+
+function potential(candidate: Candidate): number {
+  let sum = worth(candidate);
+  for (const part of candidate.pending.values()) sum += part;
+  return sum;
+}
+
+/** True when `other` can never end above `candidate`. */
+function dominates(candidate: Candidate, other: Candidate): boolean {
+  if (worth(candidate) < worth(other)) return false;
+  for (const [id, part] of other.pending) if ((candidate.pending.get(id) ?? 0) < part) return false;
+  return true;
+}
+
+function offer(state: PeakState, quantity: Quantity, candidate: Candidate): void {
+  const best = state.best[quantity];
+  if (best === null || worth(candidate) > worth(best)) state.best[quantity] = { ...candidate, pending: new Map() };
+  if (candidate.pending.size === 0) {
+    prune(state, quantity);
+    return;
+  }
+  const floor = state.best[quantity];
+  if (floor !== null && potential(candidate) <= worth(floor)) return;
+  const kept = state.open[quantity].filter((other) => !dominates(candidate, other));
+  if (kept.some((other) => dominates(other, candidate))) return;
+  kept.push(candidate);
+  if (kept.length > MOST_CANDIDATES) {
+    kept.sort((a, b) => potential(b) - potential(a));
+    kept.length = MOST_CANDIDATES;
+  }
+  state.open[quantity] = kept;
+}
+
+function prune(state: PeakState, quantity: Quantity): void {
+  const best = state.best[quantity];
+  if (best === null || state.open[quantity].length === 0) return;
+  state.open[quantity] = state.open[quantity].filter((candidate) => potential(candidate) > worth(best));
+}
+
+function sumCandidate(readings: readonly MemoryReading[], at: number, value: (r: MemoryReading) => number): Candidate {
+  let certain = 0;
+  let slack = 0;
+  let largest = -1;
+  let command = '';
+  const pending = new Map<string, number>();
+  for (const reading of readings) {
+    const part = value(reading);
+    if (reading.pending) {
+      if (part > 0) pending.set(reading.id, part);
+    } else {
+      certain += part;
+      slack += reading.slack;
+      if (part > largest) {
+        largest = part;
+        command = reading.command;
+      }
+    }
+  }
+  return { certain, pending, slack: Math.min(slack, certain), at, command, source: 'sample' };
+}
+
+function markCandidate(reading: MemoryReading, at: number, value: number, slack: number): Candidate {
+  return {
+    certain: reading.pending ? 0 : value,
+    pending: reading.pending ? new Map([[reading.id, value]]) : new Map<string, number>(),
+    slack: reading.pending ? 0 : Math.min(slack, value),
+    at,
+    command: reading.command,
+    source: 'mark',
+  };
+}
+
+/** Takes the readings of one tick (`at`: ms since the epoch). */
+export function observe(state: PeakState, readings: readonly MemoryReading[], at: number): void {
+  offer(
+    state,
+    'rss',
+    sumCandidate(readings, at, (r) => r.rss),
+  );
+  offer(
+    state,
+    'rssSwap',
+    sumCandidate(readings, at, (r) => r.rssSwap),
+  );
+  offer(state, 'vmem', { ...sumCandidate(readings, at, (r) => r.vmem), slack: 0 });
+  // Copies of a parent's pages are the parent's pages: only executed images can be added up.
+  offer(
+    state,
+    'footprint',
+    sumCandidate(
+      readings.filter((r) => !r.pending),
+      at,
+      (r) => r.anonymous,
+    ),
+  );
+  for (const reading of readings) {
+    offer(state, 'rss', markCandidate(reading, at, reading.rssMark, reading.markSlack));
+    offer(state, 'rssSwap', markCandidate(reading, at, reading.rssMark, reading.markSlack));
+    offer(state, 'processVmem', markCandidate(reading, at, reading.vmemMark, 0));
+    offer(state, 'vmem', markCandidate(reading, at, reading.vmemMark, 0));
+  }
+}
+
+/** A single address space had `bytes` resident, give or take `slack`, at some unknown moment (`ru_maxrss` of `usage`). */
+export function observeMaxRss(state: PeakState, bytes: number, slack: number): void {
+  const candidate: Candidate = {
+    certain: bytes,
+    pending: new Map(),
+    slack: Math.min(slack, bytes),
+    at: 0,
+    command: '',
+    source: 'usage',
+  };
+  offer(state, 'rss', candidate);
+  offer(state, 'rssSwap', candidate);
+}
+
+/**
+ * The fate of a pending image is known. `counts`: it never executed anything, so its memory was its own; otherwise it
+ * was only a picture of its parent.
+ */
+export function resolve(state: PeakState, id: string, counts: boolean): void {
+  for (const quantity of QUANTITIES) {
+    const candidates = state.open[quantity];
+    if (!candidates.some((candidate) => candidate.pending.has(id))) continue;
+    state.open[quantity] = [];
+    for (const candidate of candidates) {
+      const part = candidate.pending.get(id);
+      if (part === undefined) {
+        offer(state, quantity, candidate);
+        continue;
+      }
+      const pending = new Map(candidate.pending);
+      pending.delete(id);
+      offer(state, quantity, { ...candidate, pending, certain: candidate.certain + (counts ? part : 0) });
+    }
+    prune(state, quantity);
+  }
+}
+
+/** Something happened that lets no upper end be proved. */
+export function openEnd(state: PeakState, reason: OpenReason): void {
+  state.reasons.add(reason);
+}
+
+/** Which pending images still matter to some candidate. */
+export function pendingImages(state: PeakState): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const quantity of QUANTITIES)
+    for (const candidate of state.open[quantity]) for (const id of candidate.pending.keys()) ids.add(id);
+  return ids;
+}
+
+/** The bracket as known now; null when nothing was seen. */
+export function bracket(state: PeakState, quantity: Quantity): Bracket | null {
+  const best = state.best[quantity];
+  if (best === null) return null;
+  const open = new Set<OpenReason>(['no-lineage', 'no-exit-records', ...state.reasons]);
+  if (quantity === 'footprint') open.add('no-page-accounting');
+  return {
+    lower_bytes: Math.max(0, Math.round(worth(best))),
+    upper_bytes: null,
+    slack_bytes: Math.round(best.slack),
+    proved: false,
+    exact: false,
+    open: [...open].sort(),
+    sources: [best.source],
+    at: best.at > 0 ? new Date(best.at).toISOString() : null,
+    command: best.command === '' ? null : best.command,
+  };
+}
+
+/** Plain data for a successor process; `restorePeaks` is its inverse. */
+export function savePeaks(state: PeakState): unknown {
+  const plain = (candidate: Candidate): unknown => ({ ...candidate, pending: [...candidate.pending] });
+  return {
+    best: Object.fromEntries(
+      QUANTITIES.map((quantity) => {
+        const best = state.best[quantity];
+        return [quantity, best === null ? null : plain(best)];
+      }),
+    ),
+    open: Object.fromEntries(QUANTITIES.map((quantity) => [quantity, state.open[quantity].map(plain)])),
+    reasons: [...state.reasons],
+  };
+}
+
+type SavedCandidate = Omit<Candidate, 'pending'> & { readonly pending: readonly (readonly [string, number])[] };
+
+/** State from `savePeaks` (the caller's own data, handed from one sampler process to the next). */
+export function restorePeaks(saved: unknown): PeakState {
+  const data = saved as {
+    best: Record<Quantity, SavedCandidate | null>;
+    open: Record<Quantity, SavedCandidate[]>;
+    reasons: OpenReason[];
+  };
+  const revive = (candidate: SavedCandidate): Candidate => ({ ...candidate, pending: new Map(candidate.pending) });
+  const state = newPeaks();
+  for (const quantity of QUANTITIES) {
+    const best = data.best[quantity];
+    state.best[quantity] = best === null ? null : revive(best);
+    state.open[quantity] = data.open[quantity].map(revive);
+  }
+  for (const reason of data.reasons) state.reasons.add(reason);
+  return state;
+}

@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writePrivateRecord } from './finish';
+import { reasonOf, warn } from './log';
+import { openNodeStore, type NodeStore, type StoredSample } from './node-store';
+import { deliverOutbox, deliverRecord } from './outbox-feeder';
+import type { JobRecord } from './record';
+import { ingestHandedRecords, recoverOrphans } from './recover';
+import { runDirectoryName, type RunDescription } from './run-directory';
+import type { Settings } from './settings';
+import { parseRecord } from '../accounting/validate';
+
+/** Where a sampler keeps what it knows; the choice depends on who it runs as and on its limits. */
+export interface Storage {
+  /** Best effort: a failure is kept in memory and tried again. */
+  saveProgress(record: JobRecord, samples: readonly StoredSample[]): void;
+  /** The word for the epilog: "disk" when the summary survives a crash now, else "memory". */
+  finish(record: JobRecord, samples: readonly StoredSample[]): 'disk' | 'memory';
+  /** What can wait until the epilog has gone: cleaning up, orphans, delivery. */
+  afterwards(cleanUp: () => void): Promise<void>;
+  /** The run directory itself holds the summary. */
+  keepsDirectory(): boolean;
+}
+
+export interface StorageConditions {
+  readonly run: RunDescription;
+  readonly directory: string | null;
+  readonly settings: Settings;
+  /** RLIMIT_FSIZE in bytes. */
+  readonly fileSizeLimit: number;
+  readonly startedMs: () => number;
+}
+
+/** node.db and its log grow past any limit below this. */
+const LEAST_FILE_SIZE = 1024 * 1024 * 1024;
+const RETRY_FOR_MS = 24 * 3600 * 1000;
+const LONGEST_PAUSE_MS = 300_000;
+/** One in so many samplers prunes node.db. */
+const PRUNE_ODDS = 50;
+const DAY_MS = 86_400_000;
+const MIB = 1024 * 1024;
+
+export function chooseStorage(conditions: StorageConditions): Storage {
+  if (conditions.run.hooks === 'plain') return handedStorage(conditions);
+  if (conditions.fileSizeLimit < LEAST_FILE_SIZE && conditions.directory !== null)
+    return privateStorage(conditions, conditions.directory);
+  return nodeStorage(conditions);
+}
+
+function nodeStorage({ run, settings, startedMs }: StorageConditions): Storage {
+  const name = runDirectoryName(run);
+  let store: NodeStore | null = null;
+  let unsaved: StoredSample[] = [];
+  let final: JobRecord | null = null;
+  let committed = false;
+  let complained = false;
+
+  function tryWith(action: (opened: NodeStore) => void): boolean {
+    try {
+      store ??= openNodeStore(settings.state_dir);
+      action(store);
+      return true;
+    } catch (error) {
+      if (!complained)
+        warn(`${join(settings.state_dir, 'node.db')}: ${reasonOf(error)}; kept in memory and tried again`);
+      complained = true;
+      try {
+        store?.close();
+      } catch {
+        // Nothing more to lose with it.
+      }
+      store = null;
+      return false;
+    }
+  }
+
+  return {
+    saveProgress: (record, samples) => {
+      unsaved.push(...samples);
+      if (tryWith((opened) => opened.saveProgress(name, startedMs(), record, unsaved))) unsaved = [];
+      // An unwritable disk must not fill the memory instead: the record keeps the peaks, the series its shape.
+      else if (unsaved.length > 2000) unsaved = unsaved.filter((_, index) => index % 2 === 0);
+    },
+    finish: (record, samples) => {
+      final = record;
+      unsaved.push(...samples);
+      committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved));
+      return committed ? 'disk' : 'memory';
+    },
+    keepsDirectory: () => false,
+    afterwards: async (cleanUp) => {
+      const deadline = Date.now() + RETRY_FOR_MS;
+      for (let pause = 2000; !committed && final !== null; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+        const record = final;
+        // The accounting DB may be well while this disk is not; both are tried, the merge is idempotent.
+        if ((await deliverRecord(record, settings)) === null) break;
+        await sleep(pause * (0.5 + Math.random()));
+        committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved));
+        if (Date.now() > deadline) {
+          warn(`job ${record.job_id}: its summary could be written nowhere for 24 h and is lost`);
+          break;
+        }
+      }
+      cleanUp();
+      const opened = store;
+      if (opened === null) return;
+      try {
+        await tidyNode(opened, settings, settings.delivery_patience);
+      } finally {
+        opened.close();
+      }
+    },
+  };
+}
+
+export interface TidyOutcome {
+  readonly recovered: number;
+  readonly ingested: number;
+  readonly delivered: number;
+  readonly left: number;
+  readonly problem: string | null;
+}
+
+/** What any process with node.db open does for the whole node: orphans, handed-over records, delivery, pruning. */
+export async function tidyNode(store: NodeStore, settings: Settings, patienceSeconds: number): Promise<TidyOutcome> {
+  const recovered =
+    recoverOrphans(settings.state_dir, store, settings) + recoverOrphans(settings.run_dir, store, settings);
+  const ingested = ingestHandedRecords(settings, store, (value) => {
+    const parsed = parseRecord(value);
+    return 'error' in parsed ? parsed.error : parsed;
+  });
+  const outcome = await deliverOutbox(store, settings, patienceSeconds);
+  if (Math.random() * PRUNE_ODDS < 1)
+    store.prune(Date.now() - settings.keep_samples_days * DAY_MS, settings.keep_samples_mib * MIB);
+  return { recovered, ingested, delivered: outcome.delivered, left: outcome.left, problem: outcome.problem };
+}
+
+/** A limit on file size: one small file of this job's own, which the next sampler without such a limit takes in. */
+function privateStorage({ fileSizeLimit, settings }: StorageConditions, directory: string): Storage {
+  let onDisk = false;
+  function write(record: JobRecord): boolean {
+    try {
+      writePrivateRecord(directory, record, Math.min(fileSizeLimit, MIB) * 0.9);
+      return true;
+    } catch (error) {
+      warn(`${directory}: ${reasonOf(error)}`);
+      return false;
+    }
+  }
+  const noted = (record: JobRecord): JobRecord => ({
+    ...record,
+    notes: [
+      ...record.notes,
+      "The job's file size limit kept the sampler from node.db: its single samples were not kept.",
+    ],
+  });
+  let final: JobRecord | null = null;
+  return {
+    saveProgress: (record) => {
+      write(noted({ ...record, status: 'lost' }));
+    },
+    finish: (record) => {
+      final = noted(record);
+      onDisk = write(final);
+      return onDisk ? 'disk' : 'memory';
+    },
+    keepsDirectory: () => onDisk,
+    afterwards: async (cleanUp) => {
+      if (!onDisk && final !== null) await deliverRecord(final, settings);
+      cleanUp();
+    },
+  };
+}
+
+/** Hooks without privilege: the finished record is handed to root through `STATE/outbox`. */
+function handedStorage({ settings, run }: StorageConditions): Storage {
+  return {
+    saveProgress: () => undefined,
+    finish: (record) => {
+      const outbox = join(settings.state_dir, 'outbox');
+      const path = join(outbox, `${run.job}.${run.task}.${randomBytes(12).toString('hex')}`);
+      try {
+        if (!statSync(outbox).isDirectory()) return 'memory';
+        let text = JSON.stringify(record);
+        if (text.length > 60_000) text = JSON.stringify({ ...record, series: null });
+        writeFileSync(`${path}.new`, text, { mode: 0o600, flag: 'wx' });
+        renameSync(`${path}.new`, path);
+        return 'disk';
+      } catch (error) {
+        warn(`${outbox}: ${reasonOf(error)}`);
+        return 'memory';
+      }
+    },
+    keepsDirectory: () => false,
+    afterwards: (cleanUp) => {
+      cleanUp();
+      return Promise.resolve();
+    },
+  };
+}

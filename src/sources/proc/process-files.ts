@@ -1,0 +1,161 @@
+import { closeSync, existsSync, openSync, readSync, readlinkSync, readdirSync } from 'node:fs';
+import { basename } from 'node:path';
+import { parseIo, type ProcessIo } from './io';
+import { parseStat, type Stat } from './stat';
+import { parseStatm, type Statm } from './statm';
+import { parseStatusMemory, type StatusMemory } from './status';
+
+/**
+ * The files of one process. Descriptors are kept: an open /proc/PID file stays bound to that process, so that a
+ * re-used pid answers ESRCH instead of someone else's figures, and a read costs no path lookup.
+ */
+export interface ProcessFiles {
+  readonly pid: number;
+  statm(): Statm | null;
+  stat(): Stat | null;
+  memory(): StatusMemory | null;
+  /** Runs `test` on the raw status text; null when the process has gone. */
+  status<T>(test: (text: Buffer, length: number) => T): T | null;
+  io(): ProcessIo | null;
+  /** Pids of the children of the first thread, or of all threads. */
+  children(allThreads: boolean): readonly number[];
+  /** Base name of the executable; null without the right to see it. */
+  executable(): string | null;
+  close(): void;
+}
+
+/** How many descriptors may be kept in all; beyond that every read opens and closes. */
+export interface DescriptorBudget {
+  left: number;
+}
+
+const buffer = Buffer.allocUnsafe(16384);
+
+type Name = 'statm' | 'stat' | 'status' | 'io' | 'children';
+
+function readWhole(path: string): number {
+  const fd = openSync(path, 'r');
+  try {
+    return readSync(fd, buffer, 0, buffer.length, 0);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Opens nothing yet: the first read of each file does. Reads return null once the process has gone. */
+export function openProcess(pid: number, budget: DescriptorBudget, procRoot = '/proc'): ProcessFiles {
+  const base = `${procRoot}/${pid}`;
+  const paths: Readonly<Record<Name, string>> = {
+    statm: `${base}/statm`,
+    stat: `${base}/stat`,
+    status: `${base}/status`,
+    io: `${base}/io`,
+    children: `${base}/task/${pid}/children`,
+  };
+  const kept = new Map<Name, number>();
+  const refused = new Set<Name>();
+
+  /** Bytes read into the shared buffer; 0: gone or not readable. */
+  function read(name: Name): number {
+    if (refused.has(name)) return 0;
+    try {
+      const fd = kept.get(name);
+      if (fd !== undefined) return readSync(fd, buffer, 0, buffer.length, 0);
+      if (budget.left <= 0) return readWhole(paths[name]);
+      const opened = openSync(paths[name], 'r');
+      kept.set(name, opened);
+      budget.left--;
+      return readSync(opened, buffer, 0, buffer.length, 0);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'EACCES' || code === 'EPERM') refused.add(name);
+      if (code === 'EMFILE' || code === 'ENFILE') budget.left = 0;
+      return 0;
+    }
+  }
+
+  return {
+    pid,
+    statm: () => {
+      const length = read('statm');
+      return length > 0 ? parseStatm(buffer, length) : null;
+    },
+    stat: () => {
+      const length = read('stat');
+      return length > 0 ? parseStat(buffer, length) : null;
+    },
+    memory: () => {
+      const length = read('status');
+      return length > 0 ? parseStatusMemory(buffer.subarray(0, length), length) : null;
+    },
+    status: (test) => {
+      const length = read('status');
+      return length > 0 ? test(buffer.subarray(0, length), length) : null;
+    },
+    io: () => {
+      const length = read('io');
+      return length > 0 ? parseIo(buffer.subarray(0, length), length) : null;
+    },
+    children: (allThreads) => {
+      const found: number[] = [];
+      const collect = (length: number): void => {
+        if (length > 0)
+          for (const word of buffer.toString('latin1', 0, length).split(' ')) if (word) found.push(Number(word));
+      };
+      if (!allThreads) {
+        collect(read('children'));
+        return found;
+      }
+      try {
+        for (const tid of readdirSync(`${base}/task`)) collect(readWhole(`${base}/task/${tid}/children`));
+      } catch {
+        // The process or one of its threads ended while being listed: what was found stands.
+      }
+      return found;
+    },
+    executable: () => {
+      try {
+        return basename(readlinkSync(`${base}/exe`).replace(/ \(deleted\)$/, ''));
+      } catch {
+        return null;
+      }
+    },
+    close: () => {
+      for (const fd of kept.values()) {
+        closeSync(fd);
+        budget.left++;
+      }
+      kept.clear();
+    },
+  };
+}
+
+/** Memory lines of a process whose first thread has exited, from any living thread. */
+export function memoryOfAnyThread(pid: number, procRoot = '/proc'): StatusMemory | null {
+  try {
+    for (const tid of readdirSync(`${procRoot}/${pid}/task`)) {
+      if (Number(tid) === pid) continue;
+      const length = readWhole(`${procRoot}/${pid}/task/${tid}/status`);
+      const memory = parseStatusMemory(buffer.subarray(0, length), length);
+      if (memory) return memory;
+    }
+  } catch {
+    return null;
+  }
+  return null;
+}
+
+/** Whether this kernel lists children in /proc (CONFIG_PROC_CHILDREN). */
+export function listsChildren(procRoot = '/proc'): boolean {
+  return existsSync(`${procRoot}/1/task/1/children`);
+}
+
+/** All pids of the machine. */
+export function allPids(procRoot = '/proc'): readonly number[] {
+  const pids: number[] = [];
+  for (const name of readdirSync(procRoot)) {
+    const first = name.charCodeAt(0);
+    if (first >= 0x31 && first <= 0x39) pids.push(Number(name));
+  }
+  return pids;
+}

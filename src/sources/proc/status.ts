@@ -1,0 +1,96 @@
+import { readNumber } from './scan';
+
+/** Memory lines of `/proc/PID/status`, in KiB. VmHWM and VmPeak describe the present image only. */
+export interface StatusMemory {
+  readonly vmPeak: number;
+  readonly vmSize: number;
+  readonly vmHwm: number;
+  readonly vmRss: number;
+  readonly rssAnon: number;
+  readonly rssFile: number;
+  readonly rssShmem: number;
+  readonly vmSwap: number;
+}
+
+const NEWLINE = 0x0a;
+const COLON = 0x3a;
+
+/**
+ * Parses the memory lines in the first `length` bytes of `text`. null: the process has no address space
+ * (a zombie, a kernel thread) or its first thread has exited, which takes these lines away.
+ * RssAnon and its sisters are 0 before Linux 4.5.
+ */
+export function parseStatusMemory(text: Buffer, length: number): StatusMemory | null {
+  let position = text.indexOf('\nVmPeak:', 0, 'latin1');
+  if (position < 0 || position >= length) return null;
+  position++;
+  const memory = { vmPeak: 0, vmSize: 0, vmHwm: 0, vmRss: 0, rssAnon: 0, rssFile: 0, rssShmem: 0, vmSwap: 0 };
+  let complete = false;
+  while (position < length) {
+    const first = text[position];
+    // Vm... and Rss... lines stand together; whatever follows them ends the block.
+    if (first !== 0x56 && first !== 0x52) break;
+    let colon = position;
+    while (colon < length && text[colon] !== COLON) colon++;
+    const value = readNumber(text, colon + 1, length);
+    switch (text.toString('latin1', position, colon)) {
+      case 'VmPeak':
+        memory.vmPeak = value;
+        break;
+      case 'VmSize':
+        memory.vmSize = value;
+        break;
+      case 'VmHWM':
+        memory.vmHwm = value;
+        break;
+      case 'VmRSS':
+        memory.vmRss = value;
+        complete = true;
+        break;
+      case 'RssAnon':
+        memory.rssAnon = value;
+        break;
+      case 'RssFile':
+        memory.rssFile = value;
+        break;
+      case 'RssShmem':
+        memory.rssShmem = value;
+        break;
+      case 'VmSwap':
+        memory.vmSwap = value;
+        return memory;
+      default:
+        break;
+    }
+    while (colon < length && text[colon] !== NEWLINE) colon++;
+    position = colon + 1;
+  }
+  return complete ? memory : null;
+}
+
+/** Whether the `Groups:` line in the first `length` bytes of `text` holds `group`. */
+export function hasGroup(text: Buffer, length: number, group: number): boolean {
+  const line = text.indexOf('\nGroups:', 0, 'latin1');
+  if (line < 0 || line >= length) return false;
+  let position = line + 8;
+  while (position < length && text[position] !== NEWLINE) {
+    const byte = text[position] as number;
+    if (byte >= 0x30 && byte <= 0x39) {
+      if (readNumber(text, position, length) === group) return true;
+      while (position < length && (text[position] as number) >= 0x30 && (text[position] as number) <= 0x39) position++;
+    } else position++;
+  }
+  return false;
+}
+
+/** Parent of the process as its status text says; 0 when the line is missing. */
+export function parentPid(text: Buffer, length: number): number {
+  const line = text.indexOf('\nPPid:', 0, 'latin1');
+  return line < 0 || line >= length ? 0 : readNumber(text, line + 6, length);
+}
+
+/** Real user id of the `Uid:` line; null when the line is missing. */
+export function realUid(text: Buffer, length: number): number | null {
+  const line = text.indexOf('\nUid:', 0, 'latin1');
+  return line < 0 || line >= length ? null : readNumber(text, line + 5, length);
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { TestContext } from 'node:test';
+import SqliteDatabase from 'better-sqlite3';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import type { JobRecord } from '../../../src/sampler/record';
+import { accountingLineOf, heartbeatOf, realisticRecords } from '../realistic-record';
+import { temporaryStore } from '../temporary-store';
+
+/** More for a true measurement: QMEMACCT_TEST_RECORDS=200000. */
+const RECORDS = Number(process.env['QMEMACCT_TEST_RECORDS'] ?? 10_000);
+const BATCH = 500;
+const BUDGET_BYTES = 350;
+
+interface Sizes {
+  readonly total: number;
+  readonly parts: readonly string[];
+}
+
+function sizes(path: string, records: number): Sizes {
+  const db = new SqliteDatabase(path, { readonly: true });
+  const rows = db
+    .prepare<[], { name: string; bytes: number }>(
+      "SELECT name, sum(pgsize) AS bytes FROM dbstat WHERE name <> 'series' GROUP BY name ORDER BY bytes DESC",
+    )
+    .all();
+  db.close();
+  return {
+    total: rows.reduce((sum, { bytes }) => sum + bytes, 0) / records,
+    parts: rows.slice(0, 5).map(({ name, bytes }) => `${name} ${(bytes / records).toFixed(1)}`),
+  };
+}
+
+async function measure(t: TestContext, title: string, versions: readonly ((record: JobRecord) => JobRecord)[]) {
+  const path = temporaryStore(t);
+  const store = openSqliteStore(path, 0o640);
+  const { next } = realisticRecords();
+  const began = performance.now();
+  let late: readonly JobRecord[] = [];
+  for (let done = 0; done < RECORDS; done += BATCH) {
+    const records = Array.from({ length: Math.min(BATCH, RECORDS - done) }, next);
+    for (const [index, version] of versions.entries())
+      // The accounting line comes a batch later than the sampler's own record.
+      await store.merge((index === 2 ? late : records).map(version));
+    late = records;
+  }
+  const ms = performance.now() - began;
+  await store.close();
+  const { total, parts } = sizes(path, RECORDS);
+  t.diagnostic(
+    `${title}: ${RECORDS} records, ${total.toFixed(1)} bytes each (${parts.join(', ')}), ${((ms * 1000) / RECORDS).toFixed(0)} us each`,
+  );
+  return total;
+}
+
+const itself = (record: JobRecord): JobRecord => record;
+
+it('a record with all its indexes stays within its budget', async (t) => {
+  assert.ok((await measure(t, 'delivered once', [itself])) <= BUDGET_BYTES);
+});
+
+it('so does one that was a heartbeat first and is joined with its accounting line', async (t) => {
+  assert.ok((await measure(t, 'heartbeat, end, accounting', [heartbeatOf, itself, accountingLineOf])) <= BUDGET_BYTES);
+});

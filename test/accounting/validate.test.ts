@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { parseRecord, RECORD_LIMITS } from '../../src/accounting/validate';
+import { emptyRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/sampler/record';
+import { arbitraryRecord } from './arbitrary-record';
+
+const KEY = { cluster: 'cell', job_id: 7, task_id: null, pe_task_id: null, host: 'node1', run_id: '0badcafe.1.2' };
+const PLAIN: JobRecord = emptyRecord(KEY, 'finished', 'root', 1);
+const BRACKET = {
+  lower_bytes: 1,
+  upper_bytes: 2,
+  slack_bytes: 0,
+  proved: true,
+  exact: false,
+  open: [],
+  sources: ['sample'],
+  at: null,
+  command: null,
+};
+
+function errorOf(value: unknown): string | null {
+  const parsed = parseRecord(value);
+  return 'error' in parsed ? parsed.error : null;
+}
+
+describe('parseRecord', () => {
+  it('returns a valid record unchanged, through JSON', () => {
+    fc.assert(
+      fc.property(arbitraryRecord(), (record) => {
+        assert.deepEqual(parseRecord(JSON.parse(JSON.stringify(record))), record);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('never throws, and what it lets pass it lets pass unchanged again', () => {
+    const value = fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withSparseArray: true });
+    const mutated = fc
+      .tuple(arbitraryRecord(), fc.constantFrom(...Object.keys(PLAIN)), fc.oneof(value, fc.json()))
+      .map(([record, field, garbage]) => ({ ...record, [field]: garbage }));
+    fc.assert(
+      fc.property(fc.oneof(value, mutated), (garbage) => {
+        const parsed = parseRecord(garbage);
+        if (!('error' in parsed)) assert.deepEqual(parseRecord(parsed), parsed);
+        else assert.ok(parsed.error.length < 400, parsed.error);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('survives objects that throw when they are read', () => {
+    const hostile = new Proxy({}, { get: () => assert.fail('boom'), has: () => assert.fail('boom') });
+    assert.ok(errorOf({ ...PLAIN, h_vmem: hostile }));
+    assert.ok(errorOf(new Proxy({}, { getOwnPropertyDescriptor: () => assert.fail('boom') })));
+  });
+
+  const refused: readonly [string, object, RegExp][] = [
+    ['no owner of the right type', { owner: 5 }, /^owner is not a string/],
+    ['a string beyond 4 KiB', { job_name: 'ä'.repeat(2049) }, /^job_name is longer than 4096 bytes/],
+    ['an empty part of the key', { host: '' }, /^host is empty/],
+    ['a fraction for a count', { processes: 1.5 }, /^processes is not a whole number/],
+    ['a negative size', { read_bytes: -1 }, /^read_bytes is not a number of 0/],
+    ['NaN', { cpu_seconds: NaN }, /^cpu_seconds is not a number/],
+    ['infinity', { cpu_seconds: Infinity }, /^cpu_seconds is not a number/],
+    ['an unknown status', { status: 'done' }, /^status is none of finished, running/],
+    ['an unknown trust', { trust: 'god' }, /^trust is none of root/],
+    ['a local time', { ended_at: '2026-11-01T00:00:00+01:00' }, /^ended_at is not an ISO 8601 UTC time/],
+    ['30 February', { ended_at: '2026-02-30T00:00:00Z' }, /^ended_at is no/],
+    ['an upper end below the lower', { peak_rss: { ...BRACKET, upper_bytes: 0 } }, /^peak_rss has its upper end below/],
+    ['an unknown reason', { peak_rss: { ...BRACKET, open: ['why not'] } }, /^peak_rss\.open\[0\] is none of/],
+    ['too many notes', { notes: Array(RECORD_LIMITS.notes + 1).fill('x') }, /^notes has more than 64/],
+    [
+      'a series too long',
+      { series: { start: '2026-11-01T00:00:00Z', step_seconds: 1, rss_bytes: Array(241).fill(0) } },
+      /^series\.rss_bytes has more than 240/,
+    ],
+    ['a complex that is none', { requests: { 'a b': { request_bytes: 1 } } }, /^requests has a key/],
+  ];
+  for (const [title, fields, expected] of refused)
+    it(`refuses ${title}`, () => assert.match(errorOf({ ...PLAIN, ...fields }) ?? 'accepted', expected));
+
+  it('refuses what is no object', () => {
+    for (const value of [null, undefined, 5, 'x', [PLAIN]]) assert.match(errorOf(value) ?? '', /is not an object/);
+  });
+
+  it('takes absent fields for unknown ones and drops fields that it does not know', () => {
+    const { status, trust, revision } = PLAIN;
+    assert.deepEqual(parseRecord({ ...KEY, status, trust, revision, colour: 'red' }), PLAIN);
+  });
+
+  it('brings times, sets, zeros and strings into their normal form', () => {
+    const parsed = parseRecord({
+      ...PLAIN,
+      ended_at: '2026-11-01T00:00:00Z',
+      cpu_seconds: -0,
+      owner: 'b\ud800b',
+      peak_rss: { ...BRACKET, sources: ['mark', 'sample', 'mark'] },
+    });
+    assert.ok(!('error' in parsed));
+    assert.equal(parsed.ended_at, '2026-11-01T00:00:00.000Z');
+    assert.ok(Object.is(parsed.cpu_seconds, 0));
+    assert.equal(parsed.owner, 'b\ufffdb');
+    assert.deepEqual(parsed.peak_rss?.sources, ['sample', 'mark']);
+  });
+
+  it('replaces the trust where told to', () => {
+    const parsed = parseRecord({ ...PLAIN, trust: 'root' }, { trust: 'self-reported' });
+    assert.equal('error' in parsed ? parsed.error : parsed.trust, 'self-reported');
+  });
+
+  it('is not fooled by a prototype', () => {
+    const { owner: _owner, ...rest } = PLAIN;
+    const parsed = parseRecord(JSON.parse(JSON.stringify(rest).replace('{', '{"__proto__":{"owner":"root"},')));
+    assert.equal('error' in parsed ? parsed.error : parsed.owner, null);
+  });
+});

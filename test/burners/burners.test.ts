@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { burner, burnerNames, burnersObstacle, readTruth, type Burner, type Truth } from './build.js';
+import { runWatched, type Run } from './watched.js';
+
+const MiB = 1024 * 1024;
+
+/** Counters in status and ru_maxrss are off by batches per CPU: three kinds of page, 32 pages or 2 per CPU a batch. */
+const cpus = readFileSync('/proc/stat', 'utf8').match(/^cpu\d/gm)?.length ?? 1;
+const counterSlack = 3 * cpus * Math.max(32, 2 * cpus) * 4096;
+
+function assertWithin(what: string, value: number, low: number, high: number): void {
+  assert.ok(value >= low && value <= high, `${what}: ${value} is not in [${low}, ${high}]`);
+}
+
+function footprintOf(truth: Truth): number {
+  assert.ok(truth.footprint !== null);
+  return truth.footprint;
+}
+
+/** The sums that the independent eye saw must be the ones claimed: `seen` says which of its sums obeys the burner's case. */
+function assertSeen({ truth, watched }: Run, seen: 'all' | 'execed'): void {
+  const rss = seen === 'all' ? watched.all_rss : watched.execed_rss;
+  const vmsize = seen === 'all' ? watched.all_vmsize : watched.execed_vmsize;
+  assertWithin('rss seen', rss, truth.rssSum - counterSlack, truth.rssSum + truth.uncertainty + counterSlack);
+  assertWithin('vmem seen', vmsize, truth.vmemSum, truth.vmemSum + truth.uncertainty);
+  assertWithin('VmPeak seen', watched.vmpeak, truth.processVmem, truth.processVmem);
+  assert.ok(watched.all_rss <= truth.pidRssSum + truth.uncertainty + counterSlack + 2 * MiB, 'rss of all pids');
+}
+
+/** For a burner of one process at a time, the kernel's own word on its largest image. */
+function assertLargestImage({ truth, watched }: Run): void {
+  const largest = Math.max(...truth.processes.map((process) => process.rss));
+  assertWithin('ru_maxrss', watched.maxrss, largest - counterSlack, largest + truth.uncertainty + counterSlack);
+}
+
+/** N MiB of the burner's own, plus what `images` small images of it may need. */
+function assertAsAsked(what: string, bytes: number, mib: number, images: number): void {
+  assertWithin(what, bytes, mib * MiB, (mib + 3 * images) * MiB);
+}
+
+describe('burners', { skip: burnersObstacle() ?? false }, () => {
+  for (const [name, options, mib] of [
+    ['steady', ['--mib=64', '--hold=250'], 64],
+    ['spike', ['--mib=64', '--base=16', '--length=250', '--before=50', '--after=50'], 80],
+    ['growing', ['--mib=64', '--over=300', '--hold=250'], 64],
+    ['threads', ['--mib=64', '--threads=8', '--hold=250'], 64],
+    ['leader-exits', ['--mib=64', '--threads=3', '--grow=100', '--hold=250'], 64],
+    ['shrink-by-exec', ['--mib=64', '--hold=250', '--after=50'], 64],
+    ['daemon', ['--mib=64', '--hold=250'], 64],
+  ] as const) {
+    it(`${name} knows its peak`, async () => {
+      const run = await runWatched(name, options);
+      assertSeen(run, 'all');
+      assertLargestImage(run);
+      assertAsAsked('rss', run.truth.rssSum, mib, 1);
+      assertAsAsked('footprint', footprintOf(run.truth), mib, 1);
+      assert.equal(run.truth.pidRssSum, run.truth.rssSum);
+      assert.equal(run.truth.walked, true);
+    });
+  }
+
+  it('spike keeps to its length, and knows a peak too short to be seen', async () => {
+    const run = await runWatched(
+      'spike',
+      ['--mib=96', '--base=4', '--length=1', '--before=20', '--after=20'],
+      Infinity,
+    );
+    assertAsAsked('rss', run.truth.rssSum, 100, 1);
+    assertWithin('length', run.truth.extra.length_ms ?? -1, 1, 100);
+    assertLargestImage(run);
+  });
+
+  it('daemon with a waiting parent counts both, and leaves its group', async () => {
+    const run = await runWatched('daemon', ['--mib=32', '--hold=250', '--wait=1', '--execs=1']);
+    assertSeen(run, 'execed');
+    assertLargestImage(run);
+    assert.deepEqual(
+      run.truth.processes.map((process) => process.role),
+      ['daemon', 'parent'],
+    );
+    assert.equal(run.watched.orphans, 1);
+  });
+
+  it('fork-large-parent: the image before the exec does not count, the helper does', async () => {
+    const run = await runWatched('fork-large-parent', ['--mib=64', '--delay=200', '--hold=200', '--helper=4']);
+    assertSeen(run, 'execed');
+    assertAsAsked('rss', run.truth.rssSum, 68, 2);
+    assertWithin('rss of all pids seen', run.watched.all_rss, run.truth.pidRssSum - counterSlack, 140 * MiB);
+    assertAsAsked('rss of all pids', run.truth.pidRssSum, 128, 2);
+  });
+
+  it('fork-large-parent: a copy that stays counts, its shared pages once in the footprint', async () => {
+    const run = await runWatched('fork-large-parent', ['--mib=64', '--execs=0', '--dirty=16', '--hold=200']);
+    assertSeen(run, 'all');
+    assertAsAsked('rss', run.truth.rssSum, 128, 2);
+    assertAsAsked('footprint', footprintOf(run.truth), 80, 2);
+  });
+
+  for (const how of ['vfork', 'spawn'] as const) {
+    it(`vfork (${how}): two pids, one address space`, async () => {
+      const options = ['--mib=64', `--how=${how}`, '--delay=200', '--hold=200', '--helper=4'];
+      const run = await runWatched('vfork', options);
+      assertSeen(run, 'execed');
+      assertAsAsked('rss', run.truth.rssSum, 68, 2);
+      if (how === 'vfork') assertAsAsked('rss of all pids seen', run.watched.all_rss, 128, 2);
+    });
+  }
+
+  for (const execs of [0, 1]) {
+    it(`handover (execs=${execs}): both had N MiB, never together`, async () => {
+      const run = await runWatched('handover', ['--mib=64', '--rounds=2', '--hold=150', `--execs=${execs}`], 150);
+      assertSeen(run, 'all');
+      assertAsAsked('rss', run.truth.rssSum, 64, 3);
+      const marks = run.truth.processes.map((process) => process.hwm).sort((a, b) => b - a);
+      assert.ok((marks[0] ?? 0) + (marks[1] ?? 0) > 125 * MiB, 'both marks reach N');
+    });
+  }
+
+  it('shared-map: k times in RSS, once in the footprint', async () => {
+    const run = await runWatched('shared-map', ['--mib=32', '--processes=4', '--hold=250']);
+    assertSeen(run, 'all');
+    assertAsAsked('rss', run.truth.rssSum, 128, 5);
+    assertAsAsked('footprint', footprintOf(run.truth), 32, 1);
+    assert.equal(run.truth.shmem, 128 * MiB);
+  });
+
+  for (const execs of [0, 1]) {
+    it(`many-children (execs=${execs}): the fullest wave is the peak`, async () => {
+      const options = ['--children=10', '--concurrency=4', '--mib=16', '--life=150', `--execs=${execs}`];
+      const run = await runWatched('many-children', options, 150);
+      assertSeen(run, 'all');
+      assertAsAsked('rss', run.truth.rssSum, 64, 5);
+      assert.equal(run.truth.children, 10);
+      assert.equal(run.truth.extra.waves, 3);
+      assert.equal(run.truth.processes.length, 5);
+    });
+  }
+
+  it('cpu burns what it is asked for, in threads and processes', async () => {
+    const options = ['--seconds=0.4', '--threads=2', '--processes=2', '--system=0.3'];
+    const run = await runWatched('cpu', options);
+    assertWithin('cpu', run.truth.cpuSeconds, 0.4, 0.45);
+    assertWithin('cpu seen', run.watched.cpu_s, run.truth.cpuSeconds, run.truth.cpuSeconds + 0.02);
+    assertSeen(run, 'all');
+  });
+
+  it('io moves what it is asked for', async () => {
+    const { truth, watched } = await runWatched('io', ['--mib=8', '--hold=50'], Infinity);
+    assert.equal(truth.extra.io_written, 8 * MiB);
+    assert.equal(truth.extra.io_read, 8 * MiB);
+    assertWithin('wchar', truth.extra.wchar ?? -1, 8 * MiB, 8 * MiB + 8192);
+    assertWithin('written to the device', watched.oublock * 512, truth.extra.write_bytes ?? -1, 9 * MiB);
+  });
+
+  it('take an unknown option or a bad number as an error, and say which', () => {
+    for (const wrong of ['--nonsense=1', '--mib=many', '64']) {
+      const { status, stderr } = spawnSync(burner('steady'), [wrong], { encoding: 'utf8' });
+      assert.equal(status, 2);
+      assert.ok(stderr.includes(wrong), stderr);
+    }
+  });
+
+  it('leave no process behind when they are killed', async () => {
+    for (const name of ['fork-large-parent', 'vfork', 'many-children'] as const satisfies readonly Burner[]) {
+      const options = ['--mib=8', name === 'many-children' ? '--life=9000' : '--hold=9000'];
+      const victim = spawn(burner(name), options, { stdio: 'ignore' });
+      await delay(200);
+      const children = childrenOf(victim.pid ?? -1);
+      victim.kill('SIGKILL');
+      await once(victim, 'exit');
+      await delay(50);
+      assert.ok(children.length > 0, `${name} had no child yet`);
+      assert.deepEqual(children.filter(isAlive), [], name);
+    }
+  });
+});
+
+describe('burner()', { skip: burnersObstacle() ?? false }, () => {
+  it('makes executables that every user can run, and truths that every user can add to', () => {
+    for (const name of burnerNames()) {
+      assert.equal(statSync(burner(name)).mode & 0o777, 0o755);
+      assert.equal(statSync(dirname(burner(name))).mode & 0o777, 0o755);
+    }
+    const directory = mkdtempSync(join(tmpdir(), 'burner-'));
+    chmodSync(directory, 0o777);
+    try {
+      const file = join(directory, 'truth');
+      const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+      for (const mib of [1, 2]) execFileSync(burner('steady'), [`--mib=${mib}`, '--hold=0', `--truth=${file}`], nobody);
+      assert.equal(readTruth(file).length, 2);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it('is safe to be called by many processes at once', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'burner-'));
+    try {
+      const script = `process.stdout.write(require(${JSON.stringify(join(__dirname, 'build.js'))}).burner('io'))`;
+      const env = { ...process.env, TMPDIR: directory };
+      const builders = Array.from({ length: 4 }, () =>
+        spawn(process.execPath, ['-e', script], { env, stdio: 'ignore' }),
+      );
+      for (const [status] of await Promise.all(builders.map((builder) => once(builder, 'exit'))))
+        assert.equal(status, 0);
+      const cache = join(directory, readdirSync(directory)[0] ?? '');
+      assert.equal(readdirSync(cache).length, 1, 'one result, no scratch left');
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+function statOf(pid: string): string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return [];
+  }
+}
+
+function childrenOf(pid: number): string[] {
+  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && statOf(entry)[1] === String(pid));
+}
+
+function isAlive(pid: string): boolean {
+  const [state] = statOf(pid);
+  return state !== undefined && state !== 'Z' && state !== 'X';
+}

@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { burner, readTruth, type Burner, type Truth } from './build.js';
+
+/** What watch.c saw of a burner's process tree. Bytes. */
+export interface Watched {
+  readonly status: number;
+  readonly late: boolean;
+  readonly orphans: number;
+  readonly longest_gap_ms: number;
+  readonly all_rss: number;
+  readonly all_vmsize: number;
+  readonly execed_rss: number;
+  readonly execed_vmsize: number;
+  readonly hwm: number;
+  readonly vmpeak: number;
+  readonly maxrss: number;
+  readonly cpu_s: number;
+  readonly inblock: number;
+  readonly oublock: number;
+}
+
+export interface Run {
+  readonly truth: Truth;
+  readonly watched: Watched;
+}
+
+const run = promisify(execFile);
+
+/**
+ * Runs a burner under the independent eye, and again where the machine was too busy for the eye to have seen a state
+ * that was held for `held` ms. @throws if it fails, takes over 20 s, or does not write exactly one line of truth
+ */
+export async function runWatched(name: Burner, options: readonly string[], held = 200, tries = 4): Promise<Run> {
+  const directory = mkdtempSync(join(tmpdir(), 'burner-'));
+  try {
+    const file = join(directory, 'truth');
+    const { stdout } = await run(burner('watch'), ['20', burner(name), ...options, `--truth=${file}`]);
+    const watched = JSON.parse(stdout) as Watched;
+    if (watched.late || watched.status !== 0) throw new Error(`${name} failed: ${stdout}`);
+    const [truth, ...more] = readTruth(file);
+    if (truth === undefined || more.length > 0)
+      throw new Error(`${name} wrote ${more.length + (truth ? 1 : 0)} truths`);
+    if (watched.longest_gap_ms < held / 2 || tries <= 1) return { truth, watched };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+  return runWatched(name, options, held, tries - 1);
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseQueueStates } from './formats';
+import type { Hosts } from './hosts';
+import { client, type Layout } from './layout';
+import { isAlive, type ProcessId } from './processes';
+import { waitFor } from './wait';
+
+const startTimeoutMs = 20_000;
+
+/** Starts and stops the daemons of a cell. */
+export class Daemons {
+  constructor(
+    private readonly layout: Layout,
+    private readonly hosts: Hosts,
+  ) {}
+
+  /** Returns when qmaster answers. */
+  async startMaster(): Promise<void> {
+    await this.launch(this.hosts.master, '/usr/sbin/sge_qmaster');
+    await waitFor(
+      async () => ((await this.hosts.on(this.hosts.master, [client('qconf'), '-sconf'])).status === 0 ? true : null),
+      startTimeoutMs,
+      () => `an answer from qmaster; its log says:\n${tail(this.layout.masterMessages)}`,
+    );
+  }
+
+  /** Returns when these hosts' queue instances take jobs. */
+  async startExecds(names: readonly string[]): Promise<void> {
+    // It goes to the background after about a second, when it has its configuration from qmaster.
+    await Promise.all(names.map((host) => this.launch(host, '/usr/sbin/sge_execd')));
+    await waitFor(
+      async () => ((await this.areReachable(names)) ? true : null),
+      startTimeoutMs,
+      () => `a load report from ${names.join(', ')}; the logs say:\n${this.logs(names)}`,
+    );
+  }
+
+  /** Ends execd with this signal and waits for its end; its shepherds and jobs live on. */
+  async stopExecd(host: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const execd = this.execd(host);
+    if (execd === null) return;
+    process.kill(execd.pid, signal);
+    await waitFor(
+      () => (isAlive(execd) ? null : true),
+      startTimeoutMs,
+      () => `end of execd on ${host}`,
+    );
+  }
+
+  /** The execd of this host, or null where none runs. */
+  execd(host: string): ProcessId | null {
+    try {
+      const pid = Number(readFileSync(join(this.layout.spool, 'execd', host, 'execd.pid'), 'latin1'));
+      return this.hosts.processes(host).find((process) => process.pid === pid) ?? null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** The last lines of these hosts' execd logs. */
+  logs(names: readonly string[]): string {
+    return names.map((host) => `${host}:\n${tail(this.layout.execdMessages(host))}`).join('\n');
+  }
+
+  private async launch(host: string, program: string): Promise<void> {
+    await this.hosts.check(host, ['sh', '-c', 'exec "$1" </dev/null >/dev/null', 'sh', program]);
+  }
+
+  private async areReachable(names: readonly string[]): Promise<boolean> {
+    const states = parseQueueStates(await this.hosts.check(this.hosts.master, [client('qstat'), '-f']));
+    return names.every((host) => {
+      const instances = [...states].filter(([queue]) => queue.endsWith(`@${host}`));
+      return instances.length > 0 && instances.every(([, letters]) => !/[au]/.test(letters));
+    });
+  }
+}
+
+function tail(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').split('\n').slice(-15).join('\n');
+  } catch {
+    return `(no ${path})`;
+  }
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+
+export const defaultStateDir = '/run/qmemacct-cell';
+
+/** Where the packages keep their files; a cell mounts its own over these, inside its hosts only. */
+export const sgeRoot = '/var/lib/gridengine';
+export const sgeSpool = '/var/spool/gridengine';
+export const sgeBinaries = '/usr/lib/gridengine';
+export const sgeShare = '/usr/share/gridengine';
+
+/** A client program itself: the one on PATH is a shell script that looks for SGE_ROOT and takes five times as long. */
+export function client(name: 'qconf' | 'qdel' | 'qmod' | 'qstat'): string {
+  return join(sgeBinaries, name);
+}
+
+/** Per-host directories of the product: every host gets private ones in these places. */
+export const productDirs = ['/var/lib/qmemacct', '/run/qmemacct', '/etc/qmemacct'] as const;
+
+export const namespaceTypes = ['net', 'uts', 'mnt'] as const;
+export type NamespaceType = (typeof namespaceTypes)[number];
+
+/** The paths of a cell, all inside its state directory. */
+export class Layout {
+  readonly namespaces: string;
+  /** The network namespace of the process that brought the cell up, bound here and seen by every host. */
+  readonly initialNetns: string;
+  readonly root: string;
+  readonly common: string;
+  readonly accounting: string;
+  readonly spool: string;
+  readonly masterMessages: string;
+  readonly etc: string;
+  readonly homes: string;
+  readonly jobTmp: string;
+  readonly sensors: string;
+  readonly configs: string;
+  readonly stateFile: string;
+
+  constructor(readonly stateDir: string) {
+    this.stateFile = join(stateDir, 'state.json');
+    this.namespaces = join(stateDir, 'ns');
+    this.initialNetns = join(this.namespaces, 'initial.net');
+    this.root = join(stateDir, 'root');
+    this.common = join(this.root, 'default/common');
+    this.accounting = join(this.common, 'accounting');
+    this.spool = join(stateDir, 'spool');
+    this.masterMessages = join(this.spool, 'qmaster/messages');
+    this.etc = join(stateDir, 'etc');
+    this.homes = join(stateDir, 'home');
+    this.jobTmp = join(stateDir, 'tmp');
+    this.sensors = join(stateDir, 'sensor');
+    this.configs = join(stateDir, 'config');
+  }
+
+  namespace(host: string, type: NamespaceType): string {
+    return join(this.namespaces, `${host}.${type}`);
+  }
+
+  home(user: string): string {
+    return join(this.homes, user);
+  }
+
+  /** What the host sees at one of the product's directories. */
+  productDir(host: string, dir: string): string {
+    return join(this.stateDir, 'hosts', host, dir);
+  }
+
+  execdMessages(host: string): string {
+    return join(this.spool, 'execd', host, 'messages');
+  }
+}

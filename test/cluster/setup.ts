@@ -1,0 +1,154 @@
+import { chmodSync, chownSync, copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { formatSettings } from './formats';
+import type { Hosts } from './hosts';
+import { productDirs, sgeRoot, sgeShare, sgeSpool, type Layout } from './layout';
+import type { Settings } from './settings';
+import type { CellHost, CellState } from './state';
+import { findUser, freeGroupRange, writeUserFiles } from './users';
+
+export interface ConfigOptions {
+  /** Consumable kind and default of the complex h_vmem. */
+  readonly hVmem: { readonly consumable: 'YES' | 'NO' | 'JOB'; readonly default: string };
+  /** The value of execd_params, such as KEEP_ACTIVE=true. */
+  readonly execdParams: string;
+  /** Seconds between load reports: how old live usage can be, and how soon a changed configuration is noticed. */
+  readonly loadReportSeconds: number;
+}
+
+const slotsPerHost = 64;
+/** Additional group ids of one execution host; a running task needs one. */
+const groupsPerHost = 500;
+const firstGroupRange = 41_000;
+const adminUser = 'sgeadmin';
+
+/** Writes everything that the hosts will find mounted: SGE_ROOT, the spool, users, homes, the product's directories. */
+export function writeFiles(layout: Layout, state: CellState): void {
+  const dirs = [layout.namespaces, layout.common, layout.etc, layout.homes, layout.jobTmp];
+  for (const dir of dirs) mkdirSync(dir, { recursive: true });
+  chmodSync(layout.jobTmp, 0o1777);
+  const hosts = state.hosts.map(({ address, name }) => `${address} ${name}\n`);
+  writeFileSync(join(layout.etc, 'hosts'), `127.0.0.1 localhost\n${hosts.join('')}`);
+  writeUserFiles(layout, state.users);
+  writeRoot(layout, state.hosts);
+  for (const host of state.hosts) {
+    for (const dir of productDirs) mkdirSync(layout.productDir(host.name, dir), { recursive: true });
+  }
+}
+
+/** Makes qmaster's data base, before its first start. */
+export async function initialiseSpool(hosts: Hosts): Promise<void> {
+  const init = [join(sgeShare, 'scripts/init_cluster'), sgeRoot, 'default', join(sgeSpool, 'spooldb'), adminUser];
+  await hosts.check(hosts.master, init, { user: adminUser });
+}
+
+/** Gives a fresh qmaster its hosts, queue, parallel environments and parameters, before the execds start. */
+export async function configure(
+  layout: Layout,
+  hosts: Hosts,
+  settings: Settings,
+  options: ConfigOptions,
+): Promise<void> {
+  const names = hosts.all.map(({ name }) => name).join(',');
+  await settings.qconf(['-ah', names]);
+  await settings.qconf(['-as', names]);
+  for (const host of hosts.exec) await settings.qconfFile('-Ae', host, executionHost(host));
+  await settings.qconfFile('-Ahgrp', 'hostgroup', `group_name @allhosts\nhostlist ${hosts.exec.join(' ')}\n`);
+  await settings.qconfFile('-Ap', 'smp', parallelEnvironment('smp', '$pe_slots', 'TRUE'));
+  await settings.qconfFile('-Ap', 'mpi', parallelEnvironment('mpi', '$round_robin', 'FALSE'));
+  const { consumable, default: preset } = options.hVmem;
+  await settings.changeComplex(['h_vmem', 'h_vmem', 'MEMORY', '<=', 'YES', consumable, preset, '0']);
+  await addQueue(layout, settings);
+  await tuneScheduler(settings);
+  await settings.changeConfig('global', {
+    execd_params: options.execdParams,
+    load_report_time: `00:00:${String(options.loadReportSeconds).padStart(2, '0')}`,
+    administrator_mail: 'none',
+    mailer: '/bin/true',
+    reporting_params:
+      'accounting=true reporting=false flush_time=00:00:15 accounting_flush_time=00:00:00 joblog=false sharelog=00:00:00',
+  });
+  for (const [index, host] of hosts.exec.entries()) {
+    // The hosts share one /proc, and each execd looks after its own jobs only: with a common range, jobs of two hosts
+    // would get the same group, and the end of one would kill the other. A range that holds a user's own group
+    // kills that user's processes wherever they are.
+    const first = freeGroupRange(firstGroupRange + index * groupsPerHost, groupsPerHost);
+    await settings.qconfFile('-Aconf', host, `gid_range ${first}-${first + groupsPerHost - 1}\n`);
+  }
+}
+
+function writeRoot(layout: Layout, hosts: readonly CellHost[]): void {
+  for (const name of ['bin', 'lib', 'util', 'utilbin']) {
+    cpSync(join(sgeRoot, name), join(layout.root, name), { recursive: true, verbatimSymlinks: true });
+  }
+  copyFileSync(join(sgeShare, 'default-bootstrap'), join(layout.common, 'bootstrap'));
+  const master = hosts.find(({ role }) => role === 'master');
+  writeFileSync(join(layout.common, 'act_qmaster'), `${master?.name ?? ''}\n`);
+  const spools = ['qmaster', 'qmaster/job_scripts', 'spooldb', 'execd'].map((name) => join(layout.spool, name));
+  for (const dir of spools) mkdirSync(dir, { recursive: true });
+  const { uid, gid } = findUser(layout, adminUser);
+  const owned = [layout.root, join(layout.root, 'default'), layout.common, layout.spool, ...spools];
+  for (const path of [...owned, join(layout.common, 'act_qmaster')]) chownSync(path, uid, gid);
+}
+
+async function addQueue(layout: Layout, settings: Settings): Promise<void> {
+  const queue = await settings.show('-sq');
+  const changes: [string, string][] = [
+    ['qname', 'all.q'],
+    ['hostlist', '@allhosts'],
+    ['load_thresholds', 'NONE'],
+    ['pe_list', 'smp mpi'],
+    ['slots', String(slotsPerHost)],
+    ['tmpdir', layout.jobTmp],
+    ['shell', '/bin/bash'],
+  ];
+  await settings.qconfFile('-Aq', 'all.q', formatSettings(new Map([...queue, ...changes])));
+}
+
+async function tuneScheduler(settings: Settings): Promise<void> {
+  const scheduler = await settings.show('-ssconf');
+  const changes: [string, string][] = [
+    ['schedule_interval', '0:0:1'],
+    ['flush_submit_sec', '1'],
+    ['flush_finish_sec', '1'],
+    // Spreads jobs that start together over the hosts; as the queue has no load thresholds, it holds none back.
+    ['job_load_adjustments', 'np_load_avg=0.50'],
+    ['max_pending_tasks_per_job', '1000'],
+  ];
+  await settings.qconfFile('-Msconf', 'scheduler', formatSettings(new Map([...scheduler, ...changes])));
+}
+
+function executionHost(name: string): string {
+  return formatSettings(
+    new Map([
+      ['hostname', name],
+      ['load_scaling', 'NONE'],
+      ['complex_values', 'h_vmem=200G'],
+      ['user_lists', 'NONE'],
+      ['xuser_lists', 'NONE'],
+      ['projects', 'NONE'],
+      ['xprojects', 'NONE'],
+      ['usage_scaling', 'NONE'],
+      ['report_variables', 'NONE'],
+    ]),
+  );
+}
+
+function parallelEnvironment(name: string, allocationRule: string, jobIsFirstTask: 'TRUE' | 'FALSE'): string {
+  return formatSettings(
+    new Map([
+      ['pe_name', name],
+      ['slots', '999'],
+      ['user_lists', 'NONE'],
+      ['xuser_lists', 'NONE'],
+      ['start_proc_args', 'NONE'],
+      ['stop_proc_args', 'NONE'],
+      ['allocation_rule', allocationRule],
+      ['control_slaves', 'TRUE'],
+      ['job_is_first_task', jobIsFirstTask],
+      ['urgency_slots', 'min'],
+      ['accounting_summary', 'FALSE'],
+      ['qsort_args', 'NONE'],
+    ]),
+  );
+}

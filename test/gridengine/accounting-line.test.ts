@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import fc from 'fast-check';
+
+import { parseAccountingLine, type AccountingRecord } from '../../src/gridengine/accounting-line';
+
+const head = 'all.q:ge1:users:alice:run.sh:1516:sge:0:1763700000:1763700012:1763700075:100:137:63:12.345678:0.250000:';
+const rusage = '315172.000000:0:0:0:0:80211:3:0:128.000000:16:0:0:0:210:95:';
+const middle = 'NONE:defaultdepartment:smp:2:0:12.595678:3.750000:0.015625:';
+const tail = ':0.000000:NONE:322961408.000000:0:0';
+const classic = (category = '-l h_vmem=1G -pe smp 2'): string => `${head}${rusage}${middle}${category}${tail}`;
+
+function parsed(line: string): AccountingRecord {
+  const result = parseAccountingLine(line);
+  assert.ok(result.ok, result.ok ? '' : result.error.detail);
+  return result.value;
+}
+
+function kind(line: string): string {
+  const result = parseAccountingLine(line);
+  return result.ok ? 'record' : result.error.kind;
+}
+
+describe('parseAccountingLine', () => {
+  it('reads the 45 fields of 8.1.9', () => {
+    assert.equal(classic().split(':').length, 45);
+    assert.deepEqual(parsed(classic()), {
+      queue: 'all.q',
+      host: 'ge1',
+      group: 'users',
+      owner: 'alice',
+      jobName: 'run.sh',
+      jobId: 1516,
+      account: 'sge',
+      priority: 0,
+      submissionTimeMs: 1763700000000,
+      startTimeMs: 1763700012000,
+      endTimeMs: 1763700075000,
+      failed: 100,
+      exitStatus: 137,
+      wallclockSeconds: 63,
+      userSeconds: 12.345678,
+      systemSeconds: 0.25,
+      maxrssBytes: 315172 * 1024,
+      minorFaults: 80211,
+      majorFaults: 3,
+      blocksIn: 128,
+      blocksOut: 16,
+      voluntarySwitches: 210,
+      involuntarySwitches: 95,
+      project: null,
+      department: 'defaultdepartment',
+      pe: 'smp',
+      slots: 2,
+      task: 0,
+      cpuSeconds: 12.595678,
+      memGibSeconds: 3.75,
+      ioGib: 0.015625,
+      category: '-l h_vmem=1G -pe smp 2',
+      iowSeconds: 0,
+      peTaskId: null,
+      maxvmemBytes: 322961408,
+      arId: null,
+      layout: 45,
+    });
+  });
+
+  it('finds the end of a category with colons', () => {
+    const category = '-u alice -l h_rt=24:00:00,h_vmem=1G -q a:b';
+    const record = parsed(classic(category));
+    assert.equal(record.category, category);
+    assert.equal(record.maxvmemBytes, 322961408);
+    assert.equal(record.layout, 45);
+  });
+
+  it('reads the older and the Univa layouts', () => {
+    assert.equal(parsed(classic().replace(/:0:0$/, '')).layout, 43);
+    assert.equal(parsed(`${classic()}:NONE`).layout, 46);
+    const univa = ':NONE:NONE:315172.000000:300000.000000:login1:/home/alice:qsub run.sh';
+    const record = parsed(
+      `${classic().replaceAll('17637000', '17637000000')}${univa}`.replace(/(1763700\d{6})\d*/g, '$1'),
+    );
+    assert.equal(record.layout, 52);
+    assert.equal(parsed(`${classic()}${univa}:63.500000`).layout, 53);
+    assert.equal(parsed(`${classic('-l h_rt=1:0:0')}${univa}:63.500000:12.000000`).layout, 54);
+    assert.equal(parsed(`${classic('-l h_rt=1:0:0')}${univa}:63.500000:12.000000`).category, '-l h_rt=1:0:0');
+  });
+
+  it('restores negative priorities', () => {
+    assert.equal(parsed(classic().replace(':sge:0:', ':sge:18446744073709551606:')).priority, -10);
+  });
+
+  it('reads a job that never started and a PE task', () => {
+    const failed = parsed(classic().replace(':1763700012:1763700075:', ':0:0:'));
+    assert.deepEqual([failed.startTimeMs, failed.endTimeMs], [null, null]);
+    assert.equal(parsed(classic().replace(':NONE:322', ':1.ge2:322')).peTaskId, '1.ge2');
+    assert.equal(parsed(classic().replace(/^all.q:ge1/, 'UNKNOWN:(null)')).host, '(null)');
+  });
+
+  it('skips comments and empty lines, as qacct', () => {
+    for (const line of ['', 'x', '# Version: 8.1.9', '#']) assert.equal(kind(line), 'no-record');
+  });
+
+  it('refuses lines cut short, shifted or mangled', () => {
+    for (let length = 2; length < classic().length - tail.length; length += 7) {
+      assert.equal(kind(classic().slice(0, length)), 'malformed');
+    }
+    assert.equal(kind(classic().replace('all.q:', '')), 'malformed');
+    assert.equal(kind(classic().replace(':1516:', ':x:')), 'malformed');
+    assert.equal(kind(':'.repeat(60)), 'malformed');
+  });
+
+  it('keeps every category, and never throws', () => {
+    const text = fc.string({ minLength: 1 }).filter((category) => category !== 'NONE');
+    fc.assert(fc.property(text, (category) => assert.equal(parsed(classic(category)).category, category)));
+    fc.assert(fc.property(fc.string(), (line) => void parseAccountingLine(line)));
+  });
+});

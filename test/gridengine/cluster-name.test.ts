@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { parseClusterName, readClusterName } from '../../src/gridengine/cluster-name';
+
+describe('readClusterName', () => {
+  let root: string;
+  before(() => {
+    root = mkdtempSync(join(tmpdir(), 'qmemacct-root-'));
+    for (const cell of ['named', 'bare', 'odd', 'folder']) mkdirSync(join(root, cell, 'common'), { recursive: true });
+    writeFileSync(join(root, 'named', 'common', 'cluster_name'), 'p6444\n');
+    writeFileSync(join(root, 'odd', 'common', 'cluster_name'), 'not a name\n');
+    mkdirSync(join(root, 'folder', 'common', 'cluster_name'));
+  });
+  after(() => rmSync(root, { recursive: true, force: true }));
+
+  it('reads the file', () => {
+    assert.deepEqual(readClusterName(root, 'named'), { name: 'p6444', source: 'cluster_name', problem: null });
+  });
+
+  it('takes the cell where there is no file', () => {
+    assert.deepEqual(readClusterName(root, 'bare'), { name: 'bare', source: 'cell', problem: null });
+  });
+
+  it('takes the cell and says why where the file is of no use', () => {
+    assert.match(readClusterName(root, 'odd').problem ?? '', /odd\/common\/cluster_name holds no cluster name/);
+    assert.match(readClusterName(root, 'folder').problem ?? '', /EISDIR/);
+  });
+});
+
+describe('parseClusterName', () => {
+  it('accepts one plain word', () => {
+    assert.equal(parseClusterName(' main-1.site \n'), 'main-1.site');
+    assert.equal(parseClusterName('p1'), 'p1');
+    for (const text of ['', '\n', 'a b', 'ä', '-x', '../x', 'x'.repeat(200)])
+      assert.equal(parseClusterName(text), null, text);
+  });
+});

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import fc from 'fast-check';
+
+import {
+  configurationValue,
+  isNone,
+  readConfiguration,
+  serialise,
+  withValue,
+  type Configuration,
+} from '../../src/gridengine/configuration';
+
+/** Global configuration as `qconf -sconf` of 8.1.9 prints it. */
+const global = `#global:
+execd_spool_dir              /var/spool/gridengine/execd
+mailer                       /usr/bin/mail
+prolog                       none
+epilog                       none
+shell_start_mode             posix_compliant
+login_shells                 bash,sh,ksh,csh,tcsh
+execd_params                 none
+reporting_params             accounting=true reporting=false \\
+                             flush_time=00:00:15 joblog=false \\
+                             sharelog=00:00:00
+gid_range                    65400-65500
+jsv_allowed_mod              ac,h,i,e,o,j,M,N,p,w
+`;
+
+const queue = `qname                 all.q
+hostlist              @allhosts
+pe_list               make,[@dual=all-mpi mpi-4], \\
+                      [node1=mpi]
+prolog                NONE,[@gpu=root@/opt/site/gpu.sh $job_id], \\
+                      [node1=NONE]
+epilog                NONE
+h_vmem                INFINITY
+`;
+
+function changed(configuration: Configuration, key: string, value: string | null): Configuration {
+  const result = withValue(configuration, key, value);
+  assert.ok(result.ok, result.ok ? '' : result.error);
+  return result.value;
+}
+
+describe('readConfiguration', () => {
+  it('finds values, continuation lines joined', () => {
+    const configuration = readConfiguration(global);
+    assert.equal(configurationValue(configuration, 'prolog'), 'none');
+    assert.equal(
+      configurationValue(configuration, 'reporting_params'),
+      'accounting=true reporting=false flush_time=00:00:15 joblog=false sharelog=00:00:00',
+    );
+    assert.equal(configurationValue(configuration, 'gid_range'), '65400-65500');
+    assert.equal(configurationValue(configuration, 'sharelog=00:00:00'), null);
+    assert.equal(configurationValue(configuration, '#global:'), null);
+    assert.equal(
+      configurationValue(readConfiguration(queue), 'prolog'),
+      'NONE,[@gpu=root@/opt/site/gpu.sh $job_id],[node1=NONE]',
+    );
+  });
+
+  it('takes a key without value for an empty value', () => {
+    assert.equal(configurationValue(readConfiguration('user_lists\nx 1'), 'user_lists'), '');
+  });
+
+  it('is written back exactly', () => {
+    assert.equal(serialise(readConfiguration(global)), global);
+    assert.equal(serialise(readConfiguration(queue)), queue);
+    const pieces = fc.constantFrom('\n', '\\', ' ', '\t', '\r', '#', 'a', 'key', ',', '[');
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.array(pieces).map((parts) => parts.join('')),
+        ),
+        (text) => assert.equal(serialise(readConfiguration(text)), text),
+      ),
+    );
+  });
+});
+
+describe('withValue', () => {
+  it('changes one line and nothing else', () => {
+    const text = serialise(changed(readConfiguration(global), 'prolog', '/opt/a.sh $job_id'));
+    assert.equal(
+      text,
+      global.replace('prolog                       none', 'prolog                       /opt/a.sh $job_id'),
+    );
+  });
+
+  it('replaces all lines of a continued value', () => {
+    const text = serialise(changed(readConfiguration(queue), 'prolog', 'NONE'));
+    assert.equal(text, queue.replace(/prolog.*\n.*\n/, 'prolog                NONE\n'));
+  });
+
+  it('leaves an equal value as it is printed', () => {
+    const configuration = readConfiguration(queue);
+    assert.equal(serialise(changed(configuration, 'pe_list', 'make,[@dual=all-mpi mpi-4],[node1=mpi]')), queue);
+  });
+
+  it('adds a line in the same column, also where the last line is not ended', () => {
+    const local = readConfiguration('#node1:\nmailer     /bin/mail');
+    assert.equal(serialise(changed(local, 'prolog', '/x')), '#node1:\nmailer     /bin/mail\nprolog     /x\n');
+    assert.equal(serialise(changed(readConfiguration(''), 'prolog', '/x')), 'prolog /x\n');
+  });
+
+  it('removes a line, and restores a removed file’s text when the key was absent', () => {
+    const configuration = readConfiguration(global);
+    assert.equal(serialise(changed(configuration, 'epilog', null)), global.replace(/epilog.*\n/, ''));
+    assert.equal(serialise(changed(changed(configuration, 'starter', 'x'), 'starter', null)), global);
+  });
+
+  it('refuses what the file cannot hold', () => {
+    const configuration = readConfiguration(global);
+    for (const value of ['', ' x', 'x ', 'a\nb', 'a\\'])
+      assert.equal(withValue(configuration, 'prolog', value).ok, false);
+    assert.equal(withValue(configuration, 'a b', 'x').ok, false);
+  });
+
+  it('is read back as it was set', () => {
+    const values = fc.string({ minLength: 1 }).filter((value) => value.trim() === value && !/[\n\r\0]|\\$/.test(value));
+    fc.assert(
+      fc.property(values, (value) => {
+        const text = serialise(changed(readConfiguration(global), 'epilog', value));
+        assert.equal(configurationValue(readConfiguration(text), 'epilog'), value);
+      }),
+    );
+  });
+});
+
+describe('isNone', () => {
+  it('ignores case', () => {
+    for (const value of ['NONE', 'none', 'None', '']) assert.equal(isNone(value), true);
+    assert.equal(isNone('/bin/none'), false);
+  });
+});

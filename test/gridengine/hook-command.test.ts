@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import { longestExpansion, parseHookCommand } from '../../src/gridengine/hook-command';
+
+describe('parseHookCommand', () => {
+  it('takes user, path and arguments apart', () => {
+    assert.deepEqual(parseHookCommand('root@/opt/a.sh  $job_id\t$host'), {
+      user: 'root',
+      path: '/opt/a.sh',
+      args: ['$job_id', '$host'],
+    });
+    assert.deepEqual(parseHookCommand('/opt/a.sh x@y'), { user: null, path: '/opt/a.sh', args: ['x@y'] });
+  });
+
+  it('misreads a path with @ as Grid Engine does', () => {
+    assert.deepEqual(parseHookCommand('/opt/v@2/a.sh'), { user: '/opt/v', path: '2/a.sh', args: [] });
+  });
+
+  it('has no command for NONE', () => {
+    for (const value of ['NONE', 'none', '', ' ', 'root@']) assert.equal(parseHookCommand(value), null);
+  });
+});
+
+describe('longestExpansion', () => {
+  it('counts bytes with room for the variables', () => {
+    assert.equal(longestExpansion('ä'), 2);
+    assert.equal(longestExpansion('/x $job_id'), '/x '.length + 10);
+    assert.ok(longestExpansion('$stdout_path') >= 1024);
+  });
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import { memoryRequests, scaleRequest } from '../../src/gridengine/memory-request';
+import { parseSpoolConfig, type SpoolConfig } from '../../src/gridengine/spool-config';
+import { sampleConfig } from './spool-samples';
+
+const gib = 1024 ** 3;
+
+function config(changes: Readonly<Record<string, string | null>> = {}): SpoolConfig {
+  const result = parseSpoolConfig(sampleConfig(changes));
+  assert.ok(result.ok);
+  return result.value;
+}
+
+describe('memoryRequests', () => {
+  it('multiplies a request per slot by the slots of this host', () => {
+    assert.deepEqual(memoryRequests(config(), ['h_vmem']), [
+      { complex: 'h_vmem', requestText: '1G', state: 'limited', requestBytes: gib, limitBytes: 2 * gib, per: 'slot' },
+    ]);
+  });
+
+  it('does not multiply a consumable JOB', () => {
+    const [request] = memoryRequests(config({ h_vmem_is_consumable_job: '1' }), ['h_vmem']);
+    assert.equal(request?.limitBytes, gib);
+    assert.equal(request.per, 'job');
+  });
+
+  it('has no bytes for INFINITY and for what Grid Engine cannot read', () => {
+    const [unlimited] = memoryRequests(config({ h_vmem: 'INFINITY' }), ['h_vmem']);
+    assert.deepEqual([unlimited?.state, unlimited?.requestBytes, unlimited?.limitBytes], ['unlimited', null, null]);
+    const [unreadable] = memoryRequests(config({ h_vmem: '4GB' }), ['h_vmem']);
+    assert.deepEqual([unreadable?.state, unreadable?.limitBytes], ['unreadable', null]);
+  });
+
+  it('keeps the order asked for and leaves out what config does not have', () => {
+    const found = memoryRequests(config({ s_vmem: '900M' }), [
+      'mem_free',
+      's_vmem',
+      'h_cpu',
+      'h_vmem',
+      'job_owner',
+      'h_rss',
+    ]);
+    assert.deepEqual(
+      found.map((request) => request.complex),
+      ['s_vmem', 'h_vmem', 'h_rss'],
+    );
+  });
+
+  it('takes mem_limit as it is: systemd gets it unmultiplied', () => {
+    const [request] = memoryRequests(config({ qsub_gid: 'no\nuse_systemd=yes\nmem_limit=2G' }), ['mem_limit']);
+    assert.deepEqual([request?.limitBytes, request?.per], [2 * gib, 'job']);
+  });
+});
+
+describe('scaleRequest', () => {
+  it('scales requests that come from elsewhere, in whole bytes', () => {
+    assert.equal(scaleRequest('mem_free', { text: '1.3333k', perJob: false }, 3).limitBytes, 3999);
+    assert.equal(scaleRequest('mem_free', { text: '-1G', perJob: false }, 3).state, 'unreadable');
+  });
+});

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import fc from 'fast-check';
+
+import { identityMismatches, parseSpoolConfig, type SpoolConfig } from '../../src/gridengine/spool-config';
+import { sampleConfig, samplePeTaskConfig } from './spool-samples';
+
+function parsed(text: string): SpoolConfig {
+  const result = parseSpoolConfig(text);
+  assert.ok(result.ok, result.ok ? '' : result.error);
+  return result.value;
+}
+
+describe('parseSpoolConfig', () => {
+  it('reads a batch job', () => {
+    const config = parsed(sampleConfig());
+    assert.deepEqual(config.ambiguous, []);
+    assert.equal(config.jobId, 1516);
+    assert.equal(config.task, 0);
+    assert.equal(config.peTaskId, null);
+    assert.equal(config.owner, 'alice');
+    assert.equal(config.jobName, 'run.sh');
+    assert.equal(config.account, 'sge');
+    assert.equal(config.project, null);
+    assert.equal(config.queue, 'all.q');
+    assert.equal(config.host, 'ge1');
+    assert.equal(config.submissionTimeMs, 1763700000000);
+    assert.equal(config.kind, 'batch');
+    assert.equal(config.pe, 'smp');
+    assert.equal(config.peSlots, 2);
+    assert.equal(config.hostSlots, 2);
+    assert.equal(config.addGrpId, 20007);
+    assert.equal(config.adminUser, 'sgeadmin');
+    assert.equal(config.cwd, '/home/alice');
+    assert.equal(config.epilog, null);
+    assert.equal(config.priority, 0);
+    assert.deepEqual(config.limits.h_vmem, { text: '1G', perJob: false });
+    assert.deepEqual(config.limits.h_locks, { text: 'UNDEFINED', perJob: false });
+    assert.deepEqual(config.cgroup, { systemd: false, slice: null, scope: null });
+  });
+
+  it('reads a PE task, whose id is written twice, with host_slots 0 as 1', () => {
+    const config = parsed(samplePeTaskConfig);
+    assert.deepEqual(config.ambiguous, []);
+    assert.equal(config.peTaskId, '1.ge1');
+    assert.equal(config.hostSlots, 1);
+    assert.equal(config.kind, 'qrsh');
+    assert.equal(config.prolog, null);
+  });
+
+  it('reads an array task, a project, a consumable JOB', () => {
+    const config = parsed(sampleConfig({ ja_task_id: '17', acct_project: 'genes', h_vmem_is_consumable_job: '1' }));
+    assert.equal(config.task, 17);
+    assert.equal(config.project, 'genes');
+    assert.equal(config.limits.h_vmem?.perJob, true);
+  });
+
+  it('reads the additions of the daimh fork', () => {
+    const config = parsed(sampleConfig({ qsub_gid: 'no\nuse_systemd=yes\nmem_limit=2G' }));
+    assert.deepEqual(config.ambiguous, []);
+    assert.equal(config.cgroup.systemd, true);
+    assert.equal(config.memLimit, '2G');
+  });
+
+  it('reads the additions of Open Cluster Scheduler, microseconds too', () => {
+    const extra =
+      'enable_systemd=1\nsystemd_slice=ocs6444-jobs.slice\nsystemd_scope=ocs6444.1516.scope\ndevices_allow=';
+    const config = parsed(sampleConfig({ use_login_shell: `1\n${extra}`, submission_time: '1763700000123456' }));
+    assert.deepEqual(config.ambiguous, []);
+    assert.equal(config.submissionTimeMs, 1763700000123);
+    assert.deepEqual(config.cgroup, { systemd: true, slice: 'ocs6444-jobs.slice', scope: 'ocs6444.1516.scope' });
+  });
+
+  it('accepts keys of versions that we do not know', () => {
+    assert.deepEqual(parsed(sampleConfig({ cwd: '/home/alice\nsome_new_key=1', csp: '0\nother_key=x' })).ambiguous, []);
+  });
+
+  it('tells interactive jobs apart by the keys of their kind', () => {
+    const kindOf = (line: string): string => parsed(sampleConfig({ pty: `2\n${line}` })).kind;
+    assert.equal(kindOf('qlogin_daemon=builtin'), 'qlogin');
+    assert.equal(kindOf('rsh_daemon=builtin'), 'qrsh');
+    assert.equal(kindOf('rlogin_daemon=builtin'), 'qrlogin');
+    assert.equal(parsed(sampleConfig({ notify: '0\nexec_file=/usr/bin/xterm' })).kind, 'qsh');
+    assert.equal(parsed(sampleConfig({ script_file: 'QRSH' })).kind, 'batch');
+  });
+
+  it('fails on a file cut short before the identity, on garbage and on an endless one', () => {
+    assert.deepEqual(parseSpoolConfig(''), { ok: false, error: 'config has no job_id' });
+    assert.equal(parseSpoolConfig(sampleConfig().slice(0, 1200)).ok, false);
+    assert.equal(parseSpoolConfig(sampleConfig({ job_owner: null })).ok, false);
+    assert.equal(parseSpoolConfig(sampleConfig({ job_id: '12x' })).ok, false);
+    assert.equal(parseSpoolConfig('x'.repeat(1024 * 1024 + 1)).ok, false);
+  });
+
+  it('never throws', () => {
+    fc.assert(fc.property(fc.string(), (text) => void parseSpoolConfig(text)));
+    fc.assert(
+      fc.property(fc.string(), fc.nat(3000), (text, position) => {
+        const config = sampleConfig();
+        void parseSpoolConfig(config.slice(0, position) + text + config.slice(position));
+      }),
+    );
+  });
+});
+
+describe('identityMismatches', () => {
+  it('agrees with the directory, where a job without tasks has task 1', () => {
+    assert.deepEqual(identityMismatches(parsed(sampleConfig()), { jobId: 1516, task: 1 }), []);
+    assert.deepEqual(identityMismatches(parsed(samplePeTaskConfig), { jobId: 1516, task: 1, peTaskId: '1.ge1' }), []);
+  });
+
+  it('says what differs', () => {
+    assert.equal(identityMismatches(parsed(samplePeTaskConfig), { jobId: 1517, task: 2 }).length, 3);
+  });
+});

@@ -1,0 +1,324 @@
+import { emptyRecord, type Bracket, type JobRecord } from '../../src/sampler/record';
+import type { JobRun } from '../../src/report/job-run';
+
+const MIB = 1024 ** 2;
+const GIB = 1024 ** 3;
+
+const START = Date.parse('2026-11-20T13:02:11Z');
+
+/** ISO time so many seconds after the start of the ordinary job. */
+export function after(seconds: number): string {
+  return new Date(START + seconds * 1000).toISOString();
+}
+
+/** A bracket as procfs alone gives it: open, with the kernel's mark as lower end. */
+export function openBracket(bytes: number, at: string | null, command: string | null): Bracket {
+  return {
+    lower_bytes: bytes,
+    upper_bytes: null,
+    slack_bytes: 0,
+    proved: false,
+    exact: false,
+    open: ['no-exit-records', 'no-lineage'],
+    sources: ['sample', 'mark'],
+    at,
+    command,
+  };
+}
+
+function risingSeries(seconds: number, peak: number): number[] {
+  return Array.from({ length: 240 }, (_, index) => {
+    const x = index / 239;
+    const wave = 0.08 * Math.sin(index / 6);
+    const shape = x < 0.35 ? 0.15 + (0.85 * x) / 0.35 : x < 0.8 ? 1 - 0.25 * (x - 0.35) : 0.35;
+    return Math.round(peak * Math.min(1, Math.max(0.02, shape + wave)) * (seconds > 0 ? 1 : 0));
+  });
+}
+
+/** A job on four slots that used a tenth of its memory. */
+export const ordinary: JobRecord = {
+  ...emptyRecord(
+    { cluster: 'biology', job_id: 4711, task_id: null, pe_task_id: null, host: 'node07', run_id: '1f2e3d4c.2201.99120' },
+    'finished',
+    'root',
+    START + 5_026_000,
+  ),
+  owner: 'bob',
+  job_name: 'align_reads',
+  queue: 'all.q',
+  pe: 'smp',
+  account: 'sge',
+  slots: 4,
+  host_slots: 4,
+  submitted_at: after(-60),
+  started_at: after(0),
+  ended_at: after(5025),
+  exit_status: 0,
+  signal: 0,
+  h_vmem: { request_bytes: 4 * GIB, limit_bytes: 16 * GIB, per: 'slot' },
+  requests: { mem_free: { request_bytes: 2 * GIB, limit_bytes: 8 * GIB, per: 'slot' } },
+  peak_rss: openBracket(1_644_167_168, after(1736), 'samtools'),
+  peak_rss_swap: openBracket(1_644_167_168, after(1736), 'samtools'),
+  peak_process_vmem: openBracket(2_254_857_830, after(1730), 'samtools'),
+  peak_vmem: openBracket(4_831_838_208, after(1736), 'samtools'),
+  peak_footprint: null,
+  wallclock_seconds: 5025,
+  cpu_seconds: 15_680.4,
+  cpu_efficiency: 0.7801,
+  memory_efficiency: 0.0957,
+  processes: 12,
+  max_processes: 5,
+  max_threads: 40,
+  read_bytes: 13_207_024_435,
+  written_bytes: 4_402_341_478,
+  read_chars: 15_032_385_536,
+  written_chars: 4_509_715_660,
+  claimed_by_tree_only: 0,
+  claimed_by_group_only: 1,
+  samples: 5029,
+  interval_seconds: 1,
+  longest_gap_seconds: 1.013,
+  unobserved_start_seconds: 0.098,
+  rss_byte_seconds: 4_300_000_000_000,
+  sampler: { cpu_seconds: 8.1, max_rss_bytes: 61 * MIB, mode: 'full' },
+  series: { start: after(0), step_seconds: 21, rss_bytes: risingSeries(5025, 1_640_000_000) },
+};
+
+/** Killed by Grid Engine when its resident memory passed h_vmem. */
+export const killedAtLimit: JobRecord = {
+  ...ordinary,
+  job_id: 4712,
+  job_name: 'assemble',
+  pe: null,
+  slots: 1,
+  host_slots: 1,
+  run_id: '1f2e3d4c.3301.99320',
+  h_vmem: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' },
+  requests: {},
+  peak_rss: openBracket(4_230_000_000, after(611), 'spades-core'),
+  peak_rss_swap: openBracket(4_290_000_000, after(612), 'spades-core'),
+  peak_process_vmem: openBracket(4_294_000_000, after(612), 'spades-core'),
+  peak_vmem: openBracket(4_402_000_000, after(612), 'spades-core'),
+  ended_at: after(612),
+  wallclock_seconds: 612,
+  cpu_seconds: 603,
+  cpu_efficiency: 603 / 612,
+  memory_efficiency: 4_230_000_000 / (4 * GIB),
+  exit_status: 137,
+  signal: 9,
+  failed: 37,
+  rss_byte_seconds: 1_300_000_000_000,
+  samples: 615,
+  claimed_by_group_only: 0,
+  series: {
+    start: after(0),
+    step_seconds: 6,
+    rss_bytes: Array.from({ length: 102 }, (_, index) => Math.round(4_230_000_000 * ((index + 1) / 102) ** 1.4)),
+  },
+};
+
+/** No sampler could start under 50 MB of address space: figures from Grid Engine's `usage` only. */
+export const unsampled: JobRecord = {
+  ...emptyRecord(
+    { cluster: 'biology', job_id: 4713, task_id: null, pe_task_id: null, host: 'node08', run_id: '1f2e3d4c.4401.99520' },
+    'unsampled',
+    'usage',
+    START + 20_000,
+  ),
+  owner: 'alice',
+  job_name: 'tiny.sh',
+  queue: 'short.q',
+  slots: 1,
+  host_slots: 1,
+  started_at: after(3),
+  ended_at: after(15),
+  exit_status: 0,
+  signal: 0,
+  h_vmem: { request_bytes: 50 * MIB, limit_bytes: 50 * MIB, per: 'slot' },
+  peak_rss: {
+    lower_bytes: 5_242_880,
+    upper_bytes: null,
+    slack_bytes: 0,
+    proved: false,
+    exact: false,
+    open: ['no-samples'],
+    sources: ['usage'],
+    at: null,
+    command: null,
+  },
+  wallclock_seconds: 12,
+  cpu_seconds: 11.2,
+  cpu_efficiency: 11.2 / 12,
+  memory_efficiency: 0.1,
+  notes: ['No sampler was started: h_vmem=50M leaves no room for it and the limit could not be lifted.'],
+};
+
+/** The sampler was killed in mid-job. */
+export const lost: JobRecord = {
+  ...ordinary,
+  job_id: 4714,
+  job_name: 'train',
+  run_id: '1f2e3d4c.5501.99720',
+  status: 'lost',
+  ended_at: null,
+  exit_status: null,
+  signal: null,
+  wallclock_seconds: null,
+  cpu_efficiency: null,
+  peak_rss: { ...openBracket(1_644_167_168, after(1736), 'python3'), open: ['no-exit-records', 'sampler-lost'] },
+  peak_rss_swap: null,
+  peak_vmem: null,
+  notes: ['The sampler was last alive at 2026-11-20T13:40:02Z.'],
+};
+
+/** Still running on this host, 12 minutes after its start. */
+export const running: JobRecord = {
+  ...ordinary,
+  job_id: 4715,
+  job_name: 'blast',
+  run_id: '1f2e3d4c.6601.99920',
+  status: 'running',
+  ended_at: null,
+  exit_status: null,
+  signal: null,
+  wallclock_seconds: 723,
+  cpu_seconds: 2603,
+  cpu_efficiency: 0.9,
+  peak_rss: openBracket(612_368_384, after(700), 'blastn'),
+  peak_rss_swap: openBracket(612_368_384, after(700), 'blastn'),
+  peak_process_vmem: openBracket(1_254_857_830, after(700), 'blastn'),
+  peak_vmem: openBracket(1_831_838_208, after(700), 'blastn'),
+  memory_efficiency: 612_368_384 / (16 * GIB),
+  samples: 727,
+  rss_byte_seconds: null,
+  series: {
+    start: after(0),
+    step_seconds: 6,
+    rss_bytes: Array.from({ length: 120 }, (_, index) => Math.round(612_368_384 * Math.min(1, (index + 4) / 60))),
+  },
+};
+
+/** From hooks that ran as the job's owner; all ends closed by exit records and lineage. */
+export const selfReported: JobRecord = {
+  ...ordinary,
+  job_id: 4716,
+  job_name: 'simulate',
+  run_id: '1f2e3d4c.7701.99930',
+  trust: 'self-reported',
+  pe: null,
+  slots: 1,
+  host_slots: 1,
+  h_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' },
+  requests: {},
+  peak_rss: {
+    lower_bytes: 1_610_612_736,
+    upper_bytes: 1_612_000_000,
+    slack_bytes: 262_144,
+    proved: true,
+    exact: true,
+    open: [],
+    sources: ['sample', 'exit-record'],
+    at: after(1736),
+    command: 'sim',
+  },
+  peak_rss_swap: {
+    lower_bytes: 1_610_612_736,
+    upper_bytes: 1_744_830_464,
+    slack_bytes: 262_144,
+    proved: true,
+    exact: false,
+    open: [],
+    sources: ['sample', 'exit-record'],
+    at: after(1736),
+    command: 'sim',
+  },
+  peak_process_vmem: {
+    lower_bytes: 1_700_000_000,
+    upper_bytes: 1_700_000_000,
+    slack_bytes: 0,
+    proved: true,
+    exact: true,
+    open: [],
+    sources: ['exit-record'],
+    at: after(1736),
+    command: 'sim',
+  },
+  peak_vmem: null,
+  cpu_seconds: 4990,
+  cpu_efficiency: 4990 / 5025,
+  memory_efficiency: 0.75,
+  unobserved_start_seconds: 0,
+};
+
+/** One java with a large heap reservation: its address space decides, not what it touched. */
+export const reserving: JobRecord = {
+  ...ordinary,
+  job_id: 4717,
+  job_name: 'gatk',
+  run_id: '1f2e3d4c.8801.99940',
+  peak_process_vmem: openBracket(9.8 * GIB, after(40), 'java'),
+};
+
+/** A job name, owner, queue and command that try everything. */
+export const hostile: JobRecord = {
+  ...ordinary,
+  job_id: 4718,
+  job_name: '<&"> \u001b[31mred\u001b[0m \u202egnp.exe =cmd() ünïcödé 日本語\u0007',
+  owner: "=cmd()|' /C calc'!A0",
+  queue: 'all.q\u009b2J',
+  project: '\ud800lone',
+  run_id: '1f2e3d4c.9901.99950',
+  requests: { 'mem\u001b]0;own\u0007_free': { request_bytes: GIB, limit_bytes: 4 * GIB, per: 'slot' } },
+  peak_rss: openBracket(1_644_167_168, after(1736), '\u001b[2Jrm -rf'),
+  notes: ['The command was "\u001b[31mx\u001b[0m".'],
+};
+
+/** Twenty tasks on two hosts; task 7 ran into its limit. */
+export const arrayOfTwenty: readonly JobRecord[] = Array.from({ length: 20 }, (_, index): JobRecord => {
+  const task = index + 1;
+  const killed = task === 7;
+  const peak = killed ? 2_120_000_000 : 600_000_000 + 31_000_000 * ((task * 7) % 11);
+  const seconds = killed ? 310 : 1200 + 37 * ((task * 5) % 13);
+  return {
+    ...ordinary,
+    job_id: 4720,
+    task_id: task,
+    job_name: 'sweep',
+    pe: null,
+    slots: 1,
+    host_slots: 1,
+    host: task % 2 === 0 ? 'node07' : 'node08',
+    run_id: `1f2e3d4c.${String(10_000 + task)}.99950`,
+    started_at: after(task),
+    ended_at: after(task + seconds),
+    wallclock_seconds: seconds,
+    h_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' },
+    requests: {},
+    peak_rss: openBracket(peak, after(200), 'fit'),
+    peak_rss_swap: openBracket(peak, after(200), 'fit'),
+    peak_process_vmem: openBracket(peak + 20_000_000, after(200), 'fit'),
+    peak_vmem: null,
+    cpu_seconds: seconds * 0.97,
+    cpu_efficiency: 0.97,
+    memory_efficiency: peak / (2 * GIB),
+    exit_status: killed ? 137 : 0,
+    signal: killed ? 9 : 0,
+    rss_byte_seconds: peak * seconds * 0.8,
+  };
+});
+
+/** The first run of `ordinary`, ended by exit status 99 (re-run). */
+export const firstRun: JobRecord = {
+  ...ordinary,
+  run_id: '1f2e3d4c.1101.98000',
+  started_at: after(-900),
+  ended_at: after(-600),
+  wallclock_seconds: 300,
+  exit_status: 99,
+  peak_rss: openBracket(900_000_000, after(-700), 'samtools'),
+};
+
+/** Records as runs: each the first run of the only job of its number, unless told otherwise. */
+export function asRuns(records: readonly JobRecord[], attempt = 1): JobRun[] {
+  return records.map((record) => ({ record, attempt, incarnation: 1 }));
+}

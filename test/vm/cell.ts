@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs';
+import * as path from 'node:path';
+import { repositoryRoot } from './repository';
+import { runInVm, vmObstacle, type VmOptions, type VmResult } from './vm';
+
+export interface CellOptions extends Partial<Omit<VmOptions, 'script'>> {
+  /** Value of the cell's prolog as in sge_conf(5), for example "root@/path $job_id". Default: none. */
+  readonly prolog?: string;
+  /** Value of the cell's epilog as in sge_conf(5). Default: none. */
+  readonly epilog?: string;
+  /** Value of the cell's execd_params as in sge_conf(5). Default: none. */
+  readonly execdParams?: string;
+}
+
+const cellFailed = 70;
+
+/** Why no Grid Engine cell can be had in the test machine, or null. */
+export function cellObstacle(): string | null {
+  for (const [program, packageName] of [
+    ['sge_qmaster', 'gridengine-master'],
+    ['sge_execd', 'gridengine-exec'],
+    ['qsub', 'gridengine-client'],
+  ] as const) {
+    if (!existsSync(path.join('/usr/lib/gridengine', program))) {
+      return `no /usr/lib/gridengine/${program}: install the Debian package ${packageName}`;
+    }
+  }
+  return vmObstacle();
+}
+
+/**
+ * Boots the test machine, sets up a one-host Grid Engine cell in it (about 15 s) and runs a shell script as root,
+ * with the functions of one-host-cell.sh. Rejects as runInVm does, and when the cell cannot be set up.
+ */
+export async function runCellScript(body: string, options: CellOptions = {}): Promise<VmResult> {
+  const functions = readFileSync(path.join(repositoryRoot(), 'test', 'vm', 'one-host-cell.sh'), 'utf8');
+  const script = [
+    `CELL_PROLOG=${quoted(options.prolog ?? 'none')}`,
+    `CELL_EPILOG=${quoted(options.epilog ?? 'none')}`,
+    `CELL_EXECD_PARAMS=${quoted(options.execdParams ?? 'none')}`,
+    functions,
+    `cell_start || exit ${cellFailed}`,
+    body,
+    '',
+  ].join('\n');
+  const result = await runInVm({
+    script,
+    timeoutMs: options.timeoutMs ?? 300_000,
+    ...(options.memoryMiB === undefined ? {} : { memoryMiB: options.memoryMiB }),
+    ...(options.outDir === undefined ? {} : { outDir: options.outDir }),
+  });
+  if (result.status === cellFailed) {
+    throw new Error(`the Grid Engine cell in the test machine did not come up:\n${result.output}`);
+  }
+  return result;
+}
+
+/** A text as one word of a shell script. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** The lines "fact NAME VALUE" of a script's output. */
+export function facts(output: string): ReadonlyMap<string, string> {
+  const lines = output.matchAll(/^fact (\S+) ?(.*)$/gm);
+  return new Map(Array.from(lines, ([, name = '', value = '']) => [name, value]));
+}
