@@ -1,3 +1,4 @@
+import { escapeForTerminal } from '../report/escape';
 import { createScreen, type Screen } from '../report/screen';
 import type { GlobalOptions } from './command-context';
 import { usageError } from './command-error';
@@ -36,4 +37,9 @@ export function screenOf(terminal: Terminal, options: Pick<GlobalOptions, 'color
 /** Writes lines; what can't be written (a reader that has gone) is the terminal's affair. */
 export function writeLines(terminal: Terminal, lines: readonly string[]): void {
   terminal.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** Tells the user something beside the answer, line by line, harmless whatever is in it. */
+export function warn(terminal: Terminal, message: string): void {
+  for (const line of message.split('\n')) terminal.warn(`qmemacct: ${escapeForTerminal(line)}`);
 }

@@ -1,16 +1,18 @@
 import { Command, CommanderError } from 'commander';
-import { escapeForTerminal } from '../report/escape';
 import { SETTINGS_FILE } from '../sampler/settings';
 import { CommandError, EXIT } from './command-error';
 import type { CommandContext } from './command-context';
 import { registerJob } from './commands/job';
 import { registerOwner } from './commands/owner';
+import { registerRun } from './commands/run';
+import { registerDemo } from './commands/demo';
+import { warn } from './output';
 import type { Terminal } from './terminal';
 
 /** Adds a command to the program; what it does is imported when it is called, so that the program starts quickly. */
 export type RegisterCommand = (program: Command, context: CommandContext) => void;
 
-const COMMANDS: readonly RegisterCommand[] = [registerJob, registerOwner];
+const COMMANDS: readonly RegisterCommand[] = [registerJob, registerOwner, registerRun, registerDemo];
 
 function createProgram(version: string, context: CommandContext): Command {
   const { terminal } = context;
@@ -32,15 +34,6 @@ function createProgram(version: string, context: CommandContext): Command {
     });
   for (const register of COMMANDS) register(program, context);
   return program;
-}
-
-function explain(error: unknown, debug: boolean): string {
-  if (debug && error instanceof Error) return error.stack ?? error.message;
-  const message = error instanceof Error ? error.message : String(error);
-  return message
-    .split('\n')
-    .map((line) => `qmemacct: ${escapeForTerminal(line)}`)
-    .join('\n');
 }
 
 /** Errors that a person can mend by what they say; any other is a bug. */
@@ -67,8 +60,9 @@ export async function runProgram(words: readonly string[], version: string, term
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.found : EXIT.usage;
     const { debug } = program.opts<{ debug?: boolean }>();
-    const bug = error instanceof Error && KNOWN.has(error.name) ? '' : '\nThis is a bug: --debug tells where it came from.';
-    terminal.warn(explain(error, debug ?? false) + (debug ? '' : bug));
+    const known = error instanceof Error && KNOWN.has(error.name);
+    warn(terminal, error instanceof Error ? ((debug ? error.stack : null) ?? error.message) : String(error));
+    if (!known && !debug) warn(terminal, 'this is a bug; --debug tells where it came from');
     return statusOf(error);
   }
 }

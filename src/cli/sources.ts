@@ -20,6 +20,9 @@ export const realSources: Sources = {
     const live = runningRecords(settings);
     if (live.length === 0) return [];
     const { parseRecord } = await import('../accounting/validate.js');
-    return live.map((record) => parseRecord(record)).filter((record) => !('error' in record));
+    return live.flatMap((claimed) => {
+      const record = parseRecord(claimed);
+      return 'error' in record ? [] : [record];
+    });
   },
 };

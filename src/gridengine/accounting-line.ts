@@ -3,6 +3,7 @@ import { failure, success, type Result } from './result';
 
 /** One line of the accounting file, accounting(5), in fixed units: bytes, milliseconds since the epoch, seconds. */
 export interface AccountingRecord {
+  /** Not to be relied on: a job with an argument of which a line is `queue=5` has queue `5` here (seen on 8.1.9). */
   readonly queue: string;
   readonly host: string;
   readonly group: string;

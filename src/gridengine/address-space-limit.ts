@@ -1,7 +1,9 @@
 import { parseMemorySize } from './memory-size';
 import type { ResourceLimit, SpoolConfig } from './spool-config';
 
-/** RLIMIT_AS of each process of a job, bytes: Infinity is unlimited, null unknown (absent or unreadable in `config`). */
+/**
+ * RLIMIT_AS of each process of a job, bytes: Infinity is unlimited, null unknown (absent or unreadable in `config`).
+ */
 export interface AddressSpaceLimit {
   readonly soft: number | null;
   readonly hard: number | null;
@@ -14,8 +16,8 @@ const floorBytes = 10 * 1024 * 1024;
 const unlimitedBytes = 2 ** 64;
 
 /**
- * The address space limit that the shepherd sets for every child of it, hooks included (daemons/shepherd/setrlimits.c): h_vmem
- * and s_vmem, at least 10 MiB, times the host's slots unless the complex is a consumable JOB.
+ * The address space limit that the shepherd sets for every child of it, hooks included (daemons/shepherd/setrlimits.c):
+ * h_vmem and s_vmem, at least 10 MiB, times the host's slots unless the complex is a consumable JOB.
  */
 export function addressSpaceLimit(config: SpoolConfig): AddressSpaceLimit {
   const { h_vmem: hardLimit, s_vmem: softLimit } = config.limits;

@@ -14,9 +14,9 @@ export interface Configuration {
 }
 
 /**
- * Reads what `qconf -sconf [host]` or `qconf -sq QUEUE` prints, also a file for `-Mconf`, `-Mq`: `key value` lines, of which
- * a backslash at the end continues in the next. qconf(1) breaks lines above 80 characters at commas and blanks; run it with
- * SGE_SINGLE_LINE=1, because behind a comma nobody can tell whether there was a blank.
+ * Reads what `qconf -sconf [host]` or `qconf -sq QUEUE` prints, also a file for `-Mconf`, `-Mq`: `key value` lines, of
+ * which a backslash at the end continues in the next. qconf(1) breaks lines above 80 characters at commas and blanks;
+ * run it with SGE_SINGLE_LINE=1, because behind a comma nobody can tell whether there was a blank.
  */
 export function readConfiguration(text: string): Configuration {
   const logical = text.match(/(?:[^\n]*\\\r?\n)*[^\n]*(?:\n|$)/g) ?? [];
@@ -40,8 +40,9 @@ export function configurationValue(configuration: Configuration, key: string): s
 }
 
 /**
- * The same configuration with one value replaced, added at the end, or (null) its line removed. In the global configuration
- * and in queues a key cannot be left out: set `NONE` there. Fails if the value or key cannot stand in such a file.
+ * The same configuration with one value replaced, added at the end, or (null) its line removed. In the global
+ * configuration and in queues a key cannot be left out: set `NONE` there. Fails if the value or key cannot stand in
+ * such a file.
  */
 export function withValue(configuration: Configuration, key: string, value: string | null): Result<Configuration> {
   if (!/^[A-Za-z_]\w*$/.test(key)) return failure(`${JSON.stringify(key)} is not the name of a setting`);

@@ -1,11 +1,15 @@
 /**
- * The kinds of Grid Engine that differ in what we read or rely on. `sge8.1.9` is Son of Grid Engine, `daimh` the fork of it
- * that is maintained today, `univa` also Altair Grid Engine, `ocs` Open Cluster Scheduler and Gridware Cluster Scheduler.
+ * The kinds of Grid Engine that differ in what we read or rely on. `sge8.1.9` is Son of Grid Engine, `daimh` the fork
+ * of it that is maintained today, `univa` also Altair Grid Engine, `ocs` Open Cluster Scheduler and Gridware Cluster
+ * Scheduler.
  */
 export type Dialect = 'sge6.2' | 'ogs' | 'sge8.1.9' | 'daimh' | 'univa' | 'ocs' | 'unknown';
 
 export interface DialectEvidence {
-  /** First line of `qconf -help` or `qstat -help`: `SGE 8.1.9`, `GE 6.2u5`, `OGS/GE 2011.11p1`, `UGE 8.6.6`, `OCS 9.0.2`. */
+  /**
+   * First line of `qconf -help` or `qstat -help`: `SGE 8.1.9`, `GE 6.2u5`, `OGS/GE 2011.11p1`, `UGE 8.6.6`, `OCS
+   * 9.0.2`.
+   */
   readonly helpFirstLine?: string;
   /** The schema address in the root element of `qstat -xml`. */
   readonly xmlSchema?: string;

@@ -1,8 +1,8 @@
 /**
  * An epoch time as Grid Engine writes it, in milliseconds; null if it is 0 ("never happened") or no number.
  *
- * Classic versions write seconds, Univa from 8.2 milliseconds, Open Cluster Scheduler microseconds; nothing in the record
- * says which, but the magnitudes are three decades apart.
+ * Classic versions write seconds, Univa from 8.2 milliseconds, Open Cluster Scheduler microseconds; nothing in the
+ * record says which, but the magnitudes are three decades apart.
  */
 export function epochToMs(text: string): number | null {
   if (!/^\d{1,17}(\.\d{1,9})?$/.test(text)) return null;

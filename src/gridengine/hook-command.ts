@@ -10,8 +10,8 @@ export interface HookCommand {
 }
 
 /**
- * Takes `[user@]path args` apart; null for NONE. The user is what stands before the first `@` if no blank comes before it, so
- * that a path with an `@` is misread, as by Grid Engine itself (libs/uti/config_file.c, `parse_script_params`).
+ * Takes `[user@]path args` apart; null for NONE. The user is what stands before the first `@` if no blank comes before
+ * it, so that a path with an `@` is misread, as by Grid Engine itself (libs/uti/config_file.c, `parse_script_params`).
  */
 export function parseHookCommand(value: string): HookCommand | null {
   if (isNone(value.trim())) return null;
@@ -24,7 +24,10 @@ export function parseHookCommand(value: string): HookCommand | null {
   return path === undefined ? null : { user: hasUser ? value.slice(0, mark) : null, path, args };
 }
 
-/** Bytes that a pseudo variable can become, generously, except paths: those are typical, since three of 4096 fill the buffer. */
+/**
+ * Bytes that a pseudo variable can become, generously, except paths: those are typical, since three of 4096 fill the
+ * buffer.
+ */
 const expansions: ReadonlyMap<string, number> = new Map([
   ['job_id', 10],
   ['ja_task_id', 10],

@@ -5,7 +5,9 @@ export interface KeyValueLine {
   readonly value: string | null;
 }
 
-/** The lines of a spool file, each split at its first `=`. Empty lines are kept: in `config` they are a sign of forgery. */
+/**
+ * The lines of a spool file, each split at its first `=`. Empty lines are kept: in `config` they are a sign of forgery.
+ */
 export function keyValueLines(text: string): readonly KeyValueLine[] {
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();

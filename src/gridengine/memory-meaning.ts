@@ -10,7 +10,9 @@ export type MemoryMeasure = 'rss_swap_sum' | 'vmem_sum' | 'cgroup';
 export interface MemoryMeaning {
   /** What accounting's and qstat's `maxvmem` is; null: not collected, or unknown. */
   readonly maxvmem: MemoryMeasure | null;
-  /** By h_vmem the kernel refuses memory to each process whose own address space would pass it (RLIMIT_AS), no signal. */
+  /**
+   * By h_vmem the kernel refuses memory to each process whose own address space would pass it (RLIMIT_AS), no signal.
+   */
   readonly kernelLimit: 'process_vmem';
   /** What execd compares with h_vmem, to kill the job (`failed` 37); null: it does not, or unknown. */
   readonly execdLimit: MemoryMeasure | null;
@@ -21,9 +23,9 @@ export interface MemoryMeaning {
 }
 
 /**
- * What `maxvmem` means and what h_vmem acts on. 6.2 and its descendants sum address space; 8.1.9 sums resident and swapped
- * pages (daemons/common/procfs.c), or PSS and swap with `USE_SMAPS`. With systemd the daimh fork samples the unit's memory,
- * and Open Cluster Scheduler from 9.1 has no maxvmem at all: its `maxrss` is the unit's peak.
+ * What `maxvmem` means and what h_vmem acts on. 6.2 and its descendants sum address space; 8.1.9 sums resident and
+ * swapped pages (daemons/common/procfs.c), or PSS and swap with `USE_SMAPS`. With systemd the daimh fork samples the
+ * unit's memory, and Open Cluster Scheduler from 9.1 has no maxvmem at all: its `maxrss` is the unit's peak.
  */
 export function memoryMeaning(dialect: Dialect, options: { readonly systemd?: boolean } = {}): MemoryMeaning {
   const systemd = options.systemd ?? false;

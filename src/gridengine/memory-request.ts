@@ -10,7 +10,9 @@ export interface MemoryRequest {
   readonly state: 'limited' | 'unlimited' | 'unreadable';
   /** Bytes per slot or per job, as `per` says; null unless limited. */
   readonly requestBytes: number | null;
-  /** Bytes on this host: the request times its slots, or the request itself for a consumable JOB; null unless limited. */
+  /**
+   * Bytes on this host: the request times its slots, or the request itself for a consumable JOB; null unless limited.
+   */
   readonly limitBytes: number | null;
   readonly per: 'slot' | 'job';
 }
@@ -27,8 +29,9 @@ const memoryLimits: ReadonlySet<string> = new Set([
 ] satisfies LimitName[]);
 
 /**
- * The memory complexes that `config` has, in the order asked for. Others (`mem_free`, a site's own) are never there; the
- * accounting category or qstat has them. `requestBytes` is 0 where a managed consumable with default 0 was not requested.
+ * The memory complexes that `config` has, in the order asked for. Others (`mem_free`, a site's own) are never there;
+ * the accounting category or qstat has them. `requestBytes` is 0 where a managed consumable with default 0 was not
+ * requested.
  */
 export function memoryRequests(config: SpoolConfig, complexes: readonly string[]): readonly MemoryRequest[] {
   return complexes.flatMap((complex) => {
@@ -43,7 +46,10 @@ function limitOf(config: SpoolConfig, complex: string): ResourceLimit | null {
   return memoryLimits.has(complex) ? (config.limits[complex as LimitName] ?? null) : null;
 }
 
-/** One request of any complex, from wherever its text comes, scaled as Grid Engine scales it for a host with `slots` slots. */
+/**
+ * One request of any complex, from wherever its text comes, scaled as Grid Engine scales it for a host with `slots`
+ * slots.
+ */
 export function scaleRequest(complex: string, limit: ResourceLimit, slots: number): MemoryRequest {
   const parsed = parseMemorySize(limit.text);
   const base = { complex, requestText: limit.text, per: limit.perJob ? 'job' : 'slot' } as const;

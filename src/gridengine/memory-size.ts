@@ -21,15 +21,16 @@ const maxLength = 4096;
  *
  * Surprises that are Grid Engine's own: `0x10G` is 16 GiB and `010K` 8 KiB, truncated to 32 bits before the multiplier
  * (`0x100000000` is 0); `4GB` and `4 G` are errors; text after `,` or `/` is ignored; `true` is 1; `1:0:0` is 3600.
- * Infinity means unlimited; a sign is accepted. Not a whole number where the text has a fraction. Grid Engine lets `nan` pass; here it is an error.
+ * Infinity means unlimited; a sign is accepted. Not a whole number where the text has a fraction. Grid Engine lets
+ * `nan` pass; here it is an error.
  */
 export function parseMemorySize(text: string): Result<number> {
   return parseNumber(text, 3);
 }
 
 /**
- * Seconds of a TIME complex such as `24:00:00`, `::30`, `3600` or `INFINITY`. Beyond what Grid Engine reads, `d:h:m:s` is
- * accepted, because some versions print it.
+ * Seconds of a TIME complex such as `24:00:00`, `::30`, `3600` or `INFINITY`. Beyond what Grid Engine reads, `d:h:m:s`
+ * is accepted, because some versions print it.
  */
 export function parseTime(text: string): Result<number> {
   return parseNumber(text, 4);

@@ -6,7 +6,9 @@ export type HookStage = 'prolog' | 'epilog';
 
 export interface HookPlan {
   readonly stage: HookStage;
-  /** Where our prolog.sh and epilog.sh are: absolute, without blanks or characters that mean something to Grid Engine. */
+  /**
+   * Where our prolog.sh and epilog.sh are: absolute, without blanks or characters that mean something to Grid Engine.
+   */
   readonly directory: string;
   /** As root with an empty environment, or as the job's owner with the job's. */
   readonly privileged: boolean;
@@ -16,7 +18,10 @@ export interface HookPlan {
   readonly env?: string;
 }
 
-/** The shepherd expands pseudo variables into a buffer of this size and cuts what is longer (daemons/shepherd/shepherd.c). */
+/**
+ * The shepherd expands pseudo variables into a buffer of this size and cuts what is longer
+ * (daemons/shepherd/shepherd.c).
+ */
 const bufferBytes = 10_000;
 
 /** A path without blanks, `@`, `$`, brackets, commas or backslashes. */
@@ -58,8 +63,8 @@ const ourLine =
 const ourDirectory = /\/qmemacct(?:-[^/]*)?(?:\/|$)/;
 
 /**
- * Recognises our line of any version: by its shape, and by `qmemacct` or `qmemacct-VERSION` in the path or one of `directories`.
- * Null for everything else, also for our line edited by hand beyond recognition.
+ * Recognises our line of any version: by its shape, and by `qmemacct` or `qmemacct-VERSION` in the path or one of
+ * `directories`. Null for everything else, also for our line edited by hand beyond recognition.
  */
 export function recogniseHookCommand(value: string, directories: readonly string[] = []): OurHook | null {
   const match = ourLine.exec(value.trim());
@@ -74,7 +79,10 @@ export function recogniseHookCommand(value: string, directories: readonly string
   };
 }
 
-/** The site's own value: what to restore at uninstallation. `NONE` if there was none; any other value is returned as it is. */
+/**
+ * The site's own value: what to restore at uninstallation. `NONE` if there was none; any other value is returned as it
+ * is.
+ */
 export function unwrapHookCommand(value: string, directories: readonly string[] = []): string {
   let original = value.trim();
   for (let ours = recogniseHookCommand(original, directories); ours !== null;) {

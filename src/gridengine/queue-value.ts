@@ -14,8 +14,8 @@ export interface QueueValue {
 }
 
 /**
- * Reads `value,[host=value],[@group=value]`. As for Grid Engine (libs/sgeobj/sge_attr.c) only `[` separates: values may hold
- * commas, blanks, `=` and `]`, but no `[`. Fails where Grid Engine would: a missing comma, bracket or equals sign.
+ * Reads `value,[host=value],[@group=value]`. As for Grid Engine (libs/sgeobj/sge_attr.c) only `[` separates: values may
+ * hold commas, blanks, `=` and `]`, but no `[`. Fails where Grid Engine would: a missing comma, bracket or equals sign.
  */
 export function parseQueueValue(text: string): Result<QueueValue> {
   const [head = '', ...bracketed] = text.split('[');
@@ -50,8 +50,8 @@ export function formatQueueValue({ value, overrides }: QueueValue): Result<strin
 }
 
 /**
- * The values that a host may get, by queue_conf(5): its own override, else those of its groups, else the default. More than
- * one is a queue in state "configuration ambiguous" if they differ.
+ * The values that a host may get, by queue_conf(5): its own override, else those of its groups, else the default. More
+ * than one is a queue in state "configuration ambiguous" if they differ.
  */
 export function queueValuesFor(queueValue: QueueValue, host: string, groups: readonly string[]): readonly string[] {
   const own = queueValue.overrides.filter((override) => override.host.toLowerCase() === host.toLowerCase());

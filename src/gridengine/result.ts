@@ -1,4 +1,6 @@
-/** The value of a parse, or why there is none. Garbage is an ordinary input here, so parsers return it and never throw. */
+/**
+ * The value of a parse, or why there is none. Garbage is an ordinary input here, so parsers return it and never throw.
+ */
 export type Result<T, E = string> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
 

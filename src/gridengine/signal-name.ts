@@ -17,7 +17,10 @@ export function signalName(number: number): string | null {
   return number === 34 ? 'SIGRTMIN' : `SIGRTMIN+${number - 34}`;
 }
 
-/** The signal behind an exit status above 128, as shells and Grid Engine write it: 137 is SIGKILL. Null if there is none. */
+/**
+ * The signal behind an exit status above 128, as shells and Grid Engine write it: 137 is SIGKILL. Null if there is
+ * none.
+ */
 export function signalOfExitStatus(exitStatus: number): string | null {
   return exitStatus > 128 && exitStatus <= 192 ? signalName(exitStatus - 128) : null;
 }

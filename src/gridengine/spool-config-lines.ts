@@ -8,8 +8,8 @@ export interface SpoolConfigLines {
 }
 
 /**
- * What execd writes directly behind a value that the user can choose (daemons/execd/exec_job.c; the order is the same in
- * 6.2, OGS, 8.1.9 and Open Cluster Scheduler). Another known key there was smuggled in by a newline in that value.
+ * What execd writes directly behind a value that the user can choose (daemons/execd/exec_job.c; the order is the same
+ * in 6.2, OGS, 8.1.9 and Open Cluster Scheduler). Another known key there was smuggled in by a newline in that value.
  */
 const successors: ReadonlyMap<string, readonly string[]> = new Map([
   ...['stdin', 'stdout', 'stderr'].flatMap((stream): [string, string[]][] => [
@@ -33,7 +33,10 @@ const successors: ReadonlyMap<string, readonly string[]> = new Map([
   ['qrsh_control_port', ['qlogin_daemon', 'rsh_daemon', 'rlogin_daemon']],
 ]);
 
-/** Behind these not even an unknown key is believed; elsewhere a version of Grid Engine that we have not seen may add some. */
+/**
+ * Behind these not even an unknown key is believed; elsewhere a version of Grid Engine that we have not seen may add
+ * some.
+ */
 const strictKey = /^(fs_)?std(in|out|err)_/;
 
 /** Keys that a genuine file may lack, so that a forged one is no duplicate: each has its place. */
@@ -49,12 +52,15 @@ const predecessors: ReadonlyMap<string, string> = new Map([
 const limitName =
   'host_slots|[hs]_(?:cpu|data|stack|vmem|core|rss|fsize|descriptors|maxproc|memorylocked|locks)(?:_is_consumable_job)?';
 
-/** A limit as the shepherd takes it: the last one in the file, be it in an argument (libs/uti/config_file.c). */
+/**
+ * A limit as the shepherd takes it: the last one in the file, be it in an argument (libs/uti/config_file.c). On 8.1.9
+ * `qsub job.sh $'x\nh_vmem=INFINITY'` lifts the limit.
+ */
 const limitKey = new RegExp(`^(?:${limitName})$`);
 
 const limitAnywhere = new RegExp(`(?:${limitName})[ =]`);
 
-/** The shepherd's line buffer: what follows in a longer line it reads as another line. */
+/** Bytes of the shepherd's line buffer: what follows in a longer line it reads as another line, seen on 8.1.9 too. */
 const shepherdLineLength = 99_999;
 
 export function readSpoolConfigLines(text: string): SpoolConfigLines {
@@ -99,6 +105,6 @@ export function readSpoolConfigLines(text: string): SpoolConfigLines {
 function forgesLimit({ key, value }: KeyValueLine): boolean {
   const name = /^[ =]*([^ =]*)/.exec(key)?.[1] ?? '';
   if (limitKey.test(name)) return true;
-  const overlong = key.length + (value?.length ?? 0) > shepherdLineLength;
+  const overlong = Buffer.byteLength(`${key}=${value ?? ''}\n`) > shepherdLineLength;
   return overlong && limitAnywhere.test(value ?? '');
 }

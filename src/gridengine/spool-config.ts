@@ -9,7 +9,9 @@ export type LimitResource =
 export type LimitName = `${'h' | 's'}_${LimitResource}`;
 
 export interface ResourceLimit {
-  /** As the user, the complex's default or the queue has it: `4G`, `INFINITY`, `UNDEFINED`; per slot, not multiplied. */
+  /**
+   * As the user, the complex's default or the queue has it: `4G`, `INFINITY`, `UNDEFINED`; per slot, not multiplied.
+   */
   readonly text: string;
   /** The complex is a consumable of kind JOB: not multiplied by slots. */
   readonly perJob: boolean;
@@ -20,8 +22,9 @@ export type JobKind = 'batch' | 'qsh' | 'qlogin' | 'qrsh' | 'qrlogin';
 /**
  * The `config` file of a job's spool directory: what execd tells the shepherd (daemons/execd/exec_job.c).
  *
- * Values are not escaped there, so a newline in an output path or an argument forges keys. While `ambiguous` is not empty,
- * nothing that matters may follow from the record; even otherwise no path, user or command may be derived from it.
+ * Values are not escaped there, so a newline in an output path or an argument forges keys. While `ambiguous` is not
+ * empty, nothing that matters may follow from the record; even otherwise no path, user or command may be derived from
+ * it.
  */
 export interface SpoolConfig {
   /** One sentence for each sign of forgery; empty for an ordinary file. */

@@ -57,9 +57,9 @@ const localePrefixes: readonly string[] = ['LANGUAGE', 'LANG', 'LINGUAS', 'LC_']
 const plainLocale = /^[A-Za-z_]+=[A-Za-z][-A-Za-z0-9_,+@.=]*$/;
 
 /**
- * The environment as the shepherd of 8.1.9 leaves it for a privileged hook. It is no protection: PATH, HOME, NODE_OPTIONS,
- * OPENSSL_CONF, PYTHONPATH, PERL5LIB and exported shell functions stay. The daimh fork also drops names with `%` or `^`;
- * dialects whose shepherd drops nothing get the list of 8.1.9 too.
+ * The environment as the shepherd of 8.1.9 leaves it for a privileged hook. It is no protection: PATH, HOME,
+ * NODE_OPTIONS, OPENSSL_CONF, PYTHONPATH, PERL5LIB and exported shell functions stay. The daimh fork also drops names
+ * with `%` or `^`; dialects whose shepherd drops nothing get the list of 8.1.9 too.
  */
 export function sanitise(environment: Environment, dialect: Dialect = 'sge8.1.9'): Environment {
   return new Map([...environment].filter(([name, value]) => !isUnsafe(name, value, dialect)));

@@ -20,15 +20,19 @@ export interface SpoolFileContent {
 
 export interface SpoolFileRules {
   readonly maxBytes: number;
-  /** Owners that are believed (root and the admin user for `config`, `environment`, `usage`, `pid`); null: any owner. */
+  /**
+   * Owners that are believed (root and the admin user for `config`, `environment`, `usage`, `pid`); null: any owner.
+   */
   readonly trustedUids: ReadonlySet<number> | null;
 }
 
 /**
- * Reads one file of a spool directory without trusting it: no link is followed at the last step, a FIFO or device does not
- * block, a file that is larger than `maxBytes` is refused rather than cut, and one of another owner is not read at all.
+ * Reads one file of a spool directory without trusting it: no link is followed at the last step, a FIFO or device does
+ * not block, a file that is larger than `maxBytes` is refused rather than cut, and one of another owner is not read at
+ * all.
  *
- * `trace`, `error` and `exit_status` belong to the job's owner: read them with `trustedUids: null` and believe nothing in them.
+ * `trace`, `error` and `exit_status` belong to the job's owner: read them with `trustedUids: null` and believe nothing
+ * in them.
  */
 export function readSpoolFile(
   directory: string,

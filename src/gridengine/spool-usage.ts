@@ -5,16 +5,20 @@ import { keyValueLines } from './key-value-lines';
  * The `usage` file of a finished job's spool directory, as the shepherd writes it when it has reaped the job
  * (daemons/shepherd/sge_fileio.c). Every field is null where the file lacks it or holds no number.
  *
- * The figures are getrusage(2)'s for the job's waited-for descendants: `maxrssBytes` is the largest single process, not a
- * sum, and processes that escaped the job's tree are missing.
+ * The figures are getrusage(2)'s for the job's waited-for descendants: `maxrssBytes` is the largest single process, not
+ * a sum, and processes that escaped the job's tree are missing.
  */
 export interface SpoolUsage {
   /** The exit code, or 128 + signal. */
   readonly exitStatus: number | null;
   /** 0 if no signal ended the job. */
   readonly signal: number | null;
-  /** As wait(2) returned it. */
+  /**
+   * Grid Engine's own packing (libs/sgeobj/sge_report.h), not wait(2)'s: 1 exited, 2 signalled, 4 core dumped, 8 never
+   * ran.
+   */
   readonly waitStatus: number | null;
+  readonly coreDumped: boolean | null;
   readonly startTimeMs: number | null;
   readonly endTimeMs: number | null;
   readonly wallclockSeconds: number | null;
@@ -25,7 +29,9 @@ export interface SpoolUsage {
   readonly rusage: Readonly<Record<string, number>>;
 }
 
-/** Reads `usage`, also cut short or with unknown keys. Of a repeated key the first counts: an epilog may append lines. */
+/**
+ * Reads `usage`, also cut short or with unknown keys. Of a repeated key the first counts: an epilog may append lines.
+ */
 export function parseSpoolUsage(text: string): SpoolUsage {
   const values = new Map<string, string>();
   for (const { key, value } of keyValueLines(text)) {
@@ -38,10 +44,12 @@ export function parseSpoolUsage(text: string): SpoolUsage {
     if (value !== null) rusage[key] = value;
   }
   const maxrssKib = number('ru_maxrss');
+  const waitStatus = number('wait_status');
   return {
     exitStatus: number('exit_status'),
     signal: number('signal'),
-    waitStatus: number('wait_status'),
+    waitStatus,
+    coreDumped: waitStatus === null ? null : Math.floor(waitStatus / 4) % 2 === 1,
     startTimeMs: epochToMs(values.get('start_time') ?? ''),
     endTimeMs: epochToMs(values.get('end_time') ?? ''),
     wallclockSeconds: number('ru_wallclock'),

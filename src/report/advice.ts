@@ -76,7 +76,10 @@ export function adviseRequest(records: readonly JobRecord[]): Advice | null {
   const stopped = ended.filter(hitLimit);
   if (ended.length === 0 || (stopped.length === 0 && !ended.some((record) => succeeded(record) === true))) return null;
   const shares = ended.map(shareOf).filter((share) => share !== null);
-  const worst = shares.reduce<Share | null>((most, share) => (most && most.perSlot >= share.perSlot ? most : share), null);
+  const worst = shares.reduce<Share | null>(
+    (most, share) => (most && most.perSlot >= share.perSlot ? most : share),
+    null,
+  );
   if (worst === null) return null;
 
   const limits = ended.map((record) => {

@@ -1,5 +1,4 @@
 import type { JobRecord } from '../sampler/record';
-import { widest } from './display-width';
 import { endingLabel, hitLimit } from './ending';
 import { limitOf, needOf } from './fit';
 import { renderGauges } from './gauge';
@@ -23,6 +22,8 @@ export interface ArrayOptions {
 /** So many tasks are listed unasked: more would push the summary off the screen. */
 const LISTED_UNASKED = 24;
 
+const TASK_COLUMNS = ['task', 'host', 'started', 'ran', 'peak', 'memory', 'cpu', 'ending'] as const;
+
 interface Measure {
   readonly name: string;
   readonly of: (record: JobRecord) => number | null;
@@ -30,7 +31,11 @@ interface Measure {
 }
 
 const MEASURES: readonly Measure[] = [
-  { name: 'peak memory (RSS)', of: (record) => record.peak_rss?.lower_bytes ?? null, format: (value) => formatBytes(value) },
+  {
+    name: 'peak memory (RSS)',
+    of: (record) => record.peak_rss?.lower_bytes ?? null,
+    format: (value) => formatBytes(value),
+  },
   {
     name: 'largest address space',
     of: (record) => record.peak_process_vmem?.lower_bytes ?? null,
@@ -116,7 +121,10 @@ function renderStopped(records: readonly JobRecord[], screen: Screen): string[] 
   const others = records.filter((record) => !hitLimit(record));
   if (others.length === records.length || others.length === 0) return [];
   const needs = others.map((record) => needOf(record)?.bytes ?? 0);
-  const most = formatBytes(needs.reduce((a, b) => Math.max(a, b)), 'up');
+  const most = formatBytes(
+    needs.reduce((a, b) => Math.max(a, b)),
+    'up',
+  );
   const words = `${formatCount(records.length - others.length)} of ${formatCount(records.length)} tasks ended so; the others needed at most ${most}.`;
   return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
 }
@@ -153,16 +161,16 @@ export function renderArray(runs: readonly JobRun[], options: ArrayOptions, scre
     ...renderStopped(records, screen),
     ...section('Asked', renderRequests(worst, screen)),
     ...section('Tasks', renderSpread(records, screen)),
-    ...section('Ended', [endings(records, screen), ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : [])]),
-    ...section('', listed ? renderTasks(masters, screen) : []),
+    ...section('Ended', [
+      endings(records, screen),
+      ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : []),
+    ]),
+    ...section('', listed ? renderRunTable(TASK_COLUMNS, masters, screen.width - SECTION_INDENT, screen) : []),
     ...(listed
       ? []
-      : ['', `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${worst.job_id}.${worst.task_id ?? ''}`)}`]),
+      : [
+          '',
+          `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${worst.job_id}.${worst.task_id ?? ''}`)}`,
+        ]),
   ];
-}
-
-function renderTasks(masters: readonly JobRun[], screen: Screen): string[] {
-  const full = renderRunTable(['task', 'host', 'started', 'ran', 'peak', 'memory', 'cpu', 'ending'], masters, screen);
-  if (widest(full) <= screen.width - SECTION_INDENT) return full;
-  return renderRunTable(['task', 'ran', 'peak', 'memory', 'cpu', 'ending'], masters, screen);
 }

@@ -10,7 +10,9 @@ export function formatBracket(bracket: Bracket, glyphs: Glyphs): string {
   const upper = formatBytes(bracket.upper_bytes, 'up');
   if (lower === upper) return lower;
   const [number, unit] = lower.split(' ');
-  return upper.endsWith(` ${unit ?? ''}`) ? `${number ?? ''} ${glyphs.dash} ${upper}` : `${lower} ${glyphs.dash} ${upper}`;
+  return upper.endsWith(` ${unit ?? ''}`)
+    ? `${number ?? ''} ${glyphs.dash} ${upper}`
+    : `${lower} ${glyphs.dash} ${upper}`;
 }
 
 /** What the ends are worth, in one or two words. */

@@ -87,7 +87,7 @@ export function renderChart(series: MemorySeries, limit: number | null, width: n
     let run = '';
     let inCurve = true;
     const flush = (): void => {
-      curve += inCurve ? style.accent(run) : style.warning(run);
+      curve += run.trim() === '' ? run : inCurve ? style.accent(run) : style.warning(run);
       run = '';
     };
     for (const bytes of cells) {
@@ -101,7 +101,7 @@ export function renderChart(series: MemorySeries, limit: number | null, width: n
       run += filled ? (glyphs.columnParts[Math.min(part, parts) - 1] ?? '') : row === limitRow ? glyphs.limitLine : ' ';
     }
     flush();
-    lines.push(`${padStart(label, labelWidth)} ${side}${curve}`);
+    lines.push(`${padStart(label, labelWidth)} ${side}${curve.trimEnd()}`);
   }
   const [axis, labels] = timeAxis(series.rss_bytes.length * series.step_seconds, columns, screen);
   lines.push(`${padStart('0', labelWidth)} ${glyphs.axisCorner}${axis}`);

@@ -23,7 +23,7 @@ const peak = (name: string, value: Bracket | null): Cells => [
   [`${name}_command`, value?.command ?? null],
 ];
 
-/** Fields with a name and a value of their own kind; the rest follows in `cellsOf`. Append only: columns are a contract. */
+/** Fields that are one column. Columns are a contract: none may be renamed. */
 const PLAIN = [
   'cluster',
   'job_id',
@@ -68,44 +68,38 @@ const PLAIN = [
   'revision',
 ] as const satisfies readonly (keyof JobRecord)[];
 
-/** `series` is for charts; it has no place in a row. */
-const NESTED = [
-  'h_vmem',
-  'requests',
-  'peak_rss',
-  'peak_rss_swap',
-  'peak_vmem',
-  'peak_process_vmem',
-  'peak_footprint',
-  'sampler',
-  'notes',
-  'series',
-] as const satisfies readonly (keyof JobRecord)[];
+type Nested = Exclude<keyof JobRecord, (typeof PLAIN)[number]>;
 
-type Unlisted = Exclude<keyof JobRecord, (typeof PLAIN)[number] | (typeof NESTED)[number]>;
-const everyFieldHasItsPlace: [Unlisted] extends [never] ? true : never = true;
-void everyFieldHasItsPlace;
+/** The columns of the fields that hold more than one value; a new field of the record must find its place here. */
+const NESTED: Readonly<Record<Nested, (record: JobRecord) => Cells>> = {
+  h_vmem: (record) => request('h_vmem', record.h_vmem),
+  peak_rss: (record) => peak('peak_rss', record.peak_rss),
+  peak_rss_swap: (record) => peak('peak_rss_swap', record.peak_rss_swap),
+  peak_vmem: (record) => peak('peak_vmem', record.peak_vmem),
+  peak_process_vmem: (record) => peak('peak_process_vmem', record.peak_process_vmem),
+  peak_footprint: (record) => peak('peak_footprint', record.peak_footprint),
+  sampler: ({ sampler }) => [
+    ['sampler_cpu_seconds', sampler?.cpu_seconds ?? null],
+    ['sampler_max_rss_bytes', sampler?.max_rss_bytes ?? null],
+    ['sampler_mode', sampler?.mode ?? null],
+  ],
+  requests: (record) => [['requests', requestsText(record)]],
+  notes: (record) => [['notes', record.notes.join(' ')]],
+  // A chart has no place in a row.
+  series: () => [],
+};
+
+/** "mem_free=2147483648 s_vmem=unlimited": the limits on this host. */
+function requestsText(record: JobRecord): string {
+  const limits = Object.entries(record.requests).map(([complex, { limit_bytes: limit }]) => [complex, limit] as const);
+  return limits.map(([complex, limit]) => `${complex}=${limit ?? 'unlimited'}`).join(' ');
+}
 
 function cellsOf({ record, attempt }: Account): Cells {
   return [
     ...PLAIN.map((name): readonly [string, Cell] => [name, record[name]]),
     ['attempt', attempt],
-    ...request('h_vmem', record.h_vmem),
-    ...peak('peak_rss', record.peak_rss),
-    ...peak('peak_rss_swap', record.peak_rss_swap),
-    ...peak('peak_vmem', record.peak_vmem),
-    ...peak('peak_process_vmem', record.peak_process_vmem),
-    ...peak('peak_footprint', record.peak_footprint),
-    ['sampler_cpu_seconds', record.sampler?.cpu_seconds ?? null],
-    ['sampler_max_rss_bytes', record.sampler?.max_rss_bytes ?? null],
-    ['sampler_mode', record.sampler?.mode ?? null],
-    [
-      'requests',
-      Object.entries(record.requests)
-        .map(([complex, { limit_bytes: limit }]) => `${complex}=${limit ?? 'unlimited'}`)
-        .join(' '),
-    ],
-    ['notes', record.notes.join(' ')],
+    ...Object.values(NESTED).flatMap((cells) => cells(record)),
   ];
 }
 

@@ -70,8 +70,7 @@ function verdictOf(record: JobRecord, advice: Advice | null, fit: Fit): readonly
 function adviceReason(advice: Advice, record: JobRecord, screen: Screen): string {
   const { times } = screen.glyphs;
   const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
-  if (advice.guess)
-    return `${total}${RAISE} ${times} the limit; how much it wanted leaves no mark`;
+  if (advice.guess) return `${total}${RAISE} ${times} the limit; how much it wanted leaves no mark`;
   const what =
     advice.need.quantity === 'peak_process_vmem' && sizedByAddressSpace(record)
       ? `the largest address space (${formatBytes(advice.need.bytes)})`
@@ -95,7 +94,8 @@ export function renderVerdict(record: JobRecord, records: readonly JobRecord[], 
   if (record.status !== 'finished') return [];
   const advice = adviseRequest(records);
   const verdict = verdictOf(record, advice, fitOf(record));
-  const words = verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);
+  const words =
+    verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);
   const lines = [...words, ...(advice === null ? [] : renderAdvice(advice, record, screen))];
   return lines.length === 0 ? [] : ['', ...lines];
 }

@@ -30,10 +30,13 @@ function renderOthers(report: JobReport, screen: Screen): string[] {
 /** The report on a job number: each job that had it (the newest unless all were asked for), newest first. */
 export function renderJob(report: JobReport, options: ArrayOptions, screen: Screen): string[] {
   const jobs = [...groupBy(report.runs, ({ record, incarnation }) => `${incarnation} ${record.cluster}`).values()];
-  const rule = screen.style.faint((screen.glyphs.axisBottom).repeat(screen.width));
+  const rule = screen.style.faint(screen.glyphs.axisBottom.repeat(screen.width));
   const parts = jobs.reverse().map((runs) => {
     const tasks = new Set(runs.map(({ record }) => record.task_id));
     return tasks.size > 1 ? renderArray(runs, options, screen) : renderRun(runs, screen);
   });
-  return [...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])), ...renderOthers(report, screen)];
+  return [
+    ...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])),
+    ...renderOthers(report, screen),
+  ];
 }

@@ -1,8 +1,8 @@
 import type { OwnerTotals } from '../accounting/store';
-import type { JobRecord } from '../sampler/record';
 import { FAR_BELOW_LIMIT } from './fit';
 import { renderGauges, shareTone, type Gauge } from './gauge';
 import { formatMinute, formatZone } from './local-time';
+import type { OwnerLine } from './owner-lines';
 import { renderOwnerTable } from './owner-table';
 import type { Screen } from './screen';
 import { spread } from './title';
@@ -14,13 +14,9 @@ export interface OwnerReport {
   readonly since: Date;
   readonly until: Date;
   /** In the order in which they are shown. */
-  readonly records: readonly JobRecord[];
+  readonly lines: readonly OwnerLine[];
   /** Over all records of the interval, shown or not. */
   readonly totals: OwnerTotals;
-  /** One line per array job instead of one per task. */
-  readonly grouped: boolean;
-  /** At most so many lines are shown. */
-  readonly lines: number;
 }
 
 const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
@@ -69,7 +65,8 @@ export function renderOwner(report: OwnerReport, screen: Screen): string[] {
     ...(totals.records === totals.jobs ? [] : [plural(totals.records, 'record')]),
     ...(totals.running > 0 ? [`${formatCount(totals.running)} running`] : []),
   ];
-  const table = renderOwnerTable(report.records, report, screen);
+  const shown = report.lines.reduce((total, line) => total + line.length, 0);
+  const legend = `asked: h_vmem on the host; peak: resident memory; unused: asked for, never used, in GiB${glyphs.dot}h`;
   return [
     spread(`Jobs of ${screen.safe(report.owner)}`, count.join(', '), screen, style.title, style.title),
     style.faint(
@@ -80,9 +77,11 @@ export function renderOwner(report: OwnerReport, screen: Screen): string[] {
     '',
     ...renderFit(totals, screen),
     '',
-    ...table.lines,
-    ...(table.shown < totals.records
-      ? ['', style.faint(`${formatCount(table.shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`)]
+    ...renderOwnerTable(report.lines, screen),
+    '',
+    ...wrap(legend, screen.width).map(style.faint),
+    ...(shown < totals.records
+      ? [style.faint(`${formatCount(shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`)]
       : []),
   ];
 }

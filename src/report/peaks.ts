@@ -1,6 +1,5 @@
 import type { Bracket, JobRecord } from '../sampler/record';
 import { bracketStanding, formatBracket } from './bracket';
-import { truncate } from './display-width';
 import { limitOf } from './fit';
 import { formatClock, parseTime } from './local-time';
 import type { Screen } from './screen';
@@ -11,7 +10,7 @@ export const PEAK_FIELDS = ['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'p
 export type PeakField = (typeof PEAK_FIELDS)[number];
 
 const NAMES: Readonly<Record<PeakField, string>> = {
-  peak_rss: 'memory in use (RSS)',
+  peak_rss: 'memory (RSS)',
   peak_rss_swap: 'RSS and swap',
   peak_process_vmem: 'largest address space',
   peak_vmem: 'sum of address spaces',
@@ -26,13 +25,11 @@ export function peakName(field: PeakField): string {
 /** Only these are what h_vmem acts on. */
 const UNDER_LIMIT: ReadonlySet<PeakField> = new Set(['peak_rss', 'peak_rss_swap', 'peak_process_vmem']);
 
-const COMMAND_WIDTH = 24;
-
 const sameEnds = (a: Bracket, b: Bracket): boolean =>
   a.lower_bytes === b.lower_bytes && a.upper_bytes === b.upper_bytes && a.exact === b.exact;
 
 /** Every known peak with its share of the limit, when it came and which command held most. */
-export function renderPeaks(record: JobRecord, screen: Screen): string[] {
+export function renderPeaks(record: JobRecord, width: number, screen: Screen): string[] {
   const limit = limitOf(record);
   const started = parseTime(record.started_at);
   const swapless =
@@ -48,30 +45,29 @@ export function renderPeaks(record: JobRecord, screen: Screen): string[] {
         : '';
     return [
       [
-        swapless && field === 'peak_rss' ? 'memory in use (RSS), no swap' : peakName(field),
+        swapless && field === 'peak_rss' ? 'memory (RSS), no swap' : peakName(field),
         formatBracket(bracket, screen.glyphs),
         bracket.upper_bytes === null ? '' : bracketStanding(bracket),
         share,
         at === null ? '' : formatClock(at),
         at === null || started === null ? '' : formatDuration(Math.max(0, (at.getTime() - started.getTime()) / 1000)),
-        bracket.command === null ? '' : truncate(screen.safe(bracket.command), COMMAND_WIDTH, screen.glyphs.ellipsis),
+        bracket.command === null ? '' : screen.safe(bracket.command),
       ],
     ];
   });
   if (rows.length === 0) return ['not known'];
-  const columns = [
-    { head: '' },
-    { head: 'peak', align: 'right' },
-    { head: '' },
-    { head: 'of h_vmem', align: 'right' },
-    { head: 'at', align: 'right' },
-    { head: 'after', align: 'right' },
-    { head: 'held most by' },
-  ] as const;
-  const shown = columns.map((_, index) => rows.some((row) => row[index] !== ''));
   return renderTable(
-    columns.filter((_, index) => shown[index]),
-    rows.map((row) => row.filter((_, index) => shown[index])),
+    [
+      { head: '' },
+      { head: 'peak', align: 'right' },
+      { head: '' },
+      { head: 'of h_vmem', align: 'right' },
+      { head: 'at', align: 'right', dispensable: 1 },
+      { head: 'after', align: 'right', dispensable: 2 },
+      { head: 'held most by', shrinksTo: 12 },
+    ],
+    rows,
     screen,
+    width,
   );
 }

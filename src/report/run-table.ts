@@ -20,9 +20,10 @@ export const RUN_COLUMNS = {
     head: 'pe task',
     cell: ({ record }, screen) => (record.pe_task_id === null ? 'master' : screen.safe(record.pe_task_id)),
   },
-  host: { head: 'host', cell: ({ record }, screen) => screen.safe(record.host) },
+  host: { head: 'host', shrinksTo: 8, dispensable: 2, cell: ({ record }, screen) => screen.safe(record.host) },
   started: {
     head: 'started',
+    dispensable: 1,
     cell: ({ record }) => {
       const started = parseTime(record.started_at);
       return started === null ? '' : formatMoment(started);
@@ -62,12 +63,17 @@ export const RUN_COLUMNS = {
 
 export type RunColumnName = keyof typeof RUN_COLUMNS;
 
-/** Runs as lines, with the columns that are asked for. */
-export function renderRunTable(columns: readonly RunColumnName[], runs: readonly JobRun[], screen: Screen): string[] {
+/** Runs as lines, with the columns that are asked for, as far as there is room. */
+export function renderRunTable(
+  columns: readonly RunColumnName[],
+  runs: readonly JobRun[],
+  width: number,
+  screen: Screen,
+): string[] {
   const onlyMasters = runs.every(({ record }) => record.pe_task_id === null);
   const chosen: readonly RunColumn[] = columns
     .filter((name) => name !== 'peTask' || !onlyMasters)
     .map((name) => RUN_COLUMNS[name]);
   const rows = runs.map((run) => chosen.map((column) => column.cell(run, screen)));
-  return renderTable(chosen, rows, screen);
+  return renderTable(chosen, rows, screen, width);
 }

@@ -53,7 +53,13 @@ function renderTitle(record: JobRecord, screen: Screen): string[] {
   const name = record.job_name === null ? '' : `  ${screen.safe(record.job_name)}`;
   const place = describePlace(record, screen).join(` ${screen.glyphs.dot} `);
   return [
-    spread(`Job ${jobLabel(record, screen)}${name}`, statusText(record), screen, style.title, style[endingTone(record)]),
+    spread(
+      `Job ${jobLabel(record, screen)}${name}`,
+      statusText(record),
+      screen,
+      style.title,
+      style[endingTone(record)],
+    ),
     spread(place, describeSpan(record, screen), screen, (text) => text, style.faint),
   ];
 }
@@ -85,9 +91,12 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
   return [
     ...renderTitle(record, screen),
     ...blank(renderWarning(record, screen)),
-    ...blank([...renderGauges(recordGauges(record, screen), screen), ...renderVerdict(record, recordsOf(latest), screen)]),
+    ...blank([
+      ...renderGauges(recordGauges(record, screen), screen),
+      ...renderVerdict(record, recordsOf(latest), screen),
+    ]),
     ...blank(section('Asked', renderRequests(record, screen))),
-    ...blank(section('Peaks', renderPeaks(record, screen))),
+    ...blank(section('Peaks', renderPeaks(record, room, screen))),
     ...blank(section('Used', renderConsumption(record, screen))),
     ...blank(section('Ended', renderEnding(record, room, screen))),
     ...blank(section('Trust', renderTrust(record, room, screen))),
@@ -97,7 +106,12 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
       : blank(
           section(
             'Hosts',
-            renderRunTable(['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'], latest, screen),
+            renderRunTable(
+              ['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'],
+              latest,
+              room,
+              screen,
+            ),
           ),
         )),
     ...(earlier.length === 0
@@ -105,7 +119,12 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
       : blank(
           section(
             'Runs',
-            renderRunTable(['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'], runs, screen),
+            renderRunTable(
+              ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'],
+              runs,
+              room,
+              screen,
+            ),
           ),
         )),
   ];

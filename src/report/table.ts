@@ -1,9 +1,14 @@
 import CliTable from 'cli-table3';
+import { displayWidth, truncate, widest } from './display-width';
 import type { Screen } from './screen';
 
 export interface Column {
   readonly head: string;
   readonly align?: 'left' | 'right';
+  /** Left out where the table is too wide, the highest number first; never, where it has none. */
+  readonly dispensable?: number;
+  /** Cells (without colour) may be cut to so many columns, before any column is left out. */
+  readonly shrinksTo?: number;
 }
 
 const NO_BORDERS = {
@@ -24,22 +29,71 @@ const NO_BORDERS = {
   middle: '  ',
 } as const;
 
-/** A table without rules: two blanks between columns, a faint head (none where every head is empty). */
+const GAP = NO_BORDERS.middle.length;
+
+interface Sized {
+  readonly column: Column;
+  readonly cells: readonly string[];
+  readonly width: number;
+}
+
+const least = ({ column, width }: Sized): number => Math.min(width, column.shrinksTo ?? width);
+
+const total = (columns: readonly Sized[], widthOf: (sized: Sized) => number): number =>
+  columns.reduce((sum, sized) => sum + widthOf(sized) + GAP, -GAP);
+
+/** Leaves out what is dispensable until the rest, shrunk as far as it may be, has room. */
+function fitting(columns: readonly Sized[], width: number): readonly Sized[] {
+  if (total(columns, least) <= width) return columns;
+  const rank = ({ column }: Sized): number => column.dispensable ?? 0;
+  const first = columns.reduce((most, sized) => Math.max(most, rank(sized)), 0);
+  return first === 0
+    ? columns
+    : fitting(
+        columns.filter((sized) => rank(sized) !== first),
+        width,
+      );
+}
+
+/** Cuts the cells that may be cut to the room there is, the widest first come. */
+function shrunk(columns: readonly Sized[], width: number, mark: string): readonly Sized[] {
+  let excess = total(columns, (sized) => sized.width) - width;
+  return columns.map((sized) => {
+    const give = Math.min(Math.max(0, excess), sized.width - least(sized));
+    if (give === 0) return sized;
+    excess -= give;
+    const room = sized.width - give;
+    return { ...sized, width: room, cells: sized.cells.map((cell) => truncate(cell, room, mark)) };
+  });
+}
+
+/**
+ * A table without rules: two blanks between columns, a faint head (none where every head is empty). Columns without
+ * any content are left out, and dispensable ones where `width` is too little.
+ */
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   screen: Screen,
+  width = screen.width,
 ): string[] {
-  if (rows.length === 0) return [];
+  const sized = columns
+    .map((column, index): Sized => {
+      const cells = rows.map((row) => row[index] ?? '');
+      return { column, cells, width: Math.max(displayWidth(column.head), widest(cells)) };
+    })
+    .filter(({ cells }) => cells.some((cell) => cell !== ''));
+  const shown = shrunk(fitting(sized, width), width, screen.glyphs.ellipsis);
+  if (shown.length === 0) return [];
   const table = new CliTable({
     chars: NO_BORDERS,
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
-    colAligns: columns.map((column) => column.align ?? 'left'),
+    colAligns: shown.map(({ column }) => column.align ?? 'left'),
     wordWrap: false,
   });
-  const heads = columns.map((column) => column.head);
-  if (heads.some((head) => head !== '')) table.push(heads.map((head) => screen.style.faint(head)));
-  for (const row of rows) table.push([...row]);
+  if (shown.some(({ column }) => column.head !== ''))
+    table.push(shown.map(({ column }) => screen.style.faint(column.head)));
+  rows.forEach((_, index) => table.push(shown.map(({ cells }) => cells[index] ?? '')));
   return table
     .toString()
     .split('\n')

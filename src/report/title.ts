@@ -36,16 +36,19 @@ export function describeSpan(record: JobRecord, screen: Screen): string {
   const started = parseTime(record.started_at);
   const ended = parseTime(record.ended_at);
   if (started === null) return ended === null ? '' : `ended ${formatMoment(ended)} ${formatZone(ended)}`;
-  const ran = ended === null || record.wallclock_seconds === null ? '' : ` (${formatDuration(record.wallclock_seconds)})`;
+  const ran =
+    ended === null || record.wallclock_seconds === null ? '' : ` (${formatDuration(record.wallclock_seconds)})`;
   return formatSpan(started, ended, screen) + ran;
 }
 
 /** Who, where, with how many slots. */
 export function describePlace(record: JobRecord, screen: Screen): string[] {
-  const queue = record.queue === null ? '' : record.queue.includes('@') ? record.queue : `${record.queue}@${record.host}`;
+  const queue =
+    record.queue === null ? '' : record.queue.includes('@') ? record.queue : `${record.queue}@${record.host}`;
   const slots = record.host_slots ?? record.slots;
   const shared = record.slots !== null && slots !== null && record.slots !== slots ? ` of ${record.slots}` : '';
-  const width = slots === null || (slots === 1 && record.pe === null) ? '' : `${slots}${shared} slot${slots === 1 ? '' : 's'}`;
+  const width =
+    slots === null || (slots === 1 && record.pe === null) ? '' : `${slots}${shared} slot${slots === 1 ? '' : 's'}`;
   const pe = record.pe === null ? '' : ` (${screen.safe(record.pe)})`;
   return [
     record.owner === null ? '' : screen.safe(record.owner),

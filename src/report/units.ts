@@ -73,5 +73,7 @@ export function formatGibHours(byteSeconds: number): string {
 
 /** A size that somebody wrote down: as formatBytes, without needless zeros ("4 GiB", "1.5 GiB"). */
 export function formatRequested(bytes: number): string {
-  return formatBytes(bytes).replace(/(\.\d*?)0+ /, '$1 ').replace('. ', ' ');
+  return formatBytes(bytes)
+    .replace(/(\.\d*?)0+ /, '$1 ')
+    .replace('. ', ' ');
 }

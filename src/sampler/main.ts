@@ -163,6 +163,7 @@ async function follow(
   let lastScan = begun;
   let shepherdGoneMs: number | null = null;
   let slowedAt = 0;
+  let due = begun;
 
   for (;;) {
     const now = Date.now();
@@ -171,7 +172,8 @@ async function follow(
     const shepherdAlive = parent !== null && parent.startTicks === run.shepherdStart && parent.state !== 'Z';
     if (!shepherdAlive) shepherdGoneMs ??= now;
     started ||= findRoot(state, now);
-    if (started) {
+    // A wake-up for another file in the spool directory is no reason for another sample.
+    if (started && (told || now >= due)) {
       const scan = told || now - lastScan >= settings.scan_interval * 1000;
       if (scan) lastScan = now;
       sampler.tick(now, scan);
@@ -206,6 +208,11 @@ async function follow(
         ? WAIT_FOR_START_MS
         : WAIT_LONGER_MS
       : nextTick(after - (startMs ?? begun), state.intervalMs) - (after - (startMs ?? begun));
+    if (started && now < due) {
+      await sleep(due - after);
+      continue;
+    }
+    due = after + wait;
     await sleep(wait);
   }
 }

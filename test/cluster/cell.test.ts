@@ -19,7 +19,7 @@ describe('a Grid Engine cell', () => {
       return;
     }
     const cell = await upCell({ waitMs });
-    let running: CellProcess[] = [];
+    let running: CellProcess[];
     try {
       await runsASerialJob(cell);
       await runsAnArrayOnBothHosts(cell);

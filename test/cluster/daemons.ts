@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseQueueStates } from './formats';
 import type { Hosts } from './hosts';
-import { client, type Layout } from './layout';
+import { client, sgeBinaries, type Layout } from './layout';
 import { isAlive, type ProcessId } from './processes';
 import { waitFor } from './wait';
 
@@ -48,14 +48,15 @@ export class Daemons {
     );
   }
 
-  /** The execd of this host, or null where none runs. */
+  /**
+   * The execd of this host, or null where none runs.
+   * Its pid file is no help: a restarted execd writes it late. A child that is about to become a shepherd looks the same
+   * for a moment, but is younger.
+   */
   execd(host: string): ProcessId | null {
-    try {
-      const pid = Number(readFileSync(join(this.layout.spool, 'execd', host, 'execd.pid'), 'latin1'));
-      return this.hosts.processes(host).find((process) => process.pid === pid) ?? null;
-    } catch {
-      return null;
-    }
+    const program = join(sgeBinaries, 'sge_execd');
+    const found = this.hosts.processes(host).filter(({ command }) => command === program);
+    return found.sort((a, b) => Number(a.startTime) - Number(b.startTime))[0] ?? null;
   }
 
   /** The last lines of these hosts' execd logs. */

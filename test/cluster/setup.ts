@@ -1,8 +1,8 @@
-import { chmodSync, chownSync, copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatSettings } from './formats';
 import type { Hosts } from './hosts';
-import { productDirs, sgeRoot, sgeShare, sgeSpool, type Layout } from './layout';
+import { productDirs, sgeBinaries, sgeRoot, sgeShare, sgeSpool, type Layout } from './layout';
 import type { Settings } from './settings';
 import type { CellHost, CellState } from './state';
 import { findUser, freeGroupRange, writeUserFiles } from './users';
@@ -81,7 +81,9 @@ function writeRoot(layout: Layout, hosts: readonly CellHost[]): void {
   for (const name of ['bin', 'lib', 'util', 'utilbin']) {
     cpSync(join(sgeRoot, name), join(layout.root, name), { recursive: true, verbatimSymlinks: true });
   }
-  copyFileSync(join(sgeShare, 'default-bootstrap'), join(layout.common, 'bootstrap'));
+  // Debian's default is /usr/sbin, where a shell script stands before each program: half of what a short job costs.
+  const bootstrap = readFileSync(join(sgeShare, 'default-bootstrap'), 'utf8');
+  writeFileSync(join(layout.common, 'bootstrap'), bootstrap.replace(/^binary_path .*/m, `binary_path ${sgeBinaries}`));
   const master = hosts.find(({ role }) => role === 'master');
   writeFileSync(join(layout.common, 'act_qmaster'), `${master?.name ?? ''}\n`);
   const spools = ['qmaster', 'qmaster/job_scripts', 'spooldb', 'execd'].map((name) => join(layout.spool, name));

@@ -66,6 +66,16 @@ describe('parseAccountingLine', () => {
     });
   });
 
+  it('reads lines of a running 8.1.9', () => {
+    const killed =
+      'all.q:gex:nogroup:nobody:killed:6:sge:0:1795248478:1795248478:1795248478:100:137:0:0.004520:0.003293:4580.000000:' +
+      '0:0:0:0:538:0:0:0.000000:16:0:0:0:5:8:NONE:defaultdepartment:NONE:1:0:0.007813:0.000000:0.000000:NONE:0.000000:NONE:' +
+      '0.000000:0:0';
+    const record = parsed(killed);
+    assert.deepEqual([record.failed, record.exitStatus, record.pe, record.category], [100, 137, null, null]);
+    assert.deepEqual([record.maxrssBytes, record.maxvmemBytes], [4580 * 1024, 0]);
+  });
+
   it('finds the end of a category with colons', () => {
     const category = '-u alice -l h_rt=24:00:00,h_vmem=1G -q a:b';
     const record = parsed(classic(category));

@@ -38,6 +38,17 @@ epilog                NONE
 h_vmem                INFINITY
 `;
 
+/** A queue as `qconf -sq` of 8.1.9 breaks it at 80 columns; with SGE_SINGLE_LINE it prints the value in one line. */
+const broken = `tmpdir                /tmp
+prolog                root@/usr/bin/env -i /bin/sh -p \\
+                      /opt/qmemacct/hooks/prolog.sh $job_id $ja_task_id -- \\
+                      root@/site/really/long/path/to/a/site/hook.sh $job_id \\
+                      $host,with,commas $queue,[gex=root@/usr/bin/env -i \\
+                      /bin/sh -p /opt/qmemacct/hooks/prolog.sh $job_id \\
+                      $ja_task_id -- /x]
+epilog                NONE
+`;
+
 function changed(configuration: Configuration, key: string, value: string | null): Configuration {
   const result = withValue(configuration, key, value);
   assert.ok(result.ok, result.ok ? '' : result.error);
@@ -58,6 +69,14 @@ describe('readConfiguration', () => {
     assert.equal(
       configurationValue(readConfiguration(queue), 'prolog'),
       'NONE,[@gpu=root@/opt/site/gpu.sh $job_id],[node1=NONE]',
+    );
+  });
+
+  it('reads a long hook as it was set', () => {
+    const hook = 'root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/hooks/prolog.sh $job_id $ja_task_id --';
+    assert.equal(
+      configurationValue(readConfiguration(broken), 'prolog'),
+      `${hook} root@/site/really/long/path/to/a/site/hook.sh $job_id $host,with,commas $queue,[gex=${hook} /x]`,
     );
   });
 

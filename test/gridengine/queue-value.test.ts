@@ -33,6 +33,13 @@ describe('parseQueueValue', () => {
     });
   });
 
+  it('reads and refuses what qconf -Mq of 8.1.9 took and refused', () => {
+    for (const text of ['/x a,b', '/x a,b,[gex=/y c,d]', '/x "p]" q,[gex=/y]q]']) {
+      assert.deepEqual(formatQueueValue(parsed(text)), { ok: true, value: text });
+    }
+    assert.equal(parseQueueValue('/x a]').ok, false);
+  });
+
   it('reads overrides without a default', () => assert.equal(parsed('[h1=b]').value, null));
 
   it('refuses what Grid Engine refuses', () => {

@@ -1,4 +1,7 @@
-/** Spool files as execd and the shepherd of 8.1.9 write them, in their order; one key=value line each. */
+/**
+ * Spool files as execd and the shepherd of 8.1.9 write them, line by line in their order (compared with a running
+ * cell).
+ */
 
 /** `config` of a batch job with two slots; `changes` replaces values, a null removes the line. */
 export function sampleConfig(changes: Readonly<Record<string, string | null>> = {}): string {
@@ -106,7 +109,9 @@ const sampleLines: readonly (readonly [string, string])[] = [
   ['default_domain', 'none'],
 ];
 
-/** `config` of the `qrsh -inherit` task 1.ge1 of the same job: the id stands in two places, the limits are for one slot. */
+/**
+ * `config` of the `qrsh -inherit` task 1.ge1 of the same job: the id stands in two places, the limits are for one slot.
+ */
 export const samplePeTaskConfig = sampleConfig({ prolog: 'none', host_slots: '0', job_name: 'petask', njob_args: '0' })
   .replace(/job_arg.*\n/g, '')
   .replace('ja_task_id=0\n', 'ja_task_id=0\npe_task_id=1.ge1\n')
@@ -116,26 +121,27 @@ export const samplePeTaskConfig = sampleConfig({ prolog: 'none', host_slots: '0'
       'qrsh_tmpdir=/tmp/1516.1.all.q\nqrsh_pid_file=/tmp/1516.1.all.q/pid.1.ge1\n',
   );
 
-export const sampleUsage = `wait_status=35072
+/** `usage` of a job that was killed, from a running 8.1.9. */
+export const sampleUsage = `wait_status=3727362
 exit_status=137
 signal=9
-start_time=1763700012
-end_time=1763700075
-ru_wallclock=63
-ru_utime=12.345678
-ru_stime=0.250000
-ru_maxrss=315172
+start_time=1795248478
+end_time=1795248479
+ru_wallclock=1
+ru_utime=0.004520
+ru_stime=0.003293
+ru_maxrss=4580
 ru_ixrss=0
 ru_idrss=0
 ru_isrss=0
-ru_minflt=80211
-ru_majflt=3
+ru_minflt=538
+ru_majflt=0
 ru_nswap=0
-ru_inblock=128
+ru_inblock=0
 ru_oublock=16
 ru_msgsnd=0
 ru_msgrcv=0
 ru_nsignals=0
-ru_nvcsw=210
-ru_nivcsw=95
+ru_nvcsw=5
+ru_nivcsw=8
 `;

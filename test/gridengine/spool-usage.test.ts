@@ -11,29 +11,35 @@ describe('parseSpoolUsage', () => {
     const usage = parseSpoolUsage(sampleUsage);
     assert.equal(usage.exitStatus, 137);
     assert.equal(usage.signal, 9);
-    assert.equal(usage.waitStatus, 35072);
-    assert.equal(usage.startTimeMs, 1763700012000);
-    assert.equal(usage.endTimeMs, 1763700075000);
-    assert.equal(usage.wallclockSeconds, 63);
-    assert.equal(usage.userSeconds, 12.345678);
-    assert.equal(usage.systemSeconds, 0.25);
-    assert.equal(usage.maxrssBytes, 315172 * 1024);
-    assert.equal(usage.rusage.ru_nvcsw, 210);
+    assert.equal(usage.waitStatus, 3727362);
+    assert.equal(usage.coreDumped, false);
+    assert.equal(usage.startTimeMs, 1795248478000);
+    assert.equal(usage.endTimeMs, 1795248479000);
+    assert.equal(usage.wallclockSeconds, 1);
+    assert.equal(usage.userSeconds, 0.00452);
+    assert.equal(usage.systemSeconds, 0.003293);
+    assert.equal(usage.maxrssBytes, 4580 * 1024);
+    assert.equal(usage.rusage.ru_nvcsw, 5);
     assert.equal(Object.keys(usage.rusage).length, 17);
   });
 
   it('has nulls for what a file cut short lacks', () => {
     const usage = parseSpoolUsage(sampleUsage.slice(0, sampleUsage.indexOf('ru_utime') + 5));
-    assert.equal(usage.wallclockSeconds, 63);
+    assert.equal(usage.wallclockSeconds, 1);
     assert.equal(usage.userSeconds, null);
     assert.equal(usage.maxrssBytes, null);
     assert.equal(parseSpoolUsage('').exitStatus, null);
   });
 
+  it('sees a core dump', () => {
+    assert.equal(parseSpoolUsage('wait_status=3727366\n').coreDumped, true);
+    assert.equal(parseSpoolUsage('wait_status=49\n').coreDumped, false);
+  });
+
   it('does not let appended lines change a figure', () => {
     const usage = parseSpoolUsage(`${sampleUsage}ru_maxrss=1\nexit_status=0\nmy_own=3\n`);
     assert.equal(usage.exitStatus, 137);
-    assert.equal(usage.maxrssBytes, 315172 * 1024);
+    assert.equal(usage.maxrssBytes, 4580 * 1024);
     assert.equal(usage.rusage.my_own, undefined);
   });
 

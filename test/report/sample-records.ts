@@ -26,19 +26,26 @@ export function openBracket(bytes: number, at: string | null, command: string | 
   };
 }
 
-function risingSeries(seconds: number, peak: number): number[] {
+function risingSeries(peak: number): number[] {
   return Array.from({ length: 240 }, (_, index) => {
     const x = index / 239;
     const wave = 0.08 * Math.sin(index / 6);
     const shape = x < 0.35 ? 0.15 + (0.85 * x) / 0.35 : x < 0.8 ? 1 - 0.25 * (x - 0.35) : 0.35;
-    return Math.round(peak * Math.min(1, Math.max(0.02, shape + wave)) * (seconds > 0 ? 1 : 0));
+    return Math.round(peak * Math.min(1, Math.max(0.02, shape + wave)));
   });
 }
 
 /** A job on four slots that used a tenth of its memory. */
 export const ordinary: JobRecord = {
   ...emptyRecord(
-    { cluster: 'biology', job_id: 4711, task_id: null, pe_task_id: null, host: 'node07', run_id: '1f2e3d4c.2201.99120' },
+    {
+      cluster: 'biology',
+      job_id: 4711,
+      task_id: null,
+      pe_task_id: null,
+      host: 'node07',
+      run_id: '1f2e3d4c.2201.99120',
+    },
     'finished',
     'root',
     START + 5_026_000,
@@ -81,7 +88,7 @@ export const ordinary: JobRecord = {
   unobserved_start_seconds: 0.098,
   rss_byte_seconds: 4_300_000_000_000,
   sampler: { cpu_seconds: 8.1, max_rss_bytes: 61 * MIB, mode: 'full' },
-  series: { start: after(0), step_seconds: 21, rss_bytes: risingSeries(5025, 1_640_000_000) },
+  series: { start: after(0), step_seconds: 21, rss_bytes: risingSeries(1_600_000_000) },
 };
 
 /** Killed by Grid Engine when its resident memory passed h_vmem. */
@@ -120,7 +127,14 @@ export const killedAtLimit: JobRecord = {
 /** No sampler could start under 50 MB of address space: figures from Grid Engine's `usage` only. */
 export const unsampled: JobRecord = {
   ...emptyRecord(
-    { cluster: 'biology', job_id: 4713, task_id: null, pe_task_id: null, host: 'node08', run_id: '1f2e3d4c.4401.99520' },
+    {
+      cluster: 'biology',
+      job_id: 4713,
+      task_id: null,
+      pe_task_id: null,
+      host: 'node08',
+      run_id: '1f2e3d4c.4401.99520',
+    },
     'unsampled',
     'usage',
     START + 20_000,
@@ -256,7 +270,7 @@ export const reserving: JobRecord = {
   job_id: 4717,
   job_name: 'gatk',
   run_id: '1f2e3d4c.8801.99940',
-  peak_process_vmem: openBracket(9.8 * GIB, after(40), 'java'),
+  peak_process_vmem: openBracket(Math.round(9.8 * GIB), after(40), 'java'),
 };
 
 /** A job name, owner, queue and command that try everything. */
@@ -314,6 +328,10 @@ export const firstRun: JobRecord = {
   started_at: after(-900),
   ended_at: after(-600),
   wallclock_seconds: 300,
+  cpu_seconds: 290,
+  cpu_efficiency: 290 / 1200,
+  rss_byte_seconds: 240_000_000_000,
+  memory_efficiency: 900_000_000 / (16 * GIB),
   exit_status: 99,
   peak_rss: openBracket(900_000_000, after(-700), 'samtools'),
 };

@@ -5,7 +5,7 @@ import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT } from '../command-error';
 import { findJob, type JobSources } from '../find-job';
 import { parseJobArgument, type JobArgument } from '../job-argument';
-import { outputFormat, screenOf, writeLines } from '../output';
+import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { realSources, type Sources } from '../sources';
 import { chooseStores, noStoreMessage, openStores } from '../stores';
 import type { Terminal } from '../terminal';
@@ -13,9 +13,15 @@ import type { JobOptions } from './job';
 
 const label = (job: JobArgument): string => `${job.job_id}${job.task_id === undefined ? '' : `.${job.task_id}`}`;
 
-async function findAll(jobs: readonly JobArgument[], at: Date | null, all: boolean, sources: JobSources): Promise<JobReport[]> {
+async function findAll(
+  jobs: readonly JobArgument[],
+  at: Date | null,
+  all: boolean,
+  sources: JobSources,
+): Promise<JobReport[]> {
   const reports: JobReport[] = [];
-  for (const job of jobs) reports.push(await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources));
+  for (const job of jobs)
+    reports.push(await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources));
   return reports;
 }
 
@@ -27,7 +33,8 @@ async function readAt(text: string | undefined, now: Date): Promise<Date | null>
 
 function explainMissing(job: JobArgument, report: JobReport, searched: readonly string[]): string {
   const where = searched.length === 0 ? 'on this host' : `in ${searched.join(' or ')}`;
-  if (report.newer > 0) return `job ${label(job)}: no such job by then; ${report.newer} came later, see them with --all`;
+  if (report.newer > 0)
+    return `job ${label(job)}: no such job by then; ${report.newer} came later, see them with --all`;
   return `job ${label(job)}: nothing known ${where}; a job gets there when it ends ("qmemacct doctor" checks the hooks)`;
 }
 
@@ -50,11 +57,11 @@ export async function showJobs(
     const found = reports.filter(({ runs }) => runs.length > 0);
     if (found.length === 0 && stores.readers.length === 0)
       throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-    stores.problems.forEach(terminal.warn);
+    stores.problems.forEach((problem) => warn(terminal, problem));
     const searched = choices.map(({ path }) => path).filter((path) => !stores.missing.includes(path));
     jobs.forEach((job, index) => {
       const report = reports[index];
-      if (report?.runs.length === 0) terminal.warn(explainMissing(job, report, searched));
+      if (report?.runs.length === 0) warn(terminal, explainMissing(job, report, searched));
     });
     if (format === 'json') terminal.write(renderJson(found.flatMap(({ runs }) => runs)));
     else if (format === 'csv') terminal.write(renderCsv(found.flatMap(({ runs }) => runs)));

@@ -1,14 +1,15 @@
-import type { OwnerAnswer, OwnerSort } from '../../accounting/store';
+import type { OwnerSort } from '../../accounting/store';
 import { renderCsv } from '../../report/csv';
 import { FAR_BELOW_LIMIT } from '../../report/fit';
 import { renderJson, type Account } from '../../report/json';
+import { toJobLines, toLines } from '../../report/owner-lines';
 import { renderOwner } from '../../report/owner';
-import { recordKeyText } from '../../sampler/record';
+import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { findJob, type JobSources } from '../find-job';
 import { findOwner } from '../find-owner';
-import { outputFormat, screenOf, writeLines } from '../output';
+import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { realSources, type Sources } from '../sources';
 import { chooseStores, noStoreMessage, openStores } from '../stores';
 import type { Terminal } from '../terminal';
@@ -32,7 +33,8 @@ const EVERYTHING = 1_000_000_000;
 
 function sortOf(key: string): OwnerSort {
   const sort = Object.hasOwn(SORTS, key) ? SORTS[key] : undefined;
-  if (sort === undefined) throw usageError(`--sort: "${key}" is not a key; write ended, ran, cpu, peak, requested or unused`);
+  if (sort === undefined)
+    throw usageError(`--sort: "${key}" is not a key; write ended, ran, cpu, peak, requested or unused`);
   return sort;
 }
 
@@ -44,13 +46,13 @@ function limitOf(text: string | undefined, otherwise: number): number {
 }
 
 /** Which run of its job each record is, by record key: the store numbers the runs job by job. */
-async function withAttempts(answer: OwnerAnswer, sources: JobSources): Promise<Account[]> {
+async function withAttempts(records: readonly JobRecord[], sources: JobSources): Promise<Account[]> {
   const attempts = new Map<string, number>();
-  for (const job of new Set(answer.records.map(({ record }) => record.job_id))) {
+  for (const job of new Set(records.map((record) => record.job_id))) {
     const { runs } = await findJob({ job_id: job, all: true }, sources);
     for (const { record, attempt } of runs) attempts.set(recordKeyText(record), attempt);
   }
-  return answer.records.map(({ record }) => ({ record, attempt: attempts.get(recordKeyText(record)) ?? 1 }));
+  return records.map((record) => ({ record, attempt: attempts.get(recordKeyText(record)) ?? 1 }));
 }
 
 /** Shows an owner's jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -69,7 +71,7 @@ export async function showOwner(
   const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open);
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
-    stores.problems.forEach(terminal.warn);
+    stores.problems.forEach((problem) => warn(terminal, problem));
     const answer = await findOwner(
       {
         owner,
@@ -82,17 +84,26 @@ export async function showOwner(
       },
       stores.readers,
     );
+    if (answer.records.length === 0) {
+      warn(
+        terminal,
+        `${owner}: no job ended from ${since.toISOString()} to ${until.toISOString()}; --since 30d looks further back`,
+      );
+      if (format === 'text') return EXIT.nothing;
+    }
+    const records = answer.records.map(({ record }) => record);
+    const shown = (grouped ? toJobLines(records, sort) : toLines(records, sort)).slice(0, lines);
     if (format === 'text') {
-      if (answer.records.length > 0) {
-        const records = answer.records.map(({ record }) => record);
-        const report = { owner, since, until, records, totals: answer.totals, grouped, lines };
-        writeLines(terminal, renderOwner(report, screenOf(terminal, options)));
-      } else terminal.warn(`${owner}: no job ended since ${options.since}; --since 30d looks further back`);
+      const report = { owner, since, until, lines: shown, totals: answer.totals };
+      writeLines(terminal, renderOwner(report, screenOf(terminal, options)));
     } else {
-      const accounts = await withAttempts(answer, { readers: stores.readers, running: () => Promise.resolve([]) });
+      const accounts = await withAttempts(shown.flat(), {
+        readers: stores.readers,
+        running: () => Promise.resolve([]),
+      });
       terminal.write(format === 'json' ? renderJson(accounts) : renderCsv(accounts));
     }
-    return answer.records.length > 0 ? EXIT.found : EXIT.nothing;
+    return records.length > 0 ? EXIT.found : EXIT.nothing;
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));
   }

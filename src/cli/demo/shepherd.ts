@@ -1,0 +1,42 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { childrenUsage } from '../../native/libc';
+import { replaceFile } from '../../sampler/run-directory';
+import { writeUsage } from '../run/private-state';
+
+/**
+ * Plays Grid Engine's shepherd for one job of the demonstration: prolog, job, `usage`, epilog, with the spool directory as
+ * working directory (that is how the hooks know their job).
+ *
+ *   node shepherd.js HOOKS-DIRECTORY JOB LIMIT-KIB|unlimited COMMAND
+ */
+const [hooks = '', job = '', limit = 'unlimited', command = ''] = process.argv.slice(2);
+const spool = process.cwd();
+
+function hook(name: string): void {
+  const { status } = spawnSync('/usr/bin/env', ['-i', '/bin/sh', '-p', join(hooks, name), job, '0'], {
+    stdio: 'inherit',
+  });
+  if (status !== 0) process.stderr.write(`${name} ended with status ${status ?? 'none'}\n`);
+}
+
+hook('prolog.sh');
+const before = childrenUsage();
+const startMs = Date.now();
+const child = spawn('/bin/sh', ['-c', `ulimit -v ${limit}; ${command}`], { cwd: '/', stdio: 'ignore' });
+replaceFile(join(spool, 'job_pid'), `${child.pid ?? 0}\n`, 0o600);
+child.on('exit', (code, signal) => {
+  const number = signal === null ? 0 : constants.signals[signal];
+  const { utime, stime, maxrss } = childrenUsage();
+  writeUsage(spool, {
+    exitStatus: code ?? 128 + number,
+    signal: number,
+    startMs,
+    endMs: Date.now(),
+    utime: utime - before.utime,
+    stime: stime - before.stime,
+    maxrssBytes: maxrss,
+  });
+  hook('epilog.sh');
+});

@@ -1,0 +1,146 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+import { replaceFile } from '../../sampler/run-directory';
+import { loadSettings, type Settings } from '../../sampler/settings';
+import { ownStorePath } from '../stores';
+import type { Terminal } from '../terminal';
+
+/** A user's own stores, for jobs that no Grid Engine runs. */
+export interface PrivateState {
+  readonly directory: string;
+  readonly settingsPath: string;
+  readonly settings: Settings;
+}
+
+export interface PrivateOptions {
+  readonly cluster: string;
+  readonly accounting: string;
+  readonly interval?: number;
+}
+
+const quoted = (text: string): string => JSON.stringify(text);
+
+/** Creates (0700) what is missing under `directory` and writes its `qmemacct.toml`. */
+export function makePrivateState(directory: string, options: PrivateOptions): PrivateState {
+  for (const part of ['', 'run', 'plain', 'outbox', 'runtime/live', 'active_jobs'])
+    mkdirSync(join(directory, part), { recursive: true, mode: 0o700 });
+  mkdirSync(dirname(options.accounting), { recursive: true, mode: 0o700 });
+  // One file per interval: runs at the same time may differ in it.
+  const settingsPath = join(
+    directory,
+    options.interval === undefined ? 'qmemacct.toml' : `interval-${options.interval}.toml`,
+  );
+  replaceFile(
+    settingsPath,
+    [
+      `cluster = ${quoted(options.cluster)}`,
+      `state_dir = ${quoted(directory)}`,
+      `run_dir = ${quoted(join(directory, 'runtime'))}`,
+      `accounting = ${quoted(options.accounting)}`,
+      'accounting_mode = "0600"',
+      'deliver_as = "root"',
+      'delivery_jitter_ms = 0',
+      'delivery_patience = 30',
+      ...(options.interval === undefined ? [] : [`interval = ${options.interval}`]),
+      '',
+    ].join('\n'),
+    0o600,
+  );
+  return { directory, settingsPath, settings: loadSettings(settingsPath) };
+}
+
+/** The state of `qmemacct run`, beside the user's own accounting DB. */
+export function ownState(env: Terminal['env'], interval: number | undefined): PrivateState {
+  const accounting = ownStorePath(env);
+  return makePrivateState(join(dirname(accounting), 'run-state'), {
+    cluster: 'local',
+    accounting,
+    ...(interval === undefined ? {} : { interval }),
+  });
+}
+
+/** Takes the next job number that was never used here: its spool directory `N.1`. */
+export function takeJobNumber(state: PrivateState): { readonly job: number; readonly spool: string } {
+  const counter = join(state.directory, 'last-job');
+  let job = 0;
+  try {
+    job = Number.parseInt(readFileSync(counter, 'utf8'), 10) || 0;
+  } catch {
+    // The first one.
+  }
+  for (;;) {
+    job++;
+    const spool = join(state.directory, 'active_jobs', `${job}.1`);
+    try {
+      mkdirSync(spool, { mode: 0o700 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
+      throw error;
+    }
+    replaceFile(counter, `${job}\n`, 0o600);
+    return { job, spool };
+  }
+}
+
+/** What a job asks for where no Grid Engine tells it. */
+export interface LocalJob {
+  readonly job: number;
+  readonly name: string;
+  /** As with `qsub -l h_vmem=`; null: no limit. */
+  readonly hVmem: string | null;
+  readonly slots: number;
+  readonly pe: string | null;
+}
+
+/** Writes the spool files that execd writes before a job starts. */
+export function writeSpool(spool: string, job: LocalJob, nowMs: number): void {
+  const lines = [
+    `h_vmem=${job.hVmem ?? 'INFINITY'}`,
+    'h_vmem_is_consumable_job=0',
+    `job_owner=${userInfo().username}`,
+    `pe=${job.pe ?? 'none'}`,
+    `pe_slots=${job.slots}`,
+    `host_slots=${job.slots}`,
+    `host=${hostname()}`,
+    `job_name=${job.name.replace(/[\n\r]/g, ' ')}`,
+    `job_id=${job.job}`,
+    'ja_task_id=0',
+    'account=sge',
+    `submission_time=${Math.floor(nowMs / 1000)}`,
+    '',
+  ];
+  writeFileSync(join(spool, 'config'), lines.join('\n'));
+  writeFileSync(join(spool, 'environment'), '');
+}
+
+export interface LocalUsage {
+  readonly exitStatus: number;
+  readonly signal: number;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly utime: number;
+  readonly stime: number;
+  readonly maxrssBytes: number;
+}
+
+/** Writes `usage` as the shepherd does when it has reaped the job. */
+export function writeUsage(spool: string, usage: LocalUsage): void {
+  const start = Math.floor(usage.startMs / 1000);
+  const end = Math.floor(usage.endMs / 1000);
+  replaceFile(
+    join(spool, 'usage'),
+    [
+      `exit_status=${usage.exitStatus}`,
+      `signal=${usage.signal}`,
+      `start_time=${start}`,
+      `end_time=${end}`,
+      `ru_wallclock=${end - start}`,
+      `ru_utime=${usage.utime}`,
+      `ru_stime=${usage.stime}`,
+      `ru_maxrss=${Math.round(usage.maxrssBytes / 1024)}`,
+      '',
+    ].join('\n'),
+    0o600,
+  );
+}

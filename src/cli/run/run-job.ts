@@ -1,0 +1,168 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { childrenUsage } from '../../native/libc';
+import { bootId, uptimeSeconds } from '../../sources/proc/clock';
+import { openNodeStore } from '../../sampler/node-store';
+import { packageRoot } from '../../sampler/package-root';
+import type { JobRecord } from '../../sampler/record';
+import {
+  formatRunDescription,
+  replaceFile,
+  runDirectoryName,
+  startTicksOf,
+  type RunDescription,
+} from '../../sampler/run-directory';
+import { CommandError, EXIT } from '../command-error';
+import { takeJobNumber, writeSpool, writeUsage, type PrivateState } from './private-state';
+
+/** What `qmemacct run` was asked to measure. */
+export type Subject = { readonly command: string; readonly args: readonly string[] } | { readonly pid: number };
+
+export interface RunOutcome {
+  /** null when the sampler never answered. */
+  readonly record: JobRecord | null;
+  /** Of the command: its own, or 128 + the signal that ended it; 0 for `--pid`. */
+  readonly exitStatus: number;
+}
+
+const ARMED_WITHIN_MS = 5000;
+const COMMITTED_WITHIN_MS = 15_000;
+const SAMPLER_FLAGS = ['--v8-pool-size=0', '--single-threaded', '--max-semi-space-size=1', '--max-old-space-size=128'];
+
+async function until(condition: () => boolean, withinMs: number): Promise<boolean> {
+  const deadline = Date.now() + withinMs;
+  while (!condition()) {
+    if (Date.now() > deadline) return false;
+    await sleep(5);
+  }
+  return true;
+}
+
+/** This process in the place of the shepherd. */
+function describeRun(job: number, spool: string, attached: boolean): RunDescription {
+  return {
+    version: 1,
+    job,
+    task: 0,
+    spool,
+    shepherdPid: process.pid,
+    shepherdStart: startTicksOf(process.pid) ?? 0,
+    boot: bootId(),
+    hooks: 'run',
+    memory: 'full',
+    reason: '',
+    uptime: uptimeSeconds(),
+    attached,
+  };
+}
+
+function startSampler(state: PrivateState, run: RunDescription, directory: string): void {
+  const words = formatRunDescription(run).trim().split('\n');
+  const script = join(packageRoot(), 'dist', 'src', 'sampler', 'main.js');
+  spawn(process.execPath, [...SAMPLER_FLAGS, script, state.settingsPath, directory, ...words], {
+    cwd: '/',
+    detached: true,
+    stdio: 'ignore',
+    env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
+  }).unref();
+}
+
+interface Ended {
+  readonly exitStatus: number;
+  readonly signal: number;
+}
+
+/** Runs the command with our terminal; its end as Grid Engine counts it. Rejects when it can't be started. */
+function runCommand(command: string, args: readonly string[], started: (pid: number) => void): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: 'inherit' });
+    // From the terminal the command gets these itself; sent to us alone, they are meant for it.
+    const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
+    const ignore = (): void => undefined;
+    process.on('SIGINT', ignore).on('SIGQUIT', ignore).on('SIGTERM', forward).on('SIGHUP', forward);
+    child.on('spawn', () => {
+      if (child.pid !== undefined) started(child.pid);
+    });
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      const hint = error.code === 'ENOENT' ? 'no such command; give its path' : error.message;
+      reject(new CommandError(`${command}: ${hint}`, error.code === 'ENOENT' ? 127 : 126));
+    });
+    child.on('exit', (code, signal) => {
+      const number = signal === null ? 0 : constants.signals[signal];
+      resolve({ exitStatus: code ?? 128 + number, signal: number });
+    });
+  });
+}
+
+/** Waits for someone else's process to end, or for Ctrl-C. */
+async function watchPid(pid: number, start: number): Promise<void> {
+  let stopped = false;
+  const stop = (): void => {
+    stopped = true;
+  };
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  while (!stopped && startTicksOf(pid) === start) await sleep(200);
+}
+
+/** Measures one command, or a running process tree, with the sampler and stores that Grid Engine jobs have. */
+export async function runJob(
+  state: PrivateState,
+  subject: Subject,
+  hVmem: string | null,
+  slots: number,
+): Promise<RunOutcome> {
+  const attachedStart = 'pid' in subject ? startTicksOf(subject.pid) : null;
+  if ('pid' in subject && attachedStart === null)
+    throw new CommandError(`process ${subject.pid}: there is none; "ps" lists those that run`, EXIT.usage);
+  const { job, spool } = takeJobNumber(state);
+  const name = 'pid' in subject ? `pid-${subject.pid}` : basename(subject.command);
+  writeSpool(spool, { job, name, hVmem, slots, pe: null }, Date.now());
+  const run = describeRun(job, spool, 'pid' in subject);
+  const directory = join(state.directory, 'run', runDirectoryName(run));
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+    writeFileSync(join(directory, 'job'), formatRunDescription(run));
+    startSampler(state, run, directory);
+    if (!(await until(() => existsSync(join(directory, 'pid')), ARMED_WITHIN_MS)))
+      throw new CommandError(
+        `the sampler did not start within ${ARMED_WITHIN_MS / 1000} s; try "qmemacct doctor"`,
+        EXIT.unavailable,
+      );
+    const exitStatus = await supervise(subject, attachedStart ?? 0, spool);
+    writeFileSync(join(directory, 'finish'), `version=1\nuptime=${uptimeSeconds()}\nend=1\n`);
+    await until(() => !existsSync(directory), COMMITTED_WITHIN_MS);
+    return { record: storedRecord(state, run), exitStatus };
+  } catch (error) {
+    writeFileSync(join(directory, 'finish'), 'version=1\nend=1\n');
+    throw error;
+  } finally {
+    rmSync(spool, { recursive: true, force: true });
+  }
+}
+
+async function supervise(subject: Subject, attachedStart: number, spool: string): Promise<number> {
+  const noteRoot = (pid: number): void => replaceFile(join(spool, 'job_pid'), `${pid}\n`, 0o600);
+  if ('pid' in subject) {
+    noteRoot(subject.pid);
+    await watchPid(subject.pid, attachedStart);
+    return 0;
+  }
+  const startMs = Date.now();
+  const ended = await runCommand(subject.command, subject.args, noteRoot);
+  const { utime, stime, maxrss } = childrenUsage();
+  writeUsage(spool, { ...ended, startMs, endMs: Date.now(), utime, stime, maxrssBytes: maxrss });
+  return ended.exitStatus;
+}
+
+function storedRecord(state: PrivateState, run: RunDescription): JobRecord | null {
+  const store = openNodeStore(state.directory);
+  try {
+    const stored = store.job(runDirectoryName(run));
+    return stored?.finished === true ? (JSON.parse(stored.record) as JobRecord) : null;
+  } finally {
+    store.close();
+  }
+}

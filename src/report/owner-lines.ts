@@ -1,0 +1,54 @@
+import type { OwnerSort } from '../accounting/store';
+import type { JobRecord } from '../sampler/record';
+import { limitOf } from './fit';
+import { groupBy } from './job-run';
+
+/** The records that one line tells of: one, or the tasks and runs of a job. */
+export type OwnerLine = readonly [JobRecord, ...JobRecord[]];
+
+const wallclockOf = (record: JobRecord): number => record.wallclock_seconds ?? 0;
+const peakOf = (record: JobRecord): number => record.peak_rss?.lower_bytes ?? 0;
+
+const sumOf =
+  (of: (record: JobRecord) => number) =>
+  (line: OwnerLine): number =>
+    line.reduce((total, record) => total + of(record), 0);
+
+const mostOf =
+  (of: (record: JobRecord) => number) =>
+  (line: OwnerLine): number =>
+    line.reduce((most, record) => Math.max(most, of(record)), -Infinity);
+
+/** What a line weighs in each order, as the stores count it for one record. */
+const WEIGHT: Readonly<Record<OwnerSort, (line: OwnerLine) => number>> = {
+  time: mostOf((record) => (record.ended_at === null ? record.revision : Date.parse(record.ended_at))),
+  wallclock: mostOf(wallclockOf),
+  cpu: sumOf((record) => record.cpu_seconds ?? 0),
+  peak: mostOf(peakOf),
+  requested: sumOf((record) => (limitOf(record) ?? 0) * wallclockOf(record)),
+  unused: sumOf((record) => Math.max(0, (limitOf(record) ?? 0) - peakOf(record)) * wallclockOf(record)),
+};
+
+/** A line per record, largest or latest first. */
+export function toLines(records: readonly JobRecord[], sort: OwnerSort): OwnerLine[] {
+  return sortLines(
+    records.map((record) => [record]),
+    sort,
+  );
+}
+
+/** A line per job, its tasks and runs together, largest or latest first. */
+export function toJobLines(records: readonly JobRecord[], sort: OwnerSort): OwnerLine[] {
+  const jobs = groupBy(records, ({ cluster, job_id: job, submitted_at: submitted }) =>
+    [cluster, job, submitted ?? ''].join(' '),
+  );
+  return sortLines(
+    [...jobs.values()].flatMap(([first, ...rest]) => (first === undefined ? [] : [[first, ...rest] as const])),
+    sort,
+  );
+}
+
+function sortLines(lines: readonly OwnerLine[], sort: OwnerSort): OwnerLine[] {
+  const weighed = lines.map((line) => ({ line, weight: WEIGHT[sort](line) }));
+  return weighed.sort((a, b) => b.weight - a.weight).map(({ line }) => line);
+}

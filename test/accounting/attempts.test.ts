@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { arrangeAttempts } from '../../src/accounting/attempts';
+import { asStored } from '../../src/accounting/merge';
+import type { StoredRecord } from '../../src/accounting/merge';
+import { emptyRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/sampler/record';
+
+const T0 = Date.UTC(2026, 10, 1);
+const DAY = 86_400_000;
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+function run(runId: string, fields: Partial<JobRecord>): StoredRecord {
+  const key = { cluster: 'cell', job_id: 7, task_id: null, pe_task_id: null, host: 'node1', run_id: runId };
+  return asStored({ ...emptyRecord(key, 'finished', 'root', T0), ...fields });
+}
+
+function told(
+  records: readonly StoredRecord[],
+  choice: Parameters<typeof arrangeAttempts>[1] = { all: true },
+): unknown {
+  return arrangeAttempts(records, choice).records.map(
+    ({ record, incarnation, attempt, attempts }) => `${record.run_id}: ${incarnation}, ${attempt} of ${attempts}`,
+  );
+}
+
+it('orders attempts by their start, then by run id', () => {
+  const submitted_at = iso(T0);
+  assert.deepEqual(
+    told([
+      run('c', { submitted_at, started_at: iso(T0 + 2000) }),
+      run('b', { submitted_at, started_at: iso(T0 + 1000) }),
+      run('a', { submitted_at, started_at: iso(T0 + 2000) }),
+    ]),
+    ['b: 1, 1 of 3', 'a: 1, 2 of 3', 'c: 1, 3 of 3'],
+  );
+});
+
+it('takes submissions up to 2 s apart for one', () => {
+  const records = [
+    run('a', { submitted_at: iso(T0 + 900), started_at: iso(T0 + 5000) }),
+    run('b', { submitted_at: iso(T0), started_at: iso(T0 + 6000) }),
+    run('c', { submitted_at: iso(T0 + DAY), started_at: iso(T0 + DAY) }),
+  ];
+  assert.deepEqual(told(records), ['a: 1, 1 of 2', 'b: 1, 2 of 2', 'c: 2, 1 of 1']);
+});
+
+it('gives a record that does not know its submission to the job that had the number when it began', () => {
+  const records = [
+    run('a', { submitted_at: iso(T0) }),
+    run('b', { submitted_at: iso(T0 + 100 * DAY) }),
+    run('early', { started_at: iso(T0 + DAY) }),
+    run('late', { started_at: iso(T0 + 101 * DAY) }),
+    run('before', { started_at: iso(T0 - DAY) }),
+  ];
+  assert.deepEqual(told(records), [
+    'before: 1, 1 of 3',
+    'a: 1, 2 of 3',
+    'early: 1, 3 of 3',
+    'b: 2, 1 of 2',
+    'late: 2, 2 of 2',
+  ]);
+});
+
+it('takes records none of which knows its submission for one job', () => {
+  assert.deepEqual(told([run('a', {}), run('b', {})]), ['a: 1, 1 of 2', 'b: 1, 2 of 2']);
+});
+
+it('picks by time, and tells how many it left out', () => {
+  const records = [0, 1, 2].map((year) => run(`y${year}`, { submitted_at: iso(T0 + year * 365 * DAY) }));
+  const pick = (choice: Parameters<typeof arrangeAttempts>[1]): unknown => {
+    const { records: picked, older_incarnations, newer_incarnations } = arrangeAttempts(records, choice);
+    return [picked.map(({ record }) => record.run_id), older_incarnations, newer_incarnations];
+  };
+  assert.deepEqual(pick({}), [['y2'], 2, 0]);
+  assert.deepEqual(pick({ at: T0 + 400 * DAY }), [['y1'], 1, 1]);
+  assert.deepEqual(pick({ at: T0 }), [['y0'], 0, 2]);
+  assert.deepEqual(pick({ at: T0 - 1 }), [[], 0, 3]);
+});
+
+it('does not mix clusters', () => {
+  const records = [run('a', { submitted_at: iso(T0) }), run('b', { submitted_at: iso(T0 + DAY), cluster: 'other' })];
+  assert.deepEqual(told(records, {}), ['a: 1, 1 of 1', 'b: 1, 1 of 1']);
+});
