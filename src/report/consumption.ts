@@ -46,7 +46,7 @@ export function renderConsumption(record: JobRecord, screen: Screen): string[] {
     ['CPU time', cpu(record, screen)],
     ['processes', processes(record)],
     ['I/O', transfer(record.read_bytes, record.written_bytes)],
-    ['I/O by calls', transfer(record.read_chars, record.written_chars, ' (page cache included)')],
+    ['I/O by calls', transfer(record.read_chars, record.written_chars, ' (with page cache)')],
     ['memory over time', memoryTime(record, screen)],
   ].flatMap(([name, value]) => (value == null ? [] : [[name ?? '', value]]));
   return renderTable([{ head: '' }, { head: '' }], rows, screen);

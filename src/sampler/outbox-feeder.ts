@@ -141,7 +141,7 @@ export async function deliverOutbox(
 
 /** Delivers one record past node.db, when that can't be written. Resolves to the problem, or null when it is committed. */
 export async function deliverRecord(record: JobRecord, settings: Settings): Promise<string | null> {
-  let committed = false;
+  let committed = false as boolean;
   const problem = await deliverOnce([{ id: 0, record: JSON.stringify(record) }], settings, 10, (answer) => {
     committed = answer.ok || !answer.retry;
   }).catch((error: unknown) => reasonOf(error));

@@ -140,7 +140,7 @@ function leftovers(cell: Cell): typeof nothing | Record<string, string[]> {
     mounts: mountsBelow('').filter((path) => /qmemacct|gridengine|^\/etc\//.test(path)),
     links: readdirSync('/sys/class/net').filter((name) => /^(cell|port)/.test(name)),
     files: [cell.stateDir, ...productDirs].filter((path) => existsSync(path)),
-    temporary: readdirSync('/tmp').filter((name) => /^sge|execd_|qmaster_|all\.q|^pid-/.test(name)),
+    temporary: readdirSync('/tmp').filter((name) => /^(execd|qmaster)_messages\.|\.all\.q$/.test(name)),
     packageSpool: readdirSync('/var/spool/gridengine/execd'),
     users: cell.users.map(({ name }) => name).filter((name) => readFileSync('/etc/passwd', 'utf8').includes(name)),
   };

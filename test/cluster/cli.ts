@@ -31,6 +31,7 @@ async function main(args: readonly string[]): Promise<number> {
       const [host = target, user = 'root'] = target.split(':');
       return interactive(attachCell(), host, user, rest);
     }
+    case undefined:
     default:
       break;
   }

@@ -99,7 +99,7 @@ function runCommand(command: string, args: readonly string[], started: (pid: num
 
 /** Waits for someone else's process to end, or for Ctrl-C. */
 async function watchPid(pid: number, start: number): Promise<void> {
-  let stopped = false;
+  let stopped = false as boolean;
   const stop = (): void => {
     stopped = true;
   };

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Installs the Debian packages that the tests can use: a real Grid Engine, a C compiler, rivals for the benchmarks, qemu.
+# Where that can't be done, it says so and the tests that need them print that they were skipped.
+set -u
+wanted='gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 gcc libc6-dev procps
+  sysstat python3-psutil qemu-system-x86 busybox-static'
+missing=
+for package in $wanted; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+[ -z "$missing" ] && exit 0
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+  echo "skipped: not root on a Debian system, so these were not installed:$missing"
+  exit 0
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q >/dev/null || true
+for package in $missing; do
+  apt-get install -q -y --no-install-recommends "$package" >/dev/null || echo "skipped: $package could not be installed"
+done
