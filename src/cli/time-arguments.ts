@@ -7,27 +7,27 @@ import { subMinutes } from 'date-fns/subMinutes';
 import { subWeeks } from 'date-fns/subWeeks';
 import { usageError } from './command-error';
 
-const AGO: Readonly<Record<string, (now: Date, count: number) => Date>> = {
-  m: subMinutes,
-  h: subHours,
+const AGO = new Map<string, (now: Date, count: number) => Date>([
+  ['m', subMinutes],
+  ['h', subHours],
   // Days and weeks are the calendar's: the same time of day, also over a change of daylight saving time.
-  d: subDays,
-  w: subWeeks,
-};
+  ['d', subDays],
+  ['w', subWeeks],
+]);
 
-const WORDS: Readonly<Record<string, (now: Date) => Date>> = {
-  now: (now) => now,
-  today: startOfDay,
-  yesterday: (now) => startOfDay(subDays(now, 1)),
-};
+const WORDS = new Map<string, (now: Date) => Date>([
+  ['now', (now) => now],
+  ['today', startOfDay],
+  ['yesterday', (now) => startOfDay(subDays(now, 1))],
+]);
 
 const MOMENT = /^\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?$/;
 
 function timeOf(text: string, now: Date): Date | null {
-  const word = WORDS[text];
+  const word = WORDS.get(text);
   if (word !== undefined) return word(now);
   const span = /^(\d{1,6})([mhdw])$/.exec(text);
-  if (span !== null) return AGO[span[2] ?? '']?.(now, Number(span[1])) ?? null;
+  if (span !== null) return AGO.get(span[2] ?? '')?.(now, Number(span[1])) ?? null;
   return MOMENT.test(text) ? parseISO(text.replace(' ', 'T')) : null;
 }
 

@@ -46,6 +46,8 @@ export interface Advice {
   /** The need that decides it, and whether every end is closed. */
   readonly need: Need;
   readonly bounded: boolean;
+  /** What was asked for over what was needed; null: nothing was asked for. */
+  readonly excess: number | null;
   /** It ran into its limit: what it wanted can't be known. */
   readonly guess: boolean;
 }
@@ -107,6 +109,7 @@ export function adviseRequest(records: readonly JobRecord[]): Advice | null {
     per: worst.per,
     need: worst.need,
     bounded: ended.every((record) => needOf(record)?.bracket.upper_bytes != null),
+    excess: asked === null ? null : asked / worst.perSlot,
     guess,
   };
 }

@@ -54,14 +54,12 @@ const asMuch = (ratio: number): string =>
   ratio >= 2.5 ? `${formatCount(ratio)} times the memory it needed` : 'more memory than it needed';
 
 function verdictOf(record: JobRecord, advice: Advice | null, fit: Fit): readonly [Tone, string] | null {
-  const limit = limitOf(record);
-  const need = needOf(record);
   const verdict = memoryVerdict(record);
   if (verdict?.consistent) return ['bad', verdict.text];
   if (succeeded(record) === false)
     return ['warning', 'It failed: what a full run needs can not be told from this one.'];
-  if (need === null || limit === null) return null;
-  if (advice?.kind === 'lower') return ['warning', `It asked for ${asMuch(limit / need.bytes)}.`];
+  if (fit === 'unknown' || fit === 'no-limit') return null;
+  if (advice?.kind === 'lower') return ['warning', `It asked for ${asMuch(advice.excess ?? 1)}.`];
   if (fit === 'above') return ['bad', 'It used more than it asked for.'];
   if (fit === 'close') return ['warning', 'It came close to its limit.'];
   return ['good', 'The request fits.'];

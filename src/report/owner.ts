@@ -49,8 +49,8 @@ function renderFit(totals: OwnerTotals, screen: Screen): string[] {
   const far = `far below (peak under ${formatPercent(FAR_BELOW_LIMIT)} of the limit)`;
   const words = `${formatCount(totals.above_request)} above their request, ${formatCount(totals.far_below)} ${far}.`;
   const leftOut = [
-    ...(totals.without_limit > 0 ? [`${formatCount(totals.without_limit)} had no limit`] : []),
-    ...(totals.without_peak > 0 ? [`${formatCount(totals.without_peak)} have no known peak`] : []),
+    ...(totals.without_limit > 0 ? [`${formatCount(totals.without_limit)} without a limit`] : []),
+    ...(totals.without_peak > 0 ? [`${formatCount(totals.without_peak)} without a known peak`] : []),
   ];
   const rest = leftOut.length === 0 ? '' : ` Left out: ${leftOut.join(', ')}.`;
   return wrap(words + rest, screen.width - 2).map((line) => `  ${line}`);

@@ -64,7 +64,7 @@ export function renderPeaks(record: JobRecord, width: number, screen: Screen): s
       { head: 'of h_vmem', align: 'right' },
       { head: 'at', align: 'right', dispensable: 1 },
       { head: 'after', align: 'right', dispensable: 2 },
-      { head: 'held most by', shrinksTo: 12 },
+      { head: 'held most by', shrinksTo: 8 },
     ],
     rows,
     screen,

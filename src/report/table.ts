@@ -7,7 +7,7 @@ export interface Column {
   readonly align?: 'left' | 'right';
   /** Left out where the table is too wide, the highest number first; never, where it has none. */
   readonly dispensable?: number;
-  /** Cells (without colour) may be cut to so many columns, before any column is left out. */
+  /** Head and cells (without colour) may be cut to so many columns, before any column is left out. */
   readonly shrinksTo?: number;
 }
 
@@ -63,7 +63,8 @@ function shrunk(columns: readonly Sized[], width: number, mark: string): readonl
     if (give === 0) return sized;
     excess -= give;
     const room = sized.width - give;
-    return { ...sized, width: room, cells: sized.cells.map((cell) => truncate(cell, room, mark)) };
+    const column = { ...sized.column, head: truncate(sized.column.head, room, mark) };
+    return { column, width: room, cells: sized.cells.map((cell) => truncate(cell, room, mark)) };
   });
 }
 

@@ -43,7 +43,11 @@ export function buildRecord(parts: RecordParts): JobRecord {
   const startMs = observation?.startMs ?? usage?.startTimeMs ?? null;
   const endMs = running ? null : (parts.endedMs ?? usage?.endTimeMs ?? observation?.lastSampleMs ?? null);
   const endForWall = running ? nowMs : endMs;
-  const wallMs = startMs === null || endForWall === null ? null : Math.max(0, endForWall - startMs);
+  // Only a start that was seen is better than the whole seconds of `usage`.
+  const wallMs =
+    observation?.startMs === undefined || observation.startMs === null || endForWall === null
+      ? null
+      : Math.max(0, endForWall - observation.startMs);
   const wallclock = wallMs === null ? (usage?.wallclockSeconds ?? null) : seconds(wallMs);
 
   if (observation !== null) {

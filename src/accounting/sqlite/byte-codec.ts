@@ -1,7 +1,8 @@
 import { DamagedRecord } from './damaged-record';
 
 /**
- * Compact numbers in a blob. `unsigned`: base-128, low group first. `number`: any number or null, lossless; its two
+ * Compact numbers in a blob. `unsigned`: base-128, low group first. `signed`: the same with a
+ * sign in the first byte. `number`: any number or null, lossless; its two
  * low bits say the unit, so that page-sized sizes, milliseconds and small counts stay short.
  */
 export interface ByteWriter {
@@ -60,7 +61,12 @@ export function createByteWriter(): ByteWriter {
   };
   return {
     unsigned,
-    signed: (value) => unsigned(value < 0 ? -value * 2 - 1 : value * 2),
+    signed: (value) => {
+      const size = Math.abs(value);
+      const rest = Math.floor(size / 64);
+      out.push((size % 64) + (value < 0 ? 64 : 0) + (rest > 0 ? 128 : 0));
+      if (rest > 0) unsigned(rest);
+    },
     number: (value) => {
       const code = value === null ? CODE_NULL : coded(value);
       unsigned(code);
@@ -100,8 +106,10 @@ export function createByteReader(blob: Uint8Array): ByteReader {
     return unit === KIBI ? units * 1024 : unit === ONE ? units : unit === MILLI ? units / 1e3 : units / 1e6;
   };
   const signed = (): number => {
-    const code = unsigned();
-    return code % 2 === 1 ? -(code + 1) / 2 : code / 2;
+    const [head = 0] = bytes(1);
+    const size = (head % 64) + (head >= 128 ? unsigned() * 64 : 0);
+    // Not -size: there is no negative zero.
+    return head & 64 ? 0 - size : size;
   };
   return { unsigned, signed, number, bytes, atEnd: () => at >= blob.length };
 }

@@ -16,23 +16,23 @@ import type { Terminal } from '../terminal';
 import { parseInterval } from '../time-arguments';
 import type { OwnerOptions } from './owner';
 
-const SORTS: Readonly<Record<string, OwnerSort>> = {
-  ended: 'time',
-  time: 'time',
-  ran: 'wallclock',
-  wallclock: 'wallclock',
-  cpu: 'cpu',
-  peak: 'peak',
-  requested: 'requested',
-  unused: 'unused',
-  waste: 'unused',
-};
+const SORTS = new Map<string, OwnerSort>([
+  ['ended', 'time'],
+  ['time', 'time'],
+  ['ran', 'wallclock'],
+  ['wallclock', 'wallclock'],
+  ['cpu', 'cpu'],
+  ['peak', 'peak'],
+  ['requested', 'requested'],
+  ['unused', 'unused'],
+  ['waste', 'unused'],
+]);
 
 const LINES_ON_A_SCREEN = 50;
 const EVERYTHING = 1_000_000_000;
 
 function sortOf(key: string): OwnerSort {
-  const sort = Object.hasOwn(SORTS, key) ? SORTS[key] : undefined;
+  const sort = SORTS.get(key);
   if (sort === undefined)
     throw usageError(`--sort: "${key}" is not a key; write ended, ran, cpu, peak, requested or unused`);
   return sort;

@@ -36,7 +36,7 @@ it('gives any number back', () => {
 
 it('gives signed and unsigned whole numbers back', () => {
   fc.assert(
-    fc.property(fc.integer({ min: -(2 ** 52) + 1, max: 2 ** 52 - 1 }), fc.maxSafeNat(), (signed, unsigned) => {
+    fc.property(fc.maxSafeInteger(), fc.maxSafeNat(), (signed, unsigned) => {
       const writer = createByteWriter();
       writer.signed(signed);
       writer.unsigned(unsigned);
@@ -49,7 +49,7 @@ it('gives signed and unsigned whole numbers back', () => {
 
 it('is short for what is common', () => {
   const sizes = [null, 0, 31, 4096, 2 ** 20, 64 * 2 ** 30, 1, 0.12, 3600.25, Math.PI].map(sizeOf);
-  assert.deepEqual(sizes, [1, 1, 1, 1, 2, 4, 1, 2, 4, 9]);
+  assert.deepEqual(sizes, [1, 1, 1, 1, 2, 5, 1, 2, 4, 9]);
 });
 
 it('calls a blob that ends too early damaged', () => {

@@ -78,7 +78,7 @@ describe('merge', () => {
             assert.deepEqual(same[0]?.record, asStored(record).record);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 150, endOnFailure: true },
     );
   });
 
@@ -100,7 +100,7 @@ describe('merge', () => {
           records.map(() => ({ ok: true, change: 'unchanged' })),
         );
       }),
-      { numRuns: 150 },
+      { numRuns: 150, endOnFailure: true },
     );
   });
 

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { backoffMs, withPatience } from '../../src/accounting/retry';
+import { StoreError } from '../../src/accounting/store-error';
+
+const passing = new StoreError('/x', 'it is locked', 'try again', true);
+const lasting = new StoreError('/x', 'it is damaged', 'restore it', false);
+
+function failing(times: number, fault: Error): () => Promise<string> {
+  let left = times;
+  return () => (left-- > 0 ? Promise.reject(fault) : Promise.resolve('done'));
+}
+
+it('doubles the wait, up to 30 s, random in its upper half', () => {
+  assert.deepEqual(
+    [1, 2, 3].map((attempt) => backoffMs(attempt, () => 1)),
+    [100, 200, 400],
+  );
+  assert.equal(
+    backoffMs(3, () => 0),
+    200,
+  );
+  assert.equal(
+    backoffMs(10_000, () => 1),
+    30_000,
+  );
+});
+
+it('tries again while the fault may pass', async () => {
+  const faults: StoreError[] = [];
+  assert.equal(await withPatience(failing(2, passing), 5000, (fault) => faults.push(fault)), 'done');
+  assert.equal(faults.length, 2);
+});
+
+it('gives up at the end of its patience', async () => {
+  await assert.rejects(
+    withPatience(failing(99, passing), 150, () => undefined),
+    passing,
+  );
+});
+
+it('does not repeat what will not pass', async () => {
+  for (const error of [lasting, new Error('a mistake of ours')]) {
+    let calls = 0;
+    const step = (): Promise<never> => {
+      calls++;
+      return Promise.reject(error);
+    };
+    await assert.rejects(
+      withPatience(step, 5000, () => undefined),
+      error,
+    );
+    assert.equal(calls, 1);
+  }
+});

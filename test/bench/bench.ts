@@ -1,0 +1,36 @@
+/** What a benchmark hands back, and what it is given. */
+
+export interface BenchOptions {
+  /** How often each thing is done where one time would say little. */
+  readonly runs: number;
+  /** A first look: shorter windows, fewer runs. */
+  readonly quick: boolean;
+  /** Tells on a terminal how far it has come. */
+  readonly progress: (text: string) => void;
+}
+
+export type Unit = 'ms' | 'ns' | '%' | 'MiB' | 'x' | 'bytes' | 'jobs/s' | 'jobs' | 'KiB';
+
+/** One measured quantity. */
+export interface Row {
+  readonly what: string;
+  readonly unit: Unit;
+  /** Every single measurement; empty: it could not be measured, for the reason in `note`. */
+  readonly values: readonly number[];
+  /** The median must not be above this. */
+  readonly budget?: number;
+  readonly note?: string;
+}
+
+export interface Section {
+  readonly title: string;
+  readonly rows: readonly Row[];
+  readonly notes?: readonly string[];
+}
+
+/** One file per benchmark; registered in main.ts. */
+export interface Bench {
+  readonly name: string;
+  readonly about: string;
+  run(options: BenchOptions): Promise<readonly Section[]>;
+}

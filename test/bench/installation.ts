@@ -1,0 +1,140 @@
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
+import { delivererIdentity } from '../../src/sampler/outbox-feeder';
+import { packageRoot } from '../../src/sampler/package-root';
+import { sampleConfig } from '../gridengine/spool-samples';
+
+/** A private installation of hooks, state and accounting DB under os.tmpdir(). */
+export interface Installation {
+  readonly directory: string;
+  /** argv of a hook, as Grid Engine runs the configured line. */
+  hook(shell: string, name: 'prolog' | 'epilog' | 'empty', job: number): readonly string[];
+  /** A prolog that waits for the sampler's word "armed". */
+  waitingProlog(shell: string, job: number): readonly string[];
+  /** A new spool directory as execd leaves it for the shepherd. */
+  spool(job: number): string;
+  nodeStore(): NodeStore;
+  readonly stateDirectory: string;
+  remove(): void;
+}
+
+/** Longest wait of the prolog that waits. */
+const ARM_WAIT_SECONDS = 2;
+/** A group id that no Grid Engine and no login on this machine uses. */
+export const BENCH_GROUP = 1_999_900_001;
+
+function hooksDirectory(directory: string, name: string, settings: string, armWait: number): string {
+  const hooks = join(directory, name);
+  mkdirSync(hooks);
+  const source = join(packageRoot(), 'hooks');
+  for (const file of readdirSync(source)) if (file.endsWith('.sh')) copyFileSync(join(source, file), join(hooks, file));
+  writeFileSync(join(hooks, 'empty.sh'), '#!/bin/sh -p\n:\n');
+  const values = {
+    node: process.execPath,
+    program: packageRoot(),
+    settings,
+    state: join(directory, 'state'),
+    run: join(directory, 'run'),
+    arm_wait: String(armWait),
+  };
+  writeFileSync(
+    join(hooks, 'hook.conf'),
+    Object.entries(values)
+      .map(([key, value]) => `${key}='${value}'\n`)
+      .join(''),
+  );
+  return hooks;
+}
+
+export function install(): Installation {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-'));
+  // The deliverer, who is nobody, has to come through.
+  chmodSync(directory, 0o711);
+  const state = join(directory, 'state');
+  const accounting = join(directory, 'accounting');
+  mkdirSync(join(state, 'run'), { recursive: true, mode: 0o711 });
+  mkdirSync(join(state, 'outbox'), { mode: 0o1733 });
+  mkdirSync(join(directory, 'run'), { mode: 0o755 });
+  mkdirSync(accounting, { mode: 0o755 });
+  const deliverer = delivererIdentity('');
+  if (deliverer !== null) chownSync(accounting, deliverer.uid, deliverer.gid);
+
+  const common = [
+    'cluster = "bench"',
+    `state_dir = "${state}"`,
+    `run_dir = "${join(directory, 'run')}"`,
+    `accounting = "${join(accounting, 'accounting.db')}"`,
+    // Spreads nodes over time; here it would only make the runs longer.
+    'delivery_jitter_ms = 0',
+    // The cost at 1 Hz is asked for, so the interval must not be stretched.
+    'cpu_budget_percent = 100',
+  ];
+  const settings = join(directory, 'qmemacct.toml');
+  writeFileSync(settings, `${common.join('\n')}\n`);
+  const waitingSettings = join(directory, 'waiting.toml');
+  writeFileSync(waitingSettings, `${[...common, `arm_wait_ms = ${ARM_WAIT_SECONDS * 500}`].join('\n')}\n`);
+  const hooks = hooksDirectory(directory, 'hooks', settings, 0);
+  const waiting = hooksDirectory(directory, 'waiting', waitingSettings, ARM_WAIT_SECONDS);
+
+  const shells = new Map<string, string>();
+  /** Called sh, a shell behaves as /bin/sh. */
+  function asSh(shell: string): string {
+    const known = shells.get(shell);
+    if (known !== undefined) return known;
+    const place = join(directory, `shell-${shells.size}`);
+    mkdirSync(place);
+    const link = join(place, 'sh');
+    symlinkSync(shell, link);
+    shells.set(shell, link);
+    return link;
+  }
+  const line = (where: string, shell: string, name: string, job: number): readonly string[] => [
+    '/usr/bin/env',
+    '-i',
+    asSh(shell),
+    '-p',
+    join(where, `${name}.sh`),
+    String(job),
+    '0',
+  ];
+
+  return {
+    directory,
+    stateDirectory: state,
+    hook: (shell, name, job) => line(hooks, shell, name, job),
+    waitingProlog: (shell, job) => line(waiting, shell, 'prolog', job),
+    spool: (job) => {
+      const spool = join(directory, 'active_jobs', `${job}.1`);
+      mkdirSync(spool, { recursive: true, mode: 0o755 });
+      const now = String(Math.floor(Date.now() / 1000));
+      const changes = { job_id: String(job), add_grp_id: String(BENCH_GROUP), submission_time: now, h_vmem: '4G' };
+      writeFileSync(join(spool, 'config'), sampleConfig(changes));
+      writeFileSync(join(spool, 'environment'), 'HOME=/home/alice\nPATH=/usr/bin:/bin\nLANG=C\n');
+      for (const name of ['trace', 'error', 'exit_status']) writeFileSync(join(spool, name), '');
+      return spool;
+    },
+    nodeStore: () => openNodeStore(state),
+    remove: () => {
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The shells of this machine that can be /bin/sh. */
+export function shells(): readonly string[] {
+  return [...new Set(['/bin/dash', '/bin/bash'].filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
+}

@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { Bench, BenchOptions, Section } from './bench';
+import { hooksBench } from './hooks';
+import { busyNote, describeMachine, thisMachine } from './machine';
+import { samplerBench } from './sampler';
+import { median } from './statistics';
+import { formatSection, verdict } from './table';
+
+/**
+ * Benchmarks beside their budgets:
+ *
+ *   npm run bench -- [NAME...] [--runs N] [--quick] [--json FILE]
+ *
+ * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
+ */
+
+const BENCHES: readonly Bench[] = [hooksBench, samplerBench];
+
+function usage(): string {
+  const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
+  return ['usage: bench [NAME...] [--runs N] [--quick] [--json FILE]', ...names].join('\n');
+}
+
+function progressLine(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+}
+
+function asJson(sections: readonly Section[]): unknown {
+  return sections.map(({ title, rows, notes }) => ({
+    title,
+    notes: notes ?? [],
+    rows: rows.map((row) => ({
+      ...row,
+      median: row.values.length > 0 ? median(row.values) : null,
+      verdict: verdict(row),
+    })),
+  }));
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      runs: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(usage());
+    return 0;
+  }
+  const runs = Number(values.runs ?? (values.quick ? 20 : 200));
+  if (!Number.isInteger(runs) || runs < 1) throw new TypeError('--runs takes a number of at least 1');
+  const unknown = positionals.filter((name) => !BENCHES.some((bench) => bench.name === name));
+  if (unknown.length > 0) throw new TypeError(`no benchmark is called ${unknown.join(', ')}`);
+  const chosen = BENCHES.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+
+  const machine = thisMachine();
+  console.log(describeMachine(machine));
+  const busy = busyNote(machine);
+  if (busy !== null) console.log(busy);
+  const options: BenchOptions = { runs, quick: values.quick, progress: progressLine };
+  const measured: Section[] = [];
+  let failed = false;
+  for (const bench of chosen) {
+    try {
+      const sections = await bench.run(options);
+      progressLine('');
+      measured.push(...sections);
+      for (const section of sections) console.log(`\n${formatSection(section)}`);
+    } catch (error) {
+      progressLine('');
+      failed = true;
+      console.error(`\n${bench.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  if (values.json !== undefined)
+    writeFileSync(values.json, `${JSON.stringify({ machine, sections: asJson(measured) }, null, 2)}\n`);
+  return failed ? 1 : 0;
+}
+
+main(process.argv.slice(2)).then(
+  (status) => {
+    process.exitCode = status;
+  },
+  (error: unknown) => {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n${usage()}`);
+    process.exitCode = 2;
+  },
+);

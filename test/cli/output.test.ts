@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { outputFormat, screenOf, warn } from '../../src/cli/output';
+import type { Terminal } from '../../src/cli/terminal';
+import { fakeTerminal } from './fake-terminal';
+
+const coloured = (changes: Partial<Terminal>, color = true): boolean =>
+  screenOf(fakeTerminal(changes), { color }).style.title('x') !== 'x';
+
+describe('outputFormat', () => {
+  it('is one of three', () => {
+    assert.equal(outputFormat({}), 'text');
+    assert.equal(outputFormat({ json: true }), 'json');
+    assert.equal(outputFormat({ csv: true }), 'csv');
+    assert.throws(() => outputFormat({ json: true, csv: true }), { status: 2 });
+  });
+});
+
+describe('screenOf', () => {
+  it('has colour only on a terminal that wants it', () => {
+    assert.equal(coloured({ isTTY: true, env: {} }), true);
+    assert.equal(coloured({ isTTY: false, env: {} }), false);
+    assert.equal(coloured({ isTTY: true, env: {} }, false), false);
+    assert.equal(coloured({ isTTY: true, env: { NO_COLOR: '1' } }), false);
+    assert.equal(coloured({ isTTY: true, env: { NO_COLOR: '' } }), true);
+    assert.equal(coloured({ isTTY: true, env: { TERM: 'dumb' } }), false);
+  });
+
+  it('is as wide as the terminal, within reason', () => {
+    const width = (changes: Partial<Terminal>): number => screenOf(fakeTerminal(changes), { color: true }).width;
+    assert.equal(width({ columns: 120 }), 120);
+    assert.equal(width({ columns: 20 }), 60);
+    assert.equal(width({ columns: 500 }), 140);
+    assert.equal(width({ env: { COLUMNS: '90' } }), 90);
+    assert.equal(width({ env: { COLUMNS: 'many' } }), 100);
+    assert.equal(width({ env: {} }), 100);
+  });
+
+  it('uses other than ASCII only in a UTF-8 locale', () => {
+    const sign = (env: Terminal['env']): string => screenOf(fakeTerminal({ env }), { color: true }).glyphs.atLeast;
+    assert.equal(sign({ LANG: 'de_DE.UTF-8' }), '≥');
+    assert.equal(sign({ LANG: 'de_DE.utf8' }), '≥');
+    assert.equal(sign({ LC_ALL: 'C', LANG: 'de_DE.UTF-8' }), '>=');
+    assert.equal(sign({ LC_ALL: '', LC_CTYPE: 'C.UTF-8', LANG: 'C' }), '≥');
+    assert.equal(sign({}), '>=');
+  });
+});
+
+describe('warn', () => {
+  it('prefixes every line and shows control characters', () => {
+    const terminal = fakeTerminal();
+    warn(terminal, 'a\u001b[2J\nb');
+    assert.equal(terminal.warnings(), 'qmemacct: a\\x1b[2J\nqmemacct: b\n');
+  });
+});

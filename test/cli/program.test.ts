@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
+import { runProgram } from '../../src/cli/program';
+import type { Terminal } from '../../src/cli/terminal';
+import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../report/sample-records';
+import { fakeTerminal } from './fake-terminal';
+
+process.env.TZ = 'Europe/Berlin';
+
+const directory = mkdtempSync(join(tmpdir(), 'qmemacct-program-'));
+const database = join(directory, 'accounting.db');
+
+before(async () => {
+  const store = openSqliteStore(database, 0o600);
+  const outcomes = await store.merge([firstRun, ordinary, killedAtLimit, ...arrayOfTwenty]);
+  assert.ok(outcomes.every(({ ok }) => ok));
+  await store.close();
+});
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+interface Run {
+  readonly status: number;
+  readonly output: string;
+  readonly warnings: string;
+}
+
+async function run(words: readonly string[], changes: Partial<Terminal> = {}): Promise<Run> {
+  const terminal = fakeTerminal(changes);
+  const status = await runProgram(words, '1.2.3', terminal);
+  return { status, output: terminal.output(), warnings: terminal.warnings() };
+}
+
+const withStore = (...words: readonly string[]): Promise<Run> => run([...words, '--accounting', database]);
+
+interface Json {
+  readonly schema: number;
+  readonly records: readonly { readonly job_id: number; readonly task_id: number | null; readonly attempt: number }[];
+}
+
+describe('qmemacct', () => {
+  it('has a version and a help that names the commands', async () => {
+    assert.deepEqual(await run(['--version']), { status: 0, output: '1.2.3\n', warnings: '' });
+    const help = await run(['--help']);
+    assert.equal(help.status, 0);
+    assert.match(help.output, / job \[options\] <job\.\.\.> [^]* owner \[options\] <name> /);
+  });
+
+  it('ends with 2 on a usage error, in a line or two', async () => {
+    for (const words of [
+      ['nonsense'],
+      ['job'],
+      ['job', 'x'],
+      ['job', '1', '--jso'],
+      ['job', '1', '--json', '--csv'],
+      ['owner', 'bob', '--since', 'never'],
+      ['owner', 'bob', '--sort', 'toString'],
+      ['owner', 'bob', '--limit', '0'],
+      ['job', '1', '--at', 'noon'],
+    ]) {
+      const { status, output, warnings } = await run(words);
+      assert.deepEqual([status, output], [2, ''], words.join(' '));
+      assert.match(warnings, /^qmemacct: (?:.+\n){1,3}$/);
+    }
+  });
+
+  it('ends with 2 on a configuration that can not be used', async () => {
+    const config = join(directory, 'bad.toml');
+    writeFileSync(config, 'intervall = 1\n');
+    const { status, warnings } = await run(['job', '1', '--config', config]);
+    assert.equal(status, 2);
+    assert.match(warnings, /^qmemacct: .*bad\.toml: unknown key "intervall"; known are .*\n$/);
+  });
+
+  it('ends with 3 where no store can be read', async () => {
+    const config = join(directory, 'good.toml');
+    writeFileSync(config, `accounting = "${directory}/nothing.db"\nrun_dir = "${directory}"\n`);
+    const missing = await run(['job', '1', '--config', config]);
+    assert.equal(missing.status, 3);
+    assert.match(missing.warnings, /^qmemacct: there is no accounting DB yet: none of .*\n$/);
+    const broken = join(directory, 'broken.db');
+    writeFileSync(broken, 'no database at all');
+    const corrupt = await run(['owner', 'bob', '--accounting', broken]);
+    assert.equal(corrupt.status, 3);
+    assert.match(corrupt.warnings, /^qmemacct: the accounting DB .*broken\.db can't be read: .*\n$/);
+  });
+
+  it('shows a stack only with --debug', async () => {
+    assert.doesNotMatch((await run(['job', 'x'])).warnings, /at .*\.js/);
+    assert.match((await run(['job', 'x', '--debug'])).warnings, /at .*\.js/);
+  });
+});
+
+describe('qmemacct job', () => {
+  it('shows a job', async () => {
+    const { status, output, warnings } = await withStore('job', '4711');
+    assert.deepEqual([status, warnings], [0, '']);
+    assert.match(output, /^Job 4711 {2}align_reads /);
+    assert.match(output, /Runs {6}run/);
+    assert.ok(output.endsWith('\n'));
+  });
+
+  it('shows a task of an array', async () => {
+    const { output } = await withStore('job', '4720.7');
+    assert.match(output, /^Job 4720\.7 {2}sweep +killed by SIGKILL\n/);
+  });
+
+  it('ends with 1 where nothing is known', async () => {
+    const { status, output, warnings } = await withStore('job', '99');
+    assert.deepEqual([status, output], [1, '']);
+    assert.match(warnings, /^qmemacct: job 99: nothing known in .*accounting\.db; /);
+    assert.equal((await withStore('job', '99', '--json')).output, '{"schema":1,"records":[]}\n');
+  });
+
+  it('ends with 0 where one of several is known', async () => {
+    const { status, output, warnings } = await withStore('job', '99', '4712');
+    assert.equal(status, 0);
+    assert.match(output, /^Job 4712 /);
+    assert.match(warnings, /job 99: nothing known/);
+  });
+
+  it('looks back with --at', async () => {
+    assert.equal((await withStore('job', '4711', '--at', '2026-11-20')).status, 1);
+    assert.equal((await withStore('job', '4711', '--at', '2026-11-21')).status, 0);
+  });
+
+  it('prints JSON and CSV', async () => {
+    const json = JSON.parse((await withStore('job', '4711', '4720', '--json')).output) as Json;
+    assert.equal(json.schema, 1);
+    assert.deepEqual(
+      json.records.slice(0, 3).map((record) => [record.job_id, record.task_id, record.attempt]),
+      [
+        [4711, null, 1],
+        [4711, null, 2],
+        [4720, 1, 1],
+      ],
+    );
+    const csv = (await withStore('--csv', 'job', '4720')).output;
+    assert.equal(csv.trimEnd().split('\n').length, 21);
+  });
+});
+
+describe('qmemacct owner', () => {
+  const days = ['--since', '2026-11-20', '--until', '2026-11-21'];
+
+  it('shows the jobs of a time', async () => {
+    const { status, output } = await withStore('owner', 'bob', ...days);
+    assert.equal(status, 0);
+    assert.match(output, /^Jobs of bob +22 jobs, 23 records\n2026-11-20 00:00 → 2026-11-21 00:00 UTC\+01:00\n/);
+    assert.equal(output.match(/^\d/gm)?.length, 1 + 23);
+  });
+
+  it('limits, sorts and groups', async () => {
+    const { output } = await withStore('owner', 'bob', ...days, '--limit', '2', '--sort', 'waste');
+    assert.deepEqual(output.match(/^4\d+/gm), ['4711', '4711']);
+    assert.match(output, /2 of 23 records shown/);
+    const grouped = await withStore('owner', 'bob', ...days, '--group', '--sort', 'unused');
+    assert.deepEqual(grouped.output.match(/^4\d+ +\S+/gm), ['4711 (2', '4720 ×20', '4712           assemble']);
+  });
+
+  it('prints every record with its attempt for programs', async () => {
+    const json = JSON.parse((await withStore('owner', 'bob', ...days, '--json')).output) as Json;
+    assert.equal(json.records.length, 23);
+    assert.deepEqual(
+      json.records.filter((record) => record.job_id === 4711).map(({ attempt }) => attempt),
+      [2, 1],
+    );
+    assert.equal((await withStore('owner', 'bob', ...days, '--csv')).output.trimEnd().split('\n').length, 24);
+  });
+
+  it('ends with 1 where there is nothing', async () => {
+    const { status, output, warnings } = await withStore('owner', 'nobody');
+    assert.deepEqual([status, output], [1, '']);
+    assert.match(warnings, /^qmemacct: nobody: no job /);
+  });
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import type { AccountingReader } from '../../src/accounting/store';
+import { StoreError } from '../../src/accounting/store-error';
+import { chooseStores, noStoreMessage, openStores, ownStorePath } from '../../src/cli/stores';
+
+const directory = mkdtempSync(join(tmpdir(), 'qmemacct-stores-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+const present = join(directory, 'present.db');
+writeFileSync(present, '');
+const absent = join(directory, 'absent.db');
+
+const reader = {} as AccountingReader;
+
+describe('ownStorePath', () => {
+  it('follows the XDG base directories', () => {
+    assert.equal(ownStorePath({ HOME: '/home/bob' }), '/home/bob/.local/state/qmemacct/accounting.db');
+    assert.equal(ownStorePath({ HOME: '/home/bob', XDG_STATE_HOME: '/s' }), '/s/qmemacct/accounting.db');
+    assert.equal(
+      ownStorePath({ HOME: '/home/bob', XDG_STATE_HOME: 's' }),
+      '/home/bob/.local/state/qmemacct/accounting.db',
+    );
+  });
+});
+
+describe('chooseStores', () => {
+  it("is the one given, else the site's and the user's own", () => {
+    assert.deepEqual(chooseStores('/x.db', '/site.db', {}), [{ path: '/x.db', whose: 'given' }]);
+    assert.deepEqual(chooseStores(undefined, '/site.db', { HOME: '/h' }), [
+      { path: '/site.db', whose: 'site' },
+      { path: '/h/.local/state/qmemacct/accounting.db', whose: 'own' },
+    ]);
+  });
+
+  it('reads no store twice', () => {
+    const own = ownStorePath({ HOME: '/h' });
+    assert.deepEqual(chooseStores(undefined, own, { HOME: '/h' }), [{ path: own, whose: 'site' }]);
+  });
+});
+
+describe('openStores', () => {
+  const choices = [
+    { path: present, whose: 'site' },
+    { path: absent, whose: 'own' },
+  ] as const;
+
+  it('passes over what does not exist', async () => {
+    const stores = await openStores(choices, () => reader);
+    assert.deepEqual(stores, { readers: [reader], problems: [], missing: [absent] });
+  });
+
+  it('tells in one line why a store can not be read, and goes on', async () => {
+    const both = [choices[0], { path: present, whose: 'own' }] as const;
+    let calls = 0;
+    const stores = await openStores(both, () => {
+      calls += 1;
+      if (calls === 1) throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+      return reader;
+    });
+    assert.equal(stores.readers.length, 1);
+    assert.deepEqual(stores.problems, [
+      `the site's accounting DB ${present} can't be read: permission denied; ask an admin to add you to the group of the file, or for "accounting_mode" 0644`,
+    ]);
+  });
+
+  it("keeps a store's own words", async () => {
+    const stores = await openStores([choices[0]], () => {
+      throw new StoreError(present, 'is not a database', 'restore it', false);
+    });
+    assert.equal(
+      noStoreMessage(stores),
+      `the site's accounting DB ${present} can't be read: is not a database; restore it`,
+    );
+  });
+
+  it('says what is missing where there is nothing at all', async () => {
+    const stores = await openStores([choices[1]], () => reader);
+    assert.match(noStoreMessage(stores), /absent\.db does not exist; it comes with the first job/);
+  });
+});

@@ -1,0 +1,115 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
+import type { JobRecord } from '../../src/sampler/record';
+import { packageRoot } from '../../src/sampler/package-root';
+import type { JobAttempt } from '../../src/accounting/store';
+import type { Cell, CommandResult } from './cell';
+
+const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
+
+/** The product as a site has it: installed on every execution host, hooks configured by `qmemacct install`. */
+export interface Product {
+  readonly accounting: string;
+  /** Where `install --node` put the program, for all hosts. */
+  readonly prefix: string;
+  /** Runs `qmemacct ARGUMENTS` on a host as root. */
+  run(host: string, ...words: readonly string[]): Promise<CommandResult>;
+  /** Records of a job in the accounting DB, as soon as there are `count` of them. Rejects when they don't come. */
+  records(job: string | number, count?: number, timeoutMs?: number): Promise<readonly JobAttempt[]>;
+  /** The one record of a job that is no array. */
+  record(job: string | number, timeoutMs?: number): Promise<JobRecord>;
+  /** What is there now. */
+  present(job: string | number): Promise<readonly JobAttempt[]>;
+}
+
+export interface ProductOptions {
+  readonly plain?: boolean;
+  /** Lines for qmemacct.toml on every host. */
+  readonly settings?: string;
+}
+
+function fail(result: CommandResult, what: string): never {
+  throw new Error(`${what}: status ${result.status}\n${result.stdout}\n${result.stderr}`);
+}
+
+/** Installs the built project on the cell's execution hosts and configures the hooks, with the real commands. */
+export async function installProduct(cell: Cell, options: ProductOptions = {}): Promise<Product> {
+  const prefix = join(cell.stateDir, 'opt');
+  const accountingDirectory = join(cell.stateDir, 'accounting');
+  const accounting = join(accountingDirectory, 'accounting.db');
+  mkdirSync(accountingDirectory, { recursive: true });
+  chmodSync(accountingDirectory, 0o755);
+  for (const host of cell.execHosts) {
+    const words = ['install', '--node', '--yes', '--prefix', prefix, '--accounting', accounting];
+    const result = await cell.on(host, [...QMEMACCT, ...words], { timeoutMs: 120_000 });
+    if (result.status !== 0) fail(result, `install --node on ${host}`);
+    await cell.check(host, `cat >>/etc/qmemacct/qmemacct.toml`, { stdin: `${options.settings ?? ''}\n` });
+  }
+  await configureHooks(cell, prefix, options.plain ?? false);
+
+  const run = (host: string, ...words: readonly string[]): Promise<CommandResult> =>
+    cell.on(host, [...QMEMACCT, ...words], { timeoutMs: 60_000 });
+
+  async function present(job: string | number): Promise<readonly JobAttempt[]> {
+    if (!existsSync(accounting)) return [];
+    const reader = openSqliteReader(accounting);
+    try {
+      return (await reader.job({ job_id: Number(job), all: true })).records;
+    } finally {
+      await reader.close();
+    }
+  }
+
+  async function records(job: string | number, count = 1, timeoutMs = 30_000): Promise<readonly JobAttempt[]> {
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const found = (await present(job)).filter(({ record }) => record.status !== 'running');
+      if (found.length >= count) return found;
+      if (Date.now() > deadline)
+        throw new Error(`job ${job}: ${found.length} of ${count} records after ${timeoutMs} ms\n${await traces(cell)}`);
+      await sleep(100);
+    }
+  }
+
+  return {
+    accounting,
+    prefix,
+    run,
+    present,
+    records,
+    record: async (job, timeoutMs) => {
+      const [first] = await records(job, 1, timeoutMs);
+      if (first === undefined) throw new Error('unreachable');
+      return first.record;
+    },
+  };
+}
+
+/** Sets the hooks by `qmemacct install` on the master, and waits until every execd uses them. */
+export async function configureHooks(cell: Cell, prefix: string, plain: boolean): Promise<void> {
+  const words = ['install', '--yes', '--prefix', prefix, ...(plain ? ['--plain'] : [])];
+  const result = await cell.on(cell.master, [...QMEMACCT, ...words], { timeoutMs: 120_000 });
+  if (result.status !== 0) fail(result, 'install');
+  await cell.waitForHookConfig();
+}
+
+/** What the hosts' state directories hold: for the message of a test that fails. */
+async function traces(cell: Cell): Promise<string> {
+  const parts: string[] = [];
+  for (const host of cell.execHosts) {
+    const script = 'find /var/lib/qmemacct /run/qmemacct | head -50; tail -n 20 /var/lib/qmemacct/run/*/* 2>/dev/null | head -60';
+    parts.push(`${host}: ${(await cell.on(host, script)).stdout}`);
+  }
+  return parts.join('\n');
+}
+
+/** The last lines of a file of the cell, or nothing. */
+export function tail(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8').slice(-2000) : '';
+}
+
+export function removeTree(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+}
