@@ -30,6 +30,8 @@ export type OpenReader = (path: string) => AccountingReader | Promise<Accounting
 
 export interface OpenStores {
   readonly readers: readonly AccountingReader[];
+  /** The paths of those. */
+  readonly opened: readonly string[];
   /** One line per store that could not be read, and should have been. */
   readonly problems: readonly string[];
   /** The paths of stores that do not exist. */
@@ -57,19 +59,21 @@ function problemOf(choice: StoreChoice, error: unknown): string {
 /** Opens what is there. A store that does not exist is no problem, unless it was asked for by its path. */
 export async function openStores(choices: readonly StoreChoice[], open: OpenReader): Promise<OpenStores> {
   const readers: AccountingReader[] = [];
+  const opened: string[] = [];
   const problems: string[] = [];
   const missing: string[] = [];
   for (const choice of choices) {
     try {
       accessSync(choice.path, constants.R_OK);
       readers.push(await open(choice.path));
+      opened.push(choice.path);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === 'ENOENT' || code === 'ENOTDIR') missing.push(choice.path);
       else problems.push(problemOf(choice, error));
     }
   }
-  return { readers, problems, missing };
+  return { readers, opened, problems, missing };
 }
 
 /** Why there is nothing to read at all, with its mend. */

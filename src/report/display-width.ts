@@ -8,7 +8,11 @@ const COLOUR_CODES = /\u001b\[[\d;]*m/g;
 
 const PLAIN_ASCII = /^[ -~]*$/;
 
-function characterWidth(character: string): number {
+/** After a narrow sign it asks for that sign as a picture, which is wide. */
+const PICTURE_PLEASE = '\ufe0f';
+
+function characterWidth(character: string, before: string): number {
+  if (character === PICTURE_PLEASE) return before !== '' && characterWidth(before, '') === 1 ? 1 : 0;
   if (ZERO.test(character)) return 0;
   return WIDE.test(character) ? 2 : 1;
 }
@@ -17,7 +21,11 @@ function characterWidth(character: string): number {
 export function displayWidth(text: string): number {
   if (PLAIN_ASCII.test(text)) return text.length;
   let width = 0;
-  for (const character of text.replace(COLOUR_CODES, '')) width += characterWidth(character);
+  let before = '';
+  for (const character of text.replace(COLOUR_CODES, '')) {
+    width += characterWidth(character, before);
+    before = character;
+  }
   return width;
 }
 
@@ -28,10 +36,12 @@ export function truncate(text: string, width: number, mark: string): string {
   if (room < 0) return mark.slice(0, Math.max(0, width));
   let kept = '';
   let used = 0;
+  let before = '';
   for (const character of text) {
-    used += characterWidth(character);
+    used += characterWidth(character, before);
     if (used > room) break;
     kept += character;
+    before = character;
   }
   return kept + mark;
 }

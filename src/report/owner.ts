@@ -21,6 +21,14 @@ export interface OwnerReport {
 
 const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
+function memoryAmount(totals: OwnerTotals, unit: string): string {
+  const used = formatNumber(totals.used_gib_hours);
+  const asked = totals.requested_with_used_gib_hours;
+  if (asked > 0) return `${used} of ${formatNumber(asked)} ${unit}`;
+  if (totals.requested_gib_hours <= 0) return `${used} ${unit}, nothing asked for`;
+  return `${formatNumber(totals.requested_gib_hours)} ${unit} asked for, use not known`;
+}
+
 function totalGauges(totals: OwnerTotals, screen: Screen): Gauge[] {
   const { dot } = screen.glyphs;
   const asked = totals.requested_with_used_gib_hours;
@@ -30,10 +38,7 @@ function totalGauges(totals: OwnerTotals, screen: Screen): Gauge[] {
     {
       name: 'Memory',
       share: held,
-      amount:
-        held === null
-          ? `${formatNumber(totals.used_gib_hours)} GiB${dot}h, nothing asked for`
-          : `${formatNumber(totals.used_gib_hours)} of ${formatNumber(asked)} GiB${dot}h`,
+      amount: memoryAmount(totals, `GiB${dot}h`),
       tone: held === null ? 'good' : shareTone(held),
     },
     {

@@ -68,6 +68,15 @@ function shrunk(columns: readonly Sized[], width: number, mark: string): readonl
   });
 }
 
+/** cli-table3 takes a time that grows with the square of the rows: 20,000 of them took 77 s in one piece. */
+const CHUNK = 100;
+
+function inChunks(rows: readonly string[][]): string[][][] {
+  return Array.from({ length: Math.ceil(rows.length / CHUNK) }, (_, chunk) =>
+    rows.slice(chunk * CHUNK, (chunk + 1) * CHUNK),
+  );
+}
+
 /**
  * A table without rules: two blanks between columns, a faint head (none where every head is empty). Columns without
  * any content are left out, and dispensable ones where `width` is too little.
@@ -86,17 +95,21 @@ export function renderTable(
     .filter(({ cells }) => cells.some((cell) => cell !== ''));
   const shown = shrunk(fitting(sized, width), width, screen.glyphs.ellipsis);
   if (shown.length === 0) return [];
-  const table = new CliTable({
+  const heads = shown.map(({ column }) => screen.style.faint(column.head));
+  const head = shown.some(({ column }) => column.head !== '') ? [heads] : [];
+  const body = rows.map((_, index) => shown.map(({ cells }) => cells[index] ?? ''));
+  const options = {
     chars: NO_BORDERS,
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
     colAligns: shown.map(({ column }) => column.align ?? 'left'),
-    wordWrap: false,
+    colWidths: shown.map((sized) => sized.width),
+  };
+  return inChunks([...head, ...body]).flatMap((chunk) => {
+    const table = new CliTable(options);
+    table.push(...chunk);
+    return table
+      .toString()
+      .split('\n')
+      .map((line) => line.trimEnd());
   });
-  if (shown.some(({ column }) => column.head !== ''))
-    table.push(shown.map(({ column }) => screen.style.faint(column.head)));
-  rows.forEach((_, index) => table.push(shown.map(({ cells }) => cells[index] ?? '')));
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd());
 }

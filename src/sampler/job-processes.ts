@@ -63,6 +63,8 @@ export interface TickReadings {
   readonly memory: readonly MemoryReading[];
   readonly processes: readonly ProcessSample[];
   readonly counters: ReadonlyMap<string, Counters>;
+  /** Ancestors of processes found gone, read again after that: by then they hold what they waited for. */
+  readonly heirs: ReadonlyMap<string, Counters>;
   readonly threads: number;
   /** Plain sums of this tick: what a reader of `top` would have seen. */
   readonly rss: number;
@@ -243,6 +245,36 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     }
   }
 
+  function countersOf(stat: Stat, files: ProcessFiles): Counters {
+    const io = files.io();
+    return {
+      parent: idOfPid.get(stat.ppid) ?? null,
+      cpu: stat.cpuTicks + stat.childCpuTicks,
+      childCpu: stat.childCpuTicks,
+      faults: stat.minorFaults + stat.childMinorFaults,
+      childFaults: stat.childMinorFaults,
+      readChars: io?.readChars ?? 0,
+      writtenChars: io?.writtenChars ?? 0,
+      readBytes: io?.readBytes ?? 0,
+      writtenBytes: io?.writtenBytes ?? 0,
+    };
+  }
+
+  function readHeirs(gone: ReadonlyMap<string, TrackedProcess>): ReadonlyMap<string, Counters> {
+    const heirs = new Map<string, Counters>();
+    const seen = new Set<string>();
+    for (const process of gone.values())
+      for (let id = process.parent; id !== null && !seen.has(id);) {
+        seen.add(id);
+        const heir = live.get(id);
+        const stat = heir?.files.stat() ?? null;
+        if (heir !== undefined && stat?.startTicks === heir.process.startTicks)
+          heirs.set(id, countersOf(stat, heir.files));
+        id = (heir?.process ?? gone.get(id))?.parent ?? null;
+      }
+    return heirs;
+  }
+
   function forget(id: string, entry: Live, resolved: (readonly [string, boolean])[]): void {
     const { process } = entry;
     if (process.pending && !process.shared)
@@ -271,42 +303,46 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
 
       const first = new Map<string, { rss: number; vmem: number }>();
       const pageSize = rules.precision.pageSize;
-      for (const [id, { files }] of live) {
+      for (const [id, { process, files }] of live) {
         const statm = files.statm();
-        if (statm) first.set(id, { rss: statm.resident * pageSize, vmem: statm.size * pageSize });
+        if (statm === null) continue;
+        // No address space: a zombie, or a first thread that has exited.
+        const status = statm.size === 0 && process.threads > 1 ? memoryOfAnyThread(process.pid, rules.procRoot) : null;
+        if (status !== null) first.set(id, { rss: status.vmRss * KIB, vmem: status.vmSize * KIB });
+        else first.set(id, { rss: statm.resident * pageSize, vmem: statm.size * pageSize });
       }
 
       const memory: MemoryReading[] = [];
       const read: Live[] = [];
       const processes: ProcessSample[] = [];
       const counters = new Map<string, Counters>();
+      const gone = new Map<string, TrackedProcess>();
       const sum = { rss: 0, vmem: 0, swap: 0, anonymous: 0, threads: 0 };
-      for (const [id, entry] of [...live]) {
+      // Parents before children: what a child takes into its parent while this goes on is not counted in both.
+      for (const [id, entry] of [...live].sort(([, a], [, b]) => a.process.startTicks - b.process.startTicks)) {
         const { process, files } = entry;
         const stat = files.stat();
         if (stat?.startTicks !== process.startTicks) {
+          gone.set(id, process);
           forget(id, entry, resolved);
           continue;
         }
-        const io = files.io();
-        counters.set(id, {
-          parent: idOfPid.get(stat.ppid) ?? null,
-          cpu: stat.cpuTicks + stat.childCpuTicks,
-          faults: stat.minorFaults + stat.childMinorFaults,
-          childFaults: stat.childMinorFaults,
-          readChars: io?.readChars ?? 0,
-          writtenChars: io?.writtenChars ?? 0,
-          readBytes: io?.readBytes ?? 0,
-          writtenBytes: io?.writtenBytes ?? 0,
-        });
-        process.parent = idOfPid.get(stat.ppid) ?? null;
+        const counted = countersOf(stat, files);
+        counters.set(id, counted);
+        process.parent = counted.parent;
         process.threads = stat.threads;
         sum.threads += stat.threads;
 
         const leaderGone = stat.state === 'Z' && stat.threads > 1;
         const status = leaderGone ? memoryOfAnyThread(process.pid, rules.procRoot) : files.memory();
         if (status === null) {
-          if (stat.state !== 'Z' && stat.state !== 'X') failedReads++;
+          const dead = stat.state === 'Z' || stat.state === 'X';
+          if (!dead) failedReads++;
+          // A zombie still tells whether it ever executed anything.
+          else if (process.pending) {
+            if (!process.shared) resolved.push([imageId(id, process), stat.forkedNoExec]);
+            process.pending = false;
+          }
           process.lastSeenMs = atMs;
           continue;
         }
@@ -329,21 +365,17 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
         process.lastSeenMs = atMs;
         if (process.shared) continue;
 
-        const reading = toReading(imageId(id, process), process, status, first.get(id));
+        // The first sweep may have read the image before: then this one was not there at both.
+        const reading = toReading(imageId(id, process), process, status, execed ? undefined : first.get(id));
         memory.push(reading);
         read.push(entry);
-        processes.push({
-          id,
-          pid: process.pid,
-          command: process.command,
-          rss: reading.rss,
-          vmem: reading.vmem,
-          cpuTicks: stat.cpuTicks,
-        });
-        process.largestRss = Math.max(process.largestRss, reading.rss);
+        const rss = execed ? status.vmRss * KIB : reading.rss;
+        const vmem = execed ? status.vmSize * KIB : reading.vmem;
+        processes.push({ id, pid: process.pid, command: process.command, rss, vmem, cpuTicks: stat.cpuTicks });
+        process.largestRss = Math.max(process.largestRss, rss);
         if (process.pending && atMs - process.firstSeenMs < LASTING_MS) continue;
-        sum.rss += reading.rss;
-        sum.vmem += reading.vmem;
+        sum.rss += rss;
+        sum.vmem += vmem;
         sum.swap += status.vmSwap * KIB;
         sum.anonymous += reading.anonymous;
       }
@@ -354,9 +386,17 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
         sumRssSwap += reading.rssSwap;
       }
       const settled = rising(sumAnonymous, sumRssSwap)
-        ? memory.map((reading, index) => smaller(reading, (read[index] as Live).files.memory()))
+        ? memory.map((reading, index) => {
+            const { process, files } = read[index] as Live;
+            const again = files.memory();
+            return smaller(
+              reading,
+              again ?? (process.threads > 1 ? memoryOfAnyThread(process.pid, rules.procRoot) : null),
+            );
+          })
         : memory;
-      return { atMs, memory: settled, processes, counters, ...sum, resolved, execs, fallenMarks, failedReads };
+      const heirs = readHeirs(gone);
+      return { atMs, memory: settled, processes, counters, heirs, ...sum, resolved, execs, fallenMarks, failedReads };
     },
 
     save: (): Saved => ({ tracked: [...tracked], seen, treeOnly, groupOnly }),
@@ -368,11 +408,11 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
   };
 
   function smaller(reading: MemoryReading, again: StatusMemory | null): MemoryReading {
-    if (again === null) return { ...reading, anonymous: 0, rssSwap: reading.rss };
+    if (again === null) return { ...reading, anonymous: 0, rssSwap: 0 };
     return {
       ...reading,
       anonymous: Math.min(reading.anonymous, (again.rssAnon + again.vmSwap) * KIB),
-      rssSwap: Math.min(reading.rssSwap, reading.rss + again.vmSwap * KIB),
+      rssSwap: Math.min(reading.rssSwap, (again.vmRss + again.vmSwap) * KIB),
     };
   }
 
@@ -386,7 +426,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     return {
       id,
       rss,
-      rssSwap: rss + status.vmSwap * KIB,
+      rssSwap: (status.vmRss + status.vmSwap) * KIB,
       vmem: Math.min(status.vmSize * KIB, before?.vmem ?? 0),
       anonymous: (status.rssAnon + status.vmSwap) * KIB,
       rssMark: status.vmHwm * KIB,

@@ -4,7 +4,7 @@ import type { DescriptorBudget } from '../sources/proc/process-files';
 import type { StoredSample } from './node-store';
 import { newPeaks, observe, openEnd, resolve, restorePeaks, savePeaks, type PeakState } from './peaks';
 import { addToSeries, newSeries, type Series } from './series';
-import { addSums, carriedAway, NO_SUMS, totals, type Counters, type Sums } from './totals';
+import { addSums, carriedAway, largest, NO_SUMS, totals, type Counters, type Sums } from './totals';
 
 /** All that was found out about a job so far. Memory in bytes, CPU in clock ticks. */
 export interface Observation {
@@ -85,6 +85,7 @@ export function sampleJob(
   };
   let carried: Sums = state?.carried ?? NO_SUMS;
   let before: ReadonlyMap<string, Counters> = new Map(state?.before ?? []);
+  let sums = totals(carried, before);
   if (state !== null) rules.rootPid = state.rootPid;
   const processes = followProcesses(rules, budget, state?.processes ?? null);
   let fresh: StoredSample[] = [];
@@ -138,8 +139,9 @@ export function sampleJob(
       if (readings.execs > 0) openEnd(peaks, 'exec');
       if (readings.fallenMarks > 0) openEnd(peaks, 'fallen-mark');
       if (readings.failedReads > 0) openEnd(peaks, 'failed-read');
-      carried = addSums(carried, carriedAway(before, readings.counters));
+      carried = addSums(carried, carriedAway(before, readings.counters, readings.heirs));
       before = readings.counters;
+      sums = largest(sums, totals(carried, before));
       if (readings.counters.size === 0 && numbers.samples === 0) return readings;
       if (numbers.lastSampleMs !== null) {
         const gap = atMs - numbers.lastSampleMs;
@@ -153,7 +155,7 @@ export function sampleJob(
       numbers.maxProcesses = Math.max(numbers.maxProcesses, readings.counters.size);
       numbers.maxThreads = Math.max(numbers.maxThreads, readings.threads);
       addToSeries(series, atMs, readings.rss);
-      fresh.push(toStored(readings, totals(carried, before)));
+      fresh.push(toStored(readings, sums));
       return readings;
     },
     observation: () => ({
@@ -165,7 +167,7 @@ export function sampleJob(
       samples: numbers.samples,
       longestGapMs: numbers.longestGapMs,
       rssByteMs: numbers.rssByteMs,
-      sums: totals(carried, before),
+      sums,
       maxProcesses: numbers.maxProcesses,
       maxThreads: numbers.maxThreads,
       counts: processes.counts(),

@@ -22,7 +22,7 @@ export type Quantity = (typeof QUANTITIES)[number];
 /** One address space at one tick; bytes. `id` names the process (pid and start time). */
 export interface MemoryReading {
   readonly id: string;
-  /** Smaller of the two readings. */
+  /** Each the smaller of two readings: RSS and address space of the first and second, the others of the second and third. */
   readonly rss: number;
   readonly rssSwap: number;
   readonly vmem: number;
@@ -39,10 +39,16 @@ export interface MemoryReading {
   readonly command: string;
 }
 
+/** Bytes as read, and how much of them may not be there. */
+interface Part {
+  readonly bytes: number;
+  readonly slack: number;
+}
+
 interface Candidate {
   readonly certain: number;
-  readonly pending: ReadonlyMap<string, number>;
   readonly slack: number;
+  readonly pending: ReadonlyMap<string, Part>;
   readonly at: number;
   readonly command: string;
   readonly source: BracketSource;
@@ -69,17 +75,20 @@ export function newPeaks(): PeakState {
 }
 
 const worth = (candidate: Candidate): number => candidate.certain - candidate.slack;
+const worthOfPart = (part: Part | undefined): number => (part === undefined ? 0 : part.bytes - part.slack);
+/** A reading never lacks more than all of itself. */
+const partOf = (bytes: number, slack: number): Part => ({ bytes, slack: Math.min(slack, bytes) });
 
 function potential(candidate: Candidate): number {
   let sum = worth(candidate);
-  for (const part of candidate.pending.values()) sum += part;
+  for (const part of candidate.pending.values()) sum += worthOfPart(part);
   return sum;
 }
 
 /** True when `other` can never end above `candidate`. */
 function dominates(candidate: Candidate, other: Candidate): boolean {
   if (worth(candidate) < worth(other)) return false;
-  for (const [id, part] of other.pending) if ((candidate.pending.get(id) ?? 0) < part) return false;
+  for (const [id, part] of other.pending) if (worthOfPart(candidate.pending.get(id)) < worthOfPart(part)) return false;
   return true;
 }
 
@@ -108,33 +117,39 @@ function prune(state: PeakState, quantity: Quantity): void {
   state.open[quantity] = state.open[quantity].filter((candidate) => potential(candidate) > worth(best));
 }
 
-function sumCandidate(readings: readonly MemoryReading[], at: number, value: (r: MemoryReading) => number): Candidate {
+function sumCandidate(
+  readings: readonly MemoryReading[],
+  at: number,
+  value: (reading: MemoryReading) => number,
+  error: (reading: MemoryReading) => number = (reading) => reading.slack,
+): Candidate {
   let certain = 0;
   let slack = 0;
   let largest = -1;
   let command = '';
-  const pending = new Map<string, number>();
+  const pending = new Map<string, Part>();
   for (const reading of readings) {
-    const part = value(reading);
+    const part = partOf(value(reading), error(reading));
     if (reading.pending) {
-      if (part > 0) pending.set(reading.id, part);
+      if (part.bytes > 0) pending.set(reading.id, part);
     } else {
-      certain += part;
-      slack += reading.slack;
-      if (part > largest) {
-        largest = part;
+      certain += part.bytes;
+      slack += part.slack;
+      if (part.bytes > largest) {
+        largest = part.bytes;
         command = reading.command;
       }
     }
   }
-  return { certain, pending, slack: Math.min(slack, certain), at, command, source: 'sample' };
+  return { certain, slack, pending, at, command, source: 'sample' };
 }
 
 function markCandidate(reading: MemoryReading, at: number, value: number, slack: number): Candidate {
+  const part = partOf(value, slack);
   return {
-    certain: reading.pending ? 0 : value,
-    pending: reading.pending ? new Map([[reading.id, value]]) : new Map<string, number>(),
-    slack: reading.pending ? 0 : Math.min(slack, value),
+    certain: reading.pending ? 0 : part.bytes,
+    slack: reading.pending ? 0 : part.slack,
+    pending: reading.pending ? new Map([[reading.id, part]]) : new Map<string, Part>(),
     at,
     command: reading.command,
     source: 'mark',
@@ -143,17 +158,25 @@ function markCandidate(reading: MemoryReading, at: number, value: number, slack:
 
 /** Takes the readings of one tick (`at`: ms since the epoch). */
 export function observe(state: PeakState, readings: readonly MemoryReading[], at: number): void {
-  offer(
-    state,
-    'rss',
-    sumCandidate(readings, at, (r) => r.rss),
-  );
+  const rss = sumCandidate(readings, at, (r) => r.rss);
+  offer(state, 'rss', rss);
+  offer(state, 'rssSwap', rss);
   offer(
     state,
     'rssSwap',
     sumCandidate(readings, at, (r) => r.rssSwap),
   );
-  offer(state, 'vmem', { ...sumCandidate(readings, at, (r) => r.vmem), slack: 0 });
+  // The kernel counts address space exactly.
+  offer(
+    state,
+    'vmem',
+    sumCandidate(
+      readings,
+      at,
+      (r) => r.vmem,
+      () => 0,
+    ),
+  );
   // Copies of a parent's pages are the parent's pages: only executed images can be added up.
   offer(
     state,
@@ -203,7 +226,12 @@ export function resolve(state: PeakState, id: string, counts: boolean): void {
       }
       const pending = new Map(candidate.pending);
       pending.delete(id);
-      offer(state, quantity, { ...candidate, pending, certain: candidate.certain + (counts ? part : 0) });
+      offer(state, quantity, {
+        ...candidate,
+        pending,
+        certain: candidate.certain + (counts ? part.bytes : 0),
+        slack: candidate.slack + (counts ? part.slack : 0),
+      });
     }
     prune(state, quantity);
   }
@@ -256,7 +284,7 @@ export function savePeaks(state: PeakState): unknown {
   };
 }
 
-type SavedCandidate = Omit<Candidate, 'pending'> & { readonly pending: readonly (readonly [string, number])[] };
+type SavedCandidate = Omit<Candidate, 'pending'> & { readonly pending: readonly (readonly [string, Part])[] };
 
 /** State from `savePeaks` (the caller's own data, handed from one sampler process to the next). */
 export function restorePeaks(saved: unknown): PeakState {

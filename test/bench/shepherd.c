@@ -113,12 +113,13 @@ static void start_job(gid_t group, char **words) {
   if (job == 0) {
     char byte;
     close(ready[1]);
-    setsid();
+    setpgid(0, 0);
     if (group > 0 && setgroups(1, &group) != 0) _exit(126);
     /* Until the shepherd has written job_pid. */
     if (read(ready[0], &byte, 1) != 1) _exit(126);
     become(words);
   }
+  setpgid(job, job); /* By whoever comes first: `end` must find the group. */
   FILE *file = fopen("job_pid", "we");
   if (file == NULL) die("job_pid");
   fprintf(file, "%d\n", (int)job);

@@ -49,7 +49,7 @@ describe('openStores', () => {
 
   it('passes over what does not exist', async () => {
     const stores = await openStores(choices, () => reader);
-    assert.deepEqual(stores, { readers: [reader], problems: [], missing: [absent] });
+    assert.deepEqual(stores, { readers: [reader], opened: [present], problems: [], missing: [absent] });
   });
 
   it('tells in one line why a store can not be read, and goes on', async () => {

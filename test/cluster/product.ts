@@ -99,7 +99,8 @@ export async function configureHooks(cell: Cell, prefix: string, plain: boolean)
 async function traces(cell: Cell): Promise<string> {
   const parts: string[] = [];
   for (const host of cell.execHosts) {
-    const script = 'find /var/lib/qmemacct /run/qmemacct | head -50; tail -n 20 /var/lib/qmemacct/run/*/* 2>/dev/null | head -60';
+    const script =
+      'find /var/lib/qmemacct /run/qmemacct | head -50; tail -n 20 /var/lib/qmemacct/run/*/* 2>/dev/null | head -60';
     parts.push(`${host}: ${(await cell.on(host, script)).stdout}`);
   }
   return parts.join('\n');

@@ -14,6 +14,8 @@ describe('displayWidth', () => {
     assert.equal(displayWidth('🙂'), 2);
     assert.equal(displayWidth('\u001b[31mred\u001b[39m'), 3);
     assert.equal(displayWidth('≥ 1.50 – 2 ×█▏'), 14);
+    assert.equal(displayWidth('\u263a\ufe0f'), 2);
+    assert.equal(displayWidth('1\ufe0f\u20e3'), 2);
     assert.equal(widest(['a', '日', 'abc']), 3);
     assert.equal(widest([]), 0);
   });

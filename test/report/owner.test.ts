@@ -70,7 +70,9 @@ describe('renderOwner', () => {
 
   it('bears totals without anything in them', () => {
     const none = Object.fromEntries(Object.keys(totals).map((name) => [name, 0])) as Record<keyof OwnerTotals, number>;
-    assert.match(renderOwner({ ...report, totals: none }, testScreen()).join('\n'), /nothing asked for/);
+    assert.match(renderOwner({ ...report, totals: none }, testScreen()).join('\n'), /0 GiB·h, nothing asked for/);
+    const unsampledOnly = renderOwner({ ...report, totals: { ...none, requested_gib_hours: 5 } }, testScreen());
+    assert.match(unsampledOnly.join('\n'), /5\.00 GiB·h asked for, use not known/);
   });
 });
 

@@ -25,6 +25,13 @@ describe('renderTable', () => {
     assert.deepEqual(renderTable([{ head: 'x' }, { head: 'empty' }], [['a', '']], screen), ['x', 'a']);
   });
 
+  it('aligns thousands of lines, quickly', () => {
+    const rows = Array.from({ length: 5000 }, (_, index) => [String(index), 'x']);
+    const lines = renderTable([{ head: 'n', align: 'right' }, { head: '' }], rows, screen);
+    assert.equal(lines.length, 5001);
+    assert.deepEqual([lines[0], lines[1], lines[5000]], ['   n', '   0  x', '4999  x']);
+  });
+
   it('shrinks first, then leaves out what is dispensable', () => {
     const columns = [
       { head: 'name', shrinksTo: 5 },

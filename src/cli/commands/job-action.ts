@@ -49,8 +49,7 @@ export async function showJobs(
   const jobs = names.map(parseJobArgument);
   const at = await readAt(options.at, terminal.now());
   const settings = loadSettings(options.config);
-  const choices = chooseStores(options.accounting, settings.accounting, terminal.env);
-  const stores = await openStores(choices, sources.open);
+  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open);
   try {
     const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
     const reports = await findAll(jobs, at, options.all ?? false, { readers: stores.readers, running: () => running });
@@ -58,10 +57,9 @@ export async function showJobs(
     if (found.length === 0 && stores.readers.length === 0)
       throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
     stores.problems.forEach((problem) => warn(terminal, problem));
-    const searched = choices.map(({ path }) => path).filter((path) => !stores.missing.includes(path));
     jobs.forEach((job, index) => {
       const report = reports[index];
-      if (report?.runs.length === 0) warn(terminal, explainMissing(job, report, searched));
+      if (report?.runs.length === 0) warn(terminal, explainMissing(job, report, stores.opened));
     });
     if (format === 'json') terminal.write(renderJson(found.flatMap(({ runs }) => runs)));
     else if (format === 'csv') terminal.write(renderCsv(found.flatMap(({ runs }) => runs)));

@@ -3,6 +3,7 @@ import { renderCsv } from '../../report/csv';
 import { FAR_BELOW_LIMIT } from '../../report/fit';
 import { renderJson, type Account } from '../../report/json';
 import { toJobLines, toLines } from '../../report/owner-lines';
+import { formatMinute, formatZone } from '../../report/local-time';
 import { renderOwner } from '../../report/owner';
 import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { loadSettings } from '../../sampler/settings';
@@ -87,7 +88,7 @@ export async function showOwner(
     if (answer.records.length === 0) {
       warn(
         terminal,
-        `${owner}: no job ended from ${since.toISOString()} to ${until.toISOString()}; --since 30d looks further back`,
+        `${owner}: no job ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`,
       );
       if (format === 'text') return EXIT.nothing;
     }

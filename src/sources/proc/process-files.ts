@@ -33,10 +33,25 @@ const buffer = Buffer.allocUnsafe(16384);
 
 type Name = 'statm' | 'stat' | 'status' | 'io' | 'children';
 
-function readWhole(path: string): number {
+/** A read of a list that the kernel makes page by page ends early by at most one entry. */
+const FULL_PAGE = 4096 - 16;
+
+const readStart = (fd: number): number => readSync(fd, buffer, 0, buffer.length, 0);
+
+/** A process can have thousands of children, of which one read gives some 700. */
+function readPids(fd: number): readonly number[] {
+  let text = '';
+  for (let length = FULL_PAGE; length >= FULL_PAGE;) {
+    length = readSync(fd, buffer, 0, buffer.length, text.length);
+    text += buffer.toString('latin1', 0, length);
+  }
+  return text.split(' ').flatMap((word) => (word === '' ? [] : Number(word)));
+}
+
+function withFile<T>(path: string, use: (fd: number) => T): T {
   const fd = openSync(path, 'r');
   try {
-    return readSync(fd, buffer, 0, buffer.length, 0);
+    return use(fd);
   } finally {
     closeSync(fd);
   }
@@ -55,24 +70,27 @@ export function openProcess(pid: number, budget: DescriptorBudget, procRoot = '/
   const kept = new Map<Name, number>();
   const refused = new Set<Name>();
 
-  /** Bytes read into the shared buffer; 0: gone or not readable. */
-  function read(name: Name): number {
-    if (refused.has(name)) return 0;
+  /** What `use` makes of an open file; null: gone or not readable. */
+  function withKept<T>(name: Name, use: (fd: number) => T): T | null {
+    if (refused.has(name)) return null;
     try {
       const fd = kept.get(name);
-      if (fd !== undefined) return readSync(fd, buffer, 0, buffer.length, 0);
-      if (budget.left <= 0) return readWhole(paths[name]);
+      if (fd !== undefined) return use(fd);
+      if (budget.left <= 0) return withFile(paths[name], use);
       const opened = openSync(paths[name], 'r');
       kept.set(name, opened);
       budget.left--;
-      return readSync(opened, buffer, 0, buffer.length, 0);
+      return use(opened);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === 'EACCES' || code === 'EPERM') refused.add(name);
       if (code === 'EMFILE' || code === 'ENFILE') budget.left = 0;
-      return 0;
+      return null;
     }
   }
+
+  /** Bytes read into the shared buffer; 0: gone or not readable. */
+  const read = (name: Name): number => withKept(name, readStart) ?? 0;
 
   return {
     pid,
@@ -97,17 +115,11 @@ export function openProcess(pid: number, budget: DescriptorBudget, procRoot = '/
       return length > 0 ? parseIo(buffer.subarray(0, length), length) : null;
     },
     children: (allThreads) => {
+      if (!allThreads) return withKept('children', readPids) ?? [];
       const found: number[] = [];
-      const collect = (length: number): void => {
-        if (length > 0)
-          for (const word of buffer.toString('latin1', 0, length).split(' ')) if (word) found.push(Number(word));
-      };
-      if (!allThreads) {
-        collect(read('children'));
-        return found;
-      }
       try {
-        for (const tid of readdirSync(`${base}/task`)) collect(readWhole(`${base}/task/${tid}/children`));
+        for (const tid of readdirSync(`${base}/task`))
+          found.push(...withFile(`${base}/task/${tid}/children`, readPids));
       } catch {
         // The process or one of its threads ended while being listed: what was found stands.
       }
@@ -135,7 +147,7 @@ export function memoryOfAnyThread(pid: number, procRoot = '/proc'): StatusMemory
   try {
     for (const tid of readdirSync(`${procRoot}/${pid}/task`)) {
       if (Number(tid) === pid) continue;
-      const length = readWhole(`${procRoot}/${pid}/task/${tid}/status`);
+      const length = withFile(`${procRoot}/${pid}/task/${tid}/status`, readStart);
       const memory = parseStatusMemory(buffer.subarray(0, length), length);
       if (memory) return memory;
     }

@@ -6,7 +6,6 @@ import {
   openSync,
   readFileSync,
   readdirSync,
-  renameSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -196,16 +195,5 @@ describe('openForReading', () => {
     const mended = openForReading(copy);
     assert.equal(mended.prepare('SELECT count(*) FROM record WHERE signal = 9').pluck().get(), 0);
     mended.close();
-  });
-
-  it('keeps to the file it opened when another takes its name', async (t) => {
-    const path = temporaryStore(t);
-    const store = openSqliteStore(path, 0o640);
-    await store.merge([realisticRecords().next()]);
-    const reader = openSqliteReader(path);
-    renameSync(path, `${path}.old`);
-    assert.equal((await reader.job({ job_id: 1_000_001 })).records.length, 1);
-    await reader.close();
-    await store.close();
   });
 });

@@ -1,0 +1,54 @@
+import { chownSync, lstatSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { delivererIdentity } from '../../sampler/outbox-feeder';
+import type { Settings } from '../../sampler/settings';
+import { isEmptyDirectory, makeDirectory } from './directories';
+import type { Step } from './step';
+
+const OTHERS_READ = 0o004;
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The directory of the accounting DB, which the deliverer, not root, writes to. A shared one may be made elsewhere. */
+export function accountingDirectorySteps(settings: Settings): Step[] {
+  const path = dirname(settings.accounting);
+  const who = settings.deliver_as === '' ? 'nobody' : settings.deliver_as;
+  const mend = `make it on a host that may, for ${who}: install -d -o ${who} ${path}`;
+  let owner: ReturnType<typeof delivererIdentity>;
+  try {
+    owner = delivererIdentity(settings.deliver_as);
+  } catch (error) {
+    return [{ says: `look for the user ${who}`, apply: () => reason(error) }];
+  }
+  const { uid, gid } = owner ?? { uid: 0, gid: 0 };
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  const attempt = (says: string, action: () => void): Step => ({
+    says,
+    apply: () => {
+      try {
+        action();
+        return null;
+      } catch (error) {
+        // Root is nobody on most network file systems.
+        return `${path}: ${reason(error)}; ${mend}`;
+      }
+    },
+  });
+  if (found === undefined) {
+    // Group-sticky, so that the files get the group that may read them.
+    const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
+    return [attempt(`make ${path} for ${who} (${mode.toString(8)})`, () => makeDirectory({ path, mode, uid, gid }))];
+  }
+  if (found.uid === uid || !found.isDirectory()) return [];
+  if (found.uid === 0 && isEmptyDirectory(path))
+    return [attempt(`give the empty ${path} to ${who}`, () => chownSync(path, uid, gid))];
+  return [
+    {
+      says: `leave ${path} with its owner (uid ${found.uid})`,
+      apply: () =>
+        `${path}: belongs to uid ${found.uid}, and ${who} delivers; let ${who} write to it, or set deliver_as`,
+    },
+  ];
+}

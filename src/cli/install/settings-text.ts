@@ -1,0 +1,41 @@
+import { DEFAULT_SETTINGS, type Settings } from '../../sampler/settings';
+
+const ABOUT: Readonly<Record<keyof Settings, string>> = {
+  cluster:
+    "Name of this cluster in every record: letters, digits and . _ - (the cell's cluster_name file, else the cell).",
+  state_dir:
+    'Node-local directory for run directories, node.db and the outbox. Hooks know it from their installation:\n# after a change here run "qmemacct install --node" again.',
+  run_dir:
+    'Node-local directory on tmpfs: live figures of running jobs, second choice of the hooks. As state_dir: install again.',
+  accounting: 'The accounting DB, shared by all hosts (SQLite).',
+  accounting_mode: 'Its octal permission: 0640 keeps it to its group, 0644 lets every user read it.',
+  deliver_as:
+    'User that the deliverer becomes before it opens the accounting DB (root is squashed on most NFS mounts);\n# must be in /etc/passwd of every host. Empty: nobody.',
+  memory_complexes: 'Complexes recorded beside h_vmem.',
+  interval: 'Seconds between two samples, once a job is older than 1.6 s.',
+  scan_interval: 'Seconds between two scans of all of /proc for processes that left the tree (5 at least).',
+  processes_per_sample: 'Largest processes kept per sample; the rest is summed as "others".',
+  arm_wait_ms: 'How long the prolog waits for the sampler, in ms; 0: not at all. As state_dir: install again.',
+  cpu_budget_percent: 'Percent of one core that a sampler may use before it stretches its interval.',
+  keep_samples_days: 'Samples in node.db older than this many days are pruned.',
+  keep_samples_mib: 'Samples are pruned, oldest first, when node.db grows beyond this many MiB.',
+  delivery_jitter_ms: 'Random wait before a delivery, in ms, so that many nodes do not come at once.',
+  delivery_patience:
+    'Seconds that one process keeps trying a dead accounting DB before it leaves the rows to the next.',
+};
+
+/** JSON's strings, numbers and lists of strings are TOML as well. */
+function toml(value: Settings[keyof Settings]): string {
+  return JSON.stringify(value).replaceAll('","', '", "');
+}
+
+/** A `qmemacct.toml` with every key explained: `chosen` ones set, the others as comments with their defaults. */
+export function settingsText(chosen: Partial<Settings>): string {
+  const keys = Object.keys(DEFAULT_SETTINGS) as (keyof Settings)[];
+  const parts = keys.map((key) => {
+    const value = chosen[key];
+    const line = value === undefined ? `#${key} = ${toml(DEFAULT_SETTINGS[key])}` : `${key} = ${toml(value)}`;
+    return `# ${ABOUT[key]}\n${line}\n`;
+  });
+  return ['# qmemacct. A key behind a "#" has the default shown there.\n', ...parts].join('\n');
+}

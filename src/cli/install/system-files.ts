@@ -1,0 +1,120 @@
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { replaceFile } from '../../sampler/run-directory';
+import { commandPath, type SystemPlaces } from './places';
+import { step, type Step } from './step';
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Writes a file whose content differs. */
+export function fileSteps(path: string, text: string): Step[] {
+  if (readIfThere(path) === text) return [];
+  return [
+    step(`write ${path}`, () => {
+      mkdirSync(dirname(path), { recursive: true });
+      replaceFile(path, text, 0o644);
+    }),
+  ];
+}
+
+const UNITS = ['qmemacct-flush.service', 'qmemacct-flush.timer'] as const;
+/** cron passes over names with a dot. */
+const CRON = 'qmemacct-flush';
+const TMPFILES = 'qmemacct.conf';
+
+export interface SystemFiles {
+  readonly places: SystemPlaces;
+  readonly prefix: string;
+  readonly settingsPath: string;
+  readonly runDir: string;
+  /** Where the templates are. */
+  readonly hooks: string;
+}
+
+function fromTemplate(files: SystemFiles, name: string): string {
+  return readFileSync(join(files.hooks, name), 'utf8')
+    .replaceAll('@COMMAND@', commandPath(files.prefix))
+    .replaceAll('@SETTINGS@', files.settingsPath);
+}
+
+function systemctl(...words: readonly string[]): string | null {
+  try {
+    execFileSync('systemctl', [...words], { stdio: 'pipe', timeout: 60_000 });
+    return null;
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    return `systemctl ${words.join(' ')}: ${reason}; records of nodes without jobs wait until "qmemacct flush" runs`;
+  }
+}
+
+/** Runs `qmemacct flush` every ten minutes: by a systemd timer, else by cron. */
+export function timerSteps(files: SystemFiles): Step[] {
+  const { units, cron } = files.places;
+  if (units !== null) {
+    const written = UNITS.flatMap((name) => fileSteps(join(units, name), fromTemplate(files, name)));
+    if (written.length === 0) return [];
+    return [
+      ...written,
+      {
+        says: 'systemctl enable --now qmemacct-flush.timer',
+        apply: () => systemctl('daemon-reload') ?? systemctl('enable', '--now', 'qmemacct-flush.timer'),
+      },
+    ];
+  }
+  if (cron !== null) return fileSteps(join(cron, CRON), fromTemplate(files, 'qmemacct-flush.cron'));
+  return [
+    {
+      says: 'look for systemd or cron',
+      apply: () => 'neither runs here; see to it that "qmemacct flush" runs every ten minutes',
+    },
+  ];
+}
+
+/** /run is empty after a boot. */
+export function tmpfilesSteps({ places, runDir }: SystemFiles): Step[] {
+  if (places.tmpfiles === null || !/^(\/var)?\/run\//.test(runDir)) return [];
+  const lines = [
+    '# Written by "qmemacct install --node".',
+    `d ${runDir} 0755 root root -`,
+    `d ${runDir}/run 0700 root root -`,
+    `d ${runDir}/live 0755 root root -`,
+    '',
+  ];
+  return fileSteps(join(places.tmpfiles, TMPFILES), lines.join('\n'));
+}
+
+/** A link in everyone's PATH, where that name is free. */
+export function linkSteps({ places, prefix }: SystemFiles): Step[] {
+  if (places.commands === null) return [];
+  const path = join(places.commands, 'qmemacct');
+  const target = commandPath(prefix);
+  const there = lstatSync(path, { throwIfNoEntry: false });
+  if (there === undefined) return [step(`link ${path} to ${target}`, () => symlinkSync(target, path))];
+  if (there.isSymbolicLink() && readlinkSync(path) === target) return [];
+  return [{ says: `leave ${path}`, apply: () => `${path}: is something else; the command is ${target}` }];
+}
+
+/** Every file outside of prefix, state and settings that an installation with these places may have written. */
+export function systemFilesOf({ places, prefix }: Pick<SystemFiles, 'places' | 'prefix'>): readonly string[] {
+  const files = [
+    ...(places.units === null ? [] : UNITS.map((name) => join(places.units ?? '', name))),
+    ...(places.cron === null ? [] : [join(places.cron, CRON)]),
+    ...(places.tmpfiles === null ? [] : [join(places.tmpfiles, TMPFILES)]),
+  ].filter((path) => readIfThere(path) !== null);
+  if (places.commands === null) return files;
+  const link = join(places.commands, 'qmemacct');
+  const there = lstatSync(link, { throwIfNoEntry: false });
+  return there?.isSymbolicLink() && readlinkSync(link) === commandPath(prefix) ? [...files, link] : files;
+}
+
+/** Ends the timer before its files go. */
+export function stopTimer(places: SystemPlaces): string | null {
+  return places.units === null ? null : systemctl('disable', '--now', 'qmemacct-flush.timer');
+}

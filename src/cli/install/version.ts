@@ -1,0 +1,154 @@
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { hookConfText, shellQuoted, type HookConf } from './hook-conf';
+import type { NodeBinary } from './node-binary';
+import { programFiles } from './program-files';
+
+/** Stands for the version's own directory in what is hashed: its name holds the hash. */
+const ITSELF = '@PROGRAM@';
+
+/** One build of the program with one set of options: a directory that is written once and never changed. */
+export interface Version {
+  /** VERSION-BUILD; BUILD is a hash of everything in it. */
+  readonly name: string;
+  readonly directory: string;
+  /** Where the files come from. */
+  readonly source: string;
+  readonly files: readonly string[];
+  readonly conf: HookConf;
+  readonly node: NodeBinary;
+}
+
+export type ConfOptions = Omit<HookConf, 'node' | 'program'>;
+
+/** First digits of a hash over the program's files and its hook.conf. */
+function buildHash(root: string, files: readonly string[], conf: HookConf): string {
+  const hash = createHash('sha256');
+  for (const file of files) {
+    const content = createHash('sha256')
+      .update(readFileSync(join(root, file)))
+      .digest('hex');
+    hash.update(`${file}\n${content}\n`);
+  }
+  return hash.update(hookConfText(conf)).digest('hex').slice(0, 10);
+}
+
+function packageVersion(root: string): string {
+  return (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version;
+}
+
+/** What an installation of `source` under `prefix` would be called and hold. Throws when files are missing. */
+export function describeVersion(source: string, prefix: string, options: ConfOptions, node: NodeBinary): Version {
+  const files = programFiles(source);
+  const confIn = (directory: string): HookConf => ({
+    ...options,
+    program: directory,
+    node: node.copyReason === null ? node.path : join(directory, 'bin', 'node'),
+  });
+  const name = `${packageVersion(source)}-${buildHash(source, files, confIn(ITSELF))}`;
+  const directory = join(prefix, name);
+  return { name, directory, source, files, conf: confIn(directory), node };
+}
+
+/** Whether an installed version still is what its name says. */
+export function isIntact(version: Pick<Version, 'directory' | 'name' | 'conf'>): boolean {
+  const { directory, conf } = version;
+  const itself = (path: string): string => path.replace(directory, ITSELF);
+  try {
+    const hash = buildHash(directory, programFiles(directory), {
+      ...conf,
+      program: itself(conf.program),
+      node: itself(conf.node),
+    });
+    return (
+      version.name.endsWith(`-${hash}`) &&
+      readFileSync(join(directory, 'hooks', 'hook.conf'), 'utf8') === hookConfText(conf)
+    );
+  } catch {
+    return false;
+  }
+}
+
+function write(path: string, text: string, mode: number): void {
+  writeFileSync(path, text, { mode });
+  chmodSync(path, mode);
+}
+
+/** The command as installed: with the Node that the hooks use, whatever PATH says. */
+function launcher(conf: HookConf): string {
+  return `#!/bin/sh\nexec ${shellQuoted(conf.node)} ${shellQuoted(join(conf.program, 'dist/src/cli/main.js'))} "$@"\n`;
+}
+
+/** Hooks that a power cut left empty would no longer start the site's own ones. */
+function toDisk(path: string): void {
+  const file = openSync(path, 'r');
+  fsyncSync(file);
+  closeSync(file);
+}
+
+function fill(target: string, { source, files, conf, node }: Version): void {
+  const made = new Set<string>();
+  const makeDirectory = (relative: string): void => {
+    if (made.has(relative)) return;
+    if (relative !== '.') makeDirectory(dirname(relative));
+    mkdirSync(join(target, relative), { recursive: true });
+    chmodSync(join(target, relative), 0o755);
+    made.add(relative);
+  };
+  for (const directory of ['bin', 'hooks']) makeDirectory(directory);
+  for (const file of files) {
+    makeDirectory(dirname(file));
+    const copy = join(target, file);
+    copyFileSync(join(source, file), copy, constants.COPYFILE_FICLONE);
+    chmodSync(copy, file.endsWith('.sh') ? 0o755 : 0o644);
+  }
+  write(join(target, 'hooks', 'hook.conf'), hookConfText(conf), 0o644);
+  write(join(target, 'bin', 'qmemacct'), launcher(conf), 0o755);
+  if (node.copyReason !== null) {
+    copyFileSync(node.path, join(target, 'bin', 'node'), constants.COPYFILE_FICLONE);
+    chmodSync(join(target, 'bin', 'node'), 0o755);
+  }
+  for (const name of files.filter((file) => file.startsWith('hooks/'))) toDisk(join(target, name));
+}
+
+/**
+ * Writes the version's directory, all of it or nothing. One that is there and intact stays: another host that shares the
+ * prefix may have been faster. A damaged one is replaced.
+ */
+export function writeVersion(version: Version): void {
+  if (isIntact(version)) return;
+  const prefix = dirname(version.directory);
+  const suffix = randomBytes(6).toString('hex');
+  const fresh = join(prefix, `.${version.name}.${suffix}`);
+  try {
+    fill(fresh, version);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        renameSync(fresh, version.directory);
+        return;
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (attempt > 0 || (code !== 'ENOTEMPTY' && code !== 'EEXIST' && code !== 'ENOTDIR')) throw error;
+        if (isIntact(version)) return;
+        const damaged = join(prefix, `.${version.name}.${suffix}.damaged`);
+        renameSync(version.directory, damaged);
+        rmSync(damaged, { recursive: true, force: true });
+      }
+    }
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { lstatSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+const VERSION_NAME = /^\d+\.\d+\.\d+[\w.+-]*-[0-9a-f]{10}$/;
+
+/** Name of the version that the hooks are taken from; null: none. */
+export function currentVersion(prefix: string): string | null {
+  try {
+    return basename(readlinkSync(join(prefix, 'current')));
+  } catch {
+    return null;
+  }
+}
+
+/** Names of the versions under a prefix. */
+export function installedVersions(prefix: string): readonly string[] {
+  try {
+    return readdirSync(prefix).filter((name) => VERSION_NAME.test(name));
+  } catch {
+    return [];
+  }
+}
+
+/** Makes PREFIX/current another version's, in one step: a hook finds the old one or the new one. */
+export function switchCurrent(prefix: string, name: string): void {
+  const current = join(prefix, 'current');
+  const there = lstatSync(current, { throwIfNoEntry: false });
+  if (there !== undefined && !there.isSymbolicLink())
+    throw new Error(`${current}: is no symbolic link; it is not ours, so move it away or give another --prefix`);
+  const fresh = join(prefix, `.current.${randomBytes(6).toString('hex')}`);
+  symlinkSync(name, fresh);
+  renameSync(fresh, current);
+}
+
+/** Names of the versions that a process of this host runs from. */
+export function runningVersions(prefix: string, procRoot = '/proc'): ReadonlySet<string> {
+  const running = new Set<string>();
+  for (const pid of readdirSync(procRoot)) {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
+    let words: readonly string[];
+    try {
+      words = readFileSync(join(procRoot, pid, 'cmdline'), 'latin1').split('\0');
+    } catch {
+      continue;
+    }
+    for (const word of words)
+      if (word.startsWith(`${prefix}/`)) running.add(word.slice(prefix.length + 1).split('/')[0] ?? '');
+  }
+  return running;
+}
+
+/** Removes versions that nothing runs from, except those to keep; returns the names removed. */
+export function pruneVersions(prefix: string, keep: readonly (string | null)[]): readonly string[] {
+  const running = runningVersions(prefix);
+  const idle = installedVersions(prefix).filter((name) => !keep.includes(name) && !running.has(name));
+  for (const name of idle) rmSync(join(prefix, name), { recursive: true, force: true });
+  return idle;
+}

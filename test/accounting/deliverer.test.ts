@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestContext } from 'node:test';
+import SqliteDatabase from 'better-sqlite3';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
+import type { JobRecord } from '../../src/sampler/record';
+import { realisticRecords, seededRandom } from './realistic-record';
+import { cannotRun, deliver, lineOf, sharedStore, startDeliverer, UNPRIVILEGED } from './run-deliverer';
+import type { DeliveredRow } from './run-deliverer';
+
+const skip = cannotRun();
+const isRoot = process.geteuid?.() === 0;
+
+function some(count: number, seed = 1): readonly JobRecord[] {
+  const { next } = realisticRecords(seed);
+  return Array.from({ length: count }, next);
+}
+
+function stored(path: string): number {
+  const db = new SqliteDatabase(path, { readonly: true });
+  const count = db.prepare('SELECT count(*) FROM record').pluck().get() as number;
+  assert.equal(db.pragma('integrity_check', { simple: true }), 'ok');
+  db.close();
+  return count;
+}
+
+async function assertHolds(path: string, records: readonly JobRecord[]): Promise<void> {
+  assert.equal(stored(path), records.length);
+  const reader = openSqliteReader(path);
+  for (const record of records) {
+    const { records: found } = await reader.job({ job_id: record.job_id, all: true });
+    assert.deepEqual(
+      found.filter(({ record: { run_id } }) => run_id === record.run_id).map((attempt) => attempt.record),
+      [record],
+    );
+  }
+  await reader.close();
+}
+
+function assertAllOk(rows: readonly DeliveredRow[], count: number): void {
+  assert.deepEqual(
+    rows.filter(({ ok }) => !ok),
+    [],
+  );
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    Array.from({ length: count }, (_unused, id) => id),
+  );
+}
+
+describe('deliverer', { skip }, () => {
+  it('creates the store, merges, and answers each row', async (t) => {
+    const path = sharedStore(t);
+    const records = some(1200);
+    const { status, rows, complaints } = await deliver(path, records);
+    assert.deepEqual([status, complaints], [0, []]);
+    assertAllOk(rows, 1200);
+    await assertHolds(path, records);
+    const { mode, uid } = statSync(path);
+    assert.deepEqual([mode & 0o777, uid], [0o640, UNPRIVILEGED.uid ?? process.geteuid?.()]);
+  });
+
+  it('answers a row before the next one comes', async (t) => {
+    const path = sharedStore(t);
+    const { process: child, finished } = startDeliverer(['--accounting', path]);
+    for (const [id, record] of some(3).entries()) {
+      child.stdin.write(lineOf(id, record));
+      await once(child.stdout, 'data');
+      assert.equal(stored(path), id + 1);
+    }
+    child.stdin.end();
+    assertAllOk((await finished).rows, 3);
+  });
+
+  it('reads its settings', async (t) => {
+    const path = sharedStore(t);
+    const settings = join(dirname(path), 'qmemacct.toml');
+    writeFileSync(settings, `accounting = "${path}"\naccounting_mode = "0644"\n`, { mode: 0o644 });
+    const { process: child, finished } = startDeliverer(['--settings', settings]);
+    child.stdin.end(
+      some(1)
+        .map((record, id) => lineOf(id, record))
+        .join(''),
+    );
+    assertAllOk((await finished).rows, 1);
+    assert.equal(statSync(path).mode & 0o777, 0o644);
+  });
+
+  it('does nothing where there is nothing to do', async (t) => {
+    const path = sharedStore(t);
+    assert.deepEqual(await deliver(path, []), { status: 0, rows: [], complaints: [] });
+    assert.throws(() => statSync(path));
+  });
+
+  it('sets unusable rows aside and stores the others', async (t) => {
+    const path = sharedStore(t);
+    const [good] = some(1);
+    assert.ok(good);
+    const { process: child, finished } = startDeliverer(['--accounting', path]);
+    child.stdin.write('not json\n{"record":{}}\n{"id":1}\n');
+    child.stdin.write(`${JSON.stringify({ id: 2, record: { ...good, cpu_seconds: -1 } })}\n`);
+    child.stdin.end(`${lineOf(3, good)}{"id":4,"record":{"clus`);
+    const { status, rows } = await finished;
+    assert.equal(status, 0);
+    assert.deepEqual(
+      rows.map(({ id, ok, retry, error }) => [id, ok, retry, error]),
+      [
+        [null, false, false, 'the line is not JSON'],
+        [null, false, false, 'the line has no id'],
+        [1, false, false, 'the record is not an object'],
+        [2, false, false, 'cpu_seconds is not a number of 0 to 1000000000000'],
+        [3, true, undefined, undefined],
+      ],
+    );
+  });
+
+  it('refuses to be called wrongly, in one line', async () => {
+    for (const [args, expected] of [
+      [[], /absolute path is missing; usage: deliverer\.js/],
+      [['--accounting'], /"--accounting" is unknown or lacks its value/],
+      [['--accounting', 'relative.db'], /absolute path is missing/],
+      [['--accounting', '/x', '--mode', '999'], /--mode "999" is no octal permission/],
+      [['--accounting', '/x', '--patience', 'long'], /--patience is no number/],
+      [['--colour'], /"--colour" is unknown/],
+    ] as const) {
+      const { process: child, finished } = startDeliverer(args);
+      child.stdin.end();
+      const { status, complaints } = await finished;
+      assert.deepEqual([status, complaints.length], [2, 1]);
+      assert.match(complaints[0] ?? '', expected);
+    }
+  });
+
+  it('refuses to be root, unless told', { skip: !isRoot && 'not root' }, async (t) => {
+    const path = sharedStore(t);
+    const { process: child, finished } = startDeliverer(['--accounting', path], { asRoot: true });
+    child.stdin.end();
+    const { status, complaints } = await finished;
+    assert.equal(status, 2);
+    assert.match(complaints[0] ?? '', /will not open a shared store as root; set deliver_as/);
+    chownSync(dirname(path), 0, 0);
+    const told = startDeliverer(['--accounting', path, '--allow-root'], { asRoot: true });
+    told.process.stdin.end(
+      some(1)
+        .map((record, id) => lineOf(id, record))
+        .join(''),
+    );
+    assertAllOk((await told.finished).rows, 1);
+  });
+});
+
+describe('deliverer: faults of the store', { skip }, () => {
+  /** Everything fails with `expected`, may be delivered later, and is said in one line. */
+  async function assertRefused(path: string, expected: RegExp, patience = '0'): Promise<void> {
+    const { status, rows, complaints } = await deliver(path, some(3), '--patience', patience);
+    assert.equal(status, 3);
+    assert.deepEqual(
+      rows.map(({ id, ok, retry }) => [id, ok, retry]),
+      [
+        [0, false, true],
+        [1, false, true],
+        [2, false, true],
+      ],
+    );
+    assert.match(rows[0]?.error ?? '', expected);
+    assert.equal(complaints.length, 1, complaints.join('\n'));
+    assert.match(complaints[0] ?? '', expected);
+  }
+
+  async function holdLock(t: TestContext, path: string, ms: number): Promise<void> {
+    const script = `
+      const db = new (require(process.argv[1]))(process.argv[2]);
+      db.exec('BEGIN EXCLUSIVE');
+      console.log('locked');
+      setTimeout(() => db.exec('ROLLBACK'), Number(process.argv[3]));`;
+    const child = spawn(process.execPath, ['-e', script, require.resolve('better-sqlite3'), path, String(ms)]);
+    t.after(() => child.kill());
+    await once(child.stdout, 'data');
+  }
+
+  it('waits while another process holds the lock', async (t) => {
+    const path = sharedStore(t);
+    await deliver(path, some(1));
+    await holdLock(t, path, 3000);
+    const began = Date.now();
+    const { status, rows } = await deliver(path, some(3));
+    assert.equal(status, 0);
+    assertAllOk(rows, 3);
+    assert.ok(Date.now() - began > 2000);
+    await assertHolds(path, some(3));
+  });
+
+  it('gives up a lock that is held on and on', async (t) => {
+    const path = sharedStore(t);
+    await deliver(path, some(1));
+    await holdLock(t, path, 60_000);
+    await assertRefused(path, /accounting\.db: it is locked by another process; try again/);
+  });
+
+  it('waits for a directory that is not there yet', async (t) => {
+    const path = sharedStore(t);
+    const away = `${dirname(path)}.away`;
+    renameSync(dirname(path), away);
+    const delivery = deliver(path, some(3), '--patience', '20');
+    await sleep(1000);
+    renameSync(away, dirname(path));
+    const { status, rows, complaints } = await delivery;
+    assert.equal(status, 0);
+    assertAllOk(rows, 3);
+    assert.equal(complaints.length, 1, 'the same fault is told once');
+    assert.match(complaints[0] ?? '', /it does not exist; check "accounting"/);
+  });
+
+  it('gives up a directory that never comes', async (t) => {
+    await assertRefused(join(dirname(sharedStore(t)), 'missing', 'accounting.db'), /it does not exist/, '1');
+  });
+
+  it('survives a read-only directory and a read-only file', async (t) => {
+    const path = sharedStore(t);
+    chmodSync(dirname(path), 0o555);
+    await assertRefused(path, /you may not open it/);
+    chmodSync(dirname(path), 0o755);
+    await deliver(path, some(1));
+    chmodSync(dirname(path), 0o555);
+    await assertRefused(path, /make the file and its directory writable/);
+    chmodSync(dirname(path), 0o755);
+    // Its owner would mend the permissions.
+    if (isRoot) {
+      chownSync(path, 0, 0);
+      chmodSync(path, 0o444);
+      await assertRefused(path, /it can only be read; make the file/);
+      chownSync(path, UNPRIVILEGED.uid ?? 0, 0);
+    }
+    assertAllOk((await deliver(path, some(3))).rows, 3);
+    await assertHolds(path, some(3));
+  });
+
+  it('leaves a file alone that is no store of ours, at once', async (t) => {
+    const path = sharedStore(t);
+    writeFileSync(path, 'garbage'.repeat(1000));
+    if (UNPRIVILEGED.uid !== undefined) chownSync(path, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+    const began = Date.now();
+    await assertRefused(path, /it is not a database/, '60');
+    assert.ok(Date.now() - began < 5000);
+  });
+
+  it('leaves a newer store alone, at once', async (t) => {
+    const path = sharedStore(t);
+    await deliver(path, some(1));
+    const db = new SqliteDatabase(path);
+    db.pragma('user_version = 99');
+    db.close();
+    await assertRefused(path, /it has schema 99, this qmemacct knows/, '60');
+  });
+
+  it('survives a full disk', async (t) => {
+    const path = sharedStore(t);
+    const mount = dirname(path);
+    const tmpfs = (options: string): boolean =>
+      spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', mount]).status === 0;
+    if (!isRoot || !tmpfs('size=600k,mode=0777')) return t.skip("tmpfs can't be mounted here");
+    t.after(() => spawnSync('umount', ['-l', mount]));
+    chownSync(mount, UNPRIVILEGED.uid ?? 0, 0);
+    chmodSync(mount, 0o755);
+    const records = some(6000);
+    const full = await deliver(path, records, '--patience', '0');
+    assert.equal(full.status, 3);
+    const failed = full.rows.filter(({ ok }) => !ok);
+    const answered = full.rows.filter(({ ok }) => ok).length;
+    assert.ok(answered > 0 && failed.length > 0);
+    assert.match(failed[0]?.error ?? '', /its file system is full; make room there/);
+    assert.ok(failed.every(({ retry }) => retry));
+    assert.equal(stored(path), answered);
+    assert.ok(tmpfs('remount,size=64m'));
+    assertAllOk((await deliver(path, records)).rows, 6000);
+    await assertHolds(path, records);
+  });
+});
+
+describe('deliverer: exactly once', { skip }, () => {
+  it('through 20 rounds of SIGKILL and delivery again', async (t) => {
+    const random = seededRandom(Date.now());
+    const path = sharedStore(t);
+    const records: JobRecord[] = [];
+    let outbox = new Map<number, JobRecord>();
+    const { next } = realisticRecords(2);
+    let killed = 0;
+    const round = async (killAfter: number | null): Promise<void> => {
+      const { process: child, finished } = startDeliverer(['--accounting', path]);
+      for (const [id, record] of outbox) child.stdin.write(lineOf(id, record));
+      child.stdin.end();
+      if (killAfter !== null) setTimeout(() => child.kill('SIGKILL'), killAfter);
+      const { status, rows } = await finished;
+      if (status === null) killed++;
+      const done = new Set(rows.filter(({ ok }) => ok).map(({ id }) => id));
+      // Sometimes the answer itself is lost, with who waited for it.
+      if (random() < 0.2) return;
+      outbox = new Map([...outbox].filter(([id]) => !done.has(id)));
+    };
+    for (let index = 0; index < 20; index++) {
+      for (let added = 0; added < 1000; added++) {
+        const record = next();
+        outbox.set(records.push(record), record);
+      }
+      await round(60 + random() * 150);
+    }
+    while (outbox.size > 0) await round(null);
+    t.diagnostic(`${killed} of 20 were killed at work`);
+    await assertHolds(path, records);
+  });
+
+  it('from 20 deliverers at once, onto a store that is not there yet', async (t) => {
+    const path = sharedStore(t);
+    const records = some(2000);
+    const shared = records.slice(0, 100);
+    const began = Date.now();
+    const deliveries = await Promise.all(
+      Array.from({ length: 20 }, (_unused, host) =>
+        deliver(path, [...records.slice(host * 100, host * 100 + 100), ...shared]),
+      ),
+    );
+    t.diagnostic(`20 deliverers, 4000 rows: ${Date.now() - began} ms`);
+    for (const { status, rows } of deliveries) {
+      assert.equal(status, 0);
+      assertAllOk(rows, 200);
+    }
+    await assertHolds(path, records);
+    assert.deepEqual(readdirSync(dirname(path)), ['accounting.db']);
+  });
+});

@@ -1,0 +1,81 @@
+import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { chownSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { JobRecord } from '../../src/sampler/record';
+import { temporaryStore } from './temporary-store';
+
+export const DELIVERER = join(__dirname, '../../src/accounting/deliverer.js');
+
+const NOBODY = 65534;
+/** As the sampler does it: root starts the deliverer as someone else. */
+export const UNPRIVILEGED = process.geteuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+
+/** Why the deliverer can't be run here without root: false where it can. */
+export function cannotRun(): string | false {
+  const { status, stderr } = spawnSync(process.execPath, ['--check', DELIVERER], { ...UNPRIVILEGED, encoding: 'utf8' });
+  return status === 0 ? false : `uid ${NOBODY} can't run ${DELIVERER} (${stderr.trim().split('\n').at(-1) ?? ''})`;
+}
+
+/** The path of a store in a directory that the deliverer's user owns, below one that it does not. */
+export function sharedStore(t: TestContext): string {
+  const directory = temporaryStore(t);
+  mkdirSync(directory);
+  if (UNPRIVILEGED.uid !== undefined) {
+    chownSync(directory, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+    chownSync(dirname(directory), UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+  }
+  return join(directory, 'accounting.db');
+}
+
+export interface DeliveredRow {
+  readonly id: number | null;
+  readonly ok: boolean;
+  readonly error?: string;
+  readonly retry?: boolean;
+}
+
+export interface Delivery {
+  readonly status: number | null;
+  readonly rows: readonly DeliveredRow[];
+  /** Lines of stderr. */
+  readonly complaints: readonly string[];
+}
+
+export function lineOf(id: number, record: JobRecord): string {
+  return `${JSON.stringify({ id, record })}\n`;
+}
+
+export interface Deliverer {
+  readonly process: ChildProcessWithoutNullStreams;
+  readonly finished: Promise<Delivery>;
+}
+
+export function startDeliverer(args: readonly string[], options: { readonly asRoot?: boolean } = {}): Deliverer {
+  const child = spawn(process.execPath, [DELIVERER, ...args], options.asRoot ? {} : UNPRIVILEGED);
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  // It may have left or been killed before it has read all.
+  child.stdin.on('error', () => undefined);
+  const finished = new Promise<Delivery>((resolve) => {
+    child.on('close', (status) => {
+      const lines = (text: string): string[] => text.split('\n').slice(0, -1);
+      resolve({
+        status,
+        rows: lines(out).map((line) => JSON.parse(line) as DeliveredRow),
+        complaints: lines(err),
+      });
+    });
+  });
+  return { process: child, finished };
+}
+
+/** Delivers records, numbered from 0, as one stream. */
+export function deliver(path: string, records: readonly JobRecord[], ...args: readonly string[]): Promise<Delivery> {
+  const { process: child, finished } = startDeliverer(['--accounting', path, '--mode', '0640', ...args]);
+  child.stdin.end(records.map((record, id) => lineOf(id, record)).join(''));
+  return finished;
+}

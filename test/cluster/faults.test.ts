@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { cpSync, chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { packageRoot } from '../../src/sampler/package-root';
+import { assertHolds, assertQueuesWell, burnerCommand, truthOf, withSite, type Site } from './site';
+
+const limits = { timeout: 900_000 };
+
+interface Sampler {
+  readonly pid: number;
+  readonly host: string;
+}
+
+/** The sampler that looks after a job. */
+async function samplerOf({ cell }: Site, job: string): Promise<Sampler> {
+  for (let tries = 0; tries < 100; tries++) {
+    for (const host of cell.execHosts) {
+      const found = cell
+        .processes(host)
+        .find(({ command }) => command.includes('sampler/main.js') && command.includes(`job=${job} `));
+      if (found !== undefined) return { pid: found.pid, host };
+    }
+    await sleep(50);
+  }
+  throw new Error(`job ${job}: no sampler`);
+}
+
+async function killedSampler(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const script = burnerCommand('steady', 'killed.truth', { mib: 120, hold: 9000 });
+  const job = await cell.submit('gealice', ['-N', 'killed', '-l', 'h_vmem=1G'], `${script}; exit 4`);
+  await cell.waitRunning(job);
+  const sampler = await samplerOf(site, job);
+  await sleep(6500);
+  process.kill(sampler.pid, 'SIGKILL');
+  await cell.waitFinished(job);
+  const record = await product.record(job);
+  const truth = truthOf(cell, 'gealice', 'killed.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.9);
+  assert.equal(record.exit_status, 4);
+  assert.equal(record.status, 'finished');
+  assert.match(record.notes.join(' '), /sampler died/);
+  assert.equal((await product.present(job)).length, 1);
+}
+
+async function stateDirectory(site: Site, broken: string, mended: string): Promise<void> {
+  const { cell, product } = site;
+  const host = 'ge1';
+  await cell.check(host, broken);
+  const jobs: string[] = [];
+  try {
+    for (let index = 0; index < 3; index++)
+      jobs.push(
+        await cell.submit('gealice', ['-q', `all.q@${host}`, '-N', `state${index}`, '-l', 'h_vmem=1G'], 'sleep 1.5'),
+      );
+    for (const job of jobs) {
+      const [line] = await cell.waitFinished(job);
+      assert.equal(line?.failed, '0');
+      assert.ok(Number(line.ru_wallclock) <= 3);
+    }
+    await assertQueuesWell(cell);
+  } finally {
+    await cell.check(host, mended);
+  }
+  await product.run(host, 'flush');
+  for (const job of jobs) {
+    await product.record(job, 60_000);
+    assert.equal((await product.present(job)).length, 1);
+  }
+}
+
+/** Runs jobs while the accounting DB is broken; after the mend every record is there once. */
+async function accountingDb(
+  site: Site,
+  breakIt: () => Promise<void> | void,
+  mendIt: () => Promise<void> | void,
+): Promise<void> {
+  const { cell, product } = site;
+  await breakIt();
+  const jobs: string[] = [];
+  try {
+    for (let index = 0; index < 4; index++)
+      jobs.push(await cell.submit('gebob', ['-N', `dead${index}`, '-l', 'h_vmem=1G'], 'sleep 0.5'));
+    for (const job of jobs) {
+      const [line] = await cell.waitFinished(job);
+      assert.equal(line?.failed, '0');
+      assert.ok(Number(line.ru_wallclock) <= 2);
+    }
+    await assertQueuesWell(cell);
+  } finally {
+    await mendIt();
+  }
+  for (const host of cell.execHosts) await product.run(host, 'flush');
+  for (const job of jobs) {
+    await product.record(job, 90_000);
+    assert.equal((await product.present(job)).length, 1);
+  }
+}
+
+/** A process that holds the DB's write lock for a while. */
+async function lockFor(path: string, ms: number): Promise<void> {
+  const module = require.resolve('better-sqlite3');
+  const program = `const D=require(${JSON.stringify(module)});const d=new D(${JSON.stringify(path)});d.exec('BEGIN EXCLUSIVE');console.log('locked');setTimeout(()=>d.exec('COMMIT'),${ms})`;
+  const holder = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await new Promise((resolve) => holder.stdout.once('data', resolve));
+}
+
+async function anotherBuild(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const script = burnerCommand('steady', 'build.truth', { mib: 90, hold: 7000 });
+  const job = await cell.submit('gealice', ['-q', 'all.q@ge1', '-N', 'rebuilt', '-l', 'h_vmem=1G'], script);
+  await cell.waitRunning(job);
+  await samplerOf(site, job);
+  const copy = join(cell.stateDir, 'another-build');
+  mkdirSync(copy);
+  for (const part of ['package.json', 'bin', 'hooks', 'sql', 'dist'])
+    cpSync(join(packageRoot(), part), join(copy, part), { recursive: true });
+  symlinkSync(join(packageRoot(), 'node_modules'), join(copy, 'node_modules'));
+  const prolog = join(copy, 'hooks', 'prolog.sh');
+  writeFileSync(prolog, `${readFileSync(prolog, 'utf8')}# another build\n`);
+  const words = ['install', '--node', '--yes', '--prefix', product.prefix, '--accounting', product.accounting];
+  const before = await cell.check('ge1', `readlink ${product.prefix}/current`);
+  const result = await cell.on('ge1', ['node', join(copy, 'bin', 'qmemacct'), ...words], { timeoutMs: 120_000 });
+  assert.equal(result.status, 0, result.stderr + result.stdout);
+  assert.notEqual(await cell.check('ge1', `readlink ${product.prefix}/current`), before);
+  const second = await cell.submit('gealice', ['-q', 'all.q@ge1', '-N', 'after', '-l', 'h_vmem=1G'], 'sleep 1');
+  await cell.waitFinished(job);
+  await cell.waitFinished(second);
+  const record = await product.record(job);
+  const truth = truthOf(cell, 'gealice', 'build.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.95);
+  assert.equal(record.trust, 'root');
+  assert.equal((await product.record(second)).trust, 'root');
+}
+
+async function crashedShepherd(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const job = await cell.submit('gebob', ['-N', 'crash', '-r', 'n', '-l', 'h_vmem=1G'], 'sleep 30');
+  await cell.waitRunning(job);
+  const sampler = await samplerOf(site, job);
+  await sleep(1500);
+  const shepherd = cell.processes(sampler.host).find(({ command }) => command.startsWith(`sge_shepherd-${job}`));
+  assert.ok(shepherd !== undefined, 'no shepherd');
+  process.kill(shepherd.pid, 'SIGKILL');
+  await cell.waitFinished(job, 120_000);
+  const record = await product.record(job, 90_000);
+  assert.equal(record.status, 'lost');
+  assert.ok((record.samples ?? 0) > 0);
+  await cell.clearErrors();
+}
+
+const STATE = '/var/lib/qmemacct';
+
+describe('faults', () => {
+  it('leave jobs undisturbed and lose nothing', limits, async (t) => {
+    await withSite(t, { settings: 'delivery_patience = 2' }, async (site) => {
+      const { accounting } = site.product;
+      await t.test('the sampler is killed in mid-job', () => killedSampler(site));
+      await t.test('the shepherd is killed: no epilog', () => crashedShepherd(site));
+      await t.test('another build is installed in mid-job', () => anotherBuild(site));
+      await t.test('the state directory is read-only', () =>
+        stateDirectory(site, `mount --bind ${STATE} ${STATE} && mount -o remount,ro,bind ${STATE}`, `umount ${STATE}`),
+      );
+      await t.test('the state directory is full', () =>
+        stateDirectory(
+          site,
+          `mkdir -p /tmp/keep && mount -t tmpfs -o size=64k none ${STATE} && mkdir -m 700 ${STATE}/run; head -c 1M /dev/zero >${STATE}/fill; true`,
+          `umount ${STATE}`,
+        ),
+      );
+      await t.test('the state directory is missing', () =>
+        stateDirectory(site, `mount -t tmpfs -o size=64k,ro none ${STATE}`, `umount ${STATE}`),
+      );
+      await t.test('the accounting DB is locked for 60 s', () =>
+        accountingDb(
+          site,
+          () => lockFor(accounting, 60_000),
+          () => sleep(55_000),
+        ),
+      );
+      await t.test('the accounting DB is missing', () =>
+        accountingDb(
+          site,
+          () => renameSync(join(accounting, '..'), `${join(accounting, '..')}.away`),
+          () => {
+            rmSync(join(accounting, '..'), { recursive: true, force: true });
+            renameSync(`${join(accounting, '..')}.away`, join(accounting, '..'));
+          },
+        ),
+      );
+      await t.test('the accounting DB is read-only', () =>
+        accountingDb(
+          site,
+          async () => {
+            for (const host of site.cell.execHosts)
+              await site.cell.check(
+                host,
+                `cd / && mount --bind $(dirname ${accounting}) $(dirname ${accounting}) && mount -o remount,ro,bind $(dirname ${accounting})`,
+              );
+          },
+          async () => {
+            for (const host of site.cell.execHosts) await site.cell.check(host, `umount $(dirname ${accounting})`);
+          },
+        ),
+      );
+      await t.test('the accounting DB is corrupted', () => {
+        const good = `${accounting}.good`;
+        return accountingDb(
+          site,
+          () => {
+            cpSync(accounting, good, { preserveTimestamps: true });
+            writeFileSync(accounting, Buffer.alloc(8192, 'not a database '));
+          },
+          async () => {
+            const { uid, gid } = await import('node:fs').then(({ statSync }) => statSync(accounting));
+            renameSync(good, accounting);
+            (await import('node:fs')).chownSync(accounting, uid, gid);
+            chmodSync(accounting, 0o640);
+          },
+        );
+      });
+      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+    });
+  });
+});

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync, chmodSync, mkdirSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { assertQueuesWell, withSite, type Site } from './site';
+
+const limits = { timeout: 900_000 };
+
+/** Programs that the hooks call, or might: each planted one tells who ran it. */
+const PLANTED =
+  'node env sh setsid mkdir mkfifo readlink cat head timeout kill sleep stat id setpriv logger mv rm date printf sed'.split(
+    ' ',
+  );
+
+/** Plants programs and start-up files in a user's home; whatever of it runs appends its uid to `witness`. */
+function plant(home: string, witness: string): string {
+  const directory = join(home, 'evil');
+  mkdirSync(directory, { recursive: true });
+  chmodSync(directory, 0o755);
+  for (const name of PLANTED) {
+    const path = join(directory, name);
+    writeFileSync(path, `#!/bin/bash -p\n/usr/bin/id -u >>${witness}\n`);
+    chmodSync(path, 0o755);
+  }
+  writeFileSync(join(directory, 'x.js'), `require('fs').appendFileSync('${witness}', process.getuid() + '\\n');`);
+  writeFileSync(join(directory, 'rc'), `/usr/bin/id -u >>${witness}\n`);
+  return directory;
+}
+
+async function nothingRunsAsRoot({ cell, product }: Site): Promise<void> {
+  const home = cell.layout.home('gealice');
+  const witness = join(cell.stateDir, 'witness');
+  writeFileSync(witness, '');
+  chmodSync(witness, 0o666);
+  const evil = plant(home, witness);
+  const variables = [
+    `PATH=${evil}:/usr/bin:/bin`,
+    `NODE_OPTIONS=--require=${evil}/x.js`,
+    `NODE_PATH=${evil}`,
+    `NODE_REPL_EXTERNAL_MODULE=${evil}/x.js`,
+    `BASH_ENV=${evil}/rc`,
+    `ENV=${evil}/rc`,
+    `HOME=${evil}`,
+    `LD_PRELOAD=${evil}/x.so`,
+    `QMEMACCT_STATE=${evil}`,
+    `QMEMACCT_CONFIG=${evil}/rc`,
+    `QMEMACCT_LOG=stderr`,
+    `SGE_JOB_SPOOL_DIR=${evil}`,
+    'IFS=/',
+    'SHELLOPTS=xtrace',
+    `PS4=$(/usr/bin/id -u >>${witness})`,
+  ].join(',');
+  // Functions can't be given with -v: -V takes them from the environment of qsub.
+  const functions = Object.fromEntries(
+    ['printf', 'read', 'cd', 'trap', 'exec', 'kill', 'wait', 'umask', 'ulimit', 'echo'].map((name) => [
+      `BASH_FUNC_${name}%%`,
+      `() { /usr/bin/id -u >>${witness}; builtin ${name} "$@"; }`,
+    ]),
+  );
+  const script = '/bin/sleep 0.7';
+  for (const vmem of ['1G', '300M', '50M']) {
+    const job = await cell.submit(
+      'gealice',
+      ['-V', '-v', variables, '-l', `h_vmem=${vmem}`, '-S', '/bin/bash'],
+      script,
+      {
+        env: functions,
+      },
+    );
+    const [line] = await cell.waitFinished(job);
+    await product.run(line?.hostname ?? '', 'flush');
+    assert.equal((await product.record(job)).owner, 'gealice');
+  }
+  const uids = new Set(readFileSync(witness, 'utf8').split('\n').filter(Boolean));
+  assert.ok(!uids.has('0'), 'something of the owner ran as root');
+}
+
+async function asBash(site: Site): Promise<void> {
+  const { cell } = site;
+  // /bin/sh is a link; what it points to is covered on the execution hosts only.
+  for (const host of cell.execHosts) await cell.check(host, 'mount --bind /bin/bash "$(readlink -f /bin/sh)"');
+  try {
+    assert.match(await cell.check('ge1', 'sh -c "echo \\$BASH_VERSION"'), /\d/);
+    await nothingRunsAsRoot(site);
+  } finally {
+    for (const host of cell.execHosts) await cell.check(host, 'umount "$(readlink -f /bin/sh)"');
+  }
+}
+
+async function strangeNames({ cell, product }: Site): Promise<void> {
+  const names = ['<&">x', 'two words', 'grün-日本', 'esc\u001b[31mred', '=cmd()', "it's", '$(id)', '`id`;id'];
+  for (const name of names) {
+    const job = await cell.submit('gealice', ['-N', name], 'sleep 0.3');
+    const [line] = await cell.waitFinished(job);
+    const record = await product.record(job);
+    assert.equal(record.job_name, name);
+    assert.equal(line?.job_name, name);
+    const shown = await product.run('ge0', 'job', job, '--accounting', product.accounting);
+    assert.ok(!shown.stdout.includes('\u001b'), 'an escape code reached the terminal');
+    const csv = await product.run('ge0', 'job', job, '--csv', '--accounting', product.accounting);
+    assert.ok(!/(^|,)=cmd/m.test(csv.stdout), 'a formula reached the CSV');
+  }
+}
+
+async function forgedConfig({ cell, product }: Site): Promise<void> {
+  const forged = 'x\nh_vmem=INFINITY\njob_owner=root\nadd_grp_id=1\nhost_slots=64\njob_id=1';
+  const job = await cell.submit('gebob', ['-N', 'forger', '-l', 'h_vmem=1G'], 'sleep 1', {});
+  await cell.waitFinished(job);
+  const home = cell.layout.home('gebob');
+  await cell.check('ge0', `printf 'sleep 1\\n' >${home}/forge.sh`, { user: 'gebob' });
+  const honest = await product.record(job);
+  assert.deepEqual(honest.notes, []);
+  for (const args of [
+    ['-l', 'h_vmem=1G', 'forge.sh', forged],
+    ['-l', 'h_vmem=1G', '-o', `/dev/null\njob_owner=root\nh_vmem=64G`, 'forge.sh'],
+  ]) {
+    const number = await cell.submit('gebob', args);
+    await cell.waitFinished(number);
+    const record = await product.record(number);
+    assert.equal(record.owner, 'gebob');
+    assert.equal(record.job_id, Number(number));
+    assert.equal(record.h_vmem?.request_bytes ?? null, null, 'a forged request was believed');
+    assert.match(record.notes.join(' '), /forged/);
+  }
+}
+
+async function plantedFiles({ cell, product }: Site): Promise<void> {
+  const host = 'ge1';
+  const outbox = '/var/lib/qmemacct/outbox';
+  const script = [
+    `ln -s /etc/shadow ${outbox}/link`,
+    `mkfifo ${outbox}/fifo`,
+    `ln ~/mine ${outbox}/hard 2>/dev/null`,
+    `head -c 200000 /dev/zero >${outbox}/large`,
+    `printf '{"owner":"gebob"}' >${outbox}/record`,
+    `printf 'garbage' >${outbox}/garbage`,
+    `mkdir ${outbox}/directory`,
+    'true',
+  ].join('; ');
+  await cell.check(host, script, { user: 'gealice' });
+  const started = Date.now();
+  const job = await cell.submit('gealice', ['-q', `all.q@${host}`], 'sleep 0.5');
+  await cell.waitFinished(job);
+  const flushed = await product.run(host, 'flush');
+  assert.equal(flushed.status, 0, flushed.stderr);
+  await product.record(job);
+  assert.ok(Date.now() - started < 30_000);
+  const left = (await cell.check(host, `ls ${outbox}`)).trim();
+  assert.equal(left, 'directory');
+  assert.ok(existsSync('/etc/shadow'));
+}
+
+async function forgedWord({ cell, product }: Site): Promise<void> {
+  // A record in the name of someone else, and one of her own for a job of his.
+  const job = await cell.submit('gebob', ['-q', 'all.q@ge1', '-N', 'victim'], 'sleep 0.5');
+  await cell.waitFinished(job);
+  const record = await product.record(job);
+  const forgeries = [
+    { ...record, trust: 'root', owner: 'gebob', exit_status: 99 },
+    { ...record, trust: 'root', owner: 'gealice', exit_status: 99, project: 'stolen' },
+  ];
+  for (const [index, forgery] of forgeries.entries())
+    await cell.check('ge1', `cat >/var/lib/qmemacct/outbox/forgery${index}`, {
+      user: 'gealice',
+      stdin: JSON.stringify(forgery),
+    });
+  await product.run('ge1', 'flush');
+  assert.deepEqual(await product.record(job), record);
+}
+
+describe('a hostile job owner', () => {
+  it('gains nothing and harms nobody', limits, async (t) => {
+    await withSite(t, {}, async (site) => {
+      await t.test('runs nothing as root, with dash as /bin/sh', () => nothingRunsAsRoot(site));
+      await t.test('runs nothing as root, with bash as /bin/sh', () => asBash(site));
+      await t.test('job names of every kind', () => strangeNames(site));
+      await t.test('arguments and paths that forge config keys', () => forgedConfig(site));
+      await t.test('links, FIFOs and rubbish in the outbox', () => plantedFiles(site));
+      await t.test("records in someone else's name", () => forgedWord(site));
+      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+    });
+  });
+});

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AccountingRecord } from './cell';
+import type { JobRecord } from '../../src/sampler/record';
+import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, type Site } from './site';
+
+const limits = { timeout: 900_000 };
+const seconds = (iso: string | null): number => Date.parse(iso ?? '') / 1000;
+
+/** What our record and Grid Engine's own line must agree on. */
+function assertAgrees(record: JobRecord, line: AccountingRecord | undefined): void {
+  assert.ok(line !== undefined, 'no accounting line');
+  assert.equal(record.job_id, Number(line.job_number));
+  assert.equal(record.owner, line.owner);
+  assert.equal(record.job_name, line.job_name);
+  assert.equal(record.queue, line.qname);
+  assert.equal(record.host, line.hostname);
+  assert.equal(record.slots, Number(line.slots));
+  assert.equal(record.exit_status, Number(line.exit_status));
+  assert.ok(Math.abs(seconds(record.submitted_at) - Number(line.submission_time)) <= 2, 'submission time');
+  assert.ok(Math.abs(seconds(record.started_at) - Number(line.start_time)) <= 2, 'start time');
+  assert.ok(Math.abs(seconds(record.ended_at) - Number(line.end_time)) <= 2, 'end time');
+}
+
+async function serialJob({ cell, product }: Site): Promise<void> {
+  const script = `${burnerCommand('steady', 'serial.truth', { mib: 200, hold: 1500 })}; exit 3`;
+  const job = await cell.submit('gealice', ['-N', 'serial', '-l', 'h_vmem=1500M'], script);
+  const [line] = await cell.waitFinished(job);
+  const record = await product.record(job);
+  assertAgrees(record, line);
+  const truth = truthOf(cell, 'gealice', 'serial.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+  assertHolds(record.peak_process_vmem, truth.processVmem, truth.uncertainty, 0.99);
+  assertHolds(record.peak_vmem, truth.vmemSum, truth.uncertainty, 0.97);
+  assertHolds(record.peak_footprint, truth.footprint ?? truth.anon, truth.uncertainty, 0.95);
+  assert.equal(record.peak_rss?.command, 'steady');
+  assert.equal(record.peak_rss.upper_bytes, null);
+  assert.ok(record.peak_rss.open.includes('no-exit-records'));
+  assert.equal(record.trust, 'root');
+  assert.equal(record.status, 'finished');
+  assert.deepEqual(record.h_vmem, { request_bytes: mib(1500), limit_bytes: mib(1500), per: 'slot' });
+  assert.ok((record.samples ?? 0) >= 4);
+  assert.equal(record.claimed_by_group_only, 0);
+  assert.ok((record.series?.rss_bytes.length ?? 0) > 0);
+
+  const shown = await product.run('ge0', 'job', job, '--accounting', product.accounting);
+  assert.equal(shown.status, 0, shown.stderr);
+  assert.match(shown.stdout, new RegExp(`Job ${job}`));
+  assert.match(shown.stdout, /exit status 3/);
+  const json = await product.run('ge0', 'job', job, '--json', '--accounting', product.accounting);
+  const parsed = JSON.parse(json.stdout) as { schema: number; records: (JobRecord & { attempt: number })[] };
+  assert.equal(parsed.schema, 1);
+  assert.equal(parsed.records[0]?.attempt, 1);
+  assert.deepEqual(parsed.records[0]?.peak_rss, record.peak_rss);
+  const owner = await product.run('ge0', 'owner', 'gealice', '--since', '1h', '--accounting', product.accounting);
+  assert.match(owner.stdout, /serial/);
+  const nothing = await product.run('ge0', 'job', '999999', '--accounting', product.accounting);
+  assert.equal(nothing.status, 1);
+}
+
+async function parallelOnOneHost({ cell, product }: Site): Promise<void> {
+  const script = burnerCommand('shared-map', 'smp.truth', { mib: 60, processes: 3, hold: 1500 });
+  const job = await cell.submit('gebob', ['-pe', 'smp', '3', '-l', 'h_vmem=500M'], script);
+  const [line] = await cell.waitFinished(job);
+  const record = await product.record(job);
+  assertAgrees(record, line);
+  assert.equal(record.pe, 'smp');
+  assert.equal(record.host_slots, 3);
+  assert.deepEqual(record.h_vmem, { request_bytes: mib(500), limit_bytes: mib(1500), per: 'slot' });
+  const truth = truthOf(cell, 'gebob', 'smp.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.95);
+}
+
+async function arrayJob({ cell, product }: Site): Promise<void> {
+  const script = burnerCommand('steady', 'array.$SGE_TASK_ID.truth', { mib: '$((10 + 4 * SGE_TASK_ID))', hold: 1300 });
+  const job = await cell.submit('gealice', ['-t', '1-20', '-N', 'array', '-l', 'h_vmem=1G'], script);
+  const lines = await cell.waitFinished(job, 120_000);
+  const records = (await product.records(job, 20)).map((attempt) => attempt.record);
+  assert.equal(records.length, 20);
+  for (const record of records) {
+    assertAgrees(
+      record,
+      lines.find((line) => Number(line.task_number) === record.task_id),
+    );
+    const truth = truthOf(cell, 'gealice', `array.${record.task_id ?? 0}.truth`);
+    assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.9);
+  }
+  const shown = await product.run('ge0', 'job', job, '--accounting', product.accounting);
+  assert.match(shown.stdout, /20 tasks/);
+}
+
+async function diesAtItsLimit({ cell, product }: Site): Promise<void> {
+  const script = burnerCommand('growing', 'dies.truth', { mib: 1500, over: 3000 });
+  const job = await cell.submit('gealice', ['-N', 'dies', '-l', 'h_vmem=1100M'], script);
+  const [line] = await cell.waitFinished(job);
+  const record = await product.record(job);
+  assertAgrees(record, line);
+  assert.notEqual(record.exit_status, 0);
+  const limit = record.h_vmem?.limit_bytes ?? 0;
+  assert.equal(limit, mib(1100));
+  for (const bracket of [record.peak_rss, record.peak_process_vmem])
+    assert.ok((bracket?.lower_bytes ?? Infinity) <= limit, 'a lower end above what the kernel allowed');
+}
+
+async function deletedJob({ cell, product }: Site): Promise<void> {
+  const job = await cell.submit('gebob', ['-N', 'deleted'], 'sleep 60');
+  await cell.waitRunning(job);
+  await cell.qdel([job], 'gebob');
+  const [line] = await cell.waitFinished(job);
+  const record = await product.record(job);
+  assertAgrees(record, line);
+  assert.equal(record.signal, 9);
+  assert.equal(record.exit_status, 137);
+  assert.equal(record.status, 'finished');
+}
+
+async function overItsTime({ cell, product }: Site): Promise<void> {
+  const job = await cell.submit('gebob', ['-N', 'late', '-l', 'h_rt=2'], 'sleep 60');
+  const [line] = await cell.waitFinished(job);
+  const record = await product.record(job);
+  assert.equal(line?.failed, '37');
+  assert.equal(record.signal, 9);
+  assertAgrees(record, line);
+}
+
+async function runAgain({ cell, product }: Site): Promise<void> {
+  const script = 'if [ -e ~/again ]; then exit 0; fi; touch ~/again; exit 99';
+  const job = await cell.submit('gealice', ['-N', 'again', '-r', 'y'], script);
+  const lines = await cell.waitFinished(job);
+  const attempts = await product.records(job, 2);
+  assert.equal(lines.length, 2);
+  assert.deepEqual(
+    attempts.map(({ attempt, record }) => [attempt, record.exit_status]),
+    [
+      [1, 99],
+      [2, 0],
+    ],
+  );
+  assert.equal(new Set(attempts.map(({ record }) => record.run_id)).size, 2);
+}
+
+async function briefJob({ cell, product }: Site): Promise<void> {
+  const job = await cell.submit('gealice', ['-N', 'brief', '-l', 'h_vmem=1G'], 'sleep 0.05; exit 7');
+  const [line] = await cell.waitFinished(job);
+  const record = await product.record(job);
+  assertAgrees(record, line);
+  assert.equal(record.exit_status, 7);
+  assert.ok(['root', 'usage'].includes(record.trust));
+}
+
+async function hundredAtOnce({ cell, product }: Site): Promise<void> {
+  const job = await cell.submit('gebob', ['-t', '1-100', '-N', 'crowd', '-l', 'h_vmem=1G'], 'sleep 3');
+  const lines = await cell.waitFinished(job, 240_000);
+  assert.equal(lines.length, 100);
+  const records = await product.records(job, 100, 90_000);
+  assert.deepEqual(
+    records.map(({ record }) => record.task_id).sort((a, b) => Number(a) - Number(b)),
+    Array.from({ length: 100 }, (_, index) => index + 1),
+  );
+  assert.ok(records.every(({ attempt, record }) => attempt === 1 && record.exit_status === 0));
+}
+
+describe('jobs on a real Grid Engine', () => {
+  it('are accounted from submission to the end', limits, async (t) => {
+    await withSite(t, {}, async (site) => {
+      await t.test('a serial job', () => serialJob(site));
+      await t.test('a parallel job on one host', () => parallelOnOneHost(site));
+      await t.test('an array of 20 tasks', () => arrayJob(site));
+      await t.test('a job that dies at its h_vmem', () => diesAtItsLimit(site));
+      await t.test('a deleted job', () => deletedJob(site));
+      await t.test('a job over its h_rt', () => overItsTime(site));
+      await t.test('a job that asks to run again: two attempts, two records', () => runAgain(site));
+      await t.test('a job of 50 ms', () => briefJob(site));
+      await t.test('100 jobs at once', () => hundredAtOnce(site));
+      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+    });
+  });
+});

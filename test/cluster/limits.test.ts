@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { assertHolds, assertQueuesWell, burnerCommand, truthOf, withSite, type Site } from './site';
+
+const limits = { timeout: 900_000 };
+
+/** Whether root here may raise hard limits again (CAP_SYS_RESOURCE): then no job is ever sampled in the small mode. */
+async function canLift({ cell }: Site): Promise<boolean> {
+  return (await cell.on('ge1', 'ulimit -v 1000000; ulimit -v unlimited')).status === 0;
+}
+
+async function smallMode(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const script = burnerCommand('steady', 'small.truth', { mib: 150, hold: 2000 });
+  const job = await cell.submit('gealice', ['-N', 'small', '-l', 'h_vmem=300M'], script);
+  await cell.waitFinished(job);
+  const record = await product.record(job);
+  const truth = truthOf(cell, 'gealice', 'small.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+  assert.equal(record.trust, 'root');
+  assert.equal(record.sampler?.mode, (await canLift(site)) ? 'full' : 'small');
+}
+
+async function noRoomForASampler(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const script = burnerCommand('steady', 'tiny.truth', { mib: 30, hold: 500 });
+  const job = await cell.submit('gealice', ['-N', 'tiny', '-l', 'h_vmem=50M'], `${script}; exit 5`);
+  const [line] = await cell.waitFinished(job);
+  assert.ok(line !== undefined);
+  if (await canLift(site)) return;
+  const flushed = await product.run(line.hostname, 'flush');
+  assert.equal(flushed.status, 0, flushed.stderr);
+  const record = await product.record(job);
+  assert.equal(record.status, 'unsampled');
+  assert.equal(record.trust, 'usage');
+  assert.equal(record.exit_status, 5);
+  assert.equal(record.owner, 'gealice');
+  assert.match(record.notes.join(' '), /no room for a sampler/);
+  const truth = truthOf(cell, 'gealice', 'tiny.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.9);
+  assert.deepEqual(record.peak_rss?.sources, ['usage']);
+}
+
+async function smallestAddressSpace({ cell, product }: Site): Promise<void> {
+  // 10 MiB is the least that Grid Engine sets; bash itself may not start there, but the hooks must not add to it.
+  const job = await cell.submit('gebob', ['-N', 'least', '-l', 'h_vmem=10M', '-S', '/bin/sh'], 'exit 0');
+  const [line] = await cell.waitFinished(job);
+  assert.ok(line !== undefined);
+  assert.ok(!['8', '15'].includes(line.failed), `a hook failed: ${line.failed}`);
+  await product.run(line.hostname, 'flush');
+  await product.record(job);
+}
+
+async function fewDescriptors({ cell, product }: Site): Promise<void> {
+  await cell.setGlobal({ execd_params: 'S_DESCRIPTORS=100,H_DESCRIPTORS=100' });
+  try {
+    const script = 'ulimit -n; for i in $(seq 60); do sleep 2 & done; wait';
+    const job = await cell.submit(
+      'gealice',
+      ['-N', 'descriptors', '-l', 'h_vmem=1G', '-o', 'desc.out', '-j', 'y'],
+      script,
+    );
+    await cell.waitFinished(job);
+    const record = await product.record(job);
+    assert.equal((await cell.check('ge1', `cat ${cell.layout.home('gealice')}/desc.out`)).trim(), '100');
+    assert.ok((record.max_processes ?? 0) >= 61, `${record.max_processes ?? 0} processes seen at once`);
+    assert.equal(record.trust, 'root');
+  } finally {
+    await cell.setGlobal({ execd_params: 'none' });
+  }
+}
+
+async function smallFiles(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const script = burnerCommand('steady', 'files.truth', { mib: 80, hold: 1500 });
+  const job = await cell.submit('gealice', ['-N', 'files', '-l', 'h_vmem=1G,h_fsize=1M'], script);
+  const [line] = await cell.waitFinished(job);
+  await product.run(line?.hostname ?? '', 'flush');
+  const record = await product.record(job);
+  const truth = truthOf(cell, 'gealice', 'files.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.95);
+  assert.equal(record.trust, 'root');
+  if (!(await canLift(site))) assert.match(record.notes.join(' '), /file size limit/);
+}
+
+async function littleCpuTime({ cell, product }: Site): Promise<void> {
+  // 120 processes at 20 readings a second take the sampler past half of 2 s well before the job ends.
+  const script = `for i in $(seq 120); do sleep 14 & done; ${burnerCommand('steady', 'cpu.truth', { mib: 60, hold: 9000 })}; wait`;
+  const job = await cell.submit('gealice', ['-N', 'cputime', '-l', 'h_vmem=1G,h_cpu=2'], script);
+  await cell.waitFinished(job, 90_000);
+  const record = await product.record(job);
+  const truth = truthOf(cell, 'gealice', 'cpu.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.95);
+  assert.equal(record.trust, 'root');
+  assert.equal(record.status, 'finished');
+  assert.ok((record.samples ?? 0) > 30, `${record.samples ?? 0} samples`);
+  assert.ok((record.longest_gap_seconds ?? 99) < 5, `a gap of ${record.longest_gap_seconds ?? 0} s`);
+}
+
+describe("jobs whose limits can't be lifted", () => {
+  it('are sampled as far as the limits allow, and nothing is lost', limits, async (t) => {
+    const settings = 'interval = 0.05\ncpu_budget_percent = 100';
+    await withSite(t, { settings }, async (site) => {
+      await t.test('h_vmem=300M: the small mode', () => smallMode(site));
+      await t.test('h_vmem=50M: unsampled, with figures from usage', () => noRoomForASampler(site));
+      await t.test('h_vmem=10M', () => smallestAddressSpace(site));
+      await t.test('100 descriptors', () => fewDescriptors(site));
+      await t.test('h_fsize=1M', () => smallFiles(site));
+      await t.test('h_cpu=2: handed over to a successor', () => littleCpuTime(site));
+      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+    });
+  });
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { Bracket } from '../../src/sampler/record';
+import { burner, burnersObstacle, readTruth, type BurnerProgram, type Truth } from '../burners/build';
+import { clusterObstacle, upCell, type Cell, type UpOptions } from './cell';
+import { installProduct, type Product, type ProductOptions } from './product';
+
+/** A cell with the product installed. */
+export interface Site {
+  readonly cell: Cell;
+  readonly product: Product;
+}
+
+/** For a cell that another test file is using. */
+const WAIT_MS = 600_000;
+const MIB = 1024 * 1024;
+
+/** Why the tests on a real cluster can't run here; null: they can. */
+export function siteObstacle(): string | null {
+  return clusterObstacle() ?? burnersObstacle();
+}
+
+/** Brings a site up, runs `body` on it, takes it down; skips, with the reason, where none can run. */
+export async function withSite(
+  t: TestContext,
+  options: UpOptions & ProductOptions,
+  body: (site: Site) => Promise<void>,
+): Promise<void> {
+  const obstacle = siteObstacle();
+  if (obstacle !== null) {
+    t.skip(obstacle);
+    return;
+  }
+  const cell = await upCell({ waitMs: WAIT_MS, ...options });
+  try {
+    await body({ cell, product: await installProduct(cell, options) });
+  } finally {
+    await cell.down();
+  }
+}
+
+/** Command line of a burner that leaves its truth in the user's home; `~` is the job's shell's affair. */
+export function burnerCommand(
+  name: BurnerProgram,
+  truth: string,
+  options: Readonly<Record<string, number | string>>,
+): string {
+  const words = Object.entries(options).map(([key, value]) => `--${key}=${value}`);
+  return `${burner(name)} ${words.join(' ')} --truth="$HOME/${truth}"`;
+}
+
+/** The truth that a burner of a job left. */
+export function truthOf(cell: Cell, user: string, file: string): Truth {
+  const [truth] = readTruth(`${cell.layout.home(user)}/${file}`);
+  assert.ok(truth !== undefined, `${file}: the burner left no truth`);
+  return truth;
+}
+
+/** The job's shell and the starter around a burner. */
+const AROUND = 24 * MIB;
+
+/** A bracket that holds: what it claims is true of the burner and of the little around it. */
+export function assertHolds(bracket: Bracket | null, truth: number, uncertainty: number, atLeastShare = 0): void {
+  assert.ok(bracket !== null, 'no bracket');
+  assert.ok(
+    bracket.lower_bytes <= truth + uncertainty + AROUND,
+    `lower end ${bracket.lower_bytes} is above the truth ${truth} + ${uncertainty}`,
+  );
+  assert.ok(
+    bracket.lower_bytes >= truth * atLeastShare,
+    `lower end ${bracket.lower_bytes} is below ${atLeastShare} of the truth ${truth}`,
+  );
+  if (bracket.upper_bytes !== null)
+    assert.ok(bracket.upper_bytes >= truth, `upper end ${bracket.upper_bytes} is below the truth ${truth}`);
+  else assert.ok(bracket.open.length > 0, 'an open end without a reason');
+}
+
+/** Every queue instance is free of errors. */
+export async function assertQueuesWell(cell: Cell): Promise<void> {
+  for (const [queue, states] of await cell.queueStates()) assert.equal(states, '', `${queue} is in state ${states}`);
+}
+
+export const mib = (bytes: number): number => bytes * MIB;
