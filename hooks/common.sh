@@ -73,8 +73,9 @@ qm_start_of() {
   echo "${20}"
 }
 
-# Lifts what the job's limits would do to the sampler; what can't be lifted goes at least to its hard limit.
+# Keeps in qm_address_space the job's own limit (KiB or "unlimited"), then lifts what the job's limits would do to the sampler; what can't be lifted goes at least to its hard limit.
 qm_lift() {
+  qm_address_space=$(command ulimit -H -v 2>/dev/null)
   for qm_limit in v d f t n s m l p u; do
     command ulimit "-$qm_limit" unlimited 2>/dev/null ||
       command ulimit -S "-$qm_limit" "$(command ulimit -H "-$qm_limit" 2>/dev/null)" 2>/dev/null
@@ -129,7 +130,8 @@ qm_make_dir() {
 # The lines of the `job` file (src/sampler/run-directory.ts), one per argument, through the command given.
 qm_describe() {
   "$@" version=1 "job=$qm_job" "task=$qm_task" "spool=$qm_spool" "shepherd_pid=$PPID" "shepherd_start=$qm_start" \
-    "boot=$qm_boot" "hooks=$qm_hooks" "memory=$qm_memory" "reason=$qm_reason" "uptime=$qm_uptime"
+    "boot=$qm_boot" "hooks=$qm_hooks" "memory=$qm_memory" "reason=$qm_reason" "uptime=$qm_uptime" \
+    "address_space_kib=$qm_address_space"
 }
 
 # qm_node SCRIPT ARGUMENT...: becomes Node in a session of its own, with an environment of its own.

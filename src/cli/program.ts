@@ -6,13 +6,14 @@ import { registerJob } from './commands/job';
 import { registerOwner } from './commands/owner';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
+import { registerInstall } from './commands/install';
 import { warn } from './output';
 import type { Terminal } from './terminal';
 
 /** Adds a command to the program; what it does is imported when it is called, so that the program starts quickly. */
 export type RegisterCommand = (program: Command, context: CommandContext) => void;
 
-const COMMANDS: readonly RegisterCommand[] = [registerJob, registerOwner, registerRun, registerDemo];
+const COMMANDS: readonly RegisterCommand[] = [registerJob, registerOwner, registerRun, registerDemo, registerInstall];
 
 function createProgram(version: string, context: CommandContext): Command {
   const { terminal } = context;

@@ -66,10 +66,16 @@ function requests(config: SpoolConfig, complexes: readonly string[]): Record<str
   return result;
 }
 
+/** What the kernel enforces, whatever was asked for: the hook was under the same limit as the job. */
+function limitInForce(addressSpaceKib: number | null): MemoryRequest | null {
+  if (addressSpaceKib === null) return null;
+  return { request_bytes: null, limit_bytes: addressSpaceKib * 1024, per: 'job' };
+}
+
 /** Description from the text of a spool `config`; `run` names the job that it must be about. */
 export function describeJob(
   text: string,
-  run: { readonly job: number; readonly task: number },
+  run: { readonly job: number; readonly task: number; readonly addressSpaceKib: number | null },
   complexes: readonly string[],
 ): JobDescription {
   const parsed = parseSpoolConfig(text);
@@ -81,7 +87,7 @@ export function describeJob(
   if (suspicious.length > 0)
     return {
       ...common,
-      fields: NOTHING,
+      fields: { ...NOTHING, h_vmem: limitInForce(run.addressSpaceKib) },
       notes: [`Grid Engine's config file may be forged (${suspicious[0] ?? ''}): nothing was taken from it.`],
     };
   const { h_vmem: hVmem = null, ...others } = requests(config, ['h_vmem', ...complexes]);

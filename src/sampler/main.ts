@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, watch } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace, tryLock } from '../native/libc';
 import { bootId, uptimeSeconds, wallClockOfTicks } from '../sources/proc/clock';
 import { openProcess } from '../sources/proc/process-files';
@@ -22,7 +22,7 @@ import { reasonOf, warn } from './log';
 import { ownerOfSpool } from './owner-name';
 import type { JobRecord, RecordStatus } from './record';
 import { answer, parseRunDescription, removeRunDirectory, writePidFile, type RunDescription } from './run-directory';
-import { loadSettings, type Settings } from './settings';
+import { DEFAULT_SETTINGS, loadSettings, type Settings } from './settings';
 import { thisMachine } from './this-machine';
 import { chooseStorage, type Storage } from './storage';
 import { nextTick } from './ticks';
@@ -246,6 +246,21 @@ interface Resumed {
   readonly notes: readonly string[];
 }
 
+/** A slip in the configuration must not cost a site its records: the defaults do, and the record says so. */
+function usableSettings(
+  path: string,
+  directory: string | null,
+): { readonly settings: Settings; readonly problem: string | null } {
+  try {
+    return { settings: loadSettings(path), problem: null };
+  } catch (error) {
+    warn(reasonOf(error));
+    // STATE/run/KEY and STATE/plain/KEY.
+    const state = directory === null ? {} : { state_dir: dirname(dirname(directory)) };
+    return { settings: { ...DEFAULT_SETTINGS, ...state }, problem: `Defaults were used: ${reasonOf(error)}.` };
+  }
+}
+
 function takeLock(directory: string, resumed: boolean): number | null {
   if (resumed) {
     try {
@@ -271,8 +286,8 @@ async function main(): Promise<void> {
   // A file size limit must come back as an error of the write, not as a signal.
   process.on('SIGXFSZ', () => undefined);
 
-  const settings = loadSettings(settingsPath);
   const directory = directoryArgument === '-' ? null : directoryArgument;
+  const { settings, problem } = usableSettings(settingsPath, directory);
   const resumed = resume ? (JSON.parse(readFileSync(0, 'utf8')) as Resumed) : null;
   let lock: number | null = null;
   if (directory !== null) {
@@ -312,7 +327,7 @@ async function main(): Promise<void> {
       fileSizeLimit: resourceLimit(Rlimit.FSIZE).soft,
       startedMs: () => sampler.observation().startMs ?? Date.now(),
     }),
-    notes: new Set(resumed?.notes ?? []),
+    notes: new Set([...(resumed?.notes ?? []), ...(problem === null ? [] : [problem])]),
     rootUid: null,
     intervalMs: resumed?.intervalMs ?? settings.interval * 1000,
     priorCpuSeconds: resumed?.cpuSeconds ?? 0,

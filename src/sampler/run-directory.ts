@@ -48,6 +48,8 @@ export interface RunDescription {
   readonly reason: string;
   /** Seconds since boot when the prolog ran. */
   readonly uptime: number;
+  /** Hard limit on address space that the hook itself was under, in KiB; null: none, or not told. */
+  readonly addressSpaceKib: number | null;
   /** `run --pid`: the processes are older than their watcher, and nobody's children of it. */
   readonly attached: boolean;
 }
@@ -83,6 +85,7 @@ export function parseRunDescription(text: string): RunDescription | null {
     memory,
     reason: values.get('reason') ?? '',
     uptime: number('uptime'),
+    addressSpaceKib: Number.parseInt(values.get('address_space_kib') ?? '', 10) || null,
     attached: values.get('attached') === '1',
   };
   const numbers = [description.job, description.task, description.shepherdPid, description.shepherdStart];
@@ -112,6 +115,7 @@ export function formatRunDescription(run: RunDescription): string {
     `memory=${run.memory}`,
     `reason=${run.reason}`,
     `uptime=${run.uptime}`,
+    `address_space_kib=${run.addressSpaceKib ?? ''}`,
     `attached=${run.attached ? 1 : 0}`,
     'end=1',
     '',

@@ -147,7 +147,12 @@ function variants(): readonly Variant[] {
   return all.filter(({ shell, mode }) => mode === 'full' || shell === known[0]);
 }
 
-function section(variant: Variant, runs: readonly JobRun[], short: readonly JobRun[], armed: readonly number[]): Section {
+function section(
+  variant: Variant,
+  runs: readonly JobRun[],
+  short: readonly JobRun[],
+  armed: readonly number[],
+): Section {
   const of = (pick: (run: JobRun) => number): readonly number[] => runs.map(pick);
   const rows: readonly Row[] = [
     { what: 'empty hook', unit: 'ms', values: runs.flatMap((run) => run.emptyMs) },
@@ -188,14 +193,21 @@ async function throughput(ground: Ground, variant: Variant, count: number): Prom
     title: `hooks, ${count} jobs of 1 ms, ${atOnce} at once (${nameOf(variant)})`,
     rows: [
       { what: 'jobs from prolog to delivery', unit: 'jobs/s', values: [count / seconds] },
-      { what: 'CPU per job', unit: 'ms', values: [sum(finished.map((run) => run.cpuMs)) / count], budget: CPU_BUDGET_MS },
+      {
+        what: 'CPU per job',
+        unit: 'ms',
+        values: [sum(finished.map((run) => run.cpuMs)) / count],
+        budget: CPU_BUDGET_MS,
+      },
     ],
   };
 }
 
 async function run(options: BenchOptions): Promise<readonly Section[]> {
   if (process.getuid?.() !== 0)
-    return [{ title: 'hooks', rows: [], notes: ['skipped: not root, and hooks under root@ are what the budgets are for'] }];
+    return [
+      { title: 'hooks', rows: [], notes: ['skipped: not root, and hooks under root@ are what the budgets are for'] },
+    ];
   const installation = install();
   try {
     const ground: Ground = { installation, helper: compile('shepherd', installation.directory), nextJob: 900_001 };

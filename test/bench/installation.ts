@@ -62,6 +62,10 @@ function hooksDirectory(directory: string, name: string, settings: string, armWa
 
 export function install(): Installation {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-'));
+  const remove = (): void => {
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  };
+  process.once('exit', remove);
   // The deliverer, who is nobody, has to come through.
   chmodSync(directory, 0o711);
   const state = join(directory, 'state');
@@ -129,7 +133,8 @@ export function install(): Installation {
     },
     nodeStore: () => openNodeStore(state),
     remove: () => {
-      rmSync(directory, { recursive: true, force: true });
+      process.off('exit', remove);
+      remove();
     },
   };
 }

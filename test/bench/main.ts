@@ -83,6 +83,9 @@ async function main(argv: readonly string[]): Promise<number> {
   return failed ? 1 : 0;
 }
 
+// Shepherds end what they started when this process does; 'exit' removes the directories.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+
 main(process.argv.slice(2)).then(
   (status) => {
     process.exitCode = status;

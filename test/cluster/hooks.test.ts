@@ -61,7 +61,7 @@ async function exitStatuses(site: Site): Promise<void> {
     'once',
     'if [ -e "$HOME/tried" ]; then exit 0; fi; touch "$HOME/tried"; exit "$(cat "$HOME/status")"',
   );
-  await setSiteHooks(site, `${hook}`, 'none');
+  await setSiteHooks(site, hook, 'none');
   const home = cell.layout.home('gealice');
   const submit = async (status: number): Promise<string> => {
     rmSync(join(home, 'tried'), { force: true });

@@ -55,6 +55,7 @@ function describeRun(job: number, spool: string, attached: boolean): RunDescript
     memory: 'full',
     reason: '',
     uptime: uptimeSeconds(),
+    addressSpaceKib: null,
     attached,
   };
 }

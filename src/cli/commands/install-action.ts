@@ -1,0 +1,86 @@
+import { packageRoot } from '../../sampler/package-root';
+import { findCell } from '../../gridengine/find-cell';
+import { CommandError, EXIT, usageError } from '../command-error';
+import { confirmed } from '../install/confirm';
+import { applySteps, planNode, testNode } from '../install/install-node';
+import { chooseNodeSettings, settingsOfCell } from '../install/node-settings';
+import { systemPlaces } from '../install/places';
+import type { SelfTest } from '../install/self-test';
+import { screenOf, warn, writeLines } from '../output';
+import type { Terminal } from '../terminal';
+import type { InstallOptions } from './install';
+
+const ONLY_NODE = ['accounting', 'stateDir', 'runDir'] as const;
+const ONLY_CLUSTER = ['hosts', 'queue', 'plain', 'env', 'nodeCheck', 'hostsChecked', 'backup'] as const;
+
+function optionName(key: string): string {
+  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function refuseForeignOptions(options: InstallOptions): void {
+  const foreign = (options.node ? ONLY_CLUSTER : ONLY_NODE).find((key) => options[key] !== undefined);
+  if (foreign === undefined) return;
+  throw usageError(
+    options.node
+      ? `${optionName(foreign)} is for the configuration of Grid Engine: give it to "install" without --node`
+      : `${optionName(foreign)} is for "install --node" on each host`,
+  );
+}
+
+function requireRoot(): void {
+  if (process.getuid?.() !== 0)
+    throw new CommandError('install --node: only root can put hooks where root will run them; use sudo', EXIT.unavailable);
+}
+
+function describeTest(test: SelfTest): string {
+  const { prologMs, epilogMs, mode, samples } = test;
+  if (!test.ok) return 'self-test: failed';
+  const seen = samples === null ? '' : `, ${samples} samples${mode === 'small' ? ' in the small mode' : ''}`;
+  return `self-test: ok (prolog ${prologMs ?? '?'} ms, epilog ${epilogMs ?? '?'} ms${seen})`;
+}
+
+async function installNode(options: InstallOptions, terminal: Terminal): Promise<number> {
+  requireRoot();
+  process.umask(0o022);
+  const given = {
+    ...(options.accounting === undefined ? {} : { accounting: options.accounting }),
+    ...(options.stateDir === undefined ? {} : { state_dir: options.stateDir }),
+    ...(options.runDir === undefined ? {} : { run_dir: options.runDir }),
+  };
+  const chosen = chooseNodeSettings(options.config, given, settingsOfCell(findCell(terminal.env)));
+  const installation = planNode({
+    source: packageRoot(),
+    prefix: options.prefix,
+    settingsPath: options.config,
+    chosen,
+    places: systemPlaces(),
+    timer: options.timer,
+    execPath: process.execPath,
+  });
+  chosen.differences.forEach((difference) => warn(terminal, difference));
+  const { steps } = installation;
+  if (options.dryRun) {
+    writeLines(terminal, steps.length === 0 ? ['nothing to do but the self-test'] : steps.map(({ says }) => says));
+    return EXIT.found;
+  }
+  if (steps.length > 0 && !options.yes) {
+    writeLines(terminal, steps.map(({ says }) => says));
+    if (!(await confirmed('Do that?', options))) return EXIT.nothing;
+  }
+  const tell = (line: string): void => writeLines(terminal, [line]);
+  await applySteps(steps, tell, (line) => warn(terminal, line));
+  const test = await testNode(installation, options.prefix);
+  tell(describeTest(test));
+  test.problems.forEach((problem) => warn(terminal, `self-test: ${problem}`));
+  if (!test.ok)
+    warn(terminal, 'do not configure the hooks for this host before "qmemacct doctor --self-test" is well');
+  return test.ok ? EXIT.found : EXIT.unavailable;
+}
+
+/** `install`; resolves to the exit status. Rejects with CommandError or SettingsError. */
+export async function install(options: InstallOptions, terminal: Terminal): Promise<number> {
+  refuseForeignOptions(options);
+  if (options.node) return installNode(options, terminal);
+  screenOf(terminal, options);
+  throw usageError('not yet');
+}

@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { composeHookCommand } from '../../gridengine/our-hook';
+import type { Settings } from '../../sampler/settings';
+import { CommandError, EXIT, usageError } from '../command-error';
+import { accountingDirectorySteps } from './accounting-directory';
+import { directorySteps, nodeDirectories } from './directories';
+import { chooseNode } from './node-binary';
+import { hookDirectory, type SystemPlaces } from './places';
+import { selfTest, type SelfTest } from './self-test';
+import { writeStamp } from './stamp';
+import { step, type Step } from './step';
+import { fileSteps, linkSteps, timerSteps, tmpfilesSteps } from './system-files';
+import { networkFilesystemOf, untrusted } from './trusted-path';
+import type { NodeSettings } from './node-settings';
+import { describeVersion, isIntact, writeVersion, type Version } from './version';
+import { currentVersion, installedVersions, pruneVersions, switchCurrent } from './versions';
+
+export interface NodeInstallation {
+  readonly version: Version;
+  readonly settings: Settings;
+  readonly steps: readonly Step[];
+}
+
+export interface NodeOptions {
+  readonly source: string;
+  readonly prefix: string;
+  readonly settingsPath: string;
+  readonly chosen: NodeSettings;
+  readonly places: SystemPlaces;
+  readonly timer: boolean;
+  readonly execPath: string;
+}
+
+/** A root hook must find what root put there, also when the network is away. Throws CommandError. */
+function requireSafe(what: string, path: string, option: string): void {
+  if (!path.startsWith('/')) throw usageError(`${option} "${path}": give an absolute path`);
+  const reason = untrusted(path);
+  if (reason !== null)
+    throw new CommandError(`${what} ${path}: ${reason}, and root would trust it; mend that, or choose another ${option}`, EXIT.unavailable);
+  const network = networkFilesystemOf(path);
+  if (network !== null)
+    throw new CommandError(`${what} ${path}: lies on ${network}, and a hook must not hang with it; choose a local ${option}`, EXIT.unavailable);
+}
+
+function requireHookPath(prefix: string): void {
+  const line = composeHookCommand({ stage: 'prolog', directory: hookDirectory(prefix), privileged: true, original: null });
+  if (!line.ok) throw usageError(`--prefix ${prefix}: Grid Engine could not start hooks there: ${line.error}`);
+}
+
+function versionSteps(version: Version, prefix: string): Step[] {
+  const steps: Step[] = [];
+  if (!isIntact(version)) {
+    const node = version.node.copyReason === null ? '' : `, with a copy of ${version.node.path} (${version.node.copyReason})`;
+    const verb = existsSync(version.directory) ? 'replace the damaged' : 'write';
+    steps.push(step(`${verb} ${version.directory} (${version.files.length} files${node})`, () => writeVersion(version)));
+  }
+  const previous = currentVersion(prefix);
+  if (previous !== version.name)
+    steps.push(
+      step(`switch ${join(prefix, 'current')} from ${previous ?? 'nothing'} to ${version.name}`, () =>
+        switchCurrent(prefix, version.name),
+      ),
+    );
+  const keep = [version.name, previous];
+  if (installedVersions(prefix).some((name) => !keep.includes(name)))
+    steps.push(step('remove older versions that nothing runs from', () => void pruneVersions(prefix, keep)));
+  return steps;
+}
+
+/** What an installation on this host would do, in order. Throws CommandError where it must not. */
+export function planNode(options: NodeOptions): NodeInstallation {
+  const { prefix, settingsPath, chosen, places } = options;
+  const { settings } = chosen;
+  requireHookPath(prefix);
+  requireSafe('the program directory', prefix, '--prefix');
+  requireSafe('the state directory', settings.state_dir, '--state-dir');
+  requireSafe('the run-time directory', settings.run_dir, '--run-dir');
+  requireSafe('the configuration', settingsPath, '--config');
+  const version = describeVersion(
+    options.source,
+    prefix,
+    {
+      state: settings.state_dir,
+      run: settings.run_dir,
+      settings: settingsPath,
+      armWait: String(settings.arm_wait_ms / 1000),
+    },
+    chooseNode(options.execPath),
+  );
+  const files = { places, prefix, settingsPath, runDir: settings.run_dir, hooks: join(options.source, 'hooks') };
+  const steps = [
+    ...nodeDirectories(settings.state_dir, settings.run_dir).flatMap(directorySteps),
+    ...tmpfilesSteps(files),
+    ...(chosen.text === null ? [] : fileSteps(settingsPath, chosen.text)),
+    ...accountingDirectorySteps(settings),
+    ...directorySteps({ path: prefix, mode: 0o755, uid: 0, gid: 0 }),
+    ...versionSteps(version, prefix),
+    ...(options.timer ? timerSteps(files) : []),
+    ...linkSteps(files),
+  ];
+  return { version, settings, steps };
+}
+
+/** Does the steps; `tell` hears of each before it, `warn` what did not work out. Throws at what nothing can go on without. */
+export async function applySteps(
+  steps: readonly Step[],
+  tell: (line: string) => void,
+  warn: (line: string) => void,
+): Promise<void> {
+  for (const { says, apply } of steps) {
+    tell(says);
+    const warning = await apply();
+    if (warning !== null) warn(warning);
+  }
+}
+
+/** Tests what is installed and leaves the stamp that says so. */
+export async function testNode({ version, settings }: NodeInstallation, prefix: string): Promise<SelfTest> {
+  const result = await selfTest(version.conf, settings.deliver_as);
+  writeStamp(settings.state_dir, {
+    prefix,
+    version: basename(version.directory),
+    tested_at: new Date().toISOString(),
+    ok: result.ok,
+    problems: result.problems,
+  });
+  return result;
+}

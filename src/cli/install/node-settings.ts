@@ -1,0 +1,43 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseBootstrap } from '../../gridengine/bootstrap';
+import { readClusterName } from '../../gridengine/cluster-name';
+import type { CellLocation } from '../../gridengine/find-cell';
+import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../sampler/settings';
+import { settingsText } from './settings-text';
+
+/** What the cell says about itself; nothing where there is no cell. */
+export function settingsOfCell(cell: CellLocation | null): Partial<Settings> {
+  if (cell === null) return {};
+  const bootstrap = readFileSync(join(cell.root, cell.cell, 'common', 'bootstrap'), 'utf8');
+  const { adminUser } = parseBootstrap(bootstrap);
+  return {
+    cluster: readClusterName(cell.root, cell.cell).name,
+    // Where root itself is the admin user, nobody is the better deliverer.
+    ...(adminUser === null || adminUser === 'root' ? {} : { deliver_as: adminUser }),
+  };
+}
+
+export interface NodeSettings {
+  readonly settings: Settings;
+  /** Text to write; null: the admin's file stays as it is. */
+  readonly text: string | null;
+  /** Where an existing file says something else than options or cell; one line each. */
+  readonly differences: readonly string[];
+}
+
+/** Settings of a node: the file's if there is one, else those of the options, the cell, and the defaults. */
+export function chooseNodeSettings(path: string, given: Partial<Settings>, cell: Partial<Settings>): NodeSettings {
+  const chosen = { ...cell, ...given };
+  if (!existsSync(path))
+    return { settings: { ...DEFAULT_SETTINGS, ...chosen }, text: settingsText(chosen), differences: [] };
+  const settings = loadSettings(path);
+  const keys = Object.keys(chosen) as (keyof Settings)[];
+  const differences = keys
+    .filter((key) => settings[key] !== chosen[key])
+    .map((key) => {
+      const [own, other] = [JSON.stringify(settings[key]), JSON.stringify(chosen[key])];
+      return `${path}: keeps ${key} = ${own}, not ${other} (${key in given ? 'option' : "the cell's"}); change the file if you want that`;
+    });
+  return { settings, text: null, differences };
+}

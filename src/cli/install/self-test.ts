@@ -1,0 +1,229 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSqliteReader } from '../../accounting/sqlite/sqlite-store';
+import { openNodeStore } from '../../sampler/node-store';
+import { delivererIdentity } from '../../sampler/outbox-feeder';
+import type { JobRecord } from '../../sampler/record';
+import { loadSettings } from '../../sampler/settings';
+import { tidyNode } from '../../sampler/storage';
+import { writeSpool } from '../run/private-state';
+import { makeDirectory } from './directories';
+import { hookConfText, type HookConf } from './hook-conf';
+import { DISABLED_FILE } from './places';
+
+export interface SelfTest {
+  /** The hooks can be configured for this host: they end with 0, in time, and a job gets its record. */
+  readonly ok: boolean;
+  /** What went wrong, or what was not tested; one line each. */
+  readonly problems: readonly string[];
+  readonly prologMs: number | null;
+  readonly epilogMs: number | null;
+  readonly mode: 'full' | 'small' | null;
+  readonly samples: number | null;
+}
+
+const JOB_SECONDS = 0.5;
+const HOOKS_WITHIN_MS = 30_000;
+const RECORD_WITHIN_MS = 15_000;
+const PREFIX = 'self-test.';
+
+/**
+ * Stands in for the shepherd: its directory is the job's spool directory, it starts the hooks as Grid Engine does by our
+ * line, and leaves job_pid and usage where the sampler looks for them.
+ */
+const SHEPHERD = `
+cd "$1" || exit 1
+env -i /bin/sh -p "$2/prolog.sh" 1 0
+echo "prolog $?"
+begin=$(date +%s)
+sleep ${JOB_SECONDS} &
+job=$!
+echo "$job" >job_pid
+wait "$job"
+status=$?
+end=$(date +%s)
+printf '%s\\n' "wait_status=0" "exit_status=$status" "signal=0" "start_time=$begin" "end_time=$end" \\
+  "ru_wallclock=$((end - begin))" "ru_utime=0" "ru_stime=0" "ru_maxrss=1000" >usage
+echo job
+env -i /bin/sh -p "$2/epilog.sh" 1 0
+echo "epilog $?"
+`;
+
+interface HookRun {
+  readonly status: number;
+  readonly ms: number;
+}
+
+interface Played {
+  readonly prolog: HookRun | null;
+  readonly epilog: HookRun | null;
+  readonly noise: string;
+}
+
+function play(spool: string, hooks: string): Promise<Played> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('/bin/sh', ['-c', SHEPHERD, 'shepherd', spool, hooks], {
+      cwd: '/',
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: HOOKS_WITHIN_MS,
+      killSignal: 'SIGKILL',
+    });
+    let last = performance.now();
+    let noise = '';
+    let prolog: HookRun | null = null;
+    let epilog: HookRun | null = null;
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const now = performance.now();
+      const [, hook, status] = /^(prolog|epilog) (\d+)$/.exec(line) ?? [];
+      const run = { status: Number(status), ms: Math.round(now - last) };
+      if (hook === 'prolog') prolog = run;
+      else if (hook === 'epilog') epilog = run;
+      else if (line !== 'job') noise += line;
+      last = now;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      noise += text;
+    });
+    child.on('error', reject);
+    child.on('close', () => resolve({ prolog, epilog, noise: noise.trim().slice(0, 500) }));
+  });
+}
+
+interface Stage {
+  readonly spool: string;
+  readonly hooks: string;
+  readonly settingsPath: string;
+}
+
+/** A site in small, inside one private directory: the installed hooks by links, a hook.conf and settings of its own. */
+function setStage(directory: string, conf: HookConf, deliverAs: string): Stage {
+  const settingsPath = join(directory, 'qmemacct.toml');
+  const hooks = join(directory, 'hooks');
+  const spool = join(directory, 'active_jobs', '1.1');
+  const state = join(directory, 'state');
+  for (const path of [hooks, spool, join(state, 'run'), join(state, 'outbox')]) mkdirSync(path, { recursive: true });
+  // The deliverer, who is not root, has to get through to its file.
+  chmodSync(directory, 0o711);
+  const owner = delivererIdentity(deliverAs) ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  makeDirectory({ path: join(directory, 'accounting'), mode: 0o750, ...owner });
+  for (const name of readdirSync(join(conf.program, 'hooks')))
+    if (name.endsWith('.sh')) symlinkSync(join(conf.program, 'hooks', name), join(hooks, name));
+  writeFileSync(
+    settingsPath,
+    [
+      'cluster = "self-test"',
+      `state_dir = ${JSON.stringify(state)}`,
+      `run_dir = ${JSON.stringify(join(directory, 'run'))}`,
+      `accounting = ${JSON.stringify(join(directory, 'accounting', 'accounting.db'))}`,
+      `deliver_as = ${JSON.stringify(deliverAs)}`,
+      'delivery_jitter_ms = 0',
+      'delivery_patience = 3',
+      '',
+    ].join('\n'),
+  );
+  const own = { ...conf, state, run: join(directory, 'run'), settings: settingsPath, armWait: '0' };
+  writeFileSync(join(hooks, 'hook.conf'), hookConfText(own));
+  writeSpool(spool, { job: 1, name: 'self-test', hVmem: '1G', slots: 1, pe: null }, Date.now());
+  return { spool, hooks, settingsPath };
+}
+
+async function recordIn(accounting: string): Promise<JobRecord | null> {
+  if (!existsSync(accounting)) return null;
+  const reader = openSqliteReader(accounting);
+  try {
+    return (await reader.job({ job_id: 1 })).records[0]?.record ?? null;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** The record in the accounting DB, or why it did not get there. */
+async function delivered(settingsPath: string): Promise<JobRecord | string> {
+  const settings = loadSettings(settingsPath);
+  const deadline = Date.now() + RECORD_WITHIN_MS;
+  for (;;) {
+    const record = await recordIn(settings.accounting).catch(() => null);
+    if (record !== null) return record;
+    if (Date.now() > deadline) break;
+    await sleep(50);
+  }
+  await samplerGone(settingsPath);
+  const store = openNodeStore(settings.state_dir);
+  try {
+    const waiting = store.running().length;
+    const { problem, delivered: count } = await tidyNode(store, settings, 5);
+    if (problem !== null) return `the record could not be delivered: ${problem}`;
+    if (count > 0) return 'the sampler did not deliver its record; a later attempt did';
+    return waiting > 0 ? 'the sampler did not finish its record' : 'the sampler left no record; the system log may tell why';
+  } finally {
+    store.close();
+  }
+}
+
+/** Waits until the sampler, which outlives the epilog, has left the stage. */
+async function samplerGone(settingsPath: string): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    const alive = readdirSync('/proc').some((pid) => {
+      if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(settingsPath);
+      } catch {
+        return false;
+      }
+    });
+    if (!alive) return;
+    await sleep(50);
+  }
+}
+
+function hookProblems({ prolog, epilog, noise }: Played): string[] {
+  const check = (name: string, run: HookRun | null, mostMs: number): string[] => {
+    if (run === null) return [`the ${name} did not end`];
+    if (run.status !== 0) return [`the ${name} ended with status ${run.status}: Grid Engine would stop the queue`];
+    return run.ms > mostMs ? [`the ${name} took ${run.ms} ms`] : [];
+  };
+  return [
+    ...check('prolog', prolog, 2500),
+    ...check('epilog', epilog, 5500),
+    ...(noise === '' ? [] : [`the hooks wrote into the job's output: ${noise}`]),
+  ];
+}
+
+/** Removes what a self-test that was killed has left. */
+function removeLeftovers(stateDir: string): void {
+  for (const name of readdirSync(stateDir))
+    if (name.startsWith(PREFIX)) rmSync(join(stateDir, name), { recursive: true, force: true });
+}
+
+/**
+ * Plays a job of half a second through the installed hooks, sampler and deliverer, in a private directory under the state
+ * directory: the site's stores are not touched. As root only.
+ */
+export async function selfTest(conf: HookConf, deliverAs: string): Promise<SelfTest> {
+  const disabled = existsSync(DISABLED_FILE);
+  removeLeftovers(conf.state);
+  const directory = mkdtempSync(join(conf.state, PREFIX));
+  try {
+    const stage = setStage(directory, conf, deliverAs);
+    const played = await play(stage.spool, stage.hooks);
+    const problems = hookProblems(played);
+    const times = { prologMs: played.prolog?.ms ?? null, epilogMs: played.epilog?.ms ?? null };
+    const nothing = { ...times, mode: null, samples: null };
+    if (problems.length > 0) return { ok: false, problems, ...nothing };
+    if (disabled)
+      return { ok: true, problems: [`${DISABLED_FILE} exists: only the hooks' exit status was tested`], ...nothing };
+    const record = await delivered(stage.settingsPath);
+    if (typeof record === 'string') return { ok: false, problems: [record], ...nothing };
+    const seen = { ...times, mode: record.sampler?.mode ?? null, samples: record.samples };
+    if (record.status !== 'finished' || record.samples === 0)
+      return { ok: false, problems: [`the job's record is "${record.status}": ${record.notes.join(' ')}`], ...seen };
+    return { ok: true, problems: [], ...seen };
+  } finally {
+    await samplerGone(join(directory, 'qmemacct.toml'));
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

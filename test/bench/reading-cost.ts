@@ -1,0 +1,97 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { BenchOptions, Row, Section } from './bench';
+import { compile } from './compile';
+import { FULL_MODE, SMALL_MODE } from './node-modes';
+import { psutilCommand, psutilObstacle } from './rivals';
+
+/** What reading and parsing one process costs (statm and status), ours beside a C loop, block by block. */
+
+const BUDGET = 1.5;
+/** Blocks that only warm up the just-in-time compiler. */
+const WARM_UP = 5;
+
+interface Loop {
+  readonly name: string;
+  block(): Promise<number>;
+  close(): Promise<void>;
+}
+
+function startLoop(name: string, argv: readonly string[]): Loop {
+  const [program = '', ...words] = argv;
+  const child = spawn(program, words, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const waiting: ((nanoseconds: number) => void)[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) =>
+    waiting.shift()?.((JSON.parse(line) as { readonly ns: number }).ns),
+  );
+  child.stdin.on('error', () => undefined);
+  const closed = new Promise<void>((resolve) => {
+    child.once('close', () => {
+      for (const take of waiting.splice(0)) take(NaN);
+      resolve();
+    });
+  });
+  return {
+    name,
+    block: () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+        child.stdin.write('\n');
+      }),
+    close: () => {
+      child.stdin.end();
+      return closed;
+    },
+  };
+}
+
+/** `pids`: processes that stay alive meanwhile. */
+export async function readingCost(pids: readonly number[], options: BenchOptions): Promise<Section> {
+  const title = `reading one process (statm + status, kept descriptors), over ${pids.length} processes`;
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-'));
+  const blocks = options.quick ? 10 : 40;
+  // Some 20 ms for each block of the fastest.
+  const rounds = String(Math.max(1, Math.round(10_000 / pids.length)));
+  const words = [rounds, ...pids.map(String)];
+  const loops: Loop[] = [];
+  try {
+    const script = join(__dirname, 'read-loop.js');
+    loops.push(startLoop('C loop', [compile('read-loop', directory), ...words]));
+    loops.push(startLoop('ours, full mode', [process.execPath, ...FULL_MODE, script, ...words]));
+    loops.push(startLoop('ours, small mode', [process.execPath, ...SMALL_MODE, script, ...words]));
+    const psutil = psutilObstacle();
+    const fewer = String(Math.max(1, Math.round(500 / pids.length)));
+    if (psutil === null) loops.push(startLoop('psutil', psutilCommand('cost', fewer, ...pids.map(String))));
+
+    const costs = loops.map(() => [] as number[]);
+    for (let block = -WARM_UP; block < blocks; block++) {
+      options.progress(`sampler: reading, block ${block} of ${blocks}`);
+      for (const [index, loop] of loops.entries()) {
+        const nanoseconds = await loop.block();
+        if (Number.isNaN(nanoseconds)) throw new Error(`${loop.name} ended early`);
+        if (block >= 0) costs[index]?.push(nanoseconds);
+      }
+    }
+    const yardstick = costs[0] ?? [];
+    const rows: Row[] = loops.map(({ name }, index) => ({ what: name, unit: 'ns', values: costs[index] ?? [] }));
+    if (psutil !== null) rows.push({ what: 'psutil', unit: 'ns', values: [], note: psutil });
+    for (const [index, { name }] of loops.entries()) {
+      if (index === 0) continue;
+      const values = (costs[index] ?? []).map((cost, block) => cost / (yardstick[block] ?? NaN));
+      rows.push({ what: `${name} / C loop`, unit: 'x', values, ...(index === 1 ? { budget: BUDGET } : {}) });
+    }
+    return { title, rows, notes: ['CPU time per process; ratios of blocks that ran one after the other.'] };
+  } finally {
+    await Promise.all(loops.map((loop) => loop.close()));
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Whether there is a C compiler. */
+export function compilerObstacle(): string | null {
+  const { error } = spawnSync(process.env.CC || 'cc', ['--version']);
+  return error === undefined ? null : `no C compiler (${error.message})`;
+}

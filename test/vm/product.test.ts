@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import type { JobRecord } from '../../src/sampler/record';
+import { burner, burnersObstacle } from '../burners/build';
+import { cellObstacle, facts, quoted, runCellScript } from './cell';
+import { repositoryRoot } from './repository';
+
+const timeoutMs = 600_000;
+const MIB = 1024 * 1024;
+
+/** The installed hooks, as `qmemacct install` configures them. */
+const hook = (name: string): string =>
+  `root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/${name}.sh $job_id $ja_task_id`;
+
+const script = (steady: string): string => `
+  qmemacct() { node ${quoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
+  accounting=/var/lib/qmemacct/accounting/accounting.db
+  qmemacct install --node --yes --prefix /opt/qmemacct >"$VM_OUT/install" 2>&1 || { cat "$VM_OUT/install"; exit 1; }
+  report() { # NAME JOB
+    tries=0
+    until qmemacct job "$2" --json --accounting $accounting >"$VM_OUT/$1.json" 2>"$VM_OUT/$1.err"; do
+      tries=$((tries + 1))
+      [ "$tries" -lt 40 ] || return
+      sleep 1
+    done
+  }
+
+  serial=$(cell_submit -N serial -l h_vmem=1G -b y -shell n ${steady} --mib=120 --hold=6000)
+  small=$(cell_submit -N small -l h_vmem=300M -b y -shell n ${steady} --mib=150 --hold=6000)
+  sleep 5
+  for pid in /proc/[0-9]*; do
+    case $(tr '\\0' ' ' <"$pid/cmdline" 2>/dev/null) in
+    *sampler/main.js*) fact "cgroup.\${pid#/proc/}" "$(cat "$pid/cgroup")" ;;
+    esac
+  done
+  cell_wait "$serial" 120
+  cell_wait "$small" 120
+
+  mkdir -p /home/gealice/evil
+  for name in node env sh setsid mkdir readlink cat head timeout kill sleep stat id; do
+    printf '#!/bin/bash -p\\n/usr/bin/id -u >>/tmp/witness\\n' >/home/gealice/evil/$name
+  done
+  printf 'require("fs").appendFileSync("/tmp/witness", process.getuid() + "\\\\n")' >/home/gealice/evil/x.js
+  chmod -R a+rX /home/gealice/evil
+  chmod a+x /home/gealice/evil/*
+  : >/tmp/witness
+  chmod 666 /tmp/witness
+  evil=/home/gealice/evil
+  hostile=$(cell_submit -N hostile -l h_vmem=1G -v "PATH=$evil,NODE_OPTIONS=--require=$evil/x.js,BASH_ENV=$evil/x,HOME=$evil,LD_PRELOAD=$evil/x.so" -b y -shell n /bin/sleep 1)
+  cell_wait "$hostile" 120
+
+  report serial "$serial"
+  report small "$small"
+  report hostile "$hostile"
+  for name in serial small hostile; do
+    eval "job=\\$$name"
+    fact "$name.failed" "$(cell_field "$job" failed)"
+  done
+  fact witness "$(sort -u /tmp/witness | tr '\\n' ' ')"
+  fact left "$(ls /var/lib/qmemacct/run | wc -l)"
+  cell_problems`;
+
+void test(
+  'the product in a machine with cgroup v2, where limits can be lifted',
+  { timeout: timeoutMs + 60_000 },
+  async (t) => {
+    const obstacle = cellObstacle() ?? burnersObstacle();
+    if (obstacle !== null) {
+      t.skip(obstacle);
+      return;
+    }
+    const outDir = mkdtempSync(path.join(tmpdir(), 'qmemacct-vm-test-'));
+    try {
+      const result = await runCellScript(script(burner('steady')), {
+        prolog: hook('prolog'),
+        epilog: hook('epilog'),
+        timeoutMs,
+        outDir,
+      });
+      t.diagnostic(`ended after ${result.ms} ms`);
+      assert.equal(result.status, 0, result.output);
+      const found = facts(result.output);
+      const record = (name: string): JobRecord => {
+        const { records } = JSON.parse(readFileSync(path.join(outDir, `${name}.json`), 'utf8')) as {
+          records: JobRecord[];
+        };
+        assert.equal(records.length, 1, `${name}: ${records.length} records\n${result.output}`);
+        return records[0] as JobRecord;
+      };
+      for (const name of ['serial', 'small', 'hostile']) {
+        assert.equal(found.get(`${name}.failed`), '0');
+        assert.equal(record(name).owner, 'gealice');
+        assert.equal(record(name).exit_status, 0);
+        assert.equal(record(name).trust, 'root');
+        // The limit was lifted for the sampler, whatever the job asked for.
+        assert.equal(record(name).sampler?.mode, 'full');
+      }
+      const expected = { serial: 120 * MIB, small: 150 * MIB } as const;
+      for (const [name, least] of Object.entries(expected)) {
+        const peak = record(name).peak_rss;
+        assert.ok(
+          peak !== null && peak.lower_bytes > least * 0.97 && peak.lower_bytes < least + 24 * MIB,
+          JSON.stringify(peak),
+        );
+      }
+      // Linux 6.1 keeps 64 page changes per thread and counter to itself.
+      assert.ok((record('serial').peak_rss?.slack_bytes ?? 0) > 0);
+      const cgroups = [...found].filter(([name]) => name.startsWith('cgroup.')).map(([, value]) => value);
+      assert.ok(cgroups.length >= 2, 'no sampler was running');
+      for (const cgroup of cgroups) assert.equal(cgroup, '0::/qmemacct');
+      assert.ok(!(found.get('witness') ?? '').split(' ').includes('0'), 'something of the owner ran as root');
+      assert.equal(found.get('left'), '0');
+    } finally {
+      rmSync(outDir, { recursive: true, force: true });
+    }
+  },
+);
