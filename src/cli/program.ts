@@ -6,14 +6,24 @@ import { registerJob } from './commands/job';
 import { registerOwner } from './commands/owner';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
+import { registerFlush } from './commands/flush';
 import { registerInstall } from './commands/install';
+import { registerUninstall } from './commands/uninstall';
 import { warn } from './output';
 import type { Terminal } from './terminal';
 
 /** Adds a command to the program; what it does is imported when it is called, so that the program starts quickly. */
 export type RegisterCommand = (program: Command, context: CommandContext) => void;
 
-const COMMANDS: readonly RegisterCommand[] = [registerJob, registerOwner, registerRun, registerDemo, registerInstall];
+const COMMANDS: readonly RegisterCommand[] = [
+  registerJob,
+  registerOwner,
+  registerRun,
+  registerDemo,
+  registerInstall,
+  registerUninstall,
+  registerFlush,
+];
 
 function createProgram(version: string, context: CommandContext): Command {
   const { terminal } = context;
@@ -38,7 +48,7 @@ function createProgram(version: string, context: CommandContext): Command {
 }
 
 /** Errors that a person can mend by what they say; any other is a bug. */
-const KNOWN = new Set(['SettingsError', 'StoreError', 'CommandError']);
+const KNOWN = new Set(['SettingsError', 'StoreError', 'CommandError', 'QconfError']);
 
 function statusOf(error: unknown): number {
   if (error instanceof CommandError) return error.status;

@@ -91,8 +91,11 @@ export interface JobProcesses {
   close(): void;
 }
 
-/** A forked image seen this long without an exec is a worker, not a helper about to exec. */
-const LASTING_MS = 1000;
+/**
+ * A forked image seen this long without an exec is a worker, not a helper about to exec. Its very last moments are not
+ * seen: that it ended without an exec is taken for granted then (only exec events could tell).
+ */
+const LASTING_MS = 250;
 const FULL_SCAN_EVERY_MS = 60_000;
 const KIB = 1024;
 /** Children of these many threads are looked for at every tick; of more, only with a scan of all of /proc. */

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync, unlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { tryLock } from '../native/libc';
 import { parseSpoolUsage } from '../gridengine/spool-usage';
@@ -255,21 +256,32 @@ export function ingestHandedRecords(settings: Settings, store: NodeStore, parse:
     perUser.set(file.uid, count);
     if (count > MOST_FILES_PER_USER || name.endsWith('.new')) continue;
     const record = parseHanded(file.text, parse, settings);
-    if (typeof record === 'string') warn(`${path}: ${record}; removed`);
-    else if (record.owner !== userName(file.uid))
-      warn(`${path}: speaks for "${String(record.owner)}", is of uid ${file.uid}; removed`);
+    const refusal = typeof record === 'string' ? record : whyRefused(record, userName(file.uid), store);
+    if (refusal !== null || typeof record === 'string') warn(`${path}: ${refusal ?? ''}; removed`);
     else {
-      store.finish(
-        `handed.${name}`,
-        Date.parse(record.started_at ?? '') || 0,
-        { ...record, trust: 'self-reported' },
-        [],
-      );
+      const startedMs = Date.parse(record.started_at ?? '') || 0;
+      store.finish(`handed.${name}`, startedMs, asHanded(record, userName(file.uid)), []);
       taken++;
     }
     removeQuietly(path);
   }
   return taken;
+}
+
+/** A user's word is taken for jobs of that user on this host that root's own hooks know nothing of. */
+function whyRefused(record: JobRecord, owner: string, store: NodeStore): string | null {
+  if (record.owner !== null && record.owner !== owner) return `speaks for "${record.owner}", is of ${owner}`;
+  const run = `${record.job_id}.${record.task_id ?? 0}.${record.run_id}`;
+  if (store.job(run) !== null) return `speaks of job ${record.job_id}, which root's hooks account`;
+  return null;
+}
+
+const shortName = (host: string): string => (host.split('.')[0] ?? '').toLowerCase();
+
+/** The record as what it is: the owner's word, about this host. */
+function asHanded(record: JobRecord, owner: string): JobRecord {
+  const host = shortName(record.host) === shortName(hostname()) ? record.host : hostname();
+  return { ...record, owner, host, trust: 'self-reported' };
 }
 
 /** What an unprivileged epilog left when no sampler had run: the `job` lines, then copies of `config` and `usage`. */

@@ -7,7 +7,7 @@ import { BRACKET_SOURCES, OPEN_REASONS, STATUSES, TRUSTS } from '../../src/accou
 
 /** Objects as JSON makes them, not without a prototype. */
 function plain<T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
-  return fc.record(model, { noNullPrototype: true }) as fc.Arbitrary<T>;
+  return fc.record(model, { noNullPrototype: true });
 }
 
 const bytes = fc.oneof(
@@ -24,7 +24,7 @@ const seconds = fc.oneof(
 const time = fc
   .oneof(fc.integer({ min: 1.6e12, max: 1.9e12 }), fc.integer({ min: 0, max: 253402300799999 }))
   .map((ms) => new Date(ms).toISOString());
-// eslint-disable-next-line no-control-regex
+
 const wellFormed = (text: string): string => text.replace(/[\p{Cs}\0]/gu, '?');
 const text = fc.oneof(
   fc.constantFrom('bob', 'align.sh', 'all.q', 'a "quoted" name', '\u001b[31mred', "'; DROP TABLE record; --"),

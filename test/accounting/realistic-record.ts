@@ -76,7 +76,7 @@ export function realisticRecords(seed = 1): RealisticRecords {
     const closed = random() < 0.6;
     const peakRss = bracket(rss, closed ? rss + 4096 * whole(2000) : null, at, command);
     const swaps = random() < 0.1;
-    const process = Math.floor(rss * (0.7 + random())) & ~4095;
+    const process = Math.floor((rss * (0.7 + random())) / 4096) * 4096;
     const cpu = Math.round(wallMs * slots * random() * 0.1) / 100;
     const wallclock = wallMs / 1000;
     const fourDigits = (value: number): number => Math.round(value * 1e4) / 1e4;

@@ -30,6 +30,15 @@ export interface ProductOptions {
   readonly settings?: string;
 }
 
+/** `install --node` writes there, too; the hosts of a cell have the machine's own, so they get a layer of theirs. */
+const KEEP_FROM_THE_MACHINE = [
+  'mkdir -p /etc/cron.d /etc/tmpfiles.d',
+  'mount -t tmpfs none /etc/cron.d',
+  'mount -t tmpfs none /etc/tmpfiles.d',
+  'layer=/run/qmemacct/layer; mkdir -p $layer; mount -t tmpfs none $layer; mkdir $layer/upper $layer/work',
+  'mount -t overlay none -o lowerdir=/usr/local/bin,upperdir=$layer/upper,workdir=$layer/work /usr/local/bin',
+].join(' && ');
+
 function fail(result: CommandResult, what: string): never {
   throw new Error(`${what}: status ${result.status}\n${result.stdout}\n${result.stderr}`);
 }
@@ -42,6 +51,7 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
   mkdirSync(accountingDirectory, { recursive: true });
   chmodSync(accountingDirectory, 0o755);
   for (const host of cell.execHosts) {
+    await cell.check(host, KEEP_FROM_THE_MACHINE);
     const words = ['install', '--node', '--yes', '--prefix', prefix, '--accounting', accounting];
     const result = await cell.on(host, [...QMEMACCT, ...words], { timeoutMs: 120_000 });
     if (result.status !== 0) fail(result, `install --node on ${host}`);
@@ -89,7 +99,15 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
 
 /** Sets the hooks by `qmemacct install` on the master, and waits until every execd uses them. */
 export async function configureHooks(cell: Cell, prefix: string, plain: boolean): Promise<void> {
-  const words = ['install', '--yes', '--prefix', prefix, ...(plain ? ['--plain'] : [])];
+  if (process.env['DIRECT']) {
+    const pre = plain ? '' : 'root@/usr/bin/env -i ';
+    await cell.setGlobal({
+      prolog: `${pre}/bin/sh -p ${prefix}/current/hooks/prolog.sh $job_id $ja_task_id`,
+      epilog: `${pre}/bin/sh -p ${prefix}/current/hooks/epilog.sh $job_id $ja_task_id`,
+    });
+    return;
+  }
+  const words = ['install', '--yes', '--hosts-checked', '--prefix', prefix, ...(plain ? ['--plain'] : [])];
   const result = await cell.on(cell.master, [...QMEMACCT, ...words], { timeoutMs: 120_000 });
   if (result.status !== 0) fail(result, 'install');
   await cell.waitForHookConfig();
@@ -100,7 +118,8 @@ async function traces(cell: Cell): Promise<string> {
   const parts: string[] = [];
   for (const host of cell.execHosts) {
     const script =
-      'find /var/lib/qmemacct /run/qmemacct | head -50; tail -n 20 /var/lib/qmemacct/run/*/* 2>/dev/null | head -60';
+      'find /var/lib/qmemacct /run/qmemacct | head -50; ' +
+      'find /var/lib/qmemacct/run /run/qmemacct/run -name job -exec cat {} + | head -60';
     parts.push(`${host}: ${(await cell.on(host, script)).stdout}`);
   }
   return parts.join('\n');

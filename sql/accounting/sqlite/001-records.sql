@@ -14,8 +14,8 @@ CREATE TABLE complex  (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 -- Notes with their numbers taken out.
 CREATE TABLE note     (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
--- One row per key (cluster, job, task, pe task, host, run). No UNIQUE index says so, since it would cost a tenth of
--- the row: writers look up and insert in one IMMEDIATE transaction.
+-- One row per key (cluster, job, task, pe task, host, run). No UNIQUE index says so, since that would cost 17 bytes a
+-- row: writers look up and insert in one IMMEDIATE transaction.
 CREATE TABLE record (
   id               INTEGER PRIMARY KEY,
   job_id           INTEGER NOT NULL,

@@ -2,11 +2,11 @@ import { packageRoot } from '../../sampler/package-root';
 import { findCell } from '../../gridengine/find-cell';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { confirmed } from '../install/confirm';
-import { applySteps, planNode, testNode } from '../install/install-node';
+import { installOnNode, planNode } from '../install/install-node';
 import { chooseNodeSettings, settingsOfCell } from '../install/node-settings';
 import { systemPlaces } from '../install/places';
 import type { SelfTest } from '../install/self-test';
-import { screenOf, warn, writeLines } from '../output';
+import { warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import type { InstallOptions } from './install';
 
@@ -29,7 +29,10 @@ function refuseForeignOptions(options: InstallOptions): void {
 
 function requireRoot(): void {
   if (process.getuid?.() !== 0)
-    throw new CommandError('install --node: only root can put hooks where root will run them; use sudo', EXIT.unavailable);
+    throw new CommandError(
+      'install --node: only root can put hooks where root will run them; use sudo',
+      EXIT.unavailable,
+    );
 }
 
 function describeTest(test: SelfTest): string {
@@ -58,29 +61,33 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
     execPath: process.execPath,
   });
   chosen.differences.forEach((difference) => warn(terminal, difference));
-  const { steps } = installation;
+  const says = [...installation.preparations, ...installation.activations].map((step) => step.says);
   if (options.dryRun) {
-    writeLines(terminal, steps.length === 0 ? ['nothing to do but the self-test'] : steps.map(({ says }) => says));
+    writeLines(terminal, says.length === 0 ? ['nothing to do but the self-test'] : says);
     return EXIT.found;
   }
-  if (steps.length > 0 && !options.yes) {
-    writeLines(terminal, steps.map(({ says }) => says));
+  if (says.length > 0 && !options.yes) {
+    writeLines(terminal, says);
     if (!(await confirmed('Do that?', options))) return EXIT.nothing;
   }
   const tell = (line: string): void => writeLines(terminal, [line]);
-  await applySteps(steps, tell, (line) => warn(terminal, line));
-  const test = await testNode(installation, options.prefix);
+  const { test, activated } = await installOnNode(installation, tell, (line) => warn(terminal, line));
   tell(describeTest(test));
   test.problems.forEach((problem) => warn(terminal, `self-test: ${problem}`));
-  if (!test.ok)
-    warn(terminal, 'do not configure the hooks for this host before "qmemacct doctor --self-test" is well');
-  return test.ok ? EXIT.found : EXIT.unavailable;
+  if (test.ok) return EXIT.found;
+  warn(
+    terminal,
+    activated
+      ? 'do not configure the hooks for this host before "qmemacct doctor --self-test" is well'
+      : `${installation.previous ?? ''} stays the current version: mend what the self-test met, then install again`,
+  );
+  return EXIT.unavailable;
 }
 
 /** `install`; resolves to the exit status. Rejects with CommandError or SettingsError. */
 export async function install(options: InstallOptions, terminal: Terminal): Promise<number> {
   refuseForeignOptions(options);
   if (options.node) return installNode(options, terminal);
-  screenOf(terminal, options);
-  throw usageError('not yet');
+  const { configureHooks } = await import('../install/configure-hooks.js');
+  return configureHooks(options, terminal);
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { composeHookCommand } from '../../gridengine/our-hook';
 import type { Settings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
@@ -14,12 +14,18 @@ import { fileSteps, linkSteps, timerSteps, tmpfilesSteps } from './system-files'
 import { networkFilesystemOf, untrusted } from './trusted-path';
 import type { NodeSettings } from './node-settings';
 import { describeVersion, isIntact, writeVersion, type Version } from './version';
-import { currentVersion, installedVersions, pruneVersions, switchCurrent } from './versions';
+import { currentVersion, idleVersions, removeVersions, switchCurrent } from './versions';
 
 export interface NodeInstallation {
   readonly version: Version;
   readonly settings: Settings;
-  readonly steps: readonly Step[];
+  readonly prefix: string;
+  /** Version that the hooks are taken from now; null: none. */
+  readonly previous: string | null;
+  /** Up to the self-test, which is of the new version, before any job meets it. */
+  readonly preparations: readonly Step[];
+  /** What makes it the current one. */
+  readonly activations: readonly Step[];
 }
 
 export interface NodeOptions {
@@ -37,34 +43,47 @@ function requireSafe(what: string, path: string, option: string): void {
   if (!path.startsWith('/')) throw usageError(`${option} "${path}": give an absolute path`);
   const reason = untrusted(path);
   if (reason !== null)
-    throw new CommandError(`${what} ${path}: ${reason}, and root would trust it; mend that, or choose another ${option}`, EXIT.unavailable);
+    throw new CommandError(
+      `${what} ${path}: ${reason}, and root would trust it; mend that, or choose another ${option}`,
+      EXIT.unavailable,
+    );
   const network = networkFilesystemOf(path);
   if (network !== null)
-    throw new CommandError(`${what} ${path}: lies on ${network}, and a hook must not hang with it; choose a local ${option}`, EXIT.unavailable);
+    throw new CommandError(
+      `${what} ${path}: lies on ${network}, and a hook must not hang with it; choose a local ${option}`,
+      EXIT.unavailable,
+    );
 }
 
 function requireHookPath(prefix: string): void {
-  const line = composeHookCommand({ stage: 'prolog', directory: hookDirectory(prefix), privileged: true, original: null });
+  const line = composeHookCommand({
+    stage: 'prolog',
+    directory: hookDirectory(prefix),
+    privileged: true,
+    original: null,
+  });
   if (!line.ok) throw usageError(`--prefix ${prefix}: Grid Engine could not start hooks there: ${line.error}`);
 }
 
-function versionSteps(version: Version, prefix: string): Step[] {
+function writeSteps(version: Version): Step[] {
+  if (isIntact(version)) return [];
+  const { path, copyReason } = version.node;
+  const node = copyReason === null ? '' : `, with a copy of ${path} (${copyReason})`;
+  const verb = existsSync(version.directory) ? 'replace the damaged' : 'write';
+  return [step(`${verb} ${version.directory} (${version.files.length} files${node})`, () => writeVersion(version))];
+}
+
+function switchSteps(version: Version, prefix: string, previous: string | null): Step[] {
   const steps: Step[] = [];
-  if (!isIntact(version)) {
-    const node = version.node.copyReason === null ? '' : `, with a copy of ${version.node.path} (${version.node.copyReason})`;
-    const verb = existsSync(version.directory) ? 'replace the damaged' : 'write';
-    steps.push(step(`${verb} ${version.directory} (${version.files.length} files${node})`, () => writeVersion(version)));
-  }
-  const previous = currentVersion(prefix);
   if (previous !== version.name)
     steps.push(
       step(`switch ${join(prefix, 'current')} from ${previous ?? 'nothing'} to ${version.name}`, () =>
         switchCurrent(prefix, version.name),
       ),
     );
-  const keep = [version.name, previous];
-  if (installedVersions(prefix).some((name) => !keep.includes(name)))
-    steps.push(step('remove older versions that nothing runs from', () => void pruneVersions(prefix, keep)));
+  const idle = idleVersions(prefix, [version.name, previous]);
+  if (idle.length > 0)
+    steps.push(step(`remove ${idle.join(', ')}: nothing runs from there`, () => removeVersions(prefix, idle)));
   return steps;
 }
 
@@ -89,17 +108,21 @@ export function planNode(options: NodeOptions): NodeInstallation {
     chooseNode(options.execPath),
   );
   const files = { places, prefix, settingsPath, runDir: settings.run_dir, hooks: join(options.source, 'hooks') };
-  const steps = [
+  const previous = currentVersion(prefix);
+  const preparations = [
     ...nodeDirectories(settings.state_dir, settings.run_dir).flatMap(directorySteps),
     ...tmpfilesSteps(files),
     ...(chosen.text === null ? [] : fileSteps(settingsPath, chosen.text)),
     ...accountingDirectorySteps(settings),
     ...directorySteps({ path: prefix, mode: 0o755, uid: 0, gid: 0 }),
-    ...versionSteps(version, prefix),
+    ...writeSteps(version),
+  ];
+  const activations = [
+    ...switchSteps(version, prefix, previous),
     ...(options.timer ? timerSteps(files) : []),
     ...linkSteps(files),
   ];
-  return { version, settings, steps };
+  return { version, settings, prefix, previous, preparations, activations };
 }
 
 /** Does the steps; `tell` hears of each before it, `warn` what did not work out. Throws at what nothing can go on without. */
@@ -115,15 +138,32 @@ export async function applySteps(
   }
 }
 
-/** Tests what is installed and leaves the stamp that says so. */
-export async function testNode({ version, settings }: NodeInstallation, prefix: string): Promise<SelfTest> {
-  const result = await selfTest(version.conf, settings.deliver_as);
+export interface NodeOutcome {
+  readonly test: SelfTest;
+  /** False: the version that was there before stays the current one. */
+  readonly activated: boolean;
+}
+
+/**
+ * Installs, tests the new version, and makes it the current one if the test was good. If there was none before, a bad one is
+ * better than a missing hook, which would stop the host's queues; the stamp says that it is bad.
+ */
+export async function installOnNode(
+  installation: NodeInstallation,
+  tell: (line: string) => void,
+  warn: (line: string) => void,
+): Promise<NodeOutcome> {
+  const { version, settings, prefix, previous, preparations, activations } = installation;
+  await applySteps(preparations, tell, warn);
+  const test = await selfTest(version.conf, settings.deliver_as);
+  if (!test.ok && previous !== null && previous !== version.name) return { test, activated: false };
+  await applySteps(activations, tell, warn);
   writeStamp(settings.state_dir, {
     prefix,
-    version: basename(version.directory),
+    version: version.name,
     tested_at: new Date().toISOString(),
-    ok: result.ok,
-    problems: result.problems,
+    ok: test.ok,
+    problems: test.problems,
   });
-  return result;
+  return { test, activated: true };
 }

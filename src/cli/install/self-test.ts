@@ -1,5 +1,15 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -158,7 +168,9 @@ async function delivered(settingsPath: string): Promise<JobRecord | string> {
     const { problem, delivered: count } = await tidyNode(store, settings, 5);
     if (problem !== null) return `the record could not be delivered: ${problem}`;
     if (count > 0) return 'the sampler did not deliver its record; a later attempt did';
-    return waiting > 0 ? 'the sampler did not finish its record' : 'the sampler left no record; the system log may tell why';
+    return waiting > 0
+      ? 'the sampler did not finish its record'
+      : 'the sampler left no record; the system log may tell why';
   } finally {
     store.close();
   }

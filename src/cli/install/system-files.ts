@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../sampler/run-directory';
 import { commandPath, type SystemPlaces } from './places';
@@ -97,7 +97,16 @@ export function linkSteps({ places, prefix }: SystemFiles): Step[] {
   const target = commandPath(prefix);
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there === undefined) return [step(`link ${path} to ${target}`, () => symlinkSync(target, path))];
-  if (there.isSymbolicLink() && readlinkSync(path) === target) return [];
+  const old = there.isSymbolicLink() ? readlinkSync(path) : null;
+  if (old === target) return [];
+  // Of an installation under another prefix that has gone.
+  if (old?.endsWith('/current/bin/qmemacct') === true && !existsSync(path))
+    return [
+      step(`link ${path} to ${target}, not to ${old}`, () => {
+        rmSync(path);
+        symlinkSync(target, path);
+      }),
+    ];
   return [{ says: `leave ${path}`, apply: () => `${path}: is something else; the command is ${target}` }];
 }
 

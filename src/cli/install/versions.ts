@@ -50,10 +50,12 @@ export function runningVersions(prefix: string, procRoot = '/proc'): ReadonlySet
   return running;
 }
 
-/** Removes versions that nothing runs from, except those to keep; returns the names removed. */
-export function pruneVersions(prefix: string, keep: readonly (string | null)[]): readonly string[] {
+/** Versions that nothing runs from, except those to keep. */
+export function idleVersions(prefix: string, keep: readonly (string | null)[]): readonly string[] {
   const running = runningVersions(prefix);
-  const idle = installedVersions(prefix).filter((name) => !keep.includes(name) && !running.has(name));
-  for (const name of idle) rmSync(join(prefix, name), { recursive: true, force: true });
-  return idle;
+  return installedVersions(prefix).filter((name) => !keep.includes(name) && !running.has(name));
+}
+
+export function removeVersions(prefix: string, names: readonly string[]): void {
+  for (const name of names) rmSync(join(prefix, name), { recursive: true, force: true });
 }

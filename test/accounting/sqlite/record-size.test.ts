@@ -8,7 +8,7 @@ import { accountingLineOf, heartbeatOf, realisticRecords } from '../realistic-re
 import { temporaryStore } from '../temporary-store';
 
 /** More for a true measurement: QMEMACCT_TEST_RECORDS=200000. */
-const RECORDS = Number(process.env['QMEMACCT_TEST_RECORDS'] ?? 10_000);
+const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 10_000);
 const BATCH = 500;
 const BUDGET_BYTES = 350;
 

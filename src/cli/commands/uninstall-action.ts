@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { readSite } from '../../gridengine/site';
+import { packageRoot } from '../../sampler/package-root';
+import { loadSettings } from '../../sampler/settings';
+import { CommandError, EXIT, usageError } from '../command-error';
+import { backUp, readHistory } from '../install/backups';
+import { makeChanges, requireBackup, requireQconf } from '../install/configure-hooks';
+import { confirmed } from '../install/confirm';
+import { applySteps } from '../install/install-node';
+import { hookDirectory, systemPlaces } from '../install/places';
+import { planRemoval } from '../install/removal-plan';
+import { planNodeRemoval } from '../install/remove-node';
+import { showChanges } from '../install/show-changes';
+import { whyStubsStay } from '../install/stub-need';
+import { screenOf, warn, writeLines } from '../output';
+import type { Terminal } from '../terminal';
+import type { UninstallOptions } from './uninstall';
+
+async function removeFromNode(options: UninstallOptions, terminal: Terminal): Promise<number> {
+  if (process.getuid?.() !== 0) throw new CommandError('uninstall --node: needs root; use sudo', EXIT.unavailable);
+  process.umask(0o022);
+  const steps = planNodeRemoval({
+    source: packageRoot(),
+    prefix: options.prefix,
+    settings: loadSettings(options.config),
+    settingsPath: options.config,
+    places: systemPlaces(),
+    purge: options.purge ?? false,
+    stubReason: await whyStubsStay(hookDirectory(options.prefix), terminal.env),
+  });
+  const tell = (line: string): void => writeLines(terminal, [line]);
+  if (steps.length === 0) {
+    tell(`nothing of qmemacct is under ${options.prefix}`);
+    return EXIT.found;
+  }
+  if (options.dryRun || !options.yes)
+    writeLines(
+      terminal,
+      steps.map(({ says }) => says),
+    );
+  if (options.dryRun) return EXIT.found;
+  if (!(await confirmed('Do that?', options))) return EXIT.nothing;
+  await applySteps(steps, tell, (line) => warn(terminal, line));
+  return EXIT.found;
+}
+
+async function removeFromCluster(options: UninstallOptions, terminal: Terminal): Promise<number> {
+  if (options.purge) throw usageError('--purge is for "uninstall --node" on each host');
+  const settings = loadSettings(options.config);
+  const qconf = requireQconf(terminal.env);
+  const directory = options.backup ?? join(settings.state_dir, 'backup');
+  const site = await readSite(qconf);
+  const plan = planRemoval(site, readHistory(directory), [hookDirectory(options.prefix)]);
+  if (plan.problems.length > 0) throw new CommandError(plan.problems.join('\n'), EXIT.unavailable);
+  const tell = (line: string): void => writeLines(terminal, [line]);
+  if (plan.changes.length === 0) {
+    tell('our hooks are not configured: nothing to change');
+    return EXIT.found;
+  }
+  writeLines(terminal, showChanges(plan.changes, screenOf(terminal, options)));
+  plan.remarks.forEach((remark) => warn(terminal, remark));
+  if (options.dryRun) return EXIT.found;
+  if (!(await confirmed('Change this?', options))) return EXIT.nothing;
+  requireBackup(directory);
+  tell(`the old texts are in ${backUp(directory, site, plan.changes, terminal.now())}`);
+  await makeChanges(qconf, plan.changes, tell);
+  tell('then remove the program from each host: qmemacct uninstall --node');
+  return EXIT.found;
+}
+
+/** `uninstall`; resolves to the exit status. Rejects with CommandError, QconfError or SettingsError. */
+export function uninstall(options: UninstallOptions, terminal: Terminal): Promise<number> {
+  return options.node ? removeFromNode(options, terminal) : removeFromCluster(options, terminal);
+}

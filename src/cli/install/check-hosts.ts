@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { hostname } from 'node:os';
+import { commandPath } from './places';
+import { readStamp } from './stamp';
+import { currentVersion } from './versions';
+
+/** Whether a host may get the hooks; `reason` null: yes. */
+export interface HostVerdict {
+  readonly host: string;
+  readonly reason: string | null;
+}
+
+const AT_ONCE = 16;
+const TIMEOUT_MS = 90_000;
+
+function isThisHost(host: string): boolean {
+  const short = (name: string): string => name.toLowerCase().split('.')[0] ?? '';
+  const own = hostname();
+  // Where both are full names, the short ones could be of two domains.
+  return host.includes('.') && own.includes('.')
+    ? host.toLowerCase() === own.toLowerCase()
+    : short(host) === short(own);
+}
+
+function checkHere(host: string, stateDir: string, prefix: string): HostVerdict {
+  const stamp = readStamp(stateDir);
+  const current = currentVersion(prefix);
+  if (stamp?.prefix !== prefix || current === null)
+    return { host, reason: `nothing is installed under ${prefix}; run "qmemacct install --node" there` };
+  if (!stamp.ok) return { host, reason: `self-test: ${stamp.problems.join('; ')}` };
+  if (stamp.version !== current)
+    return { host, reason: `${current} was not tested; run "qmemacct doctor --self-test" there` };
+  return { host, reason: null };
+}
+
+interface DoctorAnswer {
+  readonly self_test?: { readonly ok?: boolean; readonly problems?: readonly string[] } | null;
+}
+
+/** Asks a host's own `doctor`. The template's words are arguments, no shell reads them here. */
+function askHost(host: string, template: readonly string[], prefix: string): Promise<HostVerdict> {
+  const [command = '', ...args] = template.map((word) => word.replaceAll('{host}', host));
+  const words = [...args, commandPath(prefix), 'doctor', '--self-test', '--json', '--prefix', prefix];
+  return new Promise((resolve) => {
+    execFile(command, words, { timeout: TIMEOUT_MS }, (error, stdout, stderr) => {
+      let answer: DoctorAnswer | null = null;
+      try {
+        answer = JSON.parse(stdout) as DoctorAnswer;
+      } catch {
+        // Nothing that doctor prints: the reason is in the error.
+      }
+      const test = answer?.self_test;
+      if (test?.ok === true) resolve({ host, reason: null });
+      else if (test?.ok === false) resolve({ host, reason: `self-test: ${(test.problems ?? []).join('; ')}` });
+      else {
+        const said = stderr.trim().split('\n').pop() ?? '';
+        resolve({ host, reason: said || (error?.message.split('\n')[0] ?? 'no answer of "qmemacct doctor"') });
+      }
+    });
+  });
+}
+
+export interface HostCheck {
+  readonly prefix: string;
+  readonly stateDir: string;
+  /** Words of --node-check; null: other hosts can't be asked. */
+  readonly template: readonly string[] | null;
+}
+
+/** Whether the self-test was good, host by host. */
+export async function checkHosts(hosts: readonly string[], check: HostCheck): Promise<readonly HostVerdict[]> {
+  const verdicts: HostVerdict[] = [];
+  const { template, prefix, stateDir } = check;
+  const verdict = async (host: string): Promise<HostVerdict> => {
+    if (isThisHost(host)) return checkHere(host, stateDir, prefix);
+    if (!/^[A-Za-z0-9][\w.-]*$/.test(host)) return { host, reason: 'not a plain host name' };
+    if (template === null) return { host, reason: 'nobody has asked it' };
+    return askHost(host, template, prefix);
+  };
+  for (let first = 0; first < hosts.length; first += AT_ONCE)
+    verdicts.push(...(await Promise.all(hosts.slice(first, first + AT_ONCE).map(verdict))));
+  return verdicts;
+}

@@ -1,0 +1,123 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { findCell } from '../../gridengine/find-cell';
+import { findQconf, type Qconf } from '../../gridengine/qconf';
+import { readSite } from '../../gridengine/site';
+import { loadSettings } from '../../sampler/settings';
+import { CommandError, EXIT, usageError } from '../command-error';
+import type { InstallOptions } from '../commands/install';
+import { screenOf, warn, writeLines } from '../output';
+import type { Terminal } from '../terminal';
+import { applyChanges } from './apply-changes';
+import { backUp } from './backups';
+import { checkHosts, type HostVerdict } from './check-hosts';
+import { confirmed } from './confirm';
+import { byTarget, planHooks, targetName, type Change, type HookPlan } from './hook-plan';
+import { hookDirectory } from './places';
+import { showChanges } from './show-changes';
+
+const MOST_NAMED = 10;
+
+/** The qconf of this machine's cell. Throws CommandError where there is none. */
+export function requireQconf(env: Terminal['env']): Qconf {
+  const qconf = findQconf(env, findCell(env));
+  if (qconf === null)
+    throw new CommandError(
+      'qconf: not found; run this on an admin host, with SGE_ROOT set or qconf in PATH',
+      EXIT.unavailable,
+    );
+  return qconf;
+}
+
+function requireGoodHosts(verdicts: readonly HostVerdict[], options: InstallOptions): void {
+  const bad = verdicts.filter(({ reason }) => reason !== null);
+  if (bad.length === 0) return;
+  const good = verdicts.flatMap(({ host, reason }) => (reason === null ? host : []));
+  const named = bad.slice(0, MOST_NAMED).map(({ host, reason }) => `  ${host}: ${reason ?? ''}`);
+  const rest = bad.length > MOST_NAMED ? [`  and ${bad.length - MOST_NAMED} more`] : [];
+  const asked = options.nodeCheck !== undefined;
+  const mends = [
+    ...(asked ? [] : ["ask them with --node-check 'ssh {host}'", 'vouch for them with --hosts-checked']),
+    ...(good.length > 0 ? [`begin with the good ones: --hosts ${good.join(',')}`] : []),
+    ...(asked ? ['run "qmemacct install --node" on those named'] : []),
+  ];
+  throw new CommandError(
+    [
+      `a hook that is missing or bad puts a host into the error state, and ${bad.length} of ${verdicts.length} hosts are not known to be well:`,
+      ...named,
+      ...rest,
+      mends.join(', or '),
+    ].join('\n'),
+    EXIT.unavailable,
+  );
+}
+
+function planOf(options: InstallOptions, site: Awaited<ReturnType<typeof readSite>>): HookPlan {
+  const plan = planHooks(
+    site,
+    { hosts: options.hosts ?? null, queues: options.queue ?? null },
+    {
+      directory: hookDirectory(options.prefix),
+      privileged: !options.plain,
+      ...(options.env === undefined ? {} : { env: options.env }),
+    },
+  );
+  if (plan.problems.length > 0) throw new CommandError(plan.problems.join('\n'), EXIT.unavailable);
+  return plan;
+}
+
+/** The directory for the old texts. Throws CommandError where it can't be made. */
+export function requireBackup(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      `${directory}: the old texts can't be kept there (${reason}); give --backup DIR`,
+      EXIT.unavailable,
+    );
+  }
+}
+
+/** Makes changes in Grid Engine, the old texts kept first, target by target. */
+export async function makeChanges(
+  qconf: Qconf,
+  changes: readonly Change[],
+  tell: (line: string) => void,
+): Promise<void> {
+  for (const [target, ones] of byTarget(changes)) {
+    await applyChanges(qconf, target, ones);
+    tell(`changed the ${targetName(target)}`);
+  }
+}
+
+/** `install` on an admin host: shows, asks, checks the hosts, changes. Resolves to the exit status. */
+export async function configureHooks(options: InstallOptions, terminal: Terminal): Promise<number> {
+  if (!options.prefix.startsWith('/')) throw usageError(`--prefix "${options.prefix}": give an absolute path`);
+  const settings = loadSettings(options.config);
+  const qconf = requireQconf(terminal.env);
+  const site = await readSite(qconf);
+  const plan = planOf(options, site);
+  const tell = (line: string): void => writeLines(terminal, [line]);
+  if (plan.changes.length === 0) {
+    tell('the hooks are configured already: nothing to change');
+    return EXIT.found;
+  }
+  writeLines(terminal, showChanges(plan.changes, screenOf(terminal, options)));
+  if (options.dryRun) return EXIT.found;
+  if (!options.hostsChecked) {
+    const template = options.nodeCheck?.split(/\s+/).filter((word) => word !== '') ?? null;
+    const check = { prefix: options.prefix, stateDir: settings.state_dir, template };
+    requireGoodHosts(await checkHosts(plan.hosts, check), options);
+  }
+  const reach = `${plan.hosts.length} ${plan.hosts.length === 1 ? 'host' : 'hosts'}`;
+  if (!(await confirmed(`Change this for the jobs of ${reach}?`, options))) return EXIT.nothing;
+  const directory = options.backup ?? join(settings.state_dir, 'backup');
+  requireBackup(directory);
+  tell(`the old texts are in ${backUp(directory, site, plan.changes, terminal.now())}`);
+  await makeChanges(qconf, plan.changes, tell);
+  tell('jobs that start once their host has taken it up (load_report_time) are accounted');
+  if (options.plain)
+    warn(terminal, "with --plain the figures are the job owners' own word, and small h_vmem limits can't be lifted");
+  return EXIT.found;
+}

@@ -1,0 +1,209 @@
+import { configurationValue, isNone } from '../../gridengine/configuration';
+import { composeHookCommand, type HookStage } from '../../gridengine/our-hook';
+import { parseQueueValue } from '../../gridengine/queue-value';
+import type { Result } from '../../gridengine/result';
+import type { ClusterQueue, Site } from '../../gridengine/site';
+import { changeQueueValue, sameQueueValue } from './queue-plan';
+
+export const STAGES: readonly HookStage[] = ['prolog', 'epilog'];
+
+/** Where Grid Engine keeps a prolog and an epilog. */
+export type Target =
+  | { readonly kind: 'global' }
+  | { readonly kind: 'host'; readonly name: string }
+  | { readonly kind: 'queue'; readonly name: string };
+
+export interface Change {
+  readonly target: Target;
+  readonly stage: HookStage;
+  /** null: the key is not there. */
+  readonly old: string | null;
+  /** null: the key goes. */
+  readonly new: string | null;
+}
+
+export interface HookPlan {
+  readonly changes: readonly Change[];
+  /** Hosts whose jobs meet the change. */
+  readonly hosts: readonly string[];
+  /** What can't be done, with its mend: nothing at all is to be changed then. */
+  readonly problems: readonly string[];
+}
+
+export interface HookScope {
+  /** null: all. */
+  readonly hosts: readonly string[] | null;
+  /** null: not by queue; the configuration's values are set. */
+  readonly queues: readonly string[] | null;
+}
+
+export interface OurHooks {
+  readonly directory: string;
+  readonly privileged: boolean;
+  readonly env?: string;
+}
+
+export function targetName(target: Target): string {
+  switch (target.kind) {
+    case 'global':
+      return 'global configuration';
+    case 'host':
+      return `configuration of host ${target.name}`;
+    case 'queue':
+      return `queue ${target.name}`;
+  }
+}
+
+/** Whether two values of a target mean the same to Grid Engine. */
+export function sameValue(target: Target, a: string | null, b: string | null): boolean {
+  return a === b || (target.kind === 'queue' && a !== null && b !== null && sameQueueValue(a, b));
+}
+
+/** Changes of one target belong together: it is written once. */
+export function byTarget(changes: readonly Change[]): readonly (readonly [Target, readonly Change[]])[] {
+  const targets = new Map<string, [Target, Change[]]>();
+  for (const change of changes) {
+    const key = targetName(change.target);
+    const found = targets.get(key);
+    if (found === undefined) targets.set(key, [change.target, [change]]);
+    else found[1].push(change);
+  }
+  return [...targets.values()];
+}
+
+/** The value that prolog and epilog have in the configuration that is in force on a host. */
+function confValue(site: Site, host: string | null, stage: HookStage): string {
+  const own = host === null ? undefined : site.locals.get(host);
+  const local = own === undefined ? null : configurationValue(own, stage);
+  return local ?? configurationValue(site.global, stage) ?? 'NONE';
+}
+
+class Planner {
+  readonly changes: Change[] = [];
+  readonly problems: string[] = [];
+
+  constructor(
+    readonly site: Site,
+    private readonly ours: OurHooks,
+  ) {}
+
+  /** Ours with the present one behind it; the present one itself where it is ours already, or on a problem. */
+  wrapped(where: string, stage: HookStage, value: string): string {
+    const { env } = this.ours;
+    const line: Result<string> = composeHookCommand({
+      stage,
+      directory: this.ours.directory,
+      privileged: this.ours.privileged,
+      original: value,
+      ...(env === undefined ? {} : { env }),
+    });
+    if (line.ok) return line.value;
+    this.problem(`${where}: ${stage} "${value}": ${line.error}${this.ours.privileged ? '' : '; leave --plain away'}`);
+    return value;
+  }
+
+  problem(text: string): void {
+    if (!this.problems.includes(text)) this.problems.push(text);
+  }
+
+  change(target: Target, stage: HookStage, old: string | null, value: string | null): void {
+    if (old !== value) this.changes.push({ target, stage, old, new: value });
+  }
+
+  /**
+   * A queue's values; those that are NONE leave it to the configuration and stay, unless `replacesNone`. `hosts` null: all
+   * of them.
+   */
+  queue(
+    name: string,
+    queue: ClusterQueue,
+    stage: HookStage,
+    hosts: readonly string[] | null,
+    replacesNone: boolean,
+  ): void {
+    const target: Target = { kind: 'queue', name };
+    const old = configurationValue(queue.configuration, stage);
+    const parsed = parseQueueValue(old ?? 'NONE');
+    if (!parsed.ok) {
+      this.problem(`${targetName(target)}: ${stage}: ${parsed.error}; mend it with qconf -mq ${name}`);
+      return;
+    }
+    const result = changeQueueValue(parsed.value, queue.hosts, this.site.groups, hosts, (host, value) => {
+      if (!isNone(value)) return this.wrapped(targetName(target), stage, value);
+      if (!replacesNone) return value;
+      const inForce = confValue(this.site, host, stage);
+      const line = this.wrapped(targetName(target), stage, inForce);
+      // The configuration has our hook already: the queue can go on leaving it to that.
+      return line === inForce ? value : line;
+    });
+    if (result.ok) this.change(target, stage, old, result.value);
+    else this.problem(`${targetName(target)}: ${stage}: ${result.error}; mend it with qconf -mq ${name}`);
+  }
+}
+
+function planEverywhere(planner: Planner, stage: HookStage): void {
+  const { site } = planner;
+  const global = configurationValue(site.global, stage);
+  const target: Target = { kind: 'global' };
+  planner.change(target, stage, global, planner.wrapped(targetName(target), stage, global ?? 'NONE'));
+  for (const [name, configuration] of site.locals) {
+    const own = configurationValue(configuration, stage);
+    const host: Target = { kind: 'host', name };
+    if (own !== null) planner.change(host, stage, own, planner.wrapped(targetName(host), stage, own));
+  }
+  for (const [name, queue] of site.queues) planner.queue(name, queue, stage, null, false);
+}
+
+function planHosts(planner: Planner, stage: HookStage, hosts: readonly string[]): void {
+  const { site } = planner;
+  for (const name of hosts) {
+    const own = site.locals.get(name);
+    const old = own === undefined ? null : configurationValue(own, stage);
+    const target: Target = { kind: 'host', name };
+    const inForce = confValue(site, name, stage);
+    const line = planner.wrapped(targetName(target), stage, inForce);
+    if (line !== inForce) planner.change(target, stage, old, line);
+  }
+  for (const [name, queue] of site.queues) planner.queue(name, queue, stage, hosts, false);
+}
+
+/** Names of hosts and `@groups` as hosts, and what is wrong with them. */
+export function resolveHosts(site: Site, names: readonly string[]): { hosts: readonly string[]; problems: string[] } {
+  const problems: string[] = [];
+  const hosts = names.flatMap((name) => {
+    const members = name.startsWith('@') ? site.groups.get(name) : [name];
+    if (members === undefined) problems.push(`${name}: no such host group; "qconf -shgrpl" lists them`);
+    return members ?? [];
+  });
+  const known = new Map(site.execHosts.map((host) => [host.toLowerCase(), host]));
+  const execHosts = hosts.flatMap((host) => {
+    const found = known.get(host.toLowerCase());
+    if (found === undefined) problems.push(`${host}: no execution host; "qconf -sel" lists them`);
+    return found ?? [];
+  });
+  return { hosts: [...new Set(execHosts)], problems };
+}
+
+/** What makes our hooks those of the scope, the present ones chained behind them. Pure: `site` is what qconf says now. */
+export function planHooks(site: Site, scope: HookScope, ours: OurHooks): HookPlan {
+  const planner = new Planner(site, ours);
+  const chosen = scope.hosts === null ? null : resolveHosts(site, scope.hosts);
+  chosen?.problems.forEach((problem) => planner.problem(problem));
+  const hosts = chosen?.hosts ?? null;
+  const queues = (scope.queues ?? []).map((name): [string, ClusterQueue | undefined] => [name, site.queues.get(name)]);
+  for (const [name, queue] of queues)
+    if (queue === undefined) planner.problem(`${name}: no such cluster queue; "qconf -sql" lists them`);
+  for (const stage of STAGES) {
+    if (scope.queues !== null) {
+      for (const [name, queue] of queues) if (queue !== undefined) planner.queue(name, queue, stage, hosts, true);
+    } else if (hosts !== null) planHosts(planner, stage, hosts);
+    else planEverywhere(planner, stage);
+  }
+  const ofQueues = [...new Set(queues.flatMap(([, queue]) => queue?.hosts ?? []))];
+  const reached = scope.queues === null ? (hosts ?? site.execHosts) : ofQueues;
+  return {
+    changes: planner.changes,
+    hosts: hosts === null ? reached : reached.filter((host) => hosts.includes(host)),
+    problems: planner.problems,
+  };
+}

@@ -1,0 +1,61 @@
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { hookConfText, parseHookConf, type HookConf } from './hook-conf';
+
+/** Hooks that only start the site's own ones (hooks/stub.sh), in a directory that PREFIX/current can be switched to. */
+export const STUB = 'uninstalled';
+
+export function readHookConf(directory: string): HookConf | null {
+  try {
+    return parseHookConf(readFileSync(join(directory, 'hooks', 'hook.conf'), 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** Writes PREFIX/uninstalled with the hooks of `source`; `conf` is that of the version which it comes after. */
+export function writeStub(prefix: string, source: string, conf: HookConf): void {
+  const directory = join(prefix, STUB);
+  const fresh = join(prefix, `.${STUB}.${randomBytes(6).toString('hex')}`);
+  mkdirSync(join(fresh, 'hooks'), { recursive: true });
+  const copy = (from: string, to: string): void => {
+    const path = join(fresh, 'hooks', to);
+    copyFileSync(join(source, 'hooks', from), path);
+    chmodSync(path, 0o755);
+  };
+  copy('common.sh', 'common.sh');
+  copy('stub.sh', 'prolog.sh');
+  copy('stub.sh', 'epilog.sh');
+  writeFileSync(join(fresh, 'hooks', 'hook.conf'), hookConfText(conf), { mode: 0o644 });
+  chmodSync(fresh, 0o755);
+  chmodSync(join(fresh, 'hooks'), 0o755);
+  const old = join(prefix, `.${STUB}.${randomBytes(6).toString('hex')}`);
+  try {
+    renameSync(directory, old);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  renameSync(fresh, directory);
+  rmSync(old, { recursive: true, force: true });
+}
+
+/** Run directories of jobs that began under us and have not ended. */
+export function openRuns(conf: Pick<HookConf, 'state' | 'run'>): readonly string[] {
+  return [`${conf.state}/run`, `${conf.state}/plain`, `${conf.run}/run`].flatMap((parent) => {
+    try {
+      return readdirSync(parent).map((name) => join(parent, name));
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,70 @@
+import { readConfiguration, type Configuration } from './configuration';
+import type { Qconf } from './qconf';
+
+export interface ClusterQueue {
+  readonly configuration: Configuration;
+  /** Host names of its host list, groups resolved. */
+  readonly hosts: readonly string[];
+}
+
+/** Everything that decides which prolog and epilog a job gets. */
+export interface Site {
+  readonly global: Configuration;
+  /** Hosts with a configuration of their own, execution hosts or not. */
+  readonly locals: ReadonlyMap<string, Configuration>;
+  readonly queues: ReadonlyMap<string, ClusterQueue>;
+  readonly execHosts: readonly string[];
+  /** `@group` to its hosts, nested groups resolved. */
+  readonly groups: ReadonlyMap<string, readonly string[]>;
+}
+
+/** qconf that did not answer: what was asked, and what it said. */
+export class QconfError extends Error {
+  constructor(args: readonly string[], said: string) {
+    super(
+      `qconf ${args.join(' ')}: ${said.trim().split('\n')[0] ?? ''}; run this on an admin host while qmaster is up`,
+    );
+    this.name = 'QconfError';
+  }
+}
+
+const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
+
+/** What qconf prints. Rejects with QconfError for a failure, other than one that `nothing` matches: that is "". */
+export async function showQconf(qconf: Qconf, args: readonly string[], nothing?: RegExp): Promise<string> {
+  const { status, stdout, stderr } = await qconf(args).catch((error: unknown) => {
+    throw new QconfError(args, error instanceof Error ? error.message : String(error));
+  });
+  if (status === 0) return stdout;
+  if (nothing?.test(stdout + stderr)) return '';
+  throw new QconfError(args, stderr || stdout || `status ${status}`);
+}
+
+/** Host names and `@groups` of a queue's host list, as its hosts. */
+function hostsOf(list: string, groups: Site['groups']): readonly string[] {
+  const hosts = list
+    .split(/[\s,]+/)
+    .filter((word) => word !== '' && word.toUpperCase() !== 'NONE')
+    .flatMap((word) => (word.startsWith('@') ? (groups.get(word) ?? []) : [word]));
+  return [...new Set(hosts)];
+}
+
+function valueOf(configuration: Configuration, key: string): string {
+  return configuration.lines.find((line) => line.setting?.key === key)?.setting?.value ?? '';
+}
+
+/** Reads the whole of it from qmaster. Rejects with QconfError. */
+export async function readSite(qconf: Qconf): Promise<Site> {
+  const show = (...args: readonly string[]): Promise<string> => showQconf(qconf, args, /^no .* (list )?defined/im);
+  const global = readConfiguration(await show('-sconf'));
+  const locals = new Map<string, Configuration>();
+  for (const host of words(await show('-sconfl'))) locals.set(host, readConfiguration(await show('-sconf', host)));
+  const groups = new Map<string, readonly string[]>();
+  for (const group of words(await show('-shgrpl'))) groups.set(group, words(await show('-shgrp_resolved', group)));
+  const queues = new Map<string, ClusterQueue>();
+  for (const queue of words(await show('-sql'))) {
+    const configuration = readConfiguration(await show('-sq', queue));
+    queues.set(queue, { configuration, hosts: hostsOf(valueOf(configuration, 'hostlist'), groups) });
+  }
+  return { global, locals, queues, execHosts: words(await show('-sel')), groups };
+}

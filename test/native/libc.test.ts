@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import {
+  childrenUsage,
+  LibcError,
+  raiseSoftLimit,
+  resourceLimit,
+  Rlimit,
+  sharesAddressSpace,
+  tryLock,
+  useEveryCpu,
+} from '../../src/native/libc';
+
+function temporaryFile(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-libc-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  return join(directory, 'lock');
+}
+
+/** What `expression` of the module gives in a process of its own, started through `wrapper`. */
+function elsewhere(expression: string, ...wrapper: readonly string[]): unknown {
+  const script = `const libc = require(process.argv[1]); process.stdout.write(JSON.stringify(${expression}))`;
+  const words = [...wrapper, process.execPath, '-e', script, require.resolve('../../src/native/libc')];
+  const { status, stdout, stderr } = spawnSync(words[0] ?? '', words.slice(1), { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+describe('tryLock', () => {
+  it('takes a lock once, and again when it was given up', (t) => {
+    const path = temporaryFile(t);
+    const first = openSync(path, 'a', 0o600);
+    const second = openSync(path, 'a', 0o600);
+    assert.equal(tryLock(first), true);
+    assert.equal(tryLock(second), false);
+    assert.equal(tryLock(first), true);
+    closeSync(first);
+    assert.equal(tryLock(second), true);
+    closeSync(second);
+  });
+
+  it('is refused while another process has it, and free when that was killed', async (t) => {
+    const path = temporaryFile(t);
+    const holder = spawn('/bin/sh', ['-c', 'exec 9>"$1"; flock 9; echo held; read -r _', 'sh', path], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    t.after(() => holder.kill('SIGKILL'));
+    await once(holder.stdout, 'data');
+    const fd = openSync(path, 'a', 0o600);
+    assert.equal(tryLock(fd), false);
+    holder.kill('SIGKILL');
+    await once(holder, 'close');
+    assert.equal(tryLock(fd), true);
+    closeSync(fd);
+  });
+
+  it('names the call and the error where no lock can be', () => {
+    assert.throws(
+      () => tryLock(9999),
+      (error: unknown) => error instanceof LibcError && error.call === 'flock' && error.errno === 9,
+    );
+  });
+});
+
+describe('resourceLimit, raiseSoftLimit', () => {
+  it('says what the kernel says', () => {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const [, soft, hard] = /^Max open files +(\S+) +(\S+)/m.exec(limits) ?? [];
+    const number = (text: string | undefined): number => (text === 'unlimited' ? Infinity : Number(text));
+    assert.deepEqual(resourceLimit(Rlimit.NOFILE), { soft: number(soft), hard: number(hard) });
+  });
+
+  it('reads limits in the kernel’s unit', () => {
+    assert.deepEqual(elsewhere('libc.resourceLimit(libc.Rlimit.FSIZE)', 'prlimit', '--fsize=15360:15360'), {
+      soft: 15360,
+      hard: 15360,
+    });
+    assert.deepEqual(elsewhere('libc.resourceLimit(libc.Rlimit.CPU)', 'prlimit', '--cpu=5:7'), { soft: 5, hard: 7 });
+  });
+
+  it('raises a soft limit to the hard one', () => {
+    assert.deepEqual(
+      elsewhere(
+        '(libc.raiseSoftLimit(libc.Rlimit.NOFILE), libc.resourceLimit(libc.Rlimit.NOFILE))',
+        'prlimit',
+        '--nofile=64:100',
+      ),
+      { soft: 100, hard: 100 },
+    );
+    raiseSoftLimit(Rlimit.NOFILE);
+    const { soft, hard } = resourceLimit(Rlimit.NOFILE);
+    assert.equal(soft, hard);
+  });
+
+  it('throws for a limit that there is not', () => {
+    assert.throws(() => resourceLimit(999), /getrlimit failed: errno 22/);
+  });
+});
+
+describe('childrenUsage', () => {
+  it('counts the CPU time and memory of waited-for children', () => {
+    const before = childrenUsage();
+    spawnSync('/bin/sh', ['-c', 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done']);
+    const after = childrenUsage();
+    assert.ok(after.utime + after.stime > before.utime + before.stime + 0.02);
+    assert.ok(after.maxrss > 500_000);
+  });
+});
+
+describe('useEveryCpu', () => {
+  it('undoes a binding to one core', () => {
+    const count = `require('node:fs').readFileSync('/proc/self/status', 'latin1').match(/Cpus_allowed_list:\\s*(.*)/)[1]`;
+    const free = elsewhere(count);
+    assert.equal(elsewhere(`(libc.useEveryCpu(), ${count})`, 'taskset', '-c', '0'), free);
+  });
+});
+
+describe('sharesAddressSpace', () => {
+  it('tells one address space from two', (t) => {
+    const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+    t.after(() => child.kill('SIGKILL'));
+    if (sharesAddressSpace(process.pid, process.pid) === null) return t.skip('this kernel does not compare processes');
+    assert.equal(sharesAddressSpace(process.pid, process.pid), true);
+    assert.equal(sharesAddressSpace(process.pid, child.pid ?? 0), false);
+  });
+
+  it('is null for a process that is not there', () => {
+    assert.equal(sharesAddressSpace(process.pid, 2 ** 22 - 1), null);
+  });
+});

@@ -1,0 +1,385 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
+import { packageRoot } from '../../src/sampler/package-root';
+import type { JobRecord } from '../../src/sampler/record';
+import { startTicksOf } from '../../src/sampler/run-directory';
+import { bootId } from '../../src/sources/proc/clock';
+import { sampleConfig } from '../gridengine/spool-samples';
+
+/** Why these tests can't run here; null if they can. */
+export function shepherdObstacle(): string | null {
+  if (process.getuid?.() !== 0) return 'hooks of root are started here, which needs root';
+  if (existsSync('/etc/qmemacct/disabled')) return 'the hooks of this machine are disabled';
+  return spawnSync(process.env.CC || 'cc', ['--version']).status === 0 ? null : 'no C compiler';
+}
+
+let built: string | null = null;
+
+/** test/sampler/shepherd.c, compiled once for this process. */
+function shepherdProgram(): string {
+  if (built !== null) return built;
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-shepherd-'));
+  process.on('exit', () => {
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const program = join(directory, 'sge_shepherd');
+  const source = join(packageRoot(), 'test', 'sampler', 'shepherd.c');
+  const flags = ['-std=c11', '-D_GNU_SOURCE', '-O1', '-Wall', '-Wextra', '-Werror'];
+  const { status, error, stderr } = spawnSync(process.env.CC || 'cc', [...flags, source, '-o', program], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`shepherd.c: ${error?.message ?? stderr}`);
+  built = program;
+  return program;
+}
+
+export async function until<T>(what: string, look: () => T | null | false, ms = 30_000): Promise<T> {
+  for (const deadline = Date.now() + ms; ;) {
+    const found = look();
+    if (found !== null && found !== false) return found;
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${ms} ms`);
+    await delay(20);
+  }
+}
+
+export interface SiteOptions {
+  /** Lines of qmemacct.toml beside the paths. */
+  readonly settings?: readonly string[];
+  /** Seconds that the prolog waits for the sampler. */
+  readonly armWait?: number;
+}
+
+/** A private installation: hooks, state, accounting DB, spool. */
+export interface Site {
+  readonly directory: string;
+  readonly state: string;
+  readonly runDir: string;
+  readonly accounting: string;
+  readonly hooks: string;
+  readonly settings: string;
+}
+
+/** Quick samples, no jitter; the sampler may use as much CPU as that takes. */
+const SETTINGS = [
+  'interval = 0.1',
+  'delivery_jitter_ms = 0',
+  'cpu_budget_percent = 100',
+  'deliver_as = "root"',
+  'delivery_patience = 5',
+];
+
+export function newSite(t: TestContext, { settings = [], armWait = 1.5 }: SiteOptions = {}): Site {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-site-'));
+  const site: Site = {
+    directory,
+    state: join(directory, 'state'),
+    runDir: join(directory, 'run'),
+    accounting: join(directory, 'accounting', 'accounting.db'),
+    hooks: join(directory, 'hooks'),
+    settings: join(directory, 'qmemacct.toml'),
+  };
+  t.after(async () => {
+    await endSamplers(site);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  chmodSync(directory, 0o711);
+  mkdirSync(site.state, { mode: 0o711 });
+  mkdirSync(join(site.state, 'run'), { mode: 0o700 });
+  for (const name of ['outbox', 'plain']) {
+    mkdirSync(join(site.state, name));
+    chmodSync(join(site.state, name), 0o1733);
+  }
+  mkdirSync(site.runDir, { mode: 0o755 });
+  mkdirSync(join(directory, 'accounting'), { mode: 0o755 });
+  mkdirSync(site.hooks);
+  const source = join(packageRoot(), 'hooks');
+  for (const name of readdirSync(source))
+    if (name.endsWith('.sh')) copyFileSync(join(source, name), join(site.hooks, name));
+  const values = {
+    node: process.execPath,
+    program: packageRoot(),
+    settings: site.settings,
+    state: site.state,
+    run: site.runDir,
+    arm_wait: String(armWait),
+  };
+  writeFileSync(
+    join(site.hooks, 'hook.conf'),
+    Object.entries(values)
+      .map(([key, value]) => `${key}='${value}'\n`)
+      .join(''),
+  );
+  const paths = [
+    'cluster = "test"',
+    `state_dir = "${site.state}"`,
+    `run_dir = "${site.runDir}"`,
+    `accounting = "${site.accounting}"`,
+    `arm_wait_ms = ${armWait > 0 ? 1000 : 0}`,
+  ];
+  const given = new Set(settings.map((line) => line.split('=')[0]?.trim()));
+  const defaults = SETTINGS.filter((line) => !given.has(line.split('=')[0]?.trim()));
+  writeFileSync(site.settings, `${[...paths, ...defaults, ...settings].join('\n')}\n`);
+  return site;
+}
+
+/** A process that a file of the run directory or a command line names; null: none alive. */
+function processOf(pidText: string | undefined): number | null {
+  const pid = Number(pidText);
+  return Number.isSafeInteger(pid) && pid > 1 && startTicksOf(pid) !== null ? pid : null;
+}
+
+/** Pids whose command line names this site: samplers, flushes and deliverers that its hooks have started. */
+function processesOf(site: Site): readonly number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];
+    try {
+      const words = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
+      return words[0] === process.execPath && words.some((word) => word.startsWith(`${site.directory}/`))
+        ? Number(name)
+        : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+async function endSamplers(site: Site): Promise<void> {
+  await until(
+    'the end of what the hooks started',
+    () => {
+      const pids = processesOf(site);
+      for (const pid of pids) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // Gone by itself.
+        }
+      }
+      return pids.length === 0;
+    },
+    10_000,
+  );
+}
+
+/** Waits until nothing that this site's hooks started is left. */
+export function quiet(site: Site, ms = 30_000): Promise<boolean> {
+  return until('the end of sampler and delivery', () => processesOf(site).length === 0, ms);
+}
+
+export interface Step {
+  readonly pid: number;
+  readonly status: number;
+  readonly ms: number;
+}
+
+export type Steps = Readonly<Record<'prolog' | 'start' | 'job' | 'epilog', Step>>;
+
+export interface JobOptions {
+  readonly job?: number;
+  /** Changes of the spool file `config`. */
+  readonly config?: Readonly<Record<string, string | null>>;
+  /** /bin/sh of this site: by default the machine's. */
+  readonly shell?: string;
+  /** Options of shepherd.c. */
+  readonly shepherd?: readonly string[];
+  /** What stands behind `-- ` in the prolog's and epilog's lines. */
+  readonly chained?: readonly string[];
+  /** Owner of the spool directory's `trace`, as the job's. */
+  readonly owner?: number;
+}
+
+export interface Job {
+  readonly number: number;
+  readonly spool: string;
+  readonly shepherd: number;
+  /** Name of the run directory. */
+  readonly key: string;
+  /** Resolves when a step is over ("start": has begun). */
+  step(name: keyof Steps): Promise<Step>;
+  /** Resolves when the shepherd has gone, with every step that was made. */
+  readonly ended: Promise<Partial<Steps>>;
+  /** The sampler's pid, once it has said so; null: none alive. */
+  sampler(): number | null;
+  killShepherd(): void;
+}
+
+let jobs = 4000;
+
+/** Called sh, a shell behaves as /bin/sh. */
+function asSh(site: Site, shell: string): string {
+  const directory = join(site.directory, `shell-${shell.replaceAll('/', '-')}`);
+  if (!existsSync(directory)) {
+    mkdirSync(directory);
+    symlinkSync(shell, join(directory, 'sh'));
+  }
+  return join(directory, 'sh');
+}
+
+/** Starts a job as execd and the shepherd do. */
+export function startJob(site: Site, command: readonly string[], options: JobOptions = {}): Job {
+  const number = options.job ?? jobs++;
+  const spool = join(site.directory, 'active_jobs', `${number}.1`);
+  mkdirSync(spool, { recursive: true, mode: 0o755 });
+  const config = sampleConfig({
+    add_grp_id: null,
+    job_id: String(number),
+    submission_time: String(Math.floor(Date.now() / 1000)),
+    h_vmem: '4G',
+    host: 'node1',
+    ...options.config,
+  });
+  const group = options.config?.add_grp_id;
+  writeFileSync(
+    join(spool, 'config'),
+    typeof group === 'string' ? `add_grp_id=${group}\n${config.replace(/^add_grp_id=.*\n/m, '')}` : config,
+  );
+  writeFileSync(
+    join(spool, 'environment'),
+    'HOME=/home/alice\nPATH=/usr/bin:/bin\nGREETING=two\\nlines\nLD_PRELOAD=/no/such.so\n',
+  );
+  writeFileSync(join(spool, 'pe_hostfile'), 'node1 2 all.q@node1 UNDEFINED\n');
+  for (const name of ['trace', 'error', 'exit_status']) {
+    writeFileSync(join(spool, name), '');
+    if (options.owner !== undefined) chownSync(join(spool, name), options.owner, options.owner);
+  }
+  const shell = options.shell === undefined ? '/bin/sh' : asSh(site, options.shell);
+  const chained = options.chained === undefined ? [] : ['--', ...options.chained];
+  // The shell of busybox does not know -p.
+  const privileged = spawnSync(shell, ['-p', '-c', ':']).status === 0 ? ['-p'] : [];
+  const hook = (name: string): readonly string[] => [
+    '/usr/bin/env',
+    '-i',
+    shell,
+    ...privileged,
+    join(site.hooks, `${name}.sh`),
+    String(number),
+    '0',
+    ...chained,
+  ];
+  const words = [...(options.shepherd ?? []), '+++', ...hook('prolog'), '+++', ...command, '+++', ...hook('epilog')];
+  const child = spawn(shepherdProgram(), words, { cwd: spool, stdio: ['ignore', 'pipe', 'inherit'] });
+  const shepherd = child.pid;
+  if (shepherd === undefined) throw new Error('the shepherd could not be started');
+  const key = `${number}.0.${bootId().slice(0, 8)}.${shepherd}.${startTicksOf(shepherd) ?? 0}`;
+  const steps: { -readonly [Name in keyof Steps]?: Step } = {};
+  let rest = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const { step, ...told } = JSON.parse(line) as Step & { readonly step: keyof Steps };
+      steps[step] = told;
+    }
+  });
+  let over = false;
+  const ended = new Promise<Partial<Steps>>((resolve) => {
+    child.once('close', () => {
+      over = true;
+      resolve(steps);
+    });
+  });
+  return {
+    number,
+    spool,
+    shepherd,
+    key,
+    ended,
+    step: (name) =>
+      until(
+        `${name} of job ${number}`,
+        () => {
+          if (over && steps[name] === undefined) throw new Error(`the shepherd of job ${number} ended before ${name}`);
+          return steps[name] ?? null;
+        },
+        60_000,
+      ),
+    sampler: () => {
+      try {
+        const text = readFileSync(join(site.state, 'run', key, 'pid'), 'utf8');
+        return processOf(/^pid=(\d+)$/m.exec(text)?.[1]);
+      } catch {
+        return null;
+      }
+    },
+    killShepherd: () => {
+      process.kill(shepherd, 'SIGKILL');
+    },
+  };
+}
+
+/** Runs a job from prolog to epilog and waits until its record is delivered. */
+export async function runJob(
+  site: Site,
+  command: readonly string[],
+  options: JobOptions = {},
+): Promise<{ readonly job: Job; readonly steps: Steps }> {
+  const job = startJob(site, command, options);
+  const steps = await job.ended;
+  const { prolog, start, job: main, epilog } = steps;
+  if (!prolog || !start || !main || !epilog) throw new Error(`job ${job.number} ended early: ${JSON.stringify(steps)}`);
+  await quiet(site);
+  return { job, steps: { prolog, start, job: main, epilog } };
+}
+
+/** The record of a run in node.db. Throws when there is none. */
+export function nodeRecord(site: Site, key: string): JobRecord {
+  const database = new Database(join(site.state, 'node.db'), { readonly: true });
+  try {
+    const row = database.prepare<[string], { record: string }>('SELECT record FROM job WHERE run = ?').get(key);
+    if (row === undefined) throw new Error(`node.db has no ${key}`);
+    return JSON.parse(row.record) as JobRecord;
+  } finally {
+    database.close();
+  }
+}
+
+export interface Sample {
+  readonly at: number;
+  readonly rss: number;
+  readonly cpu: number;
+  readonly processes: number;
+}
+
+export function nodeSamples(site: Site, key: string): readonly Sample[] {
+  const database = new Database(join(site.state, 'node.db'), { readonly: true });
+  try {
+    return database
+      .prepare<[string], Sample>(
+        'SELECT at, rss, cpu, processes FROM sample JOIN job ON job.id = sample.job WHERE run = ? ORDER BY at',
+      )
+      .all(key);
+  } finally {
+    database.close();
+  }
+}
+
+/** The only record of a job in the accounting DB; null: none. */
+export async function accountingRecord(site: Site, job: number): Promise<JobRecord | null> {
+  if (!existsSync(site.accounting)) return null;
+  const store = openSqliteReader(site.accounting);
+  try {
+    const { records } = await store.job({ job_id: job });
+    if (records.length > 1) throw new Error(`job ${job} has ${records.length} records`);
+    return records[0]?.record ?? null;
+  } finally {
+    await store.close();
+  }
+}

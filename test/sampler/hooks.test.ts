@@ -1,0 +1,368 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Rlimit } from '../../src/native/libc';
+import type { JobRecord } from '../../src/sampler/record';
+import {
+  accountingRecord,
+  newSite,
+  nodeRecord,
+  nodeSamples,
+  quiet,
+  runJob,
+  shepherdObstacle,
+  startJob,
+  until,
+  type Job,
+  type Site,
+  type Steps,
+} from './fake-shepherd';
+
+const MIB = 1024 * 1024;
+/** Prolog and epilog end themselves after 2 and 5 s; the rest is for a busy machine. */
+const PROLOG_MS = 2000 + 6000;
+const EPILOG_MS = 5000 + 6000;
+const NPROC = 6;
+
+const sleeping = (seconds: number): readonly string[] => ['/bin/sh', '-c', `sleep ${seconds}; exit 3`];
+
+/** No hook ever fails or hangs, whatever happened to ours. */
+function assertHarmless(steps: Partial<Steps>): void {
+  assert.equal(steps.prolog?.status, 0, 'prolog');
+  assert.equal(steps.epilog?.status, 0, 'epilog');
+  assert.ok(steps.prolog.ms < PROLOG_MS, `prolog took ${steps.prolog.ms} ms`);
+  assert.ok(steps.epilog.ms < EPILOG_MS, `epilog took ${steps.epilog.ms} ms`);
+}
+
+function runDirectories(site: Site): readonly string[] {
+  return [join(site.state, 'run'), join(site.runDir, 'run')].flatMap((path) =>
+    existsSync(path) ? readdirSync(path) : [],
+  );
+}
+
+async function delivered(site: Site, job: Job): Promise<JobRecord> {
+  const record = await accountingRecord(site, job.number);
+  assert.ok(record !== null, `job ${job.number} was not delivered`);
+  return record;
+}
+
+function sampler(job: Job): Promise<number> {
+  return until('the sampler’s pid file', () => job.sampler());
+}
+
+const notesOf = (record: JobRecord): string => record.notes.join(' ');
+const limit = (resource: number, bytes: number, soft = bytes): string => `limit=${resource}:${soft}:${bytes}`;
+
+describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 3 }, () => {
+  for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox'].filter((path) => existsSync(path)))
+    it(`work with ${shell} as /bin/sh, and with descriptors 0 to 2 closed`, async (t) => {
+      const site = newSite(t);
+      for (const shepherd of [[], ['closed=1']]) {
+        const { job, steps } = await runJob(site, sleeping(0.6), { shell, shepherd });
+        assertHarmless(steps);
+        assert.equal(steps.job.status, 3);
+        const record = await delivered(site, job);
+        assert.equal(record.trust, 'root');
+        assert.equal(record.exit_status, 3);
+        assert.ok((record.samples ?? 0) > 0);
+        assert.deepEqual(runDirectories(site), []);
+      }
+    });
+
+  it('leave a job unharmed that ends at once', async (t) => {
+    const site = newSite(t, { armWait: 0 });
+    const { job, steps } = await runJob(site, ['/bin/true']);
+    assertHarmless(steps);
+    const record = await delivered(site, job);
+    assert.equal(record.exit_status, 0);
+    assert.equal(record.status, 'finished');
+    assert.deepEqual(runDirectories(site), []);
+  });
+
+  it('tell a job that a signal ended', async (t) => {
+    const site = newSite(t);
+    const { job } = await runJob(site, ['/bin/sh', '-c', 'sleep 0.4; kill -9 $$']);
+    const record = await delivered(site, job);
+    assert.equal(record.exit_status, 137);
+    assert.equal(record.signal, 9);
+  });
+
+  it('run a site’s own hooks behind ours, and leave as they do', async (t) => {
+    const site = newSite(t);
+    const seen = join(site.directory, 'seen');
+    const own = join(site.directory, 'own.sh');
+    writeFileSync(own, `#!/bin/sh\n{ env; echo "arguments=$*"; pwd; } >>'${seen}'\nexit 42\n`, { mode: 0o755 });
+    const job = startJob(site, sleeping(0.4), { chained: [`root@${own}`, 'a', '$b'] });
+    const steps = await job.ended;
+    await quiet(site);
+    assert.equal(steps.prolog?.status, 42);
+    assert.equal(steps.epilog?.status, 42);
+    const text = readFileSync(seen, 'utf8');
+    assert.equal(text.match(/^arguments=a \$b$/gm)?.length, 2);
+    assert.equal(text.match(/^GREETING=two\nlines$/gm)?.length, 2);
+    assert.doesNotMatch(text, /LD_PRELOAD/);
+    assert.match(text, /^SGE_JOBEXIT_STAT=3$/m);
+    assert.ok((await delivered(site, job)).samples);
+  });
+
+  it('leave with 0 where they are not called by a shepherd, or with other words', (t) => {
+    const site = newSite(t);
+    for (const name of ['prolog.sh', 'epilog.sh'])
+      for (const words of [[], ['1'], ['x', 'y'], ['1', '0'], ['1;id', '0'], ['../1', '0']])
+        assert.equal(spawnSync('/bin/sh', ['-p', join(site.hooks, name), ...words], { cwd: site.directory }).status, 0);
+    assert.deepEqual(runDirectories(site), []);
+  });
+
+  it('leave with 0 without Node, and keep what Grid Engine knows', async (t) => {
+    const site = newSite(t, { armWait: 0 });
+    const conf = join(site.hooks, 'hook.conf');
+    const text = readFileSync(conf, 'utf8');
+    writeFileSync(conf, text.replace(/^node=.*$/m, "node='/no/such/node'"));
+    const without = startJob(site, sleeping(0.2));
+    assertHarmless(await without.ended);
+    assert.equal(readFileSync(join(site.state, 'run', without.key, 'copied'), 'utf8'), '1\n');
+    writeFileSync(conf, text);
+    await runJob(site, sleeping(0.3));
+    const record = await delivered(site, without);
+    assert.equal(record.trust, 'usage');
+    assert.equal(record.exit_status, 3);
+    assert.equal(record.owner, 'alice');
+    assert.match(notesOf(record), /Not sampled/);
+    assert.deepEqual(runDirectories(site), []);
+  });
+});
+
+describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, concurrency: 4 }, () => {
+  it('before it has saved anything: the epilog’s copies become the record', async (t) => {
+    const site = newSite(t);
+    const job = startJob(site, sleeping(1.5));
+    await job.step('start');
+    process.kill(await sampler(job), 'SIGKILL');
+    assertHarmless(await job.ended);
+    await quiet(site);
+    const record = await delivered(site, job);
+    assert.equal(record.status, 'finished');
+    assert.equal(record.trust, 'usage');
+    assert.equal(record.exit_status, 3);
+    assert.ok((record.wallclock_seconds ?? 0) >= 1);
+    assert.match(notesOf(record), /Not sampled/);
+    assert.deepEqual(runDirectories(site), []);
+  });
+
+  it('after it has saved something: that stays, with its ends open', async (t) => {
+    const site = newSite(t);
+    const job = startJob(site, sleeping(8));
+    const pid = await sampler(job);
+    await until(
+      'saved samples',
+      () => existsSync(join(site.state, 'node.db')) && nodeSamples(site, job.key).length > 0,
+    );
+    process.kill(pid, 'SIGKILL');
+    assertHarmless(await job.ended);
+    await quiet(site);
+    const record = await delivered(site, job);
+    assert.equal(record.status, 'finished');
+    assert.equal(record.exit_status, 3);
+    assert.ok((record.samples ?? 0) > 10);
+    assert.ok(record.peak_rss?.open.includes('sampler-lost'));
+    assert.match(notesOf(record), /sampler died/);
+    assert.ok((record.wallclock_seconds ?? 0) >= 7.5);
+    assert.deepEqual(runDirectories(site), []);
+  });
+
+  it('stopped: the epilog gives up in time, and nothing is lost', async (t) => {
+    const site = newSite(t);
+    const job = startJob(site, sleeping(1));
+    const pid = await sampler(job);
+    await job.step('start');
+    process.kill(pid, 'SIGSTOP');
+    const steps = await job.ended;
+    assertHarmless(steps);
+    process.kill(pid, 'SIGCONT');
+    await quiet(site);
+    const record = await delivered(site, job);
+    assert.equal(record.exit_status, 3);
+    assert.equal(record.status, 'finished');
+    assert.deepEqual(runDirectories(site), []);
+  });
+
+  it('asked to end by the machine: what it knew is kept', async (t) => {
+    const site = newSite(t);
+    const job = startJob(site, sleeping(2));
+    const pid = await sampler(job);
+    await job.step('start');
+    await delay(600);
+    process.kill(pid, 'SIGTERM');
+    assertHarmless(await job.ended);
+    await quiet(site);
+    const record = await delivered(site, job);
+    assert.equal(record.exit_status, 3);
+    assert.ok((record.samples ?? 0) > 1);
+  });
+
+  it('never killed, though the shepherd is: the job is followed to its end and told as lost', async (t) => {
+    const site = newSite(t);
+    const job = startJob(site, sleeping(2.5));
+    await sampler(job);
+    await job.step('start');
+    await delay(700);
+    job.killShepherd();
+    await job.ended;
+    await quiet(site);
+    const record = await delivered(site, job);
+    assert.equal(record.status, 'lost');
+    assert.equal(record.exit_status, null);
+    assert.ok((record.samples ?? 0) > 8, `${String(record.samples)} samples`);
+    assert.deepEqual(runDirectories(site), []);
+  });
+
+  it('killed with the shepherd: the next sampler on this host finishes the run', async (t) => {
+    const site = newSite(t);
+    const job = startJob(site, sleeping(1));
+    const pid = await sampler(job);
+    await job.step('start');
+    process.kill(pid, 'SIGKILL');
+    job.killShepherd();
+    await job.ended;
+    assert.equal(runDirectories(site).length, 1);
+    await runJob(site, sleeping(0.3));
+    const record = await delivered(site, job);
+    assert.equal(record.status, 'lost');
+    assert.deepEqual(runDirectories(site), []);
+  });
+});
+
+describe('a state directory that can’t be used', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
+  async function assertWorks(t: TestContext, spoil: (site: Site) => void): Promise<void> {
+    const site = newSite(t);
+    spoil(site);
+    const { job, steps } = await runJob(site, sleeping(0.6));
+    assertHarmless(steps);
+    const record = await delivered(site, job);
+    assert.equal(record.trust, 'root');
+    assert.equal(record.exit_status, 3);
+    assert.ok((record.samples ?? 0) > 0);
+    assert.deepEqual(runDirectories(site), []);
+  }
+
+  it('because a file stands in its place: the record is delivered all the same', (t) =>
+    assertWorks(t, ({ state }) => {
+      rmSync(state, { recursive: true });
+      writeFileSync(state, '');
+    }));
+
+  it('because node.db is no database: the record is delivered all the same', (t) =>
+    assertWorks(t, ({ state }) => {
+      writeFileSync(join(state, 'node.db'), 'not a database, and long enough to be told from one'.repeat(99));
+    }));
+});
+
+describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() ?? false, concurrency: 3 }, () => {
+  async function sampled(site: Site, ...shepherd: readonly string[]): Promise<JobRecord> {
+    const { job, steps } = await runJob(site, sleeping(1), { shepherd });
+    assertHarmless(steps);
+    const record = await delivered(site, job);
+    assert.equal(record.exit_status, 3);
+    assert.ok((record.samples ?? 0) > 0);
+    return record;
+  }
+
+  it('300 MiB of address space: the sampler runs small', async (t) => {
+    const record = await sampled(newSite(t), limit(Rlimit.AS, 300 * MIB));
+    assert.equal(record.sampler?.mode, 'small');
+    assert.match(notesOf(record), /small mode/);
+  });
+
+  it('a soft limit below: lifted to the hard one', async (t) => {
+    const record = await sampled(newSite(t), limit(Rlimit.AS, 8192 * MIB, 60 * MIB));
+    assert.equal(record.sampler?.mode, 'full');
+  });
+
+  it('50 MiB of address space: no sampler, and the record says why', async (t) => {
+    const site = newSite(t);
+    const job = startJob(site, sleeping(0.4), { shepherd: [limit(Rlimit.AS, 50 * MIB)] });
+    assertHarmless(await job.ended);
+    assert.equal(existsSync(join(site.state, 'run', job.key, 'copied')), true);
+    await runJob(site, sleeping(0.3));
+    const record = await delivered(site, job);
+    assert.equal(record.status, 'unsampled');
+    assert.equal(record.trust, 'usage');
+    assert.equal(record.exit_status, 3);
+    assert.equal(record.samples, null);
+    assert.match(notesOf(record), /limit of 51200 KiB/);
+    assert.deepEqual(runDirectories(site), []);
+  });
+
+  it('64 KiB of file size: the summary waits in a file of its own', async (t) => {
+    const site = newSite(t);
+    const { job, steps } = await runJob(site, sleeping(1), { shepherd: [limit(Rlimit.FSIZE, 64 * 1024)] });
+    assertHarmless(steps);
+    assert.ok(existsSync(join(site.state, 'run', job.key, 'record.json')));
+    await runJob(site, sleeping(0.3));
+    const record = await delivered(site, job);
+    assert.equal(record.trust, 'root');
+    assert.ok((record.samples ?? 0) > 0);
+    assert.match(notesOf(record), /file size limit/);
+    assert.equal(nodeRecord(site, job.key).exit_status, 3);
+    assert.deepEqual(runDirectories(site), []);
+  });
+
+  it('15 KiB of file size: still a record', async (t) => {
+    const site = newSite(t);
+    const { job, steps } = await runJob(site, sleeping(1), { shepherd: [limit(Rlimit.FSIZE, 15 * 1024)] });
+    assertHarmless(steps);
+    await runJob(site, sleeping(0.3));
+    assert.equal((await delivered(site, job)).exit_status, 3);
+    assert.deepEqual(runDirectories(site), []);
+  });
+
+  it('100 descriptors: sampled as ever', async (t) => {
+    const record = await sampled(newSite(t), limit(Rlimit.NOFILE, 100));
+    assert.equal(record.sampler?.mode, 'full');
+  });
+
+  it('20 descriptors: no sampler, and the record says why', async (t) => {
+    const site = newSite(t);
+    const job = startJob(site, sleeping(0.4), { shepherd: [limit(Rlimit.NOFILE, 20)] });
+    assertHarmless(await job.ended);
+    await runJob(site, sleeping(0.3));
+    const record = await delivered(site, job);
+    assert.equal(record.status, 'unsampled');
+    assert.match(notesOf(record), /20 descriptors/);
+  });
+
+  it('no more processes: the job is unharmed', async (t) => {
+    const site = newSite(t);
+    const job = startJob(site, sleeping(0.4), { shepherd: [limit(NPROC, 1)] });
+    assertHarmless(await job.ended);
+    await quiet(site);
+  });
+
+  it('a few seconds of CPU time: one sampler hands over to the next', async (t) => {
+    const site = newSite(t, { settings: ['interval = 0.05'] });
+    const command = ['/bin/sh', '-c', 'i=0; while [ $i -lt 250 ]; do sleep 9 & i=$((i+1)); done; sleep 8; exit 3'];
+    const job = startJob(site, command, { shepherd: [limit(Rlimit.CPU, 3, 2)] });
+    const first = await sampler(job);
+    const second = await until('a second sampler', () => {
+      const now = job.sampler();
+      return now !== null && now !== first ? now : null;
+    });
+    assert.notEqual(second, first);
+    assertHarmless(await job.ended);
+    await quiet(site);
+    const record = await delivered(site, job);
+    assert.equal(record.status, 'finished');
+    assert.equal(record.trust, 'root');
+    assert.equal(record.exit_status, 3);
+    assert.ok((record.max_processes ?? 0) > 250);
+    assert.ok((record.processes ?? 0) > 250 && (record.processes ?? 0) < 280, `${String(record.processes)} processes`);
+    assert.ok((record.sampler?.cpu_seconds ?? 0) > 1);
+    const samples = nodeSamples(site, job.key);
+    const gaps = samples.map((sample, index) => sample.at - (samples[index - 1]?.at ?? sample.at));
+    assert.ok(Math.max(...gaps) < 5000);
+    assert.ok((samples.at(-1)?.at ?? 0) > 6000);
+  });
+});
