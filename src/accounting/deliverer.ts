@@ -15,7 +15,7 @@ import { withPatience } from './retry';
 import { openSqliteStore } from './sqlite/sqlite-store';
 import { StoreError } from './store-error';
 import type { AccountingStore, MergeOutcome } from './store';
-import { parseRecord } from './validate';
+import { parseRecord } from '../sampler/parse-record';
 
 const ROWS_PER_TRANSACTION = 500;
 const LULL_MS = 5;

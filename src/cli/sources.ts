@@ -19,7 +19,7 @@ export const realSources: Sources = {
     const { runningRecords } = await import('../sampler/live.js');
     const live = runningRecords(settings);
     if (live.length === 0) return [];
-    const { parseRecord } = await import('../accounting/validate.js');
+    const { parseRecord } = await import('../sampler/parse-record.js');
     return live.flatMap((claimed) => {
       const record = parseRecord(claimed);
       return 'error' in record ? [] : [record];

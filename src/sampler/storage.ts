@@ -10,7 +10,7 @@ import type { JobRecord } from './record';
 import { ingestHandedRecords, recoverOrphans } from './recover';
 import { runDirectoryName, type RunDescription } from './run-directory';
 import type { Settings } from './settings';
-import { parseRecord } from '../accounting/validate';
+import { parseRecord } from './parse-record';
 
 /** Where a sampler keeps what it knows; the choice depends on who it runs as and on its limits. */
 export interface Storage {

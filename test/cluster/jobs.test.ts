@@ -50,7 +50,7 @@ async function serialJob({ cell, product }: Site): Promise<void> {
   const json = await product.run('ge0', 'job', job, '--json', '--accounting', product.accounting);
   const parsed = JSON.parse(json.stdout) as { schema: number; records: (JobRecord & { attempt: number })[] };
   assert.equal(parsed.schema, 1);
-  assert.equal(parsed.records[0]?.attempt, 1);
+  assert.equal(parsed.records[0].attempt, 1);
   assert.deepEqual(parsed.records[0]?.peak_rss, record.peak_rss);
   const owner = await product.run('ge0', 'owner', 'gealice', '--since', '1h', '--accounting', product.accounting);
   assert.match(owner.stdout, /serial/);

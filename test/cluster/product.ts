@@ -99,7 +99,7 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
 
 /** Sets the hooks by `qmemacct install` on the master, and waits until every execd uses them. */
 export async function configureHooks(cell: Cell, prefix: string, plain: boolean): Promise<void> {
-  if (process.env['DIRECT']) {
+  if (process.env.DIRECT) {
     const pre = plain ? '' : 'root@/usr/bin/env -i ';
     await cell.setGlobal({
       prolog: `${pre}/bin/sh -p ${prefix}/current/hooks/prolog.sh $job_id $ja_task_id`,

@@ -1,7 +1,7 @@
 import type { Bracket, JobRecord, MemoryRequest, SamplerCost } from '../../sampler/record';
 import { MERGED_FIELDS } from '../merge';
 import type { Slot, Stamp, StoredRecord } from '../merge';
-import { BRACKET_SOURCES, OPEN_REASONS, TRUSTS } from '../validate';
+import { BRACKET_SOURCES, OPEN_REASONS, TRUSTS } from '../../sampler/parse-record';
 import { createByteReader, createByteWriter } from './byte-codec';
 import type { ByteReader, ByteWriter } from './byte-codec';
 import type { Words } from './dictionary';

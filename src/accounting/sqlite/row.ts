@@ -1,6 +1,6 @@
 import type { JobRecord, MemorySeries, RecordKey } from '../../sampler/record';
 import type { StoredRecord } from '../merge';
-import { STATUSES, TRUSTS } from '../validate';
+import { STATUSES, TRUSTS } from '../../sampler/parse-record';
 import { readDetail, wholeMs, writeDetail } from './detail';
 import type { Columns } from './detail';
 import type { Dictionary, Words } from './dictionary';

@@ -8,7 +8,7 @@ import type {
   RecordStatus,
   SamplerCost,
   Trust,
-} from '../sampler/record';
+} from './record';
 
 /** Bounds of what a record may hold: it may come from a user's own hand. */
 export const RECORD_LIMITS = { stringBytes: 4096, notes: 64, requests: 64, seriesPoints: 240 } as const;

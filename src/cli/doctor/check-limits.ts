@@ -1,0 +1,57 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { findingsIn, type Finding } from './finding';
+
+const { ok, note, warning } = findingsIn('limits');
+
+const CAPABILITY = { SYS_PTRACE: 19, NET_ADMIN: 12, SYS_RESOURCE: 24 } as const;
+
+/** CapEff of a `/proc/PID/status`; null: not there. */
+export function effectiveCapabilities(status: string): bigint | null {
+  const digits = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
+  return digits === undefined ? null : BigInt(`0x${digits}`);
+}
+
+function statusOf(procRoot: string, pid: string): string {
+  try {
+    return readFileSync(join(procRoot, pid, 'status'), 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+/** execd's own capabilities are what its root hooks get; without one running, ours as root. */
+function capabilitiesOfHooks(procRoot: string, isRoot: boolean): { readonly whose: string; readonly set: bigint } | null {
+  for (const pid of readdirSync(procRoot)) {
+    if (!/^\d+$/.test(pid)) continue;
+    const status = statusOf(procRoot, pid);
+    const set = /^Name:\s*sge_execd$/m.test(status) ? effectiveCapabilities(status) : null;
+    // execd has given up its effective ones for the admin user most of the time; what it may take back counts.
+    const permitted = /^CapPrm:\s*([0-9a-f]+)$/m.exec(status)?.[1];
+    if (set !== null) return { whose: 'execd', set: permitted === undefined ? set : BigInt(`0x${permitted}`) };
+  }
+  const own = isRoot ? effectiveCapabilities(statusOf(procRoot, 'self')) : null;
+  return own === null ? null : { whose: 'root here', set: own };
+}
+
+/** Which limits of a job the hooks can lift, and what they can see, by capabilities. */
+export function checkLimits(isRoot: boolean, procRoot = '/proc'): Finding[] {
+  const found = capabilitiesOfHooks(procRoot, isRoot);
+  if (found === null) return [note('capabilities', 'not known: no execd runs here; run this as root')];
+  const has = (capability: keyof typeof CAPABILITY): boolean => (found.set & (1n << BigInt(CAPABILITY[capability]))) !== 0n;
+  return [
+    has('SYS_RESOURCE')
+      ? ok('CAP_SYS_RESOURCE', `${found.whose} has it: a job's limits are lifted for its sampler`)
+      : warning(
+          'CAP_SYS_RESOURCE',
+          `${found.whose} lacks it: limits can't be lifted; jobs with an h_vmem below 1 GiB are sampled in the small mode, below 140 MiB not at all, and small descriptor limits may end a sampler`,
+          'give it to execd where that is allowed (containers: --cap-add SYS_RESOURCE)',
+        ),
+    has('SYS_PTRACE')
+      ? ok('CAP_SYS_PTRACE', `${found.whose} has it: I/O and memory maps of every process can be read`)
+      : warning('CAP_SYS_PTRACE', `${found.whose} lacks it: no I/O figures of other users' processes`, 'give it to execd'),
+    has('NET_ADMIN')
+      ? ok('CAP_NET_ADMIN', `${found.whose} has it: fork, exec and exit events can be had`)
+      : note('CAP_NET_ADMIN', `${found.whose} lacks it: no exit records, so upper ends of peaks stay open`),
+  ];
+}

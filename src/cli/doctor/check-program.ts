@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../sampler/package-root';
+import { DISABLED_FILE } from '../install/places';
+import { STUB } from '../install/stub';
+import { networkFilesystemOf, untrusted } from '../install/trusted-path';
+import { isIntact } from '../install/version';
+import { because, findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
+
+const { ok, note, warning, problem } = findingsIn('program');
+
+const REINSTALL = 'run "qmemacct install --node"';
+
+/** Loads what is compiled, and says which Node it is. */
+const LOAD = `
+const [root] = process.argv.slice(1);
+const load = (name) => require(require('node:path').join(root, 'node_modules', name));
+new (load('better-sqlite3'))(':memory:').close();
+load('koffi').load('libc.so.6');
+process.stdout.write(process.version);
+`;
+
+function checkNode(node: string, root: string): Finding[] {
+  let version: string;
+  try {
+    version = execFileSync(node, ['-e', LOAD, root], { encoding: 'utf8', timeout: 20_000, stdio: 'pipe' });
+  } catch (error) {
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+    const line = said.split('\n').find((text) => /Error|error|not found/.test(text)) ?? because(error);
+    return [problem('Node', `${node} can't load the native modules: ${line.trim()}; no job is sampled`, `${REINSTALL} after "npm ci" with that Node`)];
+  }
+  const major = Number(/^v(\d+)/.exec(version)?.[1] ?? 0);
+  if (major < 20) return [problem('Node', `${node} is ${version}, and 20 is needed`, `install Node 20 or later, then ${REINSTALL}`)];
+  return [ok('Node', `${version} (${node}), native modules load`)];
+}
+
+function checkInstallation({ prefix, version, conf, stamp }: NodeState): Finding[] {
+  if (version === null)
+    return [warning('installation', `none under ${prefix}: no hooks on this host`, `${REINSTALL} if jobs run here`)];
+  if (version === STUB) return [warning('installation', 'uninstalled; only stubs of the hooks are left', REINSTALL)];
+  if (conf === null)
+    return [problem('installation', `${join(prefix, version)}: its hook.conf is missing or damaged`, REINSTALL)];
+  const directory = join(prefix, version);
+  const findings: Finding[] = [];
+  const distrust = untrusted(directory);
+  if (distrust !== null)
+    findings.push(problem('installation', `${distrust}, and root runs what is in ${directory}`, 'take that permission away'));
+  const network = networkFilesystemOf(directory);
+  if (network !== null)
+    findings.push(problem('installation', `${directory} lies on ${network}: hooks would hang with it`, 'install with a local --prefix'));
+  if (!isIntact({ name: version, directory, conf }))
+    findings.push(problem('installation', `${directory} is not as it was installed`, REINSTALL));
+  if (stamp === null || stamp.version !== version)
+    findings.push(warning('installation', `${version} was never tested here`, 'run "qmemacct doctor --self-test"'));
+  else if (!stamp.ok)
+    findings.push(problem('installation', `self-test of ${stamp.tested_at}: ${stamp.problems.join('; ')}`, 'mend that, then run "qmemacct doctor --self-test"'));
+  return findings.length > 0 ? findings : [ok('installation', `${directory}, tested ${stamp?.tested_at ?? ''}`)];
+}
+
+/** Settings that the hooks know from the installation, not from the file. */
+function checkConf({ conf, settings, settingsPath }: NodeState): Finding[] {
+  if (conf === null) return [];
+  const pairs: readonly (readonly [string, string, string])[] = [
+    ['state_dir', settings.state_dir, conf.state],
+    ['run_dir', settings.run_dir, conf.run],
+    ['arm_wait_ms', String(settings.arm_wait_ms / 1000), conf.armWait],
+  ];
+  return [
+    ...pairs
+      .filter(([, wanted, installed]) => wanted !== installed)
+      .map(([key, wanted, installed]) =>
+        problem('configuration', `${key} is ${wanted} in ${settingsPath}, but the hooks were installed with ${installed}`, REINSTALL),
+      ),
+    ...(conf.settings === settingsPath
+      ? []
+      : [note('configuration', `the hooks use ${conf.settings}, not ${settingsPath}`)]),
+  ];
+}
+
+/** Node, native modules, the installed version and its configuration. */
+export function checkProgram(state: NodeState): Finding[] {
+  const { conf, settingsPath } = state;
+  return [
+    ...checkNode(conf?.node ?? process.execPath, conf?.program ?? packageRoot()),
+    ...checkInstallation(state),
+    existsSync(settingsPath)
+      ? ok('configuration', settingsPath)
+      : note('configuration', `${settingsPath} does not exist: every key has its default`),
+    ...checkConf(state),
+    ...(existsSync(DISABLED_FILE)
+      ? [warning('disabled', `${DISABLED_FILE} exists: the hooks leave at once, no job here is measured`, `remove it`)]
+      : []),
+  ];
+}

@@ -1,0 +1,145 @@
+import Database from 'better-sqlite3';
+import { existsSync, readFileSync, readdirSync, statSync, statfsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { formatBytes, formatDuration } from '../../report/units';
+import { readRunDescription, runDirectories, shepherdLives, startTicksOf } from '../../sampler/run-directory';
+import { directoryFault, nodeDirectories } from '../install/directories';
+import { networkFilesystemOf, untrusted } from '../install/trusted-path';
+import { because, findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
+
+const { ok, note, warning, problem } = findingsIn('state');
+
+const MIB = 1024 * 1024;
+const LEAST_FREE = 64 * MIB;
+const LITTLE_FREE = 512 * MIB;
+const LONG_WAIT_S = 3600;
+
+function checkDirectories({ settings, settingsPath }: NodeState): Finding[] {
+  const faults = nodeDirectories(settings.state_dir, settings.run_dir).flatMap((wanted) => {
+    const fault = directoryFault(wanted);
+    return fault === null ? [] : [`${wanted.path} ${fault === 'missing' ? 'is missing' : fault}`];
+  });
+  const findings = faults.map((fault) => problem('directories', fault, 'run "qmemacct install --node"'));
+  for (const [what, path] of [
+    ['state', settings.state_dir],
+    ['run-time', settings.run_dir],
+    ['configuration', settingsPath],
+  ] as const) {
+    const network = networkFilesystemOf(path);
+    if (network !== null)
+      findings.push(problem('directories', `${path} (${what}) lies on ${network}: hooks would hang with it`, 'move it to a local disk'));
+    const distrust = untrusted(path);
+    if (distrust !== null) findings.push(problem('directories', `${distrust}, and root trusts ${path}`, 'take that permission away'));
+  }
+  return findings.length > 0 ? findings : [ok('directories', `${settings.state_dir} and ${settings.run_dir}: local, owners and modes right`)];
+}
+
+function checkSpace(path: string): Finding[] {
+  if (!existsSync(path)) return [];
+  const { bavail, bsize, ffree, files } = statfsSync(path);
+  const free = bavail * bsize;
+  const says = `${formatBytes(free)} free in ${path}`;
+  if (free < LEAST_FREE || (files > 0 && ffree < 1000))
+    return [problem('space', `${says}: summaries can't be written soon`, 'make room, or lower keep_samples_mib')];
+  return free < LITTLE_FREE ? [warning('space', says, 'make room, or lower keep_samples_mib')] : [ok('space', says)];
+}
+
+interface OutboxState {
+  readonly waiting: number;
+  readonly oldest: number | null;
+  readonly refused: number;
+  readonly reason: string | null;
+}
+
+/** A reader in WAL mode stops no writer; it is closed at once. */
+function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
+  const path = join(settings.state_dir, 'node.db');
+  if (!isRoot) return [note('node.db', 'only root can look at it; run this as root')];
+  if (!existsSync(path)) return [note('node.db', 'none yet: it comes with the first job')];
+  let database: Database.Database | null = null;
+  try {
+    database = new Database(path, { readonly: true, timeout: 2000 });
+    const check = database.pragma('quick_check(1)', { simple: true });
+    if (check !== 'ok')
+      return [problem('node.db', `${path} is damaged: ${String(check)}`, `stop the jobs here, move ${path}* away; the next sampler makes a new one`)];
+    const jobs = database.prepare<[], { count: number }>('SELECT count(*) AS count FROM job').get()?.count ?? 0;
+    const outbox = database
+      .prepare<[], OutboxState>(
+        `SELECT count(*) FILTER (WHERE refused IS NULL) AS waiting, min(added) FILTER (WHERE refused IS NULL) AS oldest,
+           count(refused) AS refused, max(refused) AS reason FROM outbox`,
+      )
+      .get();
+    return [ok('node.db', `well, ${formatBytes(statSync(path).size)}, ${jobs} jobs`), ...checkOutbox(outbox, now)];
+  } catch (error) {
+    return [problem('node.db', `${path}: ${because(error)}`, 'if it stays so, move it away; the next sampler makes a new one')];
+  } finally {
+    database?.close();
+  }
+}
+
+function checkOutbox(outbox: OutboxState | undefined, now: Date): Finding[] {
+  if (outbox === undefined) return [];
+  const { waiting, oldest, refused, reason } = outbox;
+  const age = oldest === null ? 0 : Math.max(0, (now.getTime() - oldest) / 1000);
+  const says = `${waiting} ${waiting === 1 ? 'record waits' : 'records wait'} for the accounting DB`;
+  const findings: Finding[] = [];
+  if (waiting === 0) findings.push(ok('outbox', 'empty: everything is delivered'));
+  else if (age > LONG_WAIT_S)
+    findings.push(problem('outbox', `${says}, the oldest for ${formatDuration(age)}`, '"qmemacct flush" tries, and tells why not'));
+  else findings.push(note('outbox', says));
+  if (refused > 0)
+    findings.push(warning('outbox', `${refused} refused by the accounting DB for good: ${reason ?? ''}`, 'report this as a bug'));
+  return findings;
+}
+
+/** Runs whose shepherd and sampler have gone: the next sampler, or flush, finishes them. */
+function checkOrphans({ settings, isRoot }: NodeState): Finding[] {
+  if (!isRoot) return [];
+  const directories = [...runDirectories(settings.state_dir), ...runDirectories(settings.run_dir)];
+  const orphans = directories.filter((directory) => {
+    const run = readRunDescription(directory);
+    if (run === null) return Date.now() - statSync(directory).mtimeMs > 60_000;
+    if (shepherdLives(run)) return false;
+    const pid = Number(/^pid=(\d+)$/m.exec(readIfThere(join(directory, 'pid')))?.[1] ?? 0);
+    return pid === 0 || startTicksOf(pid) === null;
+  });
+  const handed = handedFiles(join(settings.state_dir, 'outbox'));
+  const running = directories.length - orphans.length;
+  return [
+    orphans.length === 0
+      ? ok('runs', `${running} ${running === 1 ? 'job is' : 'jobs are'} being measured, none is left alone`)
+      : warning('runs', `${orphans.length} ended without epilog and sampler`, '"qmemacct flush" finishes them'),
+    ...(handed > 0 ? [note('runs', `${handed} records of jobs' owners wait to be taken in`, '"qmemacct flush" does that')] : []),
+  ];
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function handedFiles(outbox: string): number {
+  try {
+    return readdirSync(outbox).length;
+  } catch {
+    return 0;
+  }
+}
+
+/** Directories, node.db and what waits in them. */
+export function checkState(state: NodeState, now: Date): Finding[] {
+  const { state_dir: stateDir } = state.settings;
+  if (!existsSync(stateDir))
+    return [warning('directories', `${stateDir} does not exist: nothing is installed on this host`, 'run "qmemacct install --node" if jobs run here')];
+  return [
+    ...checkDirectories(state),
+    ...checkSpace(stateDir),
+    ...checkSpace(existsSync(state.settings.run_dir) ? state.settings.run_dir : dirname(state.settings.run_dir)),
+    ...checkNodeDb(state, now),
+    ...checkOrphans(state),
+  ];
+}

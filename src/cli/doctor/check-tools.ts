@@ -1,0 +1,35 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { findingsIn, type Finding } from './finding';
+
+const { ok, note, warning, problem } = findingsIn('tools');
+
+/** PATH of the hooks (hooks/common.sh). */
+const HOOK_PATH = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+const NEEDED = ['env', 'setsid', 'readlink', 'sleep', 'mkdir', 'mkfifo', 'timeout', 'head', 'cat', 'mv', 'rm'];
+const FOR_CHAINS = ['setpriv', 'stat', 'id'];
+
+function missing(names: readonly string[]): readonly string[] {
+  return names.filter((name) => !HOOK_PATH.some((directory) => existsSync(join(directory, name))));
+}
+
+/** The shell and the commands that the hooks call. */
+export function checkTools(): Finding[] {
+  const shell = basename(realpathSync('/bin/sh'));
+  const gone = missing(NEEDED);
+  const goneForChains = missing(FOR_CHAINS);
+  return [
+    /^(dash|bash|busybox|ash)/.test(shell)
+      ? ok('/bin/sh', shell)
+      : note('/bin/sh', `${shell}: the hooks are tested with dash, bash and busybox`),
+    gone.length === 0
+      ? ok('commands', `${NEEDED.length + FOR_CHAINS.length - goneForChains.length} that the hooks call are there`)
+      : problem('commands', `${gone.join(', ')}: not in ${HOOK_PATH.join(':')}; the hooks can't do without`, 'install coreutils and util-linux'),
+    ...(goneForChains.length === 0
+      ? []
+      : [warning('commands', `${goneForChains.join(', ')}: missing, so a site's hook of another user can't be chained`, 'install util-linux')]),
+    ...(existsSync('/usr/bin/logger')
+      ? []
+      : [warning('logger', '/usr/bin/logger is missing: warnings of samplers are lost', 'install bsdutils (util-linux)')]),
+  ];
+}

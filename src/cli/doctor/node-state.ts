@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { loadSettings, type Settings } from '../../sampler/settings';
+import type { HookConf } from '../install/hook-conf';
+import { readStamp, type Stamp } from '../install/stamp';
+import { readHookConf } from '../install/stub';
+import { currentVersion } from '../install/versions';
+
+/** What the checks of this node are about. */
+export interface NodeState {
+  readonly settings: Settings;
+  readonly settingsPath: string;
+  readonly prefix: string;
+  /** Version that PREFIX/current names; null: not installed here. */
+  readonly version: string | null;
+  readonly conf: HookConf | null;
+  readonly stamp: Stamp | null;
+  readonly isRoot: boolean;
+}
+
+/** Throws SettingsError. `prefix` null: where the last installation was, else the usual place. */
+export function readNodeState(settingsPath: string, prefix: string | null, usual: string): NodeState {
+  const settings = loadSettings(settingsPath);
+  const stamp = readStamp(settings.state_dir);
+  const place = prefix ?? stamp?.prefix ?? usual;
+  const version = currentVersion(place);
+  return {
+    settings,
+    settingsPath,
+    prefix: place,
+    version,
+    conf: version === null ? null : readHookConf(join(place, version)),
+    stamp,
+    isRoot: process.getuid?.() === 0,
+  };
+}
