@@ -39,21 +39,23 @@ qm_begin() {
   cd / || return 1
   qm_job=$1
   qm_task=$2
-  # Never from the environment, where SGE_JOB_SPOOL_DIR could be the owner's.
-  qm_spool=$(readlink "/proc/$PPID/cwd") || return 1
-  if [ "$qm_task" = 0 ]; then qm_name=$qm_job.1; else qm_name=$qm_job.$qm_task; fi
-  [ "${qm_spool##*/}" = "$qm_name" ] || return 1
-  read -r qm_boot </proc/sys/kernel/random/boot_id || return 1
-  qm_start=$(qm_start_of "$PPID") || return 1
-  read -r qm_uptime qm_rest </proc/uptime
   while read -r qm_word qm_uid qm_rest; do
     [ "$qm_word" = Uid: ] && break
   done </proc/self/status
   if [ "$qm_uid" = 0 ]; then
     qm_hooks=root qm_base=$state/run
+    # Never from the environment, where SGE_JOB_SPOOL_DIR could be the owner's.
+    qm_spool=$(readlink "/proc/$PPID/cwd") || return 1
   else
     qm_hooks=plain qm_base=$state/plain
+    # The shepherd is root's: the owner may not see its directory, and can only deceive himself here.
+    qm_spool=$(readlink "/proc/$PPID/cwd" || printf '%s\n' "${SGE_JOB_SPOOL_DIR:-}")
   fi
+  if [ "$qm_task" = 0 ]; then qm_name=$qm_job.1; else qm_name=$qm_job.$qm_task; fi
+  [ "${qm_spool##*/}" = "$qm_name" ] || return 1
+  read -r qm_boot </proc/sys/kernel/random/boot_id || return 1
+  qm_start=$(qm_start_of "$PPID") || return 1
+  read -r qm_uptime qm_rest </proc/uptime
   qm_key=$qm_job.$qm_task.${qm_boot%%-*}.$PPID.$qm_start
   qm_dir=
   for qm_try in "$qm_base" "$run/run"; do
@@ -174,6 +176,28 @@ qm_chain() {
   qm_count=$#
   qm_newline='
 '
+  qm_mark=$(printf '\001')
+  qm_inherit=1
+  while IFS='=' read -r qm_word qm_line; do
+    case $qm_word in
+    inherit_env) qm_inherit=$qm_line ;;
+    esac
+  done 2>/dev/null <"$qm_spool/config"
+  # First what execd was started with, then the job's own: of two equal names env takes the last.
+  if [ "$qm_inherit" = 1 ]; then
+    # Values with a line feed can't be told from two variables here: they are left out.
+    while IFS= read -r qm_line; do
+      case $qm_line in
+      *"$qm_mark"*) continue ;;
+      [!=]*=*) ;;
+      *) continue ;;
+      esac
+      [ "$qm_user" = root ] && qm_dangerous "$qm_line" && continue
+      set -- "$@" "$qm_line"
+    done <<END
+$(tr '\n\000' '\001\n' <"/proc/$PPID/environ" 2>/dev/null)
+END
+  fi
   if [ -r "$qm_spool/environment" ]; then
     while IFS= read -r qm_line || [ -n "$qm_line" ]; do
       case $qm_line in

@@ -6,6 +6,7 @@ import { registerJob } from './commands/job';
 import { registerOwner } from './commands/owner';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
+import { registerDoctor } from './commands/doctor';
 import { registerFlush } from './commands/flush';
 import { registerInstall } from './commands/install';
 import { registerUninstall } from './commands/uninstall';
@@ -22,6 +23,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerDemo,
   registerInstall,
   registerUninstall,
+  registerDoctor,
   registerFlush,
 ];
 

@@ -53,7 +53,7 @@ export function buildRecord(parts: RecordParts): JobRecord {
   if (observation !== null) {
     const { peaks } = observation;
     if (parts.maxRssBelongsToJob && usage?.maxrssBytes && usage.maxrssBytes > SHEPHERD_IMAGE)
-      observeMaxRss(peaks, usage.maxrssBytes, markSlackBytes(parts.precision, 1));
+      observeMaxRss(peaks, usage.maxrssBytes, markSlackBytes(parts.precision, observation.maxThreads));
     if (observation.samples === 0) openEnd(peaks, 'no-samples');
     if (!running) openEnd(peaks, 'end-gap');
     if (observation.startMs !== null && (observation.firstSampleMs ?? nowMs) > observation.startMs)

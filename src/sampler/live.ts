@@ -1,4 +1,4 @@
-import { chownSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JobRecord } from './record';
 import { runDirectoryName, type RunDescription } from './run-directory';
@@ -12,22 +12,35 @@ function livePath(settings: Settings, run: RunDescription): string {
   return join(settings.run_dir, 'live', `${runDirectoryName(run)}.json`);
 }
 
+/** Made open to all, whatever the umask: each file in it is its owner's alone. */
+function makeLiveDirectory({ run_dir: runDirectory }: Settings): void {
+  const live = join(runDirectory, 'live');
+  const made = mkdirSync(live, { recursive: true });
+  if (made === undefined) return;
+  if (made !== live) chmodSync(runDirectory, 0o755);
+  chmodSync(live, 0o755);
+}
+
 /** Writes the live file for the job's owner; without the right or room to do so nothing happens. */
 export function writeLiveFile(settings: Settings, run: RunDescription, record: JobRecord, uid: number | null): void {
   const path = livePath(settings, run);
   try {
-    mkdirSync(join(settings.run_dir, 'live'), { recursive: true, mode: 0o755 });
+    makeLiveDirectory(settings);
     writeFileSync(`${path}.new`, JSON.stringify(record), { mode: 0o400, flag: 'wx' });
     if (uid !== null && process.getuid?.() === 0) chownSync(`${path}.new`, uid, -1);
     renameSync(`${path}.new`, path);
   } catch {
-    rmSync(`${path}.new`, { force: true });
+    removeQuietly(`${path}.new`);
   }
 }
 
 export function removeLiveFile(settings: Settings, run: RunDescription): void {
+  removeQuietly(livePath(settings, run));
+}
+
+function removeQuietly(path: string): void {
   try {
-    rmSync(livePath(settings, run), { force: true });
+    rmSync(path, { force: true });
   } catch {
     // Not ours: whoever recovers this run removes it.
   }

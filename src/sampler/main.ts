@@ -182,18 +182,19 @@ async function follow(
     if (shepherdGoneMs !== null && (!sampler.alive() || now - shepherdGoneMs > AFTER_SHEPHERD_MS))
       return { status: 'lost', toldMs: shepherdGoneMs };
 
-    if (now - lastSave >= SAVE_EVERY_MS) {
+    const spent = cpuSeconds() > Math.min(cpuLimit * SPEND_OF_CPU_LIMIT, cpuLimit - 0.5);
+    if (spent || now - lastSave >= SAVE_EVERY_MS) {
       lastSave = now;
       const record = recordOf(state, 'running', null, now);
       state.storage.saveProgress(record, sampler.takeSamples());
       writeLiveFile(settings, run, record, state.rootUid);
-      if (cpuSeconds() > Math.min(cpuLimit * SPEND_OF_CPU_LIMIT, cpuLimit - 0.5)) {
+      if (spent) {
         handOver(state);
         return 'handed-over';
       }
       // Reading 5,000 processes each second would cost more than it tells: the interval grows with the cost.
-      const spent = cpuSeconds() / ((now - begun) / 1000);
-      if (now - begun > 10_000 && spent * 100 > settings.cpu_budget_percent && now - slowedAt > 20_000) {
+      const share = cpuSeconds() / ((now - begun) / 1000);
+      if (now - begun > 10_000 && share * 100 > settings.cpu_budget_percent && now - slowedAt > 20_000) {
         state.intervalMs = Math.min(state.intervalMs * 2, 60_000);
         slowedAt = now;
         state.notes.add(

@@ -16,29 +16,34 @@ const WARM_UP = 5;
 
 interface Loop {
   readonly name: string;
+  /** CPU nanoseconds for one process; rejects when the loop has ended. */
   block(): Promise<number>;
   close(): Promise<void>;
 }
 
 function startLoop(name: string, argv: readonly string[]): Loop {
   const [program = '', ...words] = argv;
-  const child = spawn(program, words, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const waiting: ((nanoseconds: number) => void)[] = [];
+  const child = spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'] });
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-2000);
+  });
+  const waiting: { readonly take: (nanoseconds: number) => void; readonly fail: (error: Error) => void }[] = [];
   createInterface({ input: child.stdout }).on('line', (line) =>
-    waiting.shift()?.((JSON.parse(line) as { readonly ns: number }).ns),
+    waiting.shift()?.take((JSON.parse(line) as { readonly ns: number }).ns),
   );
   child.stdin.on('error', () => undefined);
   const closed = new Promise<void>((resolve) => {
     child.once('close', () => {
-      for (const take of waiting.splice(0)) take(NaN);
+      for (const { fail } of waiting.splice(0)) fail(new Error(`${name} ended early: ${complaint.trim()}`));
       resolve();
     });
   });
   return {
     name,
     block: () =>
-      new Promise((resolve) => {
-        waiting.push(resolve);
+      new Promise((take, fail) => {
+        waiting.push({ take, fail });
         child.stdin.write('\n');
       }),
     close: () => {
@@ -71,7 +76,6 @@ export async function readingCost(pids: readonly number[], options: BenchOptions
       options.progress(`sampler: reading, block ${block} of ${blocks}`);
       for (const [index, loop] of loops.entries()) {
         const nanoseconds = await loop.block();
-        if (Number.isNaN(nanoseconds)) throw new Error(`${loop.name} ended early`);
         if (block >= 0) costs[index]?.push(nanoseconds);
       }
     }

@@ -90,6 +90,12 @@ async function accountingDb(
       assert.ok(Number(line.ru_wallclock) <= 2);
     }
     await assertQueuesWell(cell);
+    // It is really dead: what waits can't be delivered.
+    const flushes = await Promise.all(cell.execHosts.map((host) => product.run(host, 'flush', '--patience', '0')));
+    assert.ok(
+      flushes.some(({ status }) => status === 3),
+      flushes.map(({ stdout }) => stdout).join('\n'),
+    );
   } finally {
     await mendIt();
   }

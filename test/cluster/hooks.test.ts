@@ -36,7 +36,10 @@ const COLLECT = (file: string): string =>
 /** What a site's hook sees with us before it must be what it sees without us. */
 async function sameSurroundings(site: Site, user: string): Promise<void> {
   const { cell, product } = site;
-  const seen = join(cell.stateDir, `seen-${user || 'owner'}`);
+  const everyones = join(cell.stateDir, 'seen');
+  mkdirSync(everyones, { recursive: true });
+  chmodSync(everyones, 0o1777);
+  const seen = join(everyones, user || 'owner');
   const hook = siteHook(site, `collect-${user || 'owner'}`, COLLECT(seen));
   const value = `${user === '' ? '' : `${user}@`}${hook} $job_owner $host`;
   const variables = ['-v', 'ONE=1,TWO=with blank,LD_LIBRARY_PATH=/nowhere', '-l', 'h_vmem=2G', '-q', 'all.q@ge1'];

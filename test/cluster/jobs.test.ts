@@ -50,8 +50,10 @@ async function serialJob({ cell, product }: Site): Promise<void> {
   const json = await product.run('ge0', 'job', job, '--json', '--accounting', product.accounting);
   const parsed = JSON.parse(json.stdout) as { schema: number; records: (JobRecord & { attempt: number })[] };
   assert.equal(parsed.schema, 1);
-  assert.equal(parsed.records[0].attempt, 1);
-  assert.deepEqual(parsed.records[0]?.peak_rss, record.peak_rss);
+  const [printed] = parsed.records;
+  assert.ok(printed !== undefined);
+  assert.equal(printed.attempt, 1);
+  assert.deepEqual(printed.peak_rss, record.peak_rss);
   const owner = await product.run('ge0', 'owner', 'gealice', '--since', '1h', '--accounting', product.accounting);
   assert.match(owner.stdout, /serial/);
   const nothing = await product.run('ge0', 'job', '999999', '--accounting', product.accounting);

@@ -13,7 +13,6 @@ import {
   Rlimit,
   sharesAddressSpace,
   tryLock,
-  useEveryCpu,
 } from '../../src/native/libc';
 
 function temporaryFile(t: TestContext): string {
@@ -124,7 +123,10 @@ describe('sharesAddressSpace', () => {
   it('tells one address space from two', (t) => {
     const child = spawn('sleep', ['60'], { stdio: 'ignore' });
     t.after(() => child.kill('SIGKILL'));
-    if (sharesAddressSpace(process.pid, process.pid) === null) return t.skip('this kernel does not compare processes');
+    if (sharesAddressSpace(process.pid, process.pid) === null) {
+      t.skip('this kernel does not compare processes');
+      return;
+    }
     assert.equal(sharesAddressSpace(process.pid, process.pid), true);
     assert.equal(sharesAddressSpace(process.pid, child.pid ?? 0), false);
   });

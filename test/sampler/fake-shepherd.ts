@@ -146,15 +146,13 @@ function processOf(pidText: string | undefined): number | null {
   return Number.isSafeInteger(pid) && pid > 1 && startTicksOf(pid) !== null ? pid : null;
 }
 
-/** Pids whose command line names this site: samplers, flushes and deliverers that its hooks have started. */
+/** Pids whose command line names this site: hooks, and the samplers, flushes and deliverers that they have started. */
 function processesOf(site: Site): readonly number[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];
     try {
       const words = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
-      return words[0] === process.execPath && words.some((word) => word.startsWith(`${site.directory}/`))
-        ? Number(name)
-        : [];
+      return words.some((word) => word.startsWith(`${site.directory}/`)) ? Number(name) : [];
     } catch {
       return [];
     }
@@ -181,7 +179,16 @@ async function endSamplers(site: Site): Promise<void> {
 
 /** Waits until nothing that this site's hooks started is left. */
 export function quiet(site: Site, ms = 30_000): Promise<boolean> {
-  return until('the end of sampler and delivery', () => processesOf(site).length === 0, ms);
+  let idle = 0;
+  return until(
+    'the end of sampler and delivery',
+    () => {
+      // For a moment, while it executes a program, a process has no command line.
+      idle = processesOf(site).length === 0 ? idle + 1 : 0;
+      return idle > 5;
+    },
+    ms,
+  );
 }
 
 export interface Step {

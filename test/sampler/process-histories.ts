@@ -166,7 +166,7 @@ export function play(script: readonly Step[], rules: Rules): History {
 
   function happen([kind, which, amount]: Event): void {
     const process = living[which % Math.max(1, living.length)];
-    if (process === undefined || process.waitsFor !== null) return;
+    if (process?.waitsFor !== null) return;
     switch (kind) {
       case 'fork':
       case 'vfork': {

@@ -11,7 +11,7 @@ import { hookDirectory, systemPlaces } from '../install/places';
 import { planRemoval } from '../install/removal-plan';
 import { planNodeRemoval } from '../install/remove-node';
 import { showChanges } from '../install/show-changes';
-import { whyStubsStay } from '../install/stub-need';
+import { stubNeed } from '../install/stub-need';
 import { screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import type { UninstallOptions } from './uninstall';
@@ -26,7 +26,8 @@ async function removeFromNode(options: UninstallOptions, terminal: Terminal): Pr
     settingsPath: options.config,
     places: systemPlaces(),
     purge: options.purge ?? false,
-    stubReason: await whyStubsStay(hookDirectory(options.prefix), terminal.env),
+    stubs: await stubNeed(hookDirectory(options.prefix), terminal.env),
+    now: terminal.now(),
   });
   const tell = (line: string): void => writeLines(terminal, [line]);
   if (steps.length === 0) {

@@ -44,12 +44,11 @@ export function checkKernel(procRoot = '/proc', sysRoot = '/sys'): Finding[] {
     existsSync(join(procRoot, 'self/smaps_rollup'))
       ? ok('smaps_rollup', 'present')
       : note('smaps_rollup', 'absent (before 4.14): no shared memory apportioned'),
-    existsSync(join(procRoot, 'sys/kernel/task_delayacct')) || existsSync(join(procRoot, 'self/io'))
-      ? ok('task accounting', 'present (per-process I/O)')
-      : note('task accounting', 'absent: no I/O figures'),
-    paranoid === null
-      ? note('perf events', 'absent')
-      : note('perf events', `perf_event_paranoid is ${paranoid}`),
+    existsSync(join(procRoot, 'self/io'))
+      ? ok('process I/O', 'counted (TASK_IO_ACCOUNTING)')
+      : warning('process I/O', 'not counted by this kernel: no I/O figures', 'use a kernel with TASK_IO_ACCOUNTING'),
+    note('taskstats', existsSync(join(procRoot, 'sys/kernel/task_delayacct')) ? 'present' : 'not seen'),
+    paranoid === null ? note('perf events', 'absent') : note('perf events', `perf_event_paranoid is ${paranoid}`),
     hasPowercap(sysRoot) ? note('powercap', 'present') : note('powercap', 'absent: no energy figures'),
     cgroups === null ? note('cgroups', 'none mounted') : note('cgroups', cgroups),
     ...(hidden

@@ -21,7 +21,10 @@ function statusOf(procRoot: string, pid: string): string {
 }
 
 /** execd's own capabilities are what its root hooks get; without one running, ours as root. */
-function capabilitiesOfHooks(procRoot: string, isRoot: boolean): { readonly whose: string; readonly set: bigint } | null {
+function capabilitiesOfHooks(
+  procRoot: string,
+  isRoot: boolean,
+): { readonly whose: string; readonly set: bigint } | null {
   for (const pid of readdirSync(procRoot)) {
     if (!/^\d+$/.test(pid)) continue;
     const status = statusOf(procRoot, pid);
@@ -38,7 +41,8 @@ function capabilitiesOfHooks(procRoot: string, isRoot: boolean): { readonly whos
 export function checkLimits(isRoot: boolean, procRoot = '/proc'): Finding[] {
   const found = capabilitiesOfHooks(procRoot, isRoot);
   if (found === null) return [note('capabilities', 'not known: no execd runs here; run this as root')];
-  const has = (capability: keyof typeof CAPABILITY): boolean => (found.set & (1n << BigInt(CAPABILITY[capability]))) !== 0n;
+  const has = (capability: keyof typeof CAPABILITY): boolean =>
+    (found.set & (1n << BigInt(CAPABILITY[capability]))) !== 0n;
   return [
     has('SYS_RESOURCE')
       ? ok('CAP_SYS_RESOURCE', `${found.whose} has it: a job's limits are lifted for its sampler`)
@@ -49,7 +53,11 @@ export function checkLimits(isRoot: boolean, procRoot = '/proc'): Finding[] {
         ),
     has('SYS_PTRACE')
       ? ok('CAP_SYS_PTRACE', `${found.whose} has it: I/O and memory maps of every process can be read`)
-      : warning('CAP_SYS_PTRACE', `${found.whose} lacks it: no I/O figures of other users' processes`, 'give it to execd'),
+      : warning(
+          'CAP_SYS_PTRACE',
+          `${found.whose} lacks it: no I/O figures of other users' processes`,
+          'give it to execd',
+        ),
     has('NET_ADMIN')
       ? ok('CAP_NET_ADMIN', `${found.whose} has it: fork, exec and exit events can be had`)
       : note('CAP_NET_ADMIN', `${found.whose} lacks it: no exit records, so upper ends of peaks stay open`),

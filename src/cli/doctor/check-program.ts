@@ -29,10 +29,17 @@ function checkNode(node: string, root: string): Finding[] {
   } catch (error) {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
     const line = said.split('\n').find((text) => /Error|error|not found/.test(text)) ?? because(error);
-    return [problem('Node', `${node} can't load the native modules: ${line.trim()}; no job is sampled`, `${REINSTALL} after "npm ci" with that Node`)];
+    return [
+      problem(
+        'Node',
+        `${node} can't load the native modules: ${line.trim()}; no job is sampled`,
+        `${REINSTALL} after "npm ci" with that Node`,
+      ),
+    ];
   }
   const major = Number(/^v(\d+)/.exec(version)?.[1] ?? 0);
-  if (major < 20) return [problem('Node', `${node} is ${version}, and 20 is needed`, `install Node 20 or later, then ${REINSTALL}`)];
+  if (major < 20)
+    return [problem('Node', `${node} is ${version}, and 20 is needed`, `install Node 20 or later, then ${REINSTALL}`)];
   return [ok('Node', `${version} (${node}), native modules load`)];
 }
 
@@ -46,16 +53,30 @@ function checkInstallation({ prefix, version, conf, stamp }: NodeState): Finding
   const findings: Finding[] = [];
   const distrust = untrusted(directory);
   if (distrust !== null)
-    findings.push(problem('installation', `${distrust}, and root runs what is in ${directory}`, 'take that permission away'));
+    findings.push(
+      problem('installation', `${distrust}, and root runs what is in ${directory}`, 'take that permission away'),
+    );
   const network = networkFilesystemOf(directory);
   if (network !== null)
-    findings.push(problem('installation', `${directory} lies on ${network}: hooks would hang with it`, 'install with a local --prefix'));
+    findings.push(
+      problem(
+        'installation',
+        `${directory} lies on ${network}: hooks would hang with it`,
+        'install with a local --prefix',
+      ),
+    );
   if (!isIntact({ name: version, directory, conf }))
     findings.push(problem('installation', `${directory} is not as it was installed`, REINSTALL));
-  if (stamp === null || stamp.version !== version)
+  if (stamp?.version !== version)
     findings.push(warning('installation', `${version} was never tested here`, 'run "qmemacct doctor --self-test"'));
   else if (!stamp.ok)
-    findings.push(problem('installation', `self-test of ${stamp.tested_at}: ${stamp.problems.join('; ')}`, 'mend that, then run "qmemacct doctor --self-test"'));
+    findings.push(
+      problem(
+        'installation',
+        `self-test of ${stamp.tested_at}: ${stamp.problems.join('; ')}`,
+        'mend that, then run "qmemacct doctor --self-test"',
+      ),
+    );
   return findings.length > 0 ? findings : [ok('installation', `${directory}, tested ${stamp?.tested_at ?? ''}`)];
 }
 
@@ -71,7 +92,11 @@ function checkConf({ conf, settings, settingsPath }: NodeState): Finding[] {
     ...pairs
       .filter(([, wanted, installed]) => wanted !== installed)
       .map(([key, wanted, installed]) =>
-        problem('configuration', `${key} is ${wanted} in ${settingsPath}, but the hooks were installed with ${installed}`, REINSTALL),
+        problem(
+          'configuration',
+          `${key} is ${wanted} in ${settingsPath}, but the hooks were installed with ${installed}`,
+          REINSTALL,
+        ),
       ),
     ...(conf.settings === settingsPath
       ? []

@@ -28,11 +28,20 @@ function checkDirectories({ settings, settingsPath }: NodeState): Finding[] {
   ] as const) {
     const network = networkFilesystemOf(path);
     if (network !== null)
-      findings.push(problem('directories', `${path} (${what}) lies on ${network}: hooks would hang with it`, 'move it to a local disk'));
+      findings.push(
+        problem(
+          'directories',
+          `${path} (${what}) lies on ${network}: hooks would hang with it`,
+          'move it to a local disk',
+        ),
+      );
     const distrust = untrusted(path);
-    if (distrust !== null) findings.push(problem('directories', `${distrust}, and root trusts ${path}`, 'take that permission away'));
+    if (distrust !== null)
+      findings.push(problem('directories', `${distrust}, and root trusts ${path}`, 'take that permission away'));
   }
-  return findings.length > 0 ? findings : [ok('directories', `${settings.state_dir} and ${settings.run_dir}: local, owners and modes right`)];
+  return findings.length > 0
+    ? findings
+    : [ok('directories', `${settings.state_dir} and ${settings.run_dir}: local, owners and modes right`)];
 }
 
 function checkSpace(path: string): Finding[] {
@@ -62,7 +71,13 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
     database = new Database(path, { readonly: true, timeout: 2000 });
     const check = database.pragma('quick_check(1)', { simple: true });
     if (check !== 'ok')
-      return [problem('node.db', `${path} is damaged: ${String(check)}`, `stop the jobs here, move ${path}* away; the next sampler makes a new one`)];
+      return [
+        problem(
+          'node.db',
+          `${path} is damaged: ${String(check)}`,
+          `stop the jobs here, move ${path}* away; the next sampler makes a new one`,
+        ),
+      ];
     const jobs = database.prepare<[], { count: number }>('SELECT count(*) AS count FROM job').get()?.count ?? 0;
     const outbox = database
       .prepare<[], OutboxState>(
@@ -72,7 +87,13 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
       .get();
     return [ok('node.db', `well, ${formatBytes(statSync(path).size)}, ${jobs} jobs`), ...checkOutbox(outbox, now)];
   } catch (error) {
-    return [problem('node.db', `${path}: ${because(error)}`, 'if it stays so, move it away; the next sampler makes a new one')];
+    return [
+      problem(
+        'node.db',
+        `${path}: ${because(error)}`,
+        'if it stays so, move it away; the next sampler makes a new one',
+      ),
+    ];
   } finally {
     database?.close();
   }
@@ -86,10 +107,14 @@ function checkOutbox(outbox: OutboxState | undefined, now: Date): Finding[] {
   const findings: Finding[] = [];
   if (waiting === 0) findings.push(ok('outbox', 'empty: everything is delivered'));
   else if (age > LONG_WAIT_S)
-    findings.push(problem('outbox', `${says}, the oldest for ${formatDuration(age)}`, '"qmemacct flush" tries, and tells why not'));
+    findings.push(
+      problem('outbox', `${says}, the oldest for ${formatDuration(age)}`, '"qmemacct flush" tries, and tells why not'),
+    );
   else findings.push(note('outbox', says));
   if (refused > 0)
-    findings.push(warning('outbox', `${refused} refused by the accounting DB for good: ${reason ?? ''}`, 'report this as a bug'));
+    findings.push(
+      warning('outbox', `${refused} refused by the accounting DB for good: ${reason ?? ''}`, 'report this as a bug'),
+    );
   return findings;
 }
 
@@ -110,7 +135,9 @@ function checkOrphans({ settings, isRoot }: NodeState): Finding[] {
     orphans.length === 0
       ? ok('runs', `${running} ${running === 1 ? 'job is' : 'jobs are'} being measured, none is left alone`)
       : warning('runs', `${orphans.length} ended without epilog and sampler`, '"qmemacct flush" finishes them'),
-    ...(handed > 0 ? [note('runs', `${handed} records of jobs' owners wait to be taken in`, '"qmemacct flush" does that')] : []),
+    ...(handed > 0
+      ? [note('runs', `${handed} records of jobs' owners wait to be taken in`, '"qmemacct flush" does that')]
+      : []),
   ];
 }
 
@@ -134,7 +161,13 @@ function handedFiles(outbox: string): number {
 export function checkState(state: NodeState, now: Date): Finding[] {
   const { state_dir: stateDir } = state.settings;
   if (!existsSync(stateDir))
-    return [warning('directories', `${stateDir} does not exist: nothing is installed on this host`, 'run "qmemacct install --node" if jobs run here')];
+    return [
+      warning(
+        'directories',
+        `${stateDir} does not exist: nothing is installed on this host`,
+        'run "qmemacct install --node" if jobs run here',
+      ),
+    ];
   return [
     ...checkDirectories(state),
     ...checkSpace(stateDir),

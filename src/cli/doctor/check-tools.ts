@@ -24,12 +24,28 @@ export function checkTools(): Finding[] {
       : note('/bin/sh', `${shell}: the hooks are tested with dash, bash and busybox`),
     gone.length === 0
       ? ok('commands', `${NEEDED.length + FOR_CHAINS.length - goneForChains.length} that the hooks call are there`)
-      : problem('commands', `${gone.join(', ')}: not in ${HOOK_PATH.join(':')}; the hooks can't do without`, 'install coreutils and util-linux'),
+      : problem(
+          'commands',
+          `${gone.join(', ')}: not in ${HOOK_PATH.join(':')}; the hooks can't do without`,
+          'install coreutils and util-linux',
+        ),
     ...(goneForChains.length === 0
       ? []
-      : [warning('commands', `${goneForChains.join(', ')}: missing, so a site's hook of another user can't be chained`, 'install util-linux')]),
+      : [
+          warning(
+            'commands',
+            `${goneForChains.join(', ')}: missing, so a site's hook of another user can't be chained`,
+            'install util-linux',
+          ),
+        ]),
     ...(existsSync('/usr/bin/logger')
       ? []
-      : [warning('logger', '/usr/bin/logger is missing: warnings of samplers are lost', 'install bsdutils (util-linux)')]),
+      : [
+          warning(
+            'logger',
+            '/usr/bin/logger is missing: warnings of samplers are lost',
+            'install bsdutils (util-linux)',
+          ),
+        ]),
   ];
 }

@@ -38,9 +38,11 @@ interface DoctorAnswer {
 }
 
 /** Asks a host's own `doctor`. The template's words are arguments, no shell reads them here. */
-function askHost(host: string, template: readonly string[], prefix: string): Promise<HostVerdict> {
+function askHost(host: string, template: readonly string[], check: HostCheck): Promise<HostVerdict> {
+  const { prefix, settingsPath } = check;
   const [command = '', ...args] = template.map((word) => word.replaceAll('{host}', host));
-  const words = [...args, commandPath(prefix), 'doctor', '--self-test', '--json', '--prefix', prefix];
+  const doctor = ['doctor', '--self-test', '--json', '--prefix', prefix, '--config', settingsPath];
+  const words = [...args, commandPath(prefix), ...doctor];
   return new Promise((resolve) => {
     execFile(command, words, { timeout: TIMEOUT_MS }, (error, stdout, stderr) => {
       let answer: DoctorAnswer | null = null;
@@ -63,6 +65,7 @@ function askHost(host: string, template: readonly string[], prefix: string): Pro
 export interface HostCheck {
   readonly prefix: string;
   readonly stateDir: string;
+  readonly settingsPath: string;
   /** Words of --node-check; null: other hosts can't be asked. */
   readonly template: readonly string[] | null;
 }
@@ -75,7 +78,7 @@ export async function checkHosts(hosts: readonly string[], check: HostCheck): Pr
     if (isThisHost(host)) return checkHere(host, stateDir, prefix);
     if (!/^[A-Za-z0-9][\w.-]*$/.test(host)) return { host, reason: 'not a plain host name' };
     if (template === null) return { host, reason: 'nobody has asked it' };
-    return askHost(host, template, prefix);
+    return askHost(host, template, check);
   };
   for (let first = 0; first < hosts.length; first += AT_ONCE)
     verdicts.push(...(await Promise.all(hosts.slice(first, first + AT_ONCE).map(verdict))));

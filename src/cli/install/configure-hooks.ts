@@ -107,7 +107,8 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   if (options.dryRun) return EXIT.found;
   if (!options.hostsChecked) {
     const template = options.nodeCheck?.split(/\s+/).filter((word) => word !== '') ?? null;
-    const check = { prefix: options.prefix, stateDir: settings.state_dir, template };
+    const { prefix, config: settingsPath } = options;
+    const check = { prefix, settingsPath, stateDir: settings.state_dir, template };
     requireGoodHosts(await checkHosts(plan.hosts, check), options);
   }
   const reach = `${plan.hosts.length} ${plan.hosts.length === 1 ? 'host' : 'hosts'}`;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { composeHookCommand } from '../../gridengine/our-hook';
 import type { Settings } from '../../sampler/settings';
@@ -10,6 +10,7 @@ import { hookDirectory, type SystemPlaces } from './places';
 import { selfTest, type SelfTest } from './self-test';
 import { writeStamp } from './stamp';
 import { step, type Step } from './step';
+import { STUB } from './stub';
 import { fileSteps, linkSteps, timerSteps, tmpfilesSteps } from './system-files';
 import { networkFilesystemOf, untrusted } from './trusted-path';
 import type { NodeSettings } from './node-settings';
@@ -81,6 +82,9 @@ function switchSteps(version: Version, prefix: string, previous: string | null):
         switchCurrent(prefix, version.name),
       ),
     );
+  const stub = join(prefix, STUB);
+  if (previous !== STUB && existsSync(stub))
+    steps.push(step(`remove ${stub}`, () => rmSync(stub, { recursive: true, force: true })));
   const idle = idleVersions(prefix, [version.name, previous]);
   if (idle.length > 0)
     steps.push(step(`remove ${idle.join(', ')}: nothing runs from there`, () => removeVersions(prefix, idle)));

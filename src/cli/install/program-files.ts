@@ -14,6 +14,11 @@ function filesBelow(directory: string, wanted: (name: string) => boolean, skip: 
   });
 }
 
+/** The same module twice: the program is CommonJS, and its `require` takes the `.cjs` one. */
+function isEsmTwin(path: string): boolean {
+  return path.endsWith('.js') && existsSync(`${path.slice(0, -'.js'.length)}.cjs`);
+}
+
 /**
  * What an installation consists of, as sorted paths relative to `root`: the built program, hooks, migrations and the
  * packages that it needs at run time. Throws when something is missing.
@@ -30,7 +35,7 @@ export function programFiles(root: string): readonly string[] {
     ...filesBelow(join(root, 'sql'), (name) => name.endsWith('.sql'), nothing),
     ...productionDependencies(root).flatMap((place) =>
       filesBelow(place, (name) => USED.test(name), UNUSED_DIRECTORIES).filter(
-        (path) => !basename(path).startsWith('test_'),
+        (path) => !basename(path).startsWith('test_') && !isEsmTwin(path),
       ),
     ),
   ];

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openNodeStore } from '../../sampler/node-store';
 import type { Settings } from '../../sampler/settings';
@@ -7,6 +7,8 @@ import { tidyNode } from '../../sampler/storage';
 import { hookDirectory, type SystemPlaces } from './places';
 import { step, type Step } from './step';
 import { openRuns, readHookConf, STUB, writeStub } from './stub';
+import type { StubNeed } from './stub-need';
+import { removeStamp } from './stamp';
 import { stopTimer, systemFilesOf } from './system-files';
 import { currentVersion, installedVersions, runningVersions, switchCurrent } from './versions';
 
@@ -17,12 +19,16 @@ export interface RemovalOptions {
   readonly settingsPath: string;
   readonly places: SystemPlaces;
   readonly purge: boolean;
-  /** Why hooks must stay at their path; null: they can go. */
-  readonly stubReason: string | null;
+  readonly stubs: StubNeed;
+  readonly now: Date;
 }
 
 const FLUSH_PATIENCE = 5;
 const LET_GO_MS = 3000;
+/** In the stubs' directory: made when nobody named the hooks any more. */
+const UNNAMED = 'unnamed-since';
+/** An execd hears of a changed configuration with its next load reports. */
+const HEARD_AFTER_MS = 600_000;
 
 /** Hands over what can still be handed over. */
 function flushStep(settings: Settings): Step[] {
@@ -53,7 +59,7 @@ function systemSteps(places: SystemPlaces, prefix: string): Step[] {
 }
 
 /** Switches to the stubs; on the way from them to nothing there is nothing to switch. */
-function stubSteps({ prefix, source }: RemovalOptions): Step[] {
+function stubSteps({ prefix, source, settings }: RemovalOptions): Step[] {
   const current = currentVersion(prefix);
   if (current === null || current === STUB) return [];
   const conf = readHookConf(join(prefix, current));
@@ -62,6 +68,7 @@ function stubSteps({ prefix, source }: RemovalOptions): Step[] {
     step(`switch ${join(prefix, 'current')} to hooks that start the site's own ones only`, () => {
       writeStub(prefix, source, conf);
       switchCurrent(prefix, STUB);
+      removeStamp(settings.state_dir);
     }),
   ];
 }
@@ -97,52 +104,68 @@ function versionStep(prefix: string): Step[] {
   ];
 }
 
-function lastSteps({ prefix, stubReason }: RemovalOptions): Step[] {
-  if (!existsSync(prefix)) return [];
-  if (stubReason !== null)
-    return [
-      {
-        says: `leave the hooks at ${hookDirectory(prefix)}, which do nothing of their own`,
-        apply: () => `${stubReason}; a missing hook would stop this host's queues. Run this again later to remove them`,
-      },
-    ];
-  return [
-    {
-      says: `remove ${prefix}`,
-      apply: () => {
-        if (installedVersions(prefix).length > 0) return `${prefix}: stays with the versions that are in use`;
-        for (const name of ['current', STUB]) rmSync(join(prefix, name), { recursive: true, force: true });
-        try {
-          rmdirSync(prefix);
-          return null;
-        } catch {
-          return `${prefix}: holds other files: ${readdirSync(prefix).join(', ')}`;
-        }
-      },
+/** Since when nobody names the hooks, as far as earlier uninstallations saw; null: this is the first that sees it. */
+function unnamedSince(prefix: string): number | null {
+  return statSync(join(prefix, STUB, UNNAMED), { throwIfNoEntry: false })?.mtimeMs ?? null;
+}
+
+function keepStubs(prefix: string, reason: string, note: () => void): Step {
+  return {
+    says: `leave the hooks at ${hookDirectory(prefix)}, which do nothing of their own`,
+    apply: () => {
+      note();
+      return `${reason}; a missing hook would stop this host's queues. Run this again later to remove them`;
     },
-  ];
+  };
+}
+
+function removePrefix(prefix: string): Step {
+  return {
+    says: `remove ${prefix}`,
+    apply: () => {
+      if (installedVersions(prefix).length > 0) return `${prefix}: stays with the versions that are in use`;
+      for (const name of ['current', STUB]) rmSync(join(prefix, name), { recursive: true, force: true });
+      try {
+        rmdirSync(prefix);
+        return null;
+      } catch {
+        return `${prefix}: holds other files: ${readdirSync(prefix).join(', ')}`;
+      }
+    },
+  };
+}
+
+function lastSteps({ prefix, stubs, now }: RemovalOptions): Step[] {
+  if (!existsSync(prefix)) return [];
+  if (currentVersion(prefix) === null) return [removePrefix(prefix)];
+  const mark = join(prefix, STUB, UNNAMED);
+  if (stubs.kind === 'named') return [keepStubs(prefix, stubs.reason, () => rmSync(mark, { force: true }))];
+  const since = unnamedSince(prefix);
+  if (stubs.kind === 'unnamed' && (since === null || now.getTime() - since < HEARD_AFTER_MS)) {
+    const reason = "Grid Engine names them no more, but this host's execd may not have heard that yet (10 minutes)";
+    return [keepStubs(prefix, reason, () => since ?? writeFileSync(mark, ''))];
+  }
+  return [removePrefix(prefix)];
 }
 
 function purgeSteps({ settings, settingsPath, purge }: RemovalOptions): Step[] {
   if (!purge) return [];
-  const inState = settings.accounting.startsWith(`${settings.state_dir}/`);
-  const says = [
-    ...[settings.state_dir, settings.run_dir].map(
-      (path) => [path, path === settings.state_dir && inState ? ', with the accounting DB' : ''] as const,
-    ),
-    [settingsPath, ''] as const,
-  ].filter(([path]) => existsSync(path));
-  return says.map(([path, more]) =>
-    step(`remove ${path}${more}`, () => {
+  const { state_dir: state, run_dir: run } = settings;
+  const withDb = settings.accounting.startsWith(`${state}/`) ? ', with the accounting DB' : '';
+  const remove = (path: string, more: string): Step => ({
+    says: `remove ${path}${more}`,
+    apply: () => {
+      if (openRuns({ state, run }).length > 0) return `${path}: stays while jobs are measured; run this again later`;
       rmSync(path, { recursive: true, force: true });
-      if (path !== settingsPath) return;
-      try {
-        rmdirSync(dirname(path));
-      } catch {
-        // The admin keeps something else there.
-      }
-    }),
-  );
+      return null;
+    },
+  });
+  // Last, for the directories are found by it.
+  return [
+    ...(existsSync(state) ? [remove(state, withDb)] : []),
+    ...(existsSync(run) ? [remove(run, '')] : []),
+    ...(existsSync(settingsPath) ? [remove(settingsPath, '')] : []),
+  ];
 }
 
 /** What takes the program off this host, in order; running jobs are finished by the samplers that they have. */

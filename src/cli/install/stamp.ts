@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../sampler/run-directory';
 
@@ -17,6 +17,11 @@ const FILE = 'installed';
 
 export function writeStamp(stateDir: string, stamp: Stamp): void {
   replaceFile(join(stateDir, FILE), `${JSON.stringify(stamp)}\n`, 0o644);
+}
+
+/** What is not installed has not been tested. */
+export function removeStamp(stateDir: string): void {
+  rmSync(join(stateDir, FILE), { force: true });
 }
 
 /** null: never installed here. */

@@ -21,17 +21,26 @@ function jobsThatNameUs(hooks: string): readonly string[] {
   });
 }
 
-/** Why hooks must stay at their path on this host; null: nobody names them any more. */
-export async function whyStubsStay(hooks: string, env: Terminal['env']): Promise<string | null> {
+/**
+ * Whether hooks must stay at their path on this host: someone names them; nobody does now, but an execd may have heard
+ * nothing yet; or there is no Grid Engine that could.
+ */
+export type StubNeed =
+  { readonly kind: 'named'; readonly reason: string } | { readonly kind: 'unnamed' } | { readonly kind: 'alone' };
+
+export async function stubNeed(hooks: string, env: Terminal['env']): Promise<StubNeed> {
+  const named = (reason: string): StubNeed => ({ kind: 'named', reason });
   const jobs = jobsThatNameUs(hooks);
-  if (jobs.length > 0) return `${jobs.length} running ${jobs.length === 1 ? 'job names' : 'jobs name'} them`;
+  if (jobs.length > 0) return named(`${jobs.length} running ${jobs.length === 1 ? 'job names' : 'jobs name'} them`);
   const cell = findCell(env);
   const qconf = findQconf(env, cell);
-  if (qconf === null) return cell === null ? null : 'qconf, which could tell whether they are configured, is not here';
+  if (cell === null && qconf === null) return { kind: 'alone' };
+  if (qconf === null) return named('qconf, which could tell whether they are configured, is not here');
   try {
     const [place] = placesWithOurs(await readSite(qconf), [hooks]);
-    return place === undefined ? null : `the ${place} names them; "qmemacct uninstall" on an admin host mends that`;
+    if (place === undefined) return { kind: 'unnamed' };
+    return named(`the ${place} names them; "qmemacct uninstall" on an admin host mends that`);
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return named(error instanceof Error ? error.message : String(error));
   }
 }

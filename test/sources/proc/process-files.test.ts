@@ -162,19 +162,11 @@ describe('openProcess on living processes', () => {
     files.close();
   });
 
-  it('opens nothing kept once there are no descriptors left', () => {
-    // Resolves the files' paths while every further open fails, as EMFILE does.
-    const budget: DescriptorBudget = { left: 1 };
-    const files = openProcess(process.pid, budget);
-    assert.notEqual(files.stat(), null);
-    assert.equal(budget.left, 0);
-    assert.notEqual(files.statm(), null);
-    files.close();
-    assert.equal(budget.left, 1);
-  });
-
   it('lists children, of one thread or of all', async (t) => {
-    if (!listsChildren()) return t.skip('this kernel lists no children');
+    if (!listsChildren()) {
+      t.skip('this kernel lists no children');
+      return;
+    }
     const parent = started(t, '/bin/sh', '-c', 'sleep 60 & sleep 60 & wait');
     const files = openProcess(parent.pid, { left: 5 });
     const children = await until(() => {
@@ -190,7 +182,10 @@ describe('openProcess on living processes', () => {
   });
 
   it('lists more children than one read of the kernel gives', async (t) => {
-    if (!listsChildren()) return t.skip('this kernel lists no children');
+    if (!listsChildren()) {
+      t.skip('this kernel lists no children');
+      return;
+    }
     const MANY = 900;
     const script = `i=0; while [ $i -lt ${MANY} ]; do sleep 60 & i=$((i+1)); done; wait`;
     const parent = spawn('/bin/sh', ['-c', script], { stdio: 'ignore', detached: true });

@@ -1,0 +1,84 @@
+import { basename } from 'node:path';
+import { EXIT, usageError } from '../command-error';
+import { checkAccounting } from '../doctor/check-accounting';
+import { checkClock } from '../doctor/check-clock';
+import { checkGridEngine } from '../doctor/check-gridengine';
+import { checkKernel } from '../doctor/check-kernel';
+import { checkLimits } from '../doctor/check-limits';
+import { checkProgram } from '../doctor/check-program';
+import { checkState } from '../doctor/check-state';
+import { checkTools } from '../doctor/check-tools';
+import { because, findingsIn, type Finding } from '../doctor/finding';
+import { readNodeState, type NodeState } from '../doctor/node-state';
+import { renderFindings } from '../doctor/render-findings';
+import { DEFAULT_PREFIX } from '../install/places';
+import { selfTest, type SelfTest } from '../install/self-test';
+import { writeStamp } from '../install/stamp';
+import { outputFormat, screenOf, writeLines } from '../output';
+import type { Terminal } from '../terminal';
+import type { DoctorOptions } from './doctor';
+
+const { ok, note, problem } = findingsIn('self-test');
+
+/** Plays the job, and renews the stamp that `install` asks for. */
+async function test(state: NodeState, now: Date): Promise<SelfTest> {
+  const failed = (reason: string): SelfTest => ({
+    ok: false,
+    problems: [reason],
+    prologMs: null,
+    epilogMs: null,
+    mode: null,
+    samples: null,
+  });
+  const { conf, settings, prefix } = state;
+  if (!state.isRoot) return failed('needs root');
+  if (conf === null) return failed(`nothing is installed under ${prefix}; run "qmemacct install --node"`);
+  const result = await selfTest(conf, settings.deliver_as).catch((error: unknown) => failed(because(error)));
+  writeStamp(settings.state_dir, {
+    prefix,
+    version: basename(conf.program),
+    tested_at: now.toISOString(),
+    ok: result.ok,
+    problems: result.problems,
+  });
+  return result;
+}
+
+function findingsOf(result: SelfTest): Finding[] {
+  const { prologMs, epilogMs, samples, mode } = result;
+  if (!result.ok)
+    return result.problems.map((reason) =>
+      problem('job', reason, 'mend it before the hooks are configured for this host'),
+    );
+  const sampled = samples === null ? '' : `, ${samples} samples in the ${mode ?? 'full'} mode`;
+  return [
+    ok('job', `prolog ${prologMs ?? '?'} ms, epilog ${epilogMs ?? '?'} ms${sampled}`),
+    ...result.problems.map((reason) => note('job', reason)),
+  ];
+}
+
+/** `doctor`; resolves to 0 without problems, else 1. Rejects with CommandError or SettingsError. */
+export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<number> {
+  const format = outputFormat(options);
+  if (format === 'csv') throw usageError('doctor: there is no --csv of this; give --json');
+  const now = terminal.now();
+  const read = (): NodeState => readNodeState(options.config, options.prefix ?? null, DEFAULT_PREFIX);
+  const result = options.selfTest ? await test(read(), now) : null;
+  const state = read();
+  const findings = [
+    ...checkProgram(state),
+    ...checkKernel(),
+    ...checkLimits(state.isRoot),
+    ...checkTools(),
+    ...checkState(state, now),
+    ...checkAccounting(state),
+    ...checkClock(now),
+    ...(await checkGridEngine(state, terminal.env)),
+    ...(result === null ? [] : findingsOf(result)),
+  ];
+  const well = findings.every(({ severity }) => severity !== 'problem');
+  if (format === 'json')
+    terminal.write(`${JSON.stringify({ schema: 1, ok: well, checks: findings, self_test: result }, null, 1)}\n`);
+  else writeLines(terminal, renderFindings(findings, screenOf(terminal, options)));
+  return well ? EXIT.found : EXIT.nothing;
+}

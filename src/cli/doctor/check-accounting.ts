@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../sampler/package-root';
+import { delivererIdentity } from '../../sampler/outbox-feeder';
+import { because, findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
+import type { StoreProbe } from './store-probe';
+
+const { ok, note, warning, problem } = findingsIn('accounting');
+
+function runProbe(state: NodeState, identity: ReturnType<typeof delivererIdentity>): StoreProbe {
+  const probe = 'dist/src/cli/doctor/store-probe.js';
+  const installed = join(state.conf?.program ?? '', probe);
+  const script = state.conf !== null && existsSync(installed) ? installed : join(packageRoot(), probe);
+  const output = execFileSync(process.execPath, [script, state.settings.accounting], {
+    cwd: '/',
+    encoding: 'utf8',
+    timeout: 30_000,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: '/usr/bin:/bin' },
+    ...(identity ?? {}),
+  });
+  return JSON.parse(output) as StoreProbe;
+}
+
+function checkStore(state: NodeState, who: string, probe: StoreProbe): Finding[] {
+  const { accounting } = state.settings;
+  const place = `${accounting}${probe.network === null ? '' : ` (${probe.network})`}`;
+  if (probe.problem !== null)
+    return [
+      problem(
+        'accounting DB',
+        `${accounting}: ${who} can't use it: ${probe.problem}; records wait in node.db`,
+        `let ${who} write to it and its directory, or change accounting or deliver_as`,
+      ),
+    ];
+  const findings = [
+    probe.exists
+      ? ok('accounting DB', `${place}: ${who} can write to it`)
+      : note('accounting DB', `${place}: not there yet; ${who} makes it with the first record`),
+  ];
+  if (probe.wal && probe.network !== null)
+    findings.push(
+      problem(
+        'accounting DB',
+        `${place}: its journal is a write-ahead log, which corrupts it on a network file system`,
+        'sqlite3 FILE "PRAGMA journal_mode=DELETE" on one host while nobody uses it',
+      ),
+    );
+  return findings;
+}
+
+/** The accounting DB as the deliverer sees it. */
+export function checkAccounting(state: NodeState): Finding[] {
+  const { settings, settingsPath, isRoot } = state;
+  const who = settings.deliver_as === '' ? 'nobody' : settings.deliver_as;
+  let identity: ReturnType<typeof delivererIdentity>;
+  try {
+    identity = delivererIdentity(settings.deliver_as);
+  } catch (error) {
+    return [problem('deliver_as', because(error), `set deliver_as in ${settingsPath}`)];
+  }
+  const own = isRoot ? [] : [note('deliver_as', `not tried as ${who}: run this as root`)];
+  const named =
+    settings.deliver_as === ''
+      ? [
+          warning(
+            'deliver_as',
+            `not set: "nobody" delivers, whom other services may use as well`,
+            `set deliver_as in ${settingsPath}`,
+          ),
+        ]
+      : isRoot
+        ? [ok('deliver_as', who)]
+        : [];
+  if (!isRoot) return own;
+  try {
+    return [...named, ...checkStore(state, who, runProbe(state, identity))];
+  } catch (error) {
+    return [
+      ...named,
+      problem(
+        'accounting DB',
+        `it could not be tried as ${who}: ${because(error)}`,
+        `see that ${who} can read the program in ${packageRoot()}`,
+      ),
+    ];
+  }
+}

@@ -1,0 +1,281 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism, hostname } from 'node:os';
+import { join } from 'node:path';
+import { configurationValue, isNone } from '../../gridengine/configuration';
+import { detectDialect, type Dialect } from '../../gridengine/dialect';
+import { findCell } from '../../gridengine/find-cell';
+import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
+import { findQconf, type Qconf } from '../../gridengine/qconf';
+import { parseQueueValue } from '../../gridengine/queue-value';
+import { readSite, showQconf, type Site } from '../../gridengine/site';
+import { STAGES } from '../install/hook-plan';
+import { hookDirectory } from '../install/places';
+import { networkFilesystemOf } from '../install/trusted-path';
+import type { Terminal } from '../terminal';
+import { because, findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
+
+const { ok, note, warning, problem } = findingsIn('Grid Engine');
+
+/** One value of prolog or epilog, and whose jobs get it. */
+interface HookPlace {
+  readonly where: string;
+  readonly stage: HookStage;
+  readonly value: string;
+  readonly ours: OurHook | null;
+}
+
+/** Every place that has a value of its own; NONE in a queue leaves it to the configuration. */
+export function hookPlaces(site: Site, directory: string): readonly HookPlace[] {
+  const place = (where: string, stage: HookStage, value: string): HookPlace => ({
+    where,
+    stage,
+    value,
+    ours: recogniseHookCommand(value, [directory]),
+  });
+  return STAGES.flatMap((stage) => [
+    place('global', stage, configurationValue(site.global, stage) ?? 'NONE'),
+    ...[...site.locals].flatMap(([host, configuration]) => {
+      const value = configurationValue(configuration, stage);
+      return value === null ? [] : [place(`host ${host}`, stage, value)];
+    }),
+    ...[...site.queues].flatMap(([queue, { configuration }]) => {
+      const parsed = parseQueueValue(configurationValue(configuration, stage) ?? 'NONE');
+      if (!parsed.ok) return [];
+      const parts = [
+        ...(parsed.value.value === null ? [] : [[`queue ${queue}`, parsed.value.value] as const]),
+        ...parsed.value.overrides.map(({ host, value }) => [`queue ${queue} on ${host}`, value] as const),
+      ];
+      return parts.filter(([, value]) => !isNone(value)).map(([where, value]) => place(where, stage, value));
+    }),
+  ]);
+}
+
+const list = (words: readonly string[]): string => [...new Set(words)].join(', ');
+
+function checkHooks(places: readonly HookPlace[]): Finding[] {
+  const ours = places.filter((place) => place.ours !== null);
+  if (ours.length === 0)
+    return [
+      warning(
+        'hooks',
+        'our prolog and epilog are configured nowhere: no job is measured',
+        'run "qmemacct install" on an admin host',
+      ),
+    ];
+  const findings = [ok('hooks', `ours: ${list(ours.map(({ where, stage }) => `${where} (${stage})`))}`)];
+  for (const where of new Set(ours.map((place) => place.where))) {
+    const stages = ours.filter((place) => place.where === where).map(({ stage }) => stage);
+    const other = places.filter((place) => place.where === where && place.ours === null);
+    if (stages.length === 1 && other.length > 0)
+      findings.push(
+        problem('hooks', `${where}: only the ${stages[0] ?? ''} is ours`, 'run "qmemacct install" on an admin host'),
+      );
+  }
+  const foreign = places.filter(
+    ({ where, ours: own, value }) => own === null && !(where === 'global' && isNone(value)),
+  );
+  const uncovered = foreign.filter(({ where }) => !ours.some((place) => place.where === where));
+  if (uncovered.length > 0)
+    findings.push(
+      warning(
+        'hooks',
+        `not ours, so jobs there are not measured: ${list(uncovered.map(({ where }) => where))}`,
+        '"qmemacct install" takes them in and keeps what they run',
+      ),
+    );
+  return findings;
+}
+
+function checkChains(places: readonly HookPlace[]): Finding[] {
+  return places.flatMap(({ where, stage, ours }) =>
+    ours?.original == null
+      ? []
+      : [
+          note(
+            'chained hook',
+            `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, the queue goes to E, not the whole host`,
+          ),
+        ],
+  );
+}
+
+function checkPrivilege(places: readonly HookPlace[], dialect: Dialect): Finding[] {
+  const ours = places.flatMap((place) => (place.ours === null ? [] : { ...place, ours: place.ours }));
+  const plain = ours.filter((place) => !place.ours.privileged);
+  const dynamic = ours.filter((place) => place.ours.privileged && place.value.includes('root@/usr/bin/env '));
+  return [
+    ...(plain.length === 0
+      ? []
+      : [
+          note(
+            'plain hooks',
+            `${list(plain.map(({ where }) => where))}: as the job's owner; figures are self-reported, limits can't be lifted`,
+          ),
+        ]),
+    ...((dialect === 'ocs' || dialect === 'unknown') && dynamic.length > 0
+      ? [
+          warning(
+            'loader variables',
+            "this Grid Engine may pass the owner's LD_* variables on to root hooks, and /usr/bin/env is linked dynamically",
+            'install with --env and a statically linked env',
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** Our own path on this host, if jobs run here. */
+function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Finding[] {
+  const short = (name: string): string => name.split('.')[0]?.toLowerCase() ?? '';
+  const me = site.execHosts.find((host) => short(host) === short(hostname()));
+  if (me === undefined) return [note('this host', `${hostname()} is no execution host`)];
+  const directories = new Set(places.flatMap(({ ours }) => ours?.directory ?? []));
+  const gone = [...directories].flatMap((directory) =>
+    STAGES.map((stage) => join(directory, `${stage}.sh`)).filter((path) => !existsSync(path)),
+  );
+  if (gone.length > 0)
+    return [
+      problem(
+        'this host',
+        `${gone.join(', ')}: missing, and Grid Engine would put ${me} into the error state`,
+        'run "qmemacct install --node" at once',
+      ),
+    ];
+  const elsewhere = [...directories].filter((directory) => directory !== hookDirectory(state.prefix));
+  return [
+    ok('this host', `${me} is an execution host`),
+    ...(elsewhere.length === 0
+      ? []
+      : [
+          warning(
+            'this host',
+            `Grid Engine names ${elsewhere.join(', ')}, and the installation is under ${state.prefix}`,
+            'run "qmemacct install" again, with the right --prefix',
+          ),
+        ]),
+  ];
+}
+
+function checkParameters(site: Site): Finding[] {
+  const params = configurationValue(site.global, 'execd_params') ?? '';
+  const set = (name: string): string | null =>
+    new RegExp(`(?:^|[\\s,])${name}=([^\\s,]+)`, 'i').exec(params)?.[1] ?? null;
+  const ranges = [site.global, ...site.locals.values()].map((one) => configurationValue(one, 'gid_range'));
+  const spool = configurationValue(site.global, 'execd_spool_dir');
+  const network = spool === null || !existsSync(spool) ? null : networkFilesystemOf(spool);
+  return [
+    ranges[0] == null || isNone(ranges[0])
+      ? warning(
+          'gid_range',
+          'not set: processes that leave their parents are lost, for us and for Grid Engine',
+          'set gid_range with qconf -mconf',
+        )
+      : ok('gid_range', ranges[0]),
+    ...(/^(true|1)$/i.test(set('KEEP_ACTIVE') ?? '')
+      ? [note('KEEP_ACTIVE', 'set: spool directories of finished jobs stay, and fill the disk')]
+      : []),
+    ...(set('USE_CGROUPS') === null ? [] : [note('USE_CGROUPS', 'set: samplers leave the cpuset of their job')]),
+    ...(/^(false|0)$/i.test(set('ENABLE_ADDGRP_KILL') ?? '')
+      ? [
+          note(
+            'ENABLE_ADDGRP_KILL',
+            'off: processes that leave their job live on after it, and are followed for 30 s only',
+          ),
+        ]
+      : []),
+    ...(network === null
+      ? []
+      : [
+          warning(
+            'execd_spool_dir',
+            `${spool ?? ''} lies on ${network}: hooks read the job's files there`,
+            'spool to a local disk',
+          ),
+        ]),
+  ];
+}
+
+/** The line of h_vmem in `qconf -sc`: name, shortcut, type, relation, requestable, consumable, default, urgency. */
+export function describeMemoryComplex(
+  complexes: string,
+): { readonly consumable: string; readonly preset: string } | null {
+  const words = complexes
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .find(([name]) => name === 'h_vmem');
+  return words?.[5] === undefined || words[6] === undefined
+    ? null
+    : { consumable: words[5].toUpperCase(), preset: words[6] };
+}
+
+function checkComplex(complexes: string): Finding[] {
+  const found = describeMemoryComplex(complexes);
+  if (found === null) return [note('h_vmem', 'no such complex: jobs have no memory limit of this name')];
+  const meaning =
+    { YES: 'consumable, per slot', JOB: 'consumable, per job', NO: 'not consumable' }[found.consumable] ??
+    found.consumable;
+  const says = `${meaning}, default ${found.preset}`;
+  return [
+    found.consumable !== 'NO' && found.preset === '0'
+      ? note(
+          'h_vmem',
+          `${says}: where it is managed on hosts or queues, a job that does not ask for it is limited to 10 MiB`,
+        )
+      : ok('h_vmem', says),
+  ];
+}
+
+/** One sampler per job is what this version has; how much that is on this host. */
+function checkScope(site: Site): Finding[] {
+  const most = availableParallelism();
+  const slots = [...site.queues.values()].flatMap(({ configuration }) => {
+    const parsed = parseQueueValue(configurationValue(configuration, 'slots') ?? '0');
+    if (!parsed.ok) return [];
+    const own = parsed.value.overrides.find(({ host }) => host.split('.')[0] === hostname().split('.')[0]);
+    return Number(own?.value ?? parsed.value.value) || 0;
+  });
+  const jobs = Math.min(Math.max(0, ...slots), most * 8);
+  return [
+    note(
+      'scope',
+      `one sampler per job (about 12 MiB of its own each): up to ${jobs} single-slot jobs here are ${jobs * 12} MiB`,
+    ),
+  ];
+}
+
+async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
+  const site = await readSite(qconf);
+  const help = await qconf(['-help']);
+  const { dialect, version } = detectDialect({ helpFirstLine: (help.stdout || help.stderr).split('\n')[0] ?? '' });
+  const places = hookPlaces(site, hookDirectory(state.prefix));
+  return [
+    dialect === 'unknown'
+      ? warning(
+          'version',
+          'not one that is known: meanings of limits and figures are taken as in 8.1.9',
+          'tell the authors what "qconf -help" prints first',
+        )
+      : ok('version', `${version ?? ''} (${dialect})`),
+    ...checkHooks(places),
+    ...checkPrivilege(places, dialect),
+    ...checkChains(places),
+    ...checkHere(site, places, state),
+    ...checkParameters(site),
+    ...checkComplex(await showQconf(qconf, ['-sc'])),
+    ...checkScope(site),
+  ];
+}
+
+/** Where Grid Engine has our hooks, and what of its configuration matters to them. */
+export async function checkGridEngine(state: NodeState, env: Terminal['env']): Promise<Finding[]> {
+  const cell = findCell(env);
+  const qconf = findQconf(env, cell);
+  if (qconf === null)
+    return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
+  try {
+    return await checkSite(qconf, state);
+  } catch (error) {
+    return [warning('cell', because(error), 'its configuration was not checked')];
+  }
+}

@@ -1,0 +1,45 @@
+import type { Screen } from '../../report/screen';
+import { wrap } from '../../report/wrap';
+import type { Finding, Severity } from './finding';
+
+const WORDS: Readonly<Record<Severity, string>> = { ok: 'ok', note: 'note', warning: 'warning', problem: 'PROBLEM' };
+const INDENT = 2;
+const WORD_WIDTH = 9;
+const NAME_WIDTH = 18;
+
+function painted(severity: Severity, { style }: Screen): string {
+  const word = WORDS[severity].padEnd(WORD_WIDTH);
+  if (severity === 'ok') return style.good(word);
+  if (severity === 'note') return style.faint(word);
+  return severity === 'warning' ? style.warning(word) : style.bad(word);
+}
+
+function renderFinding(finding: Finding, screen: Screen): string[] {
+  const margin = INDENT + WORD_WIDTH + NAME_WIDTH;
+  const room = screen.width - margin;
+  const says = wrap(screen.safe(finding.says), room);
+  const mend = finding.mend === null ? [] : wrap(screen.safe(`${screen.glyphs.advice} ${finding.mend}`), room);
+  const head = `${' '.repeat(INDENT)}${painted(finding.severity, screen)}${finding.name.padEnd(NAME_WIDTH - 1)} `;
+  return [...says, ...mend].map((line, index) => (index === 0 ? head : ' '.repeat(margin)) + line);
+}
+
+function verdict(findings: readonly Finding[], { style }: Screen): string {
+  const count = (severity: Severity): number => findings.filter((finding) => finding.severity === severity).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  const plural = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
+  if (problems > 0) return style.bad(`${plural(problems, 'problem')}, ${plural(warnings, 'warning')}`);
+  return warnings > 0 ? style.warning(`no problem, ${plural(warnings, 'warning')}`) : style.good('all is well');
+}
+
+/** What was found, area by area, the verdict last. */
+export function renderFindings(findings: readonly Finding[], screen: Screen): string[] {
+  const areas = [...new Set(findings.map(({ area }) => area))];
+  return [
+    ...areas.flatMap((area) => [
+      screen.style.title(area),
+      ...findings.filter((finding) => finding.area === area).flatMap((finding) => renderFinding(finding, screen)),
+    ]),
+    '',
+    verdict(findings, screen),
+  ];
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { hookConfText, parseHookConf, type HookConf } from '../../../src/cli/install/hook-conf';
+
+const CONF: HookConf = {
+  state: '/var/lib/qmemacct',
+  run: '/run/qmemacct',
+  settings: '/etc/qmemacct/qmemacct.toml',
+  node: "/opt/it's here/$(node)",
+  program: '/opt/qmemacct/0.1.0-0123456789',
+  armWait: '0.05',
+};
+
+describe('hook.conf', () => {
+  it('is read by the shell as it was meant', () => {
+    const script = `${hookConfText(CONF)}\nprintf '%s\\n' "$state" "$run" "$settings" "$node" "$program" "$arm_wait"`;
+    const words = execFileSync('/bin/sh', ['-c', script], { encoding: 'utf8' }).trim().split('\n');
+    assert.deepEqual(words, [CONF.state, CONF.run, CONF.settings, CONF.node, CONF.program, CONF.armWait]);
+  });
+
+  it('comes back as it was written, whatever it holds', () => {
+    const word = fc.string().map((text) => text.replace(/\n/g, ''));
+    fc.assert(
+      fc.property(
+        fc.record({ state: word, run: word, settings: word, node: word, program: word, armWait: word }),
+        (conf) => {
+          assert.deepEqual(parseHookConf(hookConfText(conf)), { ...conf });
+        },
+      ),
+    );
+  });
+
+  it('is not taken for complete when a line is missing', () => {
+    const lines = hookConfText(CONF).split('\n');
+    for (let gone = 1; gone <= 6; gone++)
+      assert.equal(parseHookConf(lines.filter((_, index) => index !== gone).join('\n')), null);
+  });
+});

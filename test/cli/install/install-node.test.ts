@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { applySteps, installOnNode, planNode, type NodeInstallation } from '../../../src/cli/install/install-node';
+import { chooseNodeSettings } from '../../../src/cli/install/node-settings';
+import { commandPath, type SystemPlaces } from '../../../src/cli/install/places';
+import { planNodeRemoval } from '../../../src/cli/install/remove-node';
+import { readStamp } from '../../../src/cli/install/stamp';
+import type { StubNeed } from '../../../src/cli/install/stub-need';
+import { loadSettings } from '../../../src/sampler/settings';
+import { packageRoot } from '../../../src/sampler/package-root';
+
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'installs as root', timeout: 120_000 };
+
+interface Host {
+  readonly top: string;
+  readonly prefix: string;
+  readonly state: string;
+  readonly settingsPath: string;
+  readonly places: SystemPlaces;
+}
+
+function newHost(t: TestContext): Host {
+  const top = mkdtempSync(join(tmpdir(), 'qmemacct-install-'));
+  // The deliverer, who is not root, has to get through.
+  chmodSync(top, 0o711);
+  t.after(() => rmSync(top, { recursive: true, force: true, maxRetries: 5 }));
+  const places = { units: null, cron: join(top, 'cron.d'), tmpfiles: null, commands: join(top, 'bin') };
+  for (const path of [places.cron, places.commands]) mkdirSync(path);
+  return { top, prefix: join(top, 'opt'), state: join(top, 'state'), settingsPath: join(top, 'etc', 'x.toml'), places };
+}
+
+function planned(host: Host, source = packageRoot()): NodeInstallation {
+  const given = {
+    state_dir: host.state,
+    run_dir: join(host.top, 'run'),
+    accounting: join(host.top, 'accounting', 'accounting.db'),
+  };
+  return planNode({
+    source,
+    prefix: host.prefix,
+    settingsPath: host.settingsPath,
+    chosen: chooseNodeSettings(host.settingsPath, given, {}),
+    places: host.places,
+    timer: true,
+    execPath: process.execPath,
+  });
+}
+
+const silent = (): void => undefined;
+
+async function install(host: Host, source = packageRoot()): Promise<string> {
+  const installation = planned(host, source);
+  const { test } = await installOnNode(installation, silent, (warning) => assert.fail(warning));
+  assert.deepEqual([test.problems, test.ok], [[], true]);
+  return installation.version.name;
+}
+
+/** The same program with another prolog. */
+function otherBuild(host: Host, name: string, change: string, hook = 'prolog.sh'): string {
+  const copy = join(host.top, name);
+  mkdirSync(copy);
+  for (const part of ['package.json', 'hooks'])
+    cpSync(join(packageRoot(), part), join(copy, part), { recursive: true });
+  for (const part of ['dist', 'sql', 'node_modules']) symlinkSync(join(packageRoot(), part), join(copy, part));
+  appendFileSync(join(copy, 'hooks', hook), change);
+  return copy;
+}
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
+const currentOf = (host: Host): string => readlinkSync(join(host.prefix, 'current'));
+
+async function remove(host: Host, stubs: StubNeed, now = new Date(), purge = false): Promise<string[]> {
+  const warnings: string[] = [];
+  const { prefix, settingsPath, places } = host;
+  const settings = loadSettings(settingsPath);
+  const source = packageRoot();
+  const steps = planNodeRemoval({ source, prefix, settings, settingsPath, places, purge, stubs, now });
+  await applySteps(steps, silent, (warning) => warnings.push(warning));
+  return warnings;
+}
+
+/** A hook's exit status when it is started as Grid Engine does by our line. */
+function runHook(host: Host, stage: string, ...words: string[]): number | null {
+  const script = join(host.prefix, 'current', 'hooks', `${stage}.sh`);
+  return spawnSync('/usr/bin/env', ['-i', '/bin/sh', '-p', script, '1', '0', ...words]).status;
+}
+
+describe('install --node', asRoot, () => {
+  it('puts everything in its place, tests it, and finds nothing to do the next time', async (t) => {
+    const host = newHost(t);
+    const name = await install(host);
+    assert.equal(currentOf(host), name);
+    for (const [path, mode] of [
+      ['state', '755'],
+      ['state/run', '700'],
+      ['state/outbox', '1733'],
+      ['state/plain', '1777'],
+      ['run/run', '700'],
+      ['opt/current/hooks/prolog.sh', '755'],
+      ['opt/current/hooks/hook.conf', '644'],
+    ] as const)
+      assert.equal(modeOf(join(host.top, path)), mode, path);
+    assert.deepEqual(readStamp(host.state), { ...readStamp(host.state), prefix: host.prefix, version: name, ok: true });
+    assert.deepEqual(readdirSync(host.state).sort(), ['installed', 'outbox', 'plain', 'run']);
+    assert.equal(readlinkSync(join(host.places.commands ?? '', 'qmemacct')), commandPath(host.prefix));
+    assert.match(
+      readFileSync(join(host.places.cron ?? '', 'qmemacct-flush'), 'utf8'),
+      /\/opt\/current\/bin\/qmemacct --config/,
+    );
+    assert.equal(spawnSync(commandPath(host.prefix), ['--version']).status, 0);
+    const again = planned(host);
+    assert.deepEqual([again.preparations, again.activations], [[], []]);
+  });
+
+  it('keeps the previous build, prunes older ones, and mends a damaged one', async (t) => {
+    const host = newHost(t);
+    const first = await install(host);
+    const second = await install(host, otherBuild(host, 'second', '# second\n'));
+    assert.notEqual(second, first);
+    assert.equal(currentOf(host), second);
+    assert.ok(existsSync(join(host.prefix, first)));
+    const third = await install(host, otherBuild(host, 'third', '# third\n'));
+    assert.deepEqual(readdirSync(host.prefix).sort(), [second, third, 'current'].sort());
+    rmSync(join(host.prefix, second, 'package.json'));
+    rmSync(join(host.prefix, third, 'hooks', 'epilog.sh'));
+    assert.match(planned(host, join(host.top, 'third')).preparations[0]?.says ?? '', /^replace the damaged/);
+    assert.equal(await install(host, join(host.top, 'third')), third);
+    assert.ok(existsSync(join(host.prefix, third, 'hooks', 'epilog.sh')));
+  });
+
+  it('leaves the good build current when the new one fails its test', async (t) => {
+    const host = newHost(t);
+    const good = await install(host);
+    const bad = otherBuild(host, 'bad', '', 'epilog.sh');
+    writeFileSync(join(bad, 'hooks', 'epilog.sh'), 'exit 1\n');
+    const { test, activated } = await installOnNode(planned(host, bad), silent, silent);
+    assert.deepEqual([test.ok, activated, currentOf(host)], [false, false, good]);
+    assert.match(test.problems.join(), /epilog ended with status 1/);
+    assert.equal(readStamp(host.state)?.version, good);
+  });
+
+  it("keeps an admin's configuration and tells what it says else", async (t) => {
+    const host = newHost(t);
+    mkdirSync(join(host.top, 'etc'));
+    writeFileSync(host.settingsPath, 'accounting = "/elsewhere/accounting.db"\n');
+    const chosen = chooseNodeSettings(host.settingsPath, { accounting: '/here/a.db' }, { cluster: 'main' });
+    assert.equal(chosen.text, null);
+    assert.equal(chosen.settings.accounting, '/elsewhere/accounting.db');
+    assert.equal(chosen.differences.length, 2);
+    assert.match(chosen.differences.join('\n'), /keeps accounting = .*, not "\/here\/a.db" \(option\)/);
+    assert.match(chosen.differences.join('\n'), /keeps cluster = "", not "main" \(the cell's\)/);
+  });
+
+  it('refuses a place that others can write to', (t) => {
+    const host = newHost(t);
+    chmodSync(host.top, 0o777);
+    assert.throws(() => planned(host), /everyone can write to .*; mend that, or choose another --prefix/);
+  });
+});
+
+describe('uninstall --node', asRoot, () => {
+  it("leaves hooks that start the site's own ones, until nobody can name them", async (t) => {
+    const host = newHost(t);
+    const name = await install(host);
+    const siteHook = join(host.top, 'site.sh');
+    writeFileSync(siteHook, '#!/bin/sh\n[ "$1" = word ] && exit 7\n');
+    chmodSync(siteHook, 0o755);
+    // A job that began under us.
+    const run = join(host.state, 'run', '1.0.0123abcd.1.1');
+    mkdirSync(run);
+    const first = await remove(host, { kind: 'named', reason: 'the global configuration names them' });
+    assert.match(
+      first.join('\n'),
+      new RegExp(`${name}: stays until the jobs.*\n.*the global configuration names them`),
+    );
+    assert.equal(currentOf(host), 'uninstalled');
+    assert.equal(runHook(host, 'prolog'), 0);
+    assert.equal(runHook(host, 'epilog'), 0);
+    assert.equal(runHook(host, 'prolog', '--', `root@${siteHook}`, 'word'), 7);
+    assert.equal(runHook(host, 'epilog', '--', `root@${siteHook}`, 'word'), 7);
+    assert.equal(readStamp(host.state), null);
+    assert.deepEqual(readdirSync(host.places.commands ?? ''), []);
+    assert.deepEqual(readdirSync(host.places.cron ?? ''), []);
+
+    rmSync(run, { recursive: true });
+    assert.match((await remove(host, { kind: 'unnamed' })).join('\n'), /execd may not have heard that yet/);
+    assert.deepEqual(readdirSync(host.prefix).sort(), ['current', 'uninstalled']);
+    assert.deepEqual(await remove(host, { kind: 'unnamed' }, new Date(Date.now() + 11 * 60_000)), []);
+    assert.ok(!existsSync(host.prefix));
+    assert.ok(existsSync(host.settingsPath) && existsSync(host.state));
+  });
+
+  it('removes all at once where there is no Grid Engine, records only with --purge', async (t) => {
+    const host = newHost(t);
+    await install(host);
+    assert.deepEqual(await remove(host, { kind: 'alone' }, new Date(), true), []);
+    assert.ok(![host.prefix, host.state, host.settingsPath].some((path) => existsSync(path)));
+  });
+
+  it('can be followed by another installation', async (t) => {
+    const host = newHost(t);
+    const name = await install(host);
+    await remove(host, { kind: 'named', reason: 'x' });
+    assert.equal(await install(host), name);
+    assert.equal(currentOf(host), name);
+    assert.match(planned(host).activations[0]?.says ?? '', /^remove .*\/uninstalled$/);
+  });
+});

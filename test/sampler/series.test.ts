@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { addToSeries, filled, newSeries, type Series } from '../../src/sampler/series';
+
+const START = Date.UTC(2026, 10, 1);
+const MOST_STEPS = 120;
+
+function seriesOf(...samples: readonly (readonly [number, number])[]): Series {
+  const series = newSeries(START);
+  for (const [ms, bytes] of samples) addToSeries(series, START + ms, bytes);
+  return series;
+}
+
+describe('series', () => {
+  it('is empty before the first sample', () => {
+    assert.deepEqual(filled(newSeries(START)), []);
+  });
+
+  it('keeps the largest sum of each step', () => {
+    assert.deepEqual(filled(seriesOf([0, 5], [10, 9], [20, 7], [60, 3])), [9, 3]);
+  });
+
+  it('goes on with the last sum where a step has none', () => {
+    assert.deepEqual(filled(seriesOf([0, 5], [160, 7])), [5, 5, 5, 7]);
+    assert.deepEqual(filled(seriesOf([110, 5])), [0, 0, 5]);
+  });
+
+  it('tells no memory from no sample', () => {
+    assert.deepEqual(filled(seriesOf([0, 5], [60, 0], [160, 2])), [5, 0, 0, 2]);
+  });
+
+  it('takes a sample from before its start as the first', () => {
+    assert.deepEqual(filled(seriesOf([-500, 5], [0, 3])), [5]);
+  });
+
+  it('doubles its steps when it is full', () => {
+    const series = seriesOf([0, 1], [50, 2], [5950, 3]);
+    assert.equal(series.stepMs, 50);
+    addToSeries(series, START + 6000, 4);
+    assert.equal(series.stepMs, 100);
+    const values = filled(series);
+    assert.deepEqual([values[0], values[1], values[59], values[60]], [2, 2, 3, 4]);
+  });
+
+  it('takes a job of years', () => {
+    const series = seriesOf([0, 1], [3 * 365 * 86_400_000, 2]);
+    assert.ok(series.values.length <= MOST_STEPS && series.values.length > MOST_STEPS / 2);
+    assert.equal(filled(series).at(-1), 2);
+    assert.equal(filled(series)[0], 1);
+  });
+
+  it('never loses its largest sum, nor the step it was in', () => {
+    const samples = fc.array(fc.tuple(fc.nat(10_000_000), fc.nat(1_000_000)), { minLength: 1, maxLength: 300 });
+    fc.assert(
+      fc.property(samples, (unordered) => {
+        const ordered = [...unordered].sort(([a], [b]) => a - b);
+        const series = seriesOf(...ordered);
+        const values = filled(series);
+        assert.ok(values.length <= MOST_STEPS);
+        assert.equal(Math.max(...values), Math.max(...ordered.map(([, bytes]) => bytes)));
+        for (const [ms, bytes] of ordered) assert.ok((values[Math.floor(ms / series.stepMs)] ?? -1) >= bytes);
+      }),
+    );
+  });
+});

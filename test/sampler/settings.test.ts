@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import {
+  DEFAULT_SETTINGS,
+  loadSettings,
+  parseSettings,
+  SettingsError,
+  type Settings,
+} from '../../src/sampler/settings';
+import { temporaryDirectory } from './temporary-directory';
+
+const PATH = '/etc/qmemacct/qmemacct.toml';
+
+function problem(text: string): SettingsError {
+  try {
+    parseSettings(text, PATH);
+  } catch (error) {
+    assert.ok(error instanceof SettingsError, String(error));
+    return error;
+  }
+  throw new assert.AssertionError({ message: `was accepted: ${text}` });
+}
+
+/** Keys with a number: the least and the most that is taken. */
+const NUMBERS: readonly (readonly [keyof Settings, number, number])[] = [
+  ['interval', 0.05, 3600],
+  ['scan_interval', 5, 3600],
+  ['processes_per_sample', 0, 1000],
+  ['arm_wait_ms', 0, 1000],
+  ['cpu_budget_percent', 0.01, 100],
+  ['keep_samples_days', 0, 36500],
+  ['keep_samples_mib', 1, 1048576],
+  ['delivery_jitter_ms', 0, 600000],
+  ['delivery_patience', 0, 86400],
+];
+const STRINGS = ['cluster', 'state_dir', 'run_dir', 'accounting', 'accounting_mode', 'deliver_as'] as const;
+
+describe('parseSettings', () => {
+  it('has a default for everything', () => {
+    assert.deepEqual(parseSettings('', PATH), DEFAULT_SETTINGS);
+    assert.deepEqual(parseSettings('# nothing\n', PATH), DEFAULT_SETTINGS);
+  });
+
+  it('knows here every key that there is', () => {
+    assert.deepEqual(
+      Object.keys(DEFAULT_SETTINGS).sort(),
+      [...NUMBERS.map(([key]) => key), ...STRINGS, 'memory_complexes'].sort(),
+    );
+  });
+
+  it('takes the defaults themselves', () => {
+    const text = Object.entries(DEFAULT_SETTINGS)
+      .map(([key, value]) => `${key} = ${JSON.stringify(value)}`)
+      .join('\n');
+    assert.deepEqual(parseSettings(text, PATH), DEFAULT_SETTINGS);
+  });
+
+  it('changes only what is given', () => {
+    assert.deepEqual(parseSettings('cluster = "north"\ninterval = 0.5\nmemory_complexes = ["gpu_mem"]\n', PATH), {
+      ...DEFAULT_SETTINGS,
+      cluster: 'north',
+      interval: 0.5,
+      memory_complexes: ['gpu_mem'],
+    });
+  });
+
+  for (const [key, least, most] of NUMBERS)
+    it(`takes ${key} from ${least} to ${most}`, () => {
+      for (const value of [least, most]) assert.equal(parseSettings(`${key} = ${value}`, PATH)[key], value);
+      for (const value of [
+        String(least - 0.001),
+        String(most + 1),
+        '-1e9',
+        'nan',
+        'inf',
+        '"1"',
+        'true',
+        '[1]',
+        '1979-05-27',
+      ]) {
+        const error = problem(`${key} = ${value}`);
+        assert.match(error.message, new RegExp(`"${key}" is not a number of ${least} to ${most}`));
+        assert.equal(error.hint, `the default is ${String(DEFAULT_SETTINGS[key])}`);
+        assert.equal(error.path, PATH);
+      }
+    });
+
+  for (const key of STRINGS)
+    it(`takes ${key} as a string`, () => {
+      for (const value of ['1', 'true', '["x"]', '{ a = 1 }'])
+        assert.match(problem(`${key} = ${value}`).message, new RegExp(`"${key}" is not a string`));
+    });
+
+  it('wants absolute paths', () => {
+    for (const key of ['state_dir', 'run_dir', 'accounting'] as const) {
+      assert.equal(parseSettings(`${key} = "/some/where"`, PATH)[key], '/some/where');
+      for (const value of ['', 'relative', '~/x', '$HOME/x'])
+        assert.match(problem(`${key} = "${value}"`).message, /is not an absolute path/);
+    }
+  });
+
+  it('wants an octal permission', () => {
+    for (const value of ['0640', '640', '0600', '0777'])
+      assert.equal(parseSettings(`accounting_mode = "${value}"`, PATH).accounting_mode, value);
+    for (const value of ['', '64', '0648', '00640', 'rw-r-----', '0x1a0', '0640\\n'])
+      assert.match(problem(`accounting_mode = "${value}"`).message, /is not an octal permission/);
+  });
+
+  it('wants a list of strings', () => {
+    assert.deepEqual(parseSettings('memory_complexes = []', PATH).memory_complexes, []);
+    for (const value of ['"h_vmem"', '[1]', '["a", 2]', '{ a = "b" }'])
+      assert.match(problem(`memory_complexes = ${value}`).message, /is not a list of strings/);
+  });
+
+  it('names unknown keys, and those that it knows', () => {
+    const error = problem('intervall = 1\ncluster = "x"\n[section]\na = 1\n');
+    assert.match(error.message, /unknown key "intervall", "section"/);
+    assert.match(error.hint, /known are cluster, state_dir, .*interval/);
+    assert.match(problem('__proto__ = 1').message, /unknown key|not valid/);
+    assert.match(problem('toString = 1').message, /unknown key/);
+  });
+
+  it('says in one line where the syntax is wrong', () => {
+    for (const text of ['interval = ', 'interval 1', '= 1', 'a = "x', 'interval = 1\ninterval = 2']) {
+      const { message } = problem(text);
+      assert.match(message, /not valid TOML/);
+      assert.doesNotMatch(message, /\n/);
+    }
+  });
+});
+
+describe('loadSettings', () => {
+  it('reads a file, or has the defaults without one', (t) => {
+    const path = join(temporaryDirectory(t), 'qmemacct.toml');
+    assert.deepEqual(loadSettings(path), DEFAULT_SETTINGS);
+    writeFileSync(path, 'cluster = "Größe"\n');
+    assert.equal(loadSettings(path).cluster, 'Größe');
+  });
+
+  it('does not take something else for no file', (t) => {
+    const path = join(temporaryDirectory(t), 'qmemacct.toml');
+    mkdirSync(path);
+    assert.throws(() => loadSettings(path), /can't be read .*; make it readable/);
+  });
+});
