@@ -1,13 +1,11 @@
 import { cpus } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId } from '../../src/sources/proc/clock';
 import type { JobRecord } from '../../src/sampler/record';
-import { runDirectoryName } from '../../src/sampler/run-directory';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { compile } from './compile';
 import { BENCH_GROUP, install, shells, type Installation } from './installation';
-import { startShepherd, type HookRun, type Shepherd } from './shepherd';
+import { runNameOf, startShepherd, type HookRun, type Shepherd } from './shepherd';
 import { sum } from './statistics';
 
 /**
@@ -49,20 +47,7 @@ interface Ground {
 }
 
 function recordOf(ground: Ground, shepherd: Shepherd, job: number): JobRecord | null {
-  const run = runDirectoryName({
-    version: 1,
-    job,
-    task: 0,
-    spool: '',
-    shepherdPid: shepherd.pid,
-    shepherdStart: shepherd.startTicks,
-    boot: bootId(),
-    hooks: 'root',
-    memory: 'full',
-    reason: '',
-    uptime: 0,
-    attached: false,
-  });
+  const run = runNameOf(job, shepherd);
   const store = ground.installation.nodeStore();
   try {
     const stored = store.job(run);

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId } from '../../src/sources/proc/clock';
 import type { JobRecord } from '../../src/sampler/record';
-import { keyValues, runId } from '../../src/sampler/run-directory';
+import { keyValues } from '../../src/sampler/run-directory';
 import { burner } from '../burners/build';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { compile } from './compile';
@@ -12,7 +11,7 @@ import { nodeDbSection } from './node-db';
 import { cpuMs, memoryCost, pidsOfGroup, type MemoryCost } from './process-cost';
 import { compilerObstacle, readingCost } from './reading-cost';
 import { measureRivals } from './rivals';
-import { startShepherd, type Shepherd } from './shepherd';
+import { runNameOf, startShepherd, type Shepherd } from './shepherd';
 
 /** What a sampler costs while a job runs, started by the real prolog, in both modes at once, beside other tools. */
 
@@ -56,12 +55,9 @@ async function until<T>(what: string, look: () => T | null): Promise<T> {
   }
 }
 
-const runName = (job: number, shepherd: Shepherd): string =>
-  `${job}.0.${runId({ boot: bootId(), shepherdPid: shepherd.pid, shepherdStart: shepherd.startTicks })}`;
-
 function samplerPid(installation: Installation, job: number, shepherd: Shepherd): number | null {
   try {
-    const text = readFileSync(join(installation.stateDirectory, 'run', runName(job, shepherd), 'pid'), 'utf8');
+    const text = readFileSync(join(installation.stateDirectory, 'run', runNameOf(job, shepherd), 'pid'), 'utf8');
     const values = keyValues(text);
     return values.get('end') === '1' ? Number(values.get('pid')) : null;
   } catch {
@@ -110,7 +106,7 @@ async function finishJob(installation: Installation, { job, shepherd }: Watched)
   await shepherd.drain();
   const store = installation.nodeStore();
   try {
-    const stored = store.job(runName(job, shepherd));
+    const stored = store.job(runNameOf(job, shepherd));
     return stored === null ? null : (JSON.parse(stored.record) as JobRecord);
   } finally {
     store.close();

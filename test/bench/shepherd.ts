@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { startTicksOf } from '../../src/sampler/run-directory';
+import { runId, startTicksOf } from '../../src/sampler/run-directory';
+import { bootId } from '../../src/sources/proc/clock';
 
 /** One program that ran in the foreground of the shepherd. */
 export interface HookRun {
@@ -113,4 +114,9 @@ export function startShepherd(program: string, spool: string): Shepherd {
       return closed;
     },
   };
+}
+
+/** Name of the run directory, and so of the record in node.db, of a job that is no array task. */
+export function runNameOf(job: number, { pid, startTicks }: Pick<Shepherd, 'pid' | 'startTicks'>): string {
+  return `${job}.0.${runId({ boot: bootId(), shepherdPid: pid, shepherdStart: startTicks })}`;
 }

@@ -95,6 +95,11 @@ async function littleCpuTime({ cell, product }: Site): Promise<void> {
   assert.ok((record.peak_rss?.lower_bytes ?? 0) >= truth.rssSum);
   assert.equal(record.trust, 'root');
   assert.equal(record.status, 'finished');
+  // The limit is 2 s, and half of it is the mark for handing over.
+  assert.ok(
+    (record.sampler?.cpu_seconds ?? 0) > 1,
+    `the sampler took ${record.sampler?.cpu_seconds ?? 0} s of CPU time`,
+  );
   assert.ok((record.samples ?? 0) > 30, `${record.samples ?? 0} samples`);
   assert.ok((record.longest_gap_seconds ?? 99) < 5, `a gap of ${record.longest_gap_seconds ?? 0} s`);
 }

@@ -63,7 +63,7 @@ function checkHooks(places: readonly HookPlace[]): Finding[] {
         'run "qmemacct install" on an admin host',
       ),
     ];
-  const findings = [ok('hooks', `ours: ${list(ours.map(({ where, stage }) => `${where} (${stage})`))}`)];
+  const findings = [ok('hooks', `ours: ${list(ours.map(({ where }) => where))}`)];
   for (const where of new Set(ours.map((place) => place.where))) {
     const stages = ours.filter((place) => place.where === where).map(({ stage }) => stage);
     const other = places.filter((place) => place.where === where && place.ours === null);
@@ -127,9 +127,8 @@ function checkPrivilege(places: readonly HookPlace[], dialect: Dialect): Finding
 
 /** Our own path on this host, if jobs run here. */
 function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Finding[] {
-  const short = (name: string): string => name.split('.')[0]?.toLowerCase() ?? '';
-  const me = site.execHosts.find((host) => short(host) === short(hostname()));
-  if (me === undefined) return [note('this host', `${hostname()} is no execution host`)];
+  const me = executionHost(site);
+  if (me === null) return [note('this host', `${hostname()} is no execution host`)];
   const directories = new Set(places.flatMap(({ ours }) => ours?.directory ?? []));
   const gone = [...directories].flatMap((directory) =>
     STAGES.map((stage) => join(directory, `${stage}.sh`)).filter((path) => !existsSync(path)),
@@ -157,21 +156,29 @@ function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): 
   ];
 }
 
+/** This machine's name as an execution host; null: it is none. */
+function executionHost(site: Site): string | null {
+  const short = (name: string): string => name.split('.')[0]?.toLowerCase() ?? '';
+  return site.execHosts.find((host) => short(host) === short(hostname())) ?? null;
+}
+
 function checkParameters(site: Site): Finding[] {
   const params = configurationValue(site.global, 'execd_params') ?? '';
   const set = (name: string): string | null =>
     new RegExp(`(?:^|[\\s,])${name}=([^\\s,]+)`, 'i').exec(params)?.[1] ?? null;
-  const ranges = [site.global, ...site.locals.values()].map((one) => configurationValue(one, 'gid_range'));
+  const own = site.locals.get(executionHost(site) ?? '');
+  const range =
+    (own === undefined ? null : configurationValue(own, 'gid_range')) ?? configurationValue(site.global, 'gid_range');
   const spool = configurationValue(site.global, 'execd_spool_dir');
   const network = spool === null || !existsSync(spool) ? null : networkFilesystemOf(spool);
   return [
-    ranges[0] == null || isNone(ranges[0])
+    range === null || isNone(range)
       ? warning(
           'gid_range',
           'not set: processes that leave their parents are lost, for us and for Grid Engine',
           'set gid_range with qconf -mconf',
         )
-      : ok('gid_range', ranges[0]),
+      : ok('gid_range', range),
     ...(/^(true|1)$/i.test(set('KEEP_ACTIVE') ?? '')
       ? [note('KEEP_ACTIVE', 'set: spool directories of finished jobs stay, and fill the disk')]
       : []),

@@ -7,6 +7,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -205,10 +206,15 @@ function hookProblems({ prolog, epilog, noise }: Played): string[] {
   ];
 }
 
-/** Removes what a self-test that was killed has left. */
+const LEFTOVER_AFTER_MS = 600_000;
+
+/** Removes what a self-test that was killed has left; another one may be running. */
 function removeLeftovers(stateDir: string): void {
-  for (const name of readdirSync(stateDir))
-    if (name.startsWith(PREFIX)) rmSync(join(stateDir, name), { recursive: true, force: true });
+  for (const name of readdirSync(stateDir)) {
+    const path = join(stateDir, name);
+    const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (name.startsWith(PREFIX) && age > LEFTOVER_AFTER_MS) rmSync(path, { recursive: true, force: true });
+  }
 }
 
 /**

@@ -157,7 +157,7 @@ describe('install --node', asRoot, () => {
     assert.equal(readStamp(host.state)?.version, good);
   });
 
-  it("keeps an admin's configuration and tells what it says else", async (t) => {
+  it("keeps an admin's configuration and tells what it says else", (t) => {
     const host = newHost(t);
     mkdirSync(join(host.top, 'etc'));
     writeFileSync(host.settingsPath, 'accounting = "/elsewhere/accounting.db"\n');

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { describeMemoryComplex, hookPlaces } from '../../../src/cli/doctor/check-gridengine';
+import { cgroupVersion, checkKernel } from '../../../src/cli/doctor/check-kernel';
+import { checkLimits, effectiveCapabilities } from '../../../src/cli/doctor/check-limits';
+import { checkState } from '../../../src/cli/doctor/check-state';
+import type { Finding } from '../../../src/cli/doctor/finding';
+import type { NodeState } from '../../../src/cli/doctor/node-state';
+import { makeDirectory, nodeDirectories } from '../../../src/cli/install/directories';
+import { openNodeStore } from '../../../src/sampler/node-store';
+import { emptyRecord } from '../../../src/sampler/record';
+import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
+import { DIRECTORY, globalText, hostText, ourLine, queueText, siteOf } from '../install/sites';
+
+const root = process.getuid?.() === 0;
+
+function temporary(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-doctor-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+const briefly = (findings: readonly Finding[]): string[] =>
+  findings.map(({ severity, name, says }) => `${severity} ${name}: ${says}`);
+
+describe('what the kernel offers', () => {
+  it('is told from mounts and files', (t) => {
+    assert.equal(cgroupVersion('cgroup2 /sys/fs/cgroup cgroup2 rw 0 0'), 'v2');
+    assert.equal(cgroupVersion('cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0'), 'v1');
+    assert.equal(cgroupVersion('cgroup /a cgroup rw 0 0\ncgroup2 /b cgroup2 rw 0 0'), 'hybrid');
+    assert.equal(cgroupVersion('proc /proc proc rw 0 0'), null);
+    const bare = temporary(t);
+    const found = briefly(checkKernel(bare, bare)).join('\n');
+    assert.match(found, /note process tree: no lists of children/);
+    assert.match(found, /warning process I\/O: not counted/);
+    assert.match(found, /note powercap: absent/);
+    mkdirSync(join(bare, 'class/powercap/intel-rapl:0'), { recursive: true });
+    writeFileSync(join(bare, 'mounts'), 'proc /proc proc rw,hidepid=2 0 0\n');
+    const more = briefly(checkKernel(bare, bare)).join('\n');
+    assert.match(more, /note powercap: present/);
+    assert.match(more, /warning hidepid/);
+  });
+});
+
+describe('capabilities', () => {
+  it("are execd's own, where one runs", (t) => {
+    assert.equal(effectiveCapabilities('Name:\tx\nCapEff:\t000001ffffffffff\n'), 0x1ffffffffffn);
+    assert.equal(effectiveCapabilities('Name:\tx\n'), null);
+    const proc = temporary(t);
+    mkdirSync(join(proc, '77'));
+    const status = (permitted: string): void =>
+      writeFileSync(join(proc, '77', 'status'), `Name:\tsge_execd\nCapPrm:\t${permitted}\nCapEff:\t0000000000000000\n`);
+    status('000001ffffffffff');
+    assert.deepEqual(new Set(checkLimits(true, proc).map(({ severity }) => severity)), new Set(['ok']));
+    // All but CAP_SYS_RESOURCE.
+    status('000001fffeffffff');
+    const [lifting] = checkLimits(true, proc);
+    assert.equal(lifting?.severity, 'warning');
+    assert.match(lifting.says, /execd lacks it: limits can't be lifted; jobs with an h_vmem below 1 GiB.*small mode/);
+  });
+
+  it('are not guessed', (t) => {
+    assert.equal(checkLimits(false, temporary(t))[0]?.severity, 'note');
+  });
+});
+
+describe('hooks in Grid Engine', () => {
+  it('are found in every place that has a value of its own', () => {
+    const site = siteOf({
+      global: globalText(ourLine('prolog', '/site/prolog')),
+      locals: { ge1: hostText('epilog /site/epilog') },
+      queue: queueText(`NONE,[ge2=${ourLine('prolog')}]`),
+    });
+    const places = hookPlaces(site, DIRECTORY).map(({ where, stage, ours }) => [where, stage, ours?.original]);
+    assert.deepEqual(places, [
+      ['global', 'prolog', '/site/prolog'],
+      ['queue all.q on ge2', 'prolog', null],
+      ['global', 'epilog', undefined],
+      ['host ge1', 'epilog', undefined],
+    ]);
+  });
+
+  it('meet a memory limit that the complex defines', () => {
+    const complexes =
+      '#name shortcut type relop requestable consumable default urgency\nh_vmem h_vmem MEMORY <= YES JOB 1G 0\n';
+    assert.deepEqual(describeMemoryComplex(complexes), { consumable: 'JOB', preset: '1G' });
+    assert.equal(describeMemoryComplex('h_rt h_rt TIME <= YES NO 0:0:0 0\n'), null);
+  });
+});
+
+describe('the state of a node', { skip: root ? false : 'looks at what only root may' }, () => {
+  function nodeState(t: TestContext): NodeState {
+    const top = temporary(t);
+    const settings = { ...DEFAULT_SETTINGS, state_dir: join(top, 'state'), run_dir: join(top, 'run') };
+    for (const wanted of nodeDirectories(settings.state_dir, settings.run_dir)) makeDirectory(wanted);
+    const nothing = { version: null, conf: null, stamp: null };
+    return { settings, settingsPath: join(top, 'x.toml'), prefix: join(top, 'opt'), isRoot: true, ...nothing };
+  }
+
+  it('is well after an installation', (t) => {
+    const found = checkState(nodeState(t), new Date());
+    assert.deepEqual(
+      found.filter(({ severity }) => severity === 'problem' || severity === 'warning'),
+      [],
+    );
+  });
+
+  it('tells wrong modes, and directories that others can write to', (t) => {
+    const state = nodeState(t);
+    chmodSync(join(state.settings.state_dir, 'run'), 0o755);
+    chmodSync(state.settings.state_dir, 0o777);
+    const found = briefly(checkState(state, new Date())).join('\n');
+    assert.match(found, /problem directories: .*state\/run has mode 0755, not 0700/);
+    assert.match(found, /problem directories: everyone can write to .*state, and root trusts/);
+  });
+
+  it('tells what waits in node.db, what was refused, and runs that nobody looks after', (t) => {
+    const state = nodeState(t);
+    const { state_dir: stateDir } = state.settings;
+    const key = { cluster: 'c', job_id: 1, task_id: null, pe_task_id: null, host: 'h', run_id: '1.1.1' };
+    const record = emptyRecord(key, 'finished', 'usage', Date.now() - 2 * 3_600_000);
+    const store = openNodeStore(stateDir);
+    for (const run of ['a', 'b']) store.finish(run, 0, record, []);
+    store.refuse(store.outbox(1)[0]?.id ?? 0, 'too old');
+    store.close();
+    mkdirSync(join(stateDir, 'run', '1.0.0123abcd.1.1'));
+    writeFileSync(
+      join(stateDir, 'run', '1.0.0123abcd.1.1', 'job'),
+      'version=1\njob=1\ntask=0\nspool=/x\nshepherd_pid=1\nshepherd_start=1\nboot=0123abcd\nhooks=root\nmemory=full\nend=1\n',
+    );
+    const found = briefly(checkState(state, new Date())).join('\n');
+    assert.match(found, /ok node.db: well, .* 2 jobs/);
+    assert.match(found, /problem outbox: 1 record waits for the accounting DB, the oldest for 2:00:0/);
+    assert.match(found, /warning outbox: 1 refused .*: too old/);
+    assert.match(found, /warning runs: 1 ended without epilog and sampler/);
+  });
+
+  it('tells a damaged node.db', (t) => {
+    const state = nodeState(t);
+    writeFileSync(join(state.settings.state_dir, 'node.db'), 'no database at all, but long enough to be read as one');
+    assert.match(briefly(checkState(state, new Date())).join('\n'), /problem node.db: .*not a database/);
+  });
+});

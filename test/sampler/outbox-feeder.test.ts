@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
+import { tryLock } from '../../src/native/libc';
+import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
+import { delivererIdentity, deliverOutbox, deliverRecord } from '../../src/sampler/outbox-feeder';
+import { emptyRecord, type JobRecord } from '../../src/sampler/record';
+import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
+import { temporaryDirectory } from './temporary-directory';
+
+process.env.QMEMACCT_LOG = 'stderr';
+
+function record(job: number): JobRecord {
+  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: '0badcafe.1.2' };
+  return {
+    ...emptyRecord(key, 'finished', 'root', Date.UTC(2026, 10, 1)),
+    owner: 'alice',
+    started_at: '2026-10-31T23:00:00.000Z',
+  };
+}
+
+interface Node {
+  readonly settings: Settings;
+  readonly store: NodeStore;
+}
+
+function newNode(t: TestContext): Node {
+  const state = temporaryDirectory(t);
+  mkdirSync(join(state, 'accounting'));
+  const store = openNodeStore(state);
+  t.after(() => {
+    store.close();
+  });
+  const accounting = join(state, 'accounting', 'accounting.db');
+  return {
+    settings: { ...DEFAULT_SETTINGS, state_dir: state, accounting, deliver_as: 'root', delivery_jitter_ms: 0 },
+    store,
+  };
+}
+
+function put(store: NodeStore, ...records: readonly unknown[]): void {
+  for (const [index, it] of records.entries()) store.finish(`${index}.0.0badcafe.1.2`, 0, it as JobRecord, []);
+}
+
+async function jobsIn(path: string, ...jobs: readonly number[]): Promise<readonly number[]> {
+  const reader = openSqliteReader(path);
+  try {
+    const answers = await Promise.all(jobs.map((job) => reader.job({ job_id: job })));
+    return answers.flatMap(({ records }) => records.map((found) => found.record.job_id));
+  } finally {
+    await reader.close();
+  }
+}
+
+describe('delivererIdentity', () => {
+  it('is nobody unless someone is named', { skip: process.getuid?.() !== 0 }, () => {
+    assert.equal(delivererIdentity('')?.uid, 65534);
+    assert.equal(delivererIdentity('daemon')?.uid, 1);
+    assert.equal(delivererIdentity('root'), null);
+  });
+
+  it('must be a local account', { skip: process.getuid?.() !== 0 }, () => {
+    assert.throws(() => delivererIdentity('no-such-user'), /no such user in \/etc\/passwd; set deliver_as/);
+  });
+});
+
+describe('deliverOutbox', () => {
+  it('has nothing to do with an empty outbox', async (t) => {
+    const { settings, store } = newNode(t);
+    assert.deepEqual(await deliverOutbox(store, settings, 0), { delivered: 0, refused: 0, left: 0, problem: null });
+  });
+
+  it('empties it into the accounting DB', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1), record(2), record(3));
+    assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 3, refused: 0, left: 0, problem: null });
+    assert.deepEqual(await jobsIn(settings.accounting, 1, 2, 3), [1, 2, 3]);
+    assert.deepEqual(store.outbox(9), []);
+  });
+
+  it('sets aside what is no record', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1), { revision: 5 }, record(3));
+    assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 2, refused: 1, left: 0, problem: null });
+    assert.deepEqual(await jobsIn(settings.accounting, 1, 3), [1, 3]);
+  });
+
+  it('loses nothing while the accounting DB is dead, and says what is wrong', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1), record(2));
+    writeFileSync(settings.accounting, 'no database at all, and long enough'.repeat(100));
+    const outcome = await deliverOutbox(store, settings, 0);
+    assert.equal(outcome.delivered, 0);
+    assert.equal(outcome.left, 2);
+    assert.ok(outcome.problem !== null && outcome.problem !== '');
+    writeFileSync(settings.accounting, '');
+    assert.equal((await deliverOutbox(store, settings, 5)).delivered, 2);
+  });
+
+  it('leaves it to another process that is at it', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1));
+    const lock = openSync(join(settings.state_dir, 'deliver.lock'), 'a');
+    assert.equal(tryLock(lock), true);
+    assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 0, refused: 0, left: 1, problem: null });
+    closeSync(lock);
+  });
+});
+
+describe('deliverRecord', () => {
+  it('delivers past node.db', async (t) => {
+    const { settings } = newNode(t);
+    assert.equal(await deliverRecord(record(7), settings), null);
+    assert.deepEqual(await jobsIn(settings.accounting, 7), [7]);
+  });
+
+  it('says why it could not', async (t) => {
+    const { settings } = newNode(t);
+    const problem = await deliverRecord(record(7), { ...settings, deliver_as: 'no-such-user' });
+    if (process.getuid?.() === 0) assert.match(problem ?? '', /no such user/);
+  });
+
+  it('does not try for ever what is no record', async (t) => {
+    const { settings } = newNode(t);
+    assert.equal(await deliverRecord({ revision: 1 } as unknown as JobRecord, settings), null);
+  });
+});
