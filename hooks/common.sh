@@ -163,6 +163,8 @@ qm_chain() {
     ;;
   esac
   shift
+  # From here on a failure is the site's own, and Grid Engine must see it.
+  trap - EXIT
   while read -r qm_word qm_uid qm_rest; do
     [ "$qm_word" = Uid: ] && break
   done </proc/self/status

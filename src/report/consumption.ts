@@ -33,11 +33,14 @@ function transfer(read: number | null, written: number | null, remark = ''): str
 
 function memoryTime(record: JobRecord, screen: Screen): string | null {
   if (record.rss_byte_seconds === null) return null;
-  const unit = `GiB${screen.glyphs.dot}h`;
   const limit = limitOf(record);
-  const held = formatGibHours(record.rss_byte_seconds);
-  if (limit === null || record.wallclock_seconds === null) return `${held} ${unit}`;
-  return `${held} of ${formatGibHours(limit * record.wallclock_seconds)} ${unit} asked for`;
+  const asked = limit === null || record.wallclock_seconds === null ? null : limit * record.wallclock_seconds;
+  // Short jobs would read "0 of 0 GiB·h".
+  const small = formatGibHours(asked ?? record.rss_byte_seconds).startsWith('0');
+  const unit = `${small ? 'MiB' : 'GiB'}${screen.glyphs.dot}h`;
+  const amount = (byteSeconds: number): string => formatGibHours(byteSeconds * (small ? 1024 : 1));
+  const held = amount(record.rss_byte_seconds);
+  return asked === null ? `${held} ${unit}` : `${held} of ${amount(asked)} ${unit} asked for`;
 }
 
 /** What the job used beside its peaks: CPU, processes, I/O, memory over time. */

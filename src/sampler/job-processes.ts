@@ -155,8 +155,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       files.close();
       return;
     }
-    const group = rules.group;
-    const byGroup = group !== null && (files.status((text, length) => hasGroup(text, length, group)) ?? false);
+    const byGroup = carriesGroup(files);
     const id = `${pid}.${stat.startTicks}`;
     const process: TrackedProcess = {
       pid,
@@ -180,8 +179,13 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     live.set(id, { process, files });
     idOfPid.set(pid, id);
     seen++;
-    if (group !== null && process.byTree && !byGroup) treeOnly++;
+    if (rules.group !== null && process.byTree && !byGroup) treeOnly++;
     if (!process.byTree) groupOnly++;
+  }
+
+  function carriesGroup(files: ProcessFiles): boolean {
+    const { group } = rules;
+    return group !== null && (files.status((text, length) => hasGroup(text, length, group)) ?? false);
   }
 
   function sharesWithParent(process: TrackedProcess, stat: Stat): boolean {
@@ -357,6 +361,11 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
           if (process.pending) {
             if (!process.shared) resolved.push([imageId(id, process), false]);
           } else execs++;
+          // The shepherd's child may have been seen before it had taken on the job's group.
+          if (process.pending && process.byTree && !process.byGroup && carriesGroup(files)) {
+            process.byGroup = true;
+            treeOnly--;
+          }
           process.image++;
           process.pending = false;
           process.shared = false;

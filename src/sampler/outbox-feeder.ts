@@ -44,7 +44,7 @@ type Answer =
   | { readonly id: number; readonly ok: false; readonly error: string; readonly retry: boolean };
 
 /** Hands rows of the outbox to a deliverer process and books its answers. Resolves to what stopped it, or null. */
-function deliverOnce(
+async function deliverOnce(
   rows: readonly OutboxRow[],
   settings: Settings,
   patienceSeconds: number,

@@ -100,7 +100,7 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5 }: SiteOp
     await endSamplers(site);
     rmSync(directory, { recursive: true, force: true });
   });
-  chmodSync(directory, 0o711);
+  chmodSync(directory, 0o755);
   mkdirSync(site.state, { mode: 0o711 });
   mkdirSync(join(site.state, 'run'), { mode: 0o700 });
   for (const name of ['outbox', 'plain']) {
@@ -211,6 +211,8 @@ export interface JobOptions {
   readonly chained?: readonly string[];
   /** Owner of the spool directory's `trace`, as the job's. */
   readonly owner?: number;
+  /** The hooks keep the environment, as those of an installation without root. */
+  readonly plain?: boolean;
 }
 
 export interface Job {
@@ -272,8 +274,7 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
   // The shell of busybox does not know -p.
   const privileged = spawnSync(shell, ['-p', '-c', ':']).status === 0 ? ['-p'] : [];
   const hook = (name: string): readonly string[] => [
-    '/usr/bin/env',
-    '-i',
+    ...(options.plain ? [] : ['/usr/bin/env', '-i']),
     shell,
     ...privileged,
     join(site.hooks, `${name}.sh`),
@@ -282,7 +283,11 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
     ...chained,
   ];
   const words = [...(options.shepherd ?? []), '+++', ...hook('prolog'), '+++', ...command, '+++', ...hook('epilog')];
-  const child = spawn(shepherdProgram(), words, { cwd: spool, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(shepherdProgram(), words, {
+    cwd: spool,
+    env: { PATH: '/usr/bin:/bin', SGE_JOB_SPOOL_DIR: spool },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const shepherd = child.pid;
   if (shepherd === undefined) throw new Error('the shepherd could not be started');
   const key = `${number}.0.${bootId().slice(0, 8)}.${shepherd}.${startTicksOf(shepherd) ?? 0}`;

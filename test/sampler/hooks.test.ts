@@ -117,6 +117,23 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     assert.ok((await delivered(site, job)).samples);
   });
 
+  it('without root hand over their record, which is taken for the owner’s word', async (t) => {
+    const site = newSite(t);
+    const user = { uid: 65534, name: 'nobody' };
+    const options = { plain: true, shepherd: [`uid=${user.uid}`], owner: user.uid, config: { job_owner: user.name } };
+    const { job, steps } = await runJob(site, sleeping(0.8), options);
+    assertHarmless(steps);
+    assert.equal(readdirSync(join(site.state, 'outbox')).length, 1);
+    assert.deepEqual(readdirSync(join(site.state, 'plain')), []);
+    await runJob(site, sleeping(0.3));
+    const record = await delivered(site, job);
+    assert.equal(record.trust, 'self-reported');
+    assert.equal(record.owner, user.name);
+    assert.equal(record.exit_status, 3);
+    assert.ok((record.samples ?? 0) > 0);
+    assert.deepEqual(readdirSync(join(site.state, 'outbox')), []);
+  });
+
   it('leave with 0 where they are not called by a shepherd, or with other words', (t) => {
     const site = newSite(t);
     for (const name of ['prolog.sh', 'epilog.sh'])

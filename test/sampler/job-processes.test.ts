@@ -109,6 +109,16 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(job.processes.counts(), { seen: 3, treeOnly: 1, groupOnly: 1 });
   });
 
+  it('the shepherd’s child, which takes on the group just before it executes the job', (t) => {
+    const job = newJob(t);
+    job.tree.set(ROOT, { forked: true, groups: [] });
+    job.tick(0);
+    assert.deepEqual(job.processes.counts(), { seen: 1, treeOnly: 1, groupOnly: 0 });
+    job.tree.set(ROOT, { forked: false, groups: [GROUP] });
+    job.tick(1);
+    assert.deepEqual(job.processes.counts(), { seen: 1, treeOnly: 0, groupOnly: 0 });
+  });
+
   it('children of the shepherd with the group, as if they were in the tree', (t) => {
     const job = newJob(t);
     job.tree.set(95, { ppid: SHEPHERD, groups: [GROUP] });

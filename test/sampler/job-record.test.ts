@@ -79,7 +79,7 @@ function record(changes: Partial<RecordParts> = {}): JobRecord {
 /** What every record must be: taken as it is by whoever reads it. */
 function assertStorable(made: JobRecord): void {
   const parsed = parseRecord(JSON.parse(JSON.stringify(made)));
-  assert.ok(!('error' in parsed), 'error' in parsed ? String(parsed.error) : '');
+  assert.ok(!('error' in parsed), 'error' in parsed ? parsed.error : '');
   // The reasons of an open end are a set.
   const plain = (record: JobRecord): unknown =>
     JSON.parse(JSON.stringify(record), (key, value: unknown) =>

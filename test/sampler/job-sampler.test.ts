@@ -14,8 +14,8 @@ interface Job {
   readonly tree: ProcTree;
   readonly sampler: JobSampler;
   /** Reads the job `seconds` after its start. */
-  at(seconds: number): void;
-  successor(): JobSampler;
+  readonly at: (seconds: number) => void;
+  readonly successor: () => JobSampler;
 }
 
 function newJob(t: TestContext, largest = 10): Job {

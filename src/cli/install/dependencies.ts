@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { CommandError, EXIT } from '../command-error';
 
 /** Needed to install a dependency, never to run it. */
 const INSTALLERS = new Set(['prebuild-install']);
@@ -35,7 +36,10 @@ export function productionDependencies(top: string): readonly string[] {
       const place = resolve(name, directory, top);
       if (place === null) {
         if (name in optionalDependencies) continue;
-        throw new Error(`${directory}: the package "${name}" that it needs is missing; run "npm ci" in ${top}`);
+        throw new CommandError(
+          `${directory}: the package "${name}" that it needs is missing; run "npm ci" in ${top}`,
+          EXIT.unavailable,
+        );
       }
       if (found.has(place)) continue;
       found.add(place);

@@ -129,7 +129,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
   return { version, settings, prefix, previous, preparations, activations };
 }
 
-/** Does the steps; `tell` hears of each before it, `warn` what did not work out. Throws at what nothing can go on without. */
+/** Does the steps; `tell` hears of each before it, `warn` what did not work out. Rejects with CommandError. */
 export async function applySteps(
   steps: readonly Step[],
   tell: (line: string) => void,
@@ -137,8 +137,16 @@ export async function applySteps(
 ): Promise<void> {
   for (const { says, apply } of steps) {
     tell(says);
-    const warning = await apply();
-    if (warning !== null) warn(warning);
+    try {
+      const warning = await apply();
+      if (warning !== null) warn(warning);
+    } catch (error) {
+      if (error instanceof CommandError) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new CommandError(`could not ${says}: ${reason}; mend that, then run this again`, EXIT.unavailable, {
+        cause: error,
+      });
+    }
   }
 }
 

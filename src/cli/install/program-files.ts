@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
+import { CommandError, EXIT } from '../command-error';
 import { productionDependencies } from './dependencies';
 
 /** Of a dependency only this is used at run time; native ones bring their sources and object files along. */
@@ -25,7 +26,7 @@ function isEsmTwin(path: string): boolean {
  */
 export function programFiles(root: string): readonly string[] {
   if (!existsSync(join(root, 'dist', 'src', 'sampler', 'main.js')))
-    throw new Error(`${root}: not built yet; run "npm ci && npm run build" there`);
+    throw new CommandError(`${root}: not built yet; run "npm ci && npm run build" there`, EXIT.unavailable);
   const nothing = new Set<string>();
   const files = [
     ...['package.json', 'LICENSE', 'README.md'].map((name) => join(root, name)).filter((path) => existsSync(path)),

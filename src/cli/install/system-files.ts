@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../sampler/run-directory';
 import { commandPath, type SystemPlaces } from './places';
@@ -90,23 +91,24 @@ export function tmpfilesSteps({ places, runDir }: SystemFiles): Step[] {
   return fileSteps(join(places.tmpfiles, TMPFILES), lines.join('\n'));
 }
 
+/** Makes or replaces a link in one step; another host that shares the directory may do the same. */
+function replaceLink(path: string, target: string): void {
+  const fresh = `${path}.${randomBytes(6).toString('hex')}`;
+  symlinkSync(target, fresh);
+  renameSync(fresh, path);
+}
+
 /** A link in everyone's PATH, where that name is free. */
 export function linkSteps({ places, prefix }: SystemFiles): Step[] {
   if (places.commands === null) return [];
   const path = join(places.commands, 'qmemacct');
   const target = commandPath(prefix);
   const there = lstatSync(path, { throwIfNoEntry: false });
-  if (there === undefined) return [step(`link ${path} to ${target}`, () => symlinkSync(target, path))];
-  const old = there.isSymbolicLink() ? readlinkSync(path) : null;
+  const old = there?.isSymbolicLink() === true ? readlinkSync(path) : null;
   if (old === target) return [];
-  // Of an installation under another prefix that has gone.
-  if (old?.endsWith('/current/bin/qmemacct') === true && !existsSync(path))
-    return [
-      step(`link ${path} to ${target}, not to ${old}`, () => {
-        rmSync(path);
-        symlinkSync(target, path);
-      }),
-    ];
+  // One of an installation under another prefix that has gone is free as well.
+  const isFree = there === undefined || (old?.endsWith('/current/bin/qmemacct') === true && !existsSync(path));
+  if (isFree) return [step(`link ${path} to ${target}`, () => replaceLink(path, target))];
   return [{ says: `leave ${path}`, apply: () => `${path}: is something else; the command is ${target}` }];
 }
 
