@@ -4,7 +4,7 @@
 # exit status can set the queue to error. So: everything of ours happens in a background shell without the job's
 # descriptors, the foreground only waits for it, for a bounded time, and leaves with 0 or as the chained site hook.
 
-# qm_bounded SECONDS COMMAND...: runs COMMAND in the background, waits for it at most SECONDS.
+# qm_bounded SECONDS COMMAND...: runs COMMAND in the background, waits for it at most SECONDS; its status, or above 128.
 # A command that hangs in the kernel cannot even be killed: the foreground goes on without it.
 qm_bounded() {
   qm_seconds=$1
@@ -21,11 +21,13 @@ qm_bounded() {
   ) </dev/null >/dev/null 2>&1 &
   qm_watch=$!
   wait "$qm_work" 2>/dev/null
+  qm_status=$?
   kill -TERM "$qm_watch" 2>/dev/null
   # The second wait makes sure that no late signal meets the chained hook.
   wait "$qm_watch" 2>/dev/null
   kill -KILL "$qm_work" 2>/dev/null
   trap - USR1
+  return "$qm_status"
 }
 
 # qm_begin JOB TASK: configuration, identity of this run and its directory; fails when this is no job of Grid Engine.
@@ -54,7 +56,8 @@ qm_begin() {
   if [ "$qm_task" = 0 ]; then qm_name=$qm_job.1; else qm_name=$qm_job.$qm_task; fi
   [ "${qm_spool##*/}" = "$qm_name" ] || return 1
   read -r qm_boot </proc/sys/kernel/random/boot_id || return 1
-  qm_start=$(qm_start_of "$PPID") || return 1
+  qm_start_of "$PPID" || return 1
+  qm_start=$qm_ticks
   read -r qm_uptime qm_rest </proc/uptime
   qm_key=$qm_job.$qm_task.${qm_boot%%-*}.$PPID.$qm_start
   qm_dir=
@@ -68,11 +71,12 @@ qm_begin() {
   return 0
 }
 
-# Start time of a process in clock ticks after boot, on standard output. The command may hold blanks and parentheses.
+# Start time of a process in clock ticks after boot: qm_ticks. The command may hold blanks and parentheses.
 qm_start_of() {
-  read -r qm_line <"/proc/$1/stat" || return 1
+  qm_ticks=
+  { read -r qm_line <"/proc/$1/stat"; } 2>/dev/null || return 1
   set -- ${qm_line##*) }
-  echo "${20}"
+  qm_ticks=${20}
 }
 
 # Keeps in qm_address_space the job's own limit (KiB or "unlimited"), then lifts what the job's limits would do to the sampler; what can't be lifted goes at least to its hard limit.

@@ -18,7 +18,7 @@ qm_attended() {
       start) qm_begun=$qm_value ;;
       esac
     done <"$qm_dir/pid"
-    [ -n "$qm_pid" ] && [ "$(qm_start_of "$qm_pid" 2>/dev/null)" = "$qm_begun" ]
+    [ -n "$qm_pid" ] && qm_start_of "$qm_pid" && [ "$qm_ticks" = "$qm_begun" ]
     return
   fi
   [ -e "$qm_dir/starting" ] && read -r qm_pid <"$qm_dir/starting" && [ -d "/proc/$qm_pid" ]
@@ -51,37 +51,45 @@ qm_plain_record() {
   [ "$qm_memory" = none ] || ( qm_node flush.js "$settings" ) &
 }
 
+# Tells the sampler and waits for its word; fails when it has none to give.
+qm_finish() {
+  qm_word=
+  # The sampler has made the FIFO, unless it is just starting.
+  [ -p "$qm_dir/ack" ] || mkfifo "$qm_dir/ack" || return 1
+  # Opened for both ends, so that neither side waits for the other.
+  exec 3<>"$qm_dir/ack" || return 1
+  printf 'version=1\nuptime=%s\nend=1\n' "$qm_uptime" >"$qm_dir/finish" || return 1
+  read -r qm_word <&3
+  exec 3>&-
+  # The sampler that says "memory" goes on trying; the copies are for the case that the machine goes down meanwhile.
+  [ "$qm_word" = disk ]
+}
+
 qm_epilog() {
-  qm_begin "$1" "$2" || return
+  qm_begin "$1" "$2" || return 0
+  [ -n "$qm_dir" ] && qm_attended && qm_finish && return 0
   qm_lift
   qm_choose_memory
   if [ -z "$qm_dir" ]; then
     # The prolog could write nowhere, or was not configured; what it found out then is gone.
     qm_reason="${qm_reason:-the prolog left no run directory}"
-    qm_make_dir || return
-    qm_plain_record
-    return
+    qm_make_dir || return 0
   fi
-  if qm_attended; then
-    qm_word=
-    if mkfifo "$qm_dir/ack"; then
-      exec 3<>"$qm_dir/ack"
-      printf 'version=1\nuptime=%s\nend=1\n' "$qm_uptime" >"$qm_dir/finish"
-      qm_word=$(timeout 3.5 head -n 1 <&3)
-      exec 3>&-
-    else
-      printf 'version=1\nuptime=%s\nend=1\n' "$qm_uptime" >"$qm_dir/finish"
-    fi
-    [ "$qm_word" = disk ] && return
-    # The sampler goes on trying; this is for the case that the machine goes down meanwhile.
-    qm_reason='the sampler could not write its summary when the job ended'
-  fi
+  qm_plain_record
+  return 0
+}
+
+# The first try took too long: a sampler that does not answer, or a disk.
+qm_second_try() {
+  qm_begin "$1" "$2" && [ -n "$qm_dir" ] || return
+  qm_lift
+  qm_choose_memory
   qm_plain_record
 }
 
 case ${1:-x}${2:-x} in
 *[!0-9]*) ;;
-*) [ -e /etc/qmemacct/disabled ] || qm_bounded 5 qm_epilog "$1" "$2" ;;
+*) [ -e /etc/qmemacct/disabled ] || qm_bounded 4 qm_epilog "$1" "$2" || qm_bounded 1 qm_second_try "$1" "$2" ;;
 esac
 
 if [ "${3:-}" = -- ] && [ $# -gt 3 ]; then

@@ -32,6 +32,7 @@ const rusage = koffi.struct({
 });
 
 const cFlock = library.func('int flock(int fd, int operation)') as (fd: number, operation: number) => number;
+const cMkfifo = library.func('int mkfifo(const char *path, uint32_t mode)') as (path: string, mode: number) => number;
 const cGetrlimit = library.func('getrlimit', 'int', ['int', koffi.out(koffi.pointer(rlimit))]) as (
   resource: number,
   limit: Record<string, unknown>,
@@ -65,6 +66,11 @@ export function tryLock(fd: number): boolean {
   if (cFlock(fd, LOCK_EX | LOCK_NB) === 0) return true;
   if (koffi.errno() === EWOULDBLOCK) return false;
   throw new LibcError('flock', koffi.errno());
+}
+
+/** Creates a FIFO. */
+export function makeFifo(path: string, mode: number): void {
+  check('mkfifo', cMkfifo(path, mode));
 }
 
 /** Linux numbers of the limits that matter to the sampler. */

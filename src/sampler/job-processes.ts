@@ -42,6 +42,8 @@ export interface TrackedProcess {
   shared: boolean;
   command: string;
   readonly firstSeenMs: number;
+  /** Has computed, or touched memory of its own, since it was forked. */
+  worked: boolean;
   lastSeenMs: number;
   threads: number;
   rssMark: number;
@@ -87,15 +89,24 @@ export interface JobProcesses {
    * anonymous memory and of RSS + swap would raise a maximum: then both are read again and the smaller readings taken.
    */
   tick(atMs: number, scanAll: boolean, rising: (anonymous: number, rssSwap: number) => boolean): TickReadings;
+  /** Pending images that are workers by now, though their end has not been seen. */
+  workers(): readonly string[];
   save(): unknown;
   close(): void;
 }
 
 /**
- * A forked image seen this long without an exec is a worker, not a helper about to exec. Its very last moments are not
- * seen: that it ended without an exec is taken for granted then (only exec events could tell).
+ * A forked image is taken for a worker, not for a helper about to exec, when it has been seen this long and has worked:
+ * used CPU time, or faulted in a part of what it shows. An idle copy that waits and then execs between two readings does
+ * neither. That a worker ended without an exec is taken for granted; only exec events could tell.
  */
 const LASTING_MS = 250;
+const WORKED_TICKS = 2;
+/** Faults bring in up to 16 pages of a file or of shared memory at once. */
+const WORKED_SHARE = 32;
+
+const isWorker = (process: TrackedProcess): boolean =>
+  process.worked && process.lastSeenMs - process.firstSeenMs >= LASTING_MS;
 const FULL_SCAN_EVERY_MS = 60_000;
 const KIB = 1024;
 /** Children of these many threads are looked for at every tick; of more, only with a scan of all of /proc. */
@@ -169,6 +180,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       shared: false,
       command: commandName(stat.comm, files.executable()),
       firstSeenMs: atMs,
+      worked: false,
       lastSeenMs: atMs,
       threads: stat.threads,
       rssMark: 0,
@@ -282,10 +294,14 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     return heirs;
   }
 
+  function noteWork(process: TrackedProcess, stat: Stat, rss: number): void {
+    process.worked ||=
+      stat.cpuTicks >= WORKED_TICKS || stat.minorFaults * rules.precision.pageSize * WORKED_SHARE >= rss;
+  }
+
   function forget(id: string, entry: Live, resolved: (readonly [string, boolean])[]): void {
     const { process } = entry;
-    if (process.pending && !process.shared)
-      resolved.push([imageId(id, process), process.lastSeenMs - process.firstSeenMs >= LASTING_MS]);
+    if (process.pending && !process.shared) resolved.push([imageId(id, process), isWorker(process)]);
     entry.files.close();
     live.delete(id);
     tracked.delete(id);
@@ -385,7 +401,8 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
         const vmem = execed ? status.vmSize * KIB : reading.vmem;
         processes.push({ id, pid: process.pid, command: process.command, rss, vmem, cpuTicks: stat.cpuTicks });
         process.largestRss = Math.max(process.largestRss, rss);
-        if (process.pending && atMs - process.firstSeenMs < LASTING_MS) continue;
+        if (process.pending) noteWork(process, stat, rss);
+        if (process.pending && !isWorker(process)) continue;
         sum.rss += rss;
         sum.vmem += vmem;
         sum.swap += status.vmSwap * KIB;
@@ -410,6 +427,11 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       const heirs = readHeirs(gone);
       return { atMs, memory: settled, processes, counters, heirs, ...sum, resolved, execs, fallenMarks, failedReads };
     },
+
+    workers: () =>
+      [...tracked]
+        .filter(([, process]) => process.pending && !process.shared && isWorker(process))
+        .map(([id, process]) => imageId(id, process)),
 
     save: (): Saved => ({ tracked: [...tracked], seen, treeOnly, groupOnly }),
 

@@ -29,6 +29,8 @@ export interface JobSampler {
   start(rootPid: number, startMs: number): void;
   tick(atMs: number, scanAll: boolean): TickReadings;
   observation(): Observation;
+  /** The same, with forked workers that still live counted as what they look like: for a record made now. */
+  settled(): Observation;
   /** Samples since the last call. */
   takeSamples(): readonly StoredSample[];
   /** State for a successor process. */
@@ -121,6 +123,23 @@ export function sampleJob(
     };
   }
 
+  function observation(): Observation {
+    return {
+      peaks,
+      series,
+      startMs: numbers.startMs,
+      firstSampleMs: numbers.firstSampleMs,
+      lastSampleMs: numbers.lastSampleMs,
+      samples: numbers.samples,
+      longestGapMs: numbers.longestGapMs,
+      rssByteMs: numbers.rssByteMs,
+      sums,
+      maxProcesses: numbers.maxProcesses,
+      maxThreads: numbers.maxThreads,
+      counts: processes.counts(),
+    };
+  }
+
   return {
     alive: () => processes.tracked.size > 0,
     start: (rootPid, startMs) => {
@@ -158,20 +177,12 @@ export function sampleJob(
       fresh.push(toStored(readings, sums));
       return readings;
     },
-    observation: () => ({
-      peaks,
-      series,
-      startMs: numbers.startMs,
-      firstSampleMs: numbers.firstSampleMs,
-      lastSampleMs: numbers.lastSampleMs,
-      samples: numbers.samples,
-      longestGapMs: numbers.longestGapMs,
-      rssByteMs: numbers.rssByteMs,
-      sums,
-      maxProcesses: numbers.maxProcesses,
-      maxThreads: numbers.maxThreads,
-      counts: processes.counts(),
-    }),
+    observation,
+    settled: () => {
+      const now = restorePeaks(savePeaks(peaks));
+      for (const image of processes.workers()) resolve(now, image, true);
+      return { ...observation(), peaks: now };
+    },
     takeSamples: () => {
       const samples = fresh;
       fresh = [];

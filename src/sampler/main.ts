@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, watch } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { resourceLimit, Rlimit, sharesAddressSpace, tryLock } from '../native/libc';
+import { makeFifo, resourceLimit, Rlimit, sharesAddressSpace, tryLock } from '../native/libc';
 import { bootId, uptimeSeconds, wallClockOfTicks } from '../sources/proc/clock';
 import { openProcess } from '../sources/proc/process-files';
 import { realUid } from '../sources/proc/status';
@@ -44,6 +44,8 @@ const WAIT_LONGER_MS = 250;
 const AFTER_SHEPHERD_MS = 30_000;
 /** Kept descriptors leave room for node.db, pipes and the deliverer. */
 const SPARE_DESCRIPTORS = 48;
+/** Opening node.db takes milliseconds that the epilog need not wait for; the shortest jobs never come to it. */
+const PREPARE_AFTER_MS = 300;
 const SPEND_OF_CPU_LIMIT = 0.5;
 
 interface Sampling {
@@ -74,7 +76,7 @@ function describe(run: RunDescription, settings: Settings): JobDescription {
 
 function recordOf(state: Sampling, status: RecordStatus, endedMs: number | null, nowMs: number): JobRecord {
   const { run, settings, sampler } = state;
-  const observation = sampler.observation();
+  const observation = sampler.settled();
   const sampled = observation.samples > 0;
   const notes = [...state.notes];
   if (run.hooks === 'plain')
@@ -164,6 +166,7 @@ async function follow(
   let shepherdGoneMs: number | null = null;
   let slowedAt = 0;
   let due = begun;
+  let prepared = false;
 
   for (;;) {
     const now = Date.now();
@@ -201,6 +204,10 @@ async function follow(
           `The sampling interval was stretched to keep the sampler under ${settings.cpu_budget_percent} % of a core.`,
         );
       }
+    }
+    if (!prepared && started && now - begun > PREPARE_AFTER_MS) {
+      prepared = true;
+      state.storage.prepare();
     }
     const startMs = sampler.observation().startMs;
     const after = Date.now();
@@ -262,6 +269,15 @@ function usableSettings(
   }
 }
 
+/** The FIFO for our word to the epilog, so that it need not make one; if that fails, it does. */
+function prepareAnswer(directory: string): void {
+  try {
+    makeFifo(join(directory, 'ack'), 0o600);
+  } catch {
+    // An epilog that came before us has made it.
+  }
+}
+
 function takeLock(directory: string, resumed: boolean): number | null {
   if (resumed) {
     try {
@@ -296,6 +312,7 @@ async function main(): Promise<void> {
     if (lock === null) return;
     if (resumed === null) leaveJob();
     writePidFile(directory, bootId());
+    if (resumed === null) prepareAnswer(directory);
   } else if (resumed === null) leaveJob();
 
   const description = describe(run, settings);
@@ -341,7 +358,8 @@ async function main(): Promise<void> {
       process.exit(0);
     }
   });
-  if (directory !== null && resumed === null && settings.arm_wait_ms > 0) answer(join(directory, 'armed'), 'armed');
+  // The FIFO is there only where the prolog waits.
+  if (directory !== null && resumed === null) answer(join(directory, 'armed'), 'armed');
 
   const end = await follow(state);
   if (end === 'handed-over') return;

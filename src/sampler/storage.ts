@@ -14,6 +14,8 @@ import { parseRecord } from './parse-record';
 
 /** Where a sampler keeps what it knows; the choice depends on who it runs as and on its limits. */
 export interface Storage {
+  /** Opens what will be needed, ahead of time. */
+  prepare(): void;
   /** Best effort: a failure is kept in memory and tried again. */
   saveProgress(record: JobRecord, samples: readonly StoredSample[]): void;
   /** The word for the epilog: "disk" when the summary survives a crash now, else "memory". */
@@ -77,6 +79,9 @@ function nodeStorage({ run, settings, startedMs }: StorageConditions): Storage {
   }
 
   return {
+    prepare: () => {
+      tryWith(() => undefined);
+    },
     saveProgress: (record, samples) => {
       unsaved.push(...samples);
       if (tryWith((opened) => opened.saveProgress(name, startedMs(), record, unsaved))) unsaved = [];
@@ -158,6 +163,7 @@ function privateStorage({ fileSizeLimit, settings }: StorageConditions, director
   });
   let final: JobRecord | null = null;
   return {
+    prepare: () => undefined,
     saveProgress: (record) => {
       write(noted({ ...record, status: 'lost' }));
     },
@@ -177,6 +183,7 @@ function privateStorage({ fileSizeLimit, settings }: StorageConditions, director
 /** Hooks without privilege: the finished record is handed to root through `STATE/outbox`. */
 function handedStorage({ settings, run }: StorageConditions): Storage {
   return {
+    prepare: () => undefined,
     saveProgress: () => undefined,
     finish: (record) => {
       const outbox = join(settings.state_dir, 'outbox');

@@ -369,15 +369,21 @@ describe('images', () => {
     assert.equal(job.tick(1).execs, 0);
   });
 
-  it('counted if they were seen for a while without an exec, not if they came and went', (t) => {
+  it('counted if they were seen at work for a while without an exec, not if they came and went, or only waited', (t) => {
     const job = newJob(t);
-    job.tree.set(101, { ppid: ROOT, forked: true });
-    job.tree.set(102, { ppid: ROOT, forked: true });
+    job.tree.set(101, { ppid: ROOT, forked: true, cpu: 5 });
+    job.tree.set(102, { ppid: ROOT, forked: true, cpu: 5 });
+    job.tree.set(103, { ppid: ROOT, forked: true });
     job.tick(0);
     job.tree.remove(102);
     assert.deepEqual(job.tick(1).resolved, [[image(102, 0), false]]);
+    assert.deepEqual(job.processes.workers(), [image(101, 0)]);
     job.tree.remove(101);
-    assert.deepEqual(job.tick(2).resolved, [[image(101, 0), true]]);
+    job.tree.remove(103);
+    assert.deepEqual(job.tick(2).resolved, [
+      [image(101, 0), true],
+      [image(103, 0), false],
+    ]);
   });
 
   it('counted, however short they lived, if their zombie says that they never executed anything', (t) => {
@@ -403,7 +409,7 @@ describe('images', () => {
 
   it('leave the plain sums alone at first', (t) => {
     const job = newJob(t);
-    job.tree.set(101, { ppid: ROOT, forked: true });
+    job.tree.set(101, { ppid: ROOT, forked: true, cpu: 5 });
     assert.equal(job.tick(0).rss, 1000 * KIB);
     assert.equal(job.tick(1).rss, 2000 * KIB);
   });
