@@ -1,4 +1,4 @@
-# What prolog.sh and epilog.sh share. POSIX sh; works in dash, bash and busybox ash.
+# What prolog.sh and epilog.sh share. POSIX sh; for dash and bash (busybox ash knows no -p, and the installation says so).
 #
 # A hook runs in the job owner's environment, under the job's limits, with the job's files as standard output, and its
 # exit status can set the queue to error. So: everything of ours happens in a background shell without the job's

@@ -344,6 +344,7 @@ async function main(): Promise<void> {
       settings,
       fileSizeLimit: resourceLimit(Rlimit.FSIZE).soft,
       startedMs: () => sampler.observation().startMs ?? Date.now(),
+      deliver: problem === null,
     }),
     notes: new Set([...(resumed?.notes ?? []), ...(problem === null ? [] : [problem])]),
     rootUid: null,

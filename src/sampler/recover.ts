@@ -1,4 +1,15 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync, unlinkSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmdirSync,
+  unlinkSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { tryLock } from '../native/libc';
@@ -8,6 +19,7 @@ import { describeJob, undescribed } from './job-description';
 import { buildRecord } from './job-record';
 import { reasonOf, warn } from './log';
 import type { NodeStore } from './node-store';
+import { parseRecord } from './parse-record';
 import type { JobRecord } from './record';
 import { userName } from './owner-name';
 import {
@@ -190,12 +202,11 @@ export function recoverOrphans(
 function recoverOne(directory: string, store: NodeStore, settings: Settings, nowMs: number): boolean {
   if (!unattended(directory)) return false;
   const name = basename(directory);
-  const own = readPrivateRecord(directory);
+  const own = parseOwn(readPrivateRecord(directory));
   const run = readRunDescription(directory);
   const epilogLeftCopies = readIfThere(join(directory, 'copied')) !== null;
   if (own !== null && (run === null || epilogLeftCopies || !shepherdLives(run))) {
-    const record = JSON.parse(own) as JobRecord;
-    store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
+    store.finish(name, Date.parse(own.started_at ?? '') || nowMs, own, []);
     removeRunDirectory(directory);
     return true;
   }
@@ -214,6 +225,17 @@ function recoverOne(directory: string, store: NodeStore, settings: Settings, now
   return true;
 }
 
+/** The sampler's own file; one that was damaged counts as none. */
+function parseOwn(text: string | null): JobRecord | null {
+  if (text === null) return null;
+  try {
+    const record = parseRecord(JSON.parse(text));
+    return 'error' in record ? null : record;
+  } catch {
+    return null;
+  }
+}
+
 function directoryTime(directory: string): number {
   const fd = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
@@ -227,14 +249,11 @@ const MOST_HANDED_BYTES = 64 * 1024;
 /** Files one user may have waiting; what is beyond it stays for the next pass. */
 const MOST_FILES_PER_USER = 2000;
 
-/** Checks a record that a job's owner handed over; the accounting layer's strict parser is given in. */
-export type RecordParser = (value: unknown) => JobRecord | string;
-
 /**
  * Takes in what unprivileged hooks left in `STATE/outbox` (1733): one JSON file per record, believed only as the word of
  * its owner. Links, FIFOs, other people's names and oversized files are removed and told.
  */
-export function ingestHandedRecords(settings: Settings, store: NodeStore, parse: RecordParser): number {
+export function ingestHandedRecords(settings: Settings, store: NodeStore): number {
   const outbox = join(settings.state_dir, 'outbox');
   let names: readonly string[];
   try {
@@ -246,6 +265,7 @@ export function ingestHandedRecords(settings: Settings, store: NodeStore, parse:
   let taken = 0;
   for (const name of names) {
     const path = join(outbox, name);
+    if (name.endsWith('.new') && !isOld(path)) continue;
     const file = readHanded(path);
     if (typeof file === 'string') {
       warn(`${path}: ${file}; removed`);
@@ -254,8 +274,8 @@ export function ingestHandedRecords(settings: Settings, store: NodeStore, parse:
     }
     const count = (perUser.get(file.uid) ?? 0) + 1;
     perUser.set(file.uid, count);
-    if (count > MOST_FILES_PER_USER || name.endsWith('.new')) continue;
-    const record = parseHanded(file.text, parse, settings);
+    if (count > MOST_FILES_PER_USER) continue;
+    const record = parseHanded(file.text, settings);
     const refusal = typeof record === 'string' ? record : whyRefused(record, userName(file.uid), store);
     if (refusal !== null || typeof record === 'string') warn(`${path}: ${refusal ?? ''}; removed`);
     else {
@@ -294,10 +314,11 @@ function recordOfCopies(text: string, settings: Settings): JobRecord | string {
   return unsampledRecord(run, text.slice(config + 12, usage), text.slice(usage + 11), settings, Date.now());
 }
 
-function parseHanded(text: string, parse: RecordParser, settings: Settings): JobRecord | string {
+function parseHanded(text: string, settings: Settings): JobRecord | string {
   if (text.startsWith('version=')) return recordOfCopies(text, settings);
   try {
-    return parse(JSON.parse(text));
+    const record = parseRecord(JSON.parse(text));
+    return 'error' in record ? record.error : record;
   } catch {
     return 'not JSON';
   }
@@ -321,10 +342,20 @@ function readHanded(path: string): { readonly uid: number; readonly text: string
   }
 }
 
+/** Left half-written by a hook that was ended: by now nobody will finish it. */
+function isOld(path: string): boolean {
+  try {
+    return Date.now() - lstatSync(path).mtimeMs > 86_400_000;
+  } catch {
+    return false;
+  }
+}
+
 function removeQuietly(path: string): void {
   try {
-    unlinkSync(path);
+    if (lstatSync(path).isDirectory()) rmdirSync(path);
+    else unlinkSync(path);
   } catch {
-    // A directory, or gone already: nothing that this pass can do.
+    // A directory that holds something, or gone already: nothing that this pass can do.
   }
 }

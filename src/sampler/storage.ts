@@ -10,7 +10,6 @@ import type { JobRecord } from './record';
 import { ingestHandedRecords, recoverOrphans } from './recover';
 import { runDirectoryName, type RunDescription } from './run-directory';
 import type { Settings } from './settings';
-import { parseRecord } from './parse-record';
 
 /** Where a sampler keeps what it knows; the choice depends on who it runs as and on its limits. */
 export interface Storage {
@@ -33,6 +32,8 @@ export interface StorageConditions {
   /** RLIMIT_FSIZE in bytes. */
   readonly fileSizeLimit: number;
   readonly startedMs: () => number;
+  /** The settings are the site's own; with defaults in their place nothing may be delivered anywhere. */
+  readonly deliver: boolean;
 }
 
 /** node.db and its log grow past any limit below this. */
@@ -51,7 +52,7 @@ export function chooseStorage(conditions: StorageConditions): Storage {
   return nodeStorage(conditions);
 }
 
-function nodeStorage({ run, settings, startedMs }: StorageConditions): Storage {
+function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): Storage {
   const name = runDirectoryName(run);
   let store: NodeStore | null = null;
   let unsaved: StoredSample[] = [];
@@ -100,7 +101,7 @@ function nodeStorage({ run, settings, startedMs }: StorageConditions): Storage {
       for (let pause = 2000; !committed && final !== null; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
         const record = final;
         // The accounting DB may be well while this disk is not; both are tried, the merge is idempotent.
-        if ((await deliverRecord(record, settings)) === null) break;
+        if (deliver && (await deliverRecord(record, settings)) === null) break;
         await sleep(pause * (0.5 + Math.random()));
         committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved));
         if (Date.now() > deadline) {
@@ -112,7 +113,7 @@ function nodeStorage({ run, settings, startedMs }: StorageConditions): Storage {
       const opened = store;
       if (opened === null) return;
       try {
-        await tidyNode(opened, settings, settings.delivery_patience);
+        if (deliver) await tidyNode(opened, settings, settings.delivery_patience);
       } finally {
         opened.close();
       }
@@ -132,10 +133,7 @@ export interface TidyOutcome {
 export async function tidyNode(store: NodeStore, settings: Settings, patienceSeconds: number): Promise<TidyOutcome> {
   const recovered =
     recoverOrphans(settings.state_dir, store, settings) + recoverOrphans(settings.run_dir, store, settings);
-  const ingested = ingestHandedRecords(settings, store, (value) => {
-    const parsed = parseRecord(value);
-    return 'error' in parsed ? parsed.error : parsed;
-  });
+  const ingested = ingestHandedRecords(settings, store);
   const outcome = await deliverOutbox(store, settings, patienceSeconds);
   if (Math.random() * PRUNE_ODDS < 1)
     store.prune(Date.now() - settings.keep_samples_days * DAY_MS, settings.keep_samples_mib * MIB);
@@ -143,7 +141,7 @@ export async function tidyNode(store: NodeStore, settings: Settings, patienceSec
 }
 
 /** A limit on file size: one small file of this job's own, which the next sampler without such a limit takes in. */
-function privateStorage({ fileSizeLimit, settings }: StorageConditions, directory: string): Storage {
+function privateStorage({ fileSizeLimit, settings, deliver }: StorageConditions, directory: string): Storage {
   let onDisk = false;
   function write(record: JobRecord): boolean {
     try {
@@ -174,7 +172,7 @@ function privateStorage({ fileSizeLimit, settings }: StorageConditions, director
     },
     keepsDirectory: () => onDisk,
     afterwards: async (cleanUp) => {
-      if (!onDisk && final !== null) await deliverRecord(final, settings);
+      if (deliver && !onDisk && final !== null) await deliverRecord(final, settings);
       cleanUp();
     },
   };

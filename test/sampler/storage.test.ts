@@ -69,7 +69,15 @@ function newPlace(t: TestContext): Place {
     settings,
     directory,
     choose: (more = {}) =>
-      chooseStorage({ run: RUN, directory, settings, fileSizeLimit: Infinity, startedMs: () => 500, ...more }),
+      chooseStorage({
+        run: RUN,
+        directory,
+        settings,
+        fileSizeLimit: Infinity,
+        startedMs: () => 500,
+        deliver: true,
+        ...more,
+      }),
   };
 }
 
@@ -103,6 +111,7 @@ describe('storage in node.db', () => {
       settings: bad,
       fileSizeLimit: Infinity,
       startedMs: () => 500,
+      deliver: true,
     });
     storage.saveProgress(running, [sample(0)]);
     assert.equal(storage.finish(finished, []), 'memory');
@@ -123,6 +132,7 @@ describe('storage in node.db', () => {
       settings: late,
       fileSizeLimit: Infinity,
       startedMs: () => 500,
+      deliver: true,
     });
     for (let at = 0; at < 50; at++) storage.saveProgress(running, [sample(at)]);
     mkdirSync(late.state_dir);
