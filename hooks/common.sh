@@ -47,7 +47,9 @@ qm_begin() {
   if [ "$qm_uid" = 0 ]; then
     qm_hooks=root qm_base=$state/run
     # Never from the environment, where SGE_JOB_SPOOL_DIR could be the owner's.
-    qm_spool=$(readlink "/proc/$PPID/cwd") || return 1
+    cd -P "/proc/$PPID/cwd" || return 1
+    qm_spool=$PWD
+    cd / || return 1
   else
     qm_hooks=plain qm_base=$state/plain
     # The shepherd is root's: the owner may not see its directory, and can only deceive himself here.
@@ -79,13 +81,40 @@ qm_start_of() {
   qm_ticks=${20}
 }
 
-# Keeps in qm_address_space the job's own limit (KiB or "unlimited"), then lifts what the job's limits would do to the sampler; what can't be lifted goes at least to its hard limit.
+# Soft and hard limits in force: qm_as_soft, qm_as_hard ... in bytes, seconds or a count, or "unlimited".
+# One read of a file: $(ulimit ...) would fork for each.
+qm_read_limits() {
+  while read -r qm_1 qm_2 qm_3 qm_4 qm_5 qm_rest; do
+    case "$qm_1 $qm_2 $qm_3" in
+    'Max cpu time') qm_cpu_soft=$qm_4 qm_cpu_hard=$qm_5 ;;
+    'Max file size') qm_fsize_soft=$qm_4 qm_fsize_hard=$qm_5 ;;
+    'Max data size') qm_data_soft=$qm_4 qm_data_hard=$qm_5 ;;
+    'Max open files') qm_files_soft=$qm_4 ;;
+    'Max address space') qm_as_soft=$qm_4 qm_as_hard=$qm_5 ;;
+    esac
+  done </proc/self/limits
+}
+
+# qm_lift_one FLAG UNIT SOFT HARD: removes a limit, or at least raises the soft one to the hard one.
+qm_lift_one() {
+  [ "$3$4" = unlimitedunlimited ] && return
+  qm_lifted=1
+  command ulimit "-$1" unlimited 2>/dev/null && return
+  [ "$4" = unlimited ] && command ulimit -S "-$1" unlimited 2>/dev/null && return
+  [ "$3" = "$4" ] || command ulimit -S "-$1" "$(($4 / $2))" 2>/dev/null
+}
+
+# Keeps in qm_address_space the job's own limit (KiB or "unlimited"), then lifts what would end or blind the sampler.
 qm_lift() {
-  qm_address_space=$(command ulimit -H -v 2>/dev/null)
-  for qm_limit in v d f t n s m l p u; do
-    command ulimit "-$qm_limit" unlimited 2>/dev/null ||
-      command ulimit -S "-$qm_limit" "$(command ulimit -H "-$qm_limit" 2>/dev/null)" 2>/dev/null
-  done
+  qm_read_limits
+  qm_address_space=$qm_as_hard
+  [ "$qm_as_hard" = unlimited ] || qm_address_space=$((qm_as_hard / 1024))
+  qm_lifted=
+  qm_lift_one v 1024 "$qm_as_soft" "$qm_as_hard"
+  qm_lift_one d 1024 "$qm_data_soft" "$qm_data_hard"
+  qm_lift_one f 512 "$qm_fsize_soft" "$qm_fsize_hard"
+  qm_lift_one t 1 "$qm_cpu_soft" "$qm_cpu_hard"
+  [ -z "$qm_lifted" ] || qm_read_limits
   command ulimit -c 0 2>/dev/null
   return 0
 }
@@ -95,30 +124,21 @@ qm_lift() {
 qm_choose_memory() {
   qm_memory=full
   qm_reason=
-  for qm_limit in v d; do
-    qm_kib=$(command ulimit -S "-$qm_limit" 2>/dev/null) || continue
-    case $qm_kib in
-    '' | *[!0-9]*) continue ;;
-    esac
-    if [ "$qm_kib" -lt 143360 ]; then
+  for qm_bytes in "$qm_as_soft" "$qm_data_soft"; do
+    [ "$qm_bytes" = unlimited ] && continue
+    if [ "$qm_bytes" -lt 146800640 ]; then
       qm_memory=none
-      qm_reason="the job's limit of $qm_kib KiB leaves no room for a sampler and could not be lifted"
+      qm_reason="the job's limit of $((qm_bytes / 1024)) KiB leaves no room for a sampler and could not be lifted"
       return
-    elif [ "$qm_kib" -lt 1048576 ]; then
+    elif [ "$qm_bytes" -lt 1073741824 ]; then
       qm_memory=small
     fi
   done
-  # Very small descriptor and CPU limits end Node before it has begun.
-  qm_files=$(command ulimit -S -n 2>/dev/null)
-  case $qm_files in
-  '' | *[!0-9]*) ;;
-  *)
-    if [ "$qm_files" -lt 32 ]; then
-      qm_memory=none
-      qm_reason="the job's limit of $qm_files descriptors leaves no room for a sampler and could not be lifted"
-    fi
-    ;;
-  esac
+  # So few descriptors end Node before it has begun.
+  if [ "$qm_files_soft" != unlimited ] && [ "$qm_files_soft" -lt 32 ]; then
+    qm_memory=none
+    qm_reason="the job's limit of $qm_files_soft descriptors leaves no room for a sampler and could not be lifted"
+  fi
 }
 
 # Creates the run directory, in the state directory or else in the run-time directory; fails if neither works.
@@ -147,11 +167,13 @@ qm_node() {
   qm_flags='--v8-pool-size=0 --single-threaded --max-semi-space-size=1'
   if [ "$qm_memory" = small ]; then
     qm_flags="$qm_flags --jitless --max-old-space-size=24"
-  else
-    qm_flags="$qm_flags --max-old-space-size=128"
+    exec setsid env -i PATH=/usr/bin:/bin MALLOC_ARENA_MAX=1 UV_THREADPOOL_SIZE=1 \
+      "$node" $qm_flags "$qm_script" "$@"
   fi
+  # A sampler does the same few things for days: without these V8 spends as much on compiling and tidying up as on them.
+  qm_flags="$qm_flags --max-old-space-size=128 --interrupt-budget=400000 --no-memory-reducer --no-flush-bytecode"
   exec setsid env -i PATH=/usr/bin:/bin MALLOC_ARENA_MAX=1 UV_THREADPOOL_SIZE=1 \
-    "$node" $qm_flags "$qm_script" "$@"
+    MALLOC_TRIM_THRESHOLD_=8000000 MALLOC_TOP_PAD_=1000000 "$node" $qm_flags "$qm_script" "$@"
 }
 
 # qm_chain [USER@]PATH ARGUMENT...: becomes the site's own hook, as Grid Engine would have started it.

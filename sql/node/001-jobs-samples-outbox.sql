@@ -10,6 +10,7 @@ CREATE TABLE job (
 CREATE INDEX job_changed ON job (changed);
 
 CREATE TABLE sample (
+  id          INTEGER PRIMARY KEY,
   job         INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
   at          INTEGER NOT NULL,              -- ms after job.started
   rss         INTEGER NOT NULL,
@@ -21,8 +22,11 @@ CREATE TABLE sample (
   threads     INTEGER NOT NULL,
   read        INTEGER NOT NULL,              -- KiB from storage, since the start
   written     INTEGER NOT NULL,
-  PRIMARY KEY (job, at)
-) STRICT, WITHOUT ROWID;
+  -- The largest processes: varints in threes (process.id, rss, ms of CPU of the process itself); process 0 is all
+  -- others together. A row for each would take twice the room.
+  largest     BLOB    NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX sample_of_job ON sample (job, at);
 
 CREATE TABLE process (
   id          INTEGER PRIMARY KEY,
@@ -32,16 +36,6 @@ CREATE TABLE process (
   command     TEXT    NOT NULL,
   UNIQUE (job, pid, start, command)
 ) STRICT;
-
--- The largest processes of a sample; process 0 is all others together.
-CREATE TABLE process_sample (
-  job         INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
-  at          INTEGER NOT NULL,
-  process     INTEGER NOT NULL,
-  rss         INTEGER NOT NULL,
-  cpu         INTEGER NOT NULL,              -- ms of the process itself
-  PRIMARY KEY (job, at, process)
-) STRICT, WITHOUT ROWID;
 
 -- Records that the accounting DB has not committed yet.
 CREATE TABLE outbox (

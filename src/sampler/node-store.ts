@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JobRecord } from './record';
 import { packageRoot } from './package-root';
+import { packVarints } from './varints';
 
 /** One tick of a job, in the units of sql/node (ms after the job's start, KiB, ms of CPU time). */
 export interface StoredSample {
@@ -60,6 +61,7 @@ export interface NodeStore {
 }
 
 const BUSY_MS = 4000;
+const MOST_IDS_REMEMBERED = 2000;
 
 function migrate(database: Database.Database, directory: string): void {
   const files = readdirSync(directory)
@@ -104,31 +106,32 @@ export function openNodeStore(stateDirectory: string): NodeStore {
        record = excluded.record RETURNING id`,
   );
   const insertSample = database.prepare(
-    'INSERT OR REPLACE INTO sample VALUES (@job, @at, @rss, @vmem, @swap, @anonymous, @cpu, @processes, @threads, @read, @written)',
+    `INSERT OR REPLACE INTO sample (job, at, rss, vmem, swap, anonymous, cpu, processes, threads, read, written, largest)
+     VALUES (@job, @at, @rss, @vmem, @swap, @anonymous, @cpu, @processes, @threads, @read, @written, @packed)`,
   );
   const insertProcess = database.prepare<[number, number, number, string], { id: number }>(
     `INSERT INTO process (job, pid, start, command) VALUES (?, ?, ?, ?)
      ON CONFLICT (job, pid, start, command) DO UPDATE SET pid = pid RETURNING id`,
   );
-  const insertProcessSample = database.prepare<[number, number, number, number, number]>(
-    'INSERT OR REPLACE INTO process_sample VALUES (?, ?, ?, ?, ?)',
-  );
   const insertOutbox = database.prepare<[string, number]>('INSERT INTO outbox (record, added) VALUES (?, ?)');
   const processIds = new Map<string, number>();
 
+  function processId(job: number, process: StoredProcess): number {
+    const key = `${job} ${process.pid} ${process.start} ${process.command}`;
+    let id = processIds.get(key);
+    if (id === undefined) {
+      if (processIds.size >= MOST_IDS_REMEMBERED) processIds.clear();
+      id = insertProcess.get(job, process.pid, process.start, process.command)?.id ?? 0;
+      processIds.set(key, id);
+    }
+    return id;
+  }
+
   function saveSamples(job: number, samples: readonly StoredSample[]): void {
     for (const { largest, othersRss, othersCpu, ...sample } of samples) {
-      insertSample.run({ job, ...sample });
-      for (const process of largest) {
-        const key = `${job} ${process.pid} ${process.start} ${process.command}`;
-        let id = processIds.get(key);
-        if (id === undefined) {
-          id = insertProcess.get(job, process.pid, process.start, process.command)?.id ?? 0;
-          processIds.set(key, id);
-        }
-        insertProcessSample.run(job, sample.at, id, process.rss, process.cpu);
-      }
-      if (othersRss > 0) insertProcessSample.run(job, sample.at, 0, othersRss, othersCpu);
+      const threes = largest.flatMap((process) => [processId(job, process), process.rss, process.cpu]);
+      if (othersRss > 0) threes.push(0, othersRss, othersCpu);
+      insertSample.run({ job, ...sample, packed: packVarints(threes) });
     }
   }
 
@@ -136,6 +139,16 @@ export function openNodeStore(stateDirectory: string): NodeStore {
     const row = upsertJob.get(run, startedMs, record.revision, finished ? 1 : 0, JSON.stringify(record));
     if (row === undefined) throw new Error('node.db returned no job id');
     return row.id;
+  }
+
+  /** What is rolled back takes the new process ids with it. */
+  function orForget(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      processIds.clear();
+      throw error;
+    }
   }
 
   const progress = database.transaction(
@@ -165,12 +178,12 @@ export function openNodeStore(stateDirectory: string): NodeStore {
 
   return {
     saveProgress: (run, startedMs, record, samples) => {
-      progress.immediate(run, startedMs, record, samples);
+      orForget(() => progress.immediate(run, startedMs, record, samples));
     },
     finish: (run, startedMs, record, samples) => {
       database.pragma('synchronous = FULL');
       try {
-        finish.immediate(run, startedMs, record, samples);
+        orForget(() => finish.immediate(run, startedMs, record, samples));
       } finally {
         database.pragma('synchronous = NORMAL');
       }

@@ -156,6 +156,23 @@ function markCandidate(reading: MemoryReading, at: number, value: number, slack:
   };
 }
 
+/** A mark that beats nothing is not worth an object: this is asked for every process at every tick. */
+function promising(state: PeakState, reading: MemoryReading): boolean {
+  if (reading.pending) return true;
+  const { rss, rssSwap, vmem, processVmem } = state.best;
+  const rssWorth = reading.rssMark - Math.min(reading.markSlack, reading.rssMark);
+  return (
+    rss === null ||
+    rssSwap === null ||
+    vmem === null ||
+    processVmem === null ||
+    rssWorth > worth(rss) ||
+    rssWorth > worth(rssSwap) ||
+    reading.vmemMark > worth(vmem) ||
+    reading.vmemMark > worth(processVmem)
+  );
+}
+
 /** Takes the readings of one tick (`at`: ms since the epoch). */
 export function observe(state: PeakState, readings: readonly MemoryReading[], at: number): void {
   const rss = sumCandidate(readings, at, (r) => r.rss);
@@ -188,6 +205,7 @@ export function observe(state: PeakState, readings: readonly MemoryReading[], at
     ),
   );
   for (const reading of readings) {
+    if (!promising(state, reading)) continue;
     offer(state, 'rss', markCandidate(reading, at, reading.rssMark, reading.markSlack));
     offer(state, 'rssSwap', markCandidate(reading, at, reading.rssMark, reading.markSlack));
     offer(state, 'processVmem', markCandidate(reading, at, reading.vmemMark, 0));

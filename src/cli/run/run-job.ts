@@ -30,7 +30,16 @@ export interface RunOutcome {
 
 const ARMED_WITHIN_MS = 5000;
 const COMMITTED_WITHIN_MS = 15_000;
-const SAMPLER_FLAGS = ['--v8-pool-size=0', '--single-threaded', '--max-semi-space-size=1', '--max-old-space-size=128'];
+/** As in hooks/common.sh. */
+const SAMPLER_FLAGS = [
+  '--v8-pool-size=0',
+  '--single-threaded',
+  '--max-semi-space-size=1',
+  '--max-old-space-size=128',
+  '--interrupt-budget=400000',
+  '--no-memory-reducer',
+  '--no-flush-bytecode',
+];
 
 async function until(condition: () => boolean, withinMs: number): Promise<boolean> {
   const deadline = Date.now() + withinMs;

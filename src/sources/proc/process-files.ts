@@ -36,12 +36,16 @@ type Name = 'statm' | 'stat' | 'status' | 'io' | 'children';
 /** A read of a list that the kernel makes page by page ends early by at most one entry. */
 const FULL_PAGE = 4096 - 16;
 
+const NONE: readonly number[] = [];
+
 const readStart = (fd: number): number => readSync(fd, buffer, 0, buffer.length, 0);
 
 /** A process can have thousands of children, of which one read gives some 700. */
 function readPids(fd: number): readonly number[] {
-  let text = '';
-  for (let length = FULL_PAGE; length >= FULL_PAGE;) {
+  let length = readStart(fd);
+  if (length === 0) return NONE;
+  let text = buffer.toString('latin1', 0, length);
+  while (length >= FULL_PAGE) {
     length = readSync(fd, buffer, 0, buffer.length, text.length);
     text += buffer.toString('latin1', 0, length);
   }
@@ -104,7 +108,7 @@ export function openProcess(pid: number, budget: DescriptorBudget, procRoot = '/
     },
     memory: () => {
       const length = read('status');
-      return length > 0 ? parseStatusMemory(buffer.subarray(0, length), length) : null;
+      return length > 0 ? parseStatusMemory(buffer, length) : null;
     },
     status: (test) => {
       const length = read('status');
@@ -148,7 +152,7 @@ export function memoryOfAnyThread(pid: number, procRoot = '/proc'): StatusMemory
     for (const tid of readdirSync(`${procRoot}/${pid}/task`)) {
       if (Number(tid) === pid) continue;
       const length = withFile(`${procRoot}/${pid}/task/${tid}/status`, readStart);
-      const memory = parseStatusMemory(buffer.subarray(0, length), length);
+      const memory = parseStatusMemory(buffer, length);
       if (memory) return memory;
     }
   } catch {

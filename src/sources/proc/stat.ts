@@ -37,13 +37,16 @@ const STARTTIME = 19;
 const STARTSTACK = 25;
 const ARG_START = 45;
 
+/** Filled anew by every call. */
+const numbers = new Float64Array(ARG_START + 1);
+
 /** Parses the first `length` bytes of `text`; null when truncated or not a stat line. */
 export function parseStat(text: Buffer, length: number): Stat | null {
   // The command may itself hold parentheses and blanks: it ends at the last ")".
   const open = text.indexOf(0x28);
   const close = text.lastIndexOf(0x29, length - 1);
   if (open < 0 || close < open || close + 2 >= length) return null;
-  const numbers = new Array<number>(ARG_START + 1).fill(0);
+  numbers.fill(0);
   let position = close + 4;
   let field = PPID;
   while (field <= ARG_START && position < length) {

@@ -15,6 +15,16 @@ export interface StatusMemory {
 const NEWLINE = 0x0a;
 const COLON = 0x3a;
 
+/** The third and fourth letter tell the memory lines apart, as a number: strings would be made for every line. */
+const VM_PEAK = 0x5065; // Pe
+const VM_SIZE = 0x5369; // Si
+const VM_HWM = 0x4857; // HW
+const VM_RSS = 0x5253; // RS
+const VM_SWAP = 0x5377; // Sw
+const RSS_ANON = 0x7341; // sA
+const RSS_FILE = 0x7346; // sF
+const RSS_SHMEM = 0x7353; // sS
+
 /**
  * Parses the memory lines in the first `length` bytes of `text`. null: the process has no address space
  * (a zombie, a kernel thread) or its first thread has exited, which takes these lines away.
@@ -30,33 +40,34 @@ export function parseStatusMemory(text: Buffer, length: number): StatusMemory | 
     const first = text[position];
     // Vm... and Rss... lines stand together; whatever follows them ends the block.
     if (first !== 0x56 && first !== 0x52) break;
-    let colon = position;
+    const key = ((text[position + 2] as number) << 8) | (text[position + 3] as number);
+    let colon = position + 4;
     while (colon < length && text[colon] !== COLON) colon++;
     const value = readNumber(text, colon + 1, length);
-    switch (text.toString('latin1', position, colon)) {
-      case 'VmPeak':
+    switch (key) {
+      case VM_PEAK:
         memory.vmPeak = value;
         break;
-      case 'VmSize':
+      case VM_SIZE:
         memory.vmSize = value;
         break;
-      case 'VmHWM':
+      case VM_HWM:
         memory.vmHwm = value;
         break;
-      case 'VmRSS':
+      case VM_RSS:
         memory.vmRss = value;
         complete = true;
         break;
-      case 'RssAnon':
+      case RSS_ANON:
         memory.rssAnon = value;
         break;
-      case 'RssFile':
+      case RSS_FILE:
         memory.rssFile = value;
         break;
-      case 'RssShmem':
+      case RSS_SHMEM:
         memory.rssShmem = value;
         break;
-      case 'VmSwap':
+      case VM_SWAP:
         memory.vmSwap = value;
         return memory;
       default:
