@@ -120,17 +120,17 @@ qm_lift() {
 }
 
 # Decides by the address space (and data) limit in force how the sampler can run: qm_memory, qm_reason.
-# Node 20 needs 750 MB bare; 140 MB with --jitless and small heaps (measured).
+# small_kib and full_kib of hook.conf are what the installed Node needs; the defaults are Node 20's.
 qm_choose_memory() {
   qm_memory=full
   qm_reason=
   for qm_bytes in "$qm_as_soft" "$qm_data_soft"; do
     [ "$qm_bytes" = unlimited ] && continue
-    if [ "$qm_bytes" -lt 146800640 ]; then
+    if [ "$((qm_bytes / 1024))" -lt "${small_kib:-143360}" ]; then
       qm_memory=none
       qm_reason="the job's limit of $((qm_bytes / 1024)) KiB leaves no room for a sampler and could not be lifted"
       return
-    elif [ "$qm_bytes" -lt 1073741824 ]; then
+    elif [ "$((qm_bytes / 1024))" -lt "${full_kib:-1048576}" ]; then
       qm_memory=small
     fi
   done

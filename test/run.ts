@@ -6,11 +6,12 @@ import { join } from 'node:path';
  * Runs groups of tests with Node's own runner: `node dist/test/run.js unit cluster vm`.
  * Cluster and VM tests take the machine for themselves and run one after the other.
  */
-const GROUPS: Readonly<Record<string, { readonly concurrency: number; readonly belongs: (path: string) => boolean }>> = {
-  unit: { concurrency: 2, belongs: (path) => !/\/(cluster|vm|bench)\//.test(path) },
-  cluster: { concurrency: 1, belongs: (path) => path.includes('/cluster/') },
-  vm: { concurrency: 1, belongs: (path) => path.includes('/vm/') },
-};
+const GROUPS: Readonly<Record<string, { readonly concurrency: number; readonly belongs: (path: string) => boolean }>> =
+  {
+    unit: { concurrency: 2, belongs: (path) => !/\/(cluster|vm|bench)\//.test(path) },
+    cluster: { concurrency: 1, belongs: (path) => path.includes('/cluster/') },
+    vm: { concurrency: 1, belongs: (path) => path.includes('/vm/') },
+  };
 
 function testFiles(): readonly string[] {
   return readdirSync(__dirname, { recursive: true, encoding: 'utf8' })

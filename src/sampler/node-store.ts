@@ -1,7 +1,8 @@
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JobRecord } from './record';
+import { SqliteDatabase } from '../native/sqlite';
 import { packageRoot } from './package-root';
 import { packVarints } from './varints';
 
@@ -63,7 +64,7 @@ export interface NodeStore {
 const BUSY_MS = 4000;
 const MOST_IDS_REMEMBERED = 2000;
 
-function migrate(database: Database.Database, directory: string): void {
+function migrate(database: Database, directory: string): void {
   const files = readdirSync(directory)
     .filter((name) => /^\d{3}-.*\.sql$/.test(name))
     .sort();
@@ -86,7 +87,7 @@ function migrate(database: Database.Database, directory: string): void {
 /** Opens (and creates, 0600) `STATE/node.db`. Throws when it can't be written. */
 export function openNodeStore(stateDirectory: string): NodeStore {
   const umask = process.umask(0o077);
-  const database = new Database(join(stateDirectory, 'node.db'), { timeout: BUSY_MS });
+  const database = new SqliteDatabase(join(stateDirectory, 'node.db'), { timeout: BUSY_MS });
   process.umask(umask);
   try {
     database.pragma('journal_mode = WAL');

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
-import SqliteDatabase from 'better-sqlite3';
+import { SQLITE_PACKAGE, SqliteDatabase } from '../../src/native/sqlite';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/sampler/record';
 import { realisticRecords, seededRandom } from './realistic-record';
@@ -179,7 +179,7 @@ describe('deliverer: faults of the store', { skip }, () => {
       db.exec('BEGIN EXCLUSIVE');
       console.log('locked');
       setTimeout(() => db.exec('ROLLBACK'), Number(process.argv[3]));`;
-    const child = spawn(process.execPath, ['-e', script, require.resolve('better-sqlite3'), path, String(ms)]);
+    const child = spawn(process.execPath, ['-e', script, require.resolve(SQLITE_PACKAGE), path, String(ms)]);
     t.after(() => child.kill());
     await once(child.stdout, 'data');
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import SqliteDatabase from 'better-sqlite3';
+import { SqliteDatabase } from '../../src/native/sqlite';
 import type { Database } from 'better-sqlite3';
 import { listMigrations, migrate, requireNewestSchema, schemaVersion } from '../../src/accounting/migrations';
 

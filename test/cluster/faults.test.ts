@@ -4,6 +4,7 @@ import { cpSync, chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlink
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SQLITE_PACKAGE } from '../../src/native/sqlite';
 import { packageRoot } from '../../src/sampler/package-root';
 import { assertHolds, assertQueuesWell, burnerCommand, truthOf, withSite, type Site } from './site';
 
@@ -108,7 +109,7 @@ async function accountingDb(
 
 /** A process that holds the DB's write lock for a while. */
 async function lockFor(path: string, ms: number): Promise<void> {
-  const module = require.resolve('better-sqlite3');
+  const module = require.resolve(SQLITE_PACKAGE);
   const program = `const D=require(${JSON.stringify(module)});const d=new D(${JSON.stringify(path)});d.exec('BEGIN EXCLUSIVE');console.log('locked');setTimeout(()=>d.exec('COMMIT'),${ms})`;
   const holder = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
   await new Promise((resolve) => holder.stdout.once('data', resolve));

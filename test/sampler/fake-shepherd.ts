@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import { SqliteDatabase as Database } from '../../src/native/sqlite';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../src/sampler/package-root';
 import type { JobRecord } from '../../src/sampler/record';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { copyFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import Database from 'better-sqlite3';
+import { SqliteDatabase as Database } from '../../src/native/sqlite';
 import { nodeStoreExists, openNodeStore, type NodeStore, type StoredSample } from '../../src/sampler/node-store';
 import { unpackVarints } from '../../src/sampler/varints';
 import { packageRoot } from '../../src/sampler/package-root';

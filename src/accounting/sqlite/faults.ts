@@ -1,4 +1,4 @@
-import { SqliteError } from 'better-sqlite3';
+import { SqliteError } from '../../native/sqlite';
 import { StoreError } from '../store-error';
 import { DamagedRecord } from './damaged-record';
 

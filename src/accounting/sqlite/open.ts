@@ -1,4 +1,3 @@
-import SqliteDatabase from 'better-sqlite3';
 import type { Database } from 'better-sqlite3';
 import {
   chmodSync,
@@ -13,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { SqliteDatabase } from '../../native/sqlite';
 import { migrate, requireNewestSchema } from '../migrations';
 import { networkFilesystem } from '../network-filesystem';
 import { StoreError } from '../store-error';

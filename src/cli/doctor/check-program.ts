@@ -16,9 +16,12 @@ const REINSTALL = 'run "qmemacct install --node"';
 /** Loads what is compiled, and says which Node it is. */
 const LOAD = `
 const [root] = process.argv.slice(1);
-const load = (name) => require(require('node:path').join(root, 'node_modules', name));
-new (load('better-sqlite3'))(':memory:').close();
-load('koffi').load('libc.so.6');
+const load = (...path) => require(require('node:path').join(root, ...path));
+const { SqliteDatabase } = load('dist', 'src', 'native', 'sqlite.js');
+const database = new SqliteDatabase(':memory:');
+database.prepare('SELECT 1').get();
+database.close();
+load('node_modules', 'koffi').load('libc.so.6');
 process.stdout.write(process.version);
 `;
 

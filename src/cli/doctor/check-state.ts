@@ -1,4 +1,5 @@
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
+import { SqliteDatabase } from '../../native/sqlite';
 import { existsSync, readFileSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatBytes, formatDuration } from '../../report/units';
@@ -66,9 +67,9 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
   const path = join(settings.state_dir, 'node.db');
   if (!isRoot) return [note('node.db', 'only root can look at it; run this as root')];
   if (!existsSync(path)) return [note('node.db', 'none yet: it comes with the first job')];
-  let database: Database.Database | null = null;
+  let database: Database | null = null;
   try {
-    database = new Database(path, { readonly: true, timeout: 2000 });
+    database = new SqliteDatabase(path, { readonly: true, timeout: 2000 });
     const check = database.pragma('quick_check(1)', { simple: true });
     if (check !== 'ok')
       return [

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { CommandError, EXIT } from '../command-error';
 
 /** Needed to install a dependency, never to run it. */
-const INSTALLERS = new Set(['prebuild-install']);
+const INSTALLERS = new Set(['prebuild-install', 'node-addon-api']);
 
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;

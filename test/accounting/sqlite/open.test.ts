@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
-import SqliteDatabase from 'better-sqlite3';
+import { SqliteDatabase } from '../../../src/native/sqlite';
 import { openForReading, openForWriting } from '../../../src/accounting/sqlite/open';
 import { openSqliteReader, openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { StoreError } from '../../../src/accounting/store-error';

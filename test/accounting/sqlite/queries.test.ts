@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import SqliteDatabase from 'better-sqlite3';
+import { SqliteDatabase } from '../../../src/native/sqlite';
 import { migrate } from '../../../src/accounting/migrations';
 import { FIND_RECORD, jobQuery, ownerQuery, ownerTotals } from '../../../src/accounting/sqlite/queries';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { TestContext } from 'node:test';
-import SqliteDatabase from 'better-sqlite3';
+import { SqliteDatabase } from '../../../src/native/sqlite';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../../src/sampler/record';
 import { accountingLineOf, heartbeatOf, realisticRecords } from '../realistic-record';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import SqliteDatabase from 'better-sqlite3';
+import { SqliteDatabase } from '../../../src/native/sqlite';
 import fc from 'fast-check';
 import { asStored, mergeRecords } from '../../../src/accounting/merge';
 import { openSqliteReader, openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
