@@ -170,8 +170,8 @@ qm_node() {
     exec setsid env -i PATH=/usr/bin:/bin MALLOC_ARENA_MAX=1 UV_THREADPOOL_SIZE=1 \
       "$node" $qm_flags "$qm_script" "$@"
   fi
-  # A sampler does the same few things for days: without these V8 spends as much on compiling and tidying up as on them.
-  qm_flags="$qm_flags --max-old-space-size=128 --interrupt-budget=400000 --no-memory-reducer --no-flush-bytecode"
+  # full_flags of hook.conf: what the installed Node knows beyond these (src/sampler/node-flags.ts).
+  qm_flags="$qm_flags --max-old-space-size=128 ${full_flags:-}"
   exec setsid env -i PATH=/usr/bin:/bin MALLOC_ARENA_MAX=1 UV_THREADPOOL_SIZE=1 \
     MALLOC_TRIM_THRESHOLD_=8000000 MALLOC_TOP_PAD_=1000000 "$node" $qm_flags "$qm_script" "$@"
 }

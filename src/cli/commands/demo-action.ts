@@ -4,6 +4,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openNodeStore } from '../../sampler/node-store';
+import { tuningFlags } from '../../sampler/node-flags';
 import { packageRoot } from '../../sampler/package-root';
 import { tidyNode } from '../../sampler/storage';
 import { CommandError, EXIT } from '../command-error';
@@ -27,6 +28,7 @@ function installHooks(state: PrivateState): string {
     node: process.execPath,
     program: packageRoot(),
     arm_wait: '0',
+    full_flags: tuningFlags().join(' '),
   };
   const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
   writeFileSync(

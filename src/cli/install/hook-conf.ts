@@ -1,3 +1,5 @@
+import { tuningFlags } from '../../sampler/node-flags';
+
 /** What the hooks have to know without asking anyone; they source it as shell (hooks/common.sh). */
 export interface HookConf {
   readonly state: string;
@@ -40,6 +42,7 @@ export function hookConfText(conf: HookConf, major = Number(process.versions.nod
     ...NAMES.map(([key, name]) => `${name}=${shellQuoted(conf[key])}`),
     `small_kib=${small * 1024}`,
     `full_kib=${full * 1024}`,
+    `full_flags=${shellQuoted(tuningFlags(major).join(' '))}`,
     '',
   ].join('\n');
 }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenUsage } from '../../native/libc';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { openNodeStore } from '../../sampler/node-store';
+import { samplerFlags } from '../../sampler/node-flags';
 import { packageRoot } from '../../sampler/package-root';
 import type { JobRecord } from '../../sampler/record';
 import {
@@ -30,16 +31,6 @@ export interface RunOutcome {
 
 const ARMED_WITHIN_MS = 5000;
 const COMMITTED_WITHIN_MS = 15_000;
-/** As in hooks/common.sh. */
-const SAMPLER_FLAGS = [
-  '--v8-pool-size=0',
-  '--single-threaded',
-  '--max-semi-space-size=1',
-  '--max-old-space-size=128',
-  '--interrupt-budget=400000',
-  '--no-memory-reducer',
-  '--no-flush-bytecode',
-];
 
 async function until(condition: () => boolean, withinMs: number): Promise<boolean> {
   const deadline = Date.now() + withinMs;
@@ -72,7 +63,7 @@ function describeRun(job: number, spool: string, attached: boolean): RunDescript
 function startSampler(state: PrivateState, run: RunDescription, directory: string): void {
   const words = formatRunDescription(run).trim().split('\n');
   const script = join(packageRoot(), 'dist', 'src', 'sampler', 'main.js');
-  spawn(process.execPath, [...SAMPLER_FLAGS, script, state.settingsPath, directory, ...words], {
+  spawn(process.execPath, [...samplerFlags(), script, state.settingsPath, directory, ...words], {
     cwd: '/',
     detached: true,
     stdio: 'ignore',
