@@ -51,7 +51,7 @@ function hooksDirectory(directory: string, name: string, settings: string, armWa
     state: join(directory, 'state'),
     run: join(directory, 'run'),
     arm_wait: String(armWait),
-    full_flags: `'${tuningFlags().join(' ')}'`,
+    full_flags: tuningFlags().join(' '),
   };
   writeFileSync(
     join(hooks, 'hook.conf'),
