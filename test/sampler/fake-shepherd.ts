@@ -16,6 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
+import { tuningFlags } from '../../src/sampler/node-flags';
 import { SqliteDatabase as Database } from '../../src/native/sqlite';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../src/sampler/package-root';
@@ -23,6 +25,8 @@ import type { JobRecord } from '../../src/sampler/record';
 import { startTicksOf } from '../../src/sampler/run-directory';
 import { bootId } from '../../src/sources/proc/clock';
 import { sampleConfig } from '../gridengine/spool-samples';
+
+export const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
 
 /** Why these tests can't run here; null if they can. */
 export function shepherdObstacle(): string | null {
@@ -120,6 +124,9 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5 }: SiteOp
     state: site.state,
     run: site.runDir,
     arm_wait: String(armWait),
+    small_kib: addressSpaceNeeded(NODE_MAJOR).small * 1024,
+    full_kib: addressSpaceNeeded(NODE_MAJOR).full * 1024,
+    full_flags: tuningFlags().join(' '),
   };
   writeFileSync(
     join(site.hooks, 'hook.conf'),
