@@ -132,6 +132,9 @@ async function givesHostsTheirOwnDirectories(cell: Cell): Promise<void> {
   assert.equal(outside, `net:[${inode}]`);
 }
 
+/** A machine may have the product installed. */
+const thereBefore = new Set<string>(productDirs.filter((path) => existsSync(path)));
+
 const nothing = { mounts: [], links: [], files: [], temporary: [], packageSpool: [], users: [] };
 
 /** What a cell could have left behind on this machine, processes apart. */
@@ -139,7 +142,7 @@ function leftovers(cell: Cell): typeof nothing | Record<string, string[]> {
   return {
     mounts: mountsBelow('').filter((path) => /qmemacct|gridengine|^\/etc\//.test(path)),
     links: readdirSync('/sys/class/net').filter((name) => /^(cell|port)/.test(name)),
-    files: [cell.stateDir, ...productDirs].filter((path) => existsSync(path)),
+    files: [cell.stateDir, ...productDirs].filter((path) => existsSync(path) && !thereBefore.has(path)),
     temporary: readdirSync('/tmp').filter((name) => /^(execd|qmaster)_messages\.|\.all\.q$/.test(name)),
     packageSpool: readdirSync('/var/spool/gridengine/execd'),
     users: cell.users.map(({ name }) => name).filter((name) => readFileSync('/etc/passwd', 'utf8').includes(name)),
