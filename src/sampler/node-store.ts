@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JobRecord } from './record';
 import { SqliteDatabase } from '../native/sqlite';
@@ -221,9 +221,4 @@ export function openNodeStore(stateDirectory: string): NodeStore {
       database.close();
     },
   };
-}
-
-/** Whether `STATE/node.db` exists. */
-export function nodeStoreExists(stateDirectory: string): boolean {
-  return existsSync(join(stateDirectory, 'node.db'));
 }

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
@@ -115,13 +115,4 @@ async function traces(cell: Cell): Promise<string> {
     parts.push(`${host}: ${(await cell.on(host, script)).stdout}`);
   }
   return parts.join('\n');
-}
-
-/** The last lines of a file of the cell, or nothing. */
-export function tail(path: string): string {
-  return existsSync(path) ? readFileSync(path, 'utf8').slice(-2000) : '';
-}
-
-export function removeTree(path: string): void {
-  rmSync(path, { recursive: true, force: true });
 }

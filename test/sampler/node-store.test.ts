@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SqliteDatabase as Database } from '../../src/native/sqlite';
-import { nodeStoreExists, openNodeStore, type NodeStore, type StoredSample } from '../../src/sampler/node-store';
+import { openNodeStore, type NodeStore, type StoredSample } from '../../src/sampler/node-store';
 import { unpackVarints } from '../../src/sampler/varints';
 import { packageRoot } from '../../src/sampler/package-root';
 import { emptyRecord, type JobRecord } from '../../src/sampler/record';
@@ -62,12 +62,12 @@ const count = (directory: string, table: string): number =>
 describe('node.db', () => {
   it('is made on first use, for root alone', (t) => {
     const directory = temporaryDirectory(t);
-    assert.equal(nodeStoreExists(directory), false);
+    assert.equal(existsSync(join(directory, 'node.db')), false);
     const umask = process.umask(0);
     const store = opened(t, directory);
     assert.equal(process.umask(umask), 0);
     store.finish(RUN, 500, record(1516), [sample(0)]);
-    assert.equal(nodeStoreExists(directory), true);
+    assert.equal(existsSync(join(directory, 'node.db')), true);
     for (const name of readdirSync(directory)) assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600, name);
     assert.deepEqual(rows(directory, 'PRAGMA journal_mode'), [{ journal_mode: 'wal' }]);
   });
