@@ -65,6 +65,7 @@ export const MERGED_FIELDS = [
   'unobserved_start_seconds',
   'rss_byte_seconds',
   'sampler',
+  'metrics',
   'series',
 ] as const satisfies readonly MergedField[];
 

@@ -39,6 +39,10 @@ const OPEN_REASONS: Readonly<Record<OpenReason, string>> = {
   'fallen-mark': "a process's high-water mark was reset (clear_refs)",
   'sampler-lost': 'the sampler was lost before the job ended',
   'no-page-accounting': 'the kernel gave no page accounting (smaps) for a process',
+  'lost-records': 'the kernel had to drop fork, exec or exit records',
+  'listener-lost': 'the process that hears fork, exec and exit events was away for a while',
+  'unknown-origin': 'a process of the job was not seen being forked',
+  swap: 'the kernel keeps no mark of what was swapped out',
 };
 
 /** Why an upper end is open, in plain words. */
@@ -52,6 +56,7 @@ const SOURCES: Readonly<Record<BracketSource, string>> = {
   usage: "the shepherd's getrusage",
   'exit-record': "the kernel's exit records",
   cgroup: "the job's cgroup",
+  limit: "the job's address space limit",
 };
 
 /** What an end rests on, in plain words. */

@@ -83,6 +83,14 @@ const NESTED: Readonly<Record<Nested, (record: JobRecord) => Cells>> = {
     ['sampler_max_rss_bytes', sampler?.max_rss_bytes ?? null],
     ['sampler_mode', sampler?.mode ?? null],
   ],
+  metrics: ({ metrics }) => [
+    [
+      'metrics',
+      Object.entries(metrics)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(' '),
+    ],
+  ],
   requests: (record) => [['requests', requestsText(record)]],
   notes: (record) => [['notes', record.notes.join(' ')]],
   // A chart has no place in a row.

@@ -26,6 +26,10 @@ export const OPEN_REASONS = [
   'fallen-mark',
   'sampler-lost',
   'no-page-accounting',
+  'lost-records',
+  'listener-lost',
+  'unknown-origin',
+  'swap',
 ] as const satisfies readonly OpenReason[];
 export const BRACKET_SOURCES = [
   'sample',
@@ -33,6 +37,7 @@ export const BRACKET_SOURCES = [
   'usage',
   'exit-record',
   'cgroup',
+  'limit',
 ] as const satisfies readonly BracketSource[];
 
 /** Last ms of the year 9999: later times have no four-digit year. */
@@ -166,6 +171,21 @@ const requests: Check<Readonly<Record<string, MemoryRequest>>> = (value, path) =
   );
 };
 
+const MOST_METRICS = 1000;
+const METRIC = /^[a-z][a-z0-9_]{0,127}$/;
+
+const metrics: Check<Readonly<Record<string, number>>> = (value, path) => {
+  const entries = Object.entries(table(value ?? {}, path));
+  if (entries.length > MOST_METRICS) throw new Unusable(`${path} has more than ${MOST_METRICS} entries`);
+  return Object.fromEntries(
+    entries.map(([name, given]) => {
+      if (!METRIC.test(name)) throw new Unusable(`${path} has an entry that is no metric`);
+      if (typeof given !== 'number' || !Number.isFinite(given)) throw new Unusable(`${path}.${name} is not a number`);
+      return [name, given];
+    }),
+  );
+};
+
 const sampler: Check<SamplerCost> = (value, path) => {
   const given = table(value, path);
   return {
@@ -235,6 +255,7 @@ const CHECKS: Checks = {
   unobserved_start_seconds: nullable(seconds),
   rss_byte_seconds: nullable(number(0, 1e30)),
   sampler: nullable(sampler),
+  metrics,
   series: nullable(series),
   notes: (value, path) => list(text, RECORD_LIMITS.notes)(value ?? [], path),
   revision: integer(0),

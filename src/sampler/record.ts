@@ -21,10 +21,14 @@ export type OpenReason =
   | 'failed-read'
   | 'fallen-mark'
   | 'sampler-lost'
-  | 'no-page-accounting';
+  | 'no-page-accounting'
+  | 'lost-records'
+  | 'listener-lost'
+  | 'unknown-origin'
+  | 'swap';
 
 /** Where the ends of a bracket came from. */
-export type BracketSource = 'sample' | 'mark' | 'usage' | 'exit-record' | 'cgroup';
+export type BracketSource = 'sample' | 'mark' | 'usage' | 'exit-record' | 'cgroup' | 'limit';
 
 /** A peak as proved bounds, in bytes. `slack_bytes` is already inside both ends. */
 export interface Bracket {
@@ -131,6 +135,8 @@ export interface JobRecord extends RecordKey {
   /** Integral of rss_sum over time. */
   readonly rss_byte_seconds: number | null;
   readonly sampler: SamplerCost | null;
+  /** What the other sources say of the whole job, by metric name (`qmemacct metrics`), in the metric's unit. */
+  readonly metrics: Readonly<Record<string, number>>;
   readonly series: MemorySeries | null;
   /** Plain sentences on what the reader should know about these figures. */
   readonly notes: readonly string[];
@@ -189,6 +195,7 @@ export function emptyRecord(key: RecordKey, status: RecordStatus, trust: Trust, 
     unobserved_start_seconds: null,
     rss_byte_seconds: null,
     sampler: null,
+    metrics: {},
     series: null,
     notes: [],
     revision,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { OptionValue } from '../sources/source';
 import type * as Toml from 'smol-toml' with { 'resolution-mode': 'import' };
 
 // smol-toml ships a CommonJS build, but its types claim ESM only.
@@ -39,7 +40,19 @@ export interface Settings {
   readonly delivery_jitter_ms: number;
   /** How long one process keeps retrying a dead accounting DB before it leaves the rows to the next one. */
   readonly delivery_patience: number;
+  /** One process per node that hears the kernel's fork, exec and exit events and reads the node-wide sources. */
+  readonly listener: boolean;
+  /** Netlink events reach only the initial network namespace: it is entered by this path. */
+  readonly initial_network_namespace: string;
+  /** "own": the prolog makes a cgroup for the job; "auto": only where Grid Engine made none; "off": never. */
+  readonly cgroup: string;
+  /** After this long without an answer a reading that blocks is given up and its process replaced. */
+  readonly helper_deadline: number;
+  /** Tables `[sources.NAME]`: enabled, interval (s), and what that source alone knows. */
+  readonly sources: Readonly<Record<string, SourceTable>>;
 }
+
+export type SourceTable = Readonly<Record<string, OptionValue>>;
 
 export const SETTINGS_FILE = '/etc/qmemacct/qmemacct.toml';
 
@@ -60,7 +73,14 @@ export const DEFAULT_SETTINGS: Settings = {
   keep_samples_mib: 512,
   delivery_jitter_ms: 1000,
   delivery_patience: 600,
+  listener: true,
+  initial_network_namespace: '/proc/1/ns/net',
+  cgroup: 'off',
+  helper_deadline: 5,
+  sources: {},
 };
+
+const CGROUP_MODES: readonly string[] = ['off', 'auto', 'own'];
 
 /** Bounds of the numeric keys: [least, most]. */
 const RANGES: Readonly<Partial<Record<keyof Settings, readonly [number, number]>>> = {
@@ -73,6 +93,7 @@ const RANGES: Readonly<Partial<Record<keyof Settings, readonly [number, number]>
   keep_samples_mib: [1, 1048576],
   delivery_jitter_ms: [0, 600000],
   delivery_patience: [0, 86400],
+  helper_deadline: [0.1, 600],
 };
 
 /** A configuration that can't be used: which file, which key, what to write instead. */
@@ -87,8 +108,37 @@ export class SettingsError extends Error {
   }
 }
 
+/** A table of source tables; names and keys are checked where the sources are known (source-settings.ts). */
+function checkedSources(path: string, value: unknown): Settings['sources'] {
+  const isTable = (item: unknown): item is Record<string, unknown> =>
+    typeof item === 'object' && item !== null && !Array.isArray(item) && !(item instanceof Date);
+  if (!isTable(value))
+    throw new SettingsError(path, '"sources" is not a table', 'write [sources.NAME] and keys below it');
+  for (const [name, table] of Object.entries(value)) {
+    if (!isTable(table))
+      throw new SettingsError(path, `"sources.${name}" is not a table`, `write [sources.${name}] and keys below it`);
+    for (const [key, item] of Object.entries(table))
+      if (
+        !['string', 'number', 'boolean'].includes(typeof item) &&
+        !(Array.isArray(item) && item.every((word) => typeof word === 'string'))
+      )
+        throw new SettingsError(
+          path,
+          `"sources.${name}.${key}" is no string, number, boolean or list of strings`,
+          'mend that line',
+        );
+  }
+  return value as Settings['sources'];
+}
+
 function checked(path: string, key: keyof Settings, value: unknown): Settings[keyof Settings] {
   const fallback = DEFAULT_SETTINGS[key];
+  if (key === 'sources') return checkedSources(path, value);
+  if (typeof fallback === 'boolean') {
+    if (typeof value !== 'boolean')
+      throw new SettingsError(path, `"${key}" is not true or false`, `the default is ${fallback}`);
+    return value;
+  }
   if (typeof fallback === 'number') {
     const [least, most] = RANGES[key] ?? [0, Number.MAX_SAFE_INTEGER];
     const number = typeof value === 'bigint' ? Number(value) : value;
@@ -100,6 +150,8 @@ function checked(path: string, key: keyof Settings, value: unknown): Settings[ke
     if (typeof value !== 'string') throw new SettingsError(path, `"${key}" is not a string`, `write ${key} = "..."`);
     if (key === 'accounting_mode' && !/^0?[0-7]{3}$/.test(value))
       throw new SettingsError(path, `"${key}" is not an octal permission`, 'write accounting_mode = "0640"');
+    if (key === 'cgroup' && !CGROUP_MODES.includes(value))
+      throw new SettingsError(path, `"cgroup" is none of ${CGROUP_MODES.join(', ')}`, 'the default is "off"');
     if ((key === 'state_dir' || key === 'run_dir' || key === 'accounting') && !value.startsWith('/'))
       throw new SettingsError(path, `"${key}" is not an absolute path`, `the default is "${fallback}"`);
     return value;

@@ -22,6 +22,13 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   delivery_jitter_ms: 'Random wait before a delivery, in ms, so that many nodes do not come at once.',
   delivery_patience:
     'Seconds that one process keeps trying a dead accounting DB before it leaves the rows to the next.',
+  listener:
+    'One process per node, while jobs run, that hears fork, exec and exit events and reads the node-wide sources:\n# what proved peaks rest on.',
+  initial_network_namespace: 'Those events reach only the initial network namespace; it is entered by this path.',
+  cgroup: 'A memory cgroup for each job: "off"; "own": the prolog makes one; "auto": where Grid Engine made none.',
+  helper_deadline: 'Seconds after which a reading that blocks (smaps, IPMI, Lustre ...) is given up.',
+  sources:
+    'Per source, as [sources.NAME] at the end of this file: enabled, interval (s) and its own options.\n# "qmemacct metrics" lists them.',
 };
 
 /** JSON's strings, numbers and lists of strings are TOML as well. */
@@ -33,6 +40,7 @@ function toml(value: Settings[keyof Settings]): string {
 export function settingsText(chosen: Partial<Settings>): string {
   const keys = Object.keys(DEFAULT_SETTINGS) as (keyof Settings)[];
   const parts = keys.map((key) => {
+    if (key === 'sources') return `# ${ABOUT[key]}\n#[sources.meminfo]\n#interval = 10\n`;
     const value = chosen[key];
     const line = value === undefined ? `#${key} = ${toml(DEFAULT_SETTINGS[key])}` : `${key} = ${toml(value)}`;
     return `# ${ABOUT[key]}\n${line}\n`;

@@ -1,0 +1,51 @@
+import type { OptionValue, Source } from '../sources/source';
+import type { Settings } from './settings';
+
+type Described = Pick<Source, 'name' | 'interval' | 'enabled' | 'options'>;
+
+/** How one source is to be read here. */
+export interface SourceChoice {
+  readonly enabled: boolean;
+  readonly intervalMs: number;
+  readonly options: Readonly<Record<string, OptionValue>>;
+}
+
+const LEAST_INTERVAL_S = 0.05;
+
+/** The site's table for a source over its defaults; values of another type than the default's are left out. */
+export function chooseSource(source: Described, settings: Settings): SourceChoice {
+  const { enabled, interval, ...given } = settings.sources[source.name] ?? {};
+  const options = { ...source.options };
+  for (const [key, value] of Object.entries(given))
+    if (kindOf(value) === kindOf(source.options[key])) options[key] = value;
+  return {
+    enabled: typeof enabled === 'boolean' ? enabled : source.enabled,
+    intervalMs: Math.max(LEAST_INTERVAL_S, typeof interval === 'number' ? interval : source.interval) * 1000,
+    options,
+  };
+}
+
+const kindOf = (value: OptionValue | undefined): string => (Array.isArray(value) ? 'list of strings' : typeof value);
+
+/** What is wrong with the `[sources.*]` tables, one line each: unknown sources and keys, values of the wrong type. */
+export function sourceSettingsProblems(sources: readonly Described[], settings: Settings): readonly string[] {
+  const problems: string[] = [];
+  for (const [name, table] of Object.entries(settings.sources)) {
+    const source = sources.find((candidate) => candidate.name === name);
+    if (source === undefined) {
+      problems.push(`[sources.${name}]: no such source; known are ${sources.map((known) => known.name).join(', ')}`);
+      continue;
+    }
+    const known: Readonly<Record<string, OptionValue>> = { enabled: true, interval: 1, ...source.options };
+    for (const [key, value] of Object.entries(table)) {
+      const expected = known[key];
+      if (expected === undefined)
+        problems.push(`[sources.${name}] ${key}: unknown; known are ${Object.keys(known).join(', ')}`);
+      else if (kindOf(expected) !== kindOf(value))
+        problems.push(`[sources.${name}] ${key}: a ${kindOf(value)} where a ${kindOf(expected)} is wanted`);
+      else if (key === 'interval' && !(Number(value) >= LEAST_INTERVAL_S))
+        problems.push(`[sources.${name}] interval: below ${LEAST_INTERVAL_S} s`);
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,63 @@
+import { closeSync, constants, openSync, readSync, readdirSync } from 'node:fs';
+import { unavailable, type Unavailable } from './source';
+
+const MOST_BYTES = 4 * 1024 * 1024;
+const FIRST_BYTES = 16 * 1024;
+
+/**
+ * Text of a file below /proc or /sys; null when it isn't there, can't be read, or is no plain text of at most 4 MiB.
+ * Their sizes say nothing, so it is read until its end.
+ */
+export function readText(path: string): string | null {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch {
+    return null;
+  }
+  try {
+    let buffer = Buffer.allocUnsafe(FIRST_BYTES);
+    let length = 0;
+    for (;;) {
+      const got = readSync(fd, buffer, length, buffer.length - length, null);
+      if (got === 0) return buffer.toString('utf8', 0, length);
+      length += got;
+      if (length < buffer.length) continue;
+      if (length >= MOST_BYTES) return null;
+      buffer = Buffer.concat([buffer], buffer.length * 4);
+    }
+  } catch {
+    return null;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A file that holds one decimal number (sysfs); null: absent, unreadable or something else. */
+export function readInteger(path: string): number | null {
+  const text = readText(path)?.trim();
+  return text !== undefined && /^-?\d{1,20}$/.test(text) ? Number(text) : null;
+}
+
+/** Names in a directory, sorted; empty when it can't be listed. */
+export function listNames(path: string): readonly string[] {
+  try {
+    return readdirSync(path).sort();
+  } catch {
+    return [];
+  }
+}
+
+/** Why a file can't be read, for the reader of `doctor`. */
+export function whyUnreadable(path: string, mendAbsent: string | null = null): Unavailable {
+  try {
+    closeSync(openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
+    return unavailable(`${path} holds nothing usable`);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    if (code === 'ENOENT' || code === 'ENOTDIR') return unavailable(`no ${path}`, mendAbsent);
+    if (code === 'EACCES' || code === 'EPERM')
+      return unavailable(`${path}: permission denied`, 'run the hooks as root (root@ in the prolog)');
+    return unavailable(`${path}: ${code}`);
+  }
+}

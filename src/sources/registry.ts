@@ -1,0 +1,5 @@
+import { loadavg } from './node/loadavg';
+import type { Source } from './source';
+
+/** Every source of node-wide samples, in the order in which people see them. */
+export const NODE_SOURCES: readonly Source[] = [loadavg];

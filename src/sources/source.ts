@@ -1,0 +1,119 @@
+/**
+ * What every source of samples is: a name, what it reads, its fixed list of metrics, and open/read/close. A source parses
+ * and nothing else: who reads it, when, and what becomes of the values is the sampler's business.
+ *
+ * Absent is not failed: missing hardware or permission is a state, `Unavailable`, that is told once.
+ */
+
+export type Unit =
+  | 'bytes'
+  | 'seconds'
+  | 'joules'
+  | 'watts'
+  | 'celsius'
+  | 'hertz'
+  | 'rpm'
+  | 'volts'
+  | 'percent'
+  | 'ratio'
+  | 'bits_per_second'
+  | 'timestamp'
+  | 'count';
+
+export interface Metric {
+  /** Unique in the product: the source's name, "_", what is measured; ends in "_" and the unit unless that is count. */
+  readonly name: string;
+  readonly unit: Unit;
+  /** counter: only grows, until what it counts for begins anew. */
+  readonly kind: 'gauge' | 'counter';
+  /** What one value is about. */
+  readonly scope: 'process' | 'job' | 'node';
+  /** Stored as integers: the value times this. 1 unless given: whole bytes, whole events; 1000 keeps milliseconds. */
+  readonly resolution?: number;
+  /** What tells several values of one reading apart ("cpu", "interface", "zone"); none: one value only. */
+  readonly instance?: string;
+  /** One line: what it is and where it comes from. */
+  readonly help: string;
+}
+
+/** One value, in the metric's unit. */
+export interface Reading {
+  readonly metric: string;
+  /** Empty where the metric has one value only. */
+  readonly instance: string;
+  readonly value: number;
+  /** The process that it belongs to, where the source tells (GPU memory). */
+  readonly pid?: number;
+}
+
+/** Why a source gives nothing here, and what would change that (null: nothing would). One line each. */
+export interface Unavailable {
+  readonly unavailable: string;
+  readonly mend: string | null;
+}
+
+export type OptionValue = string | number | boolean | readonly string[];
+
+/** Where a source looks. A fixture tree stands in for the machine. */
+export interface Place {
+  /** "/proc" */
+  readonly proc: string;
+  /** "/sys" */
+  readonly sys: string;
+  /** "/": whatever else is read (device files, /var/run). */
+  readonly root: string;
+  /** ms of a clock that never goes back. */
+  readonly now: () => number;
+  /** The source's own options, complete: `[sources.NAME]` of qmemacct.toml over the defaults in `options`. */
+  readonly options: Readonly<Record<string, OptionValue>>;
+}
+
+export interface OpenSource {
+  /** Values of this moment. Devices that have vanished are left out; Unavailable when nothing is left. Never throws. */
+  readonly read: () => readonly Reading[] | Unavailable;
+  readonly close: () => void;
+}
+
+export interface Source {
+  /** Lower-case letters and digits: the key of its table in qmemacct.toml. */
+  readonly name: string;
+  /** Files, directories or calls, as a reader of the documentation wants to see them. */
+  readonly reads: readonly string[];
+  readonly metrics: readonly Metric[];
+  /** May block on slow hardware or on a user's memory: is read in the helper process only. */
+  readonly blocking: boolean;
+  /** Default time between two readings, in seconds. */
+  readonly interval: number;
+  /** Read unless the site says otherwise. */
+  readonly enabled: boolean;
+  /** Its own options in qmemacct.toml, with their defaults. */
+  readonly options: Readonly<Record<string, OptionValue>>;
+  readonly open: (place: Place) => OpenSource | Unavailable;
+}
+
+/** Processes of a job at the time of a reading. */
+export type JobProcessIds = readonly number[];
+
+/** A source that is asked about certain processes (PSS) rather than about the node. */
+export interface ProcessSource extends Omit<Source, 'open'> {
+  readonly open: (place: Place) => OpenProcessSource | Unavailable;
+}
+
+export interface OpenProcessSource {
+  readonly read: (pids: JobProcessIds) => readonly Reading[] | Unavailable;
+  readonly close: () => void;
+}
+
+export function isUnavailable(result: unknown): result is Unavailable {
+  return typeof result === 'object' && result !== null && 'unavailable' in result;
+}
+
+export const unavailable = (why: string, mend: string | null = null): Unavailable => ({ unavailable: why, mend });
+
+/** The machine itself. */
+export const THIS_MACHINE: Omit<Place, 'options'> = {
+  proc: '/proc',
+  sys: '/sys',
+  root: '/',
+  now: () => performance.now(),
+};
