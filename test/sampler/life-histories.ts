@@ -1,0 +1,331 @@
+import fc from 'fast-check';
+import { newUpperEnds, type LifeEvent, type SweepReading, type UpperEnds } from '../../src/sampler/upper-ends';
+
+/**
+ * Histories of a job's processes as the kernel lives them: a fork makes the copy before it tells, an exec replaces the
+ * program before it tells, an exit tells after the memory has gone; a sweep reads one process after another while all
+ * this goes on. Bytes and times are small numbers.
+ */
+
+interface Space {
+  rss: number;
+  vmem: number;
+  rssMark: number;
+  vmemMark: number;
+  /** Was only the picture of its parent between fork and exec. */
+  discarded: boolean;
+}
+
+interface Process {
+  readonly pid: number;
+  readonly root: boolean;
+  space: Space | null;
+  copy: boolean;
+  image: number;
+  /** A fork or an exec of it is going on. */
+  busy: 'fork' | 'exec' | 'exit' | null;
+  /** The copy in the making. */
+  making: Space | null;
+  /** Suspended by a vfork until that child executes or ends. */
+  waitsFor: Process | null;
+  /** Programs that it replaced, at the size they had last: what ru_maxrss keeps. */
+  replaced: number;
+  /** Sweeps that have begun since the fork or exec in progress did. */
+  sweepsMeanwhile: number;
+}
+
+export type LifeStep = readonly [kind: string, which: number, amount: number];
+
+const KINDS = [
+  'grow',
+  'grow',
+  'shrink',
+  'map',
+  'fork',
+  'forkTold',
+  'vfork',
+  'exec',
+  'execTold',
+  'exit',
+  'exitTold',
+  'sweep',
+  'read',
+  'read',
+  'read',
+  'sweepEnd',
+] as const;
+
+export function lifeSteps(most: number): fc.Arbitrary<readonly LifeStep[]> {
+  const step = fc.tuple(
+    fc.constantFrom(...KINDS),
+    fc.nat(20),
+    fc.integer({ min: 1, max: 60 }),
+  ) as fc.Arbitrary<LifeStep>;
+  return fc.array(step, { minLength: 1, maxLength: most });
+}
+
+export interface LifeRules {
+  /** Programs may replace programs. */
+  readonly replacing: boolean;
+  /** Exit records that never come: every so many; 0: none is missing. */
+  readonly missingRecords: number;
+}
+
+export interface LifeHistory {
+  readonly ends: UpperEnds;
+  readonly truth: { readonly rss: number; readonly vmem: number; readonly processVmem: number };
+  /** Largest program that was replaced: by the first process, by others. */
+  readonly replacedByRoot: number;
+  readonly replacedByOthers: number;
+  readonly largestVmem: number;
+  readonly forks: number;
+  readonly recordMissing: boolean;
+  /** Sum over sweeps of what was there: a job in which nothing ever lived proves nothing. */
+  readonly sweeps: number;
+}
+
+const ROOT = 100;
+
+export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory {
+  const ends = newUpperEnds();
+  ends.root(ROOT);
+  const processes: Process[] = [];
+  const moments: (readonly (readonly [Space, number, number])[])[] = [];
+  let events: LifeEvent[] = [];
+  let readings: SweepReading[] | null = null;
+  let unread: Process[] = [];
+  let begin = 0;
+  let at = 0;
+  let pids = ROOT;
+  let images = 0;
+  let forks = 0;
+  let recordMissing = false;
+  let sweeps = 0;
+
+  const mark = (space: Space): void => {
+    space.vmem = Math.max(space.vmem, space.rss);
+    space.rssMark = Math.max(space.rssMark, space.rss);
+    space.vmemMark = Math.max(space.vmemMark, space.vmem);
+  };
+
+  function note(): void {
+    const spaces = new Set<Space>();
+    for (const { space, making } of processes) {
+      if (space !== null) spaces.add(space);
+      if (making !== null) spaces.add(making);
+    }
+    moments.push([...spaces].map((space) => [space, space.rss, space.vmem] as const));
+  }
+
+  function add(space: Space): Process {
+    const process: Process = {
+      pid: pids++,
+      root: processes.length === 0,
+      space,
+      copy: true,
+      image: ++images,
+      busy: null,
+      making: null,
+      waitsFor: null,
+      replaced: 0,
+      sweepsMeanwhile: 0,
+    };
+    processes.push(process);
+    forks++;
+    return process;
+  }
+
+  const picture = (space: Space): Space => ({
+    rss: space.rss,
+    vmem: space.vmem,
+    rssMark: space.rss,
+    vmemMark: space.vmem,
+    discarded: false,
+  });
+
+  function release(process: Process): void {
+    for (const other of processes) if (other.waitsFor === process) other.waitsFor = null;
+  }
+
+  function read(process: Process): void {
+    if (process.space === null) return;
+    readings?.push({
+      pid: process.pid,
+      at,
+      forkedNoExec: process.copy,
+      image: process.image,
+      rss: process.space.rssMark,
+      vmem: process.space.vmemMark,
+    });
+  }
+
+  function endSweep(): void {
+    for (const process of unread) {
+      at++;
+      read(process);
+    }
+    unread = [];
+    ends.events(events);
+    events = [];
+    ends.sweep({ begin, readings: readings ?? [] });
+    readings = null;
+    sweeps++;
+  }
+
+  function tellFork(process: Process): void {
+    if (process.making === null) return;
+    const child = add(process.making);
+    process.making = null;
+    process.busy = null;
+    events.push({ kind: 'fork', at, parent: process.pid, child: child.pid, thread: process.pid });
+  }
+
+  function tellExec(process: Process): void {
+    process.image = ++images;
+    process.busy = null;
+    events.push({ kind: 'exec', at, pid: process.pid });
+  }
+
+  /** Neither lasts longer than from one sweep to the next: that is taken for granted. */
+  function tellOverdue(most: number): void {
+    for (const process of [...processes]) {
+      if (process.busy !== 'fork' && process.busy !== 'exec') continue;
+      if (process.sweepsMeanwhile++ < most) continue;
+      at++;
+      if (process.busy === 'fork') tellFork(process);
+      else tellExec(process);
+    }
+  }
+
+  function step([kind, which, amount]: LifeStep): void {
+    at++;
+    const alive = processes.filter((process) => process.space !== null || process.busy === 'exit');
+    const process = alive[which % Math.max(1, alive.length)];
+    if (process === undefined) return;
+    const { space } = process;
+    const free = process.busy === null && process.waitsFor === null && space !== null;
+    switch (kind) {
+      case 'grow':
+      case 'shrink':
+      case 'map':
+        if (space === null || process.waitsFor !== null || process.busy === 'exit') return;
+        if (kind === 'grow') space.rss += amount;
+        else if (kind === 'map') space.vmem += amount;
+        else space.rss = Math.max(1, space.rss - amount);
+        mark(space);
+        return;
+      case 'fork':
+        if (!free || processes.length > 12) return;
+        process.busy = 'fork';
+        process.sweepsMeanwhile = 0;
+        process.making = picture(space);
+        return;
+      case 'forkTold':
+        if (process.busy === 'fork') tellFork(process);
+        return;
+      case 'vfork': {
+        if (!free || processes.length > 12) return;
+        const child = add(space);
+        process.waitsFor = child;
+        events.push({ kind: 'fork', at, parent: process.pid, child: child.pid, thread: process.pid });
+        return;
+      }
+      case 'exec':
+        if (!free || (!process.copy && !rules.replacing)) return;
+        if (process.copy) {
+          if (!processes.some((other) => other !== process && other.space === space)) space.discarded = true;
+        } else process.replaced = Math.max(process.replaced, space.rssMark);
+        process.space = { rss: 1, vmem: 2, rssMark: 1, vmemMark: 2, discarded: false };
+        process.copy = false;
+        process.image = ++images;
+        process.busy = 'exec';
+        process.sweepsMeanwhile = 0;
+        release(process);
+        return;
+      case 'execTold':
+        if (process.busy === 'exec') tellExec(process);
+        return;
+      case 'exit':
+        if (!free) return;
+        process.busy = 'exit';
+        return;
+      case 'exitTold': {
+        if (process.busy !== 'exit' || space === null) return;
+        const missing = rules.missingRecords > 0 && process.pid % rules.missingRecords === 0;
+        recordMissing ||= missing;
+        process.space = null;
+        process.busy = null;
+        release(process);
+        events.push({
+          kind: 'exit',
+          at,
+          pid: process.pid,
+          marks: missing ? null : { rss: space.rssMark, vmem: space.vmemMark },
+        });
+        return;
+      }
+      case 'sweep':
+        if (readings !== null) return;
+        tellOverdue(1);
+        at++;
+        begin = at;
+        readings = [];
+        unread = processes.filter((other) => other.space !== null);
+        return;
+      case 'read': {
+        const next = unread.shift();
+        if (next !== undefined) read(next);
+        return;
+      }
+      case 'sweepEnd':
+        if (readings !== null) endSweep();
+        return;
+      default:
+    }
+  }
+
+  const root = add({ rss: 3, vmem: 5, rssMark: 3, vmemMark: 5, discarded: false });
+  events.push({ kind: 'fork', at, parent: 1, child: root.pid, thread: 1 });
+  note();
+  for (const one of script) {
+    step(one);
+    note();
+  }
+  if (readings !== null) endSweep();
+  tellOverdue(0);
+  at++;
+  begin = at;
+  readings = [];
+  unread = processes.filter((other) => other.space !== null);
+  endSweep();
+
+  // A program that replaces a copy may have begun in a space that a vfork parent still uses: that one stays.
+  const truth = { rss: 0, vmem: 0, processVmem: 0 };
+  for (const moment of moments) {
+    const counted = moment.filter(([space]) => !space.discarded && !stillCopy(space));
+    truth.rss = Math.max(
+      truth.rss,
+      counted.reduce((sum, [, rss]) => sum + rss, 0),
+    );
+    truth.vmem = Math.max(
+      truth.vmem,
+      counted.reduce((sum, [, , vmem]) => sum + vmem, 0),
+    );
+    for (const [, , vmem] of counted) truth.processVmem = Math.max(truth.processVmem, vmem);
+  }
+  /** A copy in the making whose fork was never told is not the job's yet. */
+  function stillCopy(space: Space): boolean {
+    return processes.some((process) => process.making === space);
+  }
+  const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
+  return {
+    ends,
+    truth,
+    replacedByRoot: most(processes.filter(({ root: isRoot }) => isRoot).map(({ replaced }) => replaced)),
+    replacedByOthers: most(processes.filter(({ root: isRoot }) => !isRoot).map(({ replaced }) => replaced)),
+    largestVmem: most(moments.flatMap((moment) => moment.map(([, , vmem]) => vmem))),
+    forks,
+    recordMissing,
+    sweeps,
+  };
+}

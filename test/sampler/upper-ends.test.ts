@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { newUpperEnds, type LifeEvent, type SweepReading, type UnknownBounds } from '../../src/sampler/upper-ends';
+import { lifeSteps, live } from './life-histories';
+
+const NOTHING_KNOWN: UnknownBounds = { addressSpace: Infinity, rootRss: Infinity, othersRss: Infinity };
+const RUNS = { numRuns: 4000 };
+
+const reading = (pid: number, at: number, rss: number, image = pid, forkedNoExec = false): SweepReading => ({
+  pid,
+  at,
+  rss,
+  vmem: rss * 2,
+  image,
+  forkedNoExec,
+});
+const fork = (at: number, parent: number, child: number): LifeEvent => ({
+  kind: 'fork',
+  at,
+  parent,
+  child,
+  thread: parent,
+});
+const exec = (at: number, pid: number): LifeEvent => ({ kind: 'exec', at, pid });
+const exit = (at: number, pid: number, rss: number): LifeEvent => ({
+  kind: 'exit',
+  at,
+  pid,
+  marks: { rss, vmem: rss * 2 },
+});
+
+describe('upper ends', () => {
+  it('hold the truth in every history of forks, execs and exits', () => {
+    fc.assert(
+      fc.property(lifeSteps(160), (script) => {
+        const { ends, truth } = live(script, { replacing: false, missingRecords: 0 });
+        const { rss, vmem, processVmem, openRss } = ends.result(NOTHING_KNOWN);
+        assert.deepEqual(openRss, []);
+        assert.ok(rss !== null && rss >= truth.rss, `rss ${rss} < ${truth.rss}`);
+        assert.ok(vmem !== null && vmem >= truth.vmem, `vmem ${vmem} < ${truth.vmem}`);
+        assert.ok(
+          processVmem !== null && processVmem >= truth.processVmem,
+          `process ${processVmem} < ${truth.processVmem}`,
+        );
+      }),
+      RUNS,
+    );
+  });
+
+  it('hold it, too, where programs replace programs and something bounds those', () => {
+    fc.assert(
+      fc.property(lifeSteps(160), (script) => {
+        const { ends, truth, replacedByRoot, replacedByOthers, largestVmem } = live(script, {
+          replacing: true,
+          missingRecords: 0,
+        });
+        const bounded = ends.result({ addressSpace: Infinity, rootRss: replacedByRoot, othersRss: replacedByOthers });
+        assert.ok(bounded.rss !== null && bounded.rss >= truth.rss, `rss ${bounded.rss} < ${truth.rss}`);
+        const limited = ends.result({ addressSpace: largestVmem, rootRss: Infinity, othersRss: Infinity });
+        assert.ok(limited.rss !== null && limited.rss >= truth.rss);
+        assert.ok(limited.vmem !== null && limited.vmem >= truth.vmem);
+        assert.ok(limited.processVmem !== null && limited.processVmem >= truth.processVmem);
+      }),
+      RUNS,
+    );
+  });
+
+  it('are open, with the reason, or still hold, where exit records are missing', () => {
+    fc.assert(
+      fc.property(lifeSteps(160), fc.integer({ min: 2, max: 5 }), (script, missingRecords) => {
+        const { ends, truth } = live(script, { replacing: false, missingRecords });
+        const { rss, openRss } = ends.result(NOTHING_KNOWN);
+        if (rss === null) assert.ok(openRss.includes('no-exit-records'));
+        else assert.ok(rss >= truth.rss);
+      }),
+      RUNS,
+    );
+  });
+
+  it('do not add up what never lived together', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10)]);
+    ends.sweep({ begin: 3, readings: [reading(10, 4, 5)] });
+    for (let child = 0; child < 50; child++) {
+      const at = 10 + child * 4;
+      ends.events([fork(at, 10, 20 + child), exec(at + 1, 20 + child), exit(at + 2, 20 + child, 100)]);
+    }
+    ends.sweep({ begin: 300, readings: [reading(10, 301, 5)] });
+    assert.equal(ends.result(NOTHING_KNOWN).rss, 105);
+    assert.equal(ends.seen(), 51);
+  });
+
+  it('do not count the picture of a large parent that a helper shows between fork and exec', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10)]);
+    ends.sweep({ begin: 3, readings: [reading(10, 4, 1000)] });
+    ends.events([fork(5, 10, 11)]);
+    // The sweep meets the helper before its exec.
+    ends.sweep({ begin: 6, readings: [reading(10, 7, 1000), reading(11, 8, 1000, 10, true)] });
+    ends.events([exec(9, 11)]);
+    ends.sweep({ begin: 10, readings: [reading(10, 11, 1000), reading(11, 12, 7)] });
+    ends.events([exit(13, 11, 7)]);
+    ends.sweep({ begin: 14, readings: [reading(10, 15, 1000)] });
+    assert.equal(ends.result(NOTHING_KNOWN).rss, 1007);
+  });
+
+  it('count a copy that never executes anything', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10), fork(5, 10, 11), exit(6, 11, 900)]);
+    ends.sweep({ begin: 7, readings: [reading(10, 8, 1000)] });
+    assert.equal(ends.result(NOTHING_KNOWN).rss, 1900);
+  });
+
+  it('take a replaced program at what bounds it, and its successor not on top of that', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10), exec(3, 10)]);
+    ends.sweep({ begin: 4, readings: [reading(10, 5, 500)] });
+    assert.equal(ends.result(NOTHING_KNOWN).rss, null);
+    assert.deepEqual(ends.result(NOTHING_KNOWN).openRss, ['exec']);
+    assert.equal(ends.result({ ...NOTHING_KNOWN, rootRss: 520 }).rss, 520);
+    const limited = ends.result({ ...NOTHING_KNOWN, addressSpace: 4000 });
+    assert.equal(limited.rss, 4000);
+    assert.equal(limited.processVmem, 4000);
+    assert.equal(limited.byLimit, true);
+  });
+
+  it('are open where the first process was there before the events, or others came from elsewhere', () => {
+    const late = newUpperEnds();
+    late.root(10);
+    late.adopt(10, 1, true);
+    late.sweep({ begin: 2, readings: [reading(10, 3, 5)] });
+    assert.deepEqual(late.result(NOTHING_KNOWN).openRss, ['start-gap']);
+    const foreign = newUpperEnds();
+    foreign.root(10);
+    foreign.events([fork(1, 1, 10), exec(2, 10)]);
+    foreign.sweep({ begin: 3, readings: [reading(10, 4, 5)] });
+    foreign.adopt(77, 5, true);
+    foreign.sweep({ begin: 6, readings: [reading(10, 7, 5), reading(77, 8, 9)] });
+    assert.deepEqual(foreign.result(NOTHING_KNOWN).openRss, ['unknown-origin']);
+  });
+
+  it('are open after a hand-over to a successor that has not heard the events between', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10)]);
+    ends.sweep({ begin: 3, readings: [reading(10, 4, 5)] });
+    const successor = newUpperEnds(JSON.parse(JSON.stringify(ends.save())));
+    assert.deepEqual(successor.result(NOTHING_KNOWN).openRss, ['listener-lost']);
+    assert.equal(successor.seen(), 1);
+  });
+
+  it('leave out the processes of other jobs', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10), fork(2, 1, 50), exec(3, 50), fork(3, 50, 51), exit(4, 51, 9999)]);
+    ends.sweep({ begin: 5, readings: [reading(10, 6, 5)] });
+    assert.equal(ends.result(NOTHING_KNOWN).rss, 5);
+    assert.equal(ends.isLiving(50), false);
+  });
+});
