@@ -154,6 +154,46 @@ describe('upper ends', () => {
     assert.equal(successor.seen(), 1);
   });
 
+  it('know nothing of a program that an exec took away before its last reading, told or not', () => {
+    const bounds = { ...NOTHING_KNOWN, rootRss: 500 };
+    const large = [fork(2, 10, 20), exec(3, 20), exit(5, 20, 1000)];
+    // Read for the first time just after its exec began: the event comes after the reading.
+    const first = newUpperEnds();
+    first.root(10);
+    first.events([fork(1, 1, 10), exec(1.5, 10), ...large, exec(9, 10)]);
+    first.sweep({ begin: 7, readings: [reading(10, 8, 1, 3)] });
+    first.sweep({ begin: 20, readings: [reading(10, 21, 1, 4)] });
+    assert.equal(first.result(bounds).rss, 1500);
+    // Another program is seen, and the exec told only after the sweep: it may have begun before the sweep before.
+    const slow = newUpperEnds();
+    slow.root(10);
+    slow.events([fork(1, 1, 10), exec(1.5, 10), ...large]);
+    slow.sweep({ begin: 7, readings: [reading(10, 8, 1, 2)] });
+    slow.sweep({ begin: 9, readings: [reading(10, 10, 1, 3)] });
+    slow.events([exec(12, 10)]);
+    slow.sweep({ begin: 20, readings: [reading(10, 21, 1, 4)] });
+    assert.equal(slow.result(bounds).rss, 1500);
+  });
+
+  it('count a copy that was in the making when the last sweep began', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10), fork(2, 10, 20), exec(3, 20), exit(8, 20, 5000)]);
+    ends.sweep({ begin: 9, readings: [reading(10, 10, 1000)] });
+    ends.events([fork(11, 10, 21), exit(12, 21, 1000)]);
+    ends.sweep({ begin: 20, readings: [reading(10, 21, 1000)] });
+    assert.equal(ends.result(NOTHING_KNOWN).rss, 7000);
+  });
+
+  it('take what ended and what began at the same moment for contemporaries', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10), fork(3, 10, 20), exec(4, 20), exit(5, 20, 100), fork(5, 10, 21)]);
+    ends.events([exec(6, 21), exit(7, 21, 100)]);
+    ends.sweep({ begin: 9, readings: [reading(10, 10, 1)] });
+    assert.equal(ends.result(NOTHING_KNOWN).rss, 201);
+  });
+
   it('leave out the processes of other jobs', () => {
     const ends = newUpperEnds();
     ends.root(10);
