@@ -12,6 +12,8 @@ import type { StatusMemory } from '../sources/proc/status';
 import type { MemoryReading } from './peaks';
 import { markSlackBytes, slackBytes, type CounterPrecision } from './slack';
 import type { Counters } from './totals';
+import { monotonicUs } from '../sources/proc/clock';
+import type { Sweep, SweepReading } from './upper-ends';
 
 /** Where a job's processes are looked for. */
 export interface ClaimRules {
@@ -26,6 +28,8 @@ export interface ClaimRules {
   readonly notBefore: number;
   readonly precision: CounterPrecision;
   readonly sharesAddressSpace: (pid: number, other: number) => boolean | null;
+  /** The kernel tells of forks, execs and exits: what became of a forked image that has gone is left to those. */
+  eventsTell: boolean;
 }
 
 /** One process of the job, as plain data; `image` counts its executed programs. */
@@ -75,6 +79,10 @@ export interface TickReadings {
   readonly anonymous: number;
   /** Images whose fate became known: true when they never executed anything and so count. */
   readonly resolved: readonly (readonly [string, boolean])[];
+  /** Forked images that have gone, by pid, where the kernel's events tell whether they executed anything. */
+  readonly departed: readonly (readonly [number, string])[];
+  /** The same readings for the upper ends. */
+  readonly sweep: Sweep;
   readonly execs: number;
   readonly fallenMarks: number;
   readonly failedReads: number;
@@ -299,9 +307,17 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       stat.cpuTicks >= WORKED_TICKS || stat.minorFaults * rules.precision.pageSize * WORKED_SHARE >= rss;
   }
 
-  function forget(id: string, entry: Live, resolved: (readonly [string, boolean])[]): void {
+  function forget(
+    id: string,
+    entry: Live,
+    resolved: (readonly [string, boolean])[],
+    departed: (readonly [number, string])[],
+  ): void {
     const { process } = entry;
-    if (process.pending && !process.shared) resolved.push([imageId(id, process), isWorker(process)]);
+    if (process.pending && !process.shared) {
+      if (rules.eventsTell) departed.push([process.pid, imageId(id, process)]);
+      else resolved.push([imageId(id, process), isWorker(process)]);
+    }
     entry.files.close();
     live.delete(id);
     tracked.delete(id);
@@ -315,11 +331,14 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     counts: () => ({ seen, treeOnly, groupOnly }),
 
     tick: (atMs, scanAll, rising) => {
+      const begin = monotonicUs();
       findRoots(atMs);
       if (scanAll || !childrenListed) scanMachine(atMs);
       if (childrenListed) walkTree(atMs, scanAll);
 
       const resolved: (readonly [string, boolean])[] = [];
+      const departed: (readonly [number, string])[] = [];
+      const swept: SweepReading[] = [];
       let execs = 0;
       let fallenMarks = 0;
       let failedReads = 0;
@@ -347,7 +366,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
         const stat = files.stat();
         if (stat?.startTicks !== process.startTicks) {
           gone.set(id, process);
-          forget(id, entry, resolved);
+          forget(id, entry, resolved, departed);
           continue;
         }
         const counted = countersOf(stat, files);
@@ -370,6 +389,14 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
           continue;
         }
 
+        swept.push({
+          pid: process.pid,
+          at: monotonicUs(),
+          forkedNoExec: stat.forkedNoExec,
+          image: stat.image,
+          rss: status.vmHwm * KIB + markSlackBytes(rules.precision, stat.threads),
+          vmem: status.vmPeak * KIB,
+        });
         const execed =
           (process.pending && !stat.forkedNoExec) ||
           (stat.image !== 0 && process.imageMark !== 0 && stat.image !== process.imageMark);
@@ -387,7 +414,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
           process.shared = false;
           process.command = commandName(stat.comm, files.executable());
           process.rssMark = 0;
-        } else if (status.vmHwm * KIB < process.rssMark) fallenMarks++;
+        } else if (status.vmHwm * KIB + markSlackBytes(rules.precision, stat.threads) < process.rssMark) fallenMarks++;
         process.imageMark = stat.image;
         process.rssMark = status.vmHwm * KIB;
         process.lastSeenMs = atMs;
@@ -425,7 +452,20 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
           })
         : memory;
       const heirs = readHeirs(gone);
-      return { atMs, memory: settled, processes, counters, heirs, ...sum, resolved, execs, fallenMarks, failedReads };
+      return {
+        atMs,
+        memory: settled,
+        processes,
+        counters,
+        heirs,
+        ...sum,
+        resolved,
+        departed,
+        sweep: { begin, readings: swept },
+        execs,
+        fallenMarks,
+        failedReads,
+      };
     },
 
     workers: () =>

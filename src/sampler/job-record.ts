@@ -2,10 +2,20 @@ import { TICKS_PER_SECOND } from '../sources/proc/clock';
 import type { SpoolUsage } from '../gridengine/spool-usage';
 import type { JobDescription } from './job-description';
 import type { Observation } from './job-sampler';
-import { bracket, observeMaxRss, openEnd } from './peaks';
-import { emptyRecord, type JobRecord, type RecordKey, type RecordStatus, type SamplerCost, type Trust } from './record';
+import { lineageMetrics } from './lineage-metrics';
+import { bracket, observeMaxRss, openEnd, type Quantity } from './peaks';
+import {
+  emptyRecord,
+  type Bracket,
+  type JobRecord,
+  type RecordKey,
+  type RecordStatus,
+  type SamplerCost,
+  type Trust,
+} from './record';
 import { filled } from './series';
 import { markSlackBytes, type CounterPrecision } from './slack';
+import { upperEnds } from './upper-end-of-record';
 
 /** All that goes into a record. Times in ms since the epoch. */
 export interface RecordParts {
@@ -26,6 +36,12 @@ export interface RecordParts {
   readonly maxRssBelongsToJob: boolean;
   /** Of this machine's counters. */
   readonly precision: CounterPrecision;
+  /** Hard limit on the address space of each of the job's processes, in bytes; Infinity: none that holds. */
+  readonly addressSpaceLimit: number;
+  /** The node never had room to swap anything out while the job ran. */
+  readonly noSwap: boolean;
+  /** Of the job as a whole, from the other sources. */
+  readonly metrics: Readonly<Record<string, number>>;
 }
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(Math.round(ms)).toISOString());
@@ -63,10 +79,15 @@ export function buildRecord(parts: RecordParts): JobRecord {
 
   const user = usage?.userSeconds ?? null;
   const usageCpu = user === null ? null : user + (usage?.systemSeconds ?? 0);
-  const seenCpu = observation === null || observation.samples === 0 ? null : observation.sums.cpu / TICKS_PER_SECOND;
+  const lineage = observation?.lineage ?? null;
+  const seen = observation !== null && (observation.samples > 0 || (lineage?.totals.processes ?? 0) > 0);
+  const seenCpu = seen ? observation.sums.cpu / TICKS_PER_SECOND : null;
   const cpu = usageCpu === null ? seenCpu : Math.max(usageCpu, seenCpu ?? 0);
   const slots = description.fields.host_slots ?? 1;
-  const peakRss = observation === null ? null : bracket(observation.peaks, 'rss');
+  const upper = observation === null ? null : upperEnds(parts, observation);
+  const peakOf = (quantity: Quantity): Bracket | null =>
+    observation === null ? null : bracket(observation.peaks, quantity, upper?.[quantity]);
+  const peakRss = peakOf('rss');
   const limit = description.fields.h_vmem?.limit_bytes ?? null;
   const sampled = observation !== null && observation.samples > 0;
 
@@ -78,15 +99,17 @@ export function buildRecord(parts: RecordParts): JobRecord {
     exit_status: usage?.exitStatus ?? null,
     signal: usage?.signal ?? null,
     peak_rss: peakRss,
-    peak_rss_swap: observation === null ? null : bracket(observation.peaks, 'rssSwap'),
-    peak_vmem: observation === null ? null : bracket(observation.peaks, 'vmem'),
-    peak_process_vmem: observation === null ? null : bracket(observation.peaks, 'processVmem'),
-    peak_footprint: observation === null ? null : bracket(observation.peaks, 'footprint'),
+    peak_rss_swap: peakOf('rssSwap'),
+    peak_vmem: peakOf('vmem'),
+    peak_process_vmem: peakOf('processVmem'),
+    peak_footprint: peakOf('footprint'),
     wallclock_seconds: wallclock,
     cpu_seconds: cpu === null ? null : Math.round(cpu * 1000) / 1000,
     cpu_efficiency: cpu === null || wallclock === null || wallclock <= 0 ? null : cpu / (wallclock * slots),
     memory_efficiency: peakRss === null || limit === null || limit <= 0 ? null : peakRss.lower_bytes / limit,
     ...(sampled ? sampledFields(observation, parts.description.group !== null) : {}),
+    processes: seen ? Math.max(observation.counts.seen, lineage?.totals.processes ?? 0) : null,
+    metrics: { ...parts.metrics, ...(lineage === null ? {} : lineageMetrics(lineage.totals)) },
     interval_seconds: sampled ? parts.intervalSeconds : null,
     sampler: parts.cost,
     notes: [...description.notes, ...parts.notes],
@@ -96,7 +119,6 @@ export function buildRecord(parts: RecordParts): JobRecord {
 function sampledFields(observation: Observation, grouped: boolean): Partial<JobRecord> {
   const { counts, sums, series } = observation;
   return {
-    processes: counts.seen,
     max_processes: observation.maxProcesses,
     max_threads: observation.maxThreads,
     read_bytes: sums.readBytes,

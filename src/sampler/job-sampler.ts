@@ -2,7 +2,12 @@ import { TICKS_PER_SECOND } from '../sources/proc/clock';
 import { followProcesses, type ClaimRules, type JobProcesses, type TickReadings } from './job-processes';
 import type { DescriptorBudget } from '../sources/proc/process-files';
 import type { StoredSample } from './node-store';
-import { newPeaks, observe, openEnd, resolve, restorePeaks, savePeaks, type PeakState } from './peaks';
+import { newLineage, type Lineage, type LineageTotals } from './lineage';
+import type { ProcessEvent } from './listener/process-table';
+import type { OpenReason } from './record';
+import { markSlackBytes } from './slack';
+import type { UnknownBounds, UpperResult } from './upper-ends';
+import { newPeaks, observe, observeExit, openEnd, resolve, restorePeaks, savePeaks, type PeakState } from './peaks';
 import { addToSeries, newSeries, type Series } from './series';
 import { addSums, carriedAway, largest, NO_SUMS, totals, type Counters, type Sums } from './totals';
 
@@ -20,6 +25,18 @@ export interface Observation {
   readonly maxProcesses: number;
   readonly maxThreads: number;
   readonly counts: ReturnType<JobProcesses['counts']>;
+  /** null: the kernel's events were never heard. */
+  readonly lineage: LineageSeen | null;
+}
+
+/** What the kernel's events tell of a job. */
+export interface LineageSeen {
+  readonly totals: LineageTotals;
+  readonly upper: (bounds: UnknownBounds) => UpperResult;
+  /** See Lineage. */
+  readonly replacerFaults: number | null;
+  /** Processes that were alive at the last sweep. */
+  readonly living: number;
 }
 
 export interface JobSampler {
@@ -28,6 +45,14 @@ export interface JobSampler {
   /** Sets the first process of the job and when it started. */
   start(rootPid: number, startMs: number): void;
   tick(atMs: number, scanAll: boolean): TickReadings;
+  /** From now on the kernel's events are heard: give them to `heard`, and each tick to `settle` when all until then are. */
+  listen(): void;
+  heard(events: readonly ProcessEvent[]): void;
+  settle(readings: TickReadings): void;
+  /** Some events are missing. */
+  open(reason: OpenReason): void;
+  /** No more events will come for now. */
+  deafen(reason: OpenReason): void;
   observation(): Observation;
   /** The same, with forked workers that still live counted as what they look like: for a record made now. */
   settled(): Observation;
@@ -46,6 +71,7 @@ interface Saved {
   readonly carried: Sums;
   readonly before: readonly (readonly [string, Counters])[];
   readonly rootPid: number | null;
+  readonly lineage: unknown;
 }
 
 interface Numbers {
@@ -61,6 +87,7 @@ interface Numbers {
 }
 
 const KIB = 1024;
+const MOST_FATES = 20_000;
 const kib = (bytes: number): number => Math.round(bytes / KIB);
 const ticksToMs = (ticks: number): number => Math.round((ticks * 1000) / TICKS_PER_SECOND);
 
@@ -90,6 +117,12 @@ export function sampleJob(
   let sums = totals(carried, before);
   if (state !== null) rules.rootPid = state.rootPid;
   const processes = followProcesses(rules, budget, state?.processes ?? null);
+  const continued = state?.lineage ?? null;
+  let lineage = continued === null ? null : newLineage(rules.precision, continued);
+  let living = 0;
+  /** Forked images that have gone, and processes that have ended, until the one meets the other. */
+  const departed = new Map<number, string>();
+  const fates = new Map<number, boolean>();
   let fresh: StoredSample[] = [];
 
   function best(quantity: 'rssSwap' | 'footprint'): number {
@@ -123,6 +156,42 @@ export function sampleJob(
     };
   }
 
+  /** A forked image has gone (`image`), or its process is known to have ended (`executed`). */
+  function decide(pid: number, image: string | undefined, executed: boolean | undefined): void {
+    if (image !== undefined && executed !== undefined) {
+      resolve(peaks, image, !executed);
+      departed.delete(pid);
+      fates.delete(pid);
+    } else if (image !== undefined) departed.set(pid, image);
+    else if (executed !== undefined) fates.set(pid, executed);
+  }
+
+  function settle(readings: TickReadings): void {
+    if (lineage === null) return;
+    for (const { pid, executed, account } of lineage.settle(readings.sweep)) {
+      decide(pid, departed.get(pid), executed);
+      if (account === null || account.rssBytes === 0) continue;
+      const slack = markSlackBytes(rules.precision, account.threads);
+      observeExit(
+        peaks,
+        { rss: account.rssBytes, vmem: account.vmBytes, slack, command: account.command.replace(/\p{Cc}/gu, '?') },
+        readings.atMs,
+      );
+    }
+    for (const [pid, image] of readings.departed) decide(pid, image, fates.get(pid));
+    // Fates are needed only until the next tick has found out who has gone.
+    if (fates.size > MOST_FATES) for (const pid of [...fates.keys()].slice(0, MOST_FATES / 2)) fates.delete(pid);
+    let own = 0;
+    living = 0;
+    for (const [id, counters] of readings.counters) {
+      if (!lineage.isLiving(Number.parseInt(id, 10))) continue;
+      living++;
+      own += counters.cpu - counters.childCpu;
+    }
+    const ended = (lineage.totals().sums.cpuNs / 1e9) * TICKS_PER_SECOND;
+    sums = largest(sums, { ...NO_SUMS, cpu: own + ended });
+  }
+
   function observation(): Observation {
     return {
       peaks,
@@ -137,6 +206,17 @@ export function sampleJob(
       maxProcesses: numbers.maxProcesses,
       maxThreads: numbers.maxThreads,
       counts: processes.counts(),
+      lineage: lineage === null ? null : lineageSeen(lineage),
+    };
+  }
+
+  function lineageSeen(followed: Lineage): LineageSeen {
+    const { upper } = followed;
+    return {
+      totals: followed.totals(),
+      upper: (bounds) => upper.result(bounds),
+      replacerFaults: followed.replacerFaults(),
+      living,
     };
   }
 
@@ -144,6 +224,7 @@ export function sampleJob(
     alive: () => processes.tracked.size > 0,
     start: (rootPid, startMs) => {
       rules.rootPid = rootPid;
+      lineage?.root(rootPid);
       numbers.startMs = startMs;
       series.startMs = startMs;
     },
@@ -177,6 +258,24 @@ export function sampleJob(
       fresh.push(toStored(readings, sums));
       return readings;
     },
+    listen: () => {
+      if (lineage === null) {
+        lineage = newLineage(rules.precision);
+        if (rules.rootPid !== null) lineage.root(rules.rootPid);
+      }
+      rules.eventsTell = true;
+    },
+    heard: (events) => {
+      lineage?.events(events);
+    },
+    settle,
+    open: (reason) => {
+      lineage?.open(reason);
+    },
+    deafen: (reason) => {
+      lineage?.open(reason);
+      rules.eventsTell = false;
+    },
     observation,
     settled: () => {
       const now = restorePeaks(savePeaks(peaks));
@@ -196,6 +295,7 @@ export function sampleJob(
       carried,
       before: [...before],
       rootPid: rules.rootPid,
+      lineage: lineage?.save() ?? null,
     }),
     close: () => {
       processes.close();

@@ -3,8 +3,11 @@ import { closeSync, existsSync, fstatSync, openSync, readFileSync, watch } from 
 import { basename, dirname, join } from 'node:path';
 import { makeFifo, resourceLimit, Rlimit, sharesAddressSpace, tryLock } from '../native/libc';
 import { bootId, uptimeSeconds, wallClockOfTicks } from '../sources/proc/clock';
+import { readText } from '../sources/files';
 import { openProcess } from '../sources/proc/process-files';
+import { parseAddressSpaceLimit } from '../sources/proc/limits';
 import { realUid } from '../sources/proc/status';
+import { namesSwapArea } from '../sources/proc/swap';
 import {
   describeJob,
   readJobPid,
@@ -16,6 +19,7 @@ import {
 import { sampleJob, type JobSampler } from './job-sampler';
 import { buildRecord } from './job-record';
 import { keyOfRun } from './finish';
+import { hearKernel, NO_HEARING, type KernelHearing } from './hear-kernel';
 import { leaveJob } from './leave-job';
 import { writeLiveFile, removeLiveFile } from './live';
 import { reasonOf, warn } from './log';
@@ -47,6 +51,8 @@ const SPARE_DESCRIPTORS = 48;
 /** Opening node.db takes milliseconds that the epilog need not wait for; the shortest jobs never come to it. */
 const PREPARE_AFTER_MS = 300;
 const SPEND_OF_CPU_LIMIT = 0.5;
+/** The epilog waits meanwhile. */
+const EVENTS_WITHIN_MS = 1000;
 
 interface Sampling {
   readonly run: RunDescription;
@@ -57,7 +63,12 @@ interface Sampling {
   readonly lock: number | null;
   readonly notes: Set<string>;
   description: JobDescription;
+  readonly hearing: KernelHearing;
   rootUid: number | null;
+  rootPid: number | null;
+  /** Of the job's processes, in bytes; null: not read yet. */
+  addressSpaceLimit: number | null;
+  noSwap: boolean;
   intervalMs: number;
   priorCpuSeconds: number;
 }
@@ -78,6 +89,7 @@ function recordOf(state: Sampling, status: RecordStatus, endedMs: number | null,
   const { run, settings, sampler } = state;
   const observation = sampler.settled();
   const sampled = observation.samples > 0;
+  const lived = (observation.lineage?.totals.processes ?? 0) > 0;
   const notes = [...state.notes];
   if (run.hooks === 'plain')
     notes.push(
@@ -91,7 +103,7 @@ function recordOf(state: Sampling, status: RecordStatus, endedMs: number | null,
     observation,
     usage: status === 'running' ? null : readUsage(run.spool),
     status,
-    trust: run.hooks !== 'root' ? 'self-reported' : sampled ? 'root' : 'usage',
+    trust: run.hooks !== 'root' ? 'self-reported' : sampled || lived ? 'root' : 'usage',
     cost: {
       cpu_seconds: Math.round((state.priorCpuSeconds + cpuSeconds()) * 1000) / 1000,
       max_rss_bytes: process.resourceUsage().maxRSS * 1024,
@@ -103,6 +115,9 @@ function recordOf(state: Sampling, status: RecordStatus, endedMs: number | null,
     endedMs,
     maxRssBelongsToJob: true,
     precision: thisMachine(),
+    addressSpaceLimit: state.addressSpaceLimit ?? Infinity,
+    noSwap: state.noSwap,
+    metrics: {},
   });
   return record.owner === null ? { ...record, owner: ownerOfSpool(run.spool) } : record;
 }
@@ -122,8 +137,22 @@ function findRoot(state: Sampling, nowMs: number): boolean {
   if (stat === null || (!run.attached && stat.startTicks < run.shepherdStart)) return false;
   sampler.start(pid, wallClockOfTicks(stat.startTicks, uptimeSeconds(), nowMs));
   state.rootUid = files.status(realUid);
+  state.rootPid = pid;
   return true;
 }
+
+/**
+ * The limit holds for every program of the job as soon as its first process has executed one; root could lift it again.
+ */
+function readAddressSpaceLimit(state: Sampling): void {
+  if (state.addressSpaceLimit !== null || state.rootPid === null) return;
+  const stat = openProcess(state.rootPid, { left: 0 }).stat();
+  if (stat === null || stat.forkedNoExec) return;
+  if (state.rootUid === 0) state.addressSpaceLimit = Infinity;
+  else state.addressSpaceLimit = parseAddressSpaceLimit(readText(`/proc/${state.rootPid}/limits`) ?? '');
+}
+
+const swapPossible = (): boolean => namesSwapArea(readText('/proc/swaps') ?? '');
 
 /** Sleeps until `untilMs` or until `wake` is called. */
 function sleeper(): { readonly sleep: (ms: number) => Promise<void>; readonly wake: () => void } {
@@ -179,7 +208,8 @@ async function follow(
     if (started && (told || now >= due)) {
       const scan = told || now - lastScan >= settings.scan_interval * 1000;
       if (scan) lastScan = now;
-      sampler.tick(now, scan);
+      readAddressSpaceLimit(state);
+      state.hearing.afterTick(sampler.tick(now, scan));
     }
     if (told) return { status: 'finished', toldMs: now };
     if (shepherdGoneMs !== null && (!sampler.alive() || now - shepherdGoneMs > AFTER_SHEPHERD_MS))
@@ -188,6 +218,7 @@ async function follow(
     const spent = cpuSeconds() > Math.min(cpuLimit * SPEND_OF_CPU_LIMIT, cpuLimit - 0.5);
     if (spent || now - lastSave >= SAVE_EVERY_MS) {
       lastSave = now;
+      state.noSwap &&= !swapPossible();
       const record = recordOf(state, 'running', null, now);
       state.storage.saveProgress(record, sampler.takeSamples());
       writeLiveFile(settings, run, record, state.rootUid);
@@ -326,6 +357,7 @@ async function main(): Promise<void> {
       notBefore: run.attached ? 0 : run.shepherdStart,
       precision: thisMachine(),
       sharesAddressSpace: sharesAddressSpace,
+      eventsTell: false,
     },
     { left: Math.max(0, Math.min(descriptors, 4096) - SPARE_DESCRIPTORS) },
     settings.processes_per_sample,
@@ -347,7 +379,14 @@ async function main(): Promise<void> {
       deliver: problem === null,
     }),
     notes: new Set([...(resumed?.notes ?? []), ...(problem === null ? [] : [problem])]),
+    hearing:
+      settings.listener && run.hooks !== 'plain'
+        ? hearKernel(settingsPath, settings, run.shepherdPid, sampler, () => undefined)
+        : NO_HEARING,
     rootUid: null,
+    rootPid: null,
+    addressSpaceLimit: null,
+    noSwap: !swapPossible(),
     intervalMs: resumed?.intervalMs ?? settings.interval * 1000,
     priorCpuSeconds: resumed?.cpuSeconds ?? 0,
   };
@@ -359,11 +398,16 @@ async function main(): Promise<void> {
       process.exit(0);
     }
   });
-  // The FIFO is there only where the prolog waits.
-  if (directory !== null && resumed === null) answer(join(directory, 'armed'), 'armed');
+  void state.hearing.ready.then((silence) => {
+    if (silence !== null && settings.listener) state.notes.add(`No proved peaks: ${silence}.`);
+    // The FIFO is there only where the prolog waits.
+    if (directory !== null && resumed === null) answer(join(directory, 'armed'), 'armed');
+  });
 
   const end = await follow(state);
   if (end === 'handed-over') return;
+  await state.hearing.finish(EVENTS_WITHIN_MS);
+  state.noSwap &&= !swapPossible();
   const record = recordOf(
     state,
     end.status,
@@ -373,6 +417,7 @@ async function main(): Promise<void> {
   const kept = state.storage.finish(record, sampler.takeSamples());
   if (directory !== null) answer(join(directory, 'ack'), kept);
   sampler.close();
+  state.hearing.close();
   removeLiveFile(settings, run);
   await state.storage.afterwards(() => {
     if (directory !== null && !state.storage.keepsDirectory()) removeRunDirectory(directory);

@@ -12,8 +12,8 @@ import type { Bracket, BracketSource, OpenReason } from './record';
  *  - A vfork child shares its parent's address space and is not a second one; callers leave it out.
  *  - The high-water mark of one address space is a lower end of every sum that contains it.
  *
- * Upper end: needs every address space that lived between two readings (fork, exec and exit records). With procfs
- * alone it stays open, and the reasons say what was missing.
+ * Upper end: needs every address space that lived between two readings (fork, exec and exit events): upper-ends.ts. With
+ * procfs alone it stays open, and the reasons say what was missing.
  */
 
 export const QUANTITIES = ['rss', 'rssSwap', 'vmem', 'processVmem', 'footprint'] as const;
@@ -213,6 +213,26 @@ export function observe(state: PeakState, readings: readonly MemoryReading[], at
   }
 }
 
+/** A process ended, and its exit record tells its last program's marks. Its memory was its own: it counted. */
+export function observeExit(
+  state: PeakState,
+  marks: { readonly rss: number; readonly vmem: number; readonly slack: number; readonly command: string },
+  at: number,
+): void {
+  const candidate = (bytes: number, slack: number): Candidate => ({
+    certain: bytes,
+    slack: Math.min(slack, bytes),
+    pending: new Map(),
+    at,
+    command: marks.command,
+    source: 'exit-record',
+  });
+  offer(state, 'rss', candidate(marks.rss, marks.slack));
+  offer(state, 'rssSwap', candidate(marks.rss, marks.slack));
+  offer(state, 'vmem', candidate(marks.vmem, 0));
+  offer(state, 'processVmem', candidate(marks.vmem, 0));
+}
+
 /** A single address space had `bytes` resident, give or take `slack`, at some unknown moment (`ru_maxrss` of `usage`). */
 export function observeMaxRss(state: PeakState, bytes: number, slack: number): void {
   const candidate: Candidate = {
@@ -268,20 +288,44 @@ export function pendingImages(state: PeakState): ReadonlySet<string> {
   return ids;
 }
 
-/** The bracket as known now; null when nothing was seen. */
-export function bracket(state: PeakState, quantity: Quantity): Bracket | null {
-  const best = state.best[quantity];
-  if (best === null) return null;
+/** An upper end with what it rests on, or the reasons why it is open. */
+export interface UpperEnd {
+  readonly bytes: number | null;
+  readonly open: readonly OpenReason[];
+  readonly sources: readonly BracketSource[];
+}
+
+/** Ends this near each other are one figure. */
+const EXACT_BYTES = 1024 * 1024;
+const EXACT_SHARE = 0.01;
+
+/** What procfs alone leaves open. */
+export function openWithoutEvents(state: PeakState, quantity: Quantity): UpperEnd {
   const open = new Set<OpenReason>(['no-lineage', 'no-exit-records', ...state.reasons]);
   if (quantity === 'footprint') open.add('no-page-accounting');
+  return { bytes: null, open: [...open].sort(), sources: [] };
+}
+
+/** The bracket as known now; null when nothing was seen. */
+export function bracket(
+  state: PeakState,
+  quantity: Quantity,
+  upper = openWithoutEvents(state, quantity),
+): Bracket | null {
+  const best = state.best[quantity];
+  if (best === null) return null;
+  const lower = Math.max(0, Math.round(worth(best)));
+  // Two proofs that contradict each other prove nothing.
+  const end = upper.bytes !== null && upper.bytes >= lower ? Math.ceil(upper.bytes) : null;
+  const open = upper.bytes === null || end !== null ? upper.open : (['unknown-origin'] as const);
   return {
-    lower_bytes: Math.max(0, Math.round(worth(best))),
-    upper_bytes: null,
+    lower_bytes: lower,
+    upper_bytes: end,
     slack_bytes: Math.round(best.slack),
-    proved: false,
-    exact: false,
-    open: [...open].sort(),
-    sources: [best.source],
+    proved: end !== null,
+    exact: end !== null && end - lower <= Math.max(EXACT_BYTES, EXACT_SHARE * end),
+    open,
+    sources: [...new Set([best.source, ...(end === null ? [] : upper.sources)])],
     at: best.at > 0 ? new Date(best.at).toISOString() : null,
     command: best.command === '' ? null : best.command,
   };

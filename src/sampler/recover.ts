@@ -56,6 +56,7 @@ function nothingSeen(): Observation {
     maxProcesses: 0,
     maxThreads: 0,
     counts: { seen: 0, treeOnly: 0, groupOnly: 0 },
+    lineage: null,
   };
 }
 
@@ -133,6 +134,9 @@ function unsampledRecord(
     endedMs: null,
     maxRssBelongsToJob: true,
     precision: thisMachine(),
+    addressSpaceLimit: Infinity,
+    noSwap: false,
+    metrics: {},
   });
 }
 

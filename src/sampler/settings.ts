@@ -42,6 +42,8 @@ export interface Settings {
   readonly delivery_patience: number;
   /** One process per node that hears the kernel's fork, exec and exit events and reads the node-wide sources. */
   readonly listener: boolean;
+  /** How long it stays when no sampler is left. */
+  readonly listener_linger: number;
   /** Netlink events reach only the initial network namespace: it is entered by this path. */
   readonly initial_network_namespace: string;
   /** "own": the prolog makes a cgroup for the job; "auto": only where Grid Engine made none; "off": never. */
@@ -74,6 +76,7 @@ export const DEFAULT_SETTINGS: Settings = {
   delivery_jitter_ms: 1000,
   delivery_patience: 600,
   listener: true,
+  listener_linger: 60,
   initial_network_namespace: '/proc/1/ns/net',
   cgroup: 'off',
   helper_deadline: 5,
@@ -93,6 +96,7 @@ const RANGES: Readonly<Partial<Record<keyof Settings, readonly [number, number]>
   keep_samples_mib: [1, 1048576],
   delivery_jitter_ms: [0, 600000],
   delivery_patience: [0, 86400],
+  listener_linger: [0, 86400],
   helper_deadline: [0.1, 600],
 };
 

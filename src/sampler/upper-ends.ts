@@ -120,18 +120,15 @@ interface Life {
 export interface UpperEnds {
   /** The job's first process; its fork, if seen, begins the lineage. */
   root(pid: number): void;
-  /** A process of the job that no fork explains: it lived before the events were heard, or came in some other way. */
-  adopt(pid: number, at: number, executed: boolean): void;
   /** Events of any processes, in any order; those of other jobs are left out. */
   events(events: readonly LifeEvent[]): void;
-  /** Readings of one sweep, after all events until its end have been given. */
+  /** Readings of one sweep of the job's processes, after all events until its end have been given. */
   sweep(sweep: Sweep): void;
   open(reason: OpenReason): void;
   /** Pids of processes other than the first that replaced a program. */
   replacers(): ReadonlySet<number>;
   /** Distinct processes of the lineage so far. */
   seen(): number;
-  isLiving(pid: number): boolean;
   /** The ends as known now: of a running job, until its last sweep. */
   result(bounds: UnknownBounds): UpperResult;
   /** For a successor, which has not heard the events in between. */
@@ -366,9 +363,18 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     } else settle(life, event.marks, life.executed);
   }
 
+  /** A process of the job that no fork explains: it lived before the events were heard, or came in some other way. */
+  function adopted({ pid, forkedNoExec }: SweepReading): Life {
+    reasons.add(rootSeen && pid !== rootPid ? 'unknown-origin' : 'start-gap');
+    const since = intervals.at(-1)?.from ?? current.from;
+    const life = begin(pid, since, since, !forkedNoExec);
+    const closing = intervals.at(-1);
+    if (closing !== undefined) capOf(closing, life);
+    return life;
+  }
+
   function takeReading(reading: SweepReading): void {
-    const life = living.get(reading.pid);
-    if (life === undefined) return;
+    const life = living.get(reading.pid) ?? adopted(reading);
     const changed = life.image !== 0 && reading.image !== 0 && reading.image !== life.image;
     if (changed && life.executed && !life.execTold) lose(life, 2);
     life.image = reading.image;
@@ -403,11 +409,6 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     root: (pid) => {
       rootPid = pid;
     },
-    adopt: (pid, at, executed) => {
-      if (living.has(pid)) return;
-      reasons.add(pid === rootPid || !rootSeen ? 'start-gap' : 'unknown-origin');
-      begin(pid, at, at, executed);
-    },
     events: (given) => {
       for (const event of given) later.push(event);
     },
@@ -432,7 +433,6 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     },
     replacers: () => replacers,
     seen: () => seen,
-    isLiving: (pid) => living.has(pid),
     result: (bounds) => {
       const all = sums.copy();
       for (const interval of [...intervals, current]) all.add(interval);

@@ -8,6 +8,7 @@
 export type Unit =
   | 'bytes'
   | 'seconds'
+  | 'byte_seconds'
   | 'joules'
   | 'watts'
   | 'celsius'

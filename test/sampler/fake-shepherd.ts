@@ -137,6 +137,7 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5 }: SiteOp
   const paths = [
     'cluster = "test"',
     `state_dir = "${site.state}"`,
+    'listener_linger = 0',
     `run_dir = "${site.runDir}"`,
     `accounting = "${site.accounting}"`,
     `arm_wait_ms = ${armWait > 0 ? 1000 : 0}`,

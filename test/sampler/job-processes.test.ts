@@ -46,6 +46,7 @@ function newJob(t: TestContext, changes: Partial<ClaimRules> = {}, listsChildren
       cpus: 2,
     },
     sharesAddressSpace: () => false,
+    eventsTell: false,
     ...changes,
   };
   const processes = followProcesses(rules, { left: 0 });

@@ -47,6 +47,7 @@ function observation(changes: Partial<Observation> = {}): Observation {
     maxProcesses: 3,
     maxThreads: 9,
     counts: { seen: 5, treeOnly: 1, groupOnly: 2 },
+    lineage: null,
     ...changes,
   };
 }
@@ -70,6 +71,9 @@ function record(changes: Partial<RecordParts> = {}): JobRecord {
     notes: [],
     nowMs: END + 100,
     endedMs: END,
+    addressSpaceLimit: Infinity,
+    noSwap: true,
+    metrics: {},
     maxRssBelongsToJob: true,
     precision: { kernel: [6, 18], pageSize: 4096, cpus: 2 },
     ...changes,

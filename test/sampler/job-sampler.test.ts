@@ -29,6 +29,7 @@ function newJob(t: TestContext, largest = 10): Job {
     notBefore: 0,
     precision: { kernel: [6, 18], pageSize: 4096, cpus: 1 },
     sharesAddressSpace: () => false,
+    eventsTell: false,
   });
   const sampler = sampleJob(rules(), { left: 0 }, largest);
   return {

@@ -291,7 +291,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
     step(one);
     note();
   }
-  if (readings !== null) endSweep();
+  if ((readings as SweepReading[] | null) !== null) endSweep();
   tellOverdue(0);
   at++;
   begin = at;

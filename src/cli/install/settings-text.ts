@@ -24,6 +24,7 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
     'Seconds that one process keeps trying a dead accounting DB before it leaves the rows to the next.',
   listener:
     'One process per node, while jobs run, that hears fork, exec and exit events and reads the node-wide sources:\n# what proved peaks rest on.',
+  listener_linger: 'Seconds that it stays when no sampler is left: what it heard then serves jobs that come next.',
   initial_network_namespace: 'Those events reach only the initial network namespace; it is entered by this path.',
   cgroup: 'A memory cgroup for each job: "off"; "own": the prolog makes one; "auto": where Grid Engine made none.',
   helper_deadline: 'Seconds after which a reading that blocks (smaps, IPMI, Lustre ...) is given up.',

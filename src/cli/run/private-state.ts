@@ -42,6 +42,7 @@ export function makePrivateState(directory: string, options: PrivateOptions): Pr
       'deliver_as = "root"',
       'delivery_jitter_ms = 0',
       'delivery_patience = 30',
+      'listener_linger = 1',
       ...(options.interval === undefined ? [] : [`interval = ${options.interval}`]),
       '',
     ].join('\n'),

@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TickReadings } from './job-processes';
+import type { JobSampler } from './job-sampler';
+import { connectListener, type ListenerLink } from './listener/client';
+import type { Reply } from './listener/protocol';
+import type { Settings } from './settings';
+
+/** A job's sampler listening, through the node's listener, to what the kernel tells of the job's processes. */
+export interface KernelHearing {
+  /** Resolves when events are heard, or when it is clear that they can't be: then to the reason. */
+  readonly ready: Promise<string | null>;
+  /** After each tick: it counts as soon as all events until then have come. */
+  afterTick(readings: TickReadings): void;
+  /** Waits, at most so long, until the last tick counts. */
+  finish(withinMs: number): Promise<void>;
+  /** null: no listener at present. */
+  link(): ListenerLink | null;
+  close(): void;
+}
+
+export type NodeReply = Extract<Reply, { kind: 'node' }>;
+
+const SYNC_WITHIN_MS = 3000;
+const AGAIN_AFTER_MS = 500;
+
+export const NO_HEARING: KernelHearing = {
+  ready: Promise.resolve('switched off'),
+  afterTick: () => undefined,
+  finish: () => Promise.resolve(),
+  link: () => null,
+  close: () => undefined,
+};
+
+/**
+ * Connects to the listener (and starts it where there is none); when it dies, the account says so and the next one is
+ * connected to. `node` gets the node's figures as they come.
+ */
+export function hearKernel(
+  settingsPath: string,
+  settings: Settings,
+  ancestor: number,
+  sampler: JobSampler,
+  node: (reply: NodeReply) => void,
+): KernelHearing {
+  let link: ListenerLink | null = null;
+  let listening = false;
+  let closed = false;
+  let last: Promise<void> = Promise.resolve();
+
+  function take(reply: Reply): void {
+    if (reply.kind === 'fork' || reply.kind === 'exec' || reply.kind === 'exit') sampler.heard([reply]);
+    else if (reply.kind === 'lost') sampler.open('lost-records');
+    else if (reply.kind === 'node') node(reply);
+  }
+
+  function lost(): void {
+    if (closed) return;
+    link = null;
+    if (listening) sampler.deafen('listener-lost');
+    listening = false;
+    void again();
+  }
+
+  async function again(): Promise<void> {
+    // All samplers of the node lose it at the same moment.
+    await sleep(AGAIN_AFTER_MS * (1 + Math.random()), undefined, { ref: false });
+    if (!closed) await begin();
+  }
+
+  async function begin(): Promise<string | null> {
+    const connected = await connectListener(settingsPath, settings, { take, lost });
+    if (connected === null) return 'the listener of this node could not be reached or started';
+    if (closed) {
+      connected.close();
+      return null;
+    }
+    link = connected;
+    if (connected.hello.events !== null) return connected.hello.events;
+    sampler.listen();
+    if (connected.hello.records !== null) sampler.open('no-exit-records');
+    connected.follow(ancestor);
+    listening = true;
+    await connected.sync(SYNC_WITHIN_MS);
+    return null;
+  }
+
+  async function settle(readings: TickReadings): Promise<void> {
+    const asked = link;
+    if (asked === null || !listening) return;
+    if (await asked.sync(SYNC_WITHIN_MS)) sampler.settle(readings);
+    else if (!closed && asked === link) {
+      // It is there and does not answer: as good as gone.
+      asked.close();
+      lost();
+    }
+  }
+
+  return {
+    ready: begin(),
+    afterTick: (readings) => {
+      if (listening) last = settle(readings);
+    },
+    finish: async (withinMs) => {
+      await Promise.race([last, sleep(withinMs, undefined, { ref: false })]);
+    },
+    link: () => link,
+    close: () => {
+      closed = true;
+      link?.close();
+      link = null;
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tryLock } from '../../native/libc';
+import { packageRoot } from '../package-root';
+import type { Settings } from '../settings';
+import { decodeReply, lineSplitter, type Reply, type Request } from './protocol';
+import { listenerPaths } from './socket-path';
+
+type Hello = Extract<Reply, { kind: 'hello' }>;
+type Answer = Extract<Reply, { kind: 'synced' | 'values' | 'node' }>;
+
+/** A sampler's connection to the node's listener. */
+export interface ListenerLink {
+  readonly hello: Hello;
+  follow(pid: number): void;
+  /** Resolves when all events that the kernel had told of by now have been handed over; false: it is not to be had. */
+  sync(withinMs: number): Promise<boolean>;
+  /** null: no answer in time. */
+  read(source: string, pids: readonly number[], withinMs: number): Promise<Extract<Reply, { kind: 'values' }> | null>;
+  /** The node's figures that jobs are charged by, read now. */
+  node(withinMs: number): Promise<Extract<Reply, { kind: 'node' }> | null>;
+  close(): void;
+}
+
+export interface ListenerHandlers {
+  /** Events, losses, and the node's figures as they come. */
+  readonly take: (reply: Reply) => void;
+  /** The listener has gone. */
+  readonly lost: () => void;
+}
+
+const CONNECT_EVERY_MS = 20;
+const STARTS_WITHIN_MS = 5000;
+const HELLO_WITHIN_MS = 2000;
+
+/** Starts the listener unless somebody already is one or is about to be. */
+function startListener(settingsPath: string, settings: Settings): void {
+  const { directory, lock } = listenerPaths(settings);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const descriptor = openSync(lock, 'a', 0o600);
+  const free = tryLock(descriptor);
+  closeSync(descriptor);
+  if (!free) return;
+  const script = join(packageRoot(), 'dist', 'src', 'sampler', 'listener', 'main.js');
+  const child = spawn(process.execPath, [...process.execArgv, script, settingsPath], {
+    cwd: '/',
+    detached: true,
+    stdio: 'ignore',
+    env: process.env,
+  });
+  child.on('error', () => undefined);
+  child.unref();
+}
+
+function tryConnect(path: string): Promise<Socket | null> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.removeAllListeners('error');
+      resolve(socket);
+    });
+    socket.once('error', () => resolve(null));
+  });
+}
+
+/**
+ * Connects to the listener of this node, and starts one where there is none. null: neither can be done here.
+ * The connection alone keeps no process alive.
+ */
+export async function connectListener(
+  settingsPath: string,
+  settings: Settings,
+  handlers: ListenerHandlers,
+): Promise<ListenerLink | null> {
+  const { socket: path } = listenerPaths(settings);
+  const deadline = Date.now() + STARTS_WITHIN_MS;
+  let socket = await tryConnect(path);
+  for (let tries = 0; socket === null; tries++) {
+    if (Date.now() > deadline) return null;
+    // One that is just ending may still hold the lock: it is asked for again now and then.
+    if (tries % 25 === 0) {
+      try {
+        startListener(settingsPath, settings);
+      } catch {
+        return null;
+      }
+    }
+    await sleep(CONNECT_EVERY_MS);
+    socket = await tryConnect(path);
+  }
+  return greet(socket, handlers);
+}
+
+function greet(socket: Socket, handlers: ListenerHandlers): Promise<ListenerLink | null> {
+  const waiting = new Map<number, (answer: Answer | null) => void>();
+  let ids = 0;
+  let closed = false;
+  let greeted: ((hello: Hello | null) => void) | null = null;
+
+  function end(): void {
+    if (closed) return;
+    closed = true;
+    socket.destroy();
+    greeted?.(null);
+    for (const answer of waiting.values()) answer(null);
+    waiting.clear();
+  }
+
+  function take(line: string): void {
+    const reply = decodeReply(line);
+    if (reply === null || closed) return;
+    if (reply.kind === 'hello') greeted?.(reply);
+    else if (reply.kind === 'synced' || reply.kind === 'values' || (reply.kind === 'node' && reply.id !== null)) {
+      const id = reply.id as number;
+      waiting.get(id)?.(reply);
+      waiting.delete(id);
+    } else handlers.take(reply);
+  }
+
+  function ask(withinMs: number, request: (id: number) => Request): Promise<Answer | null> {
+    if (closed) return Promise.resolve(null);
+    const id = ++ids;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        waiting.delete(id);
+        resolve(null);
+      }, withinMs);
+      waiting.set(id, (answer) => {
+        clearTimeout(timer);
+        resolve(answer);
+      });
+      write(request(id));
+    });
+  }
+
+  const write = (request: Request): void => {
+    if (!closed) socket.write(`${JSON.stringify(request)}\n`);
+  };
+
+  socket.setEncoding('utf8');
+  socket.unref();
+  socket.on('data', lineSplitter(take) as (chunk: string | Buffer) => void);
+  const gone = (): void => {
+    if (closed) return;
+    const known = greeted === null;
+    end();
+    if (known) handlers.lost();
+  };
+  socket.on('error', gone).on('close', gone);
+
+  return new Promise((resolve) => {
+    const timer = setTimeout(end, HELLO_WITHIN_MS);
+    greeted = (hello): void => {
+      greeted = null;
+      clearTimeout(timer);
+      if (hello === null) {
+        resolve(null);
+        return;
+      }
+      resolve({
+        hello,
+        follow: (pid) => {
+          write({ kind: 'follow', pid });
+        },
+        sync: async (withinMs) => (await ask(withinMs, (id) => ({ kind: 'sync', id }))) !== null,
+        read: async (source, pids, withinMs) => {
+          const answer = await ask(withinMs, (id) => ({ kind: 'read', id, source, pids }));
+          return answer?.kind === 'values' ? answer : null;
+        },
+        node: async (withinMs) => {
+          const answer = await ask(withinMs, (id) => ({ kind: 'node', id }));
+          return answer?.kind === 'node' ? answer : null;
+        },
+        close: end,
+      });
+    };
+  });
+}

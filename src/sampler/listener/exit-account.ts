@@ -1,0 +1,126 @@
+/**
+ * What the kernel says of a whole process at its end: its threads' exit records (taskstats), added up. Marks are the
+ * largest of them: each describes the one address space of all. Bytes, nanoseconds, counts.
+ */
+export const EXIT_FIELDS = [
+  /** The most that lived at one time; and how many ended. */
+  'threads',
+  'threadExits',
+  'rssBytes',
+  'vmBytes',
+  'cpuNs',
+  'minorFaults',
+  'majorFaults',
+  'readChars',
+  'writeChars',
+  'readSyscalls',
+  'writeSyscalls',
+  'readBytes',
+  'writeBytes',
+  'cancelledWriteBytes',
+  'voluntarySwitches',
+  'involuntarySwitches',
+  'rssByteUs',
+  'vmByteUs',
+  'cpuDelayNs',
+  'blockIoDelayNs',
+  'swapInDelayNs',
+  'freePagesDelayNs',
+  'thrashingDelayNs',
+  'compactDelayNs',
+] as const;
+
+type ExitField = (typeof EXIT_FIELDS)[number];
+
+export interface ExitAccount extends Readonly<Record<ExitField, number>> {
+  readonly uid: number;
+  readonly command: string;
+  /** The record of the last thread came: the marks are final. */
+  readonly final: boolean;
+  /** The records of all threads came: the sums are whole. */
+  readonly whole: boolean;
+}
+
+/** What `exitAccount` takes from one thread's record. */
+export interface ThreadRecord {
+  readonly pid: number;
+  readonly uid: number;
+  readonly comm: string;
+  /** null where the kernel doesn't count it: then the sum of the two that follow stands in. */
+  readonly cpuNs: number | null;
+  readonly userUs: number;
+  readonly systemUs: number;
+  readonly minorFaults: number;
+  readonly majorFaults: number;
+  readonly hiwaterRssBytes: number;
+  readonly hiwaterVmBytes: number;
+  readonly readChars: number;
+  readonly writeChars: number;
+  readonly readSyscalls: number;
+  readonly writeSyscalls: number;
+  readonly readBytes: number;
+  readonly writeBytes: number;
+  readonly cancelledWriteBytes: number;
+  readonly voluntarySwitches: number;
+  readonly involuntarySwitches: number;
+  /** MiB times µs, as the kernel counts them. */
+  readonly coremem: number;
+  readonly virtmem: number;
+  /** null: this kernel doesn't count them. */
+  readonly delays: Readonly<
+    Record<'cpu' | 'blockIo' | 'swapIn' | 'freePages' | 'thrashing' | 'compact', { readonly ns: number } | null>
+  >;
+}
+
+const MIB = 1024 * 1024;
+
+/** One thread's record as the account of a process of one thread. */
+function fromThread(record: ThreadRecord): Omit<ExitAccount, 'final' | 'whole' | 'threads' | 'threadExits'> {
+  return {
+    uid: record.uid,
+    command: record.comm,
+    rssBytes: record.hiwaterRssBytes,
+    vmBytes: record.hiwaterVmBytes,
+    cpuNs: record.cpuNs ?? (record.userUs + record.systemUs) * 1000,
+    minorFaults: record.minorFaults,
+    majorFaults: record.majorFaults,
+    readChars: record.readChars,
+    writeChars: record.writeChars,
+    readSyscalls: record.readSyscalls,
+    writeSyscalls: record.writeSyscalls,
+    readBytes: record.readBytes,
+    writeBytes: record.writeBytes,
+    cancelledWriteBytes: record.cancelledWriteBytes,
+    voluntarySwitches: record.voluntarySwitches,
+    involuntarySwitches: record.involuntarySwitches,
+    rssByteUs: record.coremem * MIB,
+    vmByteUs: record.virtmem * MIB,
+    cpuDelayNs: record.delays.cpu?.ns ?? 0,
+    blockIoDelayNs: record.delays.blockIo?.ns ?? 0,
+    swapInDelayNs: record.delays.swapIn?.ns ?? 0,
+    freePagesDelayNs: record.delays.freePages?.ns ?? 0,
+    thrashingDelayNs: record.delays.thrashing?.ns ?? 0,
+    compactDelayNs: record.delays.compact?.ns ?? 0,
+  };
+}
+
+const LARGEST: ReadonlySet<ExitField> = new Set(['threads', 'rssBytes', 'vmBytes']);
+
+/** Adds what another thread of the same process had; `thread` ended later. */
+export function addThread(account: ExitAccount | null, record: ThreadRecord | null, threads: number): ExitAccount {
+  const own = record === null ? null : fromThread(record);
+  const values = Object.fromEntries(
+    EXIT_FIELDS.map((field) => {
+      const before = account?.[field] ?? 0;
+      const now = field === 'threads' ? threads : field === 'threadExits' ? 1 : (own?.[field] ?? 0);
+      return [field, LARGEST.has(field) ? Math.max(before, now) : before + now];
+    }),
+  ) as Record<ExitField, number>;
+  return {
+    ...values,
+    uid: own?.uid ?? account?.uid ?? -1,
+    command: own?.command ?? account?.command ?? '',
+    final: own !== null,
+    whole: own !== null && (account?.whole ?? true),
+  };
+}

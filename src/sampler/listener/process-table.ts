@@ -1,0 +1,116 @@
+import { addThread, type ExitAccount, type ThreadRecord } from './exit-account';
+
+/** What the kernel tells of single threads; microseconds of the monotonic clock. */
+export type ThreadEvent =
+  | {
+      readonly kind: 'fork';
+      readonly at: number;
+      readonly parentPid: number;
+      readonly parentTgid: number;
+      readonly childPid: number;
+      readonly childTgid: number;
+    }
+  | { readonly kind: 'exec'; readonly at: number; readonly pid: number; readonly tgid: number }
+  | { readonly kind: 'exit'; readonly at: number; readonly pid: number; readonly tgid: number };
+
+/** The same of whole processes. */
+export type ProcessEvent =
+  | {
+      readonly kind: 'fork';
+      readonly at: number;
+      readonly parent: number;
+      readonly child: number;
+      readonly thread: number;
+    }
+  | { readonly kind: 'exec'; readonly at: number; readonly pid: number }
+  /** null: no exit record of any thread came. */
+  | { readonly kind: 'exit'; readonly at: number; readonly pid: number; readonly account: ExitAccount | null };
+
+export interface ProcessTable {
+  /** Exit records, before the exit events that belong to them. */
+  records(records: readonly ThreadRecord[]): void;
+  /** In the order of time. */
+  events(events: readonly ThreadEvent[]): readonly ProcessEvent[];
+}
+
+interface Entry {
+  threads: Set<number>;
+  most: number;
+  account: ExitAccount | null;
+  /** Threads that went without a record. */
+  missing: boolean;
+}
+
+/** Records whose exit events were lost must not fill the memory. */
+const MOST_RECORDS = 20_000;
+
+/**
+ * Makes processes out of threads: a process ends with the last of its threads, which need not be its first. `existing`:
+ * threads of the processes that were there before the first event (of those with one thread none need be given).
+ */
+export function newProcessTable(existing: ReadonlyMap<number, readonly number[]>): ProcessTable {
+  const entries = new Map<number, Entry>();
+  const records = new Map<number, ThreadRecord>();
+  for (const [tgid, tids] of existing)
+    entries.set(tgid, { threads: new Set(tids), most: tids.length, account: null, missing: false });
+
+  function entryOf(tgid: number): Entry {
+    let entry = entries.get(tgid);
+    if (entry === undefined) {
+      entry = { threads: new Set([tgid]), most: 1, account: null, missing: false };
+      entries.set(tgid, entry);
+    }
+    return entry;
+  }
+
+  function take(event: ThreadEvent): ProcessEvent | null {
+    const { at } = event;
+    if (event.kind === 'fork') {
+      if (event.childPid !== event.childTgid) {
+        const entry = entryOf(event.childTgid);
+        entry.threads.add(event.childPid);
+        entry.most = Math.max(entry.most, entry.threads.size);
+        return null;
+      }
+      entries.delete(event.childTgid);
+      return { kind: 'fork', at, parent: event.parentTgid, child: event.childTgid, thread: event.parentPid };
+    }
+    if (event.kind === 'exec') {
+      // Whichever thread called it now has the process's id, and is its only one.
+      const entry = entries.get(event.tgid);
+      if (entry !== undefined) entry.threads = new Set([event.tgid]);
+      return { kind: 'exec', at, pid: event.tgid };
+    }
+    const record = records.get(event.pid) ?? null;
+    records.delete(event.pid);
+    const entry = entries.get(event.tgid);
+    if (entry === undefined) {
+      // One thread from its beginning to its end, as most processes have.
+      if (event.pid !== event.tgid) return null;
+      return { kind: 'exit', at, pid: event.tgid, account: record === null ? null : addThread(null, record, 1) };
+    }
+    entry.threads.delete(event.pid);
+    if (record !== null || entry.account !== null) entry.account = addThread(entry.account, record, entry.most);
+    if (record === null) entry.missing = true;
+    if (entry.threads.size > 0) return null;
+    entries.delete(event.tgid);
+    const { account } = entry;
+    return {
+      kind: 'exit',
+      at,
+      pid: event.tgid,
+      account: account === null ? null : { ...account, whole: account.whole && !entry.missing },
+    };
+  }
+
+  return {
+    records: (given) => {
+      for (const record of given) records.set(record.pid, record);
+      for (const pid of records.keys()) {
+        if (records.size <= MOST_RECORDS) break;
+        records.delete(pid);
+      }
+    },
+    events: (given) => given.map(take).filter((event) => event !== null),
+  };
+}

@@ -1,0 +1,132 @@
+import { EXIT_FIELDS, type ExitAccount } from './exit-account';
+import type { ProcessEvent } from './process-table';
+
+/**
+ * How samplers and the node's listener talk: lines of JSON over RUN_DIR/listener/socket (root's alone).
+ *
+ * A sampler says whose descendants it wants to hear of, and asks now and then for all events so far ("sync"): the answer
+ * comes after the last event that the kernel had told of when it was asked. The listener remembers the last seconds, so
+ * that a sampler that starts after its job still hears of the job's first fork.
+ */
+export type Request =
+  | { readonly kind: 'follow'; readonly pid: number }
+  | { readonly kind: 'sync'; readonly id: number }
+  /** One reading of a source that may block, of these processes. */
+  | { readonly kind: 'read'; readonly id: number; readonly source: string; readonly pids: readonly number[] }
+  /** A reading of the node's figures that jobs are charged by, now. */
+  | { readonly kind: 'node'; readonly id: number };
+
+export type Reply =
+  /** Why there are no events, no records; null: there are. */
+  | { readonly kind: 'hello'; readonly events: string | null; readonly records: string | null }
+  | ProcessEvent
+  | { readonly kind: 'lost'; readonly what: 'events' | 'records' }
+  | { readonly kind: 'synced'; readonly id: number }
+  | {
+      readonly kind: 'values';
+      readonly id: number;
+      readonly readings: readonly ValueOf[];
+      readonly unavailable: string | null;
+    }
+  | { readonly kind: 'node'; readonly id: number | null; readonly at: number; readonly readings: readonly ValueOf[] };
+
+/** A reading on the wire. */
+export interface ValueOf {
+  readonly metric: string;
+  readonly instance: string;
+  readonly value: number;
+  readonly pid?: number;
+}
+
+/** Events come by the thousand: they are lists, the others objects. */
+export function encodeReply(reply: Reply): string {
+  if (reply.kind === 'fork') return `["f",${reply.at},${reply.parent},${reply.child},${reply.thread}]\n`;
+  if (reply.kind === 'exec') return `["x",${reply.at},${reply.pid}]\n`;
+  if (reply.kind !== 'exit') return `${JSON.stringify(reply)}\n`;
+  const { account } = reply;
+  if (account === null) return `["e",${reply.at},${reply.pid}]\n`;
+  const numbers = EXIT_FIELDS.map((field) => account[field]).join(',');
+  const flags = (account.final ? 1 : 0) + (account.whole ? 2 : 0);
+  return `["e",${reply.at},${reply.pid},${account.uid},${flags},${JSON.stringify(account.command)},${numbers}]\n`;
+}
+
+const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
+
+/** A reply from one line; null: not one (of a newer version, or torn). */
+export function decodeReply(line: string): Reply | null {
+  let data: unknown;
+  try {
+    data = JSON.parse(line);
+  } catch {
+    return null;
+  }
+  if (!Array.isArray(data)) {
+    return typeof data === 'object' && data !== null && 'kind' in data ? (data as Reply) : null;
+  }
+  const [kind, at, ...rest] = data as readonly unknown[];
+  const [first, second, third] = rest.map(number);
+  switch (kind) {
+    case 'f':
+      return { kind: 'fork', at: number(at), parent: first ?? 0, child: second ?? 0, thread: third ?? 0 };
+    case 'x':
+      return { kind: 'exec', at: number(at), pid: first ?? 0 };
+    case 'e':
+      return { kind: 'exit', at: number(at), pid: first ?? 0, account: decodeAccount(rest.slice(1)) };
+    default:
+      return null;
+  }
+}
+
+function decodeAccount(values: readonly unknown[]): ExitAccount | null {
+  if (values.length < 3) return null;
+  const [uid, flags, command, ...numbers] = values;
+  return {
+    ...(Object.fromEntries(EXIT_FIELDS.map((field, index) => [field, number(numbers[index])])) as Record<
+      (typeof EXIT_FIELDS)[number],
+      number
+    >),
+    uid: number(uid),
+    command: typeof command === 'string' ? command : '',
+    final: (number(flags) & 1) !== 0,
+    whole: (number(flags) & 2) !== 0,
+  };
+}
+
+/** A request from one line; null: not one. */
+export function decodeRequest(line: string): Request | null {
+  let data: unknown;
+  try {
+    data = JSON.parse(line);
+  } catch {
+    return null;
+  }
+  if (typeof data !== 'object' || data === null) return null;
+  const { kind, id, pid, source, pids } = data as Readonly<Record<string, unknown>>;
+  switch (kind) {
+    case 'follow':
+      return typeof pid === 'number' ? { kind, pid } : null;
+    case 'sync':
+    case 'node':
+      return typeof id === 'number' ? { kind, id } : null;
+    case 'read':
+      return typeof id === 'number' &&
+        typeof source === 'string' &&
+        Array.isArray(pids) &&
+        pids.every((item) => typeof item === 'number')
+        ? { kind, id, source, pids }
+        : null;
+    default:
+      return null;
+  }
+}
+
+/** Splits a stream into lines; what follows the last line feed waits for the rest. */
+export function lineSplitter(take: (line: string) => void, mostBytes = 64 * 1024 * 1024): (chunk: string) => void {
+  let rest = '';
+  return (chunk) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > mostBytes) rest = '';
+    for (const line of lines) if (line !== '') take(line);
+  };
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ThreadRecord } from '../../../src/sampler/listener/exit-account';
+import { newProcessTable, type ThreadEvent } from '../../../src/sampler/listener/process-table';
+
+const MIB = 1024 * 1024;
+
+export function threadRecord(pid: number, changes: Partial<ThreadRecord> = {}): ThreadRecord {
+  const delay = { ns: 1000 };
+  return {
+    pid,
+    uid: 1000,
+    comm: 'worker',
+    cpuNs: 5_000_000,
+    userUs: 4000,
+    systemUs: 1000,
+    minorFaults: 10,
+    majorFaults: 1,
+    hiwaterRssBytes: 7 * MIB,
+    hiwaterVmBytes: 70 * MIB,
+    readChars: 1024,
+    writeChars: 2048,
+    readSyscalls: 3,
+    writeSyscalls: 4,
+    readBytes: 0,
+    writeBytes: 4096,
+    cancelledWriteBytes: 0,
+    voluntarySwitches: 2,
+    involuntarySwitches: 1,
+    coremem: 12,
+    virtmem: 34,
+    delays: { cpu: delay, blockIo: delay, swapIn: delay, freePages: delay, thrashing: delay, compact: delay },
+    ...changes,
+  };
+}
+
+const fork = (at: number, parent: number, childPid: number, childTgid = childPid): ThreadEvent => ({
+  kind: 'fork',
+  at,
+  parentPid: parent,
+  parentTgid: parent,
+  childPid,
+  childTgid,
+});
+const exit = (at: number, pid: number, tgid = pid): ThreadEvent => ({ kind: 'exit', at, pid, tgid });
+
+describe('the table of processes', () => {
+  it('tells of a process with one thread as it is', () => {
+    const table = newProcessTable(new Map());
+    table.records([threadRecord(20)]);
+    const events = table.events([fork(1, 10, 20), { kind: 'exec', at: 2, pid: 20, tgid: 20 }, exit(3, 20)]);
+    assert.deepEqual(events.slice(0, 2), [
+      { kind: 'fork', at: 1, parent: 10, child: 20, thread: 10 },
+      { kind: 'exec', at: 2, pid: 20 },
+    ]);
+    const [, , end] = events;
+    assert.ok(end?.kind === 'exit' && end.account !== null);
+    const { rssBytes, cpuNs, threads, threadExits, final, whole, command, uid } = end.account;
+    assert.deepEqual(
+      { rssBytes, cpuNs, threads, threadExits, final, whole, command, uid },
+      {
+        rssBytes: 7 * MIB,
+        cpuNs: 5_000_000,
+        threads: 1,
+        threadExits: 1,
+        final: true,
+        whole: true,
+        command: 'worker',
+        uid: 1000,
+      },
+    );
+  });
+
+  it('ends a process with its last thread, though the first had gone before: marks are maxima, the rest are sums', () => {
+    const table = newProcessTable(new Map());
+    assert.equal(table.events([fork(1, 10, 20), fork(2, 20, 21, 20), fork(3, 20, 22, 20)]).length, 1);
+    table.records([
+      threadRecord(20, { hiwaterRssBytes: 9 * MIB }),
+      threadRecord(21),
+      threadRecord(22, { hiwaterRssBytes: 11 * MIB, cpuNs: null }),
+    ]);
+    const ends = table.events([exit(4, 20), exit(5, 21, 20), exit(6, 22, 20)]);
+    assert.equal(ends.length, 1);
+    const [end] = ends;
+    assert.ok(end?.kind === 'exit' && end.account !== null);
+    assert.equal(end.at, 6);
+    assert.equal(end.account.rssBytes, 11 * MIB);
+    assert.equal(end.account.cpuNs, 15_000_000);
+    assert.deepEqual([end.account.threads, end.account.threadExits, end.account.whole], [3, 3, true]);
+  });
+
+  it('says when records are missing: of some threads, of the last, of all', () => {
+    const ended = (records: readonly number[]): readonly unknown[] => {
+      const table = newProcessTable(new Map([[20, [20, 21]]]));
+      table.records(records.map((pid) => threadRecord(pid)));
+      const [end] = table.events([exit(4, 20), exit(5, 21, 20)]);
+      assert.ok(end?.kind === 'exit');
+      return end.account === null ? [] : [end.account.final, end.account.whole];
+    };
+    assert.deepEqual(ended([20, 21]), [true, true]);
+    assert.deepEqual(ended([21]), [true, false]);
+    assert.deepEqual(ended([20]), [false, false]);
+    assert.deepEqual(ended([]), []);
+  });
+
+  it('has one thread of the process’s own number after an exec, whoever called it', () => {
+    const table = newProcessTable(new Map());
+    table.records([threadRecord(20), threadRecord(21), threadRecord(22)]);
+    table.events([fork(1, 10, 20), fork(2, 20, 21, 20), fork(2, 20, 22, 20)]);
+    // Thread 22 calls exec: the others end, one of them only after the exec has been told.
+    const between = table.events([exit(3, 20), { kind: 'exec', at: 4, pid: 20, tgid: 20 }, exit(4.5, 21, 20)]);
+    assert.deepEqual(
+      between.map((event) => event.kind),
+      ['exec'],
+    );
+    table.records([threadRecord(20, { hiwaterRssBytes: 3 * MIB })]);
+    const [end] = table.events([exit(9, 20)]);
+    assert.ok(end?.kind === 'exit' && end.account?.final === true);
+  });
+});
