@@ -186,7 +186,7 @@ function loadLibrary(path: string): NvmlResult<LoadedLibrary> {
     library = koffi.load(path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { failed: 'dlopen', code: NvmlCode.LIBRARY_NOT_FOUND, why };
+    return { failed: 'dlopen', code: NvmlCode.LIBRARY_NOT_FOUND, why: `${path}: ${why}` };
   }
   const known = new Map<string, unknown>();
   const find = (name: string, prototype: string): unknown => {
