@@ -1,5 +1,7 @@
+import { drm } from './node/drm';
 import { loadavg } from './node/loadavg';
+import { nvidia } from './node/nvidia';
 import type { Source } from './source';
 
 /** Every source of node-wide samples, in the order in which people see them. */
-export const NODE_SOURCES: readonly Source[] = [loadavg];
+export const NODE_SOURCES: readonly Source[] = [loadavg, nvidia, drm];

@@ -1,0 +1,139 @@
+import { existsSync, readlinkSync } from 'node:fs';
+import { listNames, readText } from '../files';
+import { parseFdinfo, type DrmClient, type DrmEngine } from '../node/drm-fdinfo';
+import { unavailable, type JobProcessIds, type Metric, type ProcessSource, type Reading } from '../source';
+
+const VIDEO: Metric = {
+  name: 'drmprocess_memory_bytes',
+  unit: 'bytes',
+  kind: 'gauge',
+  scope: 'process',
+  instance: 'gpu',
+  help: "Video memory that a process's DRM clients hold (fdinfo); a shared buffer counts in each.",
+};
+const SYSTEM: Metric = {
+  ...VIDEO,
+  name: 'drmprocess_system_memory_bytes',
+  help: 'System memory that its DRM clients hold for the GPU (fdinfo: gtt, system).',
+};
+const BUSY: Metric = {
+  name: 'drmprocess_busy_seconds',
+  unit: 'seconds',
+  kind: 'counter',
+  scope: 'process',
+  resolution: 1000,
+  instance: 'gpu/engine',
+  help: "Time of the GPU's engines that its DRM clients used (fdinfo), ended clients included.",
+};
+
+function linkOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+interface Held {
+  readonly pid: number;
+  readonly gpu: string;
+  readonly key: string;
+  readonly client: DrmClient;
+}
+
+/** DRM clients of these processes, each once: whoever comes first in the list has it. */
+function clientsOf(proc: string, pids: JobProcessIds): readonly Held[] {
+  const held = new Map<string, Held>();
+  for (const pid of pids)
+    for (const fd of listNames(`${proc}/${pid}/fd`)) {
+      // Only these: to print what it knows, another file's fdinfo may take locks.
+      if (linkOf(`${proc}/${pid}/fd/${fd}`)?.startsWith('/dev/dri/') !== true) continue;
+      const client = parseFdinfo(readText(`${proc}/${pid}/fdinfo/${fd}`) ?? '');
+      if (client === null) continue;
+      const gpu = client.pci ?? client.driver;
+      const key = `${gpu} ${client.client ?? `${pid}/${fd}`}`;
+      if (!held.has(key)) held.set(key, { pid, gpu, key, client });
+    }
+  return [...held.values()];
+}
+
+interface SeenEngine {
+  readonly busy: number;
+  readonly total: number;
+  readonly atMs: number;
+}
+
+/** Seconds that an engine has worked since it was seen last; a counter that fell has begun anew. */
+function secondsSince(before: SeenEngine | undefined, engine: DrmEngine, atMs: number): number {
+  if ('busyNs' in engine) {
+    const from = before === undefined || engine.busyNs < before.busy ? 0 : before.busy;
+    return (engine.busyNs - from) / 1e9;
+  }
+  // Nobody tells the clock's rate: it is what passed since the last reading.
+  if (before === undefined || engine.cycles < before.busy || engine.totalCycles <= before.total) return 0;
+  const share = Math.min(1, (engine.cycles - before.busy) / (engine.totalCycles - before.total));
+  return (share * Math.max(0, atMs - before.atMs)) / 1000;
+}
+
+/** Time used by the engines of one process, ended clients included. */
+interface UsedEngines {
+  readonly seconds: Map<string, number>;
+  askedAtMs: number;
+}
+
+/** What nobody has asked about for this long has ended. */
+const FORGET_MS = 600_000;
+
+/** GPU memory and time by process, of any driver that prints them (amdgpu, i915, xe, nouveau, panfrost ...). */
+export const drmProcess: ProcessSource = {
+  name: 'drmprocess',
+  reads: ['/proc/PID/fd', '/proc/PID/fdinfo'],
+  metrics: [VIDEO, SYSTEM, BUSY],
+  blocking: true,
+  interval: 10,
+  enabled: true,
+  options: {},
+  open: ({ proc, root, now }) => {
+    if (!existsSync(`${root.replace(/\/$/, '')}/dev/dri`)) return unavailable('no /dev/dri: no GPU with a DRM driver');
+    const seen = new Map<string, SeenEngine>();
+    const used = new Map<number, UsedEngines>();
+    const usedBy = (pid: number, atMs: number): UsedEngines => {
+      const known = used.get(pid) ?? { seconds: new Map<string, number>(), askedAtMs: atMs };
+      known.askedAtMs = atMs;
+      used.set(pid, known);
+      return known;
+    };
+    return {
+      read: (pids) => {
+        const atMs = now();
+        for (const [key, engine] of seen) if (atMs - engine.atMs > FORGET_MS) seen.delete(key);
+        for (const [pid, engines] of used) if (atMs - engines.askedAtMs > FORGET_MS) used.delete(pid);
+
+        const memory = new Map<string, Reading>();
+        const add = (metric: string, { gpu, pid }: Held, bytes: number | null): void => {
+          if (bytes === null) return;
+          const key = `${metric} ${gpu} ${pid}`;
+          memory.set(key, { metric, instance: gpu, pid, value: (memory.get(key)?.value ?? 0) + bytes });
+        };
+        for (const held of clientsOf(proc, pids)) {
+          add(VIDEO.name, held, held.client.videoMemoryBytes);
+          add(SYSTEM.name, held, held.client.systemMemoryBytes);
+          const { seconds } = usedBy(held.pid, atMs);
+          for (const engine of held.client.engines) {
+            const key = `${held.key} ${engine.name}`;
+            const more = secondsSince(seen.get(key), engine, atMs);
+            const [busy, total] = 'busyNs' in engine ? [engine.busyNs, 0] : [engine.cycles, engine.totalCycles];
+            seen.set(key, { busy, total, atMs });
+            const instance = `${held.gpu}/${engine.name}`;
+            seconds.set(instance, (seconds.get(instance) ?? 0) + more);
+          }
+        }
+        const busy = pids.flatMap((pid) =>
+          [...(used.get(pid)?.seconds ?? [])].map(([instance, value]) => ({ metric: BUSY.name, instance, value, pid })),
+        );
+        return [...memory.values(), ...busy];
+      },
+      close: () => undefined,
+    };
+  },
+};

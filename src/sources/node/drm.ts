@@ -1,0 +1,144 @@
+import { listNames, readInteger, readText } from '../files';
+import { unavailable, type Metric, type Reading, type Source } from '../source';
+import { pciAddress, type Gpu } from './gpu';
+
+const metric = (what: string, unit: Metric['unit'], help: string, more: Partial<Metric> = {}): Metric => ({
+  name: `drm_${what}_${unit}`,
+  unit,
+  kind: 'gauge',
+  scope: 'node',
+  instance: 'gpu',
+  help,
+  ...more,
+});
+
+const METRICS = {
+  memoryTotal: metric('memory_total', 'bytes', 'Video memory of the GPU (mem_info_vram_total).'),
+  memoryUsed: metric('memory_used', 'bytes', 'Video memory that is allocated (mem_info_vram_used).'),
+  utilization: metric('utilization', 'percent', 'Share of time in which its engines were busy (gpu_busy_percent).'),
+  memoryUtilization: metric('memory_utilization', 'percent', 'How busy its memory was (mem_busy_percent).'),
+  power: metric('power', 'watts', 'Power draw (hwmon power1_average, else power1_input).', { resolution: 1000 }),
+  energy: metric('energy', 'joules', 'Energy since the driver was loaded (hwmon energy1_input).', {
+    kind: 'counter',
+    resolution: 1000,
+  }),
+  frequency: metric('frequency', 'hertz', 'Clock of the fastest of its GTs (i915 and xe).'),
+} as const;
+
+interface Card {
+  readonly gpu: Gpu;
+  readonly driver: 'amdgpu' | 'i915' | 'xe';
+  /** "/sys/class/drm/card1" */
+  readonly path: string;
+}
+
+const VENDOR = { amdgpu: 'amd', i915: 'intel', xe: 'intel' } as const;
+const isDriver = (name: string | undefined): name is Card['driver'] => name !== undefined && name in VENDOR;
+
+const MICRO = 1e-6;
+const MHZ = 1e6;
+
+const atLeastZero = (value: number | null): number | null => (value !== null && value >= 0 ? value : null);
+const percent = (value: number | null): number | null => (value !== null && value >= 0 && value <= 100 ? value : null);
+const times = (value: number | null, factor: number): number | null => (value === null ? null : value * factor);
+
+/** The graphics cards below /sys/class/drm whose drivers are known here, in the order of their PCI addresses. */
+function findCards(sys: string): readonly Card[] {
+  const root = `${sys}/class/drm`;
+  const found = listNames(root).flatMap((name) => {
+    if (!/^card\d+$/.test(name)) return [];
+    const path = `${root}/${name}`;
+    // Partitions of an AMD accelerator have a card each, but no PCI address of their own.
+    const event = new Map(
+      (readText(`${path}/device/uevent`) ?? '').split('\n').map((line) => {
+        const at = line.indexOf('=');
+        return [line.slice(0, at), line.slice(at + 1)] as const;
+      }),
+    );
+    const driver = event.get('DRIVER');
+    const pci = pciAddress(event.get('PCI_SLOT_NAME') ?? '');
+    if (!isDriver(driver) || pci === null) return [];
+    const product = readText(`${path}/device/product_name`)?.trim();
+    const unique = readText(`${path}/device/unique_id`)?.trim().toLowerCase();
+    return [{ path, driver, pci, name: product || `${driver} ${event.get('PCI_ID') ?? ''}`.trim(), unique }];
+  });
+  found.sort((one, other) => (one.pci < other.pci ? -1 : 1));
+  const counts = { amd: 0, intel: 0 };
+  return found.map(({ path, driver, pci, name, unique }) => {
+    const vendor = VENDOR[driver];
+    // As ROCR_VISIBLE_DEVICES names them.
+    const aliases = unique !== undefined && /^[\da-f]{8,16}$/.test(unique) ? [`GPU-${unique}`] : [];
+    return { path, driver, gpu: { id: pci, vendor, index: counts[vendor]++, name, pci, parent: null, aliases } };
+  });
+}
+
+/** AMD's and Intel's GPUs of this host; the instance of their readings is the PCI address. */
+export const drmGpus = (sys: string): readonly Gpu[] => findCards(sys).map(({ gpu }) => gpu);
+
+/** First of the hwmon files that holds a number; a card has one hwmon directory. */
+function hwmon(device: string, names: readonly string[]): number | null {
+  for (const directory of listNames(`${device}/hwmon`))
+    for (const name of names) {
+      const value = atLeastZero(readInteger(`${device}/hwmon/${directory}/${name}`));
+      if (value !== null) return value;
+    }
+  return null;
+}
+
+/** MHz of the fastest GT: xe by tile, i915 by GT, before Linux 5.19 one file for all. */
+function fastestClock(path: string, driver: Card['driver']): number | null {
+  if (driver === 'amdgpu') return null;
+  const files = [
+    ...listNames(`${path}/device`)
+      .filter((tile) => /^tile\d+$/.test(tile))
+      .flatMap((tile) =>
+        listNames(`${path}/device/${tile}`)
+          .filter((gt) => /^gt\d+$/.test(gt))
+          .map((gt) => `${path}/device/${tile}/${gt}/freq0/act_freq`),
+      ),
+    ...listNames(`${path}/gt`).map((gt) => `${path}/gt/${gt}/rps_act_freq_mhz`),
+    `${path}/gt_act_freq_mhz`,
+  ];
+  const clocks = files.map((file) => atLeastZero(readInteger(file))).filter((value) => value !== null);
+  return clocks.length === 0 ? null : Math.max(...clocks);
+}
+
+function readCard({ gpu, path, driver }: Card): readonly Reading[] {
+  const device = `${path}/device`;
+  const amd = driver === 'amdgpu';
+  // Reading its sensors would wake it up.
+  const asleep = readText(`${device}/power/runtime_status`)?.trim() === 'suspended';
+  const awake = (value: () => number | null): number | null => (asleep ? null : value());
+  const values: readonly (readonly [Metric, number | null])[] = [
+    [METRICS.memoryTotal, amd ? atLeastZero(readInteger(`${device}/mem_info_vram_total`)) : null],
+    [METRICS.memoryUsed, awake(() => (amd ? atLeastZero(readInteger(`${device}/mem_info_vram_used`)) : null))],
+    [METRICS.utilization, awake(() => (amd ? percent(readInteger(`${device}/gpu_busy_percent`)) : null))],
+    [METRICS.memoryUtilization, awake(() => (amd ? percent(readInteger(`${device}/mem_busy_percent`)) : null))],
+    [METRICS.power, awake(() => times(hwmon(device, ['power1_average', 'power1_input']), MICRO))],
+    // xe: 1 is the card, 2 the chip, and some cards count only that.
+    [METRICS.energy, awake(() => times(hwmon(device, ['energy1_input', 'energy2_input']), MICRO))],
+    [METRICS.frequency, awake(() => times(fastestClock(path, driver), MHZ))],
+  ];
+  return values.flatMap(([{ name }, value]) => (value === null ? [] : [{ metric: name, instance: gpu.id, value }]));
+}
+
+export const drm: Source = {
+  name: 'drm',
+  reads: ['/sys/class/drm/card*/device', '/sys/class/drm/card*/device/hwmon'],
+  metrics: Object.values(METRICS),
+  blocking: true,
+  interval: 10,
+  enabled: true,
+  options: {},
+  open: ({ sys }) => {
+    const none = unavailable('no AMD or Intel GPU below /sys/class/drm');
+    if (findCards(sys).length === 0) return none;
+    return {
+      read: () => {
+        const cards = findCards(sys);
+        return cards.length === 0 ? none : cards.flatMap(readCard);
+      },
+      close: () => undefined,
+    };
+  },
+};

@@ -1,0 +1,235 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { isFailure, NvmlCode, openNvml, type Nvml } from '../../native/nvml';
+import {
+  isUnavailable,
+  unavailable,
+  type Metric,
+  type OpenSource,
+  type Place,
+  type Reading,
+  type Source,
+  type Unavailable,
+} from '../source';
+import type { Gpu, GpuProcess, GpuSnapshot, GpuState } from './gpu';
+import { newNvmlMemory, nvmlGpus, readNvml, whySilent } from './nvidia-nvml';
+import {
+  parseSmiGpus,
+  parseSmiProcesses,
+  SMI_FORMAT,
+  SMI_GPU_FIELDS,
+  SMI_PROCESS_FIELDS,
+  smiMessage,
+} from './nvidia-smi';
+
+type Given<State> = readonly [field: keyof State, metric: Metric];
+
+const metric = (
+  what: string,
+  unit: Metric['unit'],
+  scope: Metric['scope'],
+  help: string,
+  more: Partial<Metric> = {},
+): Metric => ({ name: `nvidia_${what}_${unit}`, unit, kind: 'gauge', scope, instance: 'gpu', help, ...more });
+
+const OF_GPU: readonly Given<GpuState>[] = [
+  ['memoryTotalBytes', metric('memory_total', 'bytes', 'node', 'Memory of the GPU or MIG instance.')],
+  ['memoryUsedBytes', metric('memory_used', 'bytes', 'node', 'Memory that is allocated on it.')],
+  [
+    'utilizationPercent',
+    metric('utilization', 'percent', 'node', "Time in which a kernel ran, over the driver's last sample period."),
+  ],
+  [
+    'memoryUtilizationPercent',
+    metric('memory_utilization', 'percent', 'node', 'Time in which memory was accessed, over the same period.'),
+  ],
+  ['powerWatts', metric('power', 'watts', 'node', 'Power draw of the whole board.', { resolution: 1000 })],
+  [
+    'energyJoules',
+    metric('energy', 'joules', 'node', 'Energy since the driver was loaded (Volta and later).', {
+      kind: 'counter',
+      resolution: 1000,
+    }),
+  ],
+  ['temperatureCelsius', metric('temperature', 'celsius', 'node', 'Temperature of the chip.')],
+];
+
+const OF_PROCESS: readonly Given<GpuProcess>[] = [
+  ['memoryBytes', metric('process_memory', 'bytes', 'process', 'GPU memory that a process holds.')],
+  [
+    'utilizationPercent',
+    metric('process_utilization', 'percent', 'process', "Share of the GPU's time, mean since the last reading.", {
+      resolution: 10,
+    }),
+  ],
+  [
+    'peakMemoryBytes',
+    metric('process_peak_memory', 'bytes', 'process', 'Most GPU memory that a process ever held (accounting mode).'),
+  ],
+];
+
+function valuesOf<State>(given: readonly Given<State>[], state: State, instance: string, pid?: number): Reading[] {
+  return given.flatMap(([field, { name }]) => {
+    const value: unknown = state[field];
+    if (typeof value !== 'number' || !Number.isFinite(value)) return [];
+    return [{ metric: name, instance, value, ...(pid === undefined ? {} : { pid }) }];
+  });
+}
+
+/** A snapshot as readings; what isn't known is left out. */
+export function nvidiaReadings({ gpus, processes }: GpuSnapshot): readonly Reading[] {
+  return [
+    ...gpus.flatMap((state) => valuesOf(OF_GPU, state, state.gpu.id)),
+    ...processes.flatMap((process) => valuesOf(OF_PROCESS, process, process.gpu, process.pid)),
+  ];
+}
+
+const DEFAULTS = {
+  /** A name that the dynamic linker finds, or a path. */
+  library: 'libnvidia-ml.so.1',
+  /** Read where the library can't be loaded; empty: never. */
+  smi: '/usr/bin/nvidia-smi',
+  smi_timeout: 10,
+  /** false: the library is opened for each reading only, so that GPUs can be reset between two. */
+  keep_open: true,
+} as const;
+
+const NO_DRIVER_MEND = 'install the NVIDIA driver with its library libnvidia-ml.so.1, or set [sources.nvidia] library';
+
+/** One way to read: all of this moment, or why not. */
+interface Reader {
+  readonly snapshot: () => GpuSnapshot | Unavailable;
+  readonly gpus: () => readonly Gpu[] | Unavailable;
+  readonly close: () => void;
+}
+
+function libraryReader(first: Nvml, library: string, keepOpen: boolean): Reader {
+  let nvml: Nvml | null = first;
+  const memory = newNvmlMemory();
+  const close = (): void => {
+    nvml?.close();
+    nvml = null;
+  };
+  const using = <T>(use: (open: Nvml) => T | Unavailable): T | Unavailable => {
+    if (nvml === null) {
+      const opened = openNvml(library);
+      if (isFailure(opened)) return unavailable(`${opened.failed}: ${opened.why}`);
+      nvml = opened;
+    }
+    const result = use(nvml);
+    // Nothing answers: the driver may have been loaded anew, and only a new start of the library sees that.
+    if (!keepOpen || isUnavailable(result)) close();
+    return result;
+  };
+  return {
+    snapshot: () =>
+      using((open) => {
+        const snapshot = readNvml(open, memory);
+        return snapshot.gpus.length > 0 ? snapshot : unavailable(whySilent(open));
+      }),
+    gpus: () => using(nvmlGpus),
+    close,
+  };
+}
+
+function smiReader(path: string, timeoutSeconds: number): Reader {
+  const run = (query: string, fields: readonly string[]): string | Unavailable => {
+    const { error, status, stdout } = spawnSync(path, [`--query-${query}=${fields.join(',')}`, SMI_FORMAT], {
+      encoding: 'utf8',
+      env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' },
+      cwd: '/',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: timeoutSeconds * 1000,
+      killSignal: 'SIGKILL',
+      maxBuffer: 4 * 1024 * 1024,
+    });
+    if (error !== undefined) {
+      const { code } = error as NodeJS.ErrnoException;
+      const why = code === 'ETIMEDOUT' ? `no answer within ${timeoutSeconds} s` : (code ?? error.message);
+      return unavailable(`${path}: ${why}`);
+    }
+    // With one of several GPUs lost it prints the others and fails.
+    return status === 0 || parseSmiGpus(stdout).length > 0
+      ? stdout
+      : unavailable(`${path}: ${smiMessage(stdout) ?? `exit status ${status ?? 'unknown'}`}`);
+  };
+  const gpus = (): readonly GpuState[] | Unavailable => {
+    const text = run('gpu', SMI_GPU_FIELDS);
+    if (isUnavailable(text)) return text;
+    const found = parseSmiGpus(text);
+    return found.length > 0 ? found : unavailable(`${path}: ${smiMessage(text) ?? 'it names no GPU'}`);
+  };
+  return {
+    snapshot: () => {
+      const states = gpus();
+      if (isUnavailable(states)) return states;
+      const text = run('compute-apps', SMI_PROCESS_FIELDS);
+      return { gpus: states, processes: isUnavailable(text) ? [] : parseSmiProcesses(text) };
+    },
+    gpus: () => {
+      const states = gpus();
+      return isUnavailable(states) ? states : states.map(({ gpu }) => gpu);
+    },
+    close: () => undefined,
+  };
+}
+
+function openReader({ options, proc }: Place): Reader | Unavailable {
+  const given: Place['options'] = { ...DEFAULTS, ...options };
+  const library = String(given.library);
+  const smi = String(given.smi);
+  const nvml = openNvml(library);
+  if (!isFailure(nvml)) return libraryReader(nvml, library, given.keep_open !== false);
+  if (nvml.code === NvmlCode.LIBRARY_NOT_FOUND && nvml.failed === 'dlopen') {
+    // By absolute path only: PATH is not ours.
+    if (smi.startsWith('/') && existsSync(smi)) return smiReader(smi, Math.max(0.1, Number(given.smi_timeout) || 10));
+    if (!existsSync(`${proc}/driver/nvidia`)) return unavailable('no NVIDIA driver');
+    return unavailable(`the library can't be loaded: ${nvml.why}`, NO_DRIVER_MEND);
+  }
+  const mend =
+    nvml.code === NvmlCode.LIB_RM_VERSION_MISMATCH
+      ? 'reboot, or reload the kernel module: it is of another version than the library'
+      : nvml.code === NvmlCode.NO_PERMISSION
+        ? 'let the sampler open /dev/nvidiactl and /dev/nvidia*'
+        : null;
+  return unavailable(`${nvml.failed}: ${nvml.why}`, mend);
+}
+
+/**
+ * The GPUs and MIG instances of this host, with index and name: which one an index in a job's environment means.
+ * Opens the library for this one question; may take seconds where no persistence mode keeps the driver awake.
+ */
+export function nvidiaGpus(place: Place): readonly Gpu[] | Unavailable {
+  const reader = openReader(place);
+  if (isUnavailable(reader)) return reader;
+  try {
+    return reader.gpus();
+  } finally {
+    reader.close();
+  }
+}
+
+export const nvidia: Source = {
+  name: 'nvidia',
+  reads: ['libnvidia-ml.so.1 (NVML)', 'nvidia-smi'],
+  metrics: [...OF_GPU, ...OF_PROCESS].map(([, described]) => described),
+  blocking: true,
+  interval: 10,
+  enabled: true,
+  options: DEFAULTS,
+  open: (place): OpenSource | Unavailable => {
+    const reader = openReader(place);
+    if (isUnavailable(reader)) return reader;
+    const read = (): readonly Reading[] | Unavailable => {
+      const snapshot = reader.snapshot();
+      return isUnavailable(snapshot) ? snapshot : nvidiaReadings(snapshot);
+    };
+    const first = reader.gpus();
+    if (isUnavailable(first) || first.length === 0) {
+      const why = isUnavailable(first) ? first : read();
+      reader.close();
+      return isUnavailable(why) ? why : unavailable('the NVIDIA driver has no GPU');
+    }
+    return { read, close: reader.close };
+  },
+};

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { describe, it, type TestContext } from 'node:test';
+import fc from 'fast-check';
+import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import {
+  isFailure,
+  NvmlCode,
+  openNvml,
+  parseAccounting,
+  parseProcesses,
+  parseUtilizationSamples,
+  type Nvml,
+  type NvmlResult,
+} from '../../src/native/nvml';
+import { A100, GIB, MIG_A, setStub, stubLibrary, stubObstacle, TWO_GPUS, WITH_MIG } from './nvml-stub';
+
+/** No GPU was at hand: everything here is asked of a stub library. */
+const obstacle = stubObstacle();
+const skip = obstacle ?? false;
+if (obstacle !== null) console.log(`NVML is not tested: ${obstacle}`);
+
+function ok<T>(result: NvmlResult<T>): T {
+  assert.ok(!isFailure(result), isFailure(result) ? `${result.failed}: ${result.why}` : '');
+  return result;
+}
+
+function opened(t: TestContext, state: Parameters<typeof setStub>[0], build?: Parameters<typeof stubLibrary>[0]): Nvml {
+  setStub(state);
+  const nvml = ok(openNvml(stubLibrary(build)));
+  t.after(nvml.close);
+  return nvml;
+}
+
+describe('openNvml', () => {
+  it('tells that there is no such library', () => {
+    const result = openNvml('/nonexistent/libnvidia-ml.so.1');
+    assert.ok(isFailure(result));
+    assert.equal(result.failed, 'dlopen');
+    assert.equal(result.code, NvmlCode.LIBRARY_NOT_FOUND);
+    assert.match(result.why, /nonexistent/);
+  });
+
+  it('takes no other library for it', () => {
+    assert.deepEqual(openNvml('libc.so.6'), {
+      failed: 'nvmlInit_v2',
+      code: NvmlCode.FUNCTION_NOT_FOUND,
+      why: 'not in this version of the library',
+    });
+  });
+
+  it('hands on why the library refuses', { skip }, () => {
+    for (const [init, why] of [
+      [9, 'Driver Not Loaded'],
+      [18, 'Driver/library version mismatch'],
+      [4, 'Insufficient Permissions'],
+    ] as const) {
+      setStub({ init });
+      assert.deepEqual(openNvml(stubLibrary()), { failed: 'nvmlInit_v2', code: init, why });
+    }
+  });
+
+  it('shuts down what it initialised', { skip }, () => {
+    const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+    const open = koffi.load(stubLibrary()).func('int nvmlStubOpen(void)') as () => number;
+    setStub(TWO_GPUS);
+    const before = open();
+    const nvml = ok(openNvml(stubLibrary()));
+    assert.equal(open(), before + 1);
+    nvml.close();
+    assert.equal(open(), before);
+    assert.equal((nvml.deviceCount() as { code?: number }).code, NvmlCode.UNINITIALIZED);
+  });
+});
+
+describe('a current driver', { skip }, () => {
+  it('tells everything of a device', (t) => {
+    const nvml = opened(t, TWO_GPUS);
+    assert.equal(nvml.driverVersion(), '550.54.15');
+    assert.equal(nvml.deviceCount(), 2);
+    const device = ok(nvml.device(0));
+    assert.equal(nvml.uuid(device), A100);
+    assert.equal(nvml.name(device), 'NVIDIA A100-SXM4-80GB');
+    assert.equal(nvml.index(device), 0);
+    assert.equal(nvml.pciBusId(device), '00000000:07:00.0');
+    assert.deepEqual(nvml.memory(device), { total: 80 * GIB, used: 9 * GIB });
+    assert.deepEqual(nvml.utilization(device), { gpu: 97, memory: 41 });
+    assert.equal(nvml.powerMilliwatts(device), 312456);
+    assert.equal(nvml.energyMillijoules(device), 9876543210);
+    assert.equal(nvml.temperatureCelsius(device), 61);
+    assert.equal(nvml.migEnabled(device), false);
+  });
+
+  it('lists a process once, however many kinds of context it has', (t) => {
+    const nvml = opened(t, { ...TWO_GPUS, '0.mps': `77:${GIB} 78:-` });
+    assert.deepEqual(nvml.processes(ok(nvml.device(0))), [
+      { pid: 4242, memoryBytes: 8 * GIB },
+      { pid: 4243, memoryBytes: GIB },
+      { pid: 77, memoryBytes: GIB },
+      { pid: 78, memoryBytes: null },
+    ]);
+    assert.deepEqual(nvml.processes(ok(nvml.device(1))), []);
+  });
+
+  it('makes room for more processes than it expected', (t) => {
+    const pids = Array.from({ length: 700 }, (_, at) => at + 1000);
+    const nvml = opened(t, {
+      ...TWO_GPUS,
+      '0.compute': pids.map((pid) => `${pid}:${pid}`).join(' '),
+      '0.accounted': pids.map((pid) => `${pid}:1:1:0`).join(' '),
+    });
+    const device = ok(nvml.device(0));
+    assert.deepEqual(
+      ok(nvml.processes(device)).filter(({ pid, memoryBytes }) => pid === memoryBytes).length,
+      pids.length,
+    );
+    assert.deepEqual(nvml.accountingPids(device), pids);
+  });
+
+  it('tells samples newer than the last one', (t) => {
+    const nvml = opened(t, TWO_GPUS);
+    const device = ok(nvml.device(0));
+    assert.equal(ok(nvml.processUtilization(device, 0n)).length, 3);
+    assert.deepEqual(nvml.processUtilization(device, 1000000n), [
+      { pid: 4242, timestamp: 2000000n, percent: 90, memoryPercent: 0 },
+      { pid: 4243, timestamp: 2000000n, percent: 5, memoryPercent: 0 },
+    ]);
+    assert.deepEqual(nvml.processUtilization(device, 2000000n), []);
+  });
+
+  it('tells what the driver keeps of a process', (t) => {
+    const nvml = opened(t, { ...TWO_GPUS, '0.accounted': `99:50:${3 * GIB}:0 4242:91:-:1` });
+    const device = ok(nvml.device(0));
+    assert.equal(nvml.accountingEnabled(device), true);
+    assert.equal(nvml.accountingEnabled(ok(nvml.device(1))), false);
+    assert.deepEqual(nvml.accountingPids(device), [99, 4242]);
+    assert.deepEqual(nvml.accounting(device, 99), {
+      percent: 50,
+      memoryPercent: null,
+      maxMemoryBytes: 3 * GIB,
+      activeMs: 5000,
+      isRunning: false,
+    });
+    assert.equal(ok(nvml.accounting(device, 4242)).maxMemoryBytes, null);
+    assert.equal((nvml.accounting(device, 5) as { code?: number }).code, NvmlCode.NOT_FOUND);
+  });
+
+  it('finds MIG instances where there are some', (t) => {
+    const nvml = opened(t, WITH_MIG);
+    const device = ok(nvml.device(0));
+    assert.equal(nvml.migEnabled(device), true);
+    const migs = ok(nvml.migDevices(device));
+    assert.deepEqual([...migs.keys()], [1, 4]);
+    const [first = 0n, second = 0n] = migs.values();
+    assert.equal(nvml.uuid(first), MIG_A);
+    assert.deepEqual(nvml.processes(first), [{ pid: 4242, memoryBytes: 2 * GIB }]);
+    assert.equal(nvml.migMemoryBytes(second), 9856 * 1024 ** 2);
+    assert.equal((nvml.utilization(first) as { code?: number }).code, NvmlCode.NOT_SUPPORTED);
+    assert.equal((nvml.migEnabled(ok(nvml.device(1))) as { code?: number }).code, NvmlCode.NOT_SUPPORTED);
+  });
+
+  it('makes a value of every error', (t) => {
+    const nvml = opened(t, TWO_GPUS);
+    const device = ok(nvml.device(0));
+    for (const [code, why] of [
+      [NvmlCode.GPU_IS_LOST, 'GPU is lost'],
+      [NvmlCode.NOT_SUPPORTED, 'Not Supported'],
+      [NvmlCode.NO_PERMISSION, 'Insufficient Permissions'],
+      [NvmlCode.UNKNOWN, 'Unknown Error'],
+    ] as const) {
+      setStub({ ...TWO_GPUS, '0.error': code });
+      for (const ask of [
+        nvml.uuid,
+        nvml.name,
+        nvml.index,
+        nvml.pciBusId,
+        nvml.memory,
+        nvml.utilization,
+        nvml.powerMilliwatts,
+        nvml.energyMillijoules,
+        nvml.temperatureCelsius,
+        nvml.processes,
+        nvml.accountingEnabled,
+        nvml.accountingPids,
+        nvml.migEnabled,
+        nvml.migDevices,
+        nvml.migMemoryBytes,
+        (handle: bigint) => nvml.processUtilization(handle, 0n),
+        (handle: bigint) => nvml.accounting(handle, 1),
+      ]) {
+        const result = ask(device);
+        assert.ok(isFailure(result), ask.name);
+        assert.equal(result.code, code);
+        assert.equal(result.why, why);
+      }
+    }
+    assert.equal((nvml.device(7) as { code?: number }).code, NvmlCode.INVALID_ARGUMENT);
+  });
+});
+
+describe('other drivers', { skip }, () => {
+  it('does without what an old one lacks', (t) => {
+    const nvml = opened(t, TWO_GPUS, 'old');
+    const device = ok(nvml.device(0));
+    // The older call counts what the driver reserves as used.
+    assert.deepEqual(nvml.memory(device), { total: 80 * GIB, used: 9.5 * GIB });
+    assert.deepEqual(nvml.processes(device), [
+      { pid: 4242, memoryBytes: 8 * GIB },
+      { pid: 4243, memoryBytes: GIB },
+    ]);
+    for (const result of [
+      nvml.energyMillijoules(device),
+      nvml.processUtilization(device, 0n),
+      nvml.migEnabled(device),
+      nvml.migDevices(device),
+    ]) {
+      assert.ok(isFailure(result));
+      assert.equal(result.code, NvmlCode.FUNCTION_NOT_FOUND);
+    }
+  });
+
+  it('sees where entries are longer than the header says', (t) => {
+    const nvml = opened(t, { ...TWO_GPUS, '0.compute': `4242:${GIB} 4243:${2 * GIB} 4244:${3 * GIB}` }, 'wide');
+    assert.deepEqual(nvml.processes(ok(nvml.device(0))), [
+      { pid: 4242, memoryBytes: GIB },
+      { pid: 4243, memoryBytes: 2 * GIB },
+      { pid: 4244, memoryBytes: 3 * GIB },
+    ]);
+  });
+});
+
+describe('parsers of what the library writes', () => {
+  const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array));
+
+  it('make plausible processes of garbage', () => {
+    fc.assert(
+      fc.property(bytes, fc.nat(70000), fc.constantFrom('v1', 'v2', 'v3'), (buffer, count, layout) => {
+        const found = parseProcesses(buffer, count, layout);
+        return (
+          found.length <= buffer.length / 16 &&
+          found.every(({ pid, memoryBytes }) => pid > 0 && pid <= 4194304 && (memoryBytes ?? 0) >= 0)
+        );
+      }),
+    );
+  });
+
+  it('make plausible samples of garbage', () => {
+    fc.assert(
+      fc.property(bytes, fc.nat(70000), (buffer, count) =>
+        parseUtilizationSamples(buffer, count).every(({ pid, percent }) => pid > 0 && percent <= 100),
+      ),
+    );
+  });
+
+  it('take all ones for "not available"', () => {
+    assert.deepEqual(parseAccounting(Buffer.alloc(56, 0xff)), {
+      percent: null,
+      memoryPercent: null,
+      maxMemoryBytes: null,
+      activeMs: 0,
+      isRunning: true,
+    });
+  });
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { packageRoot } from '../../../src/sampler/package-root';
+import { drmProcess } from '../../../src/sources/job/drm-process';
+import { isUnavailable, THIS_MACHINE } from '../../../src/sources/source';
+
+/** No GPU was at hand: a /proc is built of what kernels print in fdinfo. */
+const texts = join(packageRoot(), 'test', 'fixtures', 'drm', 'fdinfo');
+const textOf = (name: string): string => readFileSync(join(texts, name), 'utf8');
+const MIB = 1024 ** 2;
+
+function machine(t: TestContext) {
+  const root = mkdtempSync(join(tmpdir(), 'drm-process-'));
+  t.after(() => rmSync(root, { recursive: true }));
+  mkdirSync(join(root, 'dev/dri'), { recursive: true });
+  const clock = { ms: 1000 };
+  const proc = join(root, 'proc');
+  const source = drmProcess.open({ ...THIS_MACHINE, proc, root: `${root}/`, now: () => clock.ms, options: {} });
+  assert.ok(!isUnavailable(source));
+  return {
+    clock,
+    hold: (pid: number, fd: number, link: string, text: string): void => {
+      for (const directory of ['fd', 'fdinfo']) mkdirSync(join(proc, String(pid), directory), { recursive: true });
+      if (!existsSync(join(proc, String(pid), 'fdinfo', String(fd))))
+        symlinkSync(link, join(proc, String(pid), 'fd', String(fd)));
+      writeFileSync(join(proc, String(pid), 'fdinfo', String(fd)), text);
+    },
+    end: (pid: number): void => rmSync(join(proc, String(pid)), { recursive: true }),
+    release: (pid: number, fd: number): void => {
+      for (const directory of ['fd', 'fdinfo']) rmSync(join(proc, String(pid), directory, String(fd)));
+    },
+    read: (...pids: readonly number[]): Readonly<Record<string, number>> => {
+      const result = source.read(pids);
+      assert.ok(!isUnavailable(result));
+      return Object.fromEntries(
+        result.map(({ metric, instance, pid, value }) => [
+          `${metric.replace('drmprocess_', '')} ${instance} ${pid ?? ''}`,
+          value,
+        ]),
+      );
+    },
+  };
+}
+
+describe('drmprocess', () => {
+  it('counts a client once, and only what is open below /dev/dri', (t) => {
+    const { hold, read } = machine(t);
+    const text = textOf('amdgpu-6.8');
+    hold(10, 3, '/dev/dri/renderD129', text);
+    hold(10, 4, '/dev/dri/card2', text);
+    hold(11, 3, '/dev/dri/renderD129', text);
+    hold(11, 5, '/dev/null', textOf('i915-6.6'));
+    hold(11, 6, '/dev/dri/renderD130', textOf('i915-6.6'));
+    assert.deepEqual(read(10, 11, 12), {
+      'memory_bytes 0000:c1:00.0 10': 48128 * MIB,
+      'system_memory_bytes 0000:c1:00.0 10': 30 * MIB,
+      'memory_bytes 0000:4d:00.0 11': 1536 * MIB,
+      'system_memory_bytes 0000:4d:00.0 11': 64 * 1024,
+      'busy_seconds 0000:c1:00.0/gfx 10': 1.83898118,
+      'busy_seconds 0000:c1:00.0/compute 10': 98.765432109,
+      'busy_seconds 0000:c1:00.0/dec 10': 0,
+      'busy_seconds 0000:4d:00.0/render 11': 9.288864723,
+      'busy_seconds 0000:4d:00.0/copy 11': 2.035071108,
+      'busy_seconds 0000:4d:00.0/video 11': 0,
+      'busy_seconds 0000:4d:00.0/compute 11': 0.5,
+    });
+    // Whoever isn't asked about has no say: the client is the other one's then.
+    assert.equal(read(11)['memory_bytes 0000:c1:00.0 11'], 48128 * MIB);
+  });
+
+  it('never goes back when a client ends or its counter falls', (t) => {
+    const { hold, release, end, read, clock } = machine(t);
+    const client = (id: number, seconds: number): string =>
+      `drm-driver:\tamdgpu\ndrm-client-id:\t${id}\ndrm-pdev:\t0000:c1:00.0\ndrm-engine-gfx:\t${seconds * 1e9} ns\n`;
+    const busy = (): number | undefined => {
+      clock.ms += 10_000;
+      return read(10)['busy_seconds 0000:c1:00.0/gfx 10'];
+    };
+    hold(10, 3, '/dev/dri/renderD128', client(1, 5));
+    assert.equal(busy(), 5);
+    hold(10, 3, '/dev/dri/renderD128', client(1, 7));
+    hold(10, 4, '/dev/dri/renderD128', client(2, 1));
+    assert.equal(busy(), 8);
+    release(10, 3);
+    assert.equal(busy(), 8);
+    hold(10, 4, '/dev/dri/renderD128', client(2, 0.5));
+    assert.equal(busy(), 8.5);
+    hold(10, 4, '/dev/dri/renderD128', 'garbage');
+    assert.equal(busy(), 8.5);
+    end(10);
+    assert.equal(busy(), 8.5);
+  });
+
+  it('makes seconds of cycles by the clock that runs beside them', (t) => {
+    const { hold, read, clock } = machine(t);
+    const text = textOf('xe-6.12');
+    hold(10, 3, '/dev/dri/renderD128', text);
+    assert.equal(read(10)['busy_seconds 0000:03:00.0/rcs 10'], 0);
+    clock.ms += 10_000;
+    const later = text
+      .replaceAll('total-cycles-rcs:\t7655183225', 'total-cycles-rcs:\t7845183225')
+      .replace('cycles-rcs:\t28257900', 'cycles-rcs:\t75757900');
+    hold(10, 3, '/dev/dri/renderD128', later);
+    assert.equal(read(10)['busy_seconds 0000:03:00.0/rcs 10'], 2.5);
+  });
+
+  it('is unavailable where no driver makes /dev/dri', (t) => {
+    const root = mkdtempSync(join(tmpdir(), 'drm-process-'));
+    t.after(() => rmSync(root, { recursive: true }));
+    cpSync(texts, join(root, 'proc/1/fdinfo'), { recursive: true });
+    const source = drmProcess.open({ ...THIS_MACHINE, proc: join(root, 'proc'), root, options: {} });
+    assert.ok(isUnavailable(source));
+    assert.match(source.unavailable, /no \/dev\/dri/);
+  });
+
+  it('reads this process on this machine, or tells why not', (t) => {
+    const source = drmProcess.open({ ...THIS_MACHINE, options: {} });
+    if (isUnavailable(source)) t.diagnostic(`not live: ${source.unavailable}`);
+    else assert.deepEqual(source.read([process.pid, 2 ** 22 + 1]), []);
+  });
+});
