@@ -71,7 +71,7 @@ describe('the helper process', () => {
     assert.ok(!isUnavailable(own), why(own));
     const ofPid = own.find(({ metric }) => metric === 'pss_bytes');
     assert.equal(ofPid?.pid, process.pid);
-    assert.ok(ofPid.value > 20e6 && ofPid.value <= process.memoryUsage.rss() * 1.5, `${ofPid.value} bytes`);
+    assert.ok(ofPid.value > 5e6 && ofPid.value <= process.memoryUsage.rss() * 1.5, `${ofPid.value} bytes`);
     assert.equal(why(await helper.read('nosuch')), 'no source named "nosuch"');
     assert.equal(helper.state().started, 1);
   });
