@@ -101,7 +101,8 @@ export interface ProcessSource extends Omit<Source, 'open'> {
 }
 
 export interface OpenProcessSource {
-  readonly read: (pids: JobProcessIds) => readonly Reading[] | Unavailable;
+  /** `about` is told a process before anything of it is read that may block, so that it is known who did. */
+  readonly read: (pids: JobProcessIds, about?: (pid: number) => void) => readonly Reading[] | Unavailable;
   readonly close: () => void;
 }
 

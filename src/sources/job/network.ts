@@ -1,0 +1,109 @@
+import { readlinkSync } from 'node:fs';
+import { readText } from '../files';
+import { unavailable, type Metric, type ProcessSource, type Reading, type Unavailable } from '../source';
+
+const counter = (name: string, unit: 'bytes' | 'count', help: string): Metric => ({
+  name: `jobnetwork_${name}`,
+  unit,
+  kind: 'counter',
+  scope: 'job',
+  instance: 'namespace and interface',
+  help,
+});
+
+const METRICS = [
+  counter('received_bytes', 'bytes', "Received in the job's own network namespace, loopback left out."),
+  counter('sent_bytes', 'bytes', "Sent in the job's own network namespace, loopback left out."),
+  counter('received_packets', 'count', 'Packets received there.'),
+  counter('sent_packets', 'count', 'Packets sent there.'),
+  counter('errors', 'count', 'Packets lost there: errors and drops of both directions.'),
+] as const;
+
+export interface InterfaceCounters {
+  readonly name: string;
+  readonly receivedBytes: number;
+  readonly receivedPackets: number;
+  readonly sentBytes: number;
+  readonly sentPackets: number;
+  readonly errors: number;
+}
+
+/** Interfaces of a `/proc/PID/net/dev` but the loopback. Old kernels put no blank after the colon. */
+export function parseInterfaces(text: string): readonly InterfaceCounters[] {
+  return text.split('\n').flatMap((line) => {
+    const match = /^ *([^\s/]+): *(\d{1,20}(?: +\d{1,20}){15}) *$/.exec(line);
+    if (match === null || match[1] === 'lo') return [];
+    const numbers = (match[2] as string).split(/ +/).map(Number);
+    const at = (index: number): number => numbers[index] ?? 0;
+    return {
+      name: match[1] as string,
+      receivedBytes: at(0),
+      receivedPackets: at(1),
+      sentBytes: at(8),
+      sentPackets: at(9),
+      errors: at(2) + at(3) + at(10) + at(11),
+    };
+  });
+}
+
+const namespaceNumber = (link: string): string => /^net:\[(\d+)\]$/.exec(link)?.[1] ?? link;
+
+const DENIED = Symbol('no right to see it');
+
+/** The network namespace of a process; null: gone. */
+function namespaceOf(proc: string, pid: number | 'self'): string | typeof DENIED | null {
+  try {
+    return readlinkSync(`${proc}/${pid}/ns/net`);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    return code === 'EACCES' || code === 'EPERM' ? DENIED : null;
+  }
+}
+
+function readJob(proc: string, pids: readonly number[], ofNode: ReadonlySet<string>): readonly Reading[] | Unavailable {
+  const own = new Map<string, number>();
+  let denied = 0;
+  for (const pid of pids) {
+    const namespace = namespaceOf(proc, pid);
+    if (namespace === DENIED) denied++;
+    else if (namespace !== null && !ofNode.has(namespace) && !own.has(namespace)) own.set(namespace, pid);
+  }
+  if (own.size === 0)
+    return denied > 0
+      ? unavailable('/proc/PID/ns/net: permission denied', 'run the hooks as root (root@ in the prolog)')
+      : unavailable("the job shares the node's network namespace");
+  return [...own].flatMap(([namespace, pid]) =>
+    parseInterfaces(readText(`${proc}/${pid}/net/dev`) ?? '').flatMap((found) => {
+      // Counters of two namespaces are no one's sum: they begin and end apart.
+      const instance = `${namespaceNumber(namespace)}/${found.name}`;
+      const values = [
+        found.receivedBytes,
+        found.sentBytes,
+        found.receivedPackets,
+        found.sentPackets,
+        found.errors,
+      ] as const;
+      return values.map((value, index) => ({ metric: METRICS[index]?.name ?? '', instance, value }));
+    }),
+  );
+}
+
+/** Network traffic of a job whose processes live in a network namespace of their own (a container). */
+export const jobNetwork: ProcessSource = {
+  name: 'jobnetwork',
+  reads: ['/proc/PID/ns/net', '/proc/PID/net/dev'],
+  metrics: METRICS,
+  blocking: false,
+  interval: 10,
+  enabled: true,
+  options: {},
+  open: ({ proc }) => {
+    const self = namespaceOf(proc, 'self');
+    if (self === null || self === DENIED)
+      return unavailable(`no ${proc}/self/ns/net: the kernel has no network namespaces`);
+    const first = namespaceOf(proc, 1);
+    // A sampler may itself be in a namespace that is not the first process's: both are the node's.
+    const ofNode = new Set([self, ...(first === null || first === DENIED ? [] : [first])]);
+    return { read: (pids) => readJob(proc, pids, ofNode), close: () => undefined };
+  },
+};

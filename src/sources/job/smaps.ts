@@ -1,0 +1,160 @@
+/** Memory of one address space, each page divided by how many processes map it. Bytes; null: this kernel does not tell. */
+export interface SharedMemory {
+  readonly rss: number;
+  readonly pss: number;
+  /** Anonymous part of `pss`; from kernels that do not split it, what must be anonymous at least. */
+  readonly pssAnon: number;
+  readonly pssFile: number | null;
+  readonly pssShmem: number | null;
+  /** From Linux 4.3. */
+  readonly swapPss: number | null;
+  readonly sharedClean: number;
+  readonly sharedDirty: number;
+  readonly privateClean: number;
+  readonly privateDirty: number;
+  readonly anonymous: number;
+  readonly anonHuge: number;
+  /** Pages of hugetlbfs, which are in neither `rss` nor `pss`. */
+  readonly hugetlb: number;
+}
+
+/** Takes the text of smaps or smaps_rollup piece by piece, so that a long one can be given up halfway. */
+export interface SmapsReader {
+  readonly add: (text: string) => void;
+  /** Mappings seen so far. */
+  readonly maps: () => number;
+  /** null: what came was neither smaps nor smaps_rollup, or of a process without an address space. */
+  readonly result: () => SharedMemory | null;
+}
+
+const KIB = 1024;
+
+/** `1c2000-1c4000 rw-p 00000000 00:00 0   NAME` or `Pss:   12 kB`. At most 12 digits: a PiB, well below 2^53 bytes. */
+const LINE = /^(?:([0-9a-f]+-[0-9a-f]+ .*)|([A-Z][A-Za-z_]+): +(\d{1,12}) kB)$/gm;
+
+/** Shared memory by the name that its mapping has: anonymous, System V, POSIX, memfd. Other tmpfs files look like files. */
+const SHMEM_NAME = / (?:\/dev\/zero \(deleted\)|\/SYSV|\/dev\/shm\/|\/memfd:)/;
+
+interface Sums {
+  Rss: number;
+  Pss: number;
+  SwapPss: number;
+  Shared_Clean: number;
+  Shared_Dirty: number;
+  Private_Clean: number;
+  Private_Dirty: number;
+  Anonymous: number;
+  AnonHugePages: number;
+  Shared_Hugetlb: number;
+  Private_Hugetlb: number;
+  Pss_Anon: number;
+  Pss_File: number;
+  Pss_Shmem: number;
+}
+
+/**
+ * What of a PSS must be anonymous: pages that are not can't make up more of it than there are of them. Exact for a
+ * mapping of one kind of page, whoever shares it.
+ */
+function surelyAnonymous(pss: number, rss: number, anonymous: number): number {
+  return Math.max(0, Math.min(pss, pss - (rss - anonymous)));
+}
+
+/** Reads `/proc/PID/smaps_rollup` (from Linux 4.14) or `/proc/PID/smaps`; proc_pid_smaps(5). */
+export function smapsReader(): SmapsReader {
+  const sums: Sums = {
+    Rss: 0,
+    Pss: 0,
+    SwapPss: 0,
+    Shared_Clean: 0,
+    Shared_Dirty: 0,
+    Private_Clean: 0,
+    Private_Dirty: 0,
+    Anonymous: 0,
+    AnonHugePages: 0,
+    Shared_Hugetlb: 0,
+    Private_Hugetlb: 0,
+    Pss_Anon: 0,
+    Pss_File: 0,
+    Pss_Shmem: 0,
+  };
+  const seen = { rss: false, pss: false, swap: false, split: false };
+  const mapping = { rss: 0, pss: 0, anonymous: 0, shmem: false };
+  let maps = 0;
+  let rollup = false;
+  let anon = 0;
+  let shmem = 0;
+  let file = 0;
+  let rest = '';
+
+  function endMapping(): void {
+    const ofAnon = surelyAnonymous(mapping.pss, mapping.rss, mapping.anonymous);
+    anon += ofAnon;
+    if (mapping.shmem) shmem += mapping.pss - ofAnon;
+    else file += mapping.pss - ofAnon;
+    mapping.rss = mapping.pss = mapping.anonymous = 0;
+    mapping.shmem = false;
+  }
+
+  function take(text: string): void {
+    for (const [, header, key = '', digits] of text.matchAll(LINE)) {
+      if (header !== undefined) {
+        endMapping();
+        maps++;
+        mapping.shmem = SHMEM_NAME.test(header);
+        rollup ||= header.endsWith(' [rollup]');
+        continue;
+      }
+      if (maps === 0 || !Object.hasOwn(sums, key)) continue;
+      const value = Number(digits);
+      sums[key as keyof Sums] += value;
+      if (key === 'Rss') {
+        seen.rss = true;
+        mapping.rss = value;
+      } else if (key === 'Pss') {
+        seen.pss = true;
+        mapping.pss = value;
+      } else if (key === 'Anonymous') mapping.anonymous = value;
+      else if (key === 'SwapPss') seen.swap = true;
+      else if (key === 'Pss_Anon') seen.split = true;
+    }
+  }
+
+  return {
+    add: (text) => {
+      const all = rest + text;
+      const end = all.lastIndexOf('\n') + 1;
+      rest = all.slice(end);
+      take(all.slice(0, end));
+    },
+    maps: () => maps,
+    result: () => {
+      endMapping();
+      if (!seen.rss || !seen.pss) return null;
+      const whole = (value: number): number => value * KIB;
+      const unsplit = rollup && !seen.split;
+      return {
+        rss: whole(sums.Rss),
+        pss: whole(sums.Pss),
+        pssAnon: whole(seen.split ? sums.Pss_Anon : anon),
+        pssFile: unsplit ? null : whole(seen.split ? sums.Pss_File : file),
+        pssShmem: unsplit ? null : whole(seen.split ? sums.Pss_Shmem : shmem),
+        swapPss: seen.swap ? whole(sums.SwapPss) : null,
+        sharedClean: whole(sums.Shared_Clean),
+        sharedDirty: whole(sums.Shared_Dirty),
+        privateClean: whole(sums.Private_Clean),
+        privateDirty: whole(sums.Private_Dirty),
+        anonymous: whole(sums.Anonymous),
+        anonHuge: whole(sums.AnonHugePages),
+        hugetlb: whole(sums.Shared_Hugetlb + sums.Private_Hugetlb),
+      };
+    },
+  };
+}
+
+/** The whole text at once. */
+export function parseSmaps(text: string): SharedMemory | null {
+  const reader = smapsReader();
+  reader.add(text);
+  return reader.result();
+}

@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startHelper, type Helper, type HelperOptions } from '../../../src/sampler/helper/helper';
+import { packageRoot } from '../../../src/sampler/package-root';
+import { makeFifo } from '../../../src/native/libc';
+import { isUnavailable, type Reading, type Unavailable } from '../../../src/sources/source';
+import { temporaryDirectory } from '../temporary-directory';
+import { silentFileSystem } from './silent-fuse';
+
+const DEADLINE_MS = 400;
+const STRANGE = join(__dirname, 'strange-helper-main.js');
+
+function helperWith(t: TestContext, toml: string, options: Partial<HelperOptions> = {}): Helper {
+  const settingsPath = join(temporaryDirectory(t), 'qmemacct.toml');
+  writeFileSync(settingsPath, toml);
+  const helper = startHelper({ settingsPath, deadlineMs: DEADLINE_MS, script: STRANGE, ...options });
+  t.after(() => helper.close());
+  return helper;
+}
+
+function why(answer: readonly Reading[] | Unavailable): string {
+  return isUnavailable(answer) ? answer.unavailable : `${answer.length} readings`;
+}
+
+function values(answer: readonly Reading[] | Unavailable): readonly number[] {
+  assert.ok(!isUnavailable(answer), why(answer));
+  return answer.map(({ value }) => value);
+}
+
+/** A zombie that nobody has waited for yet has ended. */
+function exists(pid: number | null): boolean {
+  try {
+    return pid !== null && !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
+  } catch {
+    return false;
+  }
+}
+
+async function until(what: string, test: () => boolean, ms = 10_000): Promise<void> {
+  const end = performance.now() + ms;
+  while (!test()) {
+    assert.ok(performance.now() < end, `${what}: not within ${ms} ms`);
+    await delay(10);
+  }
+}
+
+/** A made-up /proc with the processes of the 6.1 fixture. */
+function fakeProc(t: TestContext): string {
+  const proc = join(temporaryDirectory(t), 'proc');
+  cpSync(join(packageRoot(), 'test', 'fixtures', 'pss', 'linux-6.1'), proc, { recursive: true });
+  for (const pid of [4242, 4243]) setStart(proc, pid, 7000);
+  return proc;
+}
+
+function setStart(proc: string, pid: number, ticks: number): void {
+  const fields = ['S', 1, 1, 1, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20, 0, 1, 0, ticks, 0, 0];
+  writeFileSync(join(proc, String(pid), 'stat'), `${pid} (python3) ${fields.join(' ')}\n`);
+}
+
+describe('the helper process', () => {
+  it('reads sources of the registry, by the product', async (t) => {
+    const helper = startHelper({ settingsPath: '/nonexistent/qmemacct.toml', deadlineMs: 5000 });
+    t.after(() => helper.close());
+    assert.equal(values(await helper.read('loadavg')).length, 5);
+    const own = await helper.read('pss', [process.pid]);
+    assert.ok(!isUnavailable(own), why(own));
+    const ofPid = own.find(({ metric }) => metric === 'pss_bytes');
+    assert.equal(ofPid?.pid, process.pid);
+    assert.ok(ofPid.value > 5e6 && ofPid.value <= process.memoryUsage.rss() * 1.5, `${ofPid.value} bytes`);
+    assert.equal(why(await helper.read('nosuch')), 'no source named "nosuch"');
+    assert.equal(helper.state().started, 1);
+  });
+
+  it('starts nothing before the first request, and one process for all of them', async (t) => {
+    const helper = helperWith(t, '[sources.good]\nanswer = 43\n');
+    assert.deepEqual(helper.state(), { pid: null, started: 0, abandoned: 0 });
+    const answers = await Promise.all([helper.read('good'), helper.read('pid'), helper.read('pid')]);
+    assert.deepEqual(values(answers[0]), [43]);
+    assert.deepEqual(values(answers[1]), values(answers[2]));
+    assert.deepEqual(values(answers[1]), [helper.state().pid]);
+  });
+
+  it('takes a long answer', async (t) => {
+    assert.equal(values(await helperWith(t, '').read('big')).length, 20_000);
+  });
+
+  it('gets nothing from the environment, and stands where it stops no file system from being unmounted', async (t) => {
+    const helper = helperWith(t, '');
+    const environment = await helper.read('environment');
+    assert.ok(!isUnavailable(environment));
+    const names = environment.map(({ metric }) => metric);
+    assert.deepEqual(
+      names.filter((name) => !name.startsWith('NODE_')),
+      ['LC_ALL', 'MALLOC_ARENA_MAX', 'PATH', 'UV_THREADPOOL_SIZE'],
+    );
+    const pid = String(helper.state().pid);
+    assert.equal(spawnSync('readlink', [`/proc/${pid}/cwd`], { encoding: 'utf8' }).stdout, '/\n');
+    assert.equal(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8'), '0\n');
+  });
+
+  it('says what a source threw, and goes on', async (t) => {
+    const helper = helperWith(t, '');
+    assert.equal(why(await helper.read('throws')), 'source throws failed: not');
+    assert.deepEqual(values(await helper.read('good')), [42]);
+    assert.equal(helper.state().started, 1);
+  });
+
+  it('does with the defaults where the settings can not be used', async (t) => {
+    const settingsPath = join(temporaryDirectory(t), 'qmemacct.toml');
+    writeFileSync(settingsPath, 'interval = "never"\n');
+    const helper = startHelper({ settingsPath, deadlineMs: 5000 });
+    t.after(() => helper.close());
+    assert.equal(values(await helper.read('loadavg')).length, 5);
+  });
+
+  for (const [source, reason] of [
+    ['crashes', 'the helper process ended (what a pity)'],
+    ['talks', 'the helper process wrote what is no answer'],
+    ['lies', 'the helper process wrote what is no answer'],
+    ['floods', 'the helper process wrote a line of more than 16777216 characters'],
+  ] as const)
+    it(`is replaced where a source ${source}`, async (t) => {
+      const helper = helperWith(t, '', { deadlineMs: 5000 });
+      assert.deepEqual(values(await helper.read('good')), [42]);
+      const { pid } = helper.state();
+      assert.equal(why(await helper.read(source)), reason);
+      assert.deepEqual(values(await helper.read('good')), [42]);
+      assert.equal(helper.state().started, 2);
+      await until('the old one is gone', () => !exists(pid) && helper.state().abandoned === 0);
+    });
+
+  it('tells that it can not be started', async (t) => {
+    const helper = helperWith(t, '', { script: '/nonexistent/helper.js' });
+    assert.match(why(await helper.read('good')), /^the helper process ended \(/);
+    const wrong = helperWith(t, '', { nodeOptions: ['--no-such-option'] });
+    assert.match(why(await wrong.read('good')), /^the helper process ended \(.*no-such-option/);
+  });
+
+  it('is started anew after it was killed while it had nothing to do', async (t) => {
+    const helper = helperWith(t, '');
+    const [pid = 0] = values(await helper.read('pid'));
+    process.kill(pid, 'SIGKILL');
+    await until('its end is known', () => helper.state().pid === null);
+    assert.notDeepEqual(values(await helper.read('pid')), [pid]);
+  });
+
+  it('ends when nobody has asked it for a while', async (t) => {
+    const helper = helperWith(t, '', { idleMs: 100 });
+    const [pid = 0] = values(await helper.read('pid'));
+    await until('it is gone', () => !exists(pid));
+    await until('nothing is counted as abandoned', () => helper.state().abandoned === 0);
+    assert.deepEqual(values(await helper.read('good')), [42]);
+    assert.equal(helper.state().started, 2);
+  });
+
+  it('is closed with what waits', async (t) => {
+    const helper = helperWith(t, '[sources.slow]\nms = 60000\n', { deadlineMs: 30_000 });
+    const [pid = 0] = values(await helper.read('pid'));
+    const waiting = [helper.read('slow'), helper.read('good')];
+    await delay(50);
+    await helper.close();
+    assert.ok(!exists(pid));
+    assert.deepEqual((await Promise.all(waiting)).map(why), [
+      'the helper process was told to end',
+      'the sampler is ending',
+    ]);
+    assert.equal(why(await helper.read('good')), 'the sampler is ending');
+  });
+
+  it('ends with the process that started it, however that ends', async (t) => {
+    const script = join(temporaryDirectory(t), 'parent.js');
+    const module = require.resolve('../../../src/sampler/helper/helper');
+    writeFileSync(
+      script,
+      `const { startHelper } = require(${JSON.stringify(module)});
+       const helper = startHelper({ settingsPath: '/nonexistent', deadlineMs: 5000, script: ${JSON.stringify(STRANGE)} });
+       helper.read('pid').then(([{ value }]) => console.log(value));
+       setInterval(() => undefined, 1000);`,
+    );
+    const parent = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    assert.ok(exists(pid));
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+    await until('the helper has ended', () => !exists(pid));
+  });
+
+  it('answers no more than 64 requests at a time', async (t) => {
+    const helper = helperWith(t, '[sources.slow]\nms = 1\n');
+    const answers = await Promise.all(Array.from({ length: 70 }, () => helper.read('slow')));
+    assert.equal(answers.filter(isUnavailable).length, 6);
+    assert.deepEqual(values(await helper.read('good')), [42]);
+  });
+});
+
+describe('a source that hangs', () => {
+  it('costs its own reading and one process; the next is answered by a fresh one', async (t) => {
+    const fifo = join(temporaryDirectory(t), 'fifo');
+    makeFifo(fifo, 0o600);
+    const helper = helperWith(t, `[sources.file]\npath = "${fifo}"\n`);
+    assert.deepEqual(values(await helper.read('good')), [42]);
+    const { pid } = helper.state();
+    const begun = performance.now();
+    const [hung, good] = await Promise.all([helper.read('file'), helper.read('good')]);
+    const took = performance.now() - begun;
+    assert.equal(why(hung), 'did not answer within 0.4 s');
+    assert.deepEqual(values(good), [42]);
+    assert.ok(took >= DEADLINE_MS && took < DEADLINE_MS + 3000, `${took} ms`);
+    await until('it is gone', () => !exists(pid) && helper.state().abandoned === 0);
+  });
+
+  it('is given its time from when the process is there', async (t) => {
+    const helper = helperWith(t, '[sources.slow]\nms = 60\n', { deadlineMs: 150 });
+    assert.deepEqual(values(await helper.read('slow')), [1]);
+  });
+
+  it('is put off after three times, longer each time, and asked again when it has been mended', async (t) => {
+    const fifo = join(temporaryDirectory(t), 'fifo');
+    makeFifo(fifo, 0o600);
+    let clock = 0;
+    const helper = helperWith(t, `[sources.file]\npath = "${fifo}"\n`, { deadlineMs: 100, now: () => clock });
+    for (let i = 0; i < 3; i++) assert.equal(why(await helper.read('file')), 'did not answer within 0.1 s');
+    assert.equal(why(await helper.read('file')), 'no answer 3 times in a row; tried again in 30 s');
+    clock = 29_999;
+    assert.equal(why(await helper.read('file')), 'no answer 3 times in a row; tried again in 1 s');
+    assert.deepEqual(values(await helper.read('good')), [42]);
+    clock = 30_000;
+    assert.equal(why(await helper.read('file')), 'did not answer within 0.1 s');
+    assert.equal(why(await helper.read('file')), 'no answer 4 times in a row; tried again in 60 s');
+    clock = 90_000;
+    rmSync(fifo);
+    writeFileSync(fifo, 'mended');
+    assert.deepEqual(values(await helper.read('file')), [6]);
+    rmSync(fifo);
+    makeFifo(fifo, 0o600);
+    assert.equal(why(await helper.read('file')), 'did not answer within 0.1 s');
+    assert.equal(why(await helper.read('file')), 'did not answer within 0.1 s');
+  });
+
+  it('that has answered in time is believed, however late the sampler itself comes to read it', async (t) => {
+    const helper = helperWith(t, '[sources.slow]\nms = 50\n', { deadlineMs: 300 });
+    assert.deepEqual(values(await helper.read('good')), [42]);
+    const answer = helper.read('slow');
+    await delay(10);
+    for (const end = performance.now() + 1000; performance.now() < end;);
+    assert.deepEqual(values(await answer), [1]);
+  });
+
+  it('beyond SIGKILL is abandoned; of four such processes no fifth is made', async (t) => {
+    const silent = await silentFileSystem(t, temporaryDirectory(t));
+    if (typeof silent === 'string') {
+      t.skip(silent);
+      return;
+    }
+    const path = `path = "${silent.file}"\n`;
+    const helper = helperWith(t, `[sources.file]\n${path}[sources.otherfile]\n${path}`, { deadlineMs: 200 });
+    for (let i = 1; i <= 4; i++) {
+      assert.equal(why(await helper.read(i <= 2 ? 'file' : 'otherfile')), 'did not answer within 0.2 s');
+      if (i < 4) assert.deepEqual(values(await helper.read('good')), [42]);
+      await delay(200);
+      assert.equal(helper.state().abandoned, i);
+    }
+    const before = performance.now();
+    assert.match(why(await helper.read('good')), /^4 helper processes hang in the kernel/);
+    assert.ok(performance.now() - before < 100);
+    await silent.end();
+    await until('they have ended', () => helper.state().abandoned === 0);
+    assert.deepEqual(values(await helper.read('good')), [42]);
+  });
+});
+
+describe('a process that hangs its reader', () => {
+  const pssOf = (answer: readonly Reading[] | Unavailable): readonly (number | undefined)[] => {
+    assert.ok(!isUnavailable(answer), why(answer));
+    return answer.filter(({ metric }) => metric === 'pss_bytes').map(({ pid }) => pid);
+  };
+
+  it('is left out until its pid names another one; the others are read next time', async (t) => {
+    const proc = fakeProc(t);
+    const rollup = join(proc, '4242', 'smaps_rollup');
+    renameSync(rollup, `${rollup}.real`);
+    makeFifo(rollup, 0o600);
+    const helper = helperWith(t, `[sources.place]\nproc = "${proc}"\n`, { deadlineMs: 200, procRoot: proc });
+    const pids = [4242, 4243];
+    assert.equal(
+      why(await helper.read('pss', pids)),
+      'process 4242 did not answer within 0.2 s and is left out from now on',
+    );
+    assert.equal(helper.leftOut(pids), 1);
+    assert.deepEqual(pssOf(await helper.read('pss', pids)), [4243]);
+    rmSync(rollup);
+    renameSync(`${rollup}.real`, rollup);
+    assert.deepEqual(pssOf(await helper.read('pss', pids)), [4243]);
+    setStart(proc, 4242, 8000);
+    assert.equal(helper.leftOut(pids), 0);
+    assert.deepEqual(pssOf(await helper.read('pss', pids)), [4242, 4243]);
+  });
+
+  it('has the deadline for itself', async (t) => {
+    const helper = helperWith(t, '[sources.steps]\nms = 50\n', { deadlineMs: 150 });
+    assert.equal(values(await helper.read('steps', [1, 2, 3, 4, 5, 6])).length, 6);
+  });
+
+  it('can not stretch a request without end', async (t) => {
+    const helper = helperWith(t, '[sources.steps]\nms = 50\n', { deadlineMs: 150 });
+    const pids = Array.from({ length: 200 }, (_, index) => index + 1);
+    assert.equal(why(await helper.read('steps', pids)), 'did not come to an end within 1.8 s');
+    assert.equal(helper.leftOut(pids), 0);
+  });
+
+  it('costs a little for telling where the helper is', async (t) => {
+    const helper = helperWith(t, '', { deadlineMs: 5000 });
+    const pids = Array.from({ length: 10_000 }, (_, index) => index + 1);
+    assert.equal(values(await helper.read('steps', pids)).length, 10_000);
+  });
+});

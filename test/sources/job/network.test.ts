@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import fc from 'fast-check';
+import { jobNetwork, parseInterfaces } from '../../../src/sources/job/network';
+import { isUnavailable, type Reading, type Unavailable } from '../../../src/sources/source';
+import { packageRoot } from '../../../src/sampler/package-root';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { garbage } from '../proc/fixtures';
+import { placeOf } from './fixtures';
+
+const file = (name: string): string => join(packageRoot(), 'test', 'fixtures', 'jobnetwork', name);
+
+const NODE = 'net:[4026531833]';
+
+/** A /proc of processes in network namespaces, each with one of the fixtures as its net/dev. */
+function procOf(
+  t: TestContext,
+  processes: Readonly<Record<string, readonly [namespace: string, dev: string]>>,
+): string {
+  const proc = join(temporaryDirectory(t), 'proc');
+  for (const [pid, [namespace, dev]] of Object.entries(processes)) {
+    mkdirSync(join(proc, pid, 'ns'), { recursive: true });
+    mkdirSync(join(proc, pid, 'net'));
+    symlinkSync(namespace, join(proc, pid, 'ns', 'net'));
+    cpSync(file(dev), join(proc, pid, 'net', 'dev'));
+  }
+  return proc;
+}
+
+function readJob(proc: string, pids: readonly number[]): readonly Reading[] | Unavailable {
+  const source = jobNetwork.open(placeOf(jobNetwork, { proc }));
+  assert.ok(!isUnavailable(source));
+  try {
+    return source.read(pids);
+  } finally {
+    source.close();
+  }
+}
+
+describe('parseInterfaces', () => {
+  it('reads a container of Linux 6.1, and an old kernel that puts no blank after the colon', () => {
+    assert.deepEqual(parseInterfaces(readFileSync(file('linux-6.1-container'), 'latin1')), [
+      {
+        name: 'eth0',
+        receivedBytes: 9_913_332,
+        receivedPackets: 35_101,
+        sentBytes: 3_097_040,
+        sentPackets: 26_541,
+        errors: 15,
+      },
+      { name: 'tap0', receivedBytes: 0, receivedPackets: 0, sentBytes: 0, sentPackets: 0, errors: 0 },
+    ]);
+    assert.deepEqual(
+      parseInterfaces(readFileSync(file('linux-2.6.32-vlan'), 'latin1')).map(({ name, receivedBytes }) => [
+        name,
+        receivedBytes,
+      ]),
+      [
+        ['eth0', 18_446_744_073],
+        ['eth0.12', 991_333_273],
+        ['eth0:1', 5],
+      ],
+    );
+  });
+
+  it('makes nothing absurd of garbage', () => {
+    const texts = ['linux-6.1-container', 'linux-2.6.32-vlan'].map((name) => readFileSync(file(name)));
+    fc.assert(
+      fc.property(garbage(...texts), (bytes) => {
+        for (const { name, ...counters } of parseInterfaces(bytes.toString('latin1'))) {
+          assert.ok(name !== 'lo' && name !== '');
+          for (const value of Object.values(counters)) assert.ok(Number.isFinite(value) && value >= 0);
+        }
+      }),
+    );
+  });
+});
+
+describe('jobnetwork', () => {
+  it('reads each namespace of the job once', (t) => {
+    const proc = procOf(t, {
+      self: [NODE, 'linux-2.6.32-vlan'],
+      1: [NODE, 'linux-2.6.32-vlan'],
+      10: ['net:[4026532177]', 'linux-6.1-container'],
+      11: ['net:[4026532177]', 'linux-6.1-container'],
+      12: [NODE, 'linux-2.6.32-vlan'],
+      13: ['net:[4026532299]', 'linux-6.1-container'],
+    });
+    const readings = readJob(proc, [10, 11, 12, 13, 99]);
+    assert.ok(!isUnavailable(readings));
+    const received = readings.filter(({ metric }) => metric === 'jobnetwork_received_bytes');
+    assert.deepEqual(
+      received.map(({ instance, value }) => [instance, value]),
+      [
+        ['4026532177/eth0', 9_913_332],
+        ['4026532177/tap0', 0],
+        ['4026532299/eth0', 9_913_332],
+        ['4026532299/tap0', 0],
+      ],
+    );
+    assert.equal(readings.find(({ metric }) => metric === 'jobnetwork_errors')?.value, 15);
+    for (const { metric } of readings)
+      assert.ok(
+        jobNetwork.metrics.some(({ name }) => name === metric),
+        metric,
+      );
+  });
+
+  it("says that a job shares the node's: the first process's or the sampler's own", (t) => {
+    const proc = procOf(t, {
+      self: ['net:[4026532000]', 'linux-6.1-container'],
+      1: [NODE, 'linux-2.6.32-vlan'],
+      10: [NODE, 'linux-2.6.32-vlan'],
+      11: ['net:[4026532000]', 'linux-6.1-container'],
+    });
+    assert.deepEqual(readJob(proc, [10, 11]), {
+      unavailable: "the job shares the node's network namespace",
+      mend: null,
+    });
+  });
+
+  it('has nothing to tell of a namespace with the loopback only', (t) => {
+    const proc = procOf(t, {
+      self: [NODE, 'linux-2.6.32-vlan'],
+      10: ['net:[4026532177]', 'linux-6.1-container'],
+    });
+    writeFileSync(
+      join(proc, '10', 'net', 'dev'),
+      '    lo:    6486      60    0    0    0     0          0         0     6486      60    0    0    0     0       0          0\n',
+    );
+    assert.deepEqual(readJob(proc, [10]), []);
+  });
+
+  it('is unavailable on a kernel without network namespaces', (t) => {
+    const source = jobNetwork.open(placeOf(jobNetwork, { proc: temporaryDirectory(t) }));
+    assert.ok(isUnavailable(source));
+  });
+
+  it('reads a real process in a namespace of its own', async (t) => {
+    const can = spawnSync('unshare', ['-n', 'true'], { encoding: 'utf8' });
+    if (can.status !== 0) {
+      t.skip(`no new network namespace here: ${can.error?.message ?? can.stderr.trim()}`);
+      return;
+    }
+    const child = spawn('unshare', ['-n', 'sleep', '30'], { stdio: 'ignore' });
+    t.after(async () => {
+      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    });
+    const pid = child.pid ?? 0;
+    const end = performance.now() + 10_000;
+    while (isUnavailable(readJob('/proc', [pid]))) {
+      assert.ok(performance.now() < end, 'the process did not leave our namespace within 10 s');
+      await delay(10);
+    }
+    // Some kernels make tunnel devices in each new namespace; nothing has gone through them.
+    const readings = readJob('/proc', [pid, process.pid]);
+    assert.ok(!isUnavailable(readings));
+    for (const { metric, value } of readings) assert.equal(value, 0, metric);
+    assert.ok(isUnavailable(readJob('/proc', [process.pid])));
+  });
+});
