@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs the Debian packages that the tests can use: a real Grid Engine, a C compiler, rivals for the benchmarks, qemu.
+# Installs the Debian packages that the tests can use: a real Grid Engine, a C compiler, rivals to compare with, qemu.
 # Where that can't be done, it says so and the tests that need them print that they were skipped.
 set -u
 wanted='gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 gcc libc6-dev procps
-  sysstat python3-psutil qemu-system-x86 busybox-static'
+  sysstat linux-perf python3-psutil qemu-system-x86 busybox-static'
 missing=
 for package in $wanted; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"

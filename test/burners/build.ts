@@ -35,8 +35,8 @@ const burners = [
 
 export type Burner = (typeof burners)[number];
 
-/** The burners, and `watch`, the independent eye that their own tests use. */
-export type BurnerProgram = Burner | 'watch';
+/** The burners; `watch`, the independent eye that their own tests use; `events`, of which the kernel counts so many. */
+export type BurnerProgram = Burner | 'watch' | 'events';
 
 const flags = ['-std=c11', '-D_GNU_SOURCE', '-O1', '-pthread', '-Wall', '-Wextra', '-Werror', '-Wl,-z,now'];
 

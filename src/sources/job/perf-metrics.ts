@@ -1,0 +1,140 @@
+import type { Metric, OptionValue, Reading, Source } from '../source';
+import { NAMED_EVENTS } from './perf-event-names';
+
+/** What one event of a job has come to. */
+export interface PerfReading {
+  readonly event: string;
+  /** In the event's unit, scaled up for the time in which it had no counter; null: it never had one. */
+  readonly value: number | null;
+  /** Share of the time in which it had a counter, 0 to 1. */
+  readonly scaledShare: number;
+  /** As counted: events, or nanoseconds. */
+  readonly raw: number;
+}
+
+const SECONDS_RESOLUTION = 1000;
+
+const EVENT_METRICS: readonly Metric[] = NAMED_EVENTS.map(({ name, unit, help }) => ({
+  name: unit === 'seconds' ? `perf_${name}_seconds` : `perf_${name}`,
+  unit,
+  kind: 'counter',
+  scope: 'job',
+  ...(unit === 'seconds' ? { resolution: SECONDS_RESOLUTION } : {}),
+  help,
+}));
+
+const metricOfEvent: ReadonlyMap<string, string> = new Map(
+  NAMED_EVENTS.map(({ name }, index) => [name, EVENT_METRICS[index]?.name ?? '']),
+);
+
+const RAW_METRIC: Metric = {
+  name: 'perf_raw',
+  unit: 'count',
+  kind: 'counter',
+  scope: 'job',
+  instance: 'event',
+  help: 'Events given by code or by a PMU’s own terms.',
+};
+
+/** What makes a ratio out of two events. */
+interface Ratio {
+  readonly metric: Metric;
+  readonly event: string;
+  readonly per: string;
+  readonly factor: number;
+}
+
+const ratio = (
+  [name, unit, resolution]: readonly [string, 'ratio' | 'percent' | 'count', number],
+  event: string,
+  per: string,
+  factor: number,
+  help: string,
+): Ratio => ({
+  metric: { name: `perf_${name}`, unit, kind: 'gauge', scope: 'job', resolution, help },
+  event,
+  per,
+  factor,
+});
+
+const perThousand = (event: string): Ratio =>
+  ratio([`${event}_per_1000_instructions`, 'count', 1000], event, 'instructions', 1000, `${event} / instructions.`);
+
+const RATIOS: readonly Ratio[] = [
+  ratio(['ipc_ratio', 'ratio', 1000], 'instructions', 'cpu_cycles', 1, 'Instructions per CPU cycle.'),
+  ...['cache_misses', 'branch_misses', 'l1d_read_misses', 'llc_misses', 'dtlb_misses'].map(perThousand),
+  ratio(['cache_miss_percent', 'percent', 100], 'cache_misses', 'cache_references', 100, 'Misses of cache accesses.'),
+  ratio(['branch_miss_percent', 'percent', 100], 'branch_misses', 'branch_instructions', 100, 'Misses of branches.'),
+];
+
+const MULTIPLEXED: Metric = {
+  name: 'perf_multiplexed_percent',
+  unit: 'percent',
+  kind: 'gauge',
+  scope: 'job',
+  resolution: 100,
+  help: 'Time for which the event that fared worst had no counter; counts are scaled up for it.',
+};
+
+export const PERF_METRICS: readonly Metric[] = [
+  ...EVENT_METRICS,
+  RAW_METRIC,
+  ...RATIOS.map(({ metric }) => metric),
+  MULTIPLEXED,
+];
+
+/** Ratios of what was counted, over the job so far (or over an interval, given differences). Missing events: left out. */
+export function derived(readings: readonly PerfReading[]): readonly Reading[] {
+  const values = new Map(readings.map(({ event, value }) => [event, value]));
+  const ratios = RATIOS.flatMap(({ metric, event, per, factor }): readonly Reading[] => {
+    const above = values.get(event) ?? null;
+    const below = values.get(per) ?? null;
+    if (above === null || below === null || !(below > 0)) return [];
+    return [{ metric: metric.name, instance: '', value: (above / below) * factor }];
+  });
+  if (readings.length === 0) return ratios;
+  const worst = Math.min(...readings.map(({ scaledShare }) => scaledShare));
+  return [...ratios, { metric: MULTIPLEXED.name, instance: '', value: (1 - worst) * 100 }];
+}
+
+/** Readings as metrics: the events that were counted, then what is derived from them. */
+export function perfMetricReadings(readings: readonly PerfReading[]): readonly Reading[] {
+  const counted = readings.flatMap(({ event, value }): readonly Reading[] => {
+    if (value === null) return [];
+    const metric = metricOfEvent.get(event);
+    return [
+      metric === undefined ? { metric: RAW_METRIC.name, instance: event, value } : { metric, instance: '', value },
+    ];
+  });
+  return [...counted, ...derived(readings)];
+}
+
+/** What doctor, the list of metrics and the settings know of it. It is opened per job (openPerf), not per node. */
+export const perfFacts: Omit<Source, 'open'> = {
+  name: 'perf',
+  reads: ['perf_event_open(2)', '/sys/bus/event_source/devices'],
+  metrics: PERF_METRICS,
+  blocking: false,
+  interval: 10,
+  enabled: false,
+  options: {
+    events: [
+      'task_clock',
+      'context_switches',
+      'cpu_migrations',
+      'page_faults',
+      'cpu_cycles',
+      'instructions',
+      'cache_references',
+      'cache_misses',
+      'branch_misses',
+    ],
+    raw: [],
+  },
+};
+
+/** The events of the source's options: names first, then raw ones. */
+export function perfEvents(options: Readonly<Record<string, OptionValue>>): readonly string[] {
+  const list = (value: OptionValue | undefined): readonly string[] => (Array.isArray(value) ? value : []) as string[];
+  return [...list(options.events), ...list(options.raw)];
+}
