@@ -1,5 +1,6 @@
 import { loadavg } from './node/loadavg';
+import { rapl } from './node/rapl';
 import type { Source } from './source';
 
 /** Every source of node-wide samples, in the order in which people see them. */
-export const NODE_SOURCES: readonly Source[] = [loadavg];
+export const NODE_SOURCES: readonly Source[] = [loadavg, rapl];
