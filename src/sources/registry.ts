@@ -1,6 +1,9 @@
+import { hwmon } from './node/hwmon';
+import { ipmi } from './node/ipmi';
 import { loadavg } from './node/loadavg';
 import { rapl } from './node/rapl';
+import { thermal } from './node/thermal';
 import type { Source } from './source';
 
 /** Every source of node-wide samples, in the order in which people see them. */
-export const NODE_SOURCES: readonly Source[] = [loadavg, rapl];
+export const NODE_SOURCES: readonly Source[] = [loadavg, rapl, ipmi, thermal, hwmon];
