@@ -1,0 +1,150 @@
+import { listNames, readInteger, readText } from '../files';
+import { unavailable, type Metric, type Place, type Reading, type Source, type Unavailable } from '../source';
+import { celsiusOf } from './celsius';
+import { byNumber, namesInOrder, plainName } from './names';
+
+const metric = (what: string, unit: Metric['unit'], resolution: number, help: string): Metric => ({
+  name: `hwmon_${what}_${unit}`,
+  unit,
+  kind: unit === 'joules' ? 'counter' : 'gauge',
+  scope: 'node',
+  resolution,
+  instance: 'chip/sensor',
+  help,
+});
+
+const TEMPERATURE = metric('temperature', 'celsius', 10, 'Temperature.');
+const TEMPERATURE_MAX = metric('temperature_max', 'celsius', 10, 'Temperature that the sensor should stay below.');
+const TEMPERATURE_CRITICAL = metric('temperature_critical', 'celsius', 10, 'Temperature that does damage.');
+const FAN = metric('fan', 'rpm', 1, 'Speed of a fan.');
+const POWER = metric('power', 'watts', 1000, "Power: of the moment, else the chip's own average (NVIDIA Grace).");
+const VOLTAGE = metric('voltage', 'volts', 1000, 'Voltage.');
+const ENERGY = metric('energy', 'joules', 1000, 'Energy since the driver was loaded (amd_energy: cores and sockets).');
+
+/** hwmon counts in millidegrees, millivolts, microwatts and microjoules (Documentation/hwmon/sysfs-interface). */
+const scaled =
+  (divisor: number) =>
+  (raw: number | null): number | null =>
+    raw === null ? null : raw / divisor;
+const positive =
+  (divisor: number) =>
+  (raw: number | null): number | null =>
+    raw === null || raw < 0 ? null : raw / divisor;
+
+interface Attribute {
+  readonly metric: Metric;
+  /** The first of these that is there is read. */
+  readonly suffixes: readonly string[];
+  readonly convert: (raw: number | null) => number | null;
+}
+
+const ATTRIBUTES: Readonly<Record<string, readonly Attribute[]>> = {
+  temp: [
+    { metric: TEMPERATURE, suffixes: ['input'], convert: celsiusOf },
+    { metric: TEMPERATURE_MAX, suffixes: ['max'], convert: celsiusOf },
+    { metric: TEMPERATURE_CRITICAL, suffixes: ['crit'], convert: celsiusOf },
+  ],
+  fan: [{ metric: FAN, suffixes: ['input'], convert: positive(1) }],
+  power: [{ metric: POWER, suffixes: ['input', 'average'], convert: positive(1e6) }],
+  in: [{ metric: VOLTAGE, suffixes: ['input'], convert: scaled(1000) }],
+  energy: [{ metric: ENERGY, suffixes: ['input'], convert: positive(1e6) }],
+};
+
+const READ_ATTRIBUTE = /^((temp|fan|power|in|energy)\d+)_(?:input|average)$/;
+const ONE_CORE = /^E?core ?\d+$/i;
+
+interface Sensor {
+  readonly instance: string;
+  /** "/sys/class/hwmon/hwmon3/temp1" */
+  readonly path: string;
+  readonly attributes: readonly Attribute[];
+}
+
+/** Kernels before 3.13 and the ACPI power meter hold the attributes in the parent device, not in the chip itself. */
+function attributeDirectories(chip: string): readonly string[] {
+  return [chip, `${chip}/device`].filter((directory) => listNames(directory).some((name) => READ_ATTRIBUTE.test(name)));
+}
+
+/** ACPI power meters (Grace) have no label but a line of the vendor's: "Grace Power Socket 0". */
+function labelOf(sensor: string): string {
+  return plainName(readText(`${sensor}_label`) ?? readText(`${sensor}_oem_info`) ?? '');
+}
+
+function sensorsOf(chip: string, chipName: string, perCore: boolean): readonly Sensor[] {
+  const nameOf = namesInOrder();
+  return attributeDirectories(chip).flatMap((directory) => {
+    const sensors = new Map<string, string>();
+    for (const file of listNames(directory)) {
+      const [, sensor, kind] = READ_ATTRIBUTE.exec(file) ?? [];
+      if (sensor !== undefined && kind !== undefined) sensors.set(sensor, kind);
+    }
+    return [...sensors]
+      .sort(([a, kindOfA], [b, kindOfB]) => (kindOfA === kindOfB ? byNumber(a, b) : a < b ? -1 : 1))
+      .flatMap(([sensor, kind]): readonly Sensor[] => {
+        const path = `${directory}/${sensor}`;
+        const label = labelOf(path);
+        if (!perCore && ONE_CORE.test(label)) return [];
+        const instance = `${chipName}/${nameOf(path, label === '' ? sensor : label)}`;
+        return [{ instance, path, attributes: ATTRIBUTES[kind] ?? [] }];
+      });
+  });
+}
+
+/** Chips by their own name; a second "coretemp" is "coretemp#2". */
+function chipFinder({ sys, options }: Place): () => readonly Sensor[] {
+  const directory = `${sys}/class/hwmon`;
+  const nameOf = namesInOrder();
+  let listing = '';
+  let sensors: readonly Sensor[] = [];
+  return () => {
+    const chips = listNames(directory)
+      .filter((name) => /^hwmon\d+$/.test(name))
+      .sort(byNumber);
+    if (chips.join() !== listing) {
+      listing = chips.join();
+      sensors = chips.flatMap((chip) => {
+        const path = `${directory}/${chip}`;
+        const name = plainName(readText(`${path}/name`) ?? readText(`${path}/device/name`) ?? '');
+        return sensorsOf(path, nameOf(`${chip} ${name}`, name === '' ? chip : name), options.per_core !== false);
+      });
+    }
+    return sensors;
+  };
+}
+
+function readSensor({ instance, path, attributes }: Sensor): readonly Reading[] {
+  const readings: Reading[] = [];
+  for (const {
+    metric: { name },
+    suffixes,
+    convert,
+  } of attributes)
+    for (const suffix of suffixes) {
+      const value = convert(readInteger(`${path}_${suffix}`));
+      if (value === null) continue;
+      readings.push({ metric: name, instance, value });
+      break;
+    }
+  return readings;
+}
+
+export const hwmon: Source = {
+  name: 'hwmon',
+  reads: ['/sys/class/hwmon/hwmon*/{temp,fan,power,in,energy}*'],
+  metrics: [TEMPERATURE, TEMPERATURE_MAX, TEMPERATURE_CRITICAL, FAN, POWER, VOLTAGE, ENERGY],
+  // Behind a sensor may be an I2C bus, a disk that is asked by command, or a power meter that asks the BMC.
+  blocking: true,
+  interval: 30,
+  enabled: true,
+  /** per_core: sensors of single cores (coretemp, amd_energy) too. */
+  options: { per_core: true },
+  open: (place) => {
+    const sensors = chipFinder(place);
+    const read = (): readonly Reading[] | Unavailable => {
+      const readings = sensors().flatMap(readSensor);
+      return readings.length > 0 ? readings : unavailable(`no sensor that can be read in ${place.sys}/class/hwmon`);
+    };
+    const first = read();
+    return 'unavailable' in first ? first : { read, close: () => undefined };
+  },
+};

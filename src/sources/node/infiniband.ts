@@ -1,0 +1,178 @@
+import { readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
+import { listNames, readInteger, readText } from '../files';
+import { unavailable, type Metric, type Reading, type Source, type Unavailable } from '../source';
+
+const metric = (what: string, unit: Metric['unit'], kind: Metric['kind'], help: string): Metric => ({
+  name: `infiniband_${what}${unit === 'count' ? '' : `_${unit}`}`,
+  unit,
+  kind,
+  scope: 'node',
+  instance: 'device/port',
+  help,
+});
+
+const RATE = metric('rate', 'bits_per_second', 'gauge', 'Signalling rate of the link.');
+const ACTIVE = metric('active', 'count', 'gauge', '1: the port is in the state ACTIVE, else 0.');
+const LINK_LAYER = metric(
+  'link_layer',
+  'count',
+  'gauge',
+  '1: InfiniBand or Omni-Path, 2: Ethernet (RoCE), 0: another.',
+);
+const STOPPED = metric(
+  'stopped_counters',
+  'count',
+  'gauge',
+  'Counters left out because they have 32 bits and stopped at the top (old drivers).',
+);
+
+interface Counter {
+  readonly metric: Metric;
+  /** Below the port; the first that is there is read. */
+  readonly files: readonly string[];
+  /** Data is counted in words of the link. */
+  readonly words: boolean;
+}
+
+const counter = (what: string, unit: 'bytes' | 'count', help: string, ...files: readonly string[]): Counter => ({
+  metric: metric(what, unit, 'counter', help),
+  // Drivers before Linux 4.5 have the 64-bit counters in a directory of their own, and 32-bit ones by the usual names.
+  files: [...files.slice(1), ...files.slice(0, 1)],
+  words: unit === 'bytes',
+});
+
+const COUNTERS: readonly Counter[] = [
+  counter(
+    'transmitted',
+    'bytes',
+    'Data sent, headers included (RDMA and IP over InfiniBand).',
+    'counters/port_xmit_data',
+    'counters_ext/port_xmit_data_64',
+  ),
+  counter('received', 'bytes', 'Data received.', 'counters/port_rcv_data', 'counters_ext/port_rcv_data_64'),
+  counter(
+    'transmitted_packets',
+    'count',
+    'Packets sent.',
+    'counters/port_xmit_packets',
+    'counters_ext/port_xmit_packets_64',
+  ),
+  counter(
+    'received_packets',
+    'count',
+    'Packets received.',
+    'counters/port_rcv_packets',
+    'counters_ext/port_rcv_packets_64',
+  ),
+  counter('transmit_discards', 'count', 'Packets not sent: port down or congested.', 'counters/port_xmit_discards'),
+  counter('transmit_wait', 'count', 'Ticks in which data waited and none was sent.', 'counters/port_xmit_wait'),
+  counter('receive_errors', 'count', 'Packets received with an error.', 'counters/port_rcv_errors'),
+  counter('symbol_errors', 'count', 'Minor link errors.', 'counters/symbol_error'),
+  counter('link_downed', 'count', 'Times that the link failed.', 'counters/link_downed'),
+  counter('link_recoveries', 'count', 'Times that the link recovered from an error.', 'counters/link_error_recovery'),
+];
+
+/** InfiniBand counts data in words of 4 bytes, whatever the width of the link (sysfs-class-infiniband). */
+const WORD_BYTES = 4;
+/** Omni-Path counts flits: hfi1's mad.c hands its flit counters out as the data counters. */
+const FLIT_BYTES = 8;
+
+const TOP_OF_32_BITS = 0xffffffff;
+
+/** "100 Gb/sec (4X EDR)", "2.5 Gb/sec (1X SDR)" in bit/s; null: something else. */
+export function parseRate(text: string): number | null {
+  const gigabits = Number(/^(\d{1,6}(?:\.\d{1,3})?) ?Gb\/sec\b/.exec(text.trim())?.[1] ?? NaN);
+  return Number.isNaN(gigabits) ? null : Math.round(gigabits * 1e9);
+}
+
+interface Port {
+  readonly instance: string;
+  readonly path: string;
+  readonly wordBytes: number;
+}
+
+/** Devices can be renamed (rdma-core names them after their slot); the driver's link tells what they are. */
+function isOmniPath(device: string): boolean {
+  if (/^(?:hfi1_|opap)/.test(basename(device))) return true;
+  try {
+    return basename(readlinkSync(`${device}/device/driver`)) === 'hfi1';
+  } catch {
+    return false;
+  }
+}
+
+function findPorts(directory: string): readonly Port[] {
+  return listNames(directory).flatMap((device) => {
+    const path = `${directory}/${device}`;
+    const wordBytes = isOmniPath(path) ? FLIT_BYTES : WORD_BYTES;
+    return listNames(`${path}/ports`).map((port) => ({
+      instance: `${device}/${port}`,
+      path: `${path}/ports/${port}`,
+      wordBytes,
+    }));
+  });
+}
+
+function firstInteger(paths: readonly string[]): number | null {
+  for (const path of paths) {
+    const value = readInteger(path);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+function readCounters({ instance, path, wordBytes }: Port): readonly Reading[] {
+  const readings: Reading[] = [];
+  let stopped = 0;
+  for (const {
+    metric: { name },
+    files,
+    words,
+  } of COUNTERS) {
+    const count = firstInteger(files.map((file) => `${path}/${file}`));
+    if (count === null || count < 0) continue;
+    if (count === TOP_OF_32_BITS) stopped += 1;
+    else readings.push({ metric: name, instance, value: words ? count * wordBytes : count });
+  }
+  if (readings.length > 0 || stopped > 0) readings.push({ metric: STOPPED.name, instance, value: stopped });
+  return readings;
+}
+
+function readPort(port: Port): readonly Reading[] {
+  const { instance, path } = port;
+  const text = (file: string): string | null => readText(`${path}/${file}`)?.trim() ?? null;
+  const readings: Reading[] = [];
+  const rate = parseRate(text('rate') ?? '');
+  const state = text('state');
+  const layer = text('link_layer');
+  if (rate !== null) readings.push({ metric: RATE.name, instance, value: rate });
+  if (state !== null) readings.push({ metric: ACTIVE.name, instance, value: state.startsWith('4:') ? 1 : 0 });
+  if (layer !== null)
+    readings.push({
+      metric: LINK_LAYER.name,
+      instance,
+      value: layer === 'InfiniBand' ? 1 : layer === 'Ethernet' ? 2 : 0,
+    });
+  return [...readings, ...readCounters(port)];
+}
+
+export const infiniband: Source = {
+  name: 'infiniband',
+  reads: ['/sys/class/infiniband/*/ports/*/{rate,state,link_layer,counters/*,counters_ext/*}'],
+  metrics: [RATE, ACTIVE, LINK_LAYER, STOPPED, ...COUNTERS.map((each) => each.metric)],
+  // A counter is asked of the adapter's firmware, which takes a minute to be given up.
+  blocking: true,
+  interval: 10,
+  enabled: true,
+  options: {},
+  open: ({ sys }) => {
+    const directory = `${sys}/class/infiniband`;
+    const read = (): readonly Reading[] | Unavailable => {
+      const readings = findPorts(directory).flatMap(readPort);
+      return readings.length > 0 ? readings : unavailable(`no InfiniBand or Omni-Path port in ${directory}`);
+    };
+    const first = read();
+    return 'unavailable' in first ? first : { read, close: () => undefined };
+  },
+};
