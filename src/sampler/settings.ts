@@ -132,7 +132,7 @@ function checkedSources(path: string, value: unknown): Settings['sources'] {
           'mend that line',
         );
   }
-  return value as Settings['sources'];
+  return Object.fromEntries(Object.entries(value).map(([name, table]) => [name, { ...(table as SourceTable) }]));
 }
 
 function checked(path: string, key: keyof Settings, value: unknown): Settings[keyof Settings] {

@@ -34,8 +34,19 @@ const NUMBERS: readonly (readonly [keyof Settings, number, number])[] = [
   ['keep_samples_mib', 1, 1048576],
   ['delivery_jitter_ms', 0, 600000],
   ['delivery_patience', 0, 86400],
+  ['listener_linger', 0, 86400],
+  ['helper_deadline', 0.1, 600],
 ];
-const STRINGS = ['cluster', 'state_dir', 'run_dir', 'accounting', 'accounting_mode', 'deliver_as'] as const;
+const STRINGS = [
+  'cluster',
+  'state_dir',
+  'run_dir',
+  'accounting',
+  'accounting_mode',
+  'deliver_as',
+  'initial_network_namespace',
+  'cgroup',
+] as const;
 
 describe('parseSettings', () => {
   it('has a default for everything', () => {
@@ -46,12 +57,13 @@ describe('parseSettings', () => {
   it('knows here every key that there is', () => {
     assert.deepEqual(
       Object.keys(DEFAULT_SETTINGS).sort(),
-      [...NUMBERS.map(([key]) => key), ...STRINGS, 'memory_complexes'].sort(),
+      [...NUMBERS.map(([key]) => key), ...STRINGS, 'memory_complexes', 'listener', 'sources'].sort(),
     );
   });
 
   it('takes the defaults themselves', () => {
     const text = Object.entries(DEFAULT_SETTINGS)
+      .filter(([key]) => key !== 'sources')
       .map(([key, value]) => `${key} = ${JSON.stringify(value)}`)
       .join('\n');
     assert.deepEqual(parseSettings(text, PATH), DEFAULT_SETTINGS);
@@ -92,6 +104,33 @@ describe('parseSettings', () => {
       for (const value of ['1', 'true', '["x"]', '{ a = 1 }'])
         assert.match(problem(`${key} = ${value}`).message, new RegExp(`"${key}" is not a string`));
     });
+
+  it('takes a table for each source, whatever it is called: the sources are known elsewhere', () => {
+    const { sources } = parseSettings(
+      '[sources.perf]\nenabled = true\nevents = ["cycles"]\n[sources.other]\ninterval = 30\n',
+      PATH,
+    );
+    assert.deepEqual({ ...sources }, { perf: { enabled: true, events: ['cycles'] }, other: { interval: 30 } });
+    for (const [text, complaint] of [
+      ['sources = 1', /"sources" is not a table/],
+      ['[sources]\nperf = true', /"sources.perf" is not a table/],
+      ['[sources.perf]\nevents = [1]', /"sources.perf.events" is no string, number, boolean or list of strings/],
+      ['[sources.perf.deeper]\nx = 1', /"sources.perf.deeper" is no string/],
+      ['[sources.perf]\nsince = 1979-05-27', /"sources.perf.since" is no string/],
+    ] as const)
+      assert.match(problem(text).message, complaint);
+  });
+
+  it('takes true and false for what is on or off', () => {
+    assert.equal(parseSettings('listener = false', PATH).listener, false);
+    for (const value of ['1', '"true"', '[]'])
+      assert.match(problem(`listener = ${value}`).message, /"listener" is not true or false/);
+  });
+
+  it('takes one of three words for cgroups', () => {
+    for (const value of ['off', 'auto', 'own']) assert.equal(parseSettings(`cgroup = "${value}"`, PATH).cgroup, value);
+    assert.match(problem('cgroup = "on"').message, /"cgroup" is none of off, auto, own/);
+  });
 
   it('wants absolute paths', () => {
     for (const key of ['state_dir', 'run_dir', 'accounting'] as const) {
