@@ -1,0 +1,52 @@
+import { closeSync, constants, openSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { LibcError } from './libc';
+
+// koffi ships a CommonJS build, but its types claim ESM only.
+const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+
+const cSetns = koffi.load('libc.so.6').func('int setns(int fd, int type)') as (fd: number, type: number) => number;
+
+const CLONE_NEWNET = 0x40000000;
+
+/** Of the process's main thread: where this is called. */
+const OWN = '/proc/self/ns/net';
+
+/**
+ * Puts the main thread into the network namespace at `path` (a file below /run/netns, /proc/PID/ns/net); nothing happens
+ * when it is there already. Sockets stay where they were opened: call the result to go back as soon as they are open,
+ * before a child is started. Both throw: an error of node:fs, or LibcError (needs CAP_SYS_ADMIN).
+ */
+export function enterNetworkNamespace(path: string): () => void {
+  if (sameFile(path, OWN)) return () => undefined;
+  const before = openSync(OWN, constants.O_RDONLY);
+  try {
+    setNetworkNamespace(path);
+  } catch (error) {
+    closeSync(before);
+    throw error;
+  }
+  return () => {
+    try {
+      if (cSetns(before, CLONE_NEWNET) < 0) throw new LibcError('setns back', koffi.errno());
+    } finally {
+      closeSync(before);
+    }
+  };
+}
+
+function setNetworkNamespace(path: string): void {
+  // Nonblocking: the path could be a FIFO.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (cSetns(fd, CLONE_NEWNET) < 0) throw new LibcError(`setns ${path}`, koffi.errno());
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function sameFile(path: string, other: string): boolean {
+  const [a, b] = [statSync(path, { bigint: true }), statSync(other, { bigint: true })];
+  return a.ino === b.ino && a.dev === b.dev;
+}

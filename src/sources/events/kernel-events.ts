@@ -1,0 +1,262 @@
+import { readlinkSync } from 'node:fs';
+import { LibcError } from '../../native/libc';
+import { enterNetworkNamespace } from '../../native/namespace';
+import { openNetlink, type NetlinkSocket } from '../../native/netlink';
+import { readText } from '../files';
+import { isUnavailable, unavailable, type Unavailable } from '../source';
+import { parseExitRecord, registerPayload, type ExitRecord } from './exit-records';
+import { NLMSG_DONE, request } from './netlink-messages';
+import {
+  CN_IDX_PROC,
+  detectGaps,
+  parseProcessEvent,
+  subscription,
+  subscriptionAnswer,
+  type ProcessEvent,
+} from './process-events';
+import { openTaskstats } from './taskstats-socket';
+
+export interface KernelEventsOptions {
+  /** The initial network namespace, where this process is in another one; null: it is in it. */
+  readonly namespacePath: string | null;
+  /** Receive buffer of each socket in bytes. */
+  readonly receiveBytes?: number;
+}
+
+export interface KernelEventHandlers {
+  readonly event: (event: ProcessEvent) => void;
+  readonly record: (record: ExitRecord) => void;
+}
+
+export interface KernelEvents {
+  readonly processEvents: 'open' | Unavailable;
+  readonly exitRecords: 'open' | Unavailable;
+  /**
+   * Hands over everything that the kernel had queued before the call: events first, each CPU's in their order, then
+   * records, so that a record comes after the fork, exec and exit events of its past. The kernel queues a thread's
+   * record before its exit event; an event whose record is missing after the next drain, too, has lost it.
+   *
+   * lostEvents, lostRecords: some are missing since the drain before (a full receive buffer; for events also those that
+   * the kernel had no memory for, as soon as a later one of that CPU comes). Never throws unless a handler does.
+   */
+  readonly drain: (handlers: KernelEventHandlers) => { readonly lostEvents: boolean; readonly lostRecords: boolean };
+  readonly close: () => void;
+}
+
+const EPERM = 1;
+const ENOENT = 2;
+const EACCES = 13;
+const EINVAL = 22;
+const EPROTONOSUPPORT = 93;
+const ECONNREFUSED = 111;
+
+export const MEND_ROOT = 'run the hooks as root (root@ in the prolog)';
+export const MEND_NAMESPACE =
+  'set initial_network_namespace in qmemacct.toml to a file of the initial network namespace';
+
+/**
+ * Subscribes to the events and exit records of every process of the machine; each may be unavailable alone. Nothing
+ * tells that exit records stay away in another network namespace where the process connector is missing, too:
+ * `proveKernelEvents` finds out.
+ */
+export function openKernelEvents(options: KernelEventsOptions): KernelEvents | Unavailable {
+  const inNamespace = foreignNamespace();
+  if (inNamespace !== null) return inNamespace;
+  let leave: () => void;
+  try {
+    leave = options.namespacePath === null ? () => undefined : enterNetworkNamespace(options.namespacePath);
+  } catch (error) {
+    return unavailable(`can't enter ${options.namespacePath ?? ''}: ${messageOf(error)}`, MEND_NAMESPACE);
+  }
+  const events = openProcessEvents(options.receiveBytes);
+  const refused = isUnavailable(events) && events.mend === MEND_NAMESPACE;
+  const records = refused ? events : openExitRecords(options.receiveBytes);
+  try {
+    leave();
+  } catch (error) {
+    for (const stream of [events, records]) if (!isUnavailable(stream)) stream.close();
+    return unavailable(`can't leave ${options.namespacePath ?? ''}: ${messageOf(error)}`);
+  }
+  return together(events, records);
+}
+
+function together(events: Stream<ProcessEvent> | Unavailable, records: Stream<ExitRecord> | Unavailable) {
+  if (isUnavailable(events) && isUnavailable(records)) {
+    if (events.unavailable === records.unavailable) return events;
+    return unavailable(`${events.unavailable}; ${records.unavailable}`, events.mend ?? records.mend);
+  }
+  const opened: KernelEvents = {
+    processEvents: isUnavailable(events) ? events : 'open',
+    exitRecords: isUnavailable(records) ? records : 'open',
+    drain: (handlers) => {
+      // Read before the events, handed over after them: what a record's thread did is among the events then.
+      const ended: ExitRecord[] = [];
+      const lostRecords = !isUnavailable(records) && records.drain((record) => ended.push(record));
+      const lostEvents = !isUnavailable(events) && events.drain(handlers.event);
+      for (const record of ended) handlers.record(record);
+      return { lostEvents, lostRecords };
+    },
+    close: () => {
+      for (const stream of [events, records]) if (!isUnavailable(stream)) stream.close();
+    },
+  };
+  return opened;
+}
+
+interface Stream<Item> {
+  /** Whether some were lost. */
+  readonly drain: (onItem: (item: Item) => void) => boolean;
+  readonly close: () => void;
+}
+
+/** What came while the subscription was being answered waits for the first drain. */
+function stream<Item>(
+  early: { items: readonly Item[]; lost: boolean },
+  drain: Stream<Item>['drain'],
+  close: () => void,
+): Stream<Item> {
+  return {
+    drain: (onItem) => {
+      const { items, lost } = early;
+      early = { items: [], lost: false };
+      for (const item of items) onItem(item);
+      return drain(onItem) || lost;
+    },
+    close,
+  };
+}
+
+const NETLINK_CONNECTOR = 11;
+
+function openProcessEvents(receiveBytes: number | undefined): Stream<ProcessEvent> | Unavailable {
+  let socket: NetlinkSocket;
+  const groups = 1 << (CN_IDX_PROC - 1);
+  try {
+    socket = openNetlink({
+      protocol: NETLINK_CONNECTOR,
+      groups,
+      ...(receiveBytes === undefined ? {} : { receiveBytes }),
+    });
+  } catch (error) {
+    return noProcessEvents(error);
+  }
+  const acknowledge = Math.floor(Math.random() * 0x7fffffff);
+  const send = (wanted: 'listen' | 'ignore'): void =>
+    socket.send(request(NLMSG_DONE, 0, false, subscription(wanted, acknowledge)));
+  const gaps = detectGaps();
+  const drain = (onEvent: (event: ProcessEvent) => void, onAnswer?: (errno: number) => void): boolean => {
+    const { lost } = socket.drain((buffer, offset, length) => {
+      gaps.see(buffer, offset, length);
+      const event = parseProcessEvent(buffer, offset, length);
+      if (event !== null) {
+        onEvent(event);
+        return;
+      }
+      const answer = onAnswer === undefined ? null : subscriptionAnswer(buffer, offset, length, acknowledge);
+      if (answer !== null) onAnswer?.(answer);
+    });
+    return gaps.settle(lost);
+  };
+  const early: ProcessEvent[] = [];
+  const answer: { errno: number | null } = { errno: null };
+  try {
+    send('listen');
+    const lost = drain(
+      (event) => early.push(event),
+      (errno) => (answer.errno = errno),
+    );
+    if (answer.errno !== 0) throw new LibcError('PROC_CN_MCAST_LISTEN', answer.errno ?? ENOENT);
+    return stream({ items: early, lost }, drain, () => {
+      try {
+        // Before Linux 6.6 the kernel counts listeners by what they say, not by their sockets.
+        send('ignore');
+      } catch {
+        // Closing is enough: the count is set right by the next event that nobody hears.
+      }
+      socket.close();
+    });
+  } catch (error) {
+    socket.close();
+    return noProcessEvents(error);
+  }
+}
+
+function noProcessEvents(error: unknown): Unavailable {
+  switch (errnoOf(error)) {
+    case EPERM:
+    case EACCES:
+      return unavailable('process events: no CAP_NET_ADMIN', MEND_ROOT);
+    case EPROTONOSUPPORT:
+      return unavailable('process events: the kernel has no process connector (CONFIG_CONNECTOR, module cn)');
+    case ENOENT:
+      return unavailable('process events: the kernel does not answer (no CONFIG_PROC_EVENTS)');
+    case ECONNREFUSED:
+      return unavailable('process events and exit records: in another network namespace', MEND_NAMESPACE);
+    default:
+      return unavailable(`process events: ${messageOf(error)}`);
+  }
+}
+
+function openExitRecords(receiveBytes: number | undefined): Stream<ExitRecord> | Unavailable {
+  const cpus = readText('/sys/devices/system/cpu/possible')?.trim();
+  if (cpus === undefined || cpus === '') return unavailable('exit records: no /sys/devices/system/cpu/possible');
+  try {
+    const { socket, isTaskstats, ask } = openTaskstats(receiveBytes);
+    const parse = (onRecord: (record: ExitRecord) => void) => (buffer: Buffer, offset: number, length: number) => {
+      if (!isTaskstats(buffer, offset)) return;
+      const record = parseExitRecord(buffer, offset, length);
+      if (record !== null) onRecord(record);
+    };
+    try {
+      const early: ExitRecord[] = [];
+      const { lost } = ask(
+        registerPayload(cpus),
+        true,
+        parse((record) => early.push(record)),
+      );
+      // The kernel takes a closed socket off its lists with the next record.
+      return stream({ items: early, lost }, (onRecord) => socket.drain(parse(onRecord)).lost, socket.close);
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+  } catch (error) {
+    return noTaskstats(error);
+  }
+}
+
+/** Why the TASKSTATS family gives nothing. */
+export function noTaskstats(error: unknown): Unavailable {
+  switch (errnoOf(error)) {
+    case EPERM:
+      return unavailable('exit records: no CAP_NET_ADMIN', MEND_ROOT);
+    case ENOENT:
+      return unavailable('exit records: the kernel has no taskstats (CONFIG_TASKSTATS)');
+    case EINVAL:
+      return unavailable('exit records: refused, as in a PID or user namespace');
+    default:
+      return unavailable(`exit records: ${messageOf(error)}`);
+  }
+}
+
+/** Numbers of the initial namespaces (PROC_PID_INIT_INO, PROC_USER_INIT_INO since Linux 3.8). */
+const INITIAL_NAMESPACES = { pid: 'pid:[4026531836]', user: 'user:[4026531837]' } as const;
+
+/** The kernel serves only the initial ones, and in others just stays silent. */
+function foreignNamespace(): Unavailable | null {
+  for (const [kind, initial] of Object.entries(INITIAL_NAMESPACES)) {
+    let own: string;
+    try {
+      own = readlinkSync(`/proc/self/ns/${kind}`);
+    } catch {
+      continue;
+    }
+    if (own !== initial)
+      return unavailable(`process events and exit records: in a ${kind.toUpperCase()} namespace (a container)`);
+  }
+  return null;
+}
+
+const errnoOf = (error: unknown): number => (error instanceof LibcError ? error.errno : 0);
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readInteger } from '../files';
+import { isUnavailable, unavailable, type Unavailable } from '../source';
+import { MEND_NAMESPACE, openKernelEvents, type KernelEvents } from './kernel-events';
+
+export interface KernelEventsProof {
+  readonly processEvents: 'arrived' | Unavailable;
+  readonly exitRecords: 'arrived' | Unavailable;
+  /** Which of an own child's arrived within a second. */
+  readonly arrived: {
+    readonly fork: boolean;
+    readonly exec: boolean;
+    readonly exit: boolean;
+    readonly record: boolean;
+  };
+  /** Whether exit records hold delays besides those for a CPU. */
+  readonly delayAccounting: 'on' | Unavailable;
+}
+
+const PROOF_MS = 1000;
+const STEP_MS = 5;
+const RECEIVE_BYTES = 4 * 1024 * 1024;
+
+/** Runs /bin/true and sees what the kernel tells of it: silence is the sign of another network namespace. Never throws. */
+export async function proveKernelEvents(namespacePath: string | null): Promise<KernelEventsProof> {
+  const events = openKernelEvents({ namespacePath, receiveBytes: RECEIVE_BYTES });
+  const delayAccounting = delayAccountingState();
+  if (isUnavailable(events)) {
+    const arrived = { fork: false, exec: false, exit: false, record: false };
+    return { processEvents: events, exitRecords: events, arrived, delayAccounting };
+  }
+  const arrived = await watchChild(events);
+  events.close();
+  const silent = (what: string): Unavailable =>
+    unavailable(`${what}: nothing came, as in another network namespace`, MEND_NAMESPACE);
+  const judge = (state: 'open' | Unavailable, came: boolean, what: string): 'arrived' | Unavailable => {
+    if (isUnavailable(state)) return state;
+    return came ? 'arrived' : silent(what);
+  };
+  return {
+    processEvents: judge(events.processEvents, arrived.fork && arrived.exec && arrived.exit, 'process events'),
+    exitRecords: judge(events.exitRecords, arrived.record, 'exit records'),
+    arrived,
+    delayAccounting,
+  };
+}
+
+async function watchChild(events: KernelEvents): Promise<KernelEventsProof['arrived']> {
+  const forked = new Set<number>();
+  const executed = new Set<number>();
+  const exited = new Set<number>();
+  const recorded = new Set<number>();
+  const drain = (): void => {
+    events.drain({
+      event: (event) => {
+        if (event.kind === 'fork') forked.add(event.childPid);
+        if (event.kind === 'exec') executed.add(event.pid);
+        if (event.kind === 'exit') exited.add(event.pid);
+      },
+      record: ({ pid }) => recorded.add(pid),
+    });
+  };
+  const child = spawn('/bin/true', { stdio: 'ignore', env: {} });
+  const ended = once(child, 'exit').catch(() => undefined);
+  const pid = child.pid ?? 0;
+  const until = performance.now() + PROOF_MS;
+  for (;;) {
+    drain();
+    const arrived = {
+      fork: forked.has(pid),
+      exec: executed.has(pid),
+      exit: exited.has(pid),
+      record: recorded.has(pid),
+    };
+    const eventsDone = events.processEvents !== 'open' || (arrived.fork && arrived.exec && arrived.exit);
+    const recordDone = events.exitRecords !== 'open' || arrived.record;
+    if ((eventsDone && recordDone) || performance.now() > until) {
+      await Promise.race([ended, sleep(STEP_MS)]);
+      return arrived;
+    }
+    await sleep(STEP_MS);
+  }
+}
+
+function delayAccountingState(): 'on' | Unavailable {
+  // The switch came with Linux 5.14; before, delays were counted unless the kernel was started with nodelayacct.
+  const state = readInteger('/proc/sys/kernel/task_delayacct');
+  if (state === 0) return unavailable('delay accounting is off', 'sysctl kernel.task_delayacct=1');
+  return 'on';
+}

@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readlinkSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { ExitRecord } from '../../../src/sources/events/exit-records';
+import { openKernelEvents, type KernelEvents } from '../../../src/sources/events/kernel-events';
+import type { ProcessEvent } from '../../../src/sources/events/process-events';
+import { isUnavailable } from '../../../src/sources/source';
+import { burner, burnersObstacle, readTruth } from '../../burners/build';
+
+const MiB = 1024 * 1024;
+
+/** Why the tests can't be run here. */
+function obstacle(): string | false {
+  const events = openKernelEvents({ namespacePath: null, receiveBytes: 65536 });
+  if (isUnavailable(events)) return events.unavailable;
+  const { processEvents, exitRecords } = events;
+  events.close();
+  for (const state of [processEvents, exitRecords]) if (state !== 'open') return state.unavailable;
+  return burnersObstacle() ?? false;
+}
+
+function opened(t: TestContext, receiveBytes?: number): KernelEvents {
+  const events = openKernelEvents({ namespacePath: null, ...(receiveBytes === undefined ? {} : { receiveBytes }) });
+  assert.ok(!isUnavailable(events));
+  t.after(events.close);
+  return events;
+}
+
+interface Drained {
+  readonly events: readonly ProcessEvent[];
+  readonly records: readonly ExitRecord[];
+  readonly lostEvents: boolean;
+  readonly lostRecords: boolean;
+}
+
+function drained(from: KernelEvents): Drained {
+  const events: ProcessEvent[] = [];
+  const records: ExitRecord[] = [];
+  const lost = from.drain({ event: (event) => events.push(event), record: (record) => records.push(record) });
+  return { events, records, ...lost };
+}
+
+const pidOf = (event: ProcessEvent): number => (event.kind === 'fork' ? event.childPid : event.pid);
+const tgidOf = (event: ProcessEvent): number => (event.kind === 'fork' ? event.childTgid : event.tgid);
+
+/** A burner's truth and what the kernel told of its process. */
+async function burn(t: TestContext, name: Parameters<typeof burner>[0], ...options: readonly string[]) {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-events-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const events = opened(t);
+  const child = spawn(burner(name), [`--truth=${join(directory, 'truth')}`, ...options], { stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  const [status] = (await ended) as [number];
+  assert.equal(status, 0);
+  const told = drained(events);
+  assert.deepEqual([told.lostEvents, told.lostRecords], [false, false]);
+  const pid = child.pid ?? 0;
+  const [truth] = readTruth(join(directory, 'truth'));
+  assert.ok(truth !== undefined);
+  return {
+    pid,
+    truth,
+    events: told.events.filter((event) => tgidOf(event) === pid),
+    records: told.records.filter(({ tgid }) => tgid === pid),
+  };
+}
+
+describe('openKernelEvents', { skip: obstacle() }, () => {
+  it('tells of a child in the order of its life, with the time', (t) => {
+    const events = opened(t);
+    const before = Number(process.hrtime.bigint()) / 1000;
+    const { pid } = spawnSync('/bin/sh', ['-c', '/bin/true; exit 9']);
+    const after = Number(process.hrtime.bigint()) / 1000;
+    const told = drained(events);
+    assert.deepEqual([told.lostEvents, told.lostRecords], [false, false]);
+    const own = told.events.filter((event) => tgidOf(event) === pid);
+    assert.deepEqual(
+      own.map(({ kind }) => kind),
+      ['fork', 'exec', 'exit'],
+    );
+    const [fork, , exit] = own;
+    assert.ok(fork?.kind === 'fork' && fork.parentTgid === process.pid);
+    assert.ok(exit?.kind === 'exit' && exit.exitCode === 9 && exit.signal === 0);
+    assert.ok(own.every(({ at }) => at >= before && at <= after));
+    const grandchild = told.events.find((event) => event.kind === 'fork' && event.parentTgid === pid);
+    assert.ok(grandchild !== undefined);
+    const record = told.records.find((each) => each.pid === pid);
+    assert.deepEqual(
+      [record?.tgid, record?.ppid, record?.uid, record?.comm, record?.exitCode, record?.lastOfGroup],
+      [pid, process.pid, process.getuid?.(), 'sh', 9, true],
+    );
+    assert.ok(told.records.some(({ pid: each, comm }) => each === pidOf(grandchild) && comm === 'true'));
+    assert.ok(Math.abs((record?.beginSeconds ?? 0) - Date.now() / 1000) < 5);
+    assert.ok(Math.abs((record?.elapsedUs ?? 0) - (exit.at - fork.at)) < 50_000);
+  });
+
+  it('hands a record over after the events of its past', (t) => {
+    const events = opened(t);
+    const children = new Set(Array.from({ length: 20 }, () => spawnSync('/bin/true').pid));
+    const seen = new Set<string>();
+    let records = 0;
+    events.drain({
+      event: (event) => seen.add(`${event.kind} ${pidOf(event)}`),
+      record: ({ pid }) => {
+        if (!children.has(pid)) return;
+        records++;
+        assert.ok(['fork', 'exec', 'exit'].every((kind) => seen.has(`${kind} ${pid}`)));
+      },
+    });
+    assert.ok(records === 20);
+  });
+
+  it('tells a signal', (t) => {
+    const events = opened(t);
+    const { pid } = spawnSync('/bin/sh', ['-c', 'kill -9 $$']);
+    const { events: all, records } = drained(events);
+    const exit = all.find((event) => event.kind === 'exit' && event.pid === pid);
+    assert.ok(exit?.kind === 'exit' && exit.signal === 9 && exit.exitCode === 0);
+    assert.equal(records.find((record) => record.pid === pid)?.signal, 9);
+  });
+
+  it('knows the high-water marks of a child that nobody looked at', async (t) => {
+    const { truth, records } = await burn(t, 'steady', '--mib=64', '--hold=0');
+    assert.equal(records.length, 1);
+    const [record] = records;
+    const slack = MiB / 2;
+    const rss = record?.hiwaterRssBytes ?? 0;
+    assert.ok(rss >= truth.rssSum - slack && rss <= truth.rssSum + truth.uncertainty + slack, `${rss} ${truth.rssSum}`);
+    assert.ok((record?.hiwaterVmBytes ?? 0) >= truth.processVmem);
+    assert.ok((record?.hiwaterVmBytes ?? 0) <= truth.processVmem + MiB);
+    assert.ok((record?.minorFaults ?? 0) > 0);
+  });
+
+  it('knows what a child read and wrote', async (t) => {
+    const { truth, records } = await burn(t, 'io', '--mib=8');
+    const [record] = records;
+    // Rounded down to 1 KiB; the account of the burner is read just before its end.
+    const near = (value: number | undefined, expected: number | undefined): boolean =>
+      Math.abs((value ?? -1) - (expected ?? -1e9)) < 16 * 1024;
+    assert.ok(near(record?.readChars, truth.extra.rchar), `${record?.readChars ?? ''} ${truth.extra.rchar ?? ''}`);
+    assert.ok(near(record?.writeChars, truth.extra.wchar));
+    if (truth.extra.read_bytes !== undefined) assert.ok(near(record?.readBytes, truth.extra.read_bytes));
+    if (truth.extra.write_bytes !== undefined) assert.ok(near(record?.writeBytes, truth.extra.write_bytes));
+  });
+
+  it('knows the CPU time', async (t) => {
+    const { truth, records } = await burn(t, 'cpu');
+    const seconds = records.reduce((sum, { cpuNs }) => sum + (cpuNs ?? 0), 0) / 1e9;
+    assert.ok(Math.abs(seconds - truth.cpuSeconds) < 0.05, `${seconds} ${truth.cpuSeconds}`);
+  });
+
+  it('has a record for each thread of a process whose leader leaves first', async (t) => {
+    const { pid, truth, events, records } = await burn(
+      t,
+      'leader-exits',
+      '--threads=3',
+      '--mib=24',
+      '--grow=10',
+      '--hold=0',
+    );
+    assert.equal(records.length, 4);
+    assert.deepEqual(
+      records.map(({ lastOfGroup }) => lastOfGroup),
+      [false, false, false, true],
+    );
+    assert.equal(records[0]?.pid, pid);
+    assert.equal(new Set(records.map((record) => record.pid)).size, 4);
+    const marks = records.map(({ hiwaterRssBytes }) => hiwaterRssBytes);
+    assert.ok(Math.abs(Math.max(...marks) - truth.rssSum) < MiB);
+    assert.ok((records[3]?.group?.cpuNs ?? 0) >= Math.max(...records.map(({ cpuNs }) => cpuNs ?? 0)));
+    const forks = events.filter(({ kind }) => kind === 'fork');
+    assert.equal(forks.length, 4);
+    assert.ok(forks.slice(1).every((fork) => pidOf(fork) !== tgidOf(fork)));
+    const exits = events.filter(({ kind }) => kind === 'exit');
+    assert.deepEqual(exits.map(pidOf).sort(), records.map((record) => record.pid).sort());
+    assert.equal(exits.map(pidOf)[0], pid);
+  });
+
+  it('loses none of 500 short children', (t) => {
+    const events = opened(t);
+    const { pid } = spawnSync('/bin/sh', ['-c', 'i=0; while [ $i -lt 500 ]; do (:); i=$((i+1)); done']);
+    const told = drained(events);
+    assert.deepEqual([told.lostEvents, told.lostRecords], [false, false]);
+    const children = told.events.filter((event) => event.kind === 'fork' && event.parentTgid === pid).map(pidOf);
+    assert.equal(children.length, 500);
+    const exited = new Set(told.events.filter(({ kind }) => kind === 'exit').map(pidOf));
+    const records = new Map(told.records.map((record) => [record.pid, record]));
+    for (const child of children) {
+      assert.ok(exited.has(child));
+      assert.equal(records.get(child)?.forkedNoExec, true);
+      assert.equal(records.get(child)?.ppid, pid);
+    }
+  });
+
+  it('says that some were lost when the buffer was too small, and then goes on', (t) => {
+    const events = opened(t, 64 * 1024);
+    spawnSync('/bin/sh', ['-c', 'i=0; while [ $i -lt 400 ]; do (:); i=$((i+1)); done']);
+    const told = drained(events);
+    assert.deepEqual([told.lostEvents, told.lostRecords], [true, true]);
+    assert.ok(told.events.length > 0 && told.records.length > 0);
+    const { pid } = spawnSync('/bin/true');
+    const again = drained(events);
+    assert.deepEqual([again.lostEvents, again.lostRecords], [false, false]);
+    assert.ok(again.events.some((event) => event.kind === 'exit' && event.pid === pid));
+    assert.ok(again.records.some((record) => record.pid === pid));
+  });
+
+  it('has nothing after close, and closes twice', (t) => {
+    const events = opened(t);
+    events.close();
+    events.close();
+    spawnSync('/bin/true');
+    assert.deepEqual(drained(events).events, []);
+  });
+
+  it('says in another network namespace what to set, and reaches the initial one by its path', () => {
+    const script = `
+      const { openKernelEvents } = require(process.argv[1]);
+      const { readlinkSync } = require('node:fs');
+      const own = () => readlinkSync('/proc/self/ns/net');
+      const before = own();
+      const here = openKernelEvents({ namespacePath: null });
+      const there = openKernelEvents({ namespacePath: process.argv[2] });
+      require('node:child_process').spawnSync('/bin/true');
+      let heard = 0;
+      const count = () => { heard++; };
+      there.drain?.({ event: count, record: count });
+      const nowhere = openKernelEvents({ namespacePath: '/nonexistent' });
+      process.stdout.write(JSON.stringify({ here, there, heard, nowhere, same: own() === before, own: own() }));`;
+    const words = ['--net', process.execPath, '-e', script];
+    const modulePath = require.resolve('../../../src/sources/events/kernel-events');
+    const { status, stdout, stderr } = spawnSync('unshare', [...words, modulePath, `/proc/${process.pid}/ns/net`], {
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stderr);
+    const told = JSON.parse(stdout) as {
+      readonly here: { readonly unavailable: string; readonly mend: string };
+      readonly there: { readonly processEvents: string; readonly exitRecords: string };
+      readonly nowhere: { readonly unavailable: string };
+      readonly heard: number;
+      readonly same: boolean;
+      readonly own: string;
+    };
+    assert.match(told.here.unavailable, /another network namespace/);
+    assert.match(told.here.mend, /initial_network_namespace/);
+    assert.deepEqual([told.there.processEvents, told.there.exitRecords], ['open', 'open']);
+    assert.ok(told.heard >= 4);
+    assert.match(told.nowhere.unavailable, /ENOENT/);
+    assert.equal(told.same, true);
+    assert.notEqual(told.own, readlinkSync('/proc/self/ns/net'));
+  });
+
+  it('says which of both needs a right', () => {
+    const script = `process.stdout.write(JSON.stringify(require(process.argv[1]).openKernelEvents({ namespacePath: null })))`;
+    const modulePath = require.resolve('../../../src/sources/events/kernel-events');
+    const words = [
+      '--bounding-set',
+      '-net_admin',
+      '--inh-caps',
+      '-net_admin',
+      process.execPath,
+      '-e',
+      script,
+      modulePath,
+    ];
+    const { status, stdout, stderr } = spawnSync('setpriv', words, { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    // Since Linux 6.6 process events need no right.
+    assert.match(stdout, /exit records: no CAP_NET_ADMIN/);
+  });
+
+  it('says so in a PID namespace', () => {
+    const script = `process.stdout.write(JSON.stringify(require(process.argv[1]).openKernelEvents({ namespacePath: null })))`;
+    const modulePath = require.resolve('../../../src/sources/events/kernel-events');
+    const words = ['--pid', '--fork', '--mount-proc', process.execPath, '-e', script, modulePath];
+    const { status, stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /in a PID namespace/);
+  });
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { openKernelEvents } from '../../../src/sources/events/kernel-events';
+import { proveKernelEvents, type KernelEventsProof } from '../../../src/sources/events/prove-kernel-events';
+import { isUnavailable } from '../../../src/sources/source';
+
+function obstacle(): string | false {
+  const events = openKernelEvents({ namespacePath: null, receiveBytes: 65536 });
+  if (isUnavailable(events)) return events.unavailable;
+  const { processEvents, exitRecords } = events;
+  events.close();
+  for (const state of [processEvents, exitRecords]) if (state !== 'open') return state.unavailable;
+  return false;
+}
+
+describe('proveKernelEvents', { skip: obstacle() }, () => {
+  it('sees its own child', async () => {
+    const proof = await proveKernelEvents(null);
+    assert.deepEqual(proof.arrived, { fork: true, exec: true, exit: true, record: true });
+    assert.deepEqual([proof.processEvents, proof.exitRecords], ['arrived', 'arrived']);
+    assert.ok(proof.delayAccounting === 'on' || proof.delayAccounting.mend !== null);
+  });
+
+  it('names the mend in another network namespace', () => {
+    const script = `require(process.argv[1]).proveKernelEvents(null).then((proof) => process.stdout.write(JSON.stringify(proof)))`;
+    const modulePath = require.resolve('../../../src/sources/events/prove-kernel-events');
+    const { status, stdout, stderr } = spawnSync('unshare', ['--net', process.execPath, '-e', script, modulePath], {
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stderr);
+    const proof = JSON.parse(stdout) as KernelEventsProof;
+    assert.ok(isUnavailable(proof.exitRecords));
+    assert.match(proof.exitRecords.mend ?? '', /initial_network_namespace/);
+  });
+});
