@@ -3,6 +3,8 @@ import { SETTINGS_FILE } from '../sampler/settings';
 import { CommandError, EXIT } from './command-error';
 import type { CommandContext } from './command-context';
 import { registerJob } from './commands/job';
+import { registerMetrics } from './commands/metrics';
+import { registerNode } from './commands/node';
 import { registerOwner } from './commands/owner';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
@@ -19,6 +21,8 @@ export type RegisterCommand = (program: Command, context: CommandContext) => voi
 const COMMANDS: readonly RegisterCommand[] = [
   registerJob,
   registerOwner,
+  registerNode,
+  registerMetrics,
   registerRun,
   registerDemo,
   registerInstall,
