@@ -53,6 +53,14 @@ function createProgram(version: string, context: CommandContext): Command {
   return program;
 }
 
+/**
+ * `run` has a `--csv FILE` of its own; elsewhere `--csv` is an option of the program, which would take it. So behind
+ * "run" the options are that command's, and no other's.
+ */
+function isRun(words: readonly string[]): boolean {
+  return words.find((word, index) => !word.startsWith('-') && words[index - 1] !== '--config') === 'run';
+}
+
 /** Errors that a person can mend by what they say; any other is a bug. */
 const KNOWN = new Set(['SettingsError', 'StoreError', 'CommandError', 'QconfError']);
 
@@ -72,6 +80,7 @@ export async function runProgram(words: readonly string[], version: string, term
     },
   });
   try {
+    program.enablePositionalOptions(isRun(words));
     await program.parseAsync(words, { from: 'user' });
     return status;
   } catch (error) {

@@ -10,13 +10,13 @@ interface Group {
 }
 
 const GROUPS: readonly Group[] = [
-  { heading: 'Energy', sources: ['rapl', 'energy', 'power', 'ipmi', 'hwmon'] },
-  { heading: 'GPU', sources: ['nvidia', 'drm', 'amdgpu', 'gpu'] },
+  { heading: 'Energy', sources: ['energy', 'rapl', 'raplperf', 'ipmi'] },
+  { heading: 'GPU', sources: ['gpu', 'nvidia', 'drm', 'drmprocess'] },
   { heading: 'Perf', sources: ['perf'] },
   { heading: 'Cgroup', sources: ['cgroup', 'oom'] },
-  { heading: 'PSS', sources: ['pss', 'smaps'] },
-  { heading: 'Delays', sources: ['taskstats', 'delay', 'delays', 'pressure'] },
-  { heading: 'Network', sources: ['jobnetwork', 'network', 'netdev'] },
+  { heading: 'PSS', sources: ['pss'] },
+  { heading: 'Delays', sources: ['taskstats', 'delay', 'pressure'] },
+  { heading: 'Network', sources: ['jobnetwork', 'network'] },
 ];
 const OTHERS = 'Others';
 

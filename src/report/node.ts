@@ -32,22 +32,19 @@ export interface NodeReport {
   readonly processes: readonly ProcessUse[];
 }
 
-/** What of all metrics a person wants to see first, by what their names say. */
+/** What of all metrics a person wants to see first. */
 const SUMMARY: readonly { readonly heading: string; readonly shown: RegExp }[] = [
   { heading: 'Load', shown: /^loadavg_(1min|runnable)$/ },
-  { heading: 'CPU', shown: /^(cpu|stat)[a-z]*_(user|system|iowait|steal|usage|busy)[a-z_]*(_seconds|_percent)$/ },
-  { heading: 'Memory', shown: /^mem[a-z]*_([a-z]+_)?(available|used|free|dirty|cached|shmem)_bytes$/ },
-  { heading: 'Swap', shown: /^(mem|swap|vm)[a-z]*_.*swap|^swap[a-z]*_/ },
-  { heading: 'Pressure', shown: /^(psi|pressure)_/ },
-  {
-    heading: 'Disk',
-    shown: /^(disk|block|filesystem|fs)[a-z]*_(read|written|used|free|available|busy)_(bytes|seconds)$/,
-  },
-  { heading: 'Network', shown: /^(net|infiniband|ib|omnipath)[a-z]*_(received|sent|transmitted)_bytes$/ },
-  { heading: 'Lustre', shown: /^lustre_(read|written)_bytes$/ },
-  { heading: 'GPU', shown: /^(nvidia|drm|amdgpu|gpu)_.*(percent|watts|bytes)$/ },
+  { heading: 'CPU', shown: /^cpu_(busy|user|system|iowait|steal)_percent$/ },
+  { heading: 'Memory', shown: /^meminfo_(mem_?)?(total|available|dirty|cached|shmem)_bytes$/ },
+  { heading: 'Swap', shown: /^swap_(used|in|out)_bytes$/ },
+  { heading: 'Pressure', shown: /^pressure_(cpu|memory|io)_some_avg10_percent$/ },
+  { heading: 'Disk', shown: /^disk_(read_bytes|written_bytes|busy_seconds)$|^diskusage_used_percent$/ },
+  { heading: 'Network', shown: /^(network|infiniband)_(received|sent)_bytes$/ },
+  { heading: 'Files', shown: /^(lustre|nfs)_(read|write|written)_bytes$/ },
+  { heading: 'GPU', shown: /^(nvidia|drm)_(utilization_percent|memory_used_bytes|busy_percent)$/ },
   { heading: 'Heat', shown: /_celsius$/ },
-  { heading: 'Power', shown: /_watts$|^rapl_.*_joules$/ },
+  { heading: 'Power', shown: /_watts$|^rapl(perf)?_energy_joules$/ },
 ];
 
 const MOST_ROWS = 6;
@@ -55,7 +52,7 @@ const MOST_JOBS = 8;
 const MOST_PROCESSES = 10;
 
 const HEADS = [
-  { head: '' },
+  { head: '', shrinksTo: 24 },
   { head: 'latest', align: 'right' },
   { head: 'mean', align: 'right' },
   { head: 'max', align: 'right' },

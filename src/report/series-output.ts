@@ -28,8 +28,8 @@ export function renderSeriesCsv(all: readonly SeriesOf[], contextColumns: readon
 /** `{"schema":1,...head,"series":[...]}`, one series a line, its values beside their times. */
 export function renderSeriesJson(all: readonly SeriesOf[], head: Readonly<Record<string, unknown>> = {}): string {
   const lines = all.flatMap(({ context, series }) =>
-    series.map(({ at, ...one }) =>
-      escapeJson(JSON.stringify({ ...Object.fromEntries(context), ...one, at: at.map(iso), values: one.values })),
+    series.map(({ at, values, ...one }) =>
+      escapeJson(JSON.stringify({ ...Object.fromEntries(context), ...one, at: at.map(iso), values })),
     ),
   );
   const start = escapeJson(JSON.stringify({ schema: 1, ...head })).slice(0, -1);

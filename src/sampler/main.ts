@@ -21,6 +21,7 @@ import { writeLiveFile, removeLiveFile } from './live';
 import { reasonOf, warn } from './log';
 import { ownerOfSpool } from './owner-name';
 import type { JobRecord, RecordStatus } from './record';
+import { openSampleStream, type SampleStream } from './sample-stream';
 import { answer, parseRunDescription, removeRunDirectory, writePidFile, type RunDescription } from './run-directory';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from './settings';
 import { thisMachine } from './this-machine';
@@ -56,6 +57,7 @@ interface Sampling {
   readonly sampler: JobSampler;
   readonly lock: number | null;
   readonly notes: Set<string>;
+  readonly stream: SampleStream;
   description: JobDescription;
   rootUid: number | null;
   intervalMs: number;
@@ -179,7 +181,8 @@ async function follow(
     if (started && (told || now >= due)) {
       const scan = told || now - lastScan >= settings.scan_interval * 1000;
       if (scan) lastScan = now;
-      sampler.tick(now, scan);
+      const readings = sampler.tick(now, scan);
+      state.stream(readings, sampler.observation());
     }
     if (told) return { status: 'finished', toldMs: now };
     if (shepherdGoneMs !== null && (!sampler.alive() || now - shepherdGoneMs > AFTER_SHEPHERD_MS))
@@ -347,6 +350,7 @@ async function main(): Promise<void> {
       deliver: problem === null,
     }),
     notes: new Set([...(resumed?.notes ?? []), ...(problem === null ? [] : [problem])]),
+    stream: openSampleStream(directory),
     rootUid: null,
     intervalMs: resumed?.intervalMs ?? settings.interval * 1000,
     priorCpuSeconds: resumed?.cpuSeconds ?? 0,
