@@ -9,10 +9,10 @@ export interface Stamp {
 }
 
 /**
- * What is merged on its own: a field, or one complex of `requests`. `status` carries the notes along: they explain
- * the end that the status tells.
+ * What is merged on its own: a field, one complex of `requests`, or one metric. `status` carries the notes along: they
+ * explain the end that the status tells.
  */
-export type Slot = MergedField | 'status' | `requests.${string}`;
+export type Slot = MergedField | 'status' | `requests.${string}` | `metrics.${string}`;
 
 /** A record made from several: `provenance` says where a slot came from, unless it is the record's own stamp. */
 export interface StoredRecord {
@@ -22,7 +22,10 @@ export interface StoredRecord {
   readonly provenance: Readonly<Partial<Record<Slot, Stamp>>>;
 }
 
-type MergedField = Exclude<keyof JobRecord, keyof RecordKey | 'status' | 'notes' | 'requests' | 'trust' | 'revision'>;
+type MergedField = Exclude<
+  keyof JobRecord,
+  keyof RecordKey | 'status' | 'notes' | 'requests' | 'metrics' | 'trust' | 'revision'
+>;
 
 /** Fields that are merged one by one. Stores number them by position: append only. */
 export const MERGED_FIELDS = [
@@ -65,7 +68,6 @@ export const MERGED_FIELDS = [
   'unobserved_start_seconds',
   'rss_byte_seconds',
   'sampler',
-  'metrics',
   'series',
 ] as const satisfies readonly MergedField[];
 
@@ -159,17 +161,21 @@ function slotsOf(stored: StoredRecord, own: Stamp): Map<Slot, Value> {
   put('status', { status: record.status, notes: record.notes } satisfies Verdict);
   for (const field of MERGED_FIELDS) if (record[field] !== null) put(field, record[field]);
   for (const [complex, request] of Object.entries(record.requests)) put(`requests.${complex}`, request);
+  for (const [metric, value] of Object.entries(record.metrics)) put(`metrics.${metric}`, value);
   return slots;
 }
 
-const REQUEST_PREFIX = 'requests.';
+export const REQUEST_PREFIX = 'requests.';
+export const METRIC_PREFIX = 'metrics.';
 
 function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>): StoredRecord {
   const fields: [string, unknown][] = [];
   const requests: [string, MemoryRequest][] = [];
+  const metrics: [string, number][] = [];
   const provenance: [string, Stamp][] = [];
   for (const [slot, { value, stamp }] of slots) {
     if (slot.startsWith(REQUEST_PREFIX)) requests.push([slot.slice(REQUEST_PREFIX.length), value as MemoryRequest]);
+    else if (slot.startsWith(METRIC_PREFIX)) metrics.push([slot.slice(METRIC_PREFIX.length), value as number]);
     else if (slot === 'status') fields.push(...Object.entries(value as Verdict));
     else fields.push([slot, value]);
     if (compareStamps(stamp, own) !== 0) provenance.push([slot, stamp]);
@@ -179,6 +185,7 @@ function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>):
       ...emptyRecord(key, 'running', own.trust, own.revision),
       ...(Object.fromEntries(fields) as Partial<JobRecord>),
       requests: Object.fromEntries(requests),
+      metrics: Object.fromEntries(metrics),
     },
     ended: own.ended,
     provenance: Object.fromEntries(provenance),

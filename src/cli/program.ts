@@ -3,6 +3,8 @@ import { SETTINGS_FILE } from '../sampler/settings';
 import { CommandError, EXIT } from './command-error';
 import type { CommandContext } from './command-context';
 import { registerJob } from './commands/job';
+import { registerMetrics } from './commands/metrics';
+import { registerNode } from './commands/node';
 import { registerOwner } from './commands/owner';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
@@ -19,6 +21,8 @@ export type RegisterCommand = (program: Command, context: CommandContext) => voi
 const COMMANDS: readonly RegisterCommand[] = [
   registerJob,
   registerOwner,
+  registerNode,
+  registerMetrics,
   registerRun,
   registerDemo,
   registerInstall,
@@ -49,6 +53,14 @@ function createProgram(version: string, context: CommandContext): Command {
   return program;
 }
 
+/**
+ * `run` has a `--csv FILE` of its own; elsewhere `--csv` is an option of the program, which would take it. So behind
+ * "run" the options are that command's, and no other's.
+ */
+function isRun(words: readonly string[]): boolean {
+  return words.find((word, index) => !word.startsWith('-') && words[index - 1] !== '--config') === 'run';
+}
+
 /** Errors that a person can mend by what they say; any other is a bug. */
 const KNOWN = new Set(['SettingsError', 'StoreError', 'CommandError', 'QconfError']);
 
@@ -68,6 +80,7 @@ export async function runProgram(words: readonly string[], version: string, term
     },
   });
   try {
+    program.enablePositionalOptions(isRun(words));
     await program.parseAsync(words, { from: 'user' });
     return status;
   } catch (error) {

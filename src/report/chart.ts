@@ -53,25 +53,45 @@ function timeAxis(seconds: number, columns: number, screen: Screen): readonly [s
   return [line.join(''), labels];
 }
 
+/** Values at equal steps of time. */
+export interface Curve {
+  readonly values: readonly number[];
+  readonly stepSeconds: number;
+  /** The value as the axis shows it. */
+  readonly format: (value: number) => string;
+}
+
+/** Resident memory over time, with its limit. No lines where there is too little to draw. */
+export function renderChart(series: MemorySeries, limit: number | null, width: number, screen: Screen): string[] {
+  const curve = { values: series.rss_bytes, stepSeconds: series.step_seconds, format: formatBytes };
+  return renderCurve(curve, limit === null ? null : { at: limit, label: formatRequested(limit) }, width, screen);
+}
+
 /**
- * Resident memory over time, eight rows high, the limit as a dashed line.
+ * What was measured over time, eight rows high, a limit as a dashed line; negative values are drawn as 0.
  * No lines where there is too little to draw.
  */
-export function renderChart(series: MemorySeries, limit: number | null, width: number, screen: Screen): string[] {
+export function renderCurve(
+  curve: Curve,
+  bound: { readonly at: number; readonly label: string } | null,
+  width: number,
+  screen: Screen,
+): string[] {
   const { glyphs, style } = screen;
-  const peak = series.rss_bytes.reduce((most, value) => Math.max(most, value), 0);
-  if (series.rss_bytes.length < 2 || peak <= 0 || !(series.step_seconds > 0)) return [];
+  const limit = bound?.at ?? null;
+  const peak = curve.values.reduce((most, value) => Math.max(most, value), 0);
+  if (curve.values.length < 2 || peak <= 0 || !(curve.stepSeconds > 0)) return [];
 
   const broken = limit !== null && limit > peak * BREAK_AT;
   const top = limit === null || broken ? peak : Math.max(peak, limit);
   const rowOf = (bytes: number): number => Math.min(HEIGHT - 1, Math.max(0, Math.ceil((bytes / top) * HEIGHT) - 1));
   const limitRow = limit === null || broken ? -1 : rowOf(limit);
   const peakRow = rowOf(peak);
-  const limitLabel = limit === null ? '' : `limit ${formatRequested(limit)}`;
-  const peakLabel = formatBytes(peak);
+  const limitLabel = bound === null ? '' : `limit ${bound.label}`;
+  const peakLabel = curve.format(peak);
   const labelWidth = Math.max(displayWidth(limitLabel), displayWidth(peakLabel));
   const columns = width - labelWidth - 2;
-  const cells = toColumns(series.rss_bytes, columns);
+  const cells = toColumns(curve.values, columns);
   const parts = glyphs.columnParts.length;
   const dashes = style.warning(glyphs.limitLine.repeat(columns));
 
@@ -103,7 +123,7 @@ export function renderChart(series: MemorySeries, limit: number | null, width: n
     flush();
     lines.push(`${padStart(label, labelWidth)} ${side}${curve.trimEnd()}`);
   }
-  const [axis, labels] = timeAxis(series.rss_bytes.length * series.step_seconds, columns, screen);
+  const [axis, labels] = timeAxis(curve.values.length * curve.stepSeconds, columns, screen);
   lines.push(`${padStart('0', labelWidth)} ${glyphs.axisCorner}${axis}`);
   lines.push(`${padStart('', labelWidth)}  ${labels}`);
   return lines;

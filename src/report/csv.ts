@@ -83,6 +83,8 @@ const NESTED: Readonly<Record<Nested, (record: JobRecord) => Cells>> = {
     ['sampler_max_rss_bytes', sampler?.max_rss_bytes ?? null],
     ['sampler_mode', sampler?.mode ?? null],
   ],
+  requests: (record) => [['requests', requestsText(record)]],
+  notes: (record) => [['notes', record.notes.join(' ')]],
   metrics: ({ metrics }) => [
     [
       'metrics',
@@ -91,8 +93,6 @@ const NESTED: Readonly<Record<Nested, (record: JobRecord) => Cells>> = {
         .join(' '),
     ],
   ],
-  requests: (record) => [['requests', requestsText(record)]],
-  notes: (record) => [['notes', record.notes.join(' ')]],
   // A chart has no place in a row.
   series: () => [],
 };

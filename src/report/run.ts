@@ -7,6 +7,7 @@ import { renderGauges } from './gauge';
 import { endingTone, recordGauges, renderVerdict } from './headline';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
 import { parseTime } from './local-time';
+import { renderMetrics } from './metrics';
 import { renderPeaks } from './peaks';
 import { renderRequests } from './request';
 import { renderRunTable } from './run-table';
@@ -98,6 +99,7 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
     ...blank(section('Asked', renderRequests(record, screen))),
     ...blank(section('Peaks', renderPeaks(record, room, screen))),
     ...blank(section('Used', renderConsumption(record, screen))),
+    ...renderMetrics(record, room, screen).flatMap(({ heading, lines }) => blank(section(heading, lines))),
     ...blank(section('Ended', renderEnding(record, room, screen))),
     ...blank(section('Trust', renderTrust(record, room, screen))),
     ...blank(section('Memory', chart)),

@@ -7,6 +7,7 @@ export interface Glyphs {
   readonly times: string;
   readonly ellipsis: string;
   readonly dot: string;
+  readonly degree: string;
   readonly arrow: string;
   readonly advice: string;
   readonly none: string;
@@ -31,6 +32,7 @@ const UNICODE: Glyphs = {
   times: '×',
   ellipsis: '…',
   dot: '·',
+  degree: '°',
   arrow: '→',
   advice: '▸',
   none: '–',
@@ -54,6 +56,7 @@ const ASCII: Glyphs = {
   times: 'x',
   ellipsis: '...',
   dot: '-',
+  degree: '',
   arrow: '->',
   advice: '>',
   none: '-',

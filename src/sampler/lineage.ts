@@ -99,6 +99,16 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
     return { pid: event.pid, executed: member.executed, account: event.account };
   }
 
+  /** Processes that were there before the events were heard, or came in some other way; their children count from now. */
+  function adopt(sweep: Sweep, events: readonly ProcessEvent[]): void {
+    const forked = new Set(events.map((event) => (event.kind === 'fork' ? event.child : 0)));
+    for (const { pid, forkedNoExec } of sweep.readings) {
+      if (members.has(pid) || forked.has(pid)) continue;
+      members.set(pid, { executed: !forkedNoExec, sampled: true });
+      processes++;
+    }
+  }
+
   function lifeEvent(event: ProcessEvent): LifeEvent {
     if (event.kind !== 'exit') return event;
     const { at, pid, account } = event;
@@ -127,6 +137,7 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
     settle: (sweep) => {
       const events = waiting.sort((a, b) => a.at - b.at);
       waiting = [];
+      adopt(sweep, events);
       const gone: EndedProcess[] = [];
       for (const event of events) {
         const one = take(event);

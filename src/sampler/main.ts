@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, watch } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makeFifo, resourceLimit, Rlimit, sharesAddressSpace, tryLock } from '../native/libc';
 import { bootId, uptimeSeconds, wallClockOfTicks } from '../sources/proc/clock';
@@ -25,6 +25,7 @@ import { writeLiveFile, removeLiveFile } from './live';
 import { reasonOf, warn } from './log';
 import { ownerOfSpool } from './owner-name';
 import type { JobRecord, RecordStatus } from './record';
+import { openSampleStream, type SampleStream } from './sample-stream';
 import { answer, parseRunDescription, removeRunDirectory, writePidFile, type RunDescription } from './run-directory';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from './settings';
 import { thisMachine } from './this-machine';
@@ -62,6 +63,7 @@ interface Sampling {
   readonly sampler: JobSampler;
   readonly lock: number | null;
   readonly notes: Set<string>;
+  readonly stream: SampleStream;
   description: JobDescription;
   readonly hearing: KernelHearing;
   rootUid: number | null;
@@ -209,7 +211,9 @@ async function follow(
       const scan = told || now - lastScan >= settings.scan_interval * 1000;
       if (scan) lastScan = now;
       readAddressSpaceLimit(state);
-      state.hearing.afterTick(sampler.tick(now, scan));
+      const readings = sampler.tick(now, scan);
+      state.hearing.afterTick(readings);
+      state.stream(readings, sampler.observation());
     }
     if (told) return { status: 'finished', toldMs: now };
     if (shepherdGoneMs !== null && (!sampler.alive() || now - shepherdGoneMs > AFTER_SHEPHERD_MS))
@@ -383,6 +387,7 @@ async function main(): Promise<void> {
       settings.listener && run.hooks !== 'plain'
         ? hearKernel(settingsPath, settings, run.shepherdPid, sampler, () => undefined)
         : NO_HEARING,
+    stream: openSampleStream(directory),
     rootUid: null,
     rootPid: null,
     addressSpaceLimit: null,
@@ -399,9 +404,11 @@ async function main(): Promise<void> {
     }
   });
   void state.hearing.ready.then((silence) => {
-    if (silence !== null && settings.listener) state.notes.add(`No proved peaks: ${silence}.`);
+    if (silence !== null && settings.listener && run.hooks === 'root') state.notes.add(`No proved peaks: ${silence}.`);
+    if (directory === null || resumed !== null) return;
+    if (run.hooks === 'run') writeFileSync(join(directory, 'listening'), '');
     // The FIFO is there only where the prolog waits.
-    if (directory !== null && resumed === null) answer(join(directory, 'armed'), 'armed');
+    answer(join(directory, 'armed'), 'armed');
   });
 
   const end = await follow(state);

@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import type { JobRecord } from './record';
 import { SqliteDatabase } from '../native/sqlite';
 import { packageRoot } from './package-root';
+import { createSampleReader } from './sample-series';
+import type { SeriesBatch } from './series-buffer';
+import { createSeriesTable, type StoredSeries } from './series-table';
 import { packVarints } from './varints';
 
 /** One tick of a job, in the units of sql/node (ms after the job's start, KiB, ms of CPU time). */
@@ -48,15 +51,39 @@ export interface StoredJob {
 /** The node-local store: samples, summaries, outbox (contract: sql/node). */
 export interface NodeStore {
   /** Samples and the record so far of a running job; a crash of the machine may lose the last seconds. */
-  saveProgress(run: string, startedMs: number, record: JobRecord, samples: readonly StoredSample[]): void;
+  saveProgress(
+    run: string,
+    startedMs: number,
+    record: JobRecord,
+    samples: readonly StoredSample[],
+    series?: SeriesBatch,
+  ): void;
   /** Last samples, summary and outbox row in one transaction that is on the disk when this returns. */
-  finish(run: string, startedMs: number, record: JobRecord, samples: readonly StoredSample[]): void;
+  finish(
+    run: string,
+    startedMs: number,
+    record: JobRecord,
+    samples: readonly StoredSample[],
+    series?: SeriesBatch,
+  ): void;
+  /** What the sources said of a job that was saved before, or (null) of the node. */
+  saveSeries(run: string | null, batch: SeriesBatch): void;
+  /**
+   * Series of a job, or (null) of the node, from `fromMs` to `toMs`: the metrics of these names, all of them for none.
+   * What the sampler itself reads of a job is among them, as `process_rss_bytes` and so on.
+   */
+  readSeries(run: string | null, names: readonly string[], fromMs: number, toMs: number): readonly StoredSeries[];
+  /** Puts together what was saved in many small pieces: finished jobs, past hours of the node. */
+  packSeries(nowMs: number): void;
   job(run: string): StoredJob | null;
   running(): readonly StoredJob[];
   outbox(most: number): readonly OutboxRow[];
   delivered(ids: readonly number[]): void;
   refuse(id: number, reason: string): void;
-  /** Drops samples of finished jobs that ended before `before`, then the oldest while the file is above `mostBytes`. */
+  /**
+   * Drops samples of finished jobs that ended before `before` and the node's series until then, then the oldest of both
+   * while the file is above `mostBytes`.
+   */
   prune(before: number, mostBytes: number): void;
   close(): void;
 }
@@ -116,6 +143,8 @@ export function openNodeStore(stateDirectory: string): NodeStore {
   );
   const insertOutbox = database.prepare<[string, number]>('INSERT INTO outbox (record, added) VALUES (?, ?)');
   const processIds = new Map<string, number>();
+  const series = createSeriesTable(database);
+  const samples = createSampleReader(database);
 
   function processId(job: number, process: StoredProcess): number {
     const key = `${job} ${process.pid} ${process.start} ${process.command}`;
@@ -148,22 +177,36 @@ export function openNodeStore(stateDirectory: string): NodeStore {
       action();
     } catch (error) {
       processIds.clear();
+      series.forget();
       throw error;
     }
   }
 
   const progress = database.transaction(
-    (run: string, startedMs: number, record: JobRecord, samples: readonly StoredSample[]) => {
-      saveSamples(saveJob(run, startedMs, record, false), samples);
+    (run: string, startedMs: number, record: JobRecord, samples: readonly StoredSample[], batch: SeriesBatch) => {
+      const job = saveJob(run, startedMs, record, false);
+      saveSamples(job, samples);
+      series.save(job, batch);
     },
   );
   const finish = database.transaction(
-    (run: string, startedMs: number, record: JobRecord, samples: readonly StoredSample[]) => {
+    (run: string, startedMs: number, record: JobRecord, samples: readonly StoredSample[], batch: SeriesBatch) => {
       const done = selectJob.get(run)?.finished === 1;
-      saveSamples(saveJob(run, startedMs, record, true), samples);
+      const job = saveJob(run, startedMs, record, true);
+      saveSamples(job, samples);
+      series.save(job, batch);
       if (!done) insertOutbox.run(JSON.stringify(record), record.revision);
     },
   );
+  const onlySeries = database.transaction((run: string | null, batch: SeriesBatch) => {
+    if (run === null) {
+      series.save(null, batch);
+      return;
+    }
+    const job = selectId.get(run);
+    if (job === undefined) throw new Error(`node.db knows no run ${run}`);
+    series.save(job.id, batch);
+  });
 
   interface JobRow {
     run: string;
@@ -171,6 +214,7 @@ export function openNodeStore(stateDirectory: string): NodeStore {
     record: string;
   }
   const selectJob = database.prepare<[string], JobRow>('SELECT run, finished, record FROM job WHERE run = ?');
+  const selectId = database.prepare<[string], { id: number }>('SELECT id FROM job WHERE run = ?');
   const selectRunning = database.prepare<[], JobRow>('SELECT run, finished, record FROM job WHERE finished = 0');
   const selectOutbox = database.prepare<[number], OutboxRow>(
     'SELECT id, record FROM outbox WHERE refused IS NULL ORDER BY id LIMIT ?',
@@ -178,16 +222,28 @@ export function openNodeStore(stateDirectory: string): NodeStore {
   const toJob = (row: JobRow): StoredJob => ({ run: row.run, finished: row.finished === 1, record: row.record });
 
   return {
-    saveProgress: (run, startedMs, record, samples) => {
-      orForget(() => progress.immediate(run, startedMs, record, samples));
+    saveProgress: (run, startedMs, record, samples, batch = []) => {
+      orForget(() => progress.immediate(run, startedMs, record, samples, batch));
     },
-    finish: (run, startedMs, record, samples) => {
+    finish: (run, startedMs, record, samples, batch = []) => {
       database.pragma('synchronous = FULL');
       try {
-        orForget(() => finish.immediate(run, startedMs, record, samples));
+        orForget(() => finish.immediate(run, startedMs, record, samples, batch));
       } finally {
         database.pragma('synchronous = NORMAL');
       }
+    },
+    saveSeries: (run, batch) => {
+      orForget(() => onlySeries.immediate(run, batch));
+    },
+    readSeries: (run, names, fromMs, toMs) => {
+      const job = run === null ? null : selectId.get(run);
+      if (job === undefined) return [];
+      if (job === null) return series.read(null, names, fromMs, toMs);
+      return [...samples.series(job.id, names, fromMs, toMs), ...series.read(job.id, names, fromMs, toMs)];
+    },
+    packSeries: (nowMs) => {
+      series.pack(nowMs);
     },
     job: (run) => {
       const row = selectJob.get(run);
@@ -212,10 +268,19 @@ export function openNodeStore(stateDirectory: string): NodeStore {
       const free = (): number =>
         (database.pragma('freelist_count', { simple: true }) as number) *
         (database.pragma('page_size', { simple: true }) as number);
-      const oldest = database.prepare(
+      series.prune(before);
+      const oldestJobs = database.prepare(
         'DELETE FROM job WHERE id IN (SELECT id FROM job WHERE finished = 1 ORDER BY changed LIMIT 20)',
       );
-      while (size() - free() > mostBytes && oldest.run().changes > 0);
+      const oldestHours = database.prepare(
+        'DELETE FROM series WHERE id IN (SELECT id FROM series WHERE job IS NULL AND loose IN (0, 1) ORDER BY at LIMIT 20)',
+      );
+      const endOfOldestJob = database.prepare<[], number>('SELECT min(changed) FROM job WHERE finished = 1').pluck();
+      const oldestHour = database.prepare<[], number>('SELECT min(at) FROM series WHERE job IS NULL').pluck();
+      while (size() - free() > mostBytes) {
+        const hourFirst = (oldestHour.get() ?? Infinity) < (endOfOldestJob.get() ?? Infinity);
+        if ((hourFirst ? oldestHours : oldestJobs).run().changes === 0) break;
+      }
     },
     close: () => {
       database.close();

@@ -181,7 +181,7 @@ const metrics: Check<Readonly<Record<string, number>>> = (value, path) => {
     entries.map(([name, given]) => {
       if (!METRIC.test(name)) throw new Unusable(`${path} has an entry that is no metric`);
       if (typeof given !== 'number' || !Number.isFinite(given)) throw new Unusable(`${path}.${name} is not a number`);
-      return [name, given];
+      return [name, given + 0];
     }),
   );
 };

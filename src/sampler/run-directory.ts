@@ -21,6 +21,8 @@ import { parseStat } from '../sources/proc/stat';
  *   pid       sampler    key=value: pid, its start (clock ticks), boot id
  *   lock      sampler    flock held as long as the sampler lives; free: nobody looks after the job
  *   armed     FIFO       prolog waits here when `arm_wait_ms` is set; the sampler writes one line
+ *   listening sampler    the kernel's events are heard from now on, or it is clear that they can't be: `run` waits for it
+ *   stream    FIFO       `qmemacct run` listens here; the sampler writes each sample as a line of JSON
  *   finish    epilog     the job has ended: the sampler takes its last reading
  *   ack       FIFO       epilog waits here; the sampler writes one line when the summary is committed
  *   config, usage        epilog's copies of the spool files, when no sampler answered ("plain record");

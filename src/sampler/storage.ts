@@ -135,6 +135,7 @@ export async function tidyNode(store: NodeStore, settings: Settings, patienceSec
     recoverOrphans(settings.state_dir, store, settings) + recoverOrphans(settings.run_dir, store, settings);
   const ingested = ingestHandedRecords(settings, store);
   const outcome = await deliverOutbox(store, settings, patienceSeconds);
+  store.packSeries(Date.now());
   if (Math.random() * PRUNE_ODDS < 1)
     store.prune(Date.now() - settings.keep_samples_days * DAY_MS, settings.keep_samples_mib * MIB);
   return { recovered, ingested, delivered: outcome.delivered, left: outcome.left, problem: outcome.problem };

@@ -92,6 +92,9 @@ export interface Source {
   readonly open: (place: Place) => OpenSource | Unavailable;
 }
 
+/** All that is known of a source without opening it. */
+export type SourceFacts = Omit<Source, 'open'>;
+
 /** Processes of a job at the time of a reading. */
 export type JobProcessIds = readonly number[];
 

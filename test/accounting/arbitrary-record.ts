@@ -63,6 +63,17 @@ const request: fc.Arbitrary<MemoryRequest> = fc.oneof(
 
 const complex = fc.constantFrom('s_vmem', 'mem_free', 'virtual_free', 'h_rss', '__proto__', 'constructor', 'scratch');
 
+const metric = fc.constantFrom('rapl_package_joules', 'perf_cycles', 'oom_kills', 'constructor', 'gpu_memory_bytes');
+const figure = fc.oneof(
+  fc.nat({ max: 1e6 }),
+  fc.nat({ max: 1e9 }).map((thousandths) => thousandths / 1000),
+  fc.maxSafeInteger().map((value) => value + 0),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+);
+const metrics = fc
+  .array(fc.tuple(metric, figure), { maxLength: 4 })
+  .map((entries): JobRecord['metrics'] => Object.fromEntries(entries));
+
 const someNotes = fc.oneof(
   text,
   fc.nat().map((ms) => `the first ${ms} ms were not observed`),
@@ -144,6 +155,7 @@ export function arbitraryRecord(shape: { readonly keys?: number } = {}): fc.Arbi
           mode: fc.constantFrom('full' as const, 'small' as const),
         }),
       ),
+      metrics,
       series: orNull(plain({ start: time, step_seconds: seconds, rss_bytes: fc.array(bytes, { maxLength: 240 }) })),
       notes: fc.array(someNotes, { maxLength: 3 }),
     }),

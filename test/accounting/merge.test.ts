@@ -107,6 +107,15 @@ describe('mergeRecords: ranks', () => {
     assert.deepEqual(record.requests, { s_vmem: gib(1), mem_free: gib(3) });
   });
 
+  it('merges metrics name by name', () => {
+    const { record, provenance } = merged(
+      made('root', 'finished', 1, { metrics: { rapl_package_joules: 5, oom_kills: 0 } }),
+      made('usage', 'finished', 2, { metrics: { oom_kills: 3, perf_cycles: 1e9 } }),
+    );
+    assert.deepEqual(record.metrics, { rapl_package_joules: 5, oom_kills: 0, perf_cycles: 1e9 });
+    assert.deepEqual(provenance, { 'metrics.perf_cycles': { trust: 'usage', revision: 2, ended: true } });
+  });
+
   it('lets self-reported figures stand only where nobody else knows', () => {
     const { record } = merged(
       made('self-reported', 'finished', 9, { cpu_seconds: 1, job_name: 'x', notes: ['all is well'] }),

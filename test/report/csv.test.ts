@@ -36,7 +36,7 @@ describe('renderCsv', () => {
             ),
           )
           .join(',') +
-        ',sampler_cpu_seconds,sampler_max_rss_bytes,sampler_mode,requests,notes\n',
+        ',sampler_cpu_seconds,sampler_max_rss_bytes,sampler_mode,requests,notes,metrics\n',
     );
   });
 

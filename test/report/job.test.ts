@@ -16,6 +16,7 @@ import {
   running,
   selfReported,
   unsampled,
+  wellWatched,
 } from './sample-records';
 import { testScreen } from './screens';
 
@@ -42,6 +43,7 @@ const samples: Readonly<Record<string, JobReport>> = {
   running: reportOf(asRuns([running])),
   'self-reported': reportOf(asRuns([selfReported])),
   reserving: reportOf(asRuns([reserving])),
+  'well-watched': reportOf(asRuns([wellWatched])),
   hostile: reportOf(asRuns([hostile])),
   'array-of-20': reportOf(asRuns(arrayOfTwenty)),
   're-run-of-a-re-used-number': reportOf([...asRuns([firstRun]), ...asRuns([ordinary], 2)], 3),

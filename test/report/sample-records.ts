@@ -340,3 +340,28 @@ export const firstRun: JobRecord = {
 export function asRuns(records: readonly JobRecord[], attempt = 1): JobRun[] {
   return records.map((record) => ({ record, attempt, incarnation: 1 }));
 }
+
+/** A job on a node with a GPU, perf events and cgroup v2. */
+export const wellWatched: JobRecord = {
+  ...ordinary,
+  job_id: 4760,
+  job_name: 'train',
+  metrics: {
+    rapl_package_joules: 412_345.678,
+    rapl_dram_joules: 4_120_000,
+    nvidia_energy_joules: 1_204_000,
+    nvidia_process_peak_memory_bytes: 34_359_738_368,
+    nvidia_utilization_percent: 87.4,
+    perf_cpu_cycles: 41_230_000_000_000,
+    perf_instructions: 78_120_000_000_000,
+    perf_ipc_ratio: 1.8947,
+    perf_context_switches: 123_456,
+    perf_cpu_migrations: 0,
+    cgroup_memory_peak_bytes: 1_700_000_000,
+    cgroup_oom_kills: 2,
+    pss_peak_bytes: 1_500_000_000,
+    taskstats_cpu_delay_seconds: 12.5,
+    taskstats_swapin_delay_seconds: 0.004,
+    weather_celsius: -3.25,
+  },
+};

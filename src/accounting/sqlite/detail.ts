@@ -1,5 +1,5 @@
 import type { Bracket, JobRecord, MemoryRequest, SamplerCost } from '../../sampler/record';
-import { MERGED_FIELDS } from '../merge';
+import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX } from '../merge';
 import type { Slot, Stamp, StoredRecord } from '../merge';
 import { BRACKET_SOURCES, OPEN_REASONS, TRUSTS } from '../../sampler/parse-record';
 import { createByteReader, createByteWriter } from './byte-codec';
@@ -9,10 +9,11 @@ import { joinNote, splitNote } from './note-codec';
 import { DamagedRecord } from './damaged-record';
 
 /**
- * `record.detail`, form 1: what the other columns do not hold, in the order of the code below. A change of this order
- * is a new form; `readDetail` keeps reading the old ones.
+ * `record.detail`, form 2: what the other columns do not hold, in the order of the code below. A change of this order
+ * is a new form; `readDetail` keeps reading the old ones. Form 1 is the same without metrics.
  */
-const FORM = 1;
+const FORM = 2;
+const OLDEST_FORM = 1;
 
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
 const COUNTERS = [
@@ -48,6 +49,7 @@ export type Detail = Pick<
   | 'cpu_efficiency'
   | 'memory_efficiency'
   | 'sampler'
+  | 'metrics'
   | 'notes'
 > &
   Pick<StoredRecord, 'ended' | 'provenance'>;
@@ -65,6 +67,7 @@ const FLAG = {
   exactCpu: 1 << 9,
   /** The record's own stamp is of a running job, though its status is not, or the reverse. */
   otherEnd: 1 << 10,
+  metrics: 1 << 11,
 } as const;
 
 /** Seconds as whole ms where that loses nothing; else the nearest real number, with the exact one in the blob. */
@@ -221,9 +224,9 @@ function readBracket(
   };
 }
 
-const REQUESTS_SLOT = 'requests.';
-/** Slots by number: 0 status, 1 ... the merged fields, 127 a complex, whose number follows. */
+/** Slots by number: 0 status, 1 ... the merged fields; 126 a metric, 127 a complex, whose number follows. */
 const STATUS_CODE = 0;
+const METRIC_CODE = 126;
 const COMPLEX_CODE = 127;
 
 function writeProvenance(writer: ByteWriter, stored: StoredRecord, words: Words): void {
@@ -241,9 +244,12 @@ function writeProvenance(writer: ByteWriter, stored: StoredRecord, words: Words)
     writer.unsigned(slots.length);
     for (const slot of slots) {
       if (slot === 'status') writer.unsigned(STATUS_CODE);
-      else if (slot.startsWith(REQUESTS_SLOT)) {
+      else if (slot.startsWith(REQUEST_PREFIX)) {
         writer.unsigned(COMPLEX_CODE);
-        writer.unsigned(words.intern('complex', slot.slice(REQUESTS_SLOT.length)));
+        writer.unsigned(words.intern('complex', slot.slice(REQUEST_PREFIX.length)));
+      } else if (slot.startsWith(METRIC_PREFIX)) {
+        writer.unsigned(METRIC_CODE);
+        writer.unsigned(words.intern('metric', slot.slice(METRIC_PREFIX.length)));
       } else writer.unsigned(MERGED_FIELDS.findIndex((field) => field === slot) + 1);
     }
   }
@@ -261,12 +267,29 @@ function readProvenance(reader: ByteReader, revision: number, words: Words): Sto
         code === STATUS_CODE
           ? 'status'
           : code === COMPLEX_CODE
-            ? `${REQUESTS_SLOT}${words.text('complex', reader.unsigned())}`
-            : member(MERGED_FIELDS, code - 1);
+            ? `${REQUEST_PREFIX}${words.text('complex', reader.unsigned())}`
+            : code === METRIC_CODE
+              ? `${METRIC_PREFIX}${words.text('metric', reader.unsigned())}`
+              : member(MERGED_FIELDS, code - 1);
       slots.push([slot, stamp]);
     }
   }
   return Object.fromEntries(slots);
+}
+
+function writeMetrics(writer: ByteWriter, metrics: JobRecord['metrics'], words: Words): void {
+  const entries = Object.entries(metrics);
+  writer.unsigned(entries.length);
+  for (const [name, value] of entries) {
+    writer.unsigned(words.intern('metric', name));
+    writer.number(value);
+  }
+}
+
+function readMetrics(reader: ByteReader, words: Words): JobRecord['metrics'] {
+  return Object.fromEntries(
+    Array.from({ length: reader.unsigned() }, () => [words.text('metric', reader.unsigned()), reader.number() ?? 0]),
+  );
 }
 
 function writeNotes(writer: ByteWriter, notes: readonly string[], words: Words): void {
@@ -309,7 +332,8 @@ export function writeDetail(stored: StoredRecord, columns: Columns, words: Words
     Number(Object.keys(stored.provenance).length > 0) * FLAG.provenance +
     Number(exactWallclock) * FLAG.exactWallclock +
     Number(exactCpu) * FLAG.exactCpu +
-    Number(stored.ended !== (record.status !== 'running')) * FLAG.otherEnd;
+    Number(stored.ended !== (record.status !== 'running')) * FLAG.otherEnd +
+    Number(Object.keys(record.metrics).length > 0) * FLAG.metrics;
 
   writer.unsigned(FORM);
   writer.unsigned(flags);
@@ -340,6 +364,7 @@ export function writeDetail(stored: StoredRecord, columns: Columns, words: Words
     writer.number(record.sampler.cpu_seconds);
     writer.number(record.sampler.max_rss_bytes);
   }
+  if (flags & FLAG.metrics) writeMetrics(writer, record.metrics, words);
   if (record.notes.length > 0) writeNotes(writer, record.notes, words);
   if (flags & FLAG.provenance) writeProvenance(writer, stored, words);
   return writer.finish();
@@ -349,7 +374,7 @@ export function writeDetail(stored: StoredRecord, columns: Columns, words: Words
 export function readDetail(blob: Uint8Array, columns: Columns, words: Words): Detail {
   const reader = createByteReader(blob);
   const form = reader.unsigned();
-  if (form !== FORM) throw new DamagedRecord(`is of the unknown form ${form}`);
+  if (form < OLDEST_FORM || form > FORM) throw new DamagedRecord(`is of the unknown form ${form}`);
   const flags = reader.unsigned();
   const wallclock = flags & FLAG.exactWallclock ? reader.number() : columns.wallclock_seconds;
   const cpu = flags & FLAG.exactCpu ? reader.number() : columns.cpu_seconds;
@@ -382,6 +407,7 @@ export function readDetail(blob: Uint8Array, columns: Columns, words: Words): De
           mode: flags & FLAG.smallSampler ? 'small' : 'full',
         }
       : null;
+  const metrics = flags & FLAG.metrics ? readMetrics(reader, words) : {};
   const notes = flags & FLAG.notes ? readNotes(reader, words) : [];
   const provenance = flags & FLAG.provenance ? readProvenance(reader, columns.revision, words) : {};
   return {
@@ -394,6 +420,7 @@ export function readDetail(blob: Uint8Array, columns: Columns, words: Words): De
     cpu_efficiency: cpuShare,
     memory_efficiency: memoryShare,
     sampler,
+    metrics,
     notes,
     ended: (columns.status !== 'running') !== Boolean(flags & FLAG.otherEnd),
     provenance,

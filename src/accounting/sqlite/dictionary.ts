@@ -13,6 +13,7 @@ export const DICTIONARIES = [
   'account',
   'command',
   'complex',
+  'metric',
   'note',
 ] as const;
 export type Dictionary = (typeof DICTIONARIES)[number];

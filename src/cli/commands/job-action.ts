@@ -61,6 +61,10 @@ export async function showJobs(
       const report = reports[index];
       if (report?.runs.length === 0) warn(terminal, explainMissing(job, report, stores.opened));
     });
+    if (options.series !== undefined || options.chart !== undefined) {
+      const { showJobSeries } = await import('./job-series-action.js');
+      return found.length === 0 ? EXIT.nothing : await showJobSeries(found, options, settings.state_dir, terminal);
+    }
     if (format === 'json') terminal.write(renderJson(found.flatMap(({ runs }) => runs)));
     else if (format === 'csv') terminal.write(renderCsv(found.flatMap(({ runs }) => runs)));
     else {

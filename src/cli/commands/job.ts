@@ -6,6 +6,8 @@ export interface JobOptions extends GlobalOptions {
   readonly at?: string;
   readonly tasks?: boolean;
   readonly accounting?: string;
+  readonly series?: string;
+  readonly chart?: string;
 }
 
 /** `qmemacct job ID[.TASK] ...` */
@@ -17,6 +19,11 @@ export function registerJob(program: Command, context: CommandContext): void {
     .option('--all', 'every job that has had this number, not only the newest')
     .option('--at <time>', 'the job that had this number at that time (7d, 2026-11-01, yesterday ...)')
     .option('--tasks', 'every task of an array job as a line')
+    .option(
+      '--series <metrics>',
+      'values over time, of "a,b" or of whole sources, as CSV or --json; on the host where it ran',
+    )
+    .option('--chart <metric>', 'draw this metric over time; on the host where it ran')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")
     .action((jobs: readonly string[], _options: unknown, command: Command) =>
       context.finish(

@@ -5,9 +5,10 @@ import { renderJob } from '../../report/job';
 import { renderJson } from '../../report/json';
 import type { JobRecord } from '../../sampler/record';
 import { CommandError, EXIT, usageError } from '../command-error';
-import { outputFormat, screenOf, warn } from '../output';
+import { outputFormat, screenOf, warn, type OutputFormat } from '../output';
 import { ownState } from '../run/private-state';
 import { runJob, type Subject } from '../run/run-job';
+import { openRowStream } from '../run/stream-rows';
 import type { Terminal } from '../terminal';
 import type { RunOptions } from './run';
 
@@ -27,9 +28,14 @@ function subjectOf(words: readonly string[], pid: string | undefined): Subject {
   return { command, args };
 }
 
+/** `--csv FILE` is where the rows go, `--csv` alone the form of the report. */
+function reportFormat({ json, csv }: RunOptions): OutputFormat {
+  return outputFormat({ ...(json === undefined ? {} : { json }), csv: csv === true });
+}
+
 function render(record: JobRecord, options: RunOptions, terminal: Terminal): string {
   const run = { record, attempt: 1, incarnation: 1 };
-  const format = outputFormat(options);
+  const format = reportFormat(options);
   if (format === 'json') return renderJson([run]);
   if (format === 'csv') return renderCsv([run]);
   const report = { job_id: record.job_id, runs: [run], older: 0, newer: 0 };
@@ -40,18 +46,17 @@ function render(record: JobRecord, options: RunOptions, terminal: Terminal): str
 
 /** Measures and reports; resolves to the command's own exit status. */
 export async function runAndReport(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<number> {
-  outputFormat(options);
+  reportFormat(options);
   const subject = subjectOf(words, options.pid);
   if (options.hVmem !== undefined && !parseMemorySize(options.hVmem).ok)
     throw usageError(`--h-vmem "${options.hVmem}": write it as for qsub -l h_vmem= (4G, 500M, 1.5g)`);
   const interval = options.interval === undefined ? undefined : number('--interval', options.interval, 0.05, 3600);
+  const slots = number('--slots', options.slots, 1, 65_536);
   const state = ownState(terminal.env, interval);
-  const { record, exitStatus } = await runJob(
-    state,
-    subject,
-    options.hVmem ?? null,
-    number('--slots', options.slots, 1, 65_536),
-  );
+  const csv = typeof options.csv === 'string' ? options.csv : undefined;
+  const rows = openRowStream({ jsonl: options.jsonl, csv }, terminal.env);
+  const { record, exitStatus } = await runJob(state, subject, options.hVmem ?? null, slots, rows);
+  for (const problem of (await rows?.end()) ?? []) warn(terminal, problem);
   if (record === null) {
     warn(
       terminal,

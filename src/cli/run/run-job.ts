@@ -17,6 +17,8 @@ import {
   type RunDescription,
 } from '../../sampler/run-directory';
 import { CommandError, EXIT } from '../command-error';
+import { followSamples, type SampleTail } from './sample-tail';
+import type { RowStream } from './stream-rows';
 import { takeJobNumber, writeSpool, writeUsage, type PrivateState } from './private-state';
 
 /** What `qmemacct run` was asked to measure. */
@@ -30,6 +32,7 @@ export interface RunOutcome {
 }
 
 const ARMED_WITHIN_MS = 5000;
+const LISTENING_WITHIN_MS = 2000;
 const COMMITTED_WITHIN_MS = 15_000;
 
 async function until(condition: () => boolean, withinMs: number): Promise<boolean> {
@@ -92,6 +95,7 @@ function runCommand(command: string, args: readonly string[], started: (pid: num
       reject(new CommandError(`${command}: ${hint}`, error.code === 'ENOENT' ? 127 : 126));
     });
     child.on('exit', (code, signal) => {
+      process.off('SIGINT', ignore).off('SIGQUIT', ignore).off('SIGTERM', forward).off('SIGHUP', forward);
       const number = signal === null ? 0 : constants.signals[signal];
       resolve({ exitStatus: code ?? 128 + number, signal: number });
     });
@@ -114,6 +118,7 @@ export async function runJob(
   subject: Subject,
   hVmem: string | null,
   slots: number,
+  rows: RowStream | null = null,
 ): Promise<RunOutcome> {
   const attachedStart = 'pid' in subject ? startTicksOf(subject.pid) : null;
   if ('pid' in subject && attachedStart === null)
@@ -123,16 +128,20 @@ export async function runJob(
   writeSpool(spool, { job, name, hVmem, slots, pe: null }, Date.now());
   const run = describeRun(job, spool, 'pid' in subject);
   const directory = join(state.directory, 'run', runDirectoryName(run));
+  let tail: SampleTail | null = null;
   try {
     mkdirSync(directory, { mode: 0o700 });
     writeFileSync(join(directory, 'job'), formatRunDescription(run));
+    if (rows !== null) tail = followSamples(directory, rows.take);
     startSampler(state, run, directory);
     if (!(await until(() => existsSync(join(directory, 'pid')), ARMED_WITHIN_MS)))
       throw new CommandError(
         `the sampler did not start within ${ARMED_WITHIN_MS / 1000} s; try "qmemacct doctor"`,
         EXIT.unavailable,
       );
-    const exitStatus = await supervise(subject, attachedStart ?? 0, spool);
+    // Peaks are proved only if the first fork was heard; without that the command must not wait for long.
+    await until(() => existsSync(join(directory, 'listening')), LISTENING_WITHIN_MS);
+    const exitStatus = await supervise(subject, attachedStart ?? 0, spool, (pid) => rows?.started(pid, job));
     writeFileSync(join(directory, 'finish'), `version=1\nuptime=${uptimeSeconds()}\nend=1\n`);
     await until(() => !existsSync(directory), COMMITTED_WITHIN_MS);
     return { record: storedRecord(state, run), exitStatus };
@@ -140,12 +149,21 @@ export async function runJob(
     writeFileSync(join(directory, 'finish'), 'version=1\nend=1\n');
     throw error;
   } finally {
+    tail?.close();
     rmSync(spool, { recursive: true, force: true });
   }
 }
 
-async function supervise(subject: Subject, attachedStart: number, spool: string): Promise<number> {
-  const noteRoot = (pid: number): void => replaceFile(join(spool, 'job_pid'), `${pid}\n`, 0o600);
+async function supervise(
+  subject: Subject,
+  attachedStart: number,
+  spool: string,
+  started: (pid: number) => void,
+): Promise<number> {
+  const noteRoot = (pid: number): void => {
+    started(pid);
+    replaceFile(join(spool, 'job_pid'), `${pid}\n`, 0o600);
+  };
   if ('pid' in subject) {
     noteRoot(subject.pid);
     await watchPid(subject.pid, attachedStart);

@@ -33,8 +33,8 @@ export interface KernelEvents {
   readonly exitRecords: 'open' | Unavailable;
   /**
    * Hands over everything that the kernel had queued before the call: events first, each CPU's in their order, then
-   * records, so that a record comes after the fork, exec and exit events of its past. The kernel queues a thread's
-   * record before its exit event; an event whose record is missing after the next drain, too, has lost it.
+   * records. The kernel queues a thread's record before its exit event: of every exit event that was handed over the
+   * record has come by the end of the same call, or is lost.
    *
    * lostEvents, lostRecords: some are missing since the drain before (a full receive buffer; for events also those that
    * the kernel had no memory for, as soon as a later one of that CPU comes). Never throws unless a handler does.
@@ -62,14 +62,17 @@ export const MEND_NAMESPACE =
 export function openKernelEvents(options: KernelEventsOptions): KernelEvents | Unavailable {
   const inNamespace = foreignNamespace();
   if (inNamespace !== null) return inNamespace;
-  let leave: () => void;
+  let leave: () => void = () => undefined;
+  let notEntered: string | null = null;
   try {
-    leave = options.namespacePath === null ? () => undefined : enterNetworkNamespace(options.namespacePath);
+    if (options.namespacePath !== null) leave = enterNetworkNamespace(options.namespacePath);
   } catch (error) {
-    return unavailable(`can't enter ${options.namespacePath ?? ''}: ${messageOf(error)}`, MEND_NAMESPACE);
+    // Perhaps it is the one that this process is in: the kernel will tell.
+    notEntered = `can't enter ${options.namespacePath ?? ''} (${messageOf(error)})`;
   }
   const events = openProcessEvents(options.receiveBytes);
   const refused = isUnavailable(events) && events.mend === MEND_NAMESPACE;
+  if (refused && notEntered !== null) return unavailable(`${events.unavailable}; ${notEntered}`, MEND_NAMESPACE);
   const records = refused ? events : openExitRecords(options.receiveBytes);
   try {
     leave();
@@ -89,11 +92,8 @@ function together(events: Stream<ProcessEvent> | Unavailable, records: Stream<Ex
     processEvents: isUnavailable(events) ? events : 'open',
     exitRecords: isUnavailable(records) ? records : 'open',
     drain: (handlers) => {
-      // Read before the events, handed over after them: what a record's thread did is among the events then.
-      const ended: ExitRecord[] = [];
-      const lostRecords = !isUnavailable(records) && records.drain((record) => ended.push(record));
       const lostEvents = !isUnavailable(events) && events.drain(handlers.event);
-      for (const record of ended) handlers.record(record);
+      const lostRecords = !isUnavailable(records) && records.drain(handlers.record);
       return { lostEvents, lostRecords };
     },
     close: () => {

@@ -4,13 +4,15 @@ import type { TestContext } from 'node:test';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../../src/sampler/record';
-import { accountingLineOf, heartbeatOf, realisticRecords } from '../realistic-record';
+import { accountingLineOf, heartbeatOf, realisticRecords, seededRandom } from '../realistic-record';
 import { temporaryStore } from '../temporary-store';
 
 /** More for a true measurement: QMEMACCT_TEST_RECORDS=200000. */
 const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 10_000);
 const BATCH = 500;
 const BUDGET_BYTES = 350;
+const METRICS = 30;
+const BYTES_PER_METRIC = 7;
 
 interface Sizes {
   readonly total: number;
@@ -61,4 +63,20 @@ it('a record with all its indexes stays within its budget', async (t) => {
 
 it('so does one that was a heartbeat first and is joined with its accounting line', async (t) => {
   assert.ok((await measure(t, 'heartbeat, end, accounting', [heartbeatOf, itself, accountingLineOf])) <= BUDGET_BYTES);
+});
+
+it('each metric that it carries adds a few bytes', async (t) => {
+  const random = seededRandom(5);
+  const withMetrics = (record: JobRecord): JobRecord => ({
+    ...record,
+    metrics: Object.fromEntries(
+      Array.from({ length: METRICS }, (_, index) => [
+        `source_metric${index}`,
+        // Seconds to the millisecond, bytes in pages, events.
+        Math.floor(random() ** 2 * 1e7) * ([0.001, 4096, 1][index % 3] ?? 1),
+      ]),
+    ),
+  });
+  const [without, carried] = [await measure(t, 'no metric', [itself]), await measure(t, '30 metrics', [withMetrics])];
+  assert.ok((carried - without) / METRICS <= BYTES_PER_METRIC, `${(carried - without) / METRICS} bytes a metric`);
 });

@@ -62,6 +62,19 @@ function job(id: number, endedAt: number, fields: Partial<JobRecord> = {}): JobR
 }
 
 describe('merge', () => {
+  it('reads what was stored before there were metrics', async (t) => {
+    const store = opened(t);
+    await store.merge([job(1, T0), job(2, T0, { metrics: { perf_cycles: 1.5e12, oom_kills: 0, gpu_share: 0.25 } })]);
+    const db = new SqliteDatabase(store.path);
+    const detail = db.prepare<[], Buffer>('SELECT detail FROM record WHERE job_id = 1').pluck().get();
+    assert.equal(detail?.[0], 2);
+    db.prepare('UPDATE record SET detail = ? WHERE job_id = 1').run(Buffer.from([1, ...detail.subarray(1)]));
+    db.close();
+    const [old, recent] = await Promise.all([1, 2].map((id) => store.job({ job_id: id })));
+    assert.deepEqual(old?.records[0]?.record, job(1, T0));
+    assert.deepEqual(recent?.records[0]?.record.metrics, { perf_cycles: 1.5e12, oom_kills: 0, gpu_share: 0.25 });
+  });
+
   it('gives every record back as it came', async (t) => {
     const store = opened(t);
     await fc.assert(

@@ -1,0 +1,43 @@
+import {
+  renderMetricCsv,
+  renderMetricJson,
+  renderMetricList,
+  renderMetricMarkdown,
+  type MetricFacts,
+} from '../../report/metric-list';
+import { ALL_SOURCE_FACTS } from '../../sources/registry';
+import type { SourceFacts } from '../../sources/source';
+import { EXIT, usageError } from '../command-error';
+import { outputFormat, screenOf, writeLines } from '../output';
+import type { Terminal } from '../terminal';
+import type { MetricsOptions } from './metrics';
+
+/** Every metric of every source, as the code has them. */
+export function metricFacts(sources: readonly SourceFacts[] = ALL_SOURCE_FACTS): readonly MetricFacts[] {
+  return sources.flatMap(({ name: source, reads, interval, enabled, metrics }) =>
+    metrics.map(({ name, unit, kind, scope, instance, help }) => ({
+      name,
+      unit,
+      kind,
+      scope,
+      instance: instance ?? null,
+      source,
+      reads,
+      interval,
+      enabled,
+      help,
+    })),
+  );
+}
+
+/** Lists the metrics; resolves to the exit status. Rejects with CommandError. */
+export function listMetrics(options: MetricsOptions, terminal: Terminal): Promise<number> {
+  const format = options.format ?? outputFormat(options);
+  const facts = metricFacts();
+  if (format === 'text') writeLines(terminal, renderMetricList(facts, screenOf(terminal, options)));
+  else if (format === 'json') terminal.write(renderMetricJson(facts));
+  else if (format === 'csv') terminal.write(renderMetricCsv(facts));
+  else if (format === 'markdown') terminal.write(renderMetricMarkdown(facts));
+  else throw usageError(`--format "${format}": write text, json, csv or markdown`);
+  return Promise.resolve(EXIT.found);
+}

@@ -1,0 +1,34 @@
+import type { MetricSeries } from '../report/metric-series';
+import type { StoredSeries } from '../sampler/series-table';
+import { ALL_SOURCE_FACTS } from '../sources/registry';
+import type { Metric } from '../sources/source';
+import { usageError } from './command-error';
+
+const METRICS: ReadonlyMap<string, Metric> = new Map(
+  ALL_SOURCE_FACTS.flatMap(({ metrics }) => metrics.map((metric) => [metric.name, metric])),
+);
+
+/** Names out of "a,b": of metrics, or of sources for all of theirs. Throws a usage error that names the option. */
+export function parseMetricNames(option: string, text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  return names.flatMap((name) => {
+    if (METRICS.has(name)) return [name];
+    const source = ALL_SOURCE_FACTS.find((facts) => facts.name === name);
+    if (source === undefined)
+      throw usageError(`${option}: "${name}" is neither a metric nor a source; "qmemacct metrics" lists them`);
+    return source.metrics.map((metric) => metric.name);
+  });
+}
+
+/** Stored series with what the code says of them; in the order of the code. */
+export function describeSeries(stored: readonly StoredSeries[]): readonly MetricSeries[] {
+  const order = new Map([...METRICS.keys()].map((name, index) => [name, index]));
+  const place = (series: StoredSeries): number => order.get(series.metric) ?? order.size;
+  return [...stored]
+    .sort((a, b) => place(a) - place(b) || a.instance.localeCompare(b.instance, 'en', { numeric: true }))
+    .map(({ metric, instance, at, values }) => {
+      // A metric that this version no longer has is shown as it is.
+      const { unit = 'count', kind = 'gauge' } = METRICS.get(metric) ?? {};
+      return { metric, instance, unit, kind, at, values };
+    });
+}

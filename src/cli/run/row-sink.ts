@@ -1,0 +1,85 @@
+import { closeSync, constants, openSync, statSync, write } from 'node:fs';
+import { CommandError, EXIT, usageError } from '../command-error';
+
+/** Where rows go. A slow, full or closed place is its own trouble: nothing here waits for it or throws. */
+export interface RowSink {
+  readonly write: (text: string) => void;
+  /** Resolves when all that was taken is written or given up: to the problem, where there was one. */
+  readonly end: () => Promise<string | null>;
+}
+
+/** Rows that nobody takes are left out beyond this. */
+const MOST_WAITING = 4 * 1024 * 1024;
+const TRY_AGAIN_MS = 50;
+const STANDARD_OUTPUT = 1;
+
+function openFile(option: string, path: string): number {
+  try {
+    const known = statSync(path, { throwIfNoEntry: false });
+    if (known?.isFile() && (known.mode & 0o111) !== 0)
+      throw usageError(`${option} ${path}: that is a program, not a file for rows; the command goes behind "--"`);
+    return openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, 0o666);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`${option} ${path}: ${(error as Error).message}; give another file`, EXIT.unavailable);
+  }
+}
+
+/** Opens a file, or with "-" the standard output. Throws CommandError. */
+export function openRowSink(option: string, path: string): RowSink {
+  const fd = path === '-' ? STANDARD_OUTPUT : openFile(option, path);
+  let waiting = '';
+  let left = 0;
+  let problem: string | null = null;
+  let closed = false;
+  let busy = false;
+  let idle: (() => void) | null = null;
+
+  function done(): void {
+    busy = false;
+    idle?.();
+  }
+  // Not process.stdout: to a pipe that writes at once, and a full one would keep us from passing on signals.
+  function pass(bytes: Buffer): void {
+    write(fd, bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') setTimeout(() => pass(bytes), TRY_AGAIN_MS);
+      else if (error !== null) {
+        closed = true;
+        waiting = '';
+        // Who reads only the first rows (`| head`) is no error.
+        if (error.code !== 'EPIPE') problem = error.message;
+        done();
+      } else if (written < bytes.length) pass(bytes.subarray(written));
+      else next();
+    });
+  }
+  function next(): void {
+    if (waiting === '') {
+      done();
+      return;
+    }
+    const bytes = Buffer.from(waiting);
+    waiting = '';
+    pass(bytes);
+  }
+
+  return {
+    write: (text) => {
+      if (closed) return;
+      if (waiting.length > MOST_WAITING) {
+        left += 1;
+        return;
+      }
+      waiting += text;
+      if (busy) return;
+      busy = true;
+      next();
+    },
+    end: async () => {
+      if (busy) await new Promise<void>((resolve) => (idle = resolve));
+      if (fd !== STANDARD_OUTPUT) closeSync(fd);
+      if (problem !== null) return `${option} ${path}: ${problem}; the rows from then on are missing`;
+      return left > 0 ? `${option} ${path}: too slow; ${left} rows were left out` : null;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { readFileSync, readlinkSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { newSampleRows, sampleRowCsv, sampleRowJson, type RowContext, type SampleRow } from '../../report/sample-rows';
+import { userName } from '../../sampler/owner-name';
+import type { StreamedSample } from '../../sampler/sample-stream';
+import { usageError } from '../command-error';
+import type { Terminal } from '../terminal';
+import { openRowSink } from './row-sink';
+
+/** Files ("-": the standard output) that get a row per sample. */
+export interface RowFiles {
+  readonly jsonl?: string | undefined;
+  readonly csv?: string | undefined;
+}
+
+export interface RowStream {
+  /** Tells the first process, and the number of the run (that of the Grid Engine job around it goes first). */
+  readonly started: (pid: number, job: number) => void;
+  readonly take: (sample: StreamedSample) => void;
+  /** Resolves to what went wrong. */
+  readonly end: () => Promise<readonly string[]>;
+}
+
+function orElse<T>(read: () => T, otherwise: T): T {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+}
+
+function describe(pid: number, job: number, env: Terminal['env']): RowContext {
+  const own = process.getuid?.() ?? 0;
+  return {
+    jobId: env.JOB_ID ?? String(job),
+    pid,
+    cwd: orElse(() => readlinkSync(`/proc/${pid}/cwd`), process.cwd()),
+    command: orElse(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '')
+      .replace(/\0$/, '')
+      .replaceAll('\0', ' '),
+    host: hostname(),
+    user: userName(orElse(() => statSync(`/proc/${pid}`).uid, own)),
+  };
+}
+
+/** Opens the files; null where there are none. Throws CommandError. */
+export function openRowStream({ jsonl, csv }: RowFiles, env: Terminal['env']): RowStream | null {
+  if (jsonl === undefined && csv === undefined) return null;
+  if (jsonl === csv) throw usageError(`--jsonl and --csv can't both go to ${csv ?? ''}`);
+  const jsonSink = jsonl === undefined ? null : openRowSink('--jsonl', jsonl);
+  const csvSink = csv === undefined ? null : openRowSink('--csv', csv);
+  let toRow: ((sample: StreamedSample) => SampleRow) | null = null;
+  let first = true;
+  return {
+    started: (pid, job) => {
+      toRow = newSampleRows(describe(pid, job, env));
+    },
+    take: (sample) => {
+      if (toRow === null) return;
+      const row = toRow(sample);
+      jsonSink?.write(sampleRowJson(row));
+      csvSink?.write(sampleRowCsv(row, first));
+      first = false;
+    },
+    end: async () => {
+      const ends = await Promise.all([jsonSink?.end(), csvSink?.end()]);
+      return ends.filter((problem): problem is string => typeof problem === 'string');
+    },
+  };
+}

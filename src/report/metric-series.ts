@@ -1,0 +1,68 @@
+/** One metric of one instance over time, in the metric's unit; times in ms since the epoch, ascending. */
+export interface MetricSeries {
+  readonly metric: string;
+  /** Empty where the metric has one value only. */
+  readonly instance: string;
+  readonly unit: string;
+  readonly kind: 'gauge' | 'counter';
+  readonly at: readonly number[];
+  readonly values: readonly number[];
+}
+
+/** What a person wants to see of a series: a gauge as it is, a counter as its rate per second. */
+export interface Readable {
+  readonly at: readonly number[];
+  readonly values: readonly number[];
+}
+
+/** A counter's rate over each interval, at the interval's end; nothing for the one in which it began anew. */
+function toRate({ at, values }: MetricSeries): Readable {
+  const rates = values.flatMap((value, index) => {
+    const before = values[index - 1];
+    const seconds = ((at[index] ?? 0) - (at[index - 1] ?? 0)) / 1000;
+    return before === undefined || value < before || seconds <= 0 ? [] : [{ index, rate: (value - before) / seconds }];
+  });
+  return { at: rates.map(({ index }) => at[index] ?? 0), values: rates.map(({ rate }) => rate) };
+}
+
+export function toReadable(series: MetricSeries): Readable {
+  return series.kind === 'counter' ? toRate(series) : series;
+}
+
+export interface Summary {
+  readonly latest: number;
+  readonly mean: number;
+  readonly max: number;
+}
+
+/** Latest, mean and largest value (of a counter: rate); null without any. Each value counts for the time before it. */
+export function summarize(series: MetricSeries): Summary | null {
+  const { at, values } = toReadable(series);
+  const latest = values[values.length - 1];
+  if (latest === undefined) return null;
+  let sum = 0;
+  let weights = 0;
+  let max = -Infinity;
+  const first = series.kind === 'counter' ? series.at[0] : undefined;
+  for (const [index, value] of values.entries()) {
+    const weight = Math.max(1, (at[index] ?? 0) - (at[index - 1] ?? first ?? at[0] ?? 0));
+    sum += value * weight;
+    weights += weight;
+    max = Math.max(max, value);
+  }
+  return { latest, mean: sum / weights, max };
+}
+
+/** At most `steps` steps of equal length: each holds the largest value in it, or the last one before it. */
+export function resample({ at, values }: Readable, steps: number): { values: readonly number[]; stepSeconds: number } {
+  const first = at[0] ?? 0;
+  const span = (at[at.length - 1] ?? first) - first;
+  const count = Math.max(1, Math.min(steps, at.length));
+  const largest = new Array<number | null>(count).fill(null);
+  for (const [index, value] of values.entries()) {
+    const step = span === 0 ? 0 : Math.min(count - 1, Math.floor((((at[index] ?? first) - first) / span) * count));
+    largest[step] = Math.max(largest[step] ?? -Infinity, value);
+  }
+  let last = 0;
+  return { values: largest.map((value) => (last = value ?? last)), stepSeconds: span / 1000 / count };
+}

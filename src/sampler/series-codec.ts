@@ -1,0 +1,227 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+
+/** Readings of one source at several times, its metrics by number. null: not read at that time. */
+export interface NumberedSource {
+  readonly id: number;
+  /** ms since the epoch. */
+  readonly at: readonly number[];
+  readonly columns: readonly NumberedColumn[];
+}
+
+export interface NumberedColumn {
+  readonly id: number;
+  readonly values: readonly (number | null)[];
+}
+
+/*
+ * A packed batch:
+ *
+ *   form            1: the rest as it is; 2: the rest deflated (RFC 1951)
+ *   sources         count, then each:
+ *     id, ticks     count of ticks; then each time less the one before, less the difference before that
+ *     columns       count, then each:
+ *       id          less the id before; signed, since sources keep their metrics in any order
+ *       kind        0: numbers, each less the last one that is not missing (the first as it is)
+ *                   1: one number, the same at every tick
+ *                   2: doubles (NaN: missing), where a number is no integer, or too large for a difference
+ *
+ * Numbers are base-128, low group first; signed ones have a sign in bit 6 of their first byte, so that a negative zero
+ * can be written: it says "missing".
+ */
+const PLAIN = 1;
+const DEFLATED = 2;
+
+const DIFFERENCES = 0;
+const CONSTANT = 1;
+const DOUBLES = 2;
+
+/** The difference of two of these is a safe integer. */
+const LARGEST = 2 ** 52 - 1;
+/** More values than this are no batch of ours: a damaged count must not fill the memory. */
+const MOST_VALUES = 16 * 1024 * 1024;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+interface Writer {
+  readonly unsigned: (value: number) => void;
+  /** null: missing. */
+  readonly signed: (value: number | null) => void;
+  readonly double: (value: number) => void;
+  readonly finish: () => Buffer;
+}
+
+function createWriter(): Writer {
+  let buffer = Buffer.allocUnsafe(1024);
+  let length = 0;
+  const reserve = (): void => {
+    if (buffer.length - length < 16) buffer = Buffer.concat([buffer], buffer.length * 2);
+  };
+  const groups = (value: number): void => {
+    let rest = value;
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) buffer[length++] = (rest % 0x80) + 0x80;
+    buffer[length++] = rest;
+  };
+  return {
+    unsigned: (value) => {
+      reserve();
+      groups(value);
+    },
+    signed: (value) => {
+      reserve();
+      const size = Math.abs(value ?? 0);
+      const rest = Math.floor(size / 0x40);
+      buffer[length++] = (size % 0x40) + (value === null || value < 0 ? 0x40 : 0) + (rest > 0 ? 0x80 : 0);
+      if (rest > 0) groups(rest);
+    },
+    double: (value) => {
+      reserve();
+      length = buffer.writeDoubleLE(value, length);
+    },
+    finish: () => Buffer.from(buffer.subarray(0, length)),
+  };
+}
+
+class Damaged extends Error {}
+
+interface Reader {
+  readonly unsigned: () => number;
+  readonly signed: () => number | null;
+  readonly double: () => number;
+  readonly atEnd: () => boolean;
+}
+
+function createReader(bytes: Buffer): Reader {
+  let at = 0;
+  const next = (): number => {
+    const byte = bytes[at++];
+    if (byte === undefined) throw new Damaged();
+    return byte;
+  };
+  const unsigned = (): number => {
+    let value = 0;
+    for (let weight = 1; ; weight *= 0x80) {
+      const byte = next();
+      value += (byte & 0x7f) * weight;
+      if (weight > LARGEST || value > Number.MAX_SAFE_INTEGER) throw new Damaged();
+      if (byte < 0x80) return value;
+    }
+  };
+  return {
+    unsigned,
+    signed: () => {
+      const head = next();
+      const size = (head & 0x3f) + (head & 0x80 ? unsigned() * 0x40 : 0);
+      if ((head & 0x40) === 0) return size;
+      return size === 0 ? null : -size;
+    },
+    double: () => {
+      if (at + 8 > bytes.length) throw new Damaged();
+      at += 8;
+      return bytes.readDoubleLE(at - 8);
+    },
+    atEnd: () => at === bytes.length,
+  };
+}
+
+function kindOf(values: readonly (number | null)[]): number {
+  if (!values.every((value) => value === null || (Number.isInteger(value) && Math.abs(value) <= LARGEST)))
+    return DOUBLES;
+  return values.length > 1 && values.every((value) => value === values[0]) ? CONSTANT : DIFFERENCES;
+}
+
+function writeColumn(writer: Writer, values: readonly (number | null)[]): void {
+  const kind = kindOf(values);
+  writer.unsigned(kind);
+  if (kind === DOUBLES) for (const value of values) writer.double(value ?? Number.NaN);
+  else if (kind === CONSTANT) writer.signed(values[0] ?? null);
+  else {
+    let last = 0;
+    for (const value of values) {
+      writer.signed(value === null ? null : value - last);
+      last = value ?? last;
+    }
+  }
+}
+
+function readColumn(reader: Reader, ticks: number): readonly (number | null)[] {
+  const kind = reader.unsigned();
+  if (kind === CONSTANT) return new Array<number | null>(ticks).fill(reader.signed());
+  if (kind === DOUBLES)
+    return Array.from({ length: ticks }, () => {
+      const value = reader.double();
+      return Number.isNaN(value) ? null : value;
+    });
+  if (kind !== DIFFERENCES) throw new Damaged();
+  let last = 0;
+  return Array.from({ length: ticks }, () => {
+    const difference = reader.signed();
+    return difference === null ? null : (last += difference);
+  });
+}
+
+/** Packs readings; times count from `base` (ms since the epoch). `further`: smaller, for what is written once. */
+export function packSeries(base: number, sources: readonly NumberedSource[], further = false): Buffer {
+  const writer = createWriter();
+  writer.unsigned(sources.length);
+  for (const { id, at, columns } of sources) {
+    writer.unsigned(id);
+    writer.unsigned(at.length);
+    let last = base;
+    let step = 0;
+    for (const time of at) {
+      writer.signed(time - last - step);
+      step = time - last;
+      last = time;
+    }
+    writer.unsigned(columns.length);
+    let lastId = 0;
+    for (const column of columns) {
+      writer.signed(column.id - lastId);
+      lastId = column.id;
+      writeColumn(writer, column.values);
+    }
+  }
+  const body = writer.finish();
+  return further
+    ? Buffer.concat([Buffer.of(DEFLATED), deflateRawSync(body, { level: 9 })])
+    : Buffer.concat([Buffer.of(PLAIN), body]);
+}
+
+function readSources(reader: Reader, base: number): readonly NumberedSource[] {
+  let values = 0;
+  const sources: NumberedSource[] = [];
+  for (let left = reader.unsigned(); left > 0; left--) {
+    const id = reader.unsigned();
+    const at: number[] = [];
+    let last = base;
+    let step = 0;
+    for (let ticks = reader.unsigned(); ticks > 0; ticks--) {
+      step += reader.signed() ?? 0;
+      last += step;
+      at.push(last);
+    }
+    const columns: NumberedColumn[] = [];
+    let columnId = 0;
+    for (let count = reader.unsigned(); count > 0; count--) {
+      values += at.length;
+      if (values > MOST_VALUES) throw new Damaged();
+      columnId += reader.signed() ?? 0;
+      columns.push({ id: columnId, values: readColumn(reader, at.length) });
+    }
+    sources.push({ id, at, columns });
+  }
+  if (!reader.atEnd()) throw new Damaged();
+  return sources;
+}
+
+/** What packSeries packed, given the same base; null where it is damaged or of an unknown form. */
+export function unpackSeries(base: number, packed: Uint8Array): readonly NumberedSource[] | null {
+  try {
+    const body = Buffer.from(packed.buffer, packed.byteOffset + 1, Math.max(0, packed.byteLength - 1));
+    if (packed[0] === PLAIN) return readSources(createReader(body), base);
+    if (packed[0] !== DEFLATED) return null;
+    return readSources(createReader(inflateRawSync(body, { maxOutputLength: MOST_BYTES })), base);
+  } catch {
+    // Damaged here, or zlib's own word for it.
+    return null;
+  }
+}

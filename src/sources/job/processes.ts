@@ -1,0 +1,40 @@
+import type { Metric, Source } from '../source';
+
+const KIB = 1 / 1024;
+
+const bytes = (what: string, help: string, kind: Metric['kind'] = 'gauge'): Metric => ({
+  name: `process_${what}_bytes`,
+  unit: 'bytes',
+  kind,
+  scope: 'job',
+  resolution: KIB,
+  help,
+});
+
+/** What the sampler itself reads of every process of a job, summed over the job. */
+export const processes: Omit<Source, 'open'> = {
+  name: 'process',
+  reads: ['/proc/PID/stat', '/proc/PID/statm', '/proc/PID/status', '/proc/PID/io'],
+  metrics: [
+    bytes('rss', "Resident memory over the job's distinct address spaces (statm)."),
+    bytes('vmem', 'Address space over the same (statm).'),
+    bytes('swap', 'Swapped-out memory over the same (VmSwap in status).'),
+    bytes('anonymous', 'Anonymous memory over the same, in RAM or swapped out (RssAnon and VmSwap in status).'),
+    {
+      name: 'process_cpu_seconds',
+      unit: 'seconds',
+      kind: 'counter',
+      scope: 'job',
+      resolution: 1000,
+      help: 'User and system time of living processes and of those that have ended (stat).',
+    },
+    { name: 'process_count', unit: 'count', kind: 'gauge', scope: 'job', help: 'Living processes of the job.' },
+    { name: 'process_threads', unit: 'count', kind: 'gauge', scope: 'job', help: 'Threads of these processes (stat).' },
+    bytes('read', 'Read from storage, since the start of the job (read_bytes in io).', 'counter'),
+    bytes('written', 'Written to storage, since the start of the job (write_bytes in io).', 'counter'),
+  ],
+  blocking: false,
+  interval: 1,
+  enabled: true,
+  options: {},
+};

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { chmodSync, closeSync, constants, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { openRowSink } from '../../../src/cli/run/row-sink';
+import { makeFifo } from '../../../src/native/libc';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+
+describe('a place for rows', () => {
+  it('is a file, written anew', async (t) => {
+    const path = join(temporaryDirectory(t), 'rows');
+    writeFileSync(path, 'old rows\n');
+    const sink = openRowSink('--csv', path);
+    for (let row = 0; row < 100; row++) sink.write(`${row}\n`);
+    assert.equal(await sink.end(), null);
+    assert.equal(readFileSync(path, 'utf8'), Array.from({ length: 100 }, (_, row) => `${row}\n`).join(''));
+  });
+
+  it('may be full', async () => {
+    const sink = openRowSink('--csv', '/dev/full');
+    sink.write('1\n');
+    sink.write('2\n');
+    assert.match((await sink.end()) ?? '', /^--csv \/dev\/full: ENOSPC/);
+  });
+
+  it('may be slow: the rest is left out; and may go', async (t) => {
+    const path = join(temporaryDirectory(t), 'fifo');
+    makeFifo(path, 0o600);
+    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const sink = openRowSink('--jsonl', path);
+    const row = `${'x'.repeat(99_999)}\n`;
+    for (let count = 0; count < 100; count++) sink.write(row);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.ok(readSync(reader, Buffer.alloc(1000)) > 0);
+    closeSync(reader);
+    assert.match((await sink.end()) ?? '', /too slow; \d+ rows were left out/);
+  });
+
+  it('is no program, and no place that is not there', (t) => {
+    const path = join(temporaryDirectory(t), 'simulate');
+    writeFileSync(path, '#!/bin/sh\n');
+    chmodSync(path, 0o755);
+    assert.throws(() => openRowSink('--csv', path), /that is a program/);
+    assert.equal(readFileSync(path, 'utf8'), '#!/bin/sh\n');
+    assert.throws(() => openRowSink('--csv', `${path}/none`), /ENOTDIR.*give another file/);
+  });
+});
