@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { makeFifo } from '../../src/native/libc';
 import type { TickReadings } from '../../src/sampler/job-processes';
 import { sampleJob, type Observation } from '../../src/sampler/job-sampler';
-import { openSampleStream, STREAM } from '../../src/sampler/sample-stream';
+import { openSampleStream, STREAM, type StreamedSample } from '../../src/sampler/sample-stream';
 import { thisMachine } from '../../src/sampler/this-machine';
 import { temporaryDirectory } from './temporary-directory';
 
@@ -49,9 +49,9 @@ describe('the stream of samples', () => {
     const lines = buffer.toString('utf8', 0, readSync(fd, buffer)).trimEnd().split('\n');
     closeSync(fd);
     assert.equal(lines.length, 2);
-    const line = JSON.parse(lines[0] ?? '') as Record<string, number>;
+    const line = JSON.parse(lines[0] ?? '') as StreamedSample;
     assert.equal(line.rss, readings.rss);
-    assert.ok((line.rss ?? 0) > 1e6 && (line.cpu_seconds ?? 0) > 0 && (line.processes ?? 0) >= 1);
+    assert.ok(line.rss > 1e6 && line.cpu_seconds > 0 && line.processes >= 1);
   });
 
   it('neither waits for its listener nor minds when it goes', (t) => {

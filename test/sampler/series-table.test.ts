@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Database } from 'better-sqlite3';
 import { SqliteDatabase } from '../../src/native/sqlite';
 import { openNodeStore, type NodeStore, type StoredSample } from '../../src/sampler/node-store';
+import { packageRoot } from '../../src/sampler/package-root';
 import { emptyRecord, type JobRecord } from '../../src/sampler/record';
 import type { SeriesBatch } from '../../src/sampler/series-buffer';
 import { seededRandom } from '../accounting/realistic-record';
@@ -198,5 +200,60 @@ describe('series in node.db', () => {
       )
       .all();
     assert.match(plan[0]?.detail ?? '', /USING INDEX series_of_job \(job=\? AND loose=\? AND at<\?\)/);
+  });
+
+  it('take at most 8 bytes a value while open, and fewer when put together', (t) => {
+    const random = seededRandom(3);
+    const store = opened(t);
+    store.saveProgress(RUN, START, record(), []);
+    const size = (): number => Number(store.query("SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'series%'")[0]);
+    /** Half of them counters that grow, half of them gauges that change now and then. */
+    const metrics = Array.from({ length: 40 }, (_, index) => ({
+      value: Math.floor(random() * 1e10),
+      grows: index < 20,
+    }));
+    const readings = (ticks: readonly number[]): SeriesBatch => [
+      {
+        source: 'node',
+        at: ticks.map((tick) => START + tick * 1000 + Math.floor(random() * 5)),
+        columns: metrics.map((metric, index) => ({
+          metric: `node_${index}`,
+          instance: '',
+          resolution: 1,
+          values: ticks.map(() => {
+            if (metric.grows) metric.value += Math.floor(random() * 1e6);
+            else if (random() < 0.3) metric.value = Math.floor(random() * 1e9);
+            return metric.value;
+          }),
+        })),
+      },
+    ];
+    for (let second = 0; second < 3600; second += 60)
+      store.saveSeries(null, readings([0, 10, 20, 30, 40, 50].map((after) => second + after)));
+    const node = size() / (360 * metrics.length);
+    for (let second = 0; second < 600; second += 5)
+      store.saveSeries(RUN, readings([0, 1, 2, 3, 4].map((after) => second + after)));
+    const values = (360 + 600) * metrics.length;
+    const open = size() / values;
+    store.finish(RUN, START, record({ status: 'finished' }), []);
+    store.packSeries(START + 2 * HOUR);
+    store.database.exec('VACUUM');
+    const packed = size() / values;
+    t.diagnostic(
+      `${node.toFixed(2)} (node), ${open.toFixed(2)} (all) bytes a value while open, ${packed.toFixed(2)} then`,
+    );
+    assert.ok(node <= 8 && open <= 8 && packed < open);
+  });
+
+  it('come to a node.db that had none', (t) => {
+    const directory = temporaryDirectory(t);
+    const old = new SqliteDatabase(join(directory, 'node.db'));
+    old.exec(readFileSync(join(packageRoot(), 'sql', 'node', '001-jobs-samples-outbox.sql'), 'utf8'));
+    old.exec(`PRAGMA user_version = 1; INSERT INTO job VALUES (1, '${RUN}', ${START}, ${START}, 0, '{}')`);
+    old.close();
+    const store = openNodeStore(directory);
+    store.saveProgress(RUN, START, record(), [aSample], batch(START, 1));
+    assert.equal(store.readSeries(RUN, ['loadavg_1min'], START, START).length, 1);
+    store.close();
   });
 });
