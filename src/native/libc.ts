@@ -28,7 +28,10 @@ const rusage = koffi.struct({
   stimeSeconds: 'int64',
   stimeMicros: 'int64',
   maxrssKib: 'int64',
-  rest: koffi.array('int64', 13),
+  /** Shared, unshared and stack sizes: 0 on Linux. */
+  sizes: koffi.array('int64', 3),
+  minorFaults: 'int64',
+  rest: koffi.array('int64', 9),
 });
 
 const cFlock = library.func('int flock(int fd, int operation)') as (fd: number, operation: number) => number;
@@ -97,8 +100,13 @@ export function raiseSoftLimit(resource: number): void {
   check('setrlimit', cSetrlimit(resource, { current: maximum, maximum }));
 }
 
-/** CPU time (s) and the largest resident set (bytes) of the children that were waited for. */
-export function childrenUsage(): { readonly utime: number; readonly stime: number; readonly maxrss: number } {
+/** CPU time (s), the largest resident set (bytes) and page faults without input of the children that were waited for. */
+export function childrenUsage(): {
+  readonly utime: number;
+  readonly stime: number;
+  readonly maxrss: number;
+  readonly minorFaults: number;
+} {
   const usage: Record<string, unknown> = {};
   const RUSAGE_CHILDREN = -1;
   check('getrusage', cGetrusage(RUSAGE_CHILDREN, usage));
@@ -106,6 +114,7 @@ export function childrenUsage(): { readonly utime: number; readonly stime: numbe
     utime: Number(usage.utimeSeconds) + Number(usage.utimeMicros) / 1e6,
     stime: Number(usage.stimeSeconds) + Number(usage.stimeMicros) / 1e6,
     maxrss: Number(usage.maxrssKib) * 1024,
+    minorFaults: Number(usage.minorFaults),
   };
 }
 

@@ -28,7 +28,7 @@ const child = spawn('/bin/sh', ['-c', `ulimit -v ${limit}; ${command}`], { cwd: 
 replaceFile(join(spool, 'job_pid'), `${child.pid ?? 0}\n`, 0o600);
 child.on('exit', (code, signal) => {
   const number = signal === null ? 0 : constants.signals[signal];
-  const { utime, stime, maxrss } = childrenUsage();
+  const { utime, stime, maxrss, minorFaults } = childrenUsage();
   writeUsage(spool, {
     exitStatus: code ?? 128 + number,
     signal: number,
@@ -37,6 +37,7 @@ child.on('exit', (code, signal) => {
     utime: utime - before.utime,
     stime: stime - before.stime,
     maxrssBytes: maxrss,
+    minorFaults: minorFaults - before.minorFaults,
   });
   hook('epilog.sh');
 });

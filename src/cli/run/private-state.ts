@@ -123,6 +123,7 @@ export interface LocalUsage {
   readonly utime: number;
   readonly stime: number;
   readonly maxrssBytes: number;
+  readonly minorFaults: number;
 }
 
 /** Writes `usage` as the shepherd does when it has reaped the job. */
@@ -140,6 +141,7 @@ export function writeUsage(spool: string, usage: LocalUsage): void {
       `ru_utime=${usage.utime}`,
       `ru_stime=${usage.stime}`,
       `ru_maxrss=${Math.round(usage.maxrssBytes / 1024)}`,
+      `ru_minflt=${usage.minorFaults}`,
       '',
     ].join('\n'),
     0o600,

@@ -171,8 +171,8 @@ async function supervise(
   }
   const startMs = Date.now();
   const ended = await runCommand(subject.command, subject.args, noteRoot);
-  const { utime, stime, maxrss } = childrenUsage();
-  writeUsage(spool, { ...ended, startMs, endMs: Date.now(), utime, stime, maxrssBytes: maxrss });
+  const { utime, stime, maxrss, minorFaults } = childrenUsage();
+  writeUsage(spool, { ...ended, startMs, endMs: Date.now(), utime, stime, maxrssBytes: maxrss, minorFaults });
   return ended.exitStatus;
 }
 
