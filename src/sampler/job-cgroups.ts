@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JOBS_GROUP } from '../sources/job/job-cgroup';
 import { OWN_GROUP } from './leave-job';
@@ -139,6 +139,8 @@ export interface CgroupPlaces {
   readonly directories: readonly string[];
   readonly procRoot?: string;
   readonly cgroupRoot?: string;
+  /** Groups younger than this are left to those who know their run. */
+  readonly graceMs?: number;
 }
 
 /** Keys of groups whose shepherd has gone and whose run nobody will finish any more. */
@@ -163,12 +165,32 @@ function runNames(directory: string): readonly string[] {
   }
 }
 
+/**
+ * Somebody else's state directory may know a group's run: an installation that tests itself must not take the group of
+ * a job that is just ending.
+ */
+const GRACE_MS = 60_000;
+
+/** The kernel keeps no time for a group: this is when it was last looked up for the first time, so never too old. */
+function ageMs(key: string, cgroupRoot: string): number {
+  const times = hierarchyTops(cgroupRoot).flatMap(([, top]) => {
+    try {
+      return [statSync(join(top, JOBS_GROUP, key)).mtimeMs];
+    } catch {
+      return [];
+    }
+  });
+  return Date.now() - Math.max(0, ...times);
+}
+
 /** One pass takes no longer than this: the next one goes on. */
 const MOST_REMOVED = 20;
 
 /** Removes groups that nobody looks after; returns the keys of those that could not be removed. Never throws. */
 export function removeStrayCgroups(places: CgroupPlaces): readonly string[] {
+  const { cgroupRoot = '/sys/fs/cgroup', graceMs = GRACE_MS } = places;
   return strayCgroups(places)
+    .filter((key) => ageMs(key, cgroupRoot) >= graceMs)
     .slice(0, MOST_REMOVED)
-    .filter((key) => removeJobCgroup(key, null, places.cgroupRoot) === 'left');
+    .filter((key) => removeJobCgroup(key, null, cgroupRoot) === 'left');
 }

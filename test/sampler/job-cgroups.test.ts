@@ -83,6 +83,8 @@ describe('strays', () => {
     const places = { directories: ['/no/such', state], cgroupRoot };
     assert.deepEqual(strayCgroups(places), [KEY]);
     assert.deepEqual(removeStrayCgroups(places), []);
+    assert.deepEqual(strayCgroups(places), [KEY], 'too young');
+    assert.deepEqual(removeStrayCgroups({ ...places, graceMs: 0 }), []);
     assert.deepEqual(strayCgroups(places), []);
     for (const key of [ALIVE, kept, 'other']) assert.ok(existsSync(join(cgroupRoot, JOBS_GROUP, key)), key);
   });
@@ -90,7 +92,7 @@ describe('strays', () => {
   it('that stay are named', (t) => {
     const cgroupRoot = tree(t, `${JOBS_GROUP}/${KEY}`);
     writeFileSync(join(cgroupRoot, JOBS_GROUP, KEY, 'held'), '');
-    assert.deepEqual(removeStrayCgroups({ directories: [], cgroupRoot }), [KEY]);
+    assert.deepEqual(removeStrayCgroups({ directories: [], cgroupRoot, graceMs: 0 }), [KEY]);
   });
 
   it('are none where there are no cgroups', () => {

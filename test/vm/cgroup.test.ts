@@ -20,7 +20,7 @@ const script = (steady: string): string => `
   groups=/sys/fs/cgroup/qmemacct-jobs
   group_of() { # JOB: its group, once its first process is in it
     tries=0
-    until set -- "$1" $groups/$1.0.* && [ -s "$2/cgroup.procs" ] && grep -q . /var/spool/gridengine/execd/vmhost/active_jobs/$1.1/job_pid; do
+    until set -- "$1" $groups/$1.0.* && grep -q . "$2/cgroup.procs" && grep -q . /var/spool/gridengine/execd/vmhost/active_jobs/$1.1/job_pid; do
       tries=$((tries + 1))
       [ "$tries" -lt 200 ] || return
       sleep 0.2
@@ -48,7 +48,7 @@ const script = (steady: string): string => `
   cell_wait "$left_alone" 120
   cell_wait "$killed" 120
 
-  oom=$(cell_submit -l h_vmem=1G -b y -shell n /bin/sh -c "'sleep 6; ${steady} --mib=200 --hold=3000; sleep 5; exit 7'")
+  oom=$(cell_submit -l h_vmem=1G -b y -shell n /bin/sh -c 'sleep 6; ${steady} --mib=200 --hold=3000; sleep 5; exit 7')
   group=$(group_of "$oom")
   echo 83886080 >"$group/memory.max"
   tries=0
@@ -64,7 +64,11 @@ const script = (steady: string): string => `
   for job in $left_alone $killed $oom; do fact "failed.$job" "$(cell_field "$job" failed)"; done
 
   cell_until 60 sh -c 'cd /var/lib/qmemacct/run && [ "$(ls | wc -l)" = 0 ]'
-  qmemacct flush >/dev/null 2>&1
+  no_groups() {
+    qmemacct flush >/dev/null 2>&1
+    [ -z "$(ls -d $groups/[0-9]* 2>/dev/null)" ]
+  }
+  cell_until 120 no_groups
   fact groups "$(ls -d $groups/[0-9]* 2>/dev/null | wc -l)"
   fact execd "$(for pid in $(cat /sys/fs/cgroup/system.slice/gridengine-exec.service/cgroup.procs); do cat /proc/$pid/comm; done | tr '\\n' ' ')"
   cell_problems || true`;
