@@ -7,6 +7,7 @@
 # Should the shell itself give up (no more processes, a missing file), that is still no reason to harm the job.
 trap 'exit 0' EXIT
 . "${0%/*}/common.sh"
+. "${0%/*}/cgroup.sh"
 
 # Whether a sampler looks after qm_dir, or is just starting up.
 qm_attended() {
@@ -48,7 +49,13 @@ qm_plain_record() {
     [ ! -e "$qm_spool/usage" ] || cat "$qm_spool/usage" >"$qm_copies/usage" || continue
     echo 1 >"$qm_copies/copied" && break
   done
-  [ "$qm_memory" = none ] || ( qm_node flush.js "$settings" ) &
+  qm_leave_cgroup "$$" "$PPID"
+  [ "$qm_memory" = none ] || (
+    # The number of this shell, which becomes Node: its memory is not the job's.
+    read -r qm_self qm_rest </proc/self/stat
+    qm_leave_cgroup "$qm_self"
+    qm_node flush.js "$settings"
+  ) &
 }
 
 # Tells the sampler and waits for its word; fails when it has none to give.

@@ -6,6 +6,7 @@
 # Should the shell itself give up (no more processes, a missing file), that is still no reason to harm the job.
 trap 'exit 0' EXIT
 . "${0%/*}/common.sh"
+. "${0%/*}/cgroup.sh"
 
 qm_prolog() {
   qm_begin "$1" "$2" || return
@@ -17,9 +18,13 @@ qm_prolog() {
     { qm_describe printf '%s\n'; echo end=1; } >"$qm_dir/job"
     [ "$arm_wait" = 0 ] || mkfifo "$qm_dir/armed"
   fi
+  if [ "$qm_memory" != none ]; then
+    ( qm_describe qm_node main.js "$settings" "${qm_dir:--}" ) &
+    [ -n "$qm_dir" ] && echo "$!" >"$qm_dir/starting"
+  fi
+  # While Node starts; and without a sampler, too: whoever finishes this run can still read the group's peak.
+  [ "${cgroup:-off}" = off ] || qm_enter_cgroup
   [ "$qm_memory" = none ] && return
-  ( qm_describe qm_node main.js "$settings" "${qm_dir:--}" ) &
-  [ -n "$qm_dir" ] && echo "$!" >"$qm_dir/starting"
   if [ "$arm_wait" != 0 ] && [ -n "$qm_dir" ]; then
     timeout "$arm_wait" sh -c 'read -r word <>"$1"' sh "$qm_dir/armed"
   fi

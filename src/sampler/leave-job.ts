@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync, existsSync, mkdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import * as libc from '../native/libc';
+import { parseCgroupFile } from '../sources/proc/cgroup-file';
 
 /**
  * What a process that the shepherd started has inherited and must not keep: CPU binding, nice value, the job's or
@@ -25,26 +26,8 @@ export function leaveJob(procRoot = '/proc', cgroupRoot = '/sys/fs/cgroup'): voi
   }
 }
 
-/** A cgroup hierarchy that this process is in: `/proc/self/cgroup` has `id:controllers:path`. */
-export interface CgroupMembership {
-  /** Directory under the cgroup root: "" for v2, "cpuset", "systemd" ... for v1. */
-  readonly hierarchy: string;
-  readonly path: string;
-}
-
-export function parseCgroupFile(text: string): readonly CgroupMembership[] {
-  const memberships: CgroupMembership[] = [];
-  for (const line of text.split('\n')) {
-    const match = /^\d+:([^:]*):(\/.*)$/.exec(line);
-    if (!match) continue;
-    const controllers = match[1] as string;
-    memberships.push({ hierarchy: controllers.replace(/^name=/, ''), path: match[2] as string });
-  }
-  return memberships;
-}
-
 /** Own group at the top of a hierarchy: systemd ends what is in execd's unit, and leaves groups that it didn't make. */
-const OWN_GROUP = 'qmemacct';
+export const OWN_GROUP = 'qmemacct';
 
 /**
  * Moves this process out of every hierarchy's group that belongs to Grid Engine or to a systemd unit.

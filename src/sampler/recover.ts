@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { tryLock } from '../native/libc';
 import { parseSpoolUsage } from '../gridengine/spool-usage';
 import { readPrivateRecord, keyOfRun } from './finish';
+import { readCgroupNote, removeJobCgroup } from './job-cgroups';
 import { describeJob, undescribed } from './job-description';
 import { buildRecord } from './job-record';
 import { reasonOf, warn } from './log';
@@ -211,12 +212,12 @@ function recoverOne(directory: string, store: NodeStore, settings: Settings, now
   const epilogLeftCopies = readIfThere(join(directory, 'copied')) !== null;
   if (own !== null && (run === null || epilogLeftCopies || !shepherdLives(run))) {
     store.finish(name, Date.parse(own.started_at ?? '') || nowMs, own, []);
-    removeRunDirectory(directory);
+    removeTraces(directory);
     return true;
   }
   if (run === null) {
     const age = nowMs - directoryTime(directory);
-    if (age > TORN_AGE_MS) removeRunDirectory(directory);
+    if (age > TORN_AGE_MS) removeTraces(directory);
     return false;
   }
   if (shepherdLives(run) && !epilogLeftCopies) return false;
@@ -225,8 +226,14 @@ function recoverOne(directory: string, store: NodeStore, settings: Settings, now
     const record = orphanRecord(directory, run, parseStored(stored?.record), settings, nowMs);
     store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
   }
-  removeRunDirectory(directory);
+  removeTraces(directory);
   return true;
+}
+
+/** The group first: as long as there is a run directory, it says where the group's processes came from. */
+function removeTraces(directory: string): void {
+  removeJobCgroup(basename(directory), readCgroupNote(directory));
+  removeRunDirectory(directory);
 }
 
 /** The sampler's own file; one that was damaged counts as none. */

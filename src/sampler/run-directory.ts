@@ -27,6 +27,7 @@ import { parseStat } from '../sources/proc/stat';
  *   ack       FIFO       epilog waits here; the sampler writes one line when the summary is committed
  *   config, usage        epilog's copies of the spool files, when no sampler answered ("plain record");
  *   copied     epilog     these copies are complete
+ *   cgroup     prolog    where the shepherd was before it got a cgroup for the job, or why it got none (job-cgroups.ts)
  *   record.json          the summary where node.db could not be used; ingested by the next sampler or `flush`
  *
  * BOOT is the boot id's first 8 hex digits, PID and START name the shepherd: its child on the prolog's side and its

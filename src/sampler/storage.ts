@@ -3,6 +3,7 @@ import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writePrivateRecord } from './finish';
+import { removeStrayCgroups } from './job-cgroups';
 import { reasonOf, warn } from './log';
 import { openNodeStore, type NodeStore, type StoredSample } from './node-store';
 import { deliverOutbox, deliverRecord } from './outbox-feeder';
@@ -133,6 +134,8 @@ export interface TidyOutcome {
 export async function tidyNode(store: NodeStore, settings: Settings, patienceSeconds: number): Promise<TidyOutcome> {
   const recovered =
     recoverOrphans(settings.state_dir, store, settings) + recoverOrphans(settings.run_dir, store, settings);
+  const stray = removeStrayCgroups({ directories: [settings.state_dir, settings.run_dir] });
+  if (stray.length > 0) warn(`cgroups of jobs that have ended can't be removed: ${stray.join(', ')}`);
   const ingested = ingestHandedRecords(settings, store);
   const outcome = await deliverOutbox(store, settings, patienceSeconds);
   store.packSeries(Date.now());

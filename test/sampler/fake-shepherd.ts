@@ -69,6 +69,8 @@ export interface SiteOptions {
   readonly settings?: readonly string[];
   /** Seconds that the prolog waits for the sampler. */
   readonly armWait?: number;
+  /** Further lines of hook.conf. */
+  readonly conf?: Readonly<Record<string, string>>;
 }
 
 /** A private installation: hooks, state, accounting DB, spool. */
@@ -90,7 +92,7 @@ const SETTINGS = [
   'delivery_patience = 5',
 ];
 
-export function newSite(t: TestContext, { settings = [], armWait = 1.5 }: SiteOptions = {}): Site {
+export function newSite(t: TestContext, { settings = [], armWait = 1.5, conf = {} }: SiteOptions = {}): Site {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-site-'));
   const site: Site = {
     directory,
@@ -127,6 +129,7 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5 }: SiteOp
     small_kib: addressSpaceNeeded(NODE_MAJOR).small * 1024,
     full_kib: addressSpaceNeeded(NODE_MAJOR).full * 1024,
     full_flags: tuningFlags().join(' '),
+    ...conf,
   };
   writeFileSync(
     join(site.hooks, 'hook.conf'),

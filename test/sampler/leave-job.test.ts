@@ -2,34 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { leaveCgroups, parseCgroupFile } from '../../src/sampler/leave-job';
+import { leaveCgroups } from '../../src/sampler/leave-job';
 import { temporaryDirectory } from './temporary-directory';
-
-describe('parseCgroupFile', () => {
-  it('reads version 1, version 2 and both together', () => {
-    assert.deepEqual(parseCgroupFile('0::/system.slice/sgeexecd.service\n'), [
-      { hierarchy: '', path: '/system.slice/sgeexecd.service' },
-    ]);
-    assert.deepEqual(
-      parseCgroupFile('12:cpuset:/sge/1516.1/4321\n4:cpu,cpuacct:/\n1:name=systemd:/system.slice/x.scope\n0::/\n'),
-      [
-        { hierarchy: 'cpuset', path: '/sge/1516.1/4321' },
-        { hierarchy: 'cpu,cpuacct', path: '/' },
-        { hierarchy: 'systemd', path: '/system.slice/x.scope' },
-        { hierarchy: '', path: '/' },
-      ],
-    );
-  });
-
-  it('takes colons and blanks in a path', () => {
-    assert.deepEqual(parseCgroupFile('0::/user.slice/a:b c\n'), [{ hierarchy: '', path: '/user.slice/a:b c' }]);
-  });
-
-  it('leaves out what is no membership', () => {
-    assert.deepEqual(parseCgroupFile(''), []);
-    assert.deepEqual(parseCgroupFile('nonsense\n0:\n0::relative\nx::/\n'), []);
-  });
-});
 
 describe('leaveCgroups', () => {
   function trees(membership: string, t: Parameters<typeof temporaryDirectory>[0]): readonly [string, string] {

@@ -90,6 +90,7 @@ function checkConf({ conf, settings, settingsPath }: NodeState): Finding[] {
     ['state_dir', settings.state_dir, conf.state],
     ['run_dir', settings.run_dir, conf.run],
     ['arm_wait_ms', String(settings.arm_wait_ms / 1000), conf.armWait],
+    ['cgroup', settings.cgroup, conf.cgroup],
   ];
   return [
     ...pairs

@@ -9,6 +9,8 @@ export interface HookConf {
   readonly program: string;
   /** Seconds; "0": not at all. */
   readonly armWait: string;
+  /** "off", "auto" or "own": a cgroup for each job (hooks/cgroup.sh). */
+  readonly cgroup: string;
 }
 
 const NAMES: readonly (readonly [keyof HookConf, string])[] = [
@@ -18,7 +20,11 @@ const NAMES: readonly (readonly [keyof HookConf, string])[] = [
   ['node', 'node'],
   ['program', 'program'],
   ['armWait', 'arm_wait'],
+  ['cgroup', 'cgroup'],
 ];
+
+/** Keys that earlier versions did not write, and what their absence means to the hooks. */
+const ADDED: Readonly<Partial<HookConf>> = { cgroup: 'off' };
 
 /**
  * Address space, in MiB, from which the sampler starts in its small and in its full mode, by Node's major version
@@ -51,7 +57,7 @@ export function hookConfText(conf: HookConf, major = Number(process.versions.nod
 export function parseHookConf(text: string): HookConf | null {
   const values = NAMES.map(([key, name]): [string, string | undefined] => {
     const quoted = new RegExp(`^${name}='((?:[^'\\n]|'\\\\'')*)'$`, 'm').exec(text)?.[1];
-    return [key, quoted?.replaceAll("'\\''", "'")];
+    return [key, quoted?.replaceAll("'\\''", "'") ?? ADDED[key]];
   });
   if (values.some(([, value]) => value === undefined)) return null;
   return Object.fromEntries(values) as unknown as HookConf;

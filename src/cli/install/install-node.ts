@@ -108,6 +108,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
       run: settings.run_dir,
       settings: settingsPath,
       armWait: String(settings.arm_wait_ms / 1000),
+      cgroup: settings.cgroup,
     },
     chooseNode(options.execPath),
   );

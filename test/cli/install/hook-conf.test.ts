@@ -11,25 +11,31 @@ const CONF: HookConf = {
   node: "/opt/it's here/$(node)",
   program: '/opt/qmemacct/0.1.0-0123456789',
   armWait: '0.05',
+  cgroup: 'auto',
 };
 
 describe('hook.conf', () => {
   it('is read by the shell as it was meant', () => {
-    const script = `${hookConfText(CONF)}\nprintf '%s\\n' "$state" "$run" "$settings" "$node" "$program" "$arm_wait"`;
+    const script = `${hookConfText(CONF)}\nprintf '%s\\n' "$state" "$run" "$settings" "$node" "$program" "$arm_wait" "$cgroup"`;
     const words = execFileSync('/bin/sh', ['-c', script], { encoding: 'utf8' }).trim().split('\n');
-    assert.deepEqual(words, [CONF.state, CONF.run, CONF.settings, CONF.node, CONF.program, CONF.armWait]);
+    assert.deepEqual(words, [CONF.state, CONF.run, CONF.settings, CONF.node, CONF.program, CONF.armWait, CONF.cgroup]);
   });
 
   it('comes back as it was written, whatever it holds', () => {
     const word = fc.string().map((text) => text.replace(/\n/g, ''));
     fc.assert(
       fc.property(
-        fc.record({ state: word, run: word, settings: word, node: word, program: word, armWait: word }),
+        fc.record({ state: word, run: word, settings: word, node: word, program: word, armWait: word, cgroup: word }),
         (conf) => {
           assert.deepEqual(parseHookConf(hookConfText(conf)), { ...conf });
         },
       ),
     );
+  });
+
+  it('of an earlier version knows no cgroups', () => {
+    const earlier = hookConfText(CONF).replace(/^cgroup=.*\n/m, '');
+    assert.deepEqual(parseHookConf(earlier), { ...CONF, cgroup: 'off' });
   });
 
   it('is not taken for complete when a line is missing', () => {

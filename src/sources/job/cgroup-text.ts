@@ -1,0 +1,28 @@
+/** Texts that both versions of control groups use. Numbers beyond 2^53 are no measurement: null. */
+
+/** A decimal number of bytes or events, alone in its file; null for "max" and anything else. */
+export function parseAmount(text: string | null): number | null {
+  const word = text?.trim() ?? '';
+  return /^\d{1,16}$/.test(word) && Number.isSafeInteger(Number(word)) ? Number(word) : null;
+}
+
+/** Lines "key value"; what is no such line, or no number, is left out. */
+export function parseKeyed(text: string | null): ReadonlyMap<string, number> {
+  const values = new Map<string, number>();
+  for (const line of text?.split('\n') ?? []) {
+    const blank = line.indexOf(' ');
+    const value = blank > 0 ? parseAmount(line.slice(blank + 1)) : null;
+    if (value !== null) values.set(line.slice(0, blank), value);
+  }
+  return values;
+}
+
+/** Sum of those that are there; null when none is. */
+export function sumOf(...parts: readonly (number | null | undefined)[]): number | null {
+  const known = parts.filter((part) => part !== null && part !== undefined);
+  return known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);
+}
+
+/** `value` divided by `by`, where there is a value. */
+export const scaled = (value: number | null | undefined, by: number): number | null =>
+  value === null || value === undefined ? null : value / by;

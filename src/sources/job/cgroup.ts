@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { listNames, whyUnreadable } from '../files';
+import { unavailable, type Place, type Source, type Unavailable } from '../source';
+import { CGROUP_METRICS, type CgroupReading } from './cgroup-reading';
+import { coversSubgroups, openV1, type V1Directories } from './cgroup-v1';
+import { openV2 } from './cgroup-v2';
+
+/** Where one control group lies: one directory in version 2, one for each controller in version 1. */
+export type CgroupDirectories =
+  { readonly version: 2; readonly directory: string } | ({ readonly version: 1 } & V1Directories);
+
+export interface OpenCgroup {
+  readonly version: 1 | 2;
+  /** Values of this moment; Unavailable when the group has been removed. Never throws. */
+  readonly read: () => CgroupReading | Unavailable;
+  /** Peaks cover the groups below this one. */
+  readonly coversSubgroups: () => boolean;
+  readonly close: () => void;
+}
+
+/** What is told of this source where sources are listed; it is read for one job's group, not for the node. */
+export const cgroupFacts: Omit<Source, 'open'> = {
+  name: 'cgroup',
+  reads: [
+    'v2: memory.{current,peak,stat,events,pressure,max}, memory.swap.{current,peak,max}, cpu.stat, io.stat, pids.peak',
+    'v1: memory.{usage_in_bytes,max_usage_in_bytes,stat,oom_control}, memory.memsw.*, cpuacct.*, blkio.throttle.*',
+  ],
+  metrics: CGROUP_METRICS,
+  blocking: false,
+  interval: 1,
+  enabled: true,
+  options: {},
+};
+
+const MAJOR_OF_LOOP_DEVICES = '7:';
+
+/**
+ * Whether a disk is made of other disks (device mapper, md, loop): the same bytes are counted there, too.
+ * Asked once per disk.
+ */
+function stackedDisks(sys: string): (device: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (device) => {
+    const answer =
+      known.get(device) ??
+      (device.startsWith(MAJOR_OF_LOOP_DEVICES) || listNames(join(sys, 'dev', 'block', device, 'slaves')).length > 0);
+    known.set(device, answer);
+    return answer;
+  };
+}
+
+/** Opens a job's group for reading. Unavailable when neither its memory nor its CPU time can be read. */
+export function openCgroup(directories: CgroupDirectories, place: Pick<Place, 'sys'>): OpenCgroup | Unavailable {
+  const stacked = stackedDisks(place.sys);
+  const gone = (reading: CgroupReading): boolean => reading.memoryBytes === null && reading.cpuUsageSeconds === null;
+  if (directories.version === 2) {
+    const { directory } = directories;
+    if (!existsSync(join(directory, 'cgroup.procs'))) return whyUnreadable(join(directory, 'cgroup.procs'));
+    const group = openV2(directory, stacked);
+    const read = (): CgroupReading | Unavailable => {
+      const reading = group.read();
+      return gone(reading) ? unavailable(`${directory} is gone`) : reading;
+    };
+    return { version: 2, read, coversSubgroups: () => true, close: group.close };
+  }
+  const { memory, cpuacct } = directories;
+  const read = openV1(directories, stacked);
+  if (gone(read())) return unavailable(`nothing to read below ${memory ?? cpuacct ?? 'any v1 hierarchy'}`);
+  return {
+    version: 1,
+    read: () => {
+      const reading = read();
+      return gone(reading) ? unavailable(`${memory ?? cpuacct ?? 'the group'} is gone`) : reading;
+    },
+    coversSubgroups: () => memory === null || coversSubgroups(memory),
+    close: () => undefined,
+  };
+}

@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseCgroupFile, type CgroupMembership } from '../proc/cgroup-file';
+import type { CgroupDirectories } from './cgroup';
+
+/** Directory of the jobs' groups that our own prolog makes, at the top of each hierarchy (hooks/cgroup.sh). */
+export const JOBS_GROUP = 'qmemacct-jobs';
+
+/** Which job is looked for. */
+export interface SoughtJob {
+  readonly job: number;
+  /** 0: not an array task. */
+  readonly task: number;
+  /** Name of the run directory, and of the group that our prolog makes. */
+  readonly key: string;
+}
+
+export interface JobCgroup {
+  /** own: made by our prolog; scope: the systemd unit in which Grid Engine started the job. */
+  readonly origin: 'own' | 'scope';
+  /** Its name: the run's key, or the unit's. */
+  readonly name: string;
+  readonly directories: CgroupDirectories;
+}
+
+/**
+ * Part of the path that is this job's alone; null: none is. A path that holds other things as well (execd's service, a
+ * user's slice) has none.
+ *
+ *  - `sge-JOB.TASK.scope` or `.service` (USE_CGROUPS=systemd of the fork of daimh; TASK is 1 for what is no array job)
+ *  - `ocsPORT.JOB[.TASK][.master|.PETASK].scope` (Open Cluster Scheduler with ENABLE_SYSTEMD)
+ *  - `/qmemacct-jobs/KEY`
+ */
+export function ownPart(
+  path: string,
+  sought: SoughtJob,
+): { readonly path: string; readonly origin: JobCgroup['origin'] } | null {
+  const words = path.split('/').slice(1);
+  if (words[0] === JOBS_GROUP)
+    return words[1] === sought.key ? { path: `/${JOBS_GROUP}/${sought.key}`, origin: 'own' } : null;
+  // Below a user's slice anyone can name a scope as he likes.
+  if (words[0] === 'user.slice' || words.includes('..')) return null;
+  const { job, task } = sought;
+  const number = task === 0 ? `${job}(?:\\.1)?` : `${job}\\.${task}`;
+  const unit = new RegExp(
+    `^(?:sge-${job}\\.${task || 1}\\.(?:scope|service)|ocs\\d+\\.${number}(?:\\.master)?\\.scope)$`,
+  );
+  const at = words.findIndex((word) => unit.test(word));
+  return at < 0 ? null : { path: `/${words.slice(0, at + 1).join('/')}`, origin: 'scope' };
+}
+
+const V1_CONTROLLERS = ['memory', 'cpuacct', 'cpu', 'blkio', 'pids'] as const;
+
+/** Where a v1 hierarchy is mounted: under all its controllers' names ("cpu,cpuacct") or under one of them. */
+function mountOf(root: string, { hierarchy }: CgroupMembership, exists: (path: string) => boolean): string | null {
+  return [hierarchy, ...hierarchy.split(',')].map((name) => join(root, name)).find((path) => exists(path)) ?? null;
+}
+
+/**
+ * The job's own control group, by `/proc/PID/cgroup` of its first process; null where it has none whose memory is
+ * counted apart.
+ */
+export function jobCgroup(
+  membership: string,
+  sought: SoughtJob,
+  root = '/sys/fs/cgroup',
+  exists: (path: string) => boolean = existsSync,
+): JobCgroup | null {
+  const v1: Partial<Record<(typeof V1_CONTROLLERS)[number], string>> = {};
+  let found: { readonly path: string; readonly origin: JobCgroup['origin'] } | null = null;
+  for (const member of parseCgroupFile(membership)) {
+    const part = ownPart(member.path, sought);
+    if (part === null) continue;
+    if (member.hierarchy === '') {
+      const top = exists(join(root, 'cgroup.controllers')) ? root : join(root, 'unified');
+      const directory = join(top, part.path);
+      // With v1 beside it the v2 tree has no controllers.
+      if (exists(join(directory, 'memory.current')))
+        return { origin: part.origin, name: nameOf(part.path), directories: { version: 2, directory } };
+      continue;
+    }
+    const mount = mountOf(root, member, exists);
+    for (const controller of V1_CONTROLLERS)
+      if (mount !== null && member.hierarchy.split(',').includes(controller)) {
+        v1[controller] = join(mount, part.path);
+        if (controller === 'memory') found = part;
+      }
+  }
+  if (found === null) return null;
+  const directory = (name: (typeof V1_CONTROLLERS)[number]): string | null => v1[name] ?? null;
+  return {
+    origin: found.origin,
+    name: nameOf(found.path),
+    directories: {
+      version: 1,
+      memory: directory('memory'),
+      cpuacct: directory('cpuacct'),
+      cpu: directory('cpu'),
+      blkio: directory('blkio'),
+      pids: directory('pids'),
+    },
+  };
+}
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);

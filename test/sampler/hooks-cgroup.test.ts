@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it, type TestContext } from 'node:test';
+import {
+  type CgroupPlaces,
+  readCgroupNote,
+  removeJobCgroup,
+  removeStrayCgroups,
+  strayCgroups,
+} from '../../src/sampler/job-cgroups';
+import { isUnavailable } from '../../src/sources/source';
+import { openCgroup } from '../../src/sources/job/cgroup';
+import { JOBS_GROUP, jobCgroup, type JobCgroup } from '../../src/sources/job/job-cgroup';
+import { burner, burnersObstacle } from '../burners/build';
+import { newSite, quiet, shepherdObstacle, startJob, until, type Job, type Site } from './fake-shepherd';
+import { temporaryDirectory } from './temporary-directory';
+
+const MIB = 1024 * 1024;
+const ROOT = '/sys/fs/cgroup';
+const HIERARCHIES = ['memory', 'cpuacct', 'blkio', 'pids'] as const;
+
+/** Why no group can be made on this machine; null if one can. */
+function v1Obstacle(): string | null {
+  const top = join(ROOT, 'memory', JOBS_GROUP);
+  const probe = join(top, 'probe');
+  try {
+    mkdirSync(probe, { recursive: true });
+    rmdirSync(probe);
+    return existsSync(join(top, 'memory.stat')) ? null : 'no v1 hierarchy that counts memory';
+  } catch (error) {
+    return `no v1 hierarchy that this user may change (${(error as Error).message})`;
+  }
+}
+
+const obstacle = shepherdObstacle() ?? v1Obstacle() ?? burnersObstacle();
+
+/** The job's group as its own first process sees it. */
+function groupOf(job: Job, pid: number): JobCgroup | null {
+  const sought = { job: job.number, task: 0, key: job.key };
+  return jobCgroup(readFileSync(`/proc/${pid}/cgroup`, 'utf8'), sought);
+}
+
+const memoryGroup = (job: Job): string => join(ROOT, 'memory', JOBS_GROUP, job.key);
+const membersOf = (group: string): readonly number[] =>
+  readFileSync(join(group, 'cgroup.procs'), 'utf8').trim().split('\n').filter(Boolean).map(Number);
+const groupsOf = (key: string): readonly string[] =>
+  HIERARCHIES.map((name) => join(ROOT, name, JOBS_GROUP, key)).filter((path) => existsSync(path));
+const pathIn = (pid: number, hierarchy: string): string | undefined =>
+  new RegExp(`^\\d+:${hierarchy}:(.*)$`, 'm').exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1];
+
+function cleanUp(t: TestContext, job: Job): void {
+  t.after(() => {
+    removeJobCgroup(job.key, null);
+  });
+}
+
+const placesOf = (site: Site): CgroupPlaces => ({ directories: [site.state, site.runDir], graceMs: 0 });
+
+describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, concurrency: 2 }, () => {
+  after(() => {
+    for (const name of HIERARCHIES)
+      try {
+        rmdirSync(join(ROOT, name, JOBS_GROUP));
+      } catch {
+        // Not there, or in use by jobs of this machine.
+      }
+  });
+  const own = { conf: { cgroup: 'own' }, settings: ['cgroup = "own"'] };
+
+  it('holds the job from its first moment, and neither hooks nor sampler', async (t) => {
+    const site = newSite(t, own);
+    const before = pathIn(process.pid, 'memory');
+    const job = startJob(site, [burner('steady'), '--mib=64', '--hold=1500']);
+    cleanUp(t, job);
+    const { pid } = await job.step('start');
+    const sampler = await until('the sampler', () => job.sampler());
+    const found = groupOf(job, pid);
+    assert.ok(found !== null);
+    assert.equal(found.origin, 'own');
+    assert.equal(found.name, job.key);
+    assert.deepEqual([...membersOf(memoryGroup(job))].sort(), [job.shepherd, pid].sort());
+    assert.equal(pathIn(sampler, 'memory')?.includes(JOBS_GROUP), false);
+    assert.equal(readFileSync(join(memoryGroup(job), 'memory.limit_in_bytes'), 'utf8').trim().length, 19, 'no limit');
+    const note = readCgroupNote(join(site.state, 'run', job.key));
+    assert.equal(note?.problem, null);
+    assert.equal(note.origins.get('memory'), before);
+
+    const group = openCgroup(found.directories, { sys: '/sys' });
+    assert.ok(!isUnavailable(group));
+    const reading = await until('the memory of the burner', () => {
+      const now = group.read();
+      return !isUnavailable(now) && (now.peakBytes ?? 0) >= 64 * MIB ? now : null;
+    });
+    // Beside the 64 MiB: libc, page tables, the shepherd's pages since the move.
+    assert.ok((reading.peakBytes ?? 0) < 72 * MIB, JSON.stringify(reading));
+    assert.ok((reading.anonBytes ?? 0) > 60 * MIB && (reading.anonBytes ?? 0) <= (reading.peakBytes ?? 0));
+    assert.ok((reading.cpuUsageSeconds ?? 0) > 0 && (reading.cpuUsageSeconds ?? 0) < 60);
+    assert.equal(reading.oomKills ?? 0, 0);
+
+    const steps = await job.ended;
+    assert.equal(steps.prolog?.status, 0);
+    assert.equal(steps.job?.status, 0);
+    assert.equal(steps.epilog?.status, 0);
+    await quiet(site);
+    // Of this job only: others that run beside it have run directories elsewhere.
+    removeJobCgroup(job.key, null);
+    assert.deepEqual(groupsOf(job.key), []);
+    assert.ok(isUnavailable(group.read()));
+    group.close();
+  });
+
+  it('is removed when the sampler was killed; what outlives the job goes back, alive', async (t) => {
+    const site = newSite(t, own);
+    const job = startJob(site, ['/bin/sh', '-c', `setsid sleep 60 & echo $! >'${site.directory}/left'; sleep 1.2`]);
+    cleanUp(t, job);
+    await job.step('start');
+    const left = await until('the process that stays', () =>
+      existsSync(join(site.directory, 'left')) ? Number(readFileSync(join(site.directory, 'left'), 'utf8')) : null,
+    );
+    t.after(() => process.kill(left, 'SIGKILL'));
+    assert.match(pathIn(left, 'memory') ?? '', /qmemacct-jobs/);
+    process.kill(await until('the sampler', () => job.sampler()), 'SIGKILL');
+    const steps = await job.ended;
+    assert.equal(steps.epilog?.status, 0);
+    await quiet(site);
+    assert.deepEqual(groupsOf(job.key), []);
+    assert.equal(pathIn(left, 'memory'), pathIn(process.pid, 'memory'));
+  });
+
+  it('is removed by the next job when sampler and shepherd were killed', async (t) => {
+    const site = newSite(t, own);
+    const job = startJob(site, ['/bin/sleep', '30']);
+    cleanUp(t, job);
+    const { pid } = await job.step('start');
+    process.kill(await until('the sampler', () => job.sampler()), 'SIGKILL');
+    job.killShepherd();
+    await job.ended;
+    assert.ok(groupsOf(job.key).length > 0);
+    assert.deepEqual(
+      strayCgroups(placesOf(site)).filter((key) => key === job.key),
+      [],
+      'its run directory is there: not a stray',
+    );
+    const next = startJob(site, ['/bin/true']);
+    cleanUp(t, next);
+    await next.ended;
+    await quiet(site);
+    assert.deepEqual(groupsOf(job.key), []);
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // The shepherd's death has ended it.
+    }
+  });
+
+  it('without a run directory is a stray, and is removed as such', (t) => {
+    const key = `9.0.00000000.${process.pid}.1`;
+    for (const name of HIERARCHIES) {
+      const top = join(ROOT, name, JOBS_GROUP);
+      if (existsSync(top)) mkdirSync(join(top, key));
+    }
+    const places = { directories: [temporaryDirectory(t)] };
+    assert.ok(strayCgroups(places).includes(key));
+    removeStrayCgroups(places);
+    assert.ok(groupsOf(key).length > 0, 'not in its first minute');
+    assert.equal(removeJobCgroup(key, null), 'removed');
+    assert.deepEqual(groupsOf(key), []);
+  });
+
+  it('costs the prolog some milliseconds', async (t) => {
+    const times: Record<string, number[]> = { off: [], own: [] };
+    for (const cgroup of ['off', 'own', 'off', 'own', 'off', 'own']) {
+      const site = newSite(t, { conf: { cgroup }, armWait: 0 });
+      const job = startJob(site, ['/bin/true']);
+      cleanUp(t, job);
+      const steps = await job.ended;
+      times[cgroup]?.push(steps.prolog?.ms ?? Infinity);
+      await quiet(site);
+    }
+    t.diagnostic(`prolog, ms: ${JSON.stringify(times)}`);
+    assert.ok(Math.min(...(times.own ?? [])) < 1000);
+  });
+
+  it('is not made where Grid Engine makes one, or where nobody asked', async (t) => {
+    for (const [cgroup, config] of [
+      ['auto', { pty: '0\nuse_systemd=1' }],
+      ['off', {}],
+    ] as const) {
+      const site = newSite(t, { conf: { cgroup } });
+      const job = startJob(site, ['/bin/sleep', '0.3'], { config });
+      cleanUp(t, job);
+      await job.step('start');
+      assert.deepEqual(groupsOf(job.key), []);
+      assert.equal(existsSync(join(site.state, 'run', job.key, 'cgroup')), false);
+      await job.ended;
+      await quiet(site);
+    }
+    const site = newSite(t, { conf: { cgroup: 'auto' } });
+    const job = startJob(site, ['/bin/sleep', '0.3'], { config: { pty: '0\nuse_systemd=0' } });
+    cleanUp(t, job);
+    await job.step('start');
+    assert.ok(groupsOf(job.key).length > 0);
+    await job.ended;
+    await quiet(site);
+  });
+});
+
+describe('the group in other worlds', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
+  /** A v2 tree of plain files, which take whatever is written to them. */
+  function v2Tree(t: TestContext, files: Readonly<Record<string, string>>): string {
+    const root = temporaryDirectory(t);
+    const all = {
+      'cgroup.controllers': 'cpuset cpu io memory pids\n',
+      'cgroup.subtree_control': 'memory pids\n',
+      ...files,
+    };
+    for (const [name, text] of Object.entries(all)) {
+      mkdirSync(join(root, name, '..'), { recursive: true });
+      writeFileSync(join(root, name), text);
+    }
+    return root;
+  }
+  const unifiedPath = pathIn(process.pid, '') ?? '';
+  const noV2 = unifiedPath === '' ? 'no v2 hierarchy, not even an empty one' : false;
+
+  async function runIn(
+    t: TestContext,
+    root: string,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly job: Job; readonly note: ReturnType<typeof readCgroupNote> }> {
+    const site = newSite(t, { conf: { cgroup: 'own', cgroup_root: root, sys_root: join(root, 'sys'), ...settings } });
+    const job = startJob(site, ['/bin/sleep', '0.3']);
+    await job.step('start');
+    const note = readCgroupNote(join(site.state, 'run', job.key));
+    const steps = await job.ended;
+    assert.equal(steps.prolog?.status, 0);
+    assert.equal(steps.epilog?.status, 0);
+    await quiet(site);
+    return { job, note };
+  }
+
+  it('v2: controllers that only count are switched on, cpu is not', { skip: noV2 }, async (t) => {
+    const root = v2Tree(t, {});
+    const { job, note } = await runIn(t, root);
+    assert.equal(note?.problem, null);
+    assert.equal(note.origins.get('unified'), unifiedPath);
+    assert.equal(readFileSync(join(root, JOBS_GROUP, job.key, 'cgroup.procs'), 'utf8'), `${job.shepherd}\n`);
+    // Plain files keep the last word only: each was written alone.
+    assert.equal(readFileSync(join(root, JOBS_GROUP, 'cgroup.subtree_control'), 'utf8'), '+io\n');
+  });
+
+  it('v2: a scheduler that divides by groups keeps io off', { skip: noV2 }, async (t) => {
+    const root = v2Tree(t, { 'sys/block/sda/queue/scheduler': 'mq-deadline kyber [bfq] none\n' });
+    const { note } = await runIn(t, root);
+    assert.equal(note?.problem, null);
+    assert.equal(readFileSync(join(root, JOBS_GROUP, 'cgroup.subtree_control'), 'utf8'), '+pids\n');
+  });
+
+  it('v2: a shepherd at the top stays there where cpu is divided', { skip: unifiedPath !== '/' }, async (t) => {
+    const root = v2Tree(t, { 'cgroup.subtree_control': 'cpu memory\n' });
+    const { note } = await runIn(t, root);
+    assert.match(note?.problem ?? '', /at the top/);
+    assert.deepEqual(existsSync(join(root, JOBS_GROUP)) ? readdirSync(join(root, JOBS_GROUP)) : [], []);
+  });
+
+  it('no hierarchy that counts memory: said, and no harm', async (t) => {
+    const { note } = await runIn(t, temporaryDirectory(t));
+    assert.match(note?.problem ?? '', /counts memory/);
+  });
+
+  it('a root that is not there: said, and no harm', async (t) => {
+    const { note } = await runIn(t, '/no/such/cgroup');
+    assert.match(note?.problem ?? '', /counts memory/);
+  });
+
+  it('v1: a memory limit above the shepherd keeps it where it is', async (t) => {
+    const path = pathIn(process.pid, 'memory');
+    if (path === undefined) {
+      t.skip('no v1 memory hierarchy');
+      return;
+    }
+    const root = temporaryDirectory(t);
+    mkdirSync(join(root, 'memory', path), { recursive: true });
+    writeFileSync(
+      join(root, 'memory', path, 'memory.stat'),
+      'cache 1\nhierarchical_memory_limit 8589934592\nhierarchical_memsw_limit 9223372036854771712\n',
+    );
+    const { job, note } = await runIn(t, root);
+    assert.match(note?.problem ?? '', /limit \(hierarchical_memory_limit\)/);
+    assert.equal(existsSync(join(root, 'memory', JOBS_GROUP, job.key)), false);
+  });
+});
+
+describe('limits of v2 that a shepherd would leave', () => {
+  /** Runs the shell functions on a tree of files, without a job. */
+  function problemOf(t: TestContext, files: Readonly<Record<string, string>>, path: string): string {
+    const root = temporaryDirectory(t);
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(join(root, name, '..'), { recursive: true });
+      writeFileSync(join(root, name), text);
+    }
+    const script = `. hooks/cgroup.sh; qm_problem=; qm_top=$1 qm_path=$2; qm_find_limits; printf %s "$qm_problem"`;
+    const { stdout, stderr } = spawnSync('/bin/sh', ['-c', script, 'sh', root, path], { encoding: 'utf8' });
+    assert.equal(stderr, '');
+    return stdout;
+  }
+  const free = { 'memory.max': 'max\n', 'cpu.max': 'max 100000\n', 'cpuset.cpus': '\n', 'io.max': '' };
+  const at = (path: string, files: Readonly<Record<string, string>>): Record<string, string> =>
+    Object.fromEntries(Object.entries(files).map(([name, text]) => [`${path}/${name}`, text]));
+
+  it('none: goes', (t) => {
+    assert.equal(problemOf(t, { ...at('a', free), ...at('a/b', free) }, '/a/b'), '');
+    assert.equal(problemOf(t, {}, '/a/b c'), '');
+  });
+
+  it('its own or one above: stays', (t) => {
+    assert.match(
+      problemOf(t, { ...at('a', free), ...at('a/b', { ...free, 'memory.high': '1073741824\n' }) }, '/a/b'),
+      /memory\.high/,
+    );
+    assert.match(
+      problemOf(t, { ...at('a', { ...free, 'cpu.max': '200000 100000\n' }), ...at('a/b', free) }, '/a/b'),
+      /^\/a has a limit \(cpu\.max\)/,
+    );
+    assert.match(problemOf(t, at('a', { 'cpuset.cpus': '0-3\n' }), '/a'), /cpuset/);
+    assert.match(problemOf(t, at('a', { 'io.max': '8:0 rbps=1048576 wbps=max\n' }), '/a'), /io\.max/);
+  });
+});
