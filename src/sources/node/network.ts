@@ -75,7 +75,7 @@ const isInterfaceName = (name: string): boolean =>
 function linkReadings(sys: string, name: string): readonly Reading[] {
   const directory = `${sys}/class/net/${name}`;
   const mtu = readInteger(`${directory}/mtu`);
-  if (mtu === null) return [];
+  if (mtu === null || mtu < 0) return [];
   // Both can't be read while the interface is down; a driver that knows no speed says -1.
   const isUp = readInteger(`${directory}/carrier`) === 1;
   const megabits = isUp ? (readInteger(`${directory}/speed`) ?? -1) : -1;

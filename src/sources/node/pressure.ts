@@ -17,7 +17,7 @@ export interface Pressure {
 
 /** Parses `/proc/pressure/*` or a cgroup's `*.pressure` (Documentation/accounting/psi.rst). */
 export function parsePressure(text: string): readonly Pressure[] {
-  const share = '(\\d{1,3}\\.\\d{1,9})';
+  const share = '(\\d{1,2}\\.\\d{1,9}|100\\.0{1,9})';
   const line = new RegExp(`^(some|full) avg10=${share} avg60=${share} avg300=${share} total=(\\d{1,20})$`, 'gm');
   return [...text.matchAll(line)].map(([, kind, avg10, avg60, avg300, micros]) => ({
     kind: kind === 'full' ? 'full' : 'some',
