@@ -12,8 +12,10 @@ import {
 } from '../../../src/sources/source';
 
 /**
- * Trees of files that machines showed: CentOS 7 on two sockets, a virtual machine, an Arm64 server with pages of 64 KiB
- * (those three with the files of /proc and /sys that the sources read), and two laptops (power supplies only).
+ * Trees of files in the layouts of CentOS 7 on two sockets, a virtual machine, an Arm64 server with pages of 64 KiB (those
+ * three with the files of /proc and /sys that the sources read), and two laptops (power supplies only). linux-6.18 was
+ * read off a machine, some of its values changed; the others are composed after the kernels' documentation. Not live:
+ * Arm64, several NUMA nodes, cpufreq, batteries, utmp.
  */
 export const LAYOUTS = [
   'linux-3.10',
