@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
+import { pageSize } from '../sources/page-size';
 import { kernelVersion, type CounterPrecision } from './slack';
 
 let known: CounterPrecision | null = null;
@@ -12,15 +13,6 @@ function possibleCpus(): number {
   } catch {
     return 1;
   }
-}
-
-/** AT_PAGESZ of this process. */
-function pageSize(): number {
-  const AT_PAGESZ = 6n;
-  const auxiliary = readFileSync('/proc/self/auxv');
-  for (let offset = 0; offset + 16 <= auxiliary.length; offset += 16)
-    if (auxiliary.readBigUInt64LE(offset) === AT_PAGESZ) return Number(auxiliary.readBigUInt64LE(offset + 8));
-  return 4096;
 }
 
 /** How exact memory readings are on the machine that runs this. */

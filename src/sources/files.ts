@@ -5,10 +5,10 @@ const MOST_BYTES = 4 * 1024 * 1024;
 const FIRST_BYTES = 16 * 1024;
 
 /**
- * Text of a file below /proc or /sys; null when it isn't there, can't be read, or is no plain text of at most 4 MiB.
+ * Content of a file below /proc or /sys; null when it isn't there, can't be read, or has more than 4 MiB.
  * Their sizes say nothing, so it is read until its end.
  */
-export function readText(path: string): string | null {
+export function readBytes(path: string): Buffer | null {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -20,7 +20,7 @@ export function readText(path: string): string | null {
     let length = 0;
     for (;;) {
       const got = readSync(fd, buffer, length, buffer.length - length, null);
-      if (got === 0) return buffer.toString('utf8', 0, length);
+      if (got === 0) return buffer.subarray(0, length);
       length += got;
       if (length < buffer.length) continue;
       if (length >= MOST_BYTES) return null;
@@ -31,6 +31,11 @@ export function readText(path: string): string | null {
   } finally {
     closeSync(fd);
   }
+}
+
+/** The same as text. */
+export function readText(path: string): string | null {
+  return readBytes(path)?.toString('utf8') ?? null;
 }
 
 /** A file that holds one decimal number (sysfs); null: absent, unreadable or something else. */

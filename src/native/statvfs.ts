@@ -1,0 +1,57 @@
+import { createRequire } from 'node:module';
+import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { LibcError } from './libc';
+
+// koffi ships a CommonJS build, but its types claim ESM only.
+const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+
+/** `struct statvfs` of 64-bit glibc. */
+const layout = koffi.struct({
+  bsize: 'uint64',
+  frsize: 'uint64',
+  blocks: 'uint64',
+  bfree: 'uint64',
+  bavail: 'uint64',
+  files: 'uint64',
+  ffree: 'uint64',
+  favail: 'uint64',
+  fsid: 'uint64',
+  flag: 'uint64',
+  namemax: 'uint64',
+  spare: koffi.array('int32', 6),
+});
+
+export interface FileSystemSize {
+  /** Bytes in the unit of the three next. */
+  readonly unit: number;
+  readonly blocks: number;
+  readonly free: number;
+  /** Free for users other than root. */
+  readonly available: number;
+  /** 0 where the file system has no fixed number of inodes. */
+  readonly inodes: number;
+  readonly freeInodes: number;
+}
+
+const cStatvfs = koffi.load('libc.so.6').func('statvfs', 'int', ['str', koffi.out(koffi.pointer(layout))]) as (
+  path: string,
+  into: unknown,
+) => number;
+
+/**
+ * Size of the file system that holds `path`. fs.statfs of Node 20 to 24 leaves out f_frsize, the unit that the counts are
+ * in, which FUSE and parallel file systems set apart from f_bsize. Throws LibcError; waits for a server that is away.
+ */
+export function statvfs(path: string): FileSystemSize {
+  const result: Record<string, unknown> = {};
+  if (cStatvfs(path, result) < 0) throw new LibcError('statvfs', koffi.errno());
+  const number = (field: string): number => Number(result[field]);
+  return {
+    unit: number('frsize'),
+    blocks: number('blocks'),
+    free: number('bfree'),
+    available: number('bavail'),
+    inodes: number('files'),
+    freeInodes: number('ffree'),
+  };
+}

@@ -1,0 +1,54 @@
+import { readText, whyUnreadable } from '../files';
+import { nodeMetrics, reading } from '../metrics';
+import { opened } from '../opened';
+import { pageSize } from '../page-size';
+import type { Reading, Source } from '../source';
+import { parseMeminfo } from './meminfo';
+import { parseVmstat } from './vmstat';
+
+const { gauge, counter } = nodeMetrics('swap');
+
+const TOTAL = gauge('total', 'bytes', 'Swap space; 0: none.');
+const USED = gauge('used', 'bytes', 'Swap space in use.');
+const FREE = gauge('free', 'bytes', 'Swap space that nothing uses.');
+const PERCENT = gauge('used', 'percent', 'Used part of the swap space; 0 where there is none.', { resolution: 100 });
+const IN = counter('in', 'bytes', 'Read back from swap.');
+const OUT = counter('out', 'bytes', 'Written to swap.');
+
+/** Readings from the texts of `/proc/meminfo` and `/proc/vmstat`; null when the former has no swap lines. */
+export function swapReadings(meminfo: string, vmstat: string, page: number): readonly Reading[] | null {
+  const memory = parseMeminfo(meminfo);
+  const total = memory.get('SwapTotal');
+  const free = memory.get('SwapFree');
+  if (total === undefined || free === undefined) return null;
+  const used = Math.max(0, total - free);
+  const moved = parseVmstat(vmstat, page);
+  const swappedIn = moved.get('pswpin');
+  const swappedOut = moved.get('pswpout');
+  return [
+    reading(TOTAL, total),
+    reading(USED, used),
+    reading(FREE, free),
+    reading(PERCENT, total === 0 ? 0 : (100 * used) / total),
+    ...(swappedIn === undefined ? [] : [reading(IN, swappedIn)]),
+    ...(swappedOut === undefined ? [] : [reading(OUT, swappedOut)]),
+  ];
+}
+
+export const swap: Source = {
+  name: 'swap',
+  reads: ['/proc/meminfo', '/proc/vmstat'],
+  metrics: [TOTAL, USED, FREE, PERCENT, IN, OUT],
+  blocking: false,
+  interval: 10,
+  enabled: true,
+  options: {},
+  open: ({ proc }) => {
+    const path = `${proc}/meminfo`;
+    const page = pageSize(proc);
+    return opened(
+      () => swapReadings(readText(path) ?? '', readText(`${proc}/vmstat`) ?? '', page),
+      () => whyUnreadable(path),
+    );
+  },
+};

@@ -1,0 +1,32 @@
+import { readText, whyUnreadable } from '../files';
+import { nodeMetrics, reading } from '../metrics';
+import { opened } from '../opened';
+import type { Reading, Source } from '../source';
+
+const { counter } = nodeMetrics('uptime');
+
+const TOTAL = counter('total', 'seconds', 'Time since boot.', { resolution: 100 });
+const IDLE = counter('idle', 'seconds', 'Idle time of all CPUs together since boot.', { resolution: 100 });
+
+/** Parses `/proc/uptime`; null when it is not one. */
+export function parseUptime(text: string): readonly Reading[] | null {
+  const match = /^(\d{1,15}\.\d+) (\d{1,15}\.\d+)\s*$/.exec(text);
+  return match === null ? null : [reading(TOTAL, Number(match[1])), reading(IDLE, Number(match[2]))];
+}
+
+export const uptime: Source = {
+  name: 'uptime',
+  reads: ['/proc/uptime'],
+  metrics: [TOTAL, IDLE],
+  blocking: false,
+  interval: 10,
+  enabled: true,
+  options: {},
+  open: ({ proc }) => {
+    const path = `${proc}/uptime`;
+    return opened(
+      () => parseUptime(readText(path) ?? ''),
+      () => whyUnreadable(path),
+    );
+  },
+};

@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readBytes, whyUnreadable } from '../files';
+import { nodeMetrics, reading } from '../metrics';
+import { opened } from '../opened';
+import type { Reading, Source } from '../source';
+
+const { gauge } = nodeMetrics('users');
+
+const LOGGED_IN = gauge('logged_in', 'count', 'Users with at least one session.');
+const SESSIONS = gauge('sessions', 'count', 'Login sessions: terminals and remote logins.');
+const OF_USER = gauge('sessions_of_user', 'count', 'Login sessions of each user.', { instance: 'user' });
+
+const USER_PROCESS = 7;
+const HIGHEST_TYPE = 9;
+
+/** Bytes in a record (utmp(5)): 384 where 64-bit programs keep the 32-bit times (x86, POWER, s390), 400 elsewhere. */
+const SHORT = 384;
+const LONG = 400;
+const OWN = ['arm64', 'riscv64', 'loong64'].includes(process.arch) ? LONG : SHORT;
+
+export interface Session {
+  readonly user: string;
+  readonly terminal: string;
+  readonly pid: number;
+}
+
+function text(record: Buffer, start: number, length: number): string {
+  const bytes = record.subarray(start, start + length);
+  const end = bytes.indexOf(0);
+  return bytes.toString('utf8', 0, end < 0 ? length : end);
+}
+
+function split(content: Buffer, size: number): readonly Buffer[] | null {
+  if (content.length % size !== 0) return null;
+  const records = Array.from({ length: content.length / size }, (_, index) =>
+    content.subarray(index * size, (index + 1) * size),
+  );
+  return records.every((record) => record.readInt32LE(0) <= HIGHEST_TYPE && record.readInt32LE(0) >= 0)
+    ? records
+    : null;
+}
+
+/** Sessions of users in a utmp file of this architecture, else of the other layout; null when it is none. */
+export function parseUtmp(content: Buffer, own = OWN): readonly Session[] | null {
+  for (const size of [own, own === SHORT ? LONG : SHORT]) {
+    const records = split(content, size);
+    if (records === null) continue;
+    return records
+      .filter((record) => record.readInt16LE(0) === USER_PROCESS)
+      .map((record) => ({ user: text(record, 44, 32), terminal: text(record, 8, 32), pid: record.readInt32LE(4) }))
+      .filter(({ user, pid }) => user !== '' && pid > 0);
+  }
+  return null;
+}
+
+export function userReadings(sessions: readonly Session[]): readonly Reading[] {
+  const counts = new Map<string, number>();
+  for (const { user } of sessions) counts.set(user, (counts.get(user) ?? 0) + 1);
+  return [
+    reading(LOGGED_IN, counts.size),
+    reading(SESSIONS, sessions.length),
+    ...[...counts].map(([user, count]) => reading(OF_USER, count, user)),
+  ];
+}
+
+export const users: Source = {
+  name: 'users',
+  reads: ['/var/run/utmp'],
+  metrics: [LOGGED_IN, SESSIONS, OF_USER],
+  blocking: false,
+  interval: 60,
+  enabled: true,
+  options: {},
+  open: ({ proc, root }) => {
+    const path = join(root, 'var/run/utmp');
+    const read = (): readonly Reading[] | null => {
+      const content = readBytes(path);
+      const sessions = content === null ? null : parseUtmp(content);
+      if (sessions === null) return null;
+      // What ended without a word to utmp stays in it.
+      return userReadings(sessions.filter(({ pid }) => existsSync(`${proc}/${pid}`)));
+    };
+    return opened(read, () => whyUnreadable(path, 'none: systems without utmp keep sessions in systemd-logind only'));
+  },
+};

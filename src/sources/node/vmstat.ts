@@ -1,0 +1,52 @@
+import { readText, whyUnreadable } from '../files';
+import { nodeMetrics, reading } from '../metrics';
+import { opened } from '../opened';
+import { pageSize } from '../page-size';
+import type { Metric, Source } from '../source';
+
+const { counter } = nodeMetrics('vmstat');
+
+const METRICS = {
+  pgpgin: counter('pgpgin', 'bytes', 'Read from block devices.'),
+  pgpgout: counter('pgpgout', 'bytes', 'Written to block devices.'),
+  pswpin: counter('pswpin', 'bytes', 'Read back from swap.'),
+  pswpout: counter('pswpout', 'bytes', 'Written to swap.'),
+  pgfault: counter('pgfault', 'count', 'Page faults, major ones included.'),
+  pgmajfault: counter('pgmajfault', 'count', 'Page faults that had to wait for a disk.'),
+  oom_kill: counter('oom_kill', 'count', 'Processes that the kernel killed for want of memory (Linux 4.13 or later).'),
+} as const satisfies Readonly<Record<string, Metric>>;
+
+export type VmstatKey = keyof typeof METRICS;
+
+const KEYS = Object.keys(METRICS) as readonly VmstatKey[];
+const LINE = new RegExp(`^(${KEYS.join('|')}) (\\d{1,20})$`, 'gm');
+
+/** Bytes in one unit of a line: pgpgin and pgpgout are in KiB whatever their names say, the others in pages or events. */
+const unitBytes = (key: VmstatKey, page: number): number =>
+  key === 'pgpgin' || key === 'pgpgout' ? 1024 : key === 'pswpin' || key === 'pswpout' ? page : 1;
+
+/** Parses `/proc/vmstat`: the lines that are used here, in bytes where they count pages or KiB. */
+export function parseVmstat(text: string, page: number): ReadonlyMap<VmstatKey, number> {
+  const found = new Map<VmstatKey, number>();
+  for (const [, key, digits] of text.matchAll(LINE))
+    found.set(key as VmstatKey, Number(digits) * unitBytes(key as VmstatKey, page));
+  return found;
+}
+
+export const vmstat: Source = {
+  name: 'vmstat',
+  reads: ['/proc/vmstat'],
+  metrics: Object.values(METRICS),
+  blocking: false,
+  interval: 10,
+  enabled: true,
+  options: {},
+  open: ({ proc }) => {
+    const path = `${proc}/vmstat`;
+    const page = pageSize(proc);
+    return opened(
+      () => [...parseVmstat(readText(path) ?? '', page)].map(([key, value]) => reading(METRICS[key], value)),
+      () => whyUnreadable(path),
+    );
+  },
+};

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { NODE_SOURCES } from '../../src/sources/registry';
+import {
+  isUnavailable,
+  THIS_MACHINE,
+  type Metric,
+  type Reading,
+  type Source,
+  type Unavailable,
+} from '../../src/sources/source';
+
+const METRICS = NODE_SOURCES.flatMap((source) => source.metrics.map((metric) => ({ source, metric })));
+
+const UNITS: readonly string[] = [
+  ...['bytes', 'seconds', 'joules', 'watts', 'celsius', 'hertz', 'rpm', 'volts', 'percent', 'ratio'],
+  ...['bits_per_second', 'timestamp'],
+];
+
+/** What only grows is an amount, never a level. */
+const MAY_COUNT_UP: readonly string[] = ['bytes', 'seconds', 'joules', 'count'];
+
+const repeated = (names: readonly string[]): readonly string[] =>
+  names.filter((name, index) => names.indexOf(name) !== index);
+
+describe('registry', () => {
+  it('names each source once, as a key of qmemacct.toml', () => {
+    assert.deepEqual(repeated(NODE_SOURCES.map(({ name }) => name)), []);
+    for (const { name } of NODE_SOURCES) assert.match(name, /^[a-z][a-z0-9]*$/);
+  });
+
+  it('names each metric once, after its source', () => {
+    assert.deepEqual(repeated(METRICS.map(({ metric }) => metric.name)), []);
+    for (const { source, metric } of METRICS) {
+      assert.match(metric.name, /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/);
+      assert.ok(metric.name.startsWith(`${source.name}_`), metric.name);
+    }
+  });
+
+  it('ends names in the unit, and in none where it is a count', () => {
+    for (const { metric } of METRICS) {
+      const suffix = UNITS.find((unit) => metric.name.endsWith(`_${unit}`));
+      if (metric.unit === 'count') assert.equal(suffix, undefined, metric.name);
+      else assert.ok(metric.name.endsWith(`_${metric.unit}`), metric.name);
+    }
+  });
+
+  it('counts up amounts only', () => {
+    for (const { metric } of METRICS)
+      if (metric.kind === 'counter') assert.ok(MAY_COUNT_UP.includes(metric.unit), metric.name);
+  });
+
+  it('keeps what is no whole number with a resolution', () => {
+    const parts: readonly string[] = ['seconds', 'percent', 'ratio', 'joules', 'watts', 'celsius', 'volts'];
+    for (const { metric } of METRICS) {
+      const { resolution = 1, name } = metric;
+      assert.ok(resolution > 0 && Number.isFinite(resolution), name);
+      // A remaining time is an estimate: whole seconds are more than it deserves.
+      if (parts.includes(metric.unit) && name !== 'battery_left_seconds') assert.ok(resolution > 1, name);
+    }
+  });
+
+  it('says in one sentence what a metric is, and what a source reads', () => {
+    for (const { metric } of METRICS) {
+      assert.match(metric.help, /^[A-Z0-9][^\n]*\.$/, metric.name);
+      if (metric.instance !== undefined) assert.match(metric.instance, /^[a-z][a-z0-9_]*$/, metric.name);
+    }
+    for (const { name, reads, interval, metrics } of NODE_SOURCES) {
+      assert.ok(reads.length > 0 && reads.every((what) => what !== ''), name);
+      assert.ok(interval >= 1, name);
+      assert.ok(metrics.length > 0, name);
+    }
+  });
+
+  it('has options whose names are no key of every source', () => {
+    for (const { name, options } of NODE_SOURCES)
+      for (const key of Object.keys(options)) {
+        assert.match(key, /^[a-z][a-z0-9_]*$/, `${name}: ${key}`);
+        assert.ok(key !== 'enabled' && key !== 'interval', name);
+      }
+  });
+});
+
+function assertDeclared(source: Source, readings: readonly Reading[]): void {
+  const declared = new Map(source.metrics.map((metric): [string, Metric] => [metric.name, metric]));
+  const seen = new Set<string>();
+  for (const { metric, instance, value, pid } of readings) {
+    const known = declared.get(metric);
+    assert.ok(known !== undefined, `${source.name} gives ${metric}, which it does not declare`);
+    assert.ok(Number.isFinite(value), `${metric} is ${value}`);
+    if (pid === undefined) assert.equal(instance !== '', known.instance !== undefined, `${metric}{${instance}}`);
+    if (known.unit === 'percent') assert.ok(value >= 0 && value <= 100, `${metric} is ${value}`);
+    const key = `${metric}{${instance}} ${String(pid)}`;
+    assert.ok(!seen.has(key), `${key} is given twice`);
+    seen.add(key);
+  }
+}
+
+function assertReason({ unavailable, mend }: Unavailable): void {
+  assert.match(unavailable, /^\S[^\n]*[^.\n]$/);
+  if (mend !== null) assert.match(mend, /^\S[^\n]*[^.\n]$/);
+}
+
+describe('each source on this machine', () => {
+  for (const source of NODE_SOURCES)
+    it(`${source.name}: reads only what it declares, twice in a row, or says why not`, (test) => {
+      const open = source.open({ ...THIS_MACHINE, options: source.options });
+      if (isUnavailable(open)) {
+        assertReason(open);
+        test.skip(open.unavailable);
+        return;
+      }
+      try {
+        const rounds = [open.read(), open.read()];
+        for (const readings of rounds)
+          if (isUnavailable(readings)) assertReason(readings);
+          else assertDeclared(source, readings);
+        const [first, second] = rounds.map((readings) => (isUnavailable(readings) ? [] : readings));
+        const counters = new Set(source.metrics.filter(({ kind }) => kind === 'counter').map(({ name }) => name));
+        for (const { metric, instance, value } of second ?? []) {
+          if (!counters.has(metric)) continue;
+          const before = first?.find((reading) => reading.metric === metric && reading.instance === instance);
+          // Times that the kernel estimates, idle and iowait above all, may go back by a little.
+          if (before !== undefined) assert.ok(value >= before.value - 1, `${metric}{${instance}} fell`);
+        }
+      } finally {
+        open.close();
+      }
+    });
+
+  it('has every source that this machine can have', () => {
+    const available = NODE_SOURCES.filter(
+      (source) => !isUnavailable(source.open({ ...THIS_MACHINE, options: source.options })),
+    ).map(({ name }) => name);
+    for (const name of ['uptime', 'loadavg', 'cpu', 'meminfo', 'swap', 'vmstat', 'mounts', 'network', 'sockets'])
+      assert.ok(available.includes(name), name);
+  });
+});
