@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { NODE_SOURCES } from '../../src/sources/registry';
+import { ALL_SOURCE_FACTS, NODE_SOURCES } from '../../src/sources/registry';
 import {
   isUnavailable,
   THIS_MACHINE,
@@ -10,23 +10,23 @@ import {
   type Unavailable,
 } from '../../src/sources/source';
 
-const METRICS = NODE_SOURCES.flatMap((source) => source.metrics.map((metric) => ({ source, metric })));
+const METRICS = ALL_SOURCE_FACTS.flatMap((source) => source.metrics.map((metric) => ({ source, metric })));
 
 const UNITS: readonly string[] = [
   ...['bytes', 'seconds', 'joules', 'watts', 'celsius', 'hertz', 'rpm', 'volts', 'percent', 'ratio'],
-  ...['bits_per_second', 'timestamp'],
+  ...['byte_seconds', 'bits_per_second', 'timestamp'],
 ];
 
 /** What only grows is an amount, never a level. */
-const MAY_COUNT_UP: readonly string[] = ['bytes', 'seconds', 'joules', 'count'];
+const MAY_COUNT_UP: readonly string[] = ['bytes', 'seconds', 'byte_seconds', 'joules', 'count'];
 
 const repeated = (names: readonly string[]): readonly string[] =>
   names.filter((name, index) => names.indexOf(name) !== index);
 
 describe('registry', () => {
   it('names each source once, as a key of qmemacct.toml', () => {
-    assert.deepEqual(repeated(NODE_SOURCES.map(({ name }) => name)), []);
-    for (const { name } of NODE_SOURCES) assert.match(name, /^[a-z][a-z0-9]*$/);
+    assert.deepEqual(repeated(ALL_SOURCE_FACTS.map(({ name }) => name)), []);
+    for (const { name } of ALL_SOURCE_FACTS) assert.match(name, /^[a-z][a-z0-9]*$/);
   });
 
   it('names each metric once, after its source', () => {
@@ -42,6 +42,7 @@ describe('registry', () => {
       const suffix = UNITS.find((unit) => metric.name.endsWith(`_${unit}`));
       if (metric.unit === 'count') assert.equal(suffix, undefined, metric.name);
       else assert.ok(metric.name.endsWith(`_${metric.unit}`), metric.name);
+      if (metric.unit === 'seconds') assert.ok(!metric.name.endsWith('_byte_seconds'), metric.name);
     }
   });
 
@@ -50,22 +51,23 @@ describe('registry', () => {
       if (metric.kind === 'counter') assert.ok(MAY_COUNT_UP.includes(metric.unit), metric.name);
   });
 
-  it('keeps what is no whole number with a resolution', () => {
-    const parts: readonly string[] = ['seconds', 'percent', 'ratio', 'joules', 'watts', 'celsius', 'volts'];
+  it('keeps what is no whole number with a resolution, and says so where whole numbers are all there is', () => {
+    const always: readonly string[] = ['ratio', 'joules', 'volts'];
+    const mostly: readonly string[] = ['seconds', 'percent', 'watts', 'celsius'];
     for (const { metric } of METRICS) {
-      const { resolution = 1, name } = metric;
-      assert.ok(resolution > 0 && Number.isFinite(resolution), name);
-      // A remaining time is an estimate: whole seconds are more than it deserves.
-      if (parts.includes(metric.unit) && name !== 'battery_left_seconds') assert.ok(resolution > 1, name);
+      const { resolution, name, unit } = metric;
+      assert.ok(resolution === undefined || (resolution > 0 && Number.isFinite(resolution)), name);
+      if (always.includes(unit)) assert.ok(resolution !== undefined && resolution > 1, name);
+      if (mostly.includes(unit)) assert.ok(resolution !== undefined && resolution >= 1, name);
     }
   });
 
   it('says in one sentence what a metric is, and what a source reads', () => {
     for (const { metric } of METRICS) {
       assert.match(metric.help, /^[A-Z0-9][^\n]*\.$/, metric.name);
-      if (metric.instance !== undefined) assert.match(metric.instance, /^[a-z][a-z0-9_]*$/, metric.name);
+      if (metric.instance !== undefined) assert.match(metric.instance, /^[a-z][a-z0-9_]*(\/[a-z][a-z0-9_]*)*$/, metric.name);
     }
-    for (const { name, reads, interval, metrics } of NODE_SOURCES) {
+    for (const { name, reads, interval, metrics } of ALL_SOURCE_FACTS) {
       assert.ok(reads.length > 0 && reads.every((what) => what !== ''), name);
       assert.ok(interval >= 1, name);
       assert.ok(metrics.length > 0, name);
@@ -73,7 +75,7 @@ describe('registry', () => {
   });
 
   it('has options whose names are no key of every source', () => {
-    for (const { name, options } of NODE_SOURCES)
+    for (const { name, options } of ALL_SOURCE_FACTS)
       for (const key of Object.keys(options)) {
         assert.match(key, /^[a-z][a-z0-9_]*$/, `${name}: ${key}`);
         assert.ok(key !== 'enabled' && key !== 'interval', name);

@@ -1,5 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { readText } from '../files';
+import { parseNetDev } from '../node/network';
 import { unavailable, type Metric, type ProcessSource, type Reading, type Unavailable } from '../source';
 
 const counter = (name: string, unit: 'bytes' | 'count', help: string): Metric => ({
@@ -7,7 +8,7 @@ const counter = (name: string, unit: 'bytes' | 'count', help: string): Metric =>
   unit,
   kind: 'counter',
   scope: 'job',
-  instance: 'namespace and interface',
+  instance: 'namespace/interface',
   help,
 });
 
@@ -18,33 +19,6 @@ const METRICS = [
   counter('sent_packets', 'count', 'Packets sent there.'),
   counter('errors', 'count', 'Packets lost there: errors and drops of both directions.'),
 ] as const;
-
-export interface InterfaceCounters {
-  readonly name: string;
-  readonly receivedBytes: number;
-  readonly receivedPackets: number;
-  readonly sentBytes: number;
-  readonly sentPackets: number;
-  readonly errors: number;
-}
-
-/** Interfaces of a `/proc/PID/net/dev` but the loopback. Old kernels put no blank after the colon. */
-export function parseInterfaces(text: string): readonly InterfaceCounters[] {
-  return text.split('\n').flatMap((line) => {
-    const match = /^ *([^\s/]+): *(\d{1,20}(?: +\d{1,20}){15}) *$/.exec(line);
-    if (match === null || match[1] === 'lo') return [];
-    const numbers = (match[2] as string).split(/ +/).map(Number);
-    const at = (index: number): number => numbers[index] ?? 0;
-    return {
-      name: match[1] as string,
-      receivedBytes: at(0),
-      receivedPackets: at(1),
-      sentBytes: at(8),
-      sentPackets: at(9),
-      errors: at(2) + at(3) + at(10) + at(11),
-    };
-  });
-}
 
 const namespaceNumber = (link: string): string => /^net:\[(\d+)\]$/.exec(link)?.[1] ?? link;
 
@@ -73,7 +47,8 @@ function readJob(proc: string, pids: readonly number[], ofNode: ReadonlySet<stri
       ? unavailable('/proc/PID/ns/net: permission denied', 'run the hooks as root (root@ in the prolog)')
       : unavailable("the job shares the node's network namespace");
   return [...own].flatMap(([namespace, pid]) =>
-    parseInterfaces(readText(`${proc}/${pid}/net/dev`) ?? '').flatMap((found) => {
+    parseNetDev(readText(`${proc}/${pid}/net/dev`) ?? '').flatMap((found) => {
+      if (found.name === 'lo') return [];
       // Counters of two namespaces are no one's sum: they begin and end apart.
       const instance = `${namespaceNumber(namespace)}/${found.name}`;
       const values = [
@@ -81,7 +56,7 @@ function readJob(proc: string, pids: readonly number[], ofNode: ReadonlySet<stri
         found.sentBytes,
         found.receivedPackets,
         found.sentPackets,
-        found.errors,
+        found.receivedErrors + found.receivedDropped + found.sentErrors + found.sentDropped,
       ] as const;
       return values.map((value, index) => ({ metric: METRICS[index]?.name ?? '', instance, value }));
     }),

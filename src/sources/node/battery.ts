@@ -16,7 +16,8 @@ const LEFT = gauge(
   'left',
   'seconds',
   'Until the battery is empty at the present power; only while it discharges.',
-  BATTERY,
+  // An estimate: more digits than it deserves are left away.
+  { ...BATTERY, resolution: 1 },
 );
 const PLUGGED = gauge('plugged', 'count', '1: on mains power; 0: on batteries.');
 

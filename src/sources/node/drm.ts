@@ -3,7 +3,7 @@ import { unavailable, type Metric, type Reading, type Source } from '../source';
 import { pciAddress, type Gpu } from './gpu';
 
 const metric = (what: string, unit: Metric['unit'], help: string, more: Partial<Metric> = {}): Metric => ({
-  name: `drm_${what}_${unit}`,
+  name: unit === 'count' ? `drm_${what}` : `drm_${what}_${unit}`,
   unit,
   kind: 'gauge',
   scope: 'node',
@@ -12,12 +12,15 @@ const metric = (what: string, unit: Metric['unit'], help: string, more: Partial<
   ...more,
 });
 
+/** The driver tells whole numbers of these. */
+const WHOLE = { resolution: 1 };
+
 const METRICS = {
   vendor: metric('vendor', 'count', 'PCI number of its maker.'),
   memoryTotal: metric('memory_total', 'bytes', 'Video memory of the GPU (mem_info_vram_total).'),
   memoryUsed: metric('memory_used', 'bytes', 'Video memory that is allocated (mem_info_vram_used).'),
-  utilization: metric('utilization', 'percent', 'Share of time in which its engines were busy (gpu_busy_percent).'),
-  memoryUtilization: metric('memory_utilization', 'percent', 'How busy its memory was (mem_busy_percent).'),
+  utilization: metric('utilization', 'percent', 'Share of time in which its engines were busy (gpu_busy_percent).', WHOLE),
+  memoryUtilization: metric('memory_utilization', 'percent', 'How busy its memory was (mem_busy_percent).', WHOLE),
   power: metric('power', 'watts', 'Power draw (hwmon power1_average, else power1_input).', { resolution: 1000 }),
   energy: metric('energy', 'joules', 'Energy since the driver was loaded (hwmon energy1_input).', {
     kind: 'counter',

@@ -2,13 +2,18 @@ import type { Reading } from '../source';
 import { VENDOR_NUMBER } from './drm';
 import type { Gpu } from './gpu';
 
+/** NVML names instances so. */
+const MIG = /^MIG-/i;
 const PCI = /^[\da-f]{4,8}:[\da-f]{2}:[\da-f]{2}\.[\da-f]$/;
 
 /** The GPUs that readings of `nvidia` and `drm` tell of: what an index in a job's environment means. */
 export function gpusOf(readings: readonly Reading[]): readonly Gpu[] {
-  const nvidia = readings.filter(({ metric }) => metric === 'nvidia_index');
   const parents = new Map(
     readings.filter(({ metric }) => metric === 'nvidia_parent_index').map(({ instance, value }) => [instance, value]),
+  );
+  // An instance whose GPU tells nothing has a number among that GPU's instances: no index of an environment means it.
+  const nvidia = readings.filter(
+    ({ metric, instance }) => metric === 'nvidia_index' && (parents.has(instance) || !MIG.test(instance)),
   );
   const whole = new Map(
     nvidia.filter(({ instance }) => !parents.has(instance)).map((one) => [one.value, one.instance]),

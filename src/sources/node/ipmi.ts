@@ -7,6 +7,7 @@ const watts = (what: string, help: string): Metric => ({
   unit: 'watts',
   kind: 'gauge',
   scope: 'node',
+  resolution: 10,
   help,
 });
 

@@ -30,18 +30,29 @@ const metric = (
   scope: Metric['scope'],
   help: string,
   more: Partial<Metric> = {},
-): Metric => ({ name: `nvidia_${what}_${unit}`, unit, kind: 'gauge', scope, instance: 'gpu', help, ...more });
+): Metric => ({
+  name: unit === 'count' ? `nvidia_${what}` : `nvidia_${what}_${unit}`,
+  unit,
+  kind: 'gauge',
+  scope,
+  instance: 'gpu',
+  help,
+  ...more,
+});
+
+/** The driver tells whole numbers of these. */
+const WHOLE = { resolution: 1 };
 
 const OF_GPU: readonly Given<GpuState>[] = [
   ['memoryTotalBytes', metric('memory_total', 'bytes', 'node', 'Memory of the GPU or MIG instance.')],
   ['memoryUsedBytes', metric('memory_used', 'bytes', 'node', 'Memory that is allocated on it.')],
   [
     'utilizationPercent',
-    metric('utilization', 'percent', 'node', "Time in which a kernel ran, over the driver's last sample period."),
+    metric('utilization', 'percent', 'node', "Time in which a kernel ran, over the driver's last sample period.", WHOLE),
   ],
   [
     'memoryUtilizationPercent',
-    metric('memory_utilization', 'percent', 'node', 'Time in which memory was accessed, over the same period.'),
+    metric('memory_utilization', 'percent', 'node', 'Time in which memory was accessed, over the same period.', WHOLE),
   ],
   ['powerWatts', metric('power', 'watts', 'node', 'Power draw of the whole board.', { resolution: 1000 })],
   [
@@ -51,7 +62,7 @@ const OF_GPU: readonly Given<GpuState>[] = [
       resolution: 1000,
     }),
   ],
-  ['temperatureCelsius', metric('temperature', 'celsius', 'node', 'Temperature of the chip.')],
+  ['temperatureCelsius', metric('temperature', 'celsius', 'node', 'Temperature of the chip.', WHOLE)],
 ];
 
 const INDEX = metric('index', 'count', 'node', 'Its number, by which an environment may name it.');

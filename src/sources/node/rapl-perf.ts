@@ -1,3 +1,4 @@
+import { parseCpuList } from '../cpu-list';
 import { listNames, readInteger, readText } from '../files';
 import { isUnavailable, unavailable, type Metric, type Reading, type Source, type Unavailable } from '../source';
 
@@ -30,19 +31,6 @@ const DOMAINS: Readonly<Record<string, string | null>> = {
   'energy-psys': null,
 };
 
-/** "0,28" or "0-3,8": CPUs of a list in sysfs; empty when it is none. At most 65536. */
-export function parseCpuList(text: string): readonly number[] {
-  const cpus: number[] = [];
-  for (const part of text.trim().split(',')) {
-    const [, from, to] = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part) ?? [];
-    if (from === undefined) return [];
-    const last = Number(to ?? from);
-    if (last - Number(from) + cpus.length >= 65536) return [];
-    for (let cpu = Number(from); cpu <= last; cpu += 1) cpus.push(cpu);
-  }
-  return cpus;
-}
-
 /** "event=0x02" as the config of perf_event_attr; null: another form (umask and others are not RAPL's). */
 export function parseEventConfig(text: string): number | null {
   const value = /^event=(0x[0-9a-f]{1,8}|\d{1,9})\s*$/i.exec(text)?.[1];
@@ -71,7 +59,7 @@ function packagesOf(sys: string, cpus: readonly number[]): ReadonlyMap<number, s
 }
 
 function wantedCounters(sys: string, pmu: string): readonly Wanted[] {
-  const cpus = parseCpuList(readText(`${pmu}/cpumask`) ?? '');
+  const cpus = parseCpuList(readText(`${pmu}/cpumask`) ?? '') ?? [];
   const packages = packagesOf(sys, cpus);
   const wanted = new Map<string, Wanted>();
   for (const event of listNames(`${pmu}/events`)) {

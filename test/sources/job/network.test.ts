@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
-import { jobNetwork, parseInterfaces } from '../../../src/sources/job/network';
+import { jobNetwork } from '../../../src/sources/job/network';
+import { parseNetDev } from '../../../src/sources/node/network';
 import { isUnavailable, type Reading, type Unavailable } from '../../../src/sources/source';
 import { packageRoot } from '../../../src/sampler/package-root';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
@@ -42,38 +43,34 @@ function readJob(proc: string, pids: readonly number[]): readonly Reading[] | Un
   }
 }
 
-describe('parseInterfaces', () => {
-  it('reads a container of Linux 6.1, and an old kernel that puts no blank after the colon', () => {
-    assert.deepEqual(parseInterfaces(readFileSync(file('linux-6.1-container'), 'latin1')), [
-      {
-        name: 'eth0',
-        receivedBytes: 9_913_332,
-        receivedPackets: 35_101,
-        sentBytes: 3_097_040,
-        sentPackets: 26_541,
-        errors: 15,
-      },
-      { name: 'tap0', receivedBytes: 0, receivedPackets: 0, sentBytes: 0, sentPackets: 0, errors: 0 },
+describe('parseNetDev of a namespace', () => {
+  const interfaces = (name: string): readonly (readonly [string, number, number])[] =>
+    parseNetDev(readFileSync(file(name), 'latin1')).map((found) => [
+      found.name,
+      found.receivedBytes,
+      found.receivedErrors + found.receivedDropped + found.sentErrors + found.sentDropped,
     ]);
-    assert.deepEqual(
-      parseInterfaces(readFileSync(file('linux-2.6.32-vlan'), 'latin1')).map(({ name, receivedBytes }) => [
-        name,
-        receivedBytes,
-      ]),
-      [
-        ['eth0', 18_446_744_073],
-        ['eth0.12', 991_333_273],
-        ['eth0:1', 5],
-      ],
-    );
+
+  it('reads a container of Linux 6.1, and an old kernel that puts no blank after the colon', () => {
+    assert.deepEqual(interfaces('linux-6.1-container'), [
+      ['lo', 6486, 0],
+      ['eth0', 9_913_332, 15],
+      ['tap0', 0, 0],
+    ]);
+    assert.deepEqual(interfaces('linux-2.6.32-vlan'), [
+      ['lo', 64_860, 0],
+      ['eth0', 18_446_744_073, 0],
+      ['eth0.12', 991_333_273, 0],
+      ['eth0:1', 5, 0],
+    ]);
   });
 
   it('makes nothing absurd of garbage', () => {
     const texts = ['linux-6.1-container', 'linux-2.6.32-vlan'].map((name) => readFileSync(file(name)));
     fc.assert(
       fc.property(garbage(...texts), (bytes) => {
-        for (const { name, ...counters } of parseInterfaces(bytes.toString('latin1'))) {
-          assert.ok(name !== 'lo' && name !== '');
+        for (const { name, ...counters } of parseNetDev(bytes.toString('latin1'))) {
+          assert.ok(name !== '');
           for (const value of Object.values(counters)) assert.ok(Number.isFinite(value) && value >= 0);
         }
       }),

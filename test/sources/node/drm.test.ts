@@ -27,27 +27,33 @@ const table = (sys: string): Readonly<Record<string, number>> => {
 describe('drm', () => {
   it('reads AMD cards, and wakes none that sleeps', () => {
     assert.deepEqual(table(AMD), {
+      'drm_vendor 0000:43:00.0': 0x1002,
       'drm_memory_total_bytes 0000:43:00.0': 68702699520,
       'drm_memory_used_bytes 0000:43:00.0': 10960896,
       'drm_utilization_percent 0000:43:00.0': 0,
       'drm_memory_utilization_percent 0000:43:00.0': 0,
       'drm_power_watts 0000:43:00.0': 41,
+      'drm_vendor 0000:c1:00.0': 0x1002,
       'drm_memory_total_bytes 0000:c1:00.0': 68702699520,
       'drm_memory_used_bytes 0000:c1:00.0': 51539607552,
       'drm_utilization_percent 0000:c1:00.0': 99,
       'drm_memory_utilization_percent 0000:c1:00.0': 37,
       'drm_power_watts 0000:c1:00.0': 287,
+      'drm_vendor 0000:e3:00.0': 0x1002,
       'drm_memory_total_bytes 0000:e3:00.0': 25753026560,
     });
   });
 
   it('reads Intel cards of both drivers', () => {
     assert.deepEqual(table(I915), {
+      'drm_vendor 0000:00:02.0': 0x8086,
       'drm_frequency_hertz 0000:00:02.0': 350e6,
+      'drm_vendor 0000:4d:00.0': 0x8086,
       'drm_energy_joules 0000:4d:00.0': 123456.789012,
       'drm_frequency_hertz 0000:4d:00.0': 1950e6,
     });
     assert.deepEqual(table(XE), {
+      'drm_vendor 0000:03:00.0': 0x8086,
       'drm_energy_joules 0000:03:00.0': 5500,
       'drm_frequency_hertz 0000:03:00.0': 2850e6,
     });

@@ -62,6 +62,8 @@ describe('nvidia by NVML', { skip }, () => {
     setStub(TWO_GPUS);
     const result = opened(t, { library: stubLibrary() }).read();
     assert.deepEqual(table(result), {
+      [`index ${A100}`]: 0,
+      [`index ${T4}`]: 1,
       [`memory_total_bytes ${A100}`]: 80 * GIB,
       [`memory_used_bytes ${A100}`]: 9 * GIB,
       [`utilization_percent ${A100}`]: 97,
@@ -124,6 +126,9 @@ describe('nvidia by NVML', { skip }, () => {
     assert.equal(seen[`utilization_percent ${MIG_A}`], undefined);
     assert.equal(seen[`utilization_percent ${A100}`], undefined);
     assert.equal(seen[`power_watts ${A100}`], 312.456);
+    assert.deepEqual([seen[`index ${A100}`], seen[`parent_index ${A100}`]], [0, undefined]);
+    assert.deepEqual([seen[`index ${MIG_A}`], seen[`parent_index ${MIG_A}`]], [1, 0]);
+    assert.deepEqual([seen[`index ${MIG_B}`], seen[`parent_index ${MIG_B}`]], [4, 0]);
     assert.ok(!Object.keys(seen).some((key) => /^process_\S+ GPU/.test(key)));
   });
 
