@@ -1,11 +1,11 @@
 import type { MetricSeries } from '../report/metric-series';
+import { ALL_FACTS } from '../sampler/job-facts';
 import type { StoredSeries } from '../sampler/series-table';
-import { ALL_SOURCE_FACTS } from '../sources/registry';
 import type { Metric } from '../sources/source';
 import { usageError } from './command-error';
 
 const METRICS: ReadonlyMap<string, Metric> = new Map(
-  ALL_SOURCE_FACTS.flatMap(({ metrics }) => metrics.map((metric) => [metric.name, metric])),
+  ALL_FACTS.flatMap(({ metrics }) => metrics.map((metric) => [metric.name, metric])),
 );
 
 /** Names out of "a,b": of metrics, or of sources for all of theirs. Throws a usage error that names the option. */
@@ -13,10 +13,10 @@ export function parseMetricNames(option: string, text: string): readonly string[
   const names = text.split(',').map((name) => name.trim());
   return names.flatMap((name) => {
     if (METRICS.has(name)) return [name];
-    const source = ALL_SOURCE_FACTS.find((facts) => facts.name === name);
-    if (source === undefined)
+    const ofSource = ALL_FACTS.filter((facts) => facts.name === name);
+    if (ofSource.length === 0)
       throw usageError(`${option}: "${name}" is neither a metric nor a source; "qmemacct metrics" lists them`);
-    return source.metrics.map((metric) => metric.name);
+    return ofSource.flatMap(({ metrics }) => metrics.map((metric) => metric.name));
   });
 }
 

@@ -3,26 +3,43 @@ import { formatQuantity, splitMetric, unitOfMetric } from './quantity';
 import type { Screen } from './screen';
 import { renderTable } from './table';
 
-/** Metrics of a job under one heading (at most 9 characters), by the names of their sources. */
+/** Metrics of a job that come from one source, under one heading (at most 9 characters). */
 interface Group {
   readonly heading: string;
-  readonly sources: readonly string[];
+  readonly source: string;
+  /** All that people want to see of them, in this order; without: whatever there is. */
+  readonly shown?: readonly string[];
 }
 
 const GROUPS: readonly Group[] = [
-  { heading: 'Energy', sources: ['energy', 'rapl', 'raplperf', 'ipmi'] },
-  { heading: 'GPU', sources: ['gpu', 'nvidia', 'drm', 'drmprocess'] },
-  { heading: 'Perf', sources: ['perf'] },
-  { heading: 'Cgroup', sources: ['cgroup', 'oom'] },
-  { heading: 'PSS', sources: ['pss'] },
-  { heading: 'Delays', sources: ['taskstats', 'delay', 'pressure'] },
-  { heading: 'Network', sources: ['jobnetwork', 'network'] },
+  { heading: 'Energy', source: 'energy' },
+  { heading: 'GPU', source: 'gpu' },
+  { heading: 'Perf', source: 'perf' },
+  { heading: 'Cgroup', source: 'cgroup' },
+  { heading: 'PSS', source: 'pss' },
+  {
+    heading: 'Kernel',
+    source: 'taskstats',
+    // CPU time, memory over time and bytes are told by other sections.
+    shown: [
+      'taskstats_cpu_delay_seconds',
+      'taskstats_block_io_delay_seconds',
+      'taskstats_swap_in_delay_seconds',
+      'taskstats_free_pages_delay_seconds',
+      'taskstats_thrashing_delay_seconds',
+      'taskstats_major_faults',
+      'taskstats_voluntary_switches',
+      'taskstats_involuntary_switches',
+      'taskstats_unsampled_processes',
+    ],
+  },
+  { heading: 'Network', source: 'jobnetwork' },
 ];
 const OTHERS = 'Others';
 
 /** Values next to each other. */
 const PAIRS = 2;
-const BAD = /_oom_kills?$|_oom_group_kills?$/;
+const BAD: ReadonlySet<string> = new Set(['cgroup_oom_kills']);
 
 export interface MetricSection {
   readonly heading: string;
@@ -32,7 +49,7 @@ export interface MetricSection {
 function renderGroup(metrics: readonly (readonly [string, number])[], width: number, screen: Screen): string[] {
   const cells = metrics.map(([name, value]) => {
     const text = formatQuantity(value, unitOfMetric(name), screen.glyphs);
-    return [screen.safe(splitMetric(name).what), BAD.test(name) ? screen.style.bad(text) : text];
+    return [screen.safe(splitMetric(name).what), BAD.has(name) ? screen.style.bad(text) : text];
   });
   const lines = Math.ceil(cells.length / PAIRS);
   // Column by column, as lists are read.
@@ -43,13 +60,21 @@ function renderGroup(metrics: readonly (readonly [string, number])[], width: num
   return renderTable(columns, rows, screen, width);
 }
 
+/** The metrics of the group, in its order. */
+function ofGroup({ source, shown }: Group, all: readonly (readonly [string, number])[]): typeof all {
+  const own = all.filter(([name]) => splitMetric(name).source === source);
+  if (shown === undefined) return own;
+  return own
+    .filter(([name]) => shown.includes(name))
+    .sort(([one], [other]) => shown.indexOf(one) - shown.indexOf(other));
+}
+
 /** What other sources say of the job, group by group; what is 0 is left out, and so is a group without any other. */
 export function renderMetrics({ metrics }: JobRecord, width: number, screen: Screen): readonly MetricSection[] {
   const known = Object.entries(metrics).filter(([, value]) => value !== 0);
-  const headingOf = (name: string): string =>
-    GROUPS.find(({ sources }) => sources.includes(splitMetric(name).source))?.heading ?? OTHERS;
-  return [...GROUPS.map(({ heading }) => heading), OTHERS].flatMap((heading) => {
-    const own = known.filter(([name]) => headingOf(name) === heading);
-    return own.length === 0 ? [] : [{ heading, lines: renderGroup(own, width, screen) }];
-  });
+  const others = known.filter(([name]) => !GROUPS.some(({ source }) => source === splitMetric(name).source));
+  return [
+    ...GROUPS.map((group) => ({ heading: group.heading, own: ofGroup(group, known) })),
+    { heading: OTHERS, own: others },
+  ].flatMap(({ heading, own }) => (own.length === 0 ? [] : [{ heading, lines: renderGroup(own, width, screen) }]));
 }

@@ -1,11 +1,12 @@
 import { formatMoment } from './local-time';
 import type { Glyphs } from './screen';
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from './units';
+import { formatBytes, formatCount, formatDuration, formatGibHours, formatNumber, formatPercent } from './units';
 
 /** Units that a metric's name ends in; a name without one of them counts something. */
 const UNITS = [
   'bits_per_second',
   'bytes',
+  'byte_seconds',
   'seconds',
   'joules',
   'watts',
@@ -44,15 +45,25 @@ function withPrefix(value: number, unit: string): string {
   return `${value < 0 ? '-' : ''}${number} ${PREFIXES[prefix] ?? ''}${unit}`.trimEnd();
 }
 
+/** Memory held over time: "2.35 GiB·h", of short jobs in MiB·h. */
+function memoryTime(byteSeconds: number, dot: string): string {
+  const small = formatGibHours(byteSeconds).startsWith('0');
+  return `${formatGibHours(small ? byteSeconds * 1024 : byteSeconds)} ${small ? 'MiB' : 'GiB'}${dot}h`;
+}
+
 const MOST_COUNTED_OUT = 1e7;
 const JOULES_PER_KWH = 3.6e6;
 
+type UnitGlyphs = Pick<Glyphs, 'degree' | 'dot'>;
+
 /** A value for people: "1.53 GiB", "4.2 s", "1.23 kJ", "45 °C", "8.31 G". */
-export function formatQuantity(value: number, unit: QuantityUnit, glyphs: Pick<Glyphs, 'degree'>): string {
+export function formatQuantity(value: number, unit: QuantityUnit, glyphs: UnitGlyphs): string {
   const sign = value < 0 ? '-' : '';
   switch (unit) {
     case 'bytes':
       return sign + formatBytes(Math.abs(value));
+    case 'byte_seconds':
+      return sign + memoryTime(Math.abs(value), glyphs.dot);
     case 'seconds':
       return sign + formatDuration(Math.abs(value));
     case 'joules':
@@ -83,9 +94,10 @@ export function formatQuantity(value: number, unit: QuantityUnit, glyphs: Pick<G
   }
 }
 
-/** A rate of a counter: seconds of CPU time a second are shown as a number of CPUs, joules a second as watts. */
-export function formatRate(value: number, unit: QuantityUnit, glyphs: Pick<Glyphs, 'degree'>): string {
+/** A rate of a counter: joules a second are shown as watts, memory times seconds a second as memory. */
+export function formatRate(value: number, unit: QuantityUnit, glyphs: UnitGlyphs): string {
   if (unit === 'joules') return formatQuantity(value, 'watts', glyphs);
+  if (unit === 'byte_seconds') return formatQuantity(value, 'bytes', glyphs);
   if (unit === 'seconds') return `${formatNumber(Math.max(0, value))} s/s`;
   return `${formatQuantity(value, unit, glyphs)}/s`;
 }

@@ -13,6 +13,7 @@
  * been seen and nothing is configured, idle power counts as 0, so a job is charged too much rather than too little;
  * `idleKnownSeconds` tells for how long it was known.
  */
+import type { Metric } from '../sources/source';
 
 /** What a node used in an interval. Joules, CPU seconds, bytes; null: no counter, or one that began anew in between. */
 export interface NodeUse {
@@ -165,4 +166,42 @@ export function charge(account: EnergyAccount, { node, job, others = [], idle }:
     coveredSeconds: account.coveredSeconds + (covered ? seconds : 0),
     idleKnownSeconds: account.idleKnownSeconds + (known(idle.watts) === null ? 0 : seconds),
   };
+}
+
+const joules = (what: string, help: string): Metric => ({
+  name: `energy_${what}_joules`,
+  unit: 'joules',
+  kind: 'counter',
+  scope: 'job',
+  resolution: 1000,
+  help,
+});
+
+const METRICS = {
+  packageJoules: joules('package', "CPU packages, above idle: the job's share by CPU time."),
+  dramJoules: joules('dram', "Memory: the job's share by resident memory."),
+  idleJoules: joules('idle', 'What the idle node would have used while the job ran; charged to no job.'),
+  nodeJoules: joules('node', 'Packages and memory of the whole node while the job ran, other jobs included.'),
+  coveredSeconds: {
+    name: 'energy_covered_seconds',
+    unit: 'seconds',
+    kind: 'counter',
+    scope: 'job',
+    resolution: 1000,
+    help: 'Time for which the energy is known: where the job ran longer, the other figures are lower ends.',
+  },
+} as const satisfies Readonly<Partial<Record<keyof EnergyAccount, Metric>>>;
+
+/** What a record says of a job's energy. */
+export const ENERGY_JOB_METRICS: readonly Metric[] = Object.values(METRICS);
+
+/** Flat figures for the record, by the names of ENERGY_JOB_METRICS; empty before the first interval. */
+export function energyMetrics(account: EnergyAccount): Readonly<Record<string, number>> {
+  if (account.seconds === 0) return {};
+  return Object.fromEntries(
+    (Object.keys(METRICS) as readonly (keyof typeof METRICS)[]).map((field) => {
+      const { name, resolution = 1 } = METRICS[field];
+      return [name, Math.round(account[field] * resolution) / resolution];
+    }),
+  );
 }

@@ -8,7 +8,7 @@ import { runProgram } from '../../src/cli/program';
 import { SqliteDatabase } from '../../src/native/sqlite';
 import { openNodeStore, type StoredSample } from '../../src/sampler/node-store';
 import type { SeriesBatch } from '../../src/sampler/series-buffer';
-import { ALL_SOURCE_FACTS } from '../../src/sources/registry';
+import { ALL_FACTS } from '../../src/sampler/job-facts';
 import { ordinary, unsampled } from '../report/sample-records';
 import { fakeTerminal } from './fake-terminal';
 
@@ -86,7 +86,7 @@ interface SeriesJson {
 
 describe('qmemacct metrics', () => {
   it('lists every metric of the code', async () => {
-    const names = ALL_SOURCE_FACTS.flatMap(({ metrics }) => metrics.map(({ name }) => name));
+    const names = ALL_FACTS.flatMap(({ metrics }) => metrics.map(({ name }) => name));
     const { status, output } = await run('metrics');
     assert.equal(status, 0);
     for (const name of names) assert.ok(output.includes(`  ${name} `), name);
@@ -102,7 +102,7 @@ describe('qmemacct metrics', () => {
 
   it('has names that begin with their source, once each', () => {
     const seen = new Set<string>();
-    for (const { name: source, metrics } of ALL_SOURCE_FACTS)
+    for (const { name: source, metrics } of ALL_FACTS)
       for (const { name } of metrics) {
         assert.ok(name.startsWith(`${source}_`), name);
         assert.ok(!seen.has(name), name);

@@ -25,6 +25,8 @@ describe('formatQuantity', () => {
         format(87.4, 'percent'),
         format(1.8947, 'ratio'),
         format(1.05, 'volts'),
+        format(2.5 * 3600 * 1024 ** 3, 'byte_seconds'),
+        format(15_483_600_000, 'byte_seconds'),
       ],
       [
         '1.53 GiB',
@@ -41,6 +43,8 @@ describe('formatQuantity', () => {
         '87 %',
         '1.89',
         '1.05 V',
+        '2.50 GiB·h',
+        '4.10 MiB·h',
       ],
     );
   });
@@ -53,7 +57,7 @@ describe('formatQuantity', () => {
   });
 
   it('says something short of every number', () => {
-    const unit = fc.constantFrom<QuantityUnit>('bytes', 'joules', 'count', 'celsius', 'percent', 'ratio', 'hertz');
+    const unit = fc.constantFrom<QuantityUnit>('bytes', 'byte_seconds', 'joules', 'count', 'celsius', 'percent', 'ratio', 'hertz');
     fc.assert(
       fc.property(fc.double({ min: -1e20, max: 1e20, noNaN: true }), unit, (value, of) =>
         assert.ok(/\d/.test(format(value, of)) && format(value, of).length < 40, format(value, of)),
@@ -63,8 +67,8 @@ describe('formatQuantity', () => {
 
   it('gives a rate per second', () => {
     assert.deepEqual(
-      [formatRate(2.5, 'seconds', glyphs), formatRate(95, 'joules', glyphs), formatRate(1024, 'bytes', glyphs)],
-      ['2.50 s/s', '95 W', '1.00 KiB/s'],
+      [formatRate(2.5, 'seconds', glyphs), formatRate(95, 'joules', glyphs), formatRate(1024, 'bytes', glyphs), formatRate(1024, 'byte_seconds', glyphs)],
+      ['2.50 s/s', '95 W', '1.00 KiB/s', '1.00 KiB'],
     );
   });
 });
@@ -72,7 +76,7 @@ describe('formatQuantity', () => {
 describe('the name of a metric', () => {
   it('tells source, subject and unit', () => {
     assert.deepEqual(
-      ['rapl_package_joules', 'netdev_speed_bits_per_second', 'oom_kills', 'uptime_seconds'].map((name) => [
+      ['rapl_package_joules', 'netdev_speed_bits_per_second', 'oom_kills', 'uptime_seconds', 'taskstats_rss_byte_seconds'].map((name) => [
         unitOfMetric(name),
         splitMetric(name),
       ]),
@@ -81,6 +85,7 @@ describe('the name of a metric', () => {
         ['bits_per_second', { source: 'netdev', what: 'speed' }],
         ['count', { source: 'oom', what: 'kills' }],
         ['seconds', { source: 'uptime', what: 'uptime' }],
+        ['byte_seconds', { source: 'taskstats', what: 'rss' }],
       ],
     );
   });

@@ -5,15 +5,15 @@ import {
   renderMetricMarkdown,
   type MetricFacts,
 } from '../../report/metric-list';
-import { ALL_SOURCE_FACTS } from '../../sources/registry';
+import { ALL_FACTS } from '../../sampler/job-facts';
 import type { SourceFacts } from '../../sources/source';
 import { EXIT, usageError } from '../command-error';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import type { MetricsOptions } from './metrics';
 
-/** Every metric of every source, as the code has them. */
-export function metricFacts(sources: readonly SourceFacts[] = ALL_SOURCE_FACTS): readonly MetricFacts[] {
+/** Every metric of every source and of whole jobs, as the code has them. */
+export function metricFacts(sources: readonly SourceFacts[] = ALL_FACTS): readonly MetricFacts[] {
   return sources.flatMap(({ name: source, reads, interval, enabled, metrics }) =>
     metrics.map(({ name, unit, kind, scope, instance, help }) => ({
       name,

@@ -1,9 +1,7 @@
-import { charge, newEnergyAccount } from '../energy';
+import { charge, energyMetrics, newEnergyAccount } from '../energy';
 import type { NodeCharges } from '../listener/node-charges';
 import { useBetween } from '../listener/node-charges';
 import type { FigurePart } from './part';
-
-const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 
 /** The job's share of the node's energy, by the rule of energy.ts. */
 export function energyFigures(): FigurePart {
@@ -26,16 +24,7 @@ export function energyFigures(): FigurePart {
         });
       before = { charges, cpuSeconds };
     },
-    metrics: () =>
-      account.seconds === 0
-        ? {}
-        : {
-            energy_package_joules: rounded(account.packageJoules),
-            energy_dram_joules: rounded(account.dramJoules),
-            energy_idle_joules: rounded(account.idleJoules),
-            energy_node_joules: rounded(account.nodeJoules),
-            energy_covered_seconds: rounded(account.coveredSeconds),
-          },
+    metrics: () => energyMetrics(account),
     notes: () => [],
   };
 }

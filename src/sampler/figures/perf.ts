@@ -1,5 +1,5 @@
 import { openPerf, type PerfTarget } from '../../sources/job/perf';
-import { derived, perfEvents, perfFacts, perfMetricReadings } from '../../sources/job/perf-metrics';
+import { perfEvents, perfFacts, perfMetricReadings } from '../../sources/job/perf-metrics';
 import { isUnavailable, THIS_MACHINE, type Reading } from '../../sources/source';
 import { chooseSource } from '../source-settings';
 import type { FigurePart, PartContext } from './part';
@@ -31,8 +31,7 @@ export function perfFigures({ run, settings, series }: PartContext): FigurePart 
 
   function read(atMs: number): void {
     if (opened === null || isUnavailable(opened)) return;
-    const readings = opened.read();
-    last = [...perfMetricReadings(readings), ...derived(readings)];
+    last = perfMetricReadings(opened.read());
     series.add(perfFacts.name, atMs, last);
   }
 
