@@ -19,17 +19,25 @@ const KIB = 1024;
 
 /** Totals that stand for the whole job when it has ended; the others are of a moment. */
 const OF_THE_JOB: ReadonlySet<string> = new Set([
-  'cgroup_memory_peak_bytes',
+  'cgroup_peak_bytes',
   'cgroup_swap_peak_bytes',
+  'cgroup_memory_swap_peak_bytes',
+  'cgroup_memory_limit_bytes',
   'cgroup_cpu_seconds',
   'cgroup_cpu_user_seconds',
   'cgroup_cpu_system_seconds',
-  'cgroup_cpu_throttled_seconds',
+  'cgroup_throttled_seconds',
   'cgroup_io_read_bytes',
   'cgroup_io_write_bytes',
-  'cgroup_pids_peak',
+  'cgroup_tasks_peak',
   'cgroup_oom_kills',
   'cgroup_oom_events',
+  'cgroup_high_events',
+  'cgroup_max_events',
+  'cgroup_memory_stalled_seconds',
+  'cgroup_memory_fully_stalled_seconds',
+  'cgroup_cpu_stalled_seconds',
+  'cgroup_io_stalled_seconds',
 ]);
 
 /** Figures of the job's own control group, in which `rootPid` is; null: it has none. */

@@ -36,6 +36,6 @@ export function energyFigures(): FigurePart {
             energy_node_joules: rounded(account.nodeJoules),
             energy_covered_seconds: rounded(account.coveredSeconds),
           },
-    notes: () => [],
+    notes: () => (before?.charges.disagreement == null ? [] : [`Energy: ${before.charges.disagreement}.`]),
   };
 }
