@@ -22,6 +22,7 @@ export type NodeReply = Extract<Reply, { kind: 'node' }>;
 
 const SYNC_WITHIN_MS = 3000;
 const AGAIN_AFTER_MS = 500;
+const AGAIN_AT_LATEST_MS = 60_000;
 
 export const NO_HEARING: KernelHearing = {
   ready: Promise.resolve('switched off'),
@@ -62,9 +63,11 @@ export function hearKernel(
   }
 
   async function again(): Promise<void> {
-    // All samplers of the node lose it at the same moment.
-    await sleep(AGAIN_AFTER_MS * (1 + Math.random()), undefined, { ref: false });
-    if (!closed) await begin();
+    for (let afterMs = AGAIN_AFTER_MS; !closed && link === null; afterMs = Math.min(2 * afterMs, AGAIN_AT_LATEST_MS)) {
+      // All samplers of the node lose it at the same moment.
+      await sleep(afterMs * (1 + Math.random()), undefined, { ref: false });
+      if (!closed) await begin();
+    }
   }
 
   async function begin(): Promise<string | null> {

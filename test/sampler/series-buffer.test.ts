@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newSeriesBuffer } from '../../src/sampler/series-buffer';
+import { packSeries, unpackSeries } from '../../src/sampler/series-codec';
+import { battery } from '../../src/sources/node/battery';
+import { hwmon } from '../../src/sources/node/hwmon';
 import type { Metric, Reading } from '../../src/sources/source';
 
 const metric = (name: string, resolution?: number): Metric => ({
@@ -52,6 +55,36 @@ describe('a series buffer', () => {
         [1, null, 3],
         [null, 2, null],
       ],
+    );
+  });
+
+  it('keeps what is below 0, to the digit, through the packed form', () => {
+    const buffer = newSeriesBuffer([...hwmon.metrics, ...battery.metrics]);
+    const given = {
+      hwmon_temperature_celsius: [-3.2, -40, 0, 21.5],
+      hwmon_voltage_volts: [-0.008, -11.984, -5, 12.096],
+      battery_power_watts: [-14.25, -14.25, -14.25, -14.25],
+    };
+    const times = [0, 1, 2, 3];
+    for (const at of times)
+      buffer.add(
+        'sensors',
+        at * 1000,
+        Object.entries(given).map(([name, values]) => reading(name, values[at] ?? 0, 'x')),
+      );
+    const columns = buffer.take()[0]?.columns ?? [];
+    const packed = packSeries(0, [
+      { id: 1, at: times.map((at) => at * 1000), columns: columns.map(({ values }, id) => ({ id, values })) },
+    ]);
+    const unpacked = unpackSeries(0, packed)?.[0]?.columns ?? [];
+    assert.deepEqual(
+      Object.fromEntries(
+        columns.map(({ metric: name, resolution }, id) => [
+          name,
+          unpacked[id]?.values.map((value) => (value ?? Number.NaN) / resolution),
+        ]),
+      ),
+      given,
     );
   });
 

@@ -22,6 +22,7 @@ export const OF_THE_JOB: ReadonlySet<string> = new Set([
   'cgroup_peak_bytes',
   'cgroup_swap_peak_bytes',
   'cgroup_memory_swap_peak_bytes',
+  'cgroup_memory_limit_bytes',
   'cgroup_cpu_seconds',
   'cgroup_cpu_user_seconds',
   'cgroup_cpu_system_seconds',

@@ -25,6 +25,6 @@ export function energyFigures(): FigurePart {
       before = { charges, cpuSeconds };
     },
     metrics: () => energyMetrics(account),
-    notes: () => [],
+    notes: () => (before?.charges.disagreement == null ? [] : [`Energy: ${before.charges.disagreement}.`]),
   };
 }

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { readText } from '../../sources/files';
 import { jobCgroup } from '../../sources/job/job-cgroup';
+import { processes } from '../../sources/job/processes';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { FootprintEnds } from '../footprint-ends';
 import type { NodeReply } from '../hear-kernel';
@@ -39,7 +40,7 @@ const FIRST_WITHIN_MS = 5000;
 
 /** Of a job that nobody has looked at yet. */
 export function jobFigures(run: RunDescription, settings: Settings): JobFigures {
-  const series = newSeriesBuffer();
+  const series = newSeriesBuffer(processes.metrics);
   const context: PartContext = { run, settings, series, begunMs: performance.now() };
   const parts: FigurePart[] = [];
   const loaded = new Set<string>();
@@ -76,6 +77,11 @@ export function jobFigures(run: RunDescription, settings: Settings): JobFigures 
     look: (atMs, readings, cpuTicks, link) => {
       const nowMs = performance.now();
       latest = { atMs, nowMs, readings, cpuSeconds: cpuTicks / TICKS_PER_SECOND, link };
+      if (readings.counters.size > 0)
+        series.add(processes.name, atMs, [
+          { metric: 'process_file_bytes', instance: '', value: readings.file },
+          { metric: 'process_shmem_bytes', instance: '', value: readings.shmem },
+        ]);
       for (const part of parts) part.look?.(latest);
       if (!asked && link !== null) {
         // Charges are differences: this is what the first one is counted from.

@@ -121,10 +121,11 @@ function serve(settings: Settings, settingsPath: string, kernel: KernelEvents | 
       event: (event) => events.push(event),
       record: (record) => records.push(record),
     });
-    if (lostEvents) router.lost('events', monotonicUs());
-    if (lostRecords) router.lost('records', monotonicUs());
     table.records(records);
     router.events(table.events(events.sort((a, b) => a.at - b.at)));
+    // After the events: these, too, are remembered for nobody who comes later, since what was lost is among them.
+    if (lostEvents) router.lost('events', monotonicUs());
+    if (lostRecords) router.lost('records', monotonicUs());
     for (const follower of followers) flush(follower);
   }
 

@@ -8,6 +8,7 @@ import { raplPerf } from '../../sources/node/rapl-perf';
 import { isUnavailable, THIS_MACHINE, type OpenSource, type Place, type Source } from '../../sources/source';
 import { learnIdlePower, newIdlePower, type IdlePower, type NodeUse } from '../energy';
 import { energyBetween } from '../energy-counters';
+import { compareRapl } from '../../sources/node/compare-rapl';
 import type { Settings } from '../settings';
 import { chooseSource } from '../source-settings';
 import type { ValueOf } from './protocol';
@@ -23,6 +24,8 @@ export interface NodeCharges {
   readonly usedBytes: number | null;
   /** null: not known yet. */
   readonly idleWatts: number | null;
+  /** What the other energy counters say against these, in one line; null: nothing, or there are none. */
+  readonly disagreement: string | null;
 }
 
 /** What the node used between two readings. */
@@ -57,26 +60,35 @@ export function openCharges(
   sources = ENERGY_SOURCES,
   machine: Omit<Place, 'options'> = THIS_MACHINE,
 ): ChargeReader {
-  let opened: OpenSource | null | undefined;
+  let opened: readonly OpenSource[] | null = null;
   let idle: IdlePower | null = null;
   let last: NodeCharges | null = null;
+  let others: readonly ValueOf[] = [];
+  let disagreement: string | null = null;
 
-  function open(): OpenSource | null {
-    for (const source of sources) {
+  function open(): readonly OpenSource[] {
+    return sources.flatMap((source) => {
       const { enabled, options } = chooseSource(source, settings);
-      if (!enabled) continue;
-      const one = source.open({ ...machine, options });
-      if (isUnavailable(one)) continue;
+      const one = enabled ? source.open({ ...machine, options }) : null;
+      if (one === null || isUnavailable(one)) return [];
       idle ??= newIdlePower(typeof options.idle_watts === 'number' ? options.idle_watts : 0);
-      return one;
-    }
-    return null;
+      return [one];
+    });
+  }
+
+  /** Two ways to read the same counters: where they differ, one of them is broken. */
+  function compare(before: NodeCharges, after: NodeCharges, second: readonly ValueOf[]): void {
+    const one = energyBetween(before.energy, after.energy).packageJoules;
+    const other = energyBetween(others, second).packageJoules;
+    const verdict = compareRapl(one ?? NaN, other ?? NaN, (after.atMs - before.atMs) / 1000);
+    if (verdict.agree === false) disagreement = verdict.says;
   }
 
   return {
     read: () => {
-      if (opened === undefined) opened = open();
-      const energy = opened?.read() ?? null;
+      opened ??= open();
+      const [best, second] = opened;
+      const energy = best?.read() ?? null;
       if (energy === null || isUnavailable(energy)) return null;
       const times = parseCpuStat(readText(`${machine.proc}/stat`) ?? '')?.total ?? null;
       const sum = (counts: (mode: string) => boolean): number | null =>
@@ -91,11 +103,18 @@ export function openCharges(
         cpuSeconds: sum((mode) => !COUNTED_TWICE.has(mode)),
         usedBytes: total === undefined || available === undefined ? null : total - available,
         idleWatts: null,
+        disagreement: null,
       };
       if (idle !== null && last !== null) idle = learnIdlePower(idle, useBetween(last, charges));
+      const again = second?.read() ?? [];
+      const now = isUnavailable(again) ? [] : again;
+      if (last !== null && now.length > 0 && others.length > 0) compare(last, charges, now);
+      others = now;
       last = charges;
-      return { ...charges, idleWatts: idle?.watts ?? null };
+      return { ...charges, idleWatts: idle?.watts ?? null, disagreement };
     },
-    close: () => opened?.close(),
+    close: () => {
+      for (const one of opened ?? []) one.close();
+    },
   };
 }

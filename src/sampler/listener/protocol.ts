@@ -58,7 +58,8 @@ export function encodeReply(reply: Reply): string {
   return `["e",${reply.at},${reply.pid},${account.uid},${flags},${JSON.stringify(account.command)},${numbers}]\n`;
 }
 
-const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+const number = (value: unknown): number => (isNumber(value) ? value : 0);
 
 /** A reply from one line; null: not one (of a newer version, or torn). */
 export function decodeReply(line: string): Reply | null {
@@ -68,21 +69,30 @@ export function decodeReply(line: string): Reply | null {
   } catch {
     return null;
   }
-  if (!Array.isArray(data)) {
-    return typeof data === 'object' && data !== null && 'kind' in data ? (data as Reply) : null;
-  }
-  const [kind, at, ...rest] = data as readonly unknown[];
-  const [first, second, third] = rest.map(number);
-  switch (kind) {
-    case 'f':
-      return { kind: 'fork', at: number(at), parent: first ?? 0, child: second ?? 0, thread: third ?? 0 };
-    case 'x':
-      return { kind: 'exec', at: number(at), pid: first ?? 0 };
-    case 'e':
-      return { kind: 'exit', at: number(at), pid: first ?? 0, account: decodeAccount(rest.slice(1)) };
-    default:
-      return null;
-  }
+  if (!Array.isArray(data)) return decodeObject(data);
+  const [kind, at, pid, ...rest] = data as readonly unknown[];
+  if (!isNumber(at) || !isNumber(pid)) return null;
+  if (kind === 'x') return { kind: 'exec', at, pid };
+  if (kind === 'e') return { kind: 'exit', at, pid, account: decodeAccount(rest) };
+  const [child, thread] = rest;
+  return kind === 'f' && isNumber(child) && isNumber(thread) ? { kind: 'fork', at, parent: pid, child, thread } : null;
+}
+
+const isTextOrNull = (value: unknown): boolean => value === null || typeof value === 'string';
+
+/** Both ends are of one version, mostly: the shape is looked at, what lists hold is not. */
+function decodeObject(data: unknown): Reply | null {
+  if (typeof data !== 'object' || data === null) return null;
+  const { kind, id, events, records, what, readings, unavailable, charges, gpu } = data as Readonly<
+    Record<string, unknown>
+  >;
+  const isSound =
+    (kind === 'hello' && isTextOrNull(events) && isTextOrNull(records)) ||
+    (kind === 'lost' && (what === 'events' || what === 'records')) ||
+    (kind === 'synced' && isNumber(id)) ||
+    (kind === 'values' && isNumber(id) && Array.isArray(readings) && isTextOrNull(unavailable)) ||
+    (kind === 'node' && (id === null || isNumber(id)) && typeof charges === 'object' && Array.isArray(gpu));
+  return isSound ? (data as Reply) : null;
 }
 
 function decodeAccount(values: readonly unknown[]): ExitAccount | null {

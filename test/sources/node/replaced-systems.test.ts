@@ -220,8 +220,8 @@ const COLMET: Readonly<Record<string, Readonly<Record<string, Home>>>> = {
     write_bytes: ['process_written_bytes', 'record.written_bytes'],
     cancelled_write_bytes: ['taskstats_cancelled_write_bytes'],
     VmRSS: ['process_rss_bytes'],
-    // Summed over processes it counts shared pages as often as they are shared; these count them once.
-    RssShmem: ['pss_shmem_bytes', 'cgroup_shmem_bytes'],
+    // The other two count pages once that several processes share.
+    RssShmem: ['process_shmem_bytes', 'pss_shmem_bytes', 'cgroup_shmem_bytes'],
     VmSize: ['process_vmem_bytes'],
   },
   perfhw: Object.fromEntries(
