@@ -8,21 +8,34 @@ export interface SampleReader {
   readonly series: (job: number, names: readonly string[], fromMs: number, toMs: number) => readonly StoredSeries[];
 }
 
-/** In the order of the metrics of `processes`. */
-const COLUMNS = ['rss', 'vmem', 'swap', 'anonymous', 'cpu', 'processes', 'threads', 'read', 'written'] as const;
+/** The table's columns and their metrics. */
+const COLUMNS = {
+  rss: 'process_rss_bytes',
+  vmem: 'process_vmem_bytes',
+  swap: 'process_swap_bytes',
+  anonymous: 'process_anonymous_bytes',
+  cpu: 'process_cpu_seconds',
+  processes: 'process_count',
+  threads: 'process_threads',
+  read: 'process_read_bytes',
+  written: 'process_written_bytes',
+} as const;
 
-type Row = Readonly<Record<'at' | (typeof COLUMNS)[number], number>>;
+type Column = keyof typeof COLUMNS;
+type Row = Readonly<Record<'at' | Column, number>>;
+
+const NAMES = Object.keys(COLUMNS) as readonly Column[];
 
 export function createSampleReader(database: Database): SampleReader {
   const started = database.prepare<[number], number>('SELECT started FROM job WHERE id = ?').pluck();
   const select = database.prepare<[number, number, number], Row>(
-    `SELECT at, ${COLUMNS.join(', ')} FROM sample WHERE job = ? AND at BETWEEN ? AND ? ORDER BY at`,
+    `SELECT at, ${NAMES.join(', ')} FROM sample WHERE job = ? AND at BETWEEN ? AND ? ORDER BY at`,
   );
   return {
     series: (job, names, fromMs, toMs) => {
       const start = started.get(job);
-      const wanted = COLUMNS.flatMap((column, index) => {
-        const metric = processes.metrics[index];
+      const wanted = NAMES.flatMap((column) => {
+        const metric = processes.metrics.find(({ name }) => name === COLUMNS[column]);
         return metric !== undefined && (names.length === 0 || names.includes(metric.name)) ? [{ column, metric }] : [];
       });
       if (start === undefined || wanted.length === 0) return [];
