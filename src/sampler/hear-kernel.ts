@@ -62,12 +62,13 @@ export function hearKernel(
     void again();
   }
 
-  async function again(): Promise<void> {
-    for (let afterMs = AGAIN_AFTER_MS; !closed && link === null; afterMs = Math.min(2 * afterMs, AGAIN_AT_LATEST_MS)) {
-      // All samplers of the node lose it at the same moment.
-      await sleep(afterMs * (1 + Math.random()), undefined, { ref: false });
-      if (!closed) await begin();
-    }
+  async function again(afterMs = AGAIN_AFTER_MS): Promise<void> {
+    // All samplers of the node lose it at the same moment.
+    await sleep(afterMs * (1 + Math.random()), undefined, { ref: false });
+    if (closed) return;
+    const reason = await begin();
+    // Nobody greeted us: one that is stopped, or a node too busy to start one. It may still come.
+    if (reason !== null && link === null) await again(Math.min(2 * afterMs, AGAIN_AT_LATEST_MS));
   }
 
   async function begin(): Promise<string | null> {

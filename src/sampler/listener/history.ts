@@ -44,7 +44,11 @@ export function newHistory(): History {
             members.clear();
             members.add(ancestor);
             found.length = 0;
-          } else if (members.has(event.parent)) {
+            continue;
+          }
+          // So was an older descendant, whose exit was not told of.
+          members.delete(event.child);
+          if (members.has(event.parent)) {
             members.add(event.child);
             found.push(event);
           }

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { ProcessEvent } from '../../../src/sampler/listener/process-table';
+import type { Reply } from '../../../src/sampler/listener/protocol';
+import { newRouter, type Router } from '../../../src/sampler/listener/router';
+import { exec, exit, fork } from './events';
+
+function routed(): { readonly router: Router<string>; readonly heard: (follower: string) => readonly Reply[] } {
+  const sent = new Map<string, Reply[]>();
+  const router = newRouter<string>((follower, reply) => sent.set(follower, [...(sent.get(follower) ?? []), reply]));
+  return { router, heard: (follower) => sent.get(follower) ?? [] };
+}
+
+describe('the router', () => {
+  it('tells each follower of its own descendants', () => {
+    const { router, heard } = routed();
+    router.follow('a', 10);
+    router.follow('b', 11);
+    const ofA = [fork(1, 10, 20), exec(3, 20), fork(5, 20, 21), exit(7, 20), exit(8, 21)];
+    const ofB = [fork(2, 11, 30), exit(6, 30)];
+    router.events([...ofA, ...ofB, fork(4, 12, 40), exec(9, 40)].sort((a, b) => a.at - b.at));
+    assert.deepEqual([heard('a'), heard('b')], [ofA, ofB]);
+  });
+
+  it('tells two followers of what descends from both of theirs', () => {
+    const { router, heard } = routed();
+    router.follow('outer', 10);
+    router.events([fork(1, 10, 20)]);
+    router.follow('inner', 20);
+    router.events([fork(2, 20, 21), exit(3, 21)]);
+    assert.deepEqual(heard('outer'), [fork(1, 10, 20), fork(2, 20, 21), exit(3, 21)]);
+    assert.deepEqual(heard('inner'), [fork(2, 20, 21), exit(3, 21)]);
+  });
+
+  it('tells one who comes late of what was before, and goes on from there', () => {
+    const { router, heard } = routed();
+    const past = [fork(1, 10, 20), exec(2, 20), fork(3, 20, 21), exit(4, 20)];
+    router.events(past);
+    router.follow('late', 10);
+    assert.deepEqual(heard('late'), past);
+    router.events([exec(5, 20), exec(6, 21), fork(7, 10, 22)]);
+    assert.deepEqual(heard('late'), [...past, exec(6, 21), fork(7, 10, 22)]);
+  });
+
+  it('takes a number that is used again for another process', () => {
+    const { router, heard } = routed();
+    router.follow('a', 10);
+    router.events([fork(1, 10, 20), exit(2, 20), fork(3, 99, 20), exec(4, 20), exit(5, 20)]);
+    assert.deepEqual(heard('a'), [fork(1, 10, 20), exit(2, 20)]);
+    // Its exit was lost.
+    router.events([fork(6, 10, 30), fork(7, 99, 30), exec(8, 30)]);
+    assert.deepEqual(heard('a').slice(2), [fork(6, 10, 30)]);
+  });
+
+  it('tells everyone of a loss, and those who come later nothing of before it', () => {
+    const { router, heard } = routed();
+    router.follow('a', 10);
+    router.follow('b', 11);
+    router.events([fork(1, 10, 20)]);
+    router.lost('records', 2);
+    assert.deepEqual(heard('a'), [fork(1, 10, 20), { kind: 'lost', what: 'records' }]);
+    assert.deepEqual(heard('b'), [{ kind: 'lost', what: 'records' }]);
+    router.follow('late', 10);
+    assert.deepEqual(heard('late'), []);
+  });
+
+  it('tells one who has left nothing more, and others as before', () => {
+    const { router, heard } = routed();
+    router.follow('a', 10);
+    router.follow('b', 10);
+    router.leave('a');
+    router.events([fork(1, 10, 20)]);
+    router.lost('events', 1);
+    assert.deepEqual([heard('a'), heard('b').length], [[], 2]);
+  });
+
+  it('tells the same, however early the follower came', () => {
+    const pid = fc.integer({ min: 10, max: 16 });
+    const event = fc.oneof(
+      fc.tuple(pid, pid).map(
+        ([parent, child]) =>
+          (at: number) =>
+            fork(at, parent, child),
+      ),
+      pid.map((one) => (at: number) => exec(at, one)),
+      pid.map((one) => (at: number) => exit(at, one)),
+    );
+    const history = fc
+      .array(event, { maxLength: 30 })
+      .map((events) => events.map((make, at): ProcessEvent => make(at)))
+      // The ancestor is the shepherd: it was there before and outlives the job.
+      .map((events) => events.filter((one) => (one.kind === 'fork' ? one.child : one.pid) !== 10))
+      .map((events) => events.filter((one) => one.kind !== 'fork' || one.child !== one.parent));
+    fc.assert(
+      fc.property(history, fc.nat(30), (events, when) => {
+        const { router, heard } = routed();
+        router.follow('early', 10);
+        router.events(events.slice(0, when));
+        router.follow('late', 10);
+        router.events(events.slice(when));
+        assert.deepEqual(heard('late'), heard('early'));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
