@@ -77,6 +77,8 @@ export interface TickReadings {
   readonly vmem: number;
   readonly swap: number;
   readonly anonymous: number;
+  readonly file: number;
+  readonly shmem: number;
   /** Images whose fate became known: true when they never executed anything and so count. */
   readonly resolved: readonly (readonly [string, boolean])[];
   /** Forked images that have gone, by pid, where the kernel's events tell whether they executed anything. */
@@ -359,7 +361,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       const processes: ProcessSample[] = [];
       const counters = new Map<string, Counters>();
       const gone = new Map<string, TrackedProcess>();
-      const sum = { rss: 0, vmem: 0, swap: 0, anonymous: 0, threads: 0 };
+      const sum = { rss: 0, vmem: 0, swap: 0, anonymous: 0, file: 0, shmem: 0, threads: 0 };
       // Parents before children: what a child takes into its parent while this goes on is not counted in both.
       for (const [id, entry] of [...live].sort(([, a], [, b]) => a.process.startTicks - b.process.startTicks)) {
         const { process, files } = entry;
@@ -434,6 +436,8 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
         sum.vmem += vmem;
         sum.swap += status.vmSwap * KIB;
         sum.anonymous += reading.anonymous;
+        sum.file += status.rssFile * KIB;
+        sum.shmem += status.rssShmem * KIB;
       }
       let sumAnonymous = 0;
       let sumRssSwap = 0;

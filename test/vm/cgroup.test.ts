@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseRecord } from '../../src/sampler/parse-record';
 import * as path from 'node:path';
 import { burner, burnersObstacle } from '../burners/build';
 import { cellObstacle, facts, quoted, runCellScript } from './cell';
@@ -70,6 +71,8 @@ const script = (steady: string): string => `
   }
   cell_until 120 no_groups
   fact groups "$(ls -d $groups/[0-9]* 2>/dev/null | wc -l)"
+  for job in $left_alone $killed $oom; do fact "record.$job" "$(qmemacct --json job $job | tr -d '\\n')"; done
+  fact jobs "$left_alone $killed $oom"
   fact execd "$(for pid in $(cat /sys/fs/cgroup/system.slice/gridengine-exec.service/cgroup.procs); do cat /proc/$pid/comm; done | tr '\\n' ' ')"
   cell_problems || true`;
 
@@ -107,4 +110,24 @@ void test('a cgroup v2 for each job, made by the prolog', { timeout: timeoutMs +
   for (const [name, value] of found) if (name.startsWith('failed.')) assert.equal(value, '0', name);
   assert.equal(fact('groups'), '0');
   assert.match(fact('execd'), /sge_execd/);
+
+  const [alone, killed, oom] = fact('jobs')
+    .split(' ')
+    .map((job) => {
+      const { records } = JSON.parse(fact(`record.${job}`)) as { readonly records: readonly unknown[] };
+      const record = parseRecord(records[0]);
+      assert.ok(!('error' in record), JSON.stringify(record));
+      return record;
+    });
+  assert.ok(alone !== undefined && killed !== undefined && oom !== undefined);
+  // The kernel's own peak of the group is the upper end, and the shepherd's share is inside the slack.
+  const footprint = alone.peak_footprint;
+  assert.ok(footprint?.upper_bytes != null, JSON.stringify(footprint));
+  assert.deepEqual([footprint.sources, footprint.proved, footprint.open], [['cgroup'], true, []]);
+  assert.ok(footprint.lower_bytes <= 120 * MIB + 8 * MIB && footprint.lower_bytes >= 110 * MIB);
+  assert.ok(footprint.upper_bytes >= 120 * MIB && footprint.upper_bytes < 136 * MIB);
+  assert.equal(alone.metrics.cgroup_oom_kills, 0);
+  assert.equal(oom.metrics.cgroup_oom_kills, 1);
+  assert.match(oom.notes.join(' '), /killed/);
+  assert.equal(killed.status, 'lost');
 });

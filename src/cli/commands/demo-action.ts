@@ -27,7 +27,8 @@ function installHooks(state: PrivateState): string {
     settings: settingsPath,
     node: process.execPath,
     program: packageRoot(),
-    arm_wait: '0',
+    // The prolog waits until the kernel's events are heard, so that the peaks are proved.
+    arm_wait: '1',
     full_flags: tuningFlags().join(' '),
   };
   const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import { renderCsv } from '../../report/csv';
 import { renderJob } from '../../report/job';
 import { renderJson } from '../../report/json';
 import type { JobRecord } from '../../sampler/record';
+import { loadSettings, type Settings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { outputFormat, screenOf, warn, type OutputFormat } from '../output';
 import { ownState } from '../run/private-state';
@@ -44,6 +45,16 @@ function render(record: JobRecord, options: RunOptions, terminal: Terminal): str
     .join('');
 }
 
+/** The site's settings, where there are any; broken ones are told, and must not keep anyone from measuring. */
+function siteSettings(path: string, terminal: Terminal): Settings | undefined {
+  try {
+    return existsSync(path) ? loadSettings(path) : undefined;
+  } catch (error) {
+    warn(terminal, `${error instanceof Error ? error.message : String(error)}; the defaults are used`);
+    return undefined;
+  }
+}
+
 /** Measures and reports; resolves to the command's own exit status. */
 export async function runAndReport(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<number> {
   reportFormat(options);
@@ -52,7 +63,7 @@ export async function runAndReport(words: readonly string[], options: RunOptions
     throw usageError(`--h-vmem "${options.hVmem}": write it as for qsub -l h_vmem= (4G, 500M, 1.5g)`);
   const interval = options.interval === undefined ? undefined : number('--interval', options.interval, 0.05, 3600);
   const slots = number('--slots', options.slots, 1, 65_536);
-  const state = ownState(terminal.env, interval);
+  const state = ownState(terminal.env, interval, siteSettings(options.config, terminal));
   const csv = typeof options.csv === 'string' ? options.csv : undefined;
   const rows = openRowStream({ jsonl: options.jsonl, csv }, terminal.env);
   const { record, exitStatus } = await runJob(state, subject, options.hVmem ?? null, slots, rows);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -17,6 +18,26 @@ export interface PrivateOptions {
   readonly cluster: string;
   readonly accounting: string;
   readonly interval?: number;
+  /** The site's own settings: what can be measured here, and how. */
+  readonly site?: Settings;
+}
+
+/** What a private state takes over from the site. Strings, numbers, booleans and lists of strings are TOML as JSON has them. */
+function siteLines({
+  initial_network_namespace: namespace,
+  listener,
+  helper_deadline: deadline,
+  sources,
+}: Settings): readonly string[] {
+  return [
+    `initial_network_namespace = ${quoted(namespace)}`,
+    `listener = ${listener}`,
+    `helper_deadline = ${deadline}`,
+    ...Object.entries(sources).flatMap(([name, table]) => [
+      `[sources.${quoted(name)}]`,
+      ...Object.entries(table).map(([key, value]) => `${quoted(key)} = ${JSON.stringify(value)}`),
+    ]),
+  ];
 }
 
 const quoted = (text: string): string => JSON.stringify(text);
@@ -26,38 +47,36 @@ export function makePrivateState(directory: string, options: PrivateOptions): Pr
   for (const part of ['', 'run', 'plain', 'outbox', 'runtime/live', 'active_jobs'])
     mkdirSync(join(directory, part), { recursive: true, mode: 0o700 });
   mkdirSync(dirname(options.accounting), { recursive: true, mode: 0o700 });
-  // One file per interval: runs at the same time may differ in it.
-  const settingsPath = join(
-    directory,
-    options.interval === undefined ? 'qmemacct.toml' : `interval-${options.interval}.toml`,
-  );
-  replaceFile(
-    settingsPath,
-    [
-      `cluster = ${quoted(options.cluster)}`,
-      `state_dir = ${quoted(directory)}`,
-      `run_dir = ${quoted(join(directory, 'runtime'))}`,
-      `accounting = ${quoted(options.accounting)}`,
-      'accounting_mode = "0600"',
-      'deliver_as = "root"',
-      'delivery_jitter_ms = 0',
-      'delivery_patience = 30',
-      'listener_linger = 1',
-      ...(options.interval === undefined ? [] : [`interval = ${options.interval}`]),
-      '',
-    ].join('\n'),
-    0o600,
-  );
+  const text = [
+    `cluster = ${quoted(options.cluster)}`,
+    `state_dir = ${quoted(directory)}`,
+    `run_dir = ${quoted(join(directory, 'runtime'))}`,
+    `accounting = ${quoted(options.accounting)}`,
+    'accounting_mode = "0600"',
+    'deliver_as = "root"',
+    'delivery_jitter_ms = 0',
+    'delivery_patience = 30',
+    'listener_linger = 1',
+    ...(options.interval === undefined ? [] : [`interval = ${options.interval}`]),
+    ...(options.site === undefined ? [] : siteLines(options.site)),
+    '',
+  ].join('\n');
+  // Runs at the same time may differ in what they were asked for: a file for each form.
+  const own = options.interval !== undefined || options.site !== undefined;
+  const form = createHash('sha256').update(text).digest('hex').slice(0, 12);
+  const settingsPath = join(directory, own ? `settings-${form}.toml` : 'qmemacct.toml');
+  replaceFile(settingsPath, text, 0o600);
   return { directory, settingsPath, settings: loadSettings(settingsPath) };
 }
 
 /** The state of `qmemacct run`, beside the user's own accounting DB. */
-export function ownState(env: Terminal['env'], interval: number | undefined): PrivateState {
+export function ownState(env: Terminal['env'], interval: number | undefined, site?: Settings): PrivateState {
   const accounting = ownStorePath(env);
   return makePrivateState(join(dirname(accounting), 'run-state'), {
     cluster: 'local',
     accounting,
     ...(interval === undefined ? {} : { interval }),
+    ...(site === undefined ? {} : { site }),
   });
 }
 

@@ -20,6 +20,8 @@ export const processes: Omit<Source, 'open'> = {
     bytes('vmem', 'Address space over the same (statm).'),
     bytes('swap', 'Swapped-out memory over the same (VmSwap in status).'),
     bytes('anonymous', 'Anonymous memory over the same, in RAM or swapped out (RssAnon and VmSwap in status).'),
+    bytes('file', 'Resident pages of files, page by page of every process that maps them (RssFile in status).'),
+    bytes('shmem', 'Resident shared memory and tmpfs, likewise (RssShmem in status).'),
     {
       name: 'process_cpu_seconds',
       unit: 'seconds',
