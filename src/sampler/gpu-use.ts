@@ -92,6 +92,7 @@ interface Moment {
 }
 
 const BUSY = 'drmprocess_busy_seconds';
+const isSound = ({ value }: Reading): boolean => Number.isFinite(value) && value >= 0;
 const busyKey = ({ instance, pid }: Reading): string => `${pid ?? ''} ${instance}`;
 
 /** Percent of the busiest engine, by the time that a process used since the last look. */
@@ -119,7 +120,7 @@ function momentsOf(
   };
   for (const reading of readings) {
     const { metric: name, instance, value, pid } = reading;
-    if (!Number.isFinite(value) || value < 0) continue;
+    if (!isSound(reading)) continue;
     if (pid === undefined) {
       const [, what] = /^(?:nvidia|drm)_(\w+)$/.exec(name) ?? [];
       if (what !== undefined) of(instance).values.set(what, value);
@@ -263,7 +264,8 @@ export function observeGpus(use: GpuUse, { atMs, readings, held, gpus, pids }: G
     const before = use.uses.get(id) ?? emptyUse(one.gpu, gpus);
     uses.set(id, observeOne(before, one, moments.get(id), seconds, pids));
   }
-  const busy = new Map(readings.filter(({ metric: name }) => name === BUSY).map((one) => [busyKey(one), one.value]));
+  const busyNow = readings.filter((one) => one.metric === BUSY && isSound(one));
+  const busy = new Map(busyNow.map((one) => [busyKey(one), one.value]));
   return { lastMs: Math.max(use.lastMs, atMs), uses, busy };
 }
 

@@ -7,7 +7,7 @@ import type { ProcessEvent } from './listener/process-table';
 import type { OpenReason } from './record';
 import { markSlackBytes } from './slack';
 import type { UnknownBounds, UpperResult } from './upper-ends';
-import { newPeaks, observe, observeExit, openEnd, resolve, restorePeaks, savePeaks, type PeakState } from './peaks';
+import { newPeaks, observe, observeExit, openEnd, resolveAll, restorePeaks, savePeaks, type PeakState } from './peaks';
 import { addToSeries, newSeries, type Series } from './series';
 import { addSums, carriedAway, largest, NO_SUMS, totals, type Counters, type Sums } from './totals';
 
@@ -156,10 +156,15 @@ export function sampleJob(
     };
   }
 
-  /** A forked image has gone (`image`), or its process is known to have ended (`executed`). */
-  function decide(pid: number, image: string | undefined, executed: boolean | undefined): void {
+  /** A forked image has gone (`image`), or its process is known to have ended (`executed`): one waits for the other. */
+  function decide(
+    decided: Map<string, boolean>,
+    pid: number,
+    image: string | undefined,
+    executed: boolean | undefined,
+  ): void {
     if (image !== undefined && executed !== undefined) {
-      resolve(peaks, image, !executed);
+      decided.set(image, !executed);
       departed.delete(pid);
       fates.delete(pid);
     } else if (image !== undefined) departed.set(pid, image);
@@ -168,8 +173,9 @@ export function sampleJob(
 
   function settle(readings: TickReadings): void {
     if (lineage === null) return;
+    const decided = new Map<string, boolean>();
     for (const { pid, executed, account } of lineage.settle(readings.sweep)) {
-      decide(pid, departed.get(pid), executed);
+      decide(decided, pid, departed.get(pid), executed);
       if (account === null || account.rssBytes === 0) continue;
       const slack = markSlackBytes(rules.precision, account.threads);
       observeExit(
@@ -178,7 +184,8 @@ export function sampleJob(
         readings.atMs,
       );
     }
-    for (const [pid, image] of readings.departed) decide(pid, image, fates.get(pid));
+    for (const [pid, image] of readings.departed) decide(decided, pid, image, fates.get(pid));
+    resolveAll(peaks, decided);
     // Fates are needed only until the next tick has found out who has gone.
     if (fates.size > MOST_FATES) for (const pid of [...fates.keys()].slice(0, MOST_FATES / 2)) fates.delete(pid);
     let own = 0;
@@ -235,7 +242,7 @@ export function sampleJob(
         (anonymous, rssSwap) => anonymous > best('footprint') || rssSwap > best('rssSwap'),
       );
       observe(peaks, readings.memory, atMs);
-      for (const [image, counts] of readings.resolved) resolve(peaks, image, counts);
+      resolveAll(peaks, new Map(readings.resolved));
       if (readings.execs > 0) openEnd(peaks, 'exec');
       if (readings.fallenMarks > 0) openEnd(peaks, 'fallen-mark');
       if (readings.failedReads > 0) openEnd(peaks, 'failed-read');
@@ -279,7 +286,7 @@ export function sampleJob(
     observation,
     settled: () => {
       const now = restorePeaks(savePeaks(peaks));
-      for (const image of processes.workers()) resolve(now, image, true);
+      resolveAll(now, new Map(processes.workers().map((image) => [image, true])));
       return { ...observation(), peaks: now };
     },
     takeSamples: () => {

@@ -37,6 +37,7 @@ import {
   type RunDescription,
 } from './run-directory';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from './settings';
+import { newStretch } from './stretch';
 import { thisMachine } from './this-machine';
 import { chooseStorage, type Storage } from './storage';
 import { nextTick } from './ticks';
@@ -203,7 +204,6 @@ async function follow(
   const shepherd = openProcess(run.shepherdPid, { left: 1 });
   const cpuLimit = resourceLimit(Rlimit.CPU).soft;
   const begun = Date.now();
-  const cpuBefore = cpuSeconds();
   let started = sampler.observation().startMs !== null;
   if (started) {
     // A successor of another sampler: the job's first process may have gone.
@@ -213,7 +213,7 @@ async function follow(
   let lastSave = begun;
   let lastScan = begun;
   let shepherdGoneMs: number | null = null;
-  let slowedAt = 0;
+  const stretch = newStretch(settings.interval * 1000, settings.cpu_budget_percent);
   let due = begun;
   let prepared = false;
 
@@ -237,6 +237,11 @@ async function follow(
       const seen = sampler.observation();
       state.stream(readings, seen);
       state.figures.look(now, readings, seen.sums.cpu, state.hearing.link());
+      state.intervalMs = stretch.afterTick(cpuSeconds() * 1000);
+      if (state.intervalMs > settings.interval * 1000)
+        state.notes.add(
+          `The sampling interval was stretched to keep the sampler under ${settings.cpu_budget_percent} % of a core.`,
+        );
     }
     if (told) return { status: 'finished', toldMs: now };
     if (shepherdGoneMs !== null && (!sampler.alive() || now - shepherdGoneMs > AFTER_SHEPHERD_MS))
@@ -252,15 +257,6 @@ async function follow(
       if (spent) {
         handOver(state);
         return 'handed-over';
-      }
-      // Reading 5,000 processes each second would cost more than it tells: the interval grows with the cost.
-      const share = (cpuSeconds() - cpuBefore) / ((now - begun) / 1000);
-      if (now - begun > 10_000 && share * 100 > settings.cpu_budget_percent && now - slowedAt > 20_000) {
-        state.intervalMs = Math.min(state.intervalMs * 2, 60_000);
-        slowedAt = now;
-        state.notes.add(
-          `The sampling interval was stretched to keep the sampler under ${settings.cpu_budget_percent} % of a core.`,
-        );
       }
     }
     if (!prepared && started && now - begun > PREPARE_AFTER_MS) {

@@ -62,6 +62,11 @@ export interface PeakState {
 
 /** Candidates kept per quantity; beyond this the least promising is dropped, which can only lower a lower end. */
 const MOST_CANDIDATES = 48;
+/** Pending images in all of them together: thousands of forked workers must not fill the memory. */
+const MOST_PENDING = 20_000;
+
+const mostCandidates = ({ pending }: Candidate): number =>
+  Math.max(1, Math.min(MOST_CANDIDATES, Math.floor(MOST_PENDING / pending.size)));
 
 export function newPeaks(): PeakState {
   const none = <T>(make: () => T): Record<Quantity, T> => ({
@@ -104,9 +109,10 @@ function offer(state: PeakState, quantity: Quantity, candidate: Candidate): void
   const kept = state.open[quantity].filter((other) => !dominates(candidate, other));
   if (kept.some((other) => dominates(other, candidate))) return;
   kept.push(candidate);
-  if (kept.length > MOST_CANDIDATES) {
+  const most = mostCandidates(candidate);
+  if (kept.length > most) {
     kept.sort((a, b) => potential(b) - potential(a));
-    kept.length = MOST_CANDIDATES;
+    kept.length = most;
   }
   state.open[quantity] = kept;
 }
@@ -158,7 +164,6 @@ function markCandidate(reading: MemoryReading, at: number, value: number, slack:
 
 /** A mark that beats nothing is not worth an object: this is asked for every process at every tick. */
 function promising(state: PeakState, reading: MemoryReading): boolean {
-  if (reading.pending) return true;
   const { rss, rssSwap, vmem, processVmem } = state.best;
   const rssWorth = reading.rssMark - Math.min(reading.markSlack, reading.rssMark);
   return (
@@ -248,31 +253,36 @@ export function observeMaxRss(state: PeakState, bytes: number, slack: number): v
 }
 
 /**
- * The fate of a pending image is known. `counts`: it never executed anything, so its memory was its own; otherwise it
- * was only a picture of its parent.
+ * The fate of pending images is known. true: an image never executed anything, so its memory was its own; otherwise it
+ * was only a picture of its parent. All at once: each candidate is made anew for every call.
  */
-export function resolve(state: PeakState, id: string, counts: boolean): void {
+export function resolveAll(state: PeakState, fates: ReadonlyMap<string, boolean>): void {
+  if (fates.size === 0) return;
   for (const quantity of QUANTITIES) {
     const candidates = state.open[quantity];
-    if (!candidates.some((candidate) => candidate.pending.has(id))) continue;
+    if (candidates.length === 0) continue;
     state.open[quantity] = [];
-    for (const candidate of candidates) {
-      const part = candidate.pending.get(id);
-      if (part === undefined) {
-        offer(state, quantity, candidate);
-        continue;
-      }
-      const pending = new Map(candidate.pending);
-      pending.delete(id);
-      offer(state, quantity, {
-        ...candidate,
-        pending,
-        certain: candidate.certain + (counts ? part.bytes : 0),
-        slack: candidate.slack + (counts ? part.slack : 0),
-      });
-    }
+    for (const candidate of candidates) offer(state, quantity, settled(candidate, fates));
     prune(state, quantity);
   }
+}
+
+function settled(candidate: Candidate, fates: ReadonlyMap<string, boolean>): Candidate {
+  const pending = new Map<string, Part>();
+  let { certain, slack } = candidate;
+  for (const [id, part] of candidate.pending) {
+    const counts = fates.get(id);
+    if (counts === undefined) pending.set(id, part);
+    else if (counts) {
+      certain += part.bytes;
+      slack += part.slack;
+    }
+  }
+  return pending.size === candidate.pending.size ? candidate : { ...candidate, pending, certain, slack };
+}
+
+export function resolve(state: PeakState, id: string, counts: boolean): void {
+  resolveAll(state, new Map([[id, counts]]));
 }
 
 /** Something happened that lets no upper end be proved. */

@@ -11,6 +11,7 @@ export interface SourceChoice {
 }
 
 const LEAST_INTERVAL_S = 0.05;
+const MOST_INTERVAL_S = 86_400;
 
 /** The site's table for a source over its defaults; values of another type than the default's are left out. */
 export function chooseSource(source: Described, settings: Settings): SourceChoice {
@@ -20,12 +21,19 @@ export function chooseSource(source: Described, settings: Settings): SourceChoic
     if (kindOf(value) === kindOf(source.options[key])) options[key] = value;
   return {
     enabled: typeof enabled === 'boolean' ? enabled : source.enabled,
-    intervalMs: Math.max(LEAST_INTERVAL_S, typeof interval === 'number' ? interval : source.interval) * 1000,
+    intervalMs:
+      1000 * Math.min(MOST_INTERVAL_S, Math.max(LEAST_INTERVAL_S, isNumber(interval) ? interval : source.interval)),
     options,
   };
 }
 
+/** TOML has "nan", too. */
+const isNumber = (value: unknown): value is number => typeof value === 'number' && !Number.isNaN(value);
+
 const kindOf = (value: OptionValue | undefined): string => (Array.isArray(value) ? 'list of strings' : typeof value);
+
+/** A key as TOML would have it: without quotes where it needs none. */
+const written = (key: string): string => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
 
 /** What is wrong with the `[sources.*]` tables, one line each: unknown sources and keys, values of the wrong type. */
 export function sourceSettingsProblems(sources: readonly Described[], settings: Settings): readonly string[] {
@@ -33,18 +41,20 @@ export function sourceSettingsProblems(sources: readonly Described[], settings: 
   for (const [name, table] of Object.entries(settings.sources)) {
     const source = sources.find((candidate) => candidate.name === name);
     if (source === undefined) {
-      problems.push(`[sources.${name}]: no such source; known are ${sources.map((known) => known.name).join(', ')}`);
+      problems.push(
+        `[sources.${written(name)}]: no such source; known are ${sources.map((known) => known.name).join(', ')}`,
+      );
       continue;
     }
     const known: Readonly<Record<string, OptionValue>> = { enabled: true, interval: 1, ...source.options };
     for (const [key, value] of Object.entries(table)) {
-      const expected = known[key];
+      const expected = Object.hasOwn(known, key) ? known[key] : undefined;
       if (expected === undefined)
-        problems.push(`[sources.${name}] ${key}: unknown; known are ${Object.keys(known).join(', ')}`);
+        problems.push(`[sources.${name}] ${written(key)}: unknown; known are ${Object.keys(known).join(', ')}`);
       else if (kindOf(expected) !== kindOf(value))
         problems.push(`[sources.${name}] ${key}: a ${kindOf(value)} where a ${kindOf(expected)} is wanted`);
-      else if (key === 'interval' && !(Number(value) >= LEAST_INTERVAL_S))
-        problems.push(`[sources.${name}] interval: below ${LEAST_INTERVAL_S} s`);
+      else if (key === 'interval' && !(Number(value) >= LEAST_INTERVAL_S && Number(value) <= MOST_INTERVAL_S))
+        problems.push(`[sources.${name}] interval: not ${LEAST_INTERVAL_S} to ${MOST_INTERVAL_S} s`);
     }
   }
   return problems;

@@ -205,6 +205,18 @@ describe('GPUs whose drivers tell engine time', () => {
   });
   const memory: Reading = { metric: 'drmprocess_memory_bytes', instance: '0000:4d:00.0', value: GIB, pid: 10 };
 
+  it('measures from no value that is none', () => {
+    const use = watch(
+      '',
+      [
+        [memory, busy('compute', NaN)],
+        [memory, busy('compute', 5)],
+      ],
+      { gpus: intel },
+    );
+    assert.equal(gpuMetrics(use).gpu_utilization_mean_percent, 50);
+  });
+
   it('takes the busiest engine', () => {
     const use = watch(
       '',

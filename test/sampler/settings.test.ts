@@ -94,7 +94,7 @@ describe('parseSettings', () => {
       ]) {
         const error = problem(`${key} = ${value}`);
         assert.match(error.message, new RegExp(`"${key}" is not a number of ${least} to ${most}`));
-        assert.equal(error.hint, `the default is ${String(DEFAULT_SETTINGS[key])}`);
+        assert.equal(error.hint, `the default is ${JSON.stringify(DEFAULT_SETTINGS[key])}`);
         assert.equal(error.path, PATH);
       }
     });

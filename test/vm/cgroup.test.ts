@@ -29,9 +29,12 @@ const script = (steady: string): string => `
     echo "$2"
   }
   names_in() { for pid in $(cat "$1/cgroup.procs"); do cat "/proc/$pid/comm"; done | sort | tr '\\n' ' '; }
-  sampler_of() { sed -n 's/^pid=//p' "/var/lib/qmemacct/run/\${1##*/}/pid"; }
+  sampler_of() { # GROUP: pid of its job's sampler, once that has started
+    cell_until 120 test -s "/var/lib/qmemacct/run/\${1##*/}/pid"
+    sed -n 's/^pid=//p' "/var/lib/qmemacct/run/\${1##*/}/pid"
+  }
 
-  left_alone=$(cell_submit -l h_vmem=1G -b y -shell n ${steady} --mib=120 --hold=8000)
+  left_alone=$(cell_submit -l h_vmem=1G -b y -shell n ${steady} --mib=120 --hold=20000)
   group=$(group_of "$left_alone")
   sleep 4
   fact controllers "$(cat $groups/cgroup.subtree_control)"
@@ -41,7 +44,7 @@ const script = (steady: string): string => `
   fact sampler "$(cat "/proc/$(sampler_of "$group")/cgroup")"
   fact note "$(tr '\\n' ' ' <"/var/lib/qmemacct/run/\${group##*/}/cgroup")"
 
-  killed=$(cell_submit -l h_vmem=1G -b y -shell n /bin/sleep 6)
+  killed=$(cell_submit -l h_vmem=1G -b y -shell n /bin/sleep 20)
   group=$(group_of "$killed")
   sleep 3
   kill -9 "$(sampler_of "$group")"

@@ -5,6 +5,7 @@ import { checkClock } from '../doctor/check-clock';
 import { checkGridEngine } from '../doctor/check-gridengine';
 import { checkKernel } from '../doctor/check-kernel';
 import { checkLimits } from '../doctor/check-limits';
+import { checkMeasurement } from '../doctor/check-measurement';
 import { checkProgram } from '../doctor/check-program';
 import { checkState } from '../doctor/check-state';
 import { checkTools } from '../doctor/check-tools';
@@ -69,6 +70,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...checkProgram(state),
     ...checkKernel(),
     ...checkLimits(state.isRoot),
+    ...(await checkMeasurement(state)),
     ...checkTools(),
     ...checkState(state, now),
     ...checkAccounting(state),

@@ -1,4 +1,6 @@
 import { packageRoot } from '../../sampler/package-root';
+import { sourceSettingsProblems } from '../../sampler/source-settings';
+import { ALL_SOURCE_FACTS } from '../../sources/registry';
 import { findCell } from '../../gridengine/find-cell';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { confirmed } from '../install/confirm';
@@ -61,6 +63,8 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
     execPath: process.execPath,
   });
   chosen.differences.forEach((difference) => warn(terminal, difference));
+  for (const problem of sourceSettingsProblems(ALL_SOURCE_FACTS, chosen.settings))
+    warn(terminal, `${options.config}: ${problem}; as if it were not there`);
   const says = [...installation.preparations, ...installation.activations].map((step) => step.says);
   if (options.dryRun) {
     writeLines(terminal, says.length === 0 ? ['nothing to do but the self-test'] : says);

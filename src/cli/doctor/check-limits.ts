@@ -60,6 +60,10 @@ export function checkLimits(isRoot: boolean, procRoot = '/proc'): Finding[] {
         ),
     has('NET_ADMIN')
       ? ok('CAP_NET_ADMIN', `${found.whose} has it: fork, exec and exit events can be had`)
-      : note('CAP_NET_ADMIN', `${found.whose} lacks it: no exit records, so upper ends of peaks stay open`),
+      : warning(
+          'CAP_NET_ADMIN',
+          `${found.whose} lacks it: no exit records of the kernel, before Linux 6.6 no events either; no peak can be proved`,
+          'give it to execd (containers: --cap-add NET_ADMIN)',
+        ),
   ];
 }

@@ -3,7 +3,7 @@ export type Severity = 'ok' | 'note' | 'warning' | 'problem';
 
 /** What one look at the node or the cluster found. */
 export interface Finding {
-  /** Heading that it stands under: program, kernel, limits, tools, state, accounting, clock, Grid Engine. */
+  /** Heading that it stands under: program, kernel, limits, sources, state, accounting, clock, Grid Engine ... */
   readonly area: string;
   readonly name: string;
   readonly severity: Severity;

@@ -133,6 +133,8 @@ function setStage(directory: string, conf: HookConf, deliverAs: string): Stage {
       `deliver_as = ${JSON.stringify(deliverAs)}`,
       'delivery_jitter_ms = 0',
       'delivery_patience = 3',
+      // Nothing may go on running from a version that is being tried.
+      'listener_linger = 0',
       '',
     ].join('\n'),
   );

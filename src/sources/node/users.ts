@@ -81,6 +81,7 @@ export const users: Source = {
       // What ended without a word to utmp stays in it.
       return userReadings(sessions.filter(({ pid }) => existsSync(`${proc}/${pid}`)));
     };
-    return opened(read, () => whyUnreadable(path, 'none: systems without utmp keep sessions in systemd-logind only'));
+    // Nothing mends its absence: newer systems keep sessions in systemd-logind only.
+    return opened(read, () => whyUnreadable(path));
   },
 };

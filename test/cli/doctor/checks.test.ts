@@ -59,6 +59,11 @@ describe('capabilities', () => {
     status('000001fffeffffff');
     const [lifting] = checkLimits(true, proc);
     assert.equal(lifting?.severity, 'warning');
+    // All but CAP_NET_ADMIN.
+    status('000001ffffffefff');
+    const [, , hearing] = checkLimits(true, proc);
+    assert.equal(hearing?.severity, 'warning');
+    assert.match(hearing.says, /execd lacks it: no exit records .* no peak can be proved/);
     assert.match(lifting.says, /execd lacks it: limits can't be lifted; jobs with an h_vmem below 1 GiB.*small mode/);
   });
 

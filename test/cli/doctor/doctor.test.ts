@@ -1,11 +1,32 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
 import type { Finding } from '../../../src/cli/doctor/finding';
+import { packageRoot } from '../../../src/sampler/package-root';
+import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
 import { fakeTerminal } from '../fake-terminal';
+
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'takes rights away, which root alone can' };
+
+/** Where the checkout is for root's eyes only, nobody else can run it. */
+function cannotBeRead(): string | false {
+  const words = [
+    '--reuid',
+    '65534',
+    '--regid',
+    '65534',
+    '--clear-groups',
+    '--',
+    'test',
+    '-r',
+    join(packageRoot(), 'dist'),
+  ];
+  return spawnSync('setpriv', words).status === 0 ? false : 'others can not read this directory';
+}
 
 interface Answer {
   readonly schema: number;
@@ -29,13 +50,18 @@ describe('doctor', { timeout: 60_000 }, () => {
     assert.equal(status, answer.ok ? 0 : 1);
     assert.deepEqual(
       [...new Set(answer.checks.map(({ area }) => area))],
-      ['program', 'kernel', 'limits', 'tools', 'state', 'accounting', 'clock', 'Grid Engine', 'self-test'],
+      [
+        ...['program', 'kernel', 'limits', 'sources', 'kernel events', 'perf events', 'cgroups', 'tools', 'state'],
+        ...['accounting', 'clock', 'Grid Engine', 'self-test'],
+      ],
     );
     for (const { severity, mend, says } of answer.checks) {
       assert.notEqual(says, '');
       if (severity === 'problem' || severity === 'warning') assert.ok(mend !== null, says);
     }
     assert.match(answer.checks[0]?.says ?? '', /native modules load/);
+    const sources = answer.checks.filter(({ area }) => area === 'sources').map(({ name }) => name);
+    assert.deepEqual(sources.sort(), ['CPU budget', ...ALL_SOURCE_FACTS.map(({ name }) => name)].sort());
     // Nothing is installed there, so there is nothing to test.
     assert.equal(answer.self_test?.ok, false);
   });
@@ -46,5 +72,58 @@ describe('doctor', { timeout: 60_000 }, () => {
     assert.match(terminal.output(), /^program\n {2}ok {7}Node {14}v\d+/);
     assert.match(terminal.output().trimEnd().split('\n').at(-1) ?? '', /well|warning|problem/);
     for (const line of terminal.output().split('\n')) assert.ok(line.length <= 160, line);
+  });
+
+  /** doctor as a program of its own, with fewer rights. */
+  function findingsWith(rights: readonly string[], toml = ''): readonly Finding[] {
+    const own = join(mkdtempSync(join(nothing, 'as-')), 'qmemacct.toml');
+    writeFileSync(own, readFileSync(config, 'utf8') + toml);
+    for (const path of [nothing, dirname(own)]) chmodSync(path, 0o755);
+    const program = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
+    const [command, ...more] = [...rights, process.execPath, program, 'doctor', '--json', '--config', own];
+    const { stdout, stderr } = spawnSync(command, more, { encoding: 'utf8', cwd: '/', env: { PATH: '/usr/bin:/bin' } });
+    assert.notEqual(stdout, '', stderr);
+    return (JSON.parse(stdout) as Answer).checks;
+  }
+  const severities = (checks: readonly Finding[], wanted: string): string[] =>
+    checks.filter(({ area }) => area === wanted).map(({ severity, name }) => `${severity} ${name}`);
+
+  it('warns root who lacks CAP_NET_ADMIN that no peak can be proved', asRoot, () => {
+    const checks = findingsWith(['setpriv', '--bounding-set', '-net_admin', '--']);
+    // From Linux 6.6 on events can be had without, exit records can't.
+    const [records] = checks.filter(({ name }) => name === 'exit records');
+    assert.equal(records?.severity, 'warning');
+    assert.match(records.says, /no CAP_NET_ADMIN; no peak can be proved/);
+    assert.match(records.mend ?? '', /^give CAP_NET_ADMIN to execd/);
+    assert.ok(!checks.some(({ area, severity }) => area === 'sources' && severity !== 'ok' && severity !== 'note'));
+  });
+
+  it('tells others what only root can try, as no fault', { ...asRoot, skip: asRoot.skip || cannotBeRead() }, () => {
+    const checks = findingsWith(['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', '--']);
+    for (const area of ['sources', 'kernel events', 'perf events', 'cgroups'])
+      for (const line of severities(checks, area)) assert.match(line, /^(?:ok|note) /);
+    assert.match(checks.find(({ name }) => name === 'exit records')?.mend ?? '', /^run this as root$/);
+  });
+
+  it('tells tables of sources that nobody understands', () => {
+    const checks = findingsWith([], '[sources.loadavrg]\ninterval = 1\n[sources.loadavg]\ninterval = "1"\n');
+    const faults = checks.filter(({ area, name }) => area === 'sources' && name === 'settings');
+    assert.deepEqual(new Set(faults.map(({ severity }) => severity)), new Set(['problem']));
+    assert.match(faults[0]?.says ?? '', /\[sources\.loadavrg\]: no such source/);
+    assert.match(faults[1]?.says ?? '', /\[sources\.loadavg\] interval: a string where a number is wanted/);
+  });
+
+  it('refuses settings that are none', async () => {
+    const path = join(nothing, 'bad.toml');
+    for (const [text, why] of [
+      ['sources = 3', /"sources" is not a table/],
+      ['[sources.loadavg', /not valid TOML/],
+      ['[sources]\nloadavg = "often"', /"sources.loadavg" is not a table/],
+    ] as const) {
+      writeFileSync(path, text);
+      const terminal = fakeTerminal();
+      assert.equal(await runProgram(['doctor', '--config', path], '0', terminal), 2);
+      assert.match(terminal.warnings(), why);
+    }
   });
 });

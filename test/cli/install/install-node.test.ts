@@ -18,6 +18,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { runProgram } from '../../../src/cli/program';
+import { fakeTerminal } from '../fake-terminal';
 import { applySteps, installOnNode, planNode, type NodeInstallation } from '../../../src/cli/install/install-node';
 import { chooseNodeSettings } from '../../../src/cli/install/node-settings';
 import { commandPath, type SystemPlaces } from '../../../src/cli/install/places';
@@ -167,6 +169,20 @@ describe('install --node', asRoot, () => {
     assert.equal(chosen.differences.length, 2);
     assert.match(chosen.differences.join('\n'), /keeps accounting = .*, not "\/here\/a.db" \(option\)/);
     assert.match(chosen.differences.join('\n'), /keeps cluster = "", not "main" \(the cell's\)/);
+  });
+
+  it('warns of tables of sources that nobody understands', async (t) => {
+    const host = newHost(t);
+    mkdirSync(join(host.top, 'etc'));
+    writeFileSync(
+      host.settingsPath,
+      `state_dir = "${host.state}"\nrun_dir = "${join(host.top, 'run')}"\n[sources.loadavrg]\ninterval = 1\n`,
+    );
+    const terminal = fakeTerminal();
+    const words = ['--config', host.settingsPath, '--prefix', host.prefix];
+    assert.equal(await runProgram(['install', '--node', '--dry-run', ...words], '0', terminal), 0);
+    assert.match(terminal.warnings(), /x\.toml: \[sources\.loadavrg\]: no such source; .*; as if it were not there$/m);
+    assert.match(terminal.output(), /^make /m);
   });
 
   it('refuses a place that others can write to', (t) => {

@@ -2,16 +2,24 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { settingsText } from '../../../src/cli/install/settings-text';
 import { DEFAULT_SETTINGS, parseSettings } from '../../../src/sampler/settings';
+import { chooseSource, sourceSettingsProblems } from '../../../src/sampler/source-settings';
+import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
 
 describe('settingsText', () => {
   it('explains every key and sets the chosen ones', () => {
     const chosen = { cluster: 'main', deliver_as: 'sge"admin', memory_complexes: ['h_rss', 's_rss'], interval: 2.5 };
     assert.deepEqual(parseSettings(settingsText(chosen), 'x'), { ...DEFAULT_SETTINGS, ...chosen });
-    for (const key of Object.keys(DEFAULT_SETTINGS)) assert.match(settingsText({}), new RegExp(`^#${key} = `, 'm'));
+    for (const key of Object.keys(DEFAULT_SETTINGS))
+      assert.match(settingsText({}), key === 'sources' ? /^#\[sources\.\w+\]$/m : new RegExp(`^#${key} = `, 'm'));
   });
 
   it('is valid with its defaults as they stand behind the #', () => {
-    const text = settingsText({}).replace(/^#(?=\w)/gm, '');
-    assert.deepEqual(parseSettings(text, 'x'), DEFAULT_SETTINGS);
+    const text = settingsText({}).replace(/^#(?=[\w[])/gm, '');
+    const settings = parseSettings(text, 'x');
+    assert.deepEqual({ ...settings, sources: {} }, DEFAULT_SETTINGS);
+    assert.equal(Object.keys(settings.sources).length, 1);
+    assert.deepEqual(sourceSettingsProblems(ALL_SOURCE_FACTS, settings), []);
+    for (const source of ALL_SOURCE_FACTS)
+      assert.deepEqual(chooseSource(source, settings), chooseSource(source, DEFAULT_SETTINGS));
   });
 });

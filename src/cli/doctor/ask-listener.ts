@@ -1,0 +1,59 @@
+import { connect, type Socket } from 'node:net';
+import { decodeReply, lineSplitter } from '../../sampler/listener/protocol';
+
+/** What the node's listener says of itself. */
+export type ListenerAnswer =
+  /** Why it hears no events, no exit records; null: it does. */
+  | { readonly kind: 'hello'; readonly events: string | null; readonly records: string | null }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'denied' }
+  | { readonly kind: 'silent'; readonly why: string };
+
+const NONE = ['ENOENT', 'ENOTDIR', 'ECONNREFUSED'];
+const DENIED = ['EACCES', 'EPERM'];
+
+function failed(error: unknown): ListenerAnswer {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (NONE.includes(code ?? '')) return { kind: 'none' };
+  return DENIED.includes(code ?? '') ? { kind: 'denied' } : { kind: 'silent', why: code ?? message };
+}
+
+function parseHello(line: string): ListenerAnswer {
+  const reply = decodeReply(line);
+  const isReason = (value: unknown): value is string | null => value === null || typeof value === 'string';
+  return reply?.kind === 'hello' && isReason(reply.events) && isReason(reply.records)
+    ? { kind: 'hello', events: reply.events, records: reply.records }
+    : { kind: 'silent', why: 'it says something else than a listener of this version' };
+}
+
+/** Asks the listener behind a socket, and starts none. Never rejects. */
+export function askListener(path: string, withinMs = 2000): Promise<ListenerAnswer> {
+  return new Promise((resolve) => {
+    let socket: Socket;
+    try {
+      socket = connect(path);
+    } catch (error) {
+      resolve(failed(error));
+      return;
+    }
+    const end = (answer: ListenerAnswer): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(answer);
+    };
+    const timer = setTimeout(() => {
+      end({ kind: 'silent', why: `no word from it within ${withinMs / 1000} s` });
+    }, withinMs);
+    const take = lineSplitter((line) => {
+      end(parseHello(line));
+    }, 64 * 1024);
+    socket.setEncoding('utf8');
+    socket.on('data', take as (chunk: string | Buffer) => void);
+    socket.on('error', (error) => {
+      end(failed(error));
+    });
+    socket.on('close', () => {
+      end({ kind: 'silent', why: 'it hung up without a word' });
+    });
+  });
+}

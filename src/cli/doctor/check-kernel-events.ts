@@ -1,0 +1,125 @@
+import { listenerPaths } from '../../sampler/listener/socket-path';
+import { MEND_ROOT } from '../../sources/events/kernel-events';
+import { proveKernelEvents, type KernelEventsProof } from '../../sources/events/prove-kernel-events';
+import { isUnavailable, unavailable, type Unavailable } from '../../sources/source';
+import { askListener, type ListenerAnswer } from './ask-listener';
+import type { SourceState } from './check-sources';
+import { findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
+
+const { ok, note, warning } = findingsIn('kernel events');
+
+type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'isRoot'>;
+
+const MEND_CAPABILITY =
+  'give CAP_NET_ADMIN to execd, whose hooks start the listener (in a container: --cap-add NET_ADMIN)';
+const COST = 'no peak can be proved';
+
+const KINDS = ['fork', 'exec', 'exit'] as const;
+
+/** What doctor's reader can do, where a hook's only mend is to run as root. */
+function forReader(why: Unavailable, isRoot: boolean): Unavailable {
+  return why.mend === MEND_ROOT ? { ...why, mend: isRoot ? MEND_CAPABILITY : 'run this as root' } : why;
+}
+
+/** Root hooks should hear the kernel, so what keeps them from it is worth a warning, if something can be done. */
+function unheard(name: string, why: Unavailable, cost: string, isRoot: boolean): Finding {
+  const says = `unavailable: ${why.unavailable}; ${cost}`;
+  const { mend } = forReader(why, isRoot);
+  if (mend === null) return note(name, says);
+  return isRoot ? warning(name, says, mend) : note(name, says, mend);
+}
+
+function processEvents({ processEvents: state, arrived }: KernelEventsProof, isRoot: boolean): Finding {
+  if (!isUnavailable(state)) return ok('process events', 'fork, exec and exit of an own child arrived');
+  const some = KINDS.filter((kind) => arrived[kind]);
+  const others = KINDS.filter((kind) => !arrived[kind]);
+  const partly = some.length === 0 ? '' : ` (${some.join(', ')} arrived, ${others.join(', ')} did not)`;
+  return unheard('process events', { ...state, unavailable: `${state.unavailable}${partly}` }, COST, isRoot);
+}
+
+function exitRecords({ exitRecords: state }: KernelEventsProof, isRoot: boolean): Finding {
+  return isUnavailable(state)
+    ? unheard('exit records', state, `${COST}, and processes between two samples go unseen`, isRoot)
+    : ok('exit records', 'the record of an own child arrived');
+}
+
+function delayAccounting({ delayAccounting: state }: KernelEventsProof): Finding {
+  return isUnavailable(state)
+    ? note(
+        'delay accounting',
+        'off: of the delays of a job only that for a CPU is known',
+        'sysctl kernel.task_delayacct=1 (for processes that start afterwards), or boot with delayacct',
+      )
+    : ok('delay accounting', 'on');
+}
+
+export function proofFindings(proof: KernelEventsProof, isRoot: boolean): Finding[] {
+  return [processEvents(proof, isRoot), exitRecords(proof, isRoot), delayAccounting(proof)];
+}
+
+export function listenerFinding(answer: ListenerAnswer, { settings }: Pick<Asking, 'settings'>): Finding {
+  const restart = 'it ends by itself when no job runs; if it stays, end the process that holds its lock';
+  switch (answer.kind) {
+    case 'none':
+      return note(
+        'listener',
+        `none runs now: the first sampler starts it, and it stays ${settings.listener_linger} s after the last one`,
+      );
+    case 'denied':
+      return note('listener', 'only root can ask it', 'run this as root');
+    case 'silent':
+      return warning('listener', `${listenerPaths(settings).socket} does not answer: ${answer.why}; ${COST}`, restart);
+    case 'hello': {
+      const reasons = [...new Set([answer.events, answer.records])].filter((reason) => reason !== null);
+      return reasons.length === 0
+        ? ok('listener', 'runs, and hears events and exit records')
+        : warning('listener', `runs, but hears not everything: ${reasons.join('; ')}; ${COST}`, MEND_CAPABILITY);
+    }
+    default:
+      return answer;
+  }
+}
+
+/** sun_path of unix(7) with its end; Node cuts longer ones off. */
+const MOST_SOCKET_BYTES = 107;
+
+function socketPath(path: string, settingsPath: string): Finding[] {
+  const bytes = Buffer.byteLength(path);
+  if (bytes <= MOST_SOCKET_BYTES) return [];
+  const says = `${path} has ${bytes} bytes, and a socket's name at most ${MOST_SOCKET_BYTES}; ${COST}`;
+  return [warning('listener', says, `choose a shorter run_dir in ${settingsPath}`)];
+}
+
+function taskstatsState(
+  { processEvents: events, exitRecords: records }: KernelEventsProof,
+  isRoot: boolean,
+): SourceState {
+  if (isUnavailable(events)) return forReader(events, isRoot);
+  if (isUnavailable(records)) return forReader(records, isRoot);
+  return { found: 'fork, exec, exit and exit record of an own child arrived' };
+}
+
+/** Whether the kernel's word of forks, execs and exits gets here, proved with an own child; silence is "unavailable". */
+export async function checkKernelEvents(
+  asking: Asking,
+  prove: (namespacePath: string | null) => Promise<KernelEventsProof> = proveKernelEvents,
+  ask: (path: string) => Promise<ListenerAnswer> = askListener,
+): Promise<{ readonly findings: readonly Finding[]; readonly taskstats: SourceState }> {
+  const { settings, settingsPath, isRoot } = asking;
+  if (!settings.listener) {
+    const mend = `set listener = true in ${settingsPath}`;
+    return {
+      findings: [note('listener', `switched off: ${COST}`, mend)],
+      taskstats: unavailable('the listener is switched off', mend),
+    };
+  }
+  const { initial_network_namespace: namespace } = settings;
+  const proof = await prove(namespace === '' ? null : namespace);
+  const { socket } = listenerPaths(settings);
+  const answer = await ask(socket);
+  return {
+    findings: [...proofFindings(proof, isRoot), ...socketPath(socket, settingsPath), listenerFinding(answer, asking)],
+    taskstats: taskstatsState(proof, isRoot),
+  };
+}

@@ -1,0 +1,41 @@
+import { resolve } from 'node:path';
+import { startHelper } from '../../sampler/helper/helper';
+import { taskstats } from '../../sources/events/exit-facts';
+import { cgroupFacts } from '../../sources/job/cgroup';
+import { perfFacts } from '../../sources/job/perf-metrics';
+import { NODE_SOURCES, PROCESS_SOURCES } from '../../sources/registry';
+import { THIS_MACHINE } from '../../sources/source';
+import { checkCgroups } from './check-cgroups';
+import { checkKernelEvents } from './check-kernel-events';
+import { checkPerf } from './check-perf';
+import { checkSources, checkSourceSettings } from './check-sources';
+import type { Finding } from './finding';
+import type { NodeState } from './node-state';
+
+/** What samplers can read on this machine: every source, tried once; what may block, in a process of its own. */
+export async function checkMeasurement(state: NodeState): Promise<Finding[]> {
+  const helper = startHelper({
+    settingsPath: resolve(state.settingsPath),
+    deadlineMs: state.settings.helper_deadline * 1000,
+  });
+  try {
+    const events = await checkKernelEvents(state);
+    const { findings: perfFindings, perf } = checkPerf(state, THIS_MACHINE);
+    const { findings: cgroupFindings, cgroup } = checkCgroups(state);
+    const ofJob = new Map([
+      [taskstats, events.taskstats],
+      [cgroupFacts, cgroup],
+      [perfFacts, perf],
+    ]);
+    const sources = await checkSources(state, ofJob, {
+      ground: THIS_MACHINE,
+      pid: process.pid,
+      nodeSources: NODE_SOURCES,
+      processSources: PROCESS_SOURCES,
+      readBlocking: helper.read,
+    });
+    return [...checkSourceSettings(state), ...sources, ...events.findings, ...perfFindings, ...cgroupFindings];
+  } finally {
+    await helper.close();
+  }
+}

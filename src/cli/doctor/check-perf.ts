@@ -1,0 +1,66 @@
+import { perfEventParanoid } from '../../native/perf-error';
+import type { PerfCalls } from '../../native/perf-event';
+import { chooseSource } from '../../sampler/source-settings';
+import { probePerf, type RefusedEvent } from '../../sources/job/perf';
+import { resolveEvent } from '../../sources/job/perf-event-names';
+import { perfFacts } from '../../sources/job/perf-metrics';
+import { isUnavailable, type Place } from '../../sources/source';
+import type { SourceState } from './check-sources';
+import { findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
+
+const { ok, note, warning } = findingsIn('perf events');
+
+interface Refusal {
+  readonly events: string[];
+  readonly why: string;
+  readonly mend: string | null;
+}
+
+/** Events with the same reason in one line. */
+function byReason(refused: readonly RefusedEvent[]): readonly Refusal[] {
+  const refusals = new Map<string, Refusal>();
+  for (const { event, unavailable, mend } of refused) {
+    const why = unavailable.startsWith(`${event}: `) ? unavailable.slice(event.length + 2) : unavailable;
+    const known = refusals.get(why) ?? { events: [], why, mend };
+    known.events.push(event);
+    refusals.set(why, known);
+  }
+  return [...refusals.values()];
+}
+
+/** Which of the configured events this machine counts, tried on doctor itself, whether the source is on or off. */
+export function checkPerf(
+  { settings }: Pick<NodeState, 'settings'>,
+  place: Pick<Place, 'proc' | 'sys'>,
+  calls?: PerfCalls,
+): { readonly findings: readonly Finding[]; readonly perf: SourceState } {
+  const { enabled, options } = chooseSource(perfFacts, settings);
+  const paranoid = perfEventParanoid(place.proc);
+  const level = `kernel.perf_event_paranoid is ${paranoid ?? 'not there'}`;
+  const probed = probePerf({ ...place, options }, calls);
+  if (isUnavailable(probed)) {
+    const { unavailable: why, mend } = probed;
+    const says = `none opens: ${why}; ${level}`;
+    const finding = enabled && mend !== null ? warning('events', says, mend) : note('events', says, mend ?? undefined);
+    return { findings: [finding], perf: probed };
+  }
+  const { events, refused, notes } = probed;
+  const would = enabled ? 'open' : 'would open, were the source switched on';
+  // A name that means nothing is the site's mistake; a counter that the CPU lacks is not.
+  const isMistake = ({ event }: RefusedEvent): boolean => isUnavailable(resolveEvent(event, place));
+  const lines = (of: readonly RefusedEvent[], say: typeof note): Finding[] =>
+    byReason(of).map(({ events: names, why, mend }) => say('events', `${names.join(', ')}: ${why}`, mend ?? undefined));
+  return {
+    findings: [
+      ok('events', `${events.join(', ')}: ${would}; ${level}`),
+      ...lines(
+        refused.filter((event) => !isMistake(event)),
+        note,
+      ),
+      ...lines(refused.filter(isMistake), warning),
+      ...notes.map((text) => note('events', text)),
+    ],
+    perf: { found: `${events.length} of ${events.length + refused.length} events` },
+  };
+}

@@ -1,0 +1,117 @@
+import type { Helper } from '../../sampler/helper/helper';
+import { chooseSource, sourceSettingsProblems } from '../../sampler/source-settings';
+import { readText } from '../../sources/files';
+import { processes } from '../../sources/job/processes';
+import { ALL_SOURCE_FACTS } from '../../sources/registry';
+import {
+  isUnavailable,
+  unavailable,
+  type ProcessSource,
+  type Source,
+  type SourceFacts,
+  type Unavailable,
+} from '../../sources/source';
+import { findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
+import { describeReadings, probeProcessSource, probeSource, type Ground, type Probe } from './probe-source';
+
+const { ok, note, warning, problem } = findingsIn('sources');
+
+/** What a source has here, in words, or why it has nothing. */
+export type SourceState = { readonly found: string } | Unavailable;
+
+/** Through what the sources are looked at; tests put a made-up machine in its place. */
+export interface SourceProbes {
+  readonly ground: Ground;
+  /** The process that sources of processes are asked about. */
+  readonly pid: number;
+  readonly nodeSources: readonly Source[];
+  readonly processSources: readonly ProcessSource[];
+  /** Reads a source that may block, with a deadline. */
+  readonly readBlocking: Helper['read'];
+}
+
+type Asking = Pick<NodeState, 'settings' | 'settingsPath'>;
+
+/** Tables of the settings that nobody understands cost what was meant by them. */
+export function checkSourceSettings({ settings, settingsPath }: Asking): Finding[] {
+  return sourceSettingsProblems(ALL_SOURCE_FACTS, settings).map((says) =>
+    problem('settings', `${settingsPath}: ${says}; as if it were not there`, 'mend or remove that line'),
+  );
+}
+
+function budget({ settings, settingsPath }: Asking): Finding {
+  const { cpu_budget_percent: percent, interval } = settings;
+  return ok(
+    'CPU budget',
+    `a sampler that needs more than ${percent} % of one core samples less often than every ${interval} s (cpu_budget_percent in ${settingsPath})`,
+  );
+}
+
+/** One line for a source. What this machine lacks is no fault; what the site has asked for by name should be there. */
+export function sourceFinding(source: SourceFacts, state: SourceState | 'empty', asking: Asking): Finding {
+  const { settings, settingsPath } = asking;
+  const { name } = source;
+  const { enabled, intervalMs } = chooseSource(source, settings);
+  if (!enabled)
+    return note(
+      name,
+      source.enabled ? 'switched off' : 'off unless it is switched on',
+      `set enabled = true below [sources.${name}] in ${settingsPath}`,
+    );
+  if (state === 'empty') return ok(name, `can be read, every ${intervalMs / 1000} s; there is nothing at present`);
+  if (!isUnavailable(state)) return ok(name, `${state.found}; every ${intervalMs / 1000} s`);
+  const says = `unavailable: ${state.unavailable}`;
+  if (settings.sources[name]?.enabled !== true) return note(name, says, state.mend ?? undefined);
+  return warning(name, says, state.mend ?? `take enabled = true below [sources.${name}] out of ${settingsPath}`);
+}
+
+/** What the sampler itself reads of each process, tried on one. */
+export function processState(proc: string, pid: number): SourceState {
+  const missing = ['stat', 'statm', 'status', 'io'].filter((name) => readText(`${proc}/${pid}/${name}`) === null);
+  if (missing.length === 0) return { found: 'all of it can be read' };
+  if (missing.join() === 'io') return { found: 'all but input and output, which this kernel does not count' };
+  return unavailable(`no ${proc}/PID/${missing.join(', ')}`, 'mount /proc');
+}
+
+function stateOf(source: SourceFacts, { opened, answer }: Probe): SourceState | 'empty' {
+  if (!isUnavailable(answer))
+    return answer.length === 0 ? 'empty' : { found: describeReadings(source.metrics, answer) };
+  // It works, and the process that it was tried on has nothing of the kind.
+  return opened && answer.mend === null
+    ? { found: `can be read; of doctor itself nothing: ${answer.unavailable}` }
+    : answer;
+}
+
+/**
+ * Every source: available, off, or why not. Those of a job as a whole come from their own checks (`ofJob`); the others
+ * are read once. Does not reject.
+ */
+export async function checkSources(
+  asking: Asking,
+  ofJob: ReadonlyMap<SourceFacts, SourceState>,
+  { ground, pid, nodeSources, processSources, readBlocking }: SourceProbes,
+): Promise<Finding[]> {
+  const { settings } = asking;
+  const isOn = (source: SourceFacts): boolean => chooseSource(source, settings).enabled;
+  const findings = [budget(asking)];
+  const own = processState(ground.proc, pid);
+  for (const [source, state] of [[processes, own] as const, ...ofJob])
+    findings.push(sourceFinding(source, state, asking));
+  for (const source of processSources) {
+    let state: SourceState | 'empty' = 'empty';
+    if (isOn(source) && source.blocking)
+      state = stateOf(source, { opened: false, answer: await readBlocking(source.name, [pid]) });
+    else if (isOn(source)) state = stateOf(source, probeProcessSource(source, ground, settings, [pid]));
+    findings.push(sourceFinding(source, state, asking));
+  }
+  for (const source of nodeSources) {
+    let state: SourceState | 'empty' = 'empty';
+    if (isOn(source)) {
+      const answer = source.blocking ? await readBlocking(source.name) : probeSource(source, ground, settings).answer;
+      state = stateOf(source, { opened: false, answer });
+    }
+    findings.push(sourceFinding(source, state, asking));
+  }
+  return findings;
+}

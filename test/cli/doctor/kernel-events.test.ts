@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { askListener, type ListenerAnswer } from '../../../src/cli/doctor/ask-listener';
+import { checkKernelEvents, listenerFinding, proofFindings } from '../../../src/cli/doctor/check-kernel-events';
+import type { Finding } from '../../../src/cli/doctor/finding';
+import { connectListener } from '../../../src/sampler/listener/client';
+import { encodeReply } from '../../../src/sampler/listener/protocol';
+import { listenerPaths } from '../../../src/sampler/listener/socket-path';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
+import { MEND_NAMESPACE, MEND_ROOT, openKernelEvents } from '../../../src/sources/events/kernel-events';
+import type { KernelEventsProof } from '../../../src/sources/events/prove-kernel-events';
+import { isUnavailable, unavailable } from '../../../src/sources/source';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+
+const briefly = (findings: readonly Finding[]): string[] =>
+  findings.map(({ severity, name, says, mend }) => `${severity} ${name}: ${says}${mend === null ? '' : ` > ${mend}`}`);
+
+const ALL = { fork: true, exec: true, exit: true, record: true };
+const NONE = { fork: false, exec: false, exit: false, record: false };
+const HEARD: KernelEventsProof = {
+  processEvents: 'arrived',
+  exitRecords: 'arrived',
+  arrived: ALL,
+  delayAccounting: 'on',
+};
+const denied = (what: string) => unavailable(`${what}: no CAP_NET_ADMIN`, MEND_ROOT);
+const DENIED: KernelEventsProof = {
+  processEvents: denied('process events'),
+  exitRecords: denied('exit records'),
+  arrived: NONE,
+  delayAccounting: unavailable('delay accounting is off', 'sysctl kernel.task_delayacct=1'),
+};
+
+describe("the proof of the kernel's events", () => {
+  it('is told line by line', () => {
+    assert.deepEqual(briefly(proofFindings(HEARD, true)), [
+      'ok process events: fork, exec and exit of an own child arrived',
+      'ok exit records: the record of an own child arrived',
+      'ok delay accounting: on',
+    ]);
+  });
+
+  it('is a warning for root without CAP_NET_ADMIN, with the mend, and a note for others', () => {
+    const asRoot = proofFindings(DENIED, true);
+    assert.deepEqual(
+      asRoot.map(({ severity }) => severity),
+      ['warning', 'warning', 'note'],
+    );
+    assert.match(asRoot[0]?.says ?? '', /^unavailable: process events: no CAP_NET_ADMIN; no peak can be proved$/);
+    assert.match(asRoot[0]?.mend ?? '', /^give CAP_NET_ADMIN to execd/);
+    assert.match(asRoot[2]?.mend ?? '', /^sysctl kernel\.task_delayacct=1 .* boot with delayacct$/);
+    const others = proofFindings(DENIED, false);
+    assert.deepEqual(new Set(others.map(({ severity }) => severity)), new Set(['note']));
+    assert.equal(others[0]?.mend, 'run this as root');
+  });
+
+  it('says which arrived where silence is the answer', () => {
+    const silence = unavailable('process events: nothing came, as in another network namespace', MEND_NAMESPACE);
+    const [partly] = proofFindings({ ...HEARD, processEvents: silence, arrived: { ...ALL, exit: false } }, true);
+    assert.equal(partly?.severity, 'warning');
+    assert.match(partly.says, /nothing came.* \(fork, exec arrived, exit did not\); no peak/);
+    assert.match(partly.mend ?? '', /initial_network_namespace/);
+    const records = unavailable('exit records: the kernel has no taskstats (CONFIG_TASKSTATS)');
+    const [, none] = proofFindings({ ...HEARD, exitRecords: records }, true);
+    // Nothing can be done about it.
+    assert.deepEqual([none?.severity, none?.mend], ['note', null]);
+  });
+});
+
+async function answering(t: TestContext, greet: (socket: Socket) => void): Promise<string> {
+  const path = join(temporaryDirectory(t), 'socket');
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    greet(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return path;
+}
+
+describe('asking the listener', () => {
+  it('gives its own words', async (t) => {
+    const hello = { kind: 'hello' as const, events: null, records: 'no CAP_NET_ADMIN' };
+    const path = await answering(t, (socket) => {
+      const text = encodeReply(hello);
+      socket.write(text.slice(0, 5));
+      setTimeout(() => socket.write(text.slice(5)), 20);
+    });
+    assert.deepEqual(await askListener(path), hello);
+  });
+
+  it('does not wait for one that says nothing, and believes nothing else', async (t) => {
+    const silent = await answering(t, () => undefined);
+    const begun = performance.now();
+    assert.deepEqual(await askListener(silent, 100), { kind: 'silent', why: 'no word from it within 0.1 s' });
+    assert.ok(performance.now() - begun < 2000);
+    for (const text of [
+      'nonsense\n',
+      '{"kind":"hello"}\n',
+      '{"kind":"hello","events":1,"records":null}\n',
+      '["f"]\n',
+    ]) {
+      const path = await answering(t, (socket) => socket.write(text));
+      const answer = await askListener(path);
+      assert.match(answer.kind === 'silent' ? answer.why : answer.kind, /something else/, text);
+    }
+    const short = await answering(t, (socket) => socket.end());
+    assert.match(JSON.stringify(await askListener(short)), /hung up/);
+    const endless = await answering(t, (socket) => {
+      const more = (): void => {
+        while (!socket.destroyed && socket.write('x'.repeat(65536)));
+      };
+      socket.on('drain', more);
+      more();
+    });
+    assert.equal((await askListener(endless, 200)).kind, 'silent');
+  });
+
+  it('finds none where there is none, and where one was', async (t) => {
+    const top = temporaryDirectory(t);
+    assert.equal((await askListener(join(top, 'nothing'))).kind, 'none');
+    writeFileSync(join(top, 'file'), '');
+    assert.equal((await askListener(join(top, 'file'))).kind, 'none');
+    assert.equal((await askListener(join(top, 'file', 'socket'))).kind, 'none');
+  });
+});
+
+describe('the listener of a node', () => {
+  const finding = (answer: ListenerAnswer): string =>
+    briefly([listenerFinding(answer, { settings: DEFAULT_SETTINGS })])[0] ?? '';
+
+  it('is a warning only where one runs that does not do its work', () => {
+    assert.match(finding({ kind: 'none' }), /^note listener: none runs now: .* stays 60 s after the last one$/);
+    assert.match(finding({ kind: 'denied' }), /^note listener: only root can ask it > run this as root$/);
+    assert.match(
+      finding({ kind: 'silent', why: 'x' }),
+      /^warning listener: .*\/listener\/socket does not answer: x; .* > /,
+    );
+    assert.match(finding({ kind: 'hello', events: null, records: null }), /^ok listener: runs, and hears/);
+    assert.match(
+      finding({ kind: 'hello', events: 'no CAP_NET_ADMIN', records: 'no CAP_NET_ADMIN' }),
+      /^warning listener: runs, but hears not everything: no CAP_NET_ADMIN; no peak can be proved > give CAP_NET_ADMIN/,
+    );
+  });
+
+  it('is not looked for when it is switched off', async () => {
+    const never = (): never => assert.fail('asked');
+    const settings = { ...DEFAULT_SETTINGS, listener: false };
+    const { findings, taskstats } = await checkKernelEvents(
+      { settings, settingsPath: '/x', isRoot: true },
+      never,
+      never,
+    );
+    assert.deepEqual(briefly(findings), [
+      'note listener: switched off: no peak can be proved > set listener = true in /x',
+    ]);
+    assert.ok(isUnavailable(taskstats));
+  });
+
+  it('has no socket in a place whose name is too long', async () => {
+    const settings = { ...DEFAULT_SETTINGS, run_dir: `/run/${'x'.repeat(100)}` };
+    const { findings } = await checkKernelEvents(
+      { settings, settingsPath: '/x', isRoot: true },
+      () => Promise.resolve(HEARD),
+      () => Promise.resolve({ kind: 'none' }),
+    );
+    assert.match(
+      briefly(findings)[3] ?? '',
+      /^warning listener: .* has 121 bytes, .* > choose a shorter run_dir in \/x$/,
+    );
+  });
+
+  it('is told with what was proved, in the namespace of the settings', async () => {
+    const asked: (string | null)[] = [];
+    for (const namespace of ['', '/run/netns/first'])
+      await checkKernelEvents(
+        { settings: { ...DEFAULT_SETTINGS, initial_network_namespace: namespace }, settingsPath: '/x', isRoot: true },
+        (path) => {
+          asked.push(path);
+          return Promise.resolve(HEARD);
+        },
+        () => Promise.resolve({ kind: 'none' }),
+      );
+    assert.deepEqual(asked, [null, '/run/netns/first']);
+    const { taskstats } = await checkKernelEvents(
+      { settings: DEFAULT_SETTINGS, settingsPath: '/x', isRoot: true },
+      () => Promise.resolve(DENIED),
+      () => Promise.resolve({ kind: 'none' }),
+    );
+    assert.ok(isUnavailable(taskstats));
+    assert.equal(taskstats.unavailable, 'process events: no CAP_NET_ADMIN');
+    assert.match(taskstats.mend ?? '', /^give CAP_NET_ADMIN to execd/);
+  });
+});
+
+function obstacle(): string | false {
+  const events = openKernelEvents({ namespacePath: DEFAULT_SETTINGS.initial_network_namespace });
+  if (isUnavailable(events)) return events.unavailable;
+  const { processEvents, exitRecords } = events;
+  events.close();
+  for (const state of [processEvents, exitRecords]) if (state !== 'open') return state.unavailable;
+  return false;
+}
+
+describe('on this machine', { skip: obstacle(), timeout: 30_000 }, () => {
+  it('an own child is heard, before and while a listener runs', async (t) => {
+    const top = temporaryDirectory(t);
+    const settings: Settings = { ...DEFAULT_SETTINGS, run_dir: join(top, 'run'), listener_linger: 0 };
+    const settingsPath = join(top, 'qmemacct.toml');
+    writeFileSync(settingsPath, `run_dir = "${settings.run_dir}"\nlistener_linger = 0\n`);
+    mkdirSync(settings.run_dir);
+    const check = async (): Promise<string[]> =>
+      briefly((await checkKernelEvents({ settings, settingsPath, isRoot: true })).findings);
+    const before = await check();
+    assert.match(before[0] ?? '', /^ok process events/);
+    assert.match(before[1] ?? '', /^ok exit records/);
+    assert.match(before[3] ?? '', /^note listener: none runs/);
+    const link = await connectListener(settingsPath, settings, { take: () => undefined, lost: () => undefined });
+    assert.ok(link !== null);
+    assert.match((await check())[3] ?? '', /^ok listener: runs/);
+    link.close();
+    for (let tries = 0; existsSync(listenerPaths(settings).socket); tries++) {
+      assert.ok(tries < 200, 'the listener has not ended');
+      await sleep(50);
+    }
+    assert.match((await check())[3] ?? '', /^note listener: none runs/);
+  });
+});
