@@ -307,13 +307,17 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     return life;
   }
 
-  /** The mark of a program is lost that lived in the running interval, or in one of the `back` before it. */
+  /**
+   * The mark of a program is lost that lived in the running interval, or in one of the `back` before it, or in an older
+   * one that still waits for a mark: what is read from now on is another program's.
+   */
   function lose(life: Life, back: number): void {
     life.replaced = true;
     if (!life.root) replacers.add(life.pid);
-    for (const interval of [current, ...intervals.slice(-back)]) {
+    const all = [...intervals, current];
+    for (const [index, interval] of all.entries()) {
       const cap = interval.caps.get(life);
-      if (cap !== undefined) cap.unknown = true;
+      if (cap !== undefined && (index >= intervals.length - back || !cap.known)) cap.unknown = true;
     }
   }
 
@@ -388,11 +392,18 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     return false;
   }
 
+  /** Somebody lived to the end of it, and no sweep has read him since: he left the job's tree, say. */
+  function lacksReading(interval: Interval): boolean {
+    for (const [life, cap] of interval.caps)
+      if (life.died === null && !cap.known && life.born <= interval.to) return true;
+    return false;
+  }
+
   function closeSettled(): void {
     const settled = intervals.length - SETTLE_AFTER;
     intervals = intervals.filter((interval, index) => {
       if (index >= settled || (waits(interval) && intervals.length - index <= MOST_WAITING)) return true;
-      for (const [life, cap] of interval.caps) if (life.died === null && !cap.known) reasons.add('failed-read');
+      if (lacksReading(interval)) reasons.add('failed-read');
       sums.add(interval);
       return false;
     });
@@ -436,7 +447,7 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     result: (bounds) => {
       const all = sums.copy();
       for (const interval of [...intervals, current]) all.add(interval);
-      return resultOf(all, bounds, reasons);
+      return resultOf(all, bounds, intervals.some(lacksReading) ? new Set([...reasons, 'failed-read']) : reasons);
     },
     save: (): Saved => {
       const all = sums.copy();
