@@ -269,7 +269,7 @@ describe('what a tick reads', () => {
 
   it('tells reads that failed, and marks that fell', (t) => {
     const job = newJob(t);
-    job.tree.set(ROOT, { mark: 900 });
+    job.tree.set(ROOT, { mark: 2000 });
     assert.equal(job.tick(0).fallenMarks, 0);
     job.tree.set(ROOT, { mark: 800 });
     assert.equal(job.tick(1).fallenMarks, 1);
