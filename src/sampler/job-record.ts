@@ -1,5 +1,6 @@
 import { TICKS_PER_SECOND } from '../sources/proc/clock';
 import type { SpoolUsage } from '../gridengine/spool-usage';
+import type { FootprintEnds } from './footprint-ends';
 import type { JobDescription } from './job-description';
 import type { Observation } from './job-sampler';
 import { lineageMetrics } from './lineage-metrics';
@@ -40,6 +41,8 @@ export interface RecordParts {
   readonly addressSpaceLimit: number;
   /** The node never had room to swap anything out while the job ran. */
   readonly noSwap: boolean;
+  /** By the job's own cgroup; null: it has none. */
+  readonly footprint: FootprintEnds | null;
   /** Of the job as a whole, from the other sources. */
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -102,7 +105,7 @@ export function buildRecord(parts: RecordParts): JobRecord {
     peak_rss_swap: peakOf('rssSwap'),
     peak_vmem: peakOf('vmem'),
     peak_process_vmem: peakOf('processVmem'),
-    peak_footprint: peakOf('footprint'),
+    peak_footprint: parts.footprint === null ? peakOf('footprint') : ofGroup(parts.footprint),
     wallclock_seconds: wallclock,
     cpu_seconds: cpu === null ? null : Math.round(cpu * 1000) / 1000,
     cpu_efficiency: cpu === null || wallclock === null || wallclock <= 0 ? null : cpu / (wallclock * slots),
@@ -114,6 +117,12 @@ export function buildRecord(parts: RecordParts): JobRecord {
     sampler: parts.cost,
     notes: [...description.notes, ...parts.notes],
   };
+}
+
+/** Memory is charged to a group, not to a process: nothing says which one held most. */
+function ofGroup(ends: FootprintEnds): Bracket {
+  const { lower_bytes, upper_bytes, slack_bytes, proved, exact, open, sources } = ends;
+  return { lower_bytes, upper_bytes, slack_bytes, proved, exact, open, sources, at: iso(ends.at), command: null };
 }
 
 function sampledFields(observation: Observation, grouped: boolean): Partial<JobRecord> {

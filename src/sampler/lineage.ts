@@ -52,6 +52,7 @@ interface Member {
 }
 
 interface Saved {
+  readonly members: readonly (readonly [number, Member])[];
   readonly upper: unknown;
   readonly totals: LineageTotals;
 }
@@ -62,7 +63,7 @@ const noSums = (): Record<(typeof EXIT_FIELDS)[number], number> =>
 export function newLineage(precision: CounterPrecision, saved: unknown = null): Lineage {
   const state = saved as Saved | null;
   const upper = newUpperEnds(state?.upper ?? null);
-  const members = new Map<number, Member>();
+  const members = new Map<number, Member>(state?.members ?? []);
   const sums = { ...(state?.totals.sums ?? noSums()) };
   let processes = state?.totals.processes ?? 0;
   let ended = state?.totals.ended ?? 0;
@@ -158,6 +159,10 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
     totals: () => ({ processes, ended, unsampled, sums: { ...sums }, whole }),
     upper,
     replacerFaults: () => replacerFaults,
-    save: (): Saved => ({ upper: upper.save(), totals: { processes, ended, unsampled, sums, whole: false } }),
+    save: (): Saved => ({
+      members: [...members],
+      upper: upper.save(),
+      totals: { processes, ended, unsampled, sums, whole: false },
+    }),
   };
 }

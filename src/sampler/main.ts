@@ -19,6 +19,8 @@ import {
 import { sampleJob, type JobSampler } from './job-sampler';
 import { buildRecord } from './job-record';
 import { keyOfRun } from './finish';
+import { jobFigures, type JobFigures } from './figures/job-figures';
+import { removeJobCgroup, readCgroupNote } from './job-cgroups';
 import { hearKernel, NO_HEARING, type KernelHearing } from './hear-kernel';
 import { leaveJob } from './leave-job';
 import { writeLiveFile, removeLiveFile } from './live';
@@ -26,7 +28,14 @@ import { reasonOf, warn } from './log';
 import { ownerOfSpool } from './owner-name';
 import type { JobRecord, RecordStatus } from './record';
 import { openSampleStream, type SampleStream } from './sample-stream';
-import { answer, parseRunDescription, removeRunDirectory, writePidFile, type RunDescription } from './run-directory';
+import {
+  answer,
+  parseRunDescription,
+  removeRunDirectory,
+  runDirectoryName,
+  writePidFile,
+  type RunDescription,
+} from './run-directory';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from './settings';
 import { thisMachine } from './this-machine';
 import { chooseStorage, type Storage } from './storage';
@@ -54,6 +63,7 @@ const PREPARE_AFTER_MS = 300;
 const SPEND_OF_CPU_LIMIT = 0.5;
 /** The epilog waits meanwhile. */
 const EVENTS_WITHIN_MS = 1000;
+const NODE_WITHIN_MS = 200;
 
 interface Sampling {
   readonly run: RunDescription;
@@ -66,6 +76,7 @@ interface Sampling {
   readonly stream: SampleStream;
   description: JobDescription;
   readonly hearing: KernelHearing;
+  readonly figures: JobFigures;
   rootUid: number | null;
   rootPid: number | null;
   /** Of the job's processes, in bytes; null: not read yet. */
@@ -92,7 +103,7 @@ function recordOf(state: Sampling, status: RecordStatus, endedMs: number | null,
   const observation = sampler.settled();
   const sampled = observation.samples > 0;
   const lived = (observation.lineage?.totals.processes ?? 0) > 0;
-  const notes = [...state.notes];
+  const notes = [...state.notes, ...state.figures.notes()];
   if (run.hooks === 'plain')
     notes.push(
       "The hooks ran as the job's owner: these figures are the owner's own word, and other users' processes were not seen.",
@@ -119,7 +130,8 @@ function recordOf(state: Sampling, status: RecordStatus, endedMs: number | null,
     precision: thisMachine(),
     addressSpaceLimit: state.addressSpaceLimit ?? Infinity,
     noSwap: state.noSwap,
-    metrics: {},
+    footprint: state.figures.footprint(!sampler.alive()),
+    metrics: state.figures.metrics(),
   });
   return record.owner === null ? { ...record, owner: ownerOfSpool(run.spool) } : record;
 }
@@ -191,7 +203,13 @@ async function follow(
   const shepherd = openProcess(run.shepherdPid, { left: 1 });
   const cpuLimit = resourceLimit(Rlimit.CPU).soft;
   const begun = Date.now();
+  const cpuBefore = cpuSeconds();
   let started = sampler.observation().startMs !== null;
+  if (started) {
+    // A successor of another sampler: the job's first process may have gone.
+    state.rootPid = readJobPid(run.spool);
+    if (state.rootPid !== null) state.figures.started(state.rootPid);
+  }
   let lastSave = begun;
   let lastScan = begun;
   let shepherdGoneMs: number | null = null;
@@ -205,7 +223,10 @@ async function follow(
     const parent = shepherd.stat();
     const shepherdAlive = parent !== null && parent.startTicks === run.shepherdStart && parent.state !== 'Z';
     if (!shepherdAlive) shepherdGoneMs ??= now;
-    started ||= findRoot(state, now);
+    if (!started && findRoot(state, now)) {
+      started = true;
+      if (state.rootPid !== null) state.figures.started(state.rootPid);
+    }
     // A wake-up for another file in the spool directory is no reason for another sample.
     if (started && (told || now >= due)) {
       const scan = told || now - lastScan >= settings.scan_interval * 1000;
@@ -213,7 +234,9 @@ async function follow(
       readAddressSpaceLimit(state);
       const readings = sampler.tick(now, scan);
       state.hearing.afterTick(readings);
-      state.stream(readings, sampler.observation());
+      const seen = sampler.observation();
+      state.stream(readings, seen);
+      state.figures.look(now, readings, seen.sums.cpu, state.hearing.link());
     }
     if (told) return { status: 'finished', toldMs: now };
     if (shepherdGoneMs !== null && (!sampler.alive() || now - shepherdGoneMs > AFTER_SHEPHERD_MS))
@@ -224,14 +247,14 @@ async function follow(
       lastSave = now;
       state.noSwap &&= !swapPossible();
       const record = recordOf(state, 'running', null, now);
-      state.storage.saveProgress(record, sampler.takeSamples());
+      state.storage.saveProgress(record, sampler.takeSamples(), state.figures.takeSeries());
       writeLiveFile(settings, run, record, state.rootUid);
       if (spent) {
         handOver(state);
         return 'handed-over';
       }
       // Reading 5,000 processes each second would cost more than it tells: the interval grows with the cost.
-      const share = cpuSeconds() / ((now - begun) / 1000);
+      const share = (cpuSeconds() - cpuBefore) / ((now - begun) / 1000);
       if (now - begun > 10_000 && share * 100 > settings.cpu_budget_percent && now - slowedAt > 20_000) {
         state.intervalMs = Math.min(state.intervalMs * 2, 60_000);
         slowedAt = now;
@@ -367,6 +390,8 @@ async function main(): Promise<void> {
     settings.processes_per_sample,
     resumed?.sampler ?? null,
   );
+  const figures = jobFigures(run, settings);
+  const groupProblem = directory === null ? null : (readCgroupNote(directory)?.problem ?? null);
   const state: Sampling = {
     run,
     directory,
@@ -382,11 +407,16 @@ async function main(): Promise<void> {
       startedMs: () => sampler.observation().startMs ?? Date.now(),
       deliver: problem === null,
     }),
-    notes: new Set([...(resumed?.notes ?? []), ...(problem === null ? [] : [problem])]),
+    notes: new Set([
+      ...(resumed?.notes ?? []),
+      ...(problem === null ? [] : [problem]),
+      ...(groupProblem === null ? [] : [`No cgroup of the job's own: ${groupProblem}.`]),
+    ]),
     hearing:
       settings.listener && run.hooks !== 'plain'
-        ? hearKernel(settingsPath, settings, run.shepherdPid, sampler, () => undefined)
+        ? hearKernel(settingsPath, settings, run.shepherdPid, sampler, (reply) => figures.node(reply))
         : NO_HEARING,
+    figures,
     stream: openSampleStream(directory),
     rootUid: null,
     rootPid: null,
@@ -413,7 +443,10 @@ async function main(): Promise<void> {
 
   const end = await follow(state);
   if (end === 'handed-over') return;
-  await state.hearing.finish(EVENTS_WITHIN_MS);
+  await Promise.all([
+    state.hearing.finish(EVENTS_WITHIN_MS),
+    state.figures.finish(state.hearing.link(), NODE_WITHIN_MS),
+  ]);
   state.noSwap &&= !swapPossible();
   const record = recordOf(
     state,
@@ -421,10 +454,13 @@ async function main(): Promise<void> {
     endOfJob(run, end.toldMs) ?? (end.status === 'lost' ? end.toldMs : null),
     Date.now(),
   );
-  const kept = state.storage.finish(record, sampler.takeSamples());
+  const kept = state.storage.finish(record, sampler.takeSamples(), state.figures.takeSeries());
   if (directory !== null) answer(join(directory, 'ack'), kept);
   sampler.close();
   state.hearing.close();
+  state.figures.close();
+  if (run.hooks === 'root')
+    removeJobCgroup(runDirectoryName(run), directory === null ? null : readCgroupNote(directory));
   removeLiveFile(settings, run);
   await state.storage.afterwards(() => {
     if (directory !== null && !state.storage.keepsDirectory()) removeRunDirectory(directory);

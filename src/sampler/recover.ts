@@ -137,6 +137,7 @@ function unsampledRecord(
     precision: thisMachine(),
     addressSpaceLimit: Infinity,
     noSwap: false,
+    footprint: null,
     metrics: {},
   });
 }

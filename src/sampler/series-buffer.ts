@@ -20,6 +20,8 @@ export interface SeriesColumn {
 export type SeriesBatch = readonly SourceBatch[];
 
 export interface SeriesBuffer {
+  /** Takes readings of these metrics, too. */
+  readonly know: (metrics: readonly Metric[]) => void;
   /** Adds what a source read at `atMs` (ms since the epoch). What belongs to one process is left out. */
   readonly add: (sourceName: string, atMs: number, readings: readonly Reading[]) => void;
   /** All since the last call. */
@@ -32,11 +34,16 @@ interface Pending {
 }
 
 /** A new one for readings of these metrics; others are left out. */
-export function newSeriesBuffer(metrics: readonly Metric[]): SeriesBuffer {
-  const resolutions = new Map(metrics.map(({ name, resolution }) => [name, resolution ?? 1]));
+export function newSeriesBuffer(metrics: readonly Metric[] = []): SeriesBuffer {
+  const resolutions = new Map<string, number>();
+  const know = (more: readonly Metric[]): void => {
+    for (const { name, resolution } of more) resolutions.set(name, resolution ?? 1);
+  };
+  know(metrics);
   let pending = new Map<string, Pending>();
 
   return {
+    know,
     add: (sourceName, atMs, readings) => {
       const source: Pending = pending.get(sourceName) ?? { at: [], columns: new Map() };
       const tick = source.at.length;

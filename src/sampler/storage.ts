@@ -9,6 +9,7 @@ import { openNodeStore, type NodeStore, type StoredSample } from './node-store';
 import { deliverOutbox, deliverRecord } from './outbox-feeder';
 import type { JobRecord } from './record';
 import { ingestHandedRecords, recoverOrphans } from './recover';
+import type { SeriesBatch } from './series-buffer';
 import { runDirectoryName, type RunDescription } from './run-directory';
 import type { Settings } from './settings';
 
@@ -17,9 +18,9 @@ export interface Storage {
   /** Opens what will be needed, ahead of time. */
   prepare(): void;
   /** Best effort: a failure is kept in memory and tried again. */
-  saveProgress(record: JobRecord, samples: readonly StoredSample[]): void;
+  saveProgress(record: JobRecord, samples: readonly StoredSample[], series?: SeriesBatch): void;
   /** The word for the epilog: "disk" when the summary survives a crash now, else "memory". */
-  finish(record: JobRecord, samples: readonly StoredSample[]): 'disk' | 'memory';
+  finish(record: JobRecord, samples: readonly StoredSample[], series?: SeriesBatch): 'disk' | 'memory';
   /** What can wait until the epilog has gone: cleaning up, orphans, delivery. */
   afterwards(cleanUp: () => void): Promise<void>;
   /** The run directory itself holds the summary. */
@@ -43,6 +44,8 @@ const RETRY_FOR_MS = 24 * 3600 * 1000;
 const LONGEST_PAUSE_MS = 300_000;
 /** One in so many samplers prunes node.db. */
 const PRUNE_ODDS = 50;
+/** Of the other sources, while node.db can't be written. */
+const MOST_UNSAVED_BATCHES = 500;
 const DAY_MS = 86_400_000;
 const MIB = 1024 * 1024;
 
@@ -57,6 +60,7 @@ function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): 
   const name = runDirectoryName(run);
   let store: NodeStore | null = null;
   let unsaved: StoredSample[] = [];
+  let unsavedSeries: SeriesBatch = [];
   let final: JobRecord | null = null;
   let committed = false;
   let complained = false;
@@ -84,16 +88,23 @@ function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): 
     prepare: () => {
       tryWith(() => undefined);
     },
-    saveProgress: (record, samples) => {
+    saveProgress: (record, samples, series = []) => {
       unsaved.push(...samples);
-      if (tryWith((opened) => opened.saveProgress(name, startedMs(), record, unsaved))) unsaved = [];
+      unsavedSeries = [...unsavedSeries, ...series];
+      if (tryWith((opened) => opened.saveProgress(name, startedMs(), record, unsaved, unsavedSeries))) {
+        unsaved = [];
+        unsavedSeries = [];
+        return;
+      }
       // An unwritable disk must not fill the memory instead: the record keeps the peaks, the series its shape.
-      else if (unsaved.length > 2000) unsaved = unsaved.filter((_, index) => index % 2 === 0);
+      if (unsaved.length > 2000) unsaved = unsaved.filter((_, index) => index % 2 === 0);
+      unsavedSeries = unsavedSeries.slice(-MOST_UNSAVED_BATCHES);
     },
-    finish: (record, samples) => {
+    finish: (record, samples, series = []) => {
       final = record;
       unsaved.push(...samples);
-      committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved));
+      unsavedSeries = [...unsavedSeries, ...series];
+      committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved, unsavedSeries));
       return committed ? 'disk' : 'memory';
     },
     keepsDirectory: () => false,
@@ -104,7 +115,7 @@ function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): 
         // The accounting DB may be well while this disk is not; both are tried, the merge is idempotent.
         if (deliver && (await deliverRecord(record, settings)) === null) break;
         await sleep(pause * (0.5 + Math.random()));
-        committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved));
+        committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved, unsavedSeries));
         if (Date.now() > deadline) {
           warn(`job ${record.job_id}: its summary could be written nowhere for 24 h and is lost`);
           break;

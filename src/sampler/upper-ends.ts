@@ -113,6 +113,8 @@ interface Life {
   /** An exec event has come since the last reading. */
   execTold: boolean;
   image: number;
+  /** Its program's address space mark as read last: exact, and never falls. */
+  vmem: number;
   /** The last fork event of each of its threads. */
   readonly forks: Map<number, number>;
 }
@@ -129,7 +131,7 @@ export interface UpperEnds {
   replacers(): ReadonlySet<number>;
   /** Distinct processes of the lineage so far. */
   seen(): number;
-  /** The ends as known now: of a running job, until its last sweep. */
+  /** The ends as known now: of a running job, until the sweep before its last; an exec may have been going on in that. */
   result(bounds: UnknownBounds): UpperResult;
   /** For a successor, which has not heard the events in between. */
   save(): unknown;
@@ -299,6 +301,7 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
       replaced: false,
       execTold: false,
       image: 0,
+      vmem: 0,
       forks: new Map(),
     };
     living.set(pid, life);
@@ -357,8 +360,11 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
       if (life.executed) lose(life, 1);
       life.executed = true;
       life.execTold = true;
+      life.vmem = 0;
       return;
     }
+    // Killed in the middle of an exec: nothing tells of that, and the record is of the program that never ran.
+    if (life.executed && event.marks !== null && event.marks.vmem < life.vmem) lose(life, 1);
     life.died = event.at;
     living.delete(event.pid);
     if (event.marks === null) {
@@ -382,6 +388,7 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     const changed = life.image !== 0 && reading.image !== 0 && reading.image !== life.image;
     if (changed && life.executed && !life.execTold) lose(life, 2);
     life.image = reading.image;
+    life.vmem = reading.vmem;
     life.execTold = false;
     settle(life, reading, !reading.forkedNoExec);
   }

@@ -43,7 +43,7 @@ export interface BurnerJob {
   readonly rivals?: { readonly phaseMs: number };
 }
 
-/** A running job's record, and until when (ms since the epoch) it knew all. */
+/** A running job's record, and when its last sweep began (ms since the epoch). */
 export interface Midway {
   readonly settledMs: number;
   readonly record: JobRecord;
@@ -79,6 +79,7 @@ const MEMORY_CGROUPS = '/sys/fs/cgroup/memory';
 
 /** Why peaks can't be proved here; null: they can. */
 export function bracketsObstacle(): string | null {
+  if (process.getuid?.() !== 0) return 'not root';
   const events = openKernelEvents({ namespacePath: '/proc/1/ns/net', receiveBytes: 65_536 });
   if (isUnavailable(events)) return events.unavailable;
   const { processEvents, exitRecords } = events;
@@ -159,6 +160,7 @@ function recordOf(
     precision: thisMachine(),
     // Root could lift the limit again.
     addressSpaceLimit: job.user?.addressSpace ?? Infinity,
+    footprint: null,
     noSwap: !namesSwapArea(readFileSync('/proc/swaps', 'latin1')),
     metrics: {},
   });
@@ -258,7 +260,8 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
       const plain = job.rivals === undefined ? null : samplePlainly(pid, job.rivals.phaseMs);
       const ended = told<Usage>('usage');
       const late = job.heardAfterMs === undefined ? null : sleep(job.heardAfterMs).then(hear);
-      const midway = await follow(sampler, () => hearing, pid, job, number, ended);
+      const over = job.endsWithFirst === true ? ended : ended.then(() => allGone(truthFile));
+      const midway = await follow(sampler, () => hearing, pid, job, number, over);
       await late;
       const usage = await ended;
       const figures = plain?.stop() ?? null;
@@ -284,6 +287,13 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Waits until those who left the burner's tree have been reaped: the kernel tells of the end of a process before that. */
+async function allGone(truthFile: string): Promise<void> {
+  const [truth] = readTruth(truthFile);
+  for (const { pid } of truth?.processes ?? [])
+    for (let tries = 0; existsSync(`/proc/${pid}`) && tries < 200; tries++) await sleep(5);
 }
 
 /** The listener takes its socket with it when it ends. */

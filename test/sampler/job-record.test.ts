@@ -73,6 +73,7 @@ function record(changes: Partial<RecordParts> = {}): JobRecord {
     endedMs: END,
     addressSpaceLimit: Infinity,
     noSwap: true,
+    footprint: null,
     metrics: {},
     maxRssBelongsToJob: true,
     precision: { kernel: [6, 18], pageSize: 4096, cpus: 2 },

@@ -130,10 +130,13 @@ function assertBracket(what: string, known: Bracket | null, truth: number, uncer
     known.lower_bytes <= truth + uncertainty,
     `${what}: ${known.lower_bytes} is above ${truth} + ${uncertainty}`,
   );
-  assert.equal(known.upper_bytes, null);
-  assert.equal(known.proved, false);
-  assert.equal(known.exact, false);
-  assert.ok(known.open.includes('no-lineage') && known.open.includes('no-exit-records'));
+  if (known.upper_bytes === null) {
+    assert.ok(known.open.length > 0, `${what}: an open end without a reason`);
+    assert.equal(known.proved, false);
+  } else {
+    assert.ok(known.upper_bytes >= truth, `${what}: the upper end ${known.upper_bytes} is below ${truth}`);
+    assert.deepEqual([known.proved, known.open], [true, []]);
+  }
   return known;
 }
 
@@ -175,7 +178,7 @@ describe(
           truth.uncertainty + SHELL_RSS,
         );
         assert.ok(swap.lower_bytes >= rss.lower_bytes);
-        assert.ok(footprint.open.includes('no-page-accounting'));
+        if (footprint.upper_bytes === null) assert.ok(footprint.open.length > 0);
         if (!seen) return;
         assertMost('rss', rss, truth.rssSum);
         assertMost('vmem', vmem, truth.vmemSum);

@@ -115,6 +115,17 @@ describe('upper ends', () => {
     assert.equal(ends.result({ ...NOTHING_KNOWN, addressSpace: 500 }).rss, 1505);
   });
 
+  it('know nothing of a program that was being replaced when its process was killed', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10)]);
+    ends.sweep({ begin: 3, readings: [reading(10, 4, 50)] });
+    ends.events([exit(8, 10, 1)]);
+    ends.sweep({ begin: 9, readings: [] });
+    assert.deepEqual(ends.result(NOTHING_KNOWN).openRss, ['exec']);
+    assert.equal(ends.result({ ...NOTHING_KNOWN, rootRss: 900 }).rss, 900);
+  });
+
   it('do not add up what never lived together', () => {
     const ends = newUpperEnds();
     ends.root(10);

@@ -1,4 +1,5 @@
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { createServer, type Socket } from 'node:net';
 import { resourceLimit, Rlimit, tryLock } from '../../native/libc';
 import { openKernelEvents, type KernelEvents } from '../../sources/events/kernel-events';
@@ -9,7 +10,12 @@ import { isUnavailable, type Unavailable } from '../../sources/source';
 import { leaveJob } from '../leave-job';
 import { reasonOf, warn } from '../log';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../settings';
+import { existingDescendants } from './existing-descendants';
 import { existingThreads } from './existing-threads';
+import type * as NodeChargesModule from './node-charges';
+import type { ChargeReader } from './node-charges';
+import type * as NodeReadingsModule from './node-readings';
+import type { NodeReadings } from './node-readings';
 import { newProcessTable } from './process-table';
 import { decodeRequest, encodeReply, lineSplitter, type Reply, type Request } from './protocol';
 import { newRouter } from './router';
@@ -33,6 +39,10 @@ const FIRST_FOLLOWER_MS = 10_000;
 /** A sampler that takes nothing for so long must not fill our memory. */
 const MOST_UNSENT_BYTES = 64 * 1024 * 1024;
 const SPEND_OF_CPU_LIMIT = 0.5;
+/** The node-wide sources are read from this age on. */
+const BEFORE_NODE_MS = 5000;
+
+const load = createRequire(__filename);
 
 interface Follower {
   readonly socket: Socket;
@@ -60,7 +70,7 @@ function reasonFor(state: 'open' | Unavailable): string | null {
   return state === 'open' ? null : state.unavailable;
 }
 
-function serve(settings: Settings, kernel: KernelEvents | Unavailable): void {
+function serve(settings: Settings, settingsPath: string, kernel: KernelEvents | Unavailable): void {
   const { socket: path } = listenerPaths(settings);
   const opened = isUnavailable(kernel) ? null : kernel;
   const hello: Reply = {
@@ -72,6 +82,29 @@ function serve(settings: Settings, kernel: KernelEvents | Unavailable): void {
   const table = newProcessTable(opened === null ? new Map() : existingThreads());
   const followers = new Set<Follower>();
   const router = newRouter<Follower>((follower, reply) => follower.unsent.push(encodeReply(reply)));
+  // Short work must not pay for a round of all sources, nor for their code.
+  let charges: ChargeReader | null = null;
+  let node: NodeReadings | null = null;
+
+  function readings(): NodeReadings {
+    node ??= (load('./node-readings') as typeof NodeReadingsModule).readNode(settings, settingsPath, publish);
+    return node;
+  }
+
+  function nodeReply(id: number | null): Reply {
+    charges ??= (load('./node-charges') as typeof NodeChargesModule).openCharges(settings);
+    return { kind: 'node', id, charges: charges.read(), gpu: node?.gpu() ?? [] };
+  }
+
+  function publish(): void {
+    if (followers.size === 0) return;
+    const reply = encodeReply(nodeReply(null));
+    for (const follower of followers) {
+      follower.unsent.push(reply);
+      flush(follower);
+    }
+  }
+
   let stayUntilMs = Date.now() + FIRST_FOLLOWER_MS;
 
   function flush(follower: Follower): void {
@@ -100,14 +133,30 @@ function serve(settings: Settings, kernel: KernelEvents | Unavailable): void {
     switch (request.kind) {
       case 'follow':
         look();
-        router.follow(follower, request.pid);
+        router.follow(follower, request.pid, existingDescendants(request.pid));
         break;
       case 'sync':
         look();
         follower.unsent.push(encodeReply({ kind: 'synced', id: request.id }));
         break;
-      case 'read':
       case 'node':
+        follower.unsent.push(encodeReply(nodeReply(request.id)));
+        break;
+      case 'read':
+        void readings()
+          .read(request.source, request.pids)
+          .then((values) => {
+            const absent = isUnavailable(values);
+            follower.unsent.push(
+              encodeReply({
+                kind: 'values',
+                id: request.id,
+                readings: absent ? [] : values,
+                unavailable: absent ? values.unavailable : null,
+              }),
+            );
+            flush(follower);
+          });
         break;
       default:
     }
@@ -132,9 +181,14 @@ function serve(settings: Settings, kernel: KernelEvents | Unavailable): void {
     socket.write(encodeReply(hello));
   });
 
+  let ending = false;
+
   function end(): void {
+    if (ending) return;
+    ending = true;
     rmSync(path, { force: true });
-    process.exit(0);
+    charges?.close();
+    void (node?.close() ?? Promise.resolve()).finally(() => process.exit(0));
   }
 
   // Whoever left this one behind held the lock that is ours now.
@@ -146,6 +200,7 @@ function serve(settings: Settings, kernel: KernelEvents | Unavailable): void {
   server.listen(path);
   process.on('SIGTERM', end);
   const cpuLimit = resourceLimit(Rlimit.CPU).soft;
+  setTimeout(() => void readings(), BEFORE_NODE_MS);
   setInterval(() => {
     look();
     const { user, system } = process.cpuUsage();
@@ -165,7 +220,11 @@ function main(): void {
   if (takeLock(lock) === null) return;
   leaveJob();
   const path = settings.initial_network_namespace;
-  serve(settings, openKernelEvents({ namespacePath: path === '' ? null : path, receiveBytes: RECEIVE_BYTES }));
+  serve(
+    settings,
+    process.argv[2] ?? '',
+    openKernelEvents({ namespacePath: path === '' ? null : path, receiveBytes: RECEIVE_BYTES }),
+  );
 }
 
 try {

@@ -1,4 +1,5 @@
 import { EXIT_FIELDS, type ExitAccount } from './exit-account';
+import type { NodeCharges } from './node-charges';
 import type { ProcessEvent } from './process-table';
 
 /**
@@ -28,7 +29,14 @@ export type Reply =
       readonly readings: readonly ValueOf[];
       readonly unavailable: string | null;
     }
-  | { readonly kind: 'node'; readonly id: number | null; readonly at: number; readonly readings: readonly ValueOf[] };
+  /** id: the request that it answers; null: of its own accord. */
+  | {
+      readonly kind: 'node';
+      readonly id: number | null;
+      readonly charges: NodeCharges | null;
+      /** Of the GPUs, with all processes on them. */
+      readonly gpu: readonly ValueOf[];
+    };
 
 /** A reading on the wire. */
 export interface ValueOf {

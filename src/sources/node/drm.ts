@@ -13,6 +13,7 @@ const metric = (what: string, unit: Metric['unit'], help: string, more: Partial<
 });
 
 const METRICS = {
+  vendor: metric('vendor', 'count', 'PCI number of its maker.'),
   memoryTotal: metric('memory_total', 'bytes', 'Video memory of the GPU (mem_info_vram_total).'),
   memoryUsed: metric('memory_used', 'bytes', 'Video memory that is allocated (mem_info_vram_used).'),
   utilization: metric('utilization', 'percent', 'Share of time in which its engines were busy (gpu_busy_percent).'),
@@ -110,6 +111,7 @@ function readCard({ gpu, path, driver }: Card): readonly Reading[] {
   const asleep = readText(`${device}/power/runtime_status`)?.trim() === 'suspended';
   const awake = (value: () => number | null): number | null => (asleep ? null : value());
   const values: readonly (readonly [Metric, number | null])[] = [
+    [METRICS.vendor, gpu.vendor === 'amd' ? VENDOR_NUMBER.amd : VENDOR_NUMBER.intel],
     [METRICS.memoryTotal, amd ? atLeastZero(readInteger(`${device}/mem_info_vram_total`)) : null],
     [METRICS.memoryUsed, awake(() => (amd ? atLeastZero(readInteger(`${device}/mem_info_vram_used`)) : null))],
     [METRICS.utilization, awake(() => (amd ? percent(readInteger(`${device}/gpu_busy_percent`)) : null))],
@@ -121,6 +123,9 @@ function readCard({ gpu, path, driver }: Card): readonly Reading[] {
   ];
   return values.flatMap(([{ name }, value]) => (value === null ? [] : [{ metric: name, instance: gpu.id, value }]));
 }
+
+/** PCI vendor numbers. */
+export const VENDOR_NUMBER = { amd: 0x1002, intel: 0x8086 } as const;
 
 export const drm: Source = {
   name: 'drm',

@@ -54,6 +54,14 @@ const OF_GPU: readonly Given<GpuState>[] = [
   ['temperatureCelsius', metric('temperature', 'celsius', 'node', 'Temperature of the chip.')],
 ];
 
+const INDEX = metric('index', 'count', 'node', 'Its number, by which an environment may name it.');
+const PARENT = metric(
+  'parent_index',
+  'count',
+  'node',
+  'Of a MIG instance: the number of the GPU that it is a part of.',
+);
+
 const OF_PROCESS: readonly Given<GpuProcess>[] = [
   ['memoryBytes', metric('process_memory', 'bytes', 'process', 'GPU memory that a process holds.')],
   [
@@ -78,7 +86,14 @@ function valuesOf<State>(given: readonly Given<State>[], state: State, instance:
 
 /** A snapshot as readings; what isn't known is left out. */
 export function nvidiaReadings({ gpus, processes }: GpuSnapshot): readonly Reading[] {
+  const indexes = new Map(gpus.map(({ gpu }) => [gpu.id, gpu.index]));
+  const place = gpus.flatMap(({ gpu }): readonly Reading[] => {
+    const parent = gpu.parent === null ? undefined : indexes.get(gpu.parent);
+    const own = { metric: INDEX.name, instance: gpu.id, value: gpu.index };
+    return parent === undefined ? [own] : [own, { metric: PARENT.name, instance: gpu.id, value: parent }];
+  });
   return [
+    ...place,
     ...gpus.flatMap((state) => valuesOf(OF_GPU, state, state.gpu.id)),
     ...processes.flatMap((process) => valuesOf(OF_PROCESS, process, process.gpu, process.pid)),
   ];
@@ -212,7 +227,7 @@ export function nvidiaGpus(place: Place): readonly Gpu[] | Unavailable {
 export const nvidia: Source = {
   name: 'nvidia',
   reads: ['libnvidia-ml.so.1 (NVML)', 'nvidia-smi'],
-  metrics: [...OF_GPU, ...OF_PROCESS].map(([, described]) => described),
+  metrics: [INDEX, PARENT, ...[...OF_GPU, ...OF_PROCESS].map(([, described]) => described)],
   blocking: true,
   interval: 10,
   enabled: true,

@@ -1,0 +1,94 @@
+import { readText } from '../../sources/files';
+import { cgroupFacts, openCgroup } from '../../sources/job/cgroup';
+import { cgroupReadings, oomNote, type CgroupReading } from '../../sources/job/cgroup-reading';
+import type { JobCgroup } from '../../sources/job/job-cgroup';
+import { parseMeminfo } from '../../sources/node/meminfo';
+import { openProcess } from '../../sources/proc/process-files';
+import { isUnavailable, THIS_MACHINE } from '../../sources/source';
+import { footprintEnds, groupSlackBytes, NO_FOOTPRINT, observeFootprint, type FootprintEnds } from '../footprint-ends';
+import { chooseSource } from '../source-settings';
+import { thisMachine } from '../this-machine';
+import type { FigurePart, PartContext } from './part';
+
+export interface CgroupFigures extends FigurePart {
+  /** The footprint's bracket by the group's own count; null: no group. `ended`: no process of the job is left. */
+  readonly footprint: (ended: boolean) => FootprintEnds | null;
+}
+
+const KIB = 1024;
+
+/** Totals that stand for the whole job when it has ended; the others are of a moment. */
+const OF_THE_JOB: ReadonlySet<string> = new Set([
+  'cgroup_memory_peak_bytes',
+  'cgroup_swap_peak_bytes',
+  'cgroup_cpu_seconds',
+  'cgroup_cpu_user_seconds',
+  'cgroup_cpu_system_seconds',
+  'cgroup_cpu_throttled_seconds',
+  'cgroup_io_read_bytes',
+  'cgroup_io_write_bytes',
+  'cgroup_pids_peak',
+  'cgroup_oom_kills',
+  'cgroup_oom_events',
+]);
+
+/** Figures of the job's own control group, in which `rootPid` is; null: it has none. */
+export function cgroupFigures({ run, settings, series }: PartContext, found: JobCgroup): CgroupFigures | null {
+  const { enabled, intervalMs } = chooseSource(cgroupFacts, settings);
+  if (!enabled) return null;
+  series.know(cgroupFacts.metrics);
+  const notes: string[] = [];
+  const opened = openCgroup(found.directories, THIS_MACHINE);
+  if (isUnavailable(opened)) notes.push(`The job's cgroup could not be read: ${opened.unavailable}.`);
+  const group = isUnavailable(opened) ? null : opened;
+  // The shepherd is in a group of our own, too.
+  const others = found.origin === 'own' ? (openProcess(run.shepherdPid, { left: 0 }).memory()?.rssAnon ?? 0) * KIB : 0;
+  let last: CgroupReading | null = null;
+  let state = NO_FOOTPRINT;
+  let dueMs = 0;
+
+  function read(atMs: number): void {
+    const reading = group?.read() ?? null;
+    if (reading === null || isUnavailable(reading)) return;
+    last = reading;
+    state = observeFootprint(state, reading, atMs);
+    series.add(cgroupFacts.name, atMs, cgroupReadings(reading));
+  }
+
+  return {
+    look: ({ atMs, nowMs }) => {
+      if (nowMs < dueMs) return;
+      dueMs = nowMs + intervalMs;
+      read(atMs);
+    },
+    finish: () => {
+      read(Date.now());
+    },
+    metrics: () =>
+      last === null
+        ? {}
+        : Object.fromEntries(
+            cgroupReadings(last)
+              .filter(({ metric }) => OF_THE_JOB.has(metric))
+              .map(({ metric, value }) => [metric, value]),
+          ),
+    notes: () => {
+      const killed = last === null ? null : oomNote(last);
+      return killed === null ? notes : [...notes, killed];
+    },
+    footprint: (ended) =>
+      group === null
+        ? null
+        : footprintEnds(state, {
+            version: group.version,
+            nodeSwapBytes: parseMeminfo(readText('/proc/meminfo') ?? '').get('SwapTotal') ?? null,
+            slackBytes: groupSlackBytes(thisMachine()),
+            othersBytes: others,
+            // Whoever is in a scope was started in it; into our own the shepherd goes before it starts the job.
+            fromStart: true,
+            toEnd: ended,
+            coversSubgroups: group.coversSubgroups(),
+          }),
+    close: () => group?.close(),
+  };
+}

@@ -1,0 +1,105 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { readText } from '../../sources/files';
+import { jobCgroup } from '../../sources/job/job-cgroup';
+import { TICKS_PER_SECOND } from '../../sources/proc/clock';
+import type { FootprintEnds } from '../footprint-ends';
+import type { NodeReply } from '../hear-kernel';
+import type { TickReadings } from '../job-processes';
+import type { ListenerLink } from '../listener/client';
+import { runDirectoryName, type RunDescription } from '../run-directory';
+import { newSeriesBuffer, type SeriesBatch } from '../series-buffer';
+import type { Settings } from '../settings';
+import type * as Cgroup from './cgroup';
+import type * as Energy from './energy';
+import type * as Gpu from './gpu';
+import type * as Network from './network';
+import type { FigurePart, JobMetrics, Look, PartContext } from './part';
+import type * as Perf from './perf';
+import type * as Pss from './pss';
+
+/** All figures of a job beyond its processes' memory and CPU time. */
+export interface JobFigures {
+  started(rootPid: number): void;
+  look(atMs: number, readings: TickReadings, cpuTicks: number, link: ListenerLink | null): void;
+  node(reply: NodeReply): void;
+  /** Asks the node for its figures once more, waiting at most so long, and reads everything for the last time. */
+  finish(link: ListenerLink | null, withinMs: number): Promise<void>;
+  metrics(): JobMetrics;
+  notes(): readonly string[];
+  footprint(ended: boolean): FootprintEnds | null;
+  takeSeries(): SeriesBatch;
+  close(): void;
+}
+
+/** A part's code costs a short job more than its figures are worth: it is loaded when there is something for it. */
+const load = createRequire(__filename);
+const BEFORE_SLOW_PARTS_MS = 5000;
+const FIRST_WITHIN_MS = 5000;
+
+/** Of a job that nobody has looked at yet. */
+export function jobFigures(run: RunDescription, settings: Settings): JobFigures {
+  const series = newSeriesBuffer();
+  const context: PartContext = { run, settings, series, begunMs: performance.now() };
+  const parts: FigurePart[] = [];
+  const loaded = new Set<string>();
+  let cgroup: Cgroup.CgroupFigures | null = null;
+  let latest: Look | null = null;
+  let asked = false;
+
+  function add(name: string, make: () => FigurePart | null): void {
+    if (loaded.has(name)) return;
+    loaded.add(name);
+    const part = make();
+    if (part === null) return;
+    parts.push(part);
+    if (latest !== null) part.look?.(latest);
+  }
+
+  function node(reply: NodeReply): void {
+    if (reply.charges !== null) add('energy', () => (load('./energy') as typeof Energy).energyFigures());
+    if (reply.gpu.length > 0) add('gpu', () => (load('./gpu') as typeof Gpu).gpuFigures(context));
+    for (const part of parts) part.node?.(reply);
+  }
+
+  // Its counters must be there before the job is.
+  if (settings.sources.perf?.enabled === true) add('perf', () => (load('./perf') as typeof Perf).perfFigures(context));
+
+  return {
+    started: (rootPid) => {
+      const membership = readText(join('/proc', String(rootPid), 'cgroup')) ?? '';
+      const found = jobCgroup(membership, { job: run.job, task: run.task, key: runDirectoryName(run) });
+      if (found !== null)
+        add('cgroup', () => (cgroup = (load('./cgroup') as typeof Cgroup).cgroupFigures(context, found)));
+      for (const part of parts) part.started?.(rootPid);
+    },
+    look: (atMs, readings, cpuTicks, link) => {
+      const nowMs = performance.now();
+      latest = { atMs, nowMs, readings, cpuSeconds: cpuTicks / TICKS_PER_SECOND, link };
+      for (const part of parts) part.look?.(latest);
+      if (!asked && link !== null) {
+        // Charges are differences: this is what the first one is counted from.
+        asked = true;
+        void link.node(FIRST_WITHIN_MS).then((reply) => {
+          if (reply !== null) node(reply);
+        });
+      }
+      if (nowMs - context.begunMs < BEFORE_SLOW_PARTS_MS) return;
+      add('pss', () => (load('./pss') as typeof Pss).pssFigures(context));
+      add('network', () => (load('./network') as typeof Network).networkFigures(context));
+    },
+    node,
+    finish: async (link, withinMs) => {
+      for (const part of parts) part.finish?.();
+      const reply = await link?.node(withinMs);
+      if (reply) node(reply);
+    },
+    metrics: () => Object.assign({}, ...parts.map((part) => part.metrics())) as JobMetrics,
+    notes: () => parts.flatMap((part) => part.notes()),
+    footprint: (ended) => cgroup?.footprint(ended) ?? null,
+    takeSeries: () => series.take(),
+    close: () => {
+      for (const part of parts) part.close?.();
+    },
+  };
+}

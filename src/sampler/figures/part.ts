@@ -1,0 +1,47 @@
+import type { TickReadings } from '../job-processes';
+import type { NodeReply } from '../hear-kernel';
+import type { ListenerLink } from '../listener/client';
+import type { RunDescription } from '../run-directory';
+import type { SeriesBuffer } from '../series-buffer';
+import type { Settings } from '../settings';
+
+export type JobMetrics = Readonly<Record<string, number>>;
+
+/** What all parts share. */
+export interface PartContext {
+  readonly run: RunDescription;
+  readonly settings: Settings;
+  readonly series: SeriesBuffer;
+  /** When the job began to be looked at, on the clock of `Look.nowMs`. */
+  readonly begunMs: number;
+}
+
+/** One look at the job. */
+export interface Look {
+  /** ms since the epoch. */
+  readonly atMs: number;
+  /** ms of a clock that never goes back. */
+  readonly nowMs: number;
+  readonly readings: TickReadings;
+  /** CPU time of the job so far, in seconds. */
+  readonly cpuSeconds: number;
+  /** null: no listener at present. */
+  readonly link: ListenerLink | null;
+}
+
+/** One kind of figures of a job beyond its processes' memory and CPU time: each adds its own metrics to the record. */
+export interface FigurePart {
+  /** The job's first process is there. */
+  readonly started?: (rootPid: number) => void;
+  readonly look?: (look: Look) => void;
+  /** The node's figures, as the listener sends them. */
+  readonly node?: (reply: NodeReply) => void;
+  /** The last reading; the epilog waits meanwhile. */
+  readonly finish?: () => void;
+  readonly metrics: () => JobMetrics;
+  readonly notes: () => readonly string[];
+  readonly close?: () => void;
+}
+
+export const pidsOf = ({ counters }: TickReadings): readonly number[] =>
+  [...counters.keys()].map((id) => Number.parseInt(id, 10));

@@ -1,0 +1,69 @@
+import { openPerf, type PerfTarget } from '../../sources/job/perf';
+import { derived, perfEvents, perfFacts, perfMetricReadings } from '../../sources/job/perf-metrics';
+import { isUnavailable, THIS_MACHINE, type Reading } from '../../sources/source';
+import { chooseSource } from '../source-settings';
+import type { FigurePart, PartContext } from './part';
+
+/**
+ * Perf counters of the job: on the shepherd, inherited by all that it starts from now on. Counted until the last look;
+ * the epilog is a child of the shepherd, too, so that its first moments may be among them.
+ */
+export function perfFigures({ run, settings, series }: PartContext): FigurePart | null {
+  const { enabled, intervalMs, options } = chooseSource(perfFacts, settings);
+  if (!enabled) return null;
+  series.know(perfFacts.metrics);
+  const notes: string[] = [];
+  const target = (pid: number): PerfTarget => ({ pid, inherit: true, ...(run.attached ? { includeSelf: true } : {}) });
+  const start = (pid: number): ReturnType<typeof openPerf> => openPerf(target(pid), perfEvents(options), THIS_MACHINE);
+  let opened = run.attached ? null : start(run.shepherdPid);
+  let last: readonly Reading[] = [];
+  let dueMs = 0;
+
+  function explain(): void {
+    if (opened === null) return;
+    if (isUnavailable(opened)) {
+      notes.push(`No perf counters: ${opened.unavailable}.`);
+      return;
+    }
+    for (const { event, unavailable } of opened.refused) notes.push(`Not counted: ${event} (${unavailable}).`);
+    notes.push(...opened.notes);
+  }
+
+  function read(atMs: number): void {
+    if (opened === null || isUnavailable(opened)) return;
+    const readings = opened.read();
+    last = [...perfMetricReadings(readings), ...derived(readings)];
+    series.add(perfFacts.name, atMs, last);
+  }
+
+  explain();
+  return {
+    started: (rootPid) => {
+      if (run.attached) {
+        opened = start(rootPid);
+        explain();
+      } else if (opened !== null && !isUnavailable(opened) && opened.uncoveredChildren?.includes(rootPid) === true) {
+        opened.close();
+        opened = openPerf({ pid: rootPid, inherit: true, includeSelf: true }, perfEvents(options), THIS_MACHINE);
+        notes.push(
+          'Perf counters began after the job: its first moments, and children that it had by then, are missing ' +
+            '(arm_wait_ms makes the prolog wait for them).',
+        );
+      }
+    },
+    look: ({ atMs, nowMs }) => {
+      if (nowMs < dueMs) return;
+      dueMs = nowMs + intervalMs;
+      read(atMs);
+    },
+    finish: () => {
+      read(Date.now());
+    },
+    metrics: () =>
+      Object.fromEntries(last.filter(({ instance }) => instance === '').map(({ metric, value }) => [metric, value])),
+    notes: () => notes,
+    close: () => {
+      if (opened !== null && !isUnavailable(opened)) opened.close();
+    },
+  };
+}

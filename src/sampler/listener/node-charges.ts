@@ -1,0 +1,101 @@
+import { readText } from '../../sources/files';
+import { CPU_MODES } from '../../sources/node/cpu-times';
+import { parseCpuStat } from '../../sources/node/cpu';
+import { openCpuCounter } from '../../native/perf-event';
+import { parseMeminfo } from '../../sources/node/meminfo';
+import { rapl } from '../../sources/node/rapl';
+import { raplPerf } from '../../sources/node/rapl-perf';
+import { isUnavailable, THIS_MACHINE, type OpenSource, type Place, type Source } from '../../sources/source';
+import { learnIdlePower, newIdlePower, type IdlePower, type NodeUse } from '../energy';
+import { energyBetween } from '../energy-counters';
+import type { Settings } from '../settings';
+import { chooseSource } from '../source-settings';
+import type { ValueOf } from './protocol';
+
+/** What jobs are charged by: counters of the node's energy and of all CPU time on it, and memory in use. */
+export interface NodeCharges {
+  /** Monotonic, in ms. */
+  readonly atMs: number;
+  readonly energy: readonly ValueOf[];
+  /** Of all CPUs since boot: used, and all there was. */
+  readonly busyCpuSeconds: number | null;
+  readonly cpuSeconds: number | null;
+  readonly usedBytes: number | null;
+  /** null: not known yet. */
+  readonly idleWatts: number | null;
+}
+
+/** What the node used between two readings. */
+export function useBetween(before: NodeCharges, after: NodeCharges): NodeUse {
+  const gained = (from: number | null, to: number | null): number | null =>
+    from === null || to === null || to < from ? null : to - from;
+  return {
+    seconds: (after.atMs - before.atMs) / 1000,
+    ...energyBetween(before.energy, after.energy),
+    busyCpuSeconds: gained(before.busyCpuSeconds, after.busyCpuSeconds),
+    cpuSeconds: gained(before.cpuSeconds, after.cpuSeconds),
+    usedBytes: after.usedBytes,
+  };
+}
+
+export interface ChargeReader {
+  /** null: this node counts no energy. */
+  readonly read: () => NodeCharges | null;
+  readonly close: () => void;
+}
+
+/** Modes in which a CPU does nothing for anybody here; guests are counted in user time already. */
+const IDLE_MODES: ReadonlySet<string> = new Set(['idle', 'iowait', 'steal']);
+const COUNTED_TWICE: ReadonlySet<string> = new Set(['guest', 'guest_nice']);
+
+/** Energy counters, the better ones first. */
+const ENERGY_SOURCES: readonly Source[] = [rapl, raplPerf(openCpuCounter)];
+
+/** Reads the first of the energy counters that this node has. */
+export function openCharges(
+  settings: Settings,
+  sources = ENERGY_SOURCES,
+  machine: Omit<Place, 'options'> = THIS_MACHINE,
+): ChargeReader {
+  let opened: OpenSource | null | undefined;
+  let idle: IdlePower | null = null;
+  let last: NodeCharges | null = null;
+
+  function open(): OpenSource | null {
+    for (const source of sources) {
+      const { enabled, options } = chooseSource(source, settings);
+      if (!enabled) continue;
+      const one = source.open({ ...machine, options });
+      if (isUnavailable(one)) continue;
+      idle ??= newIdlePower(typeof options.idle_watts === 'number' ? options.idle_watts : 0);
+      return one;
+    }
+    return null;
+  }
+
+  return {
+    read: () => {
+      if (opened === undefined) opened = open();
+      const energy = opened?.read() ?? null;
+      if (energy === null || isUnavailable(energy)) return null;
+      const times = parseCpuStat(readText(`${machine.proc}/stat`) ?? '')?.total ?? null;
+      const sum = (counts: (mode: string) => boolean): number | null =>
+        times === null ? null : CPU_MODES.reduce((seconds, mode) => seconds + (counts(mode) ? times[mode] : 0), 0);
+      const memory = parseMeminfo(readText(`${machine.proc}/meminfo`) ?? '');
+      const total = memory.get('MemTotal');
+      const available = memory.get('MemAvailable') ?? memory.get('MemFree');
+      const charges: NodeCharges = {
+        atMs: machine.now(),
+        energy,
+        busyCpuSeconds: sum((mode) => !IDLE_MODES.has(mode) && !COUNTED_TWICE.has(mode)),
+        cpuSeconds: sum((mode) => !COUNTED_TWICE.has(mode)),
+        usedBytes: total === undefined || available === undefined ? null : total - available,
+        idleWatts: null,
+      };
+      if (idle !== null && last !== null) idle = learnIdlePower(idle, useBetween(last, charges));
+      last = charges;
+      return { ...charges, idleWatts: idle?.watts ?? null };
+    },
+    close: () => opened?.close(),
+  };
+}
