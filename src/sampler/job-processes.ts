@@ -398,9 +398,10 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
           rss: status.vmHwm * KIB + markSlackBytes(rules.precision, stat.threads),
           vmem: status.vmPeak * KIB,
         });
-        const execed =
-          (process.pending && !stat.forkedNoExec) ||
-          (stat.image !== 0 && process.imageMark !== 0 && stat.image !== process.imageMark);
+        const fell = status.vmHwm * KIB + markSlackBytes(rules.precision, stat.threads) < process.rssMark;
+        // In the middle of an exec the stack has no place yet: the image before may have been read as 0.
+        const changed = stat.image !== 0 && stat.image !== process.imageMark && (process.imageMark !== 0 || fell);
+        const execed = (process.pending && !stat.forkedNoExec) || changed;
         let executing = !execed && stat.image === 0 && process.imageMark !== 0;
         if (execed) {
           if (process.pending) {
@@ -416,8 +417,8 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
           process.shared = false;
           process.command = commandName(stat.comm, files.executable());
           process.rssMark = 0;
-        } else if (status.vmHwm * KIB + markSlackBytes(rules.precision, stat.threads) < process.rssMark) {
-          // In the middle of an exec the stack has no place yet, and this reading is half of the program before.
+        } else if (fell) {
+          // This reading may be half of the program before.
           executing ||= stat.image !== (files.stat()?.image ?? 0);
           if (!executing) fallenMarks++;
         }

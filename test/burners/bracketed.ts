@@ -12,13 +12,14 @@ import { undescribed } from '../../src/sampler/job-description';
 import { buildRecord } from '../../src/sampler/job-record';
 import { sampleJob, type JobSampler } from '../../src/sampler/job-sampler';
 import { connectListener } from '../../src/sampler/listener/client';
-import type { JobRecord, RecordStatus } from '../../src/sampler/record';
+import type { Bracket, JobRecord, RecordStatus } from '../../src/sampler/record';
 import { startTicksOf } from '../../src/sampler/run-directory';
 import { loadSettings, type Settings } from '../../src/sampler/settings';
 import { thisMachine } from '../../src/sampler/this-machine';
 import { nextTick } from '../../src/sampler/ticks';
 import { openKernelEvents } from '../../src/sources/events/kernel-events';
 import { uptimeSeconds, wallClockOfTicks } from '../../src/sources/proc/clock';
+import { openProcess } from '../../src/sources/proc/process-files';
 import { namesSwapArea } from '../../src/sources/proc/swap';
 import { isUnavailable } from '../../src/sources/source';
 import { burner, burnersObstacle, readTruth, type Burner, type Truth } from './build';
@@ -91,6 +92,13 @@ export function bracketsObstacle(): string | null {
 /** Why the kernel's own peak of a cgroup can't be had here; null: it can. */
 export function cgroupObstacle(): string | null {
   return existsSync(join(MEMORY_CGROUPS, 'memory.max_usage_in_bytes')) ? null : 'no memory controller of cgroup v1';
+}
+
+/** Width as a share of the truth; null: open. */
+export function widthOf(bracket: Bracket | null, truth: number): number | null {
+  if (bracket === null) return null;
+  const { lower_bytes: lower, upper_bytes: upper } = bracket;
+  return upper === null ? null : (upper - lower) / truth;
 }
 
 function settingsIn(directory: string): { readonly path: string; readonly settings: Settings } {
@@ -168,13 +176,15 @@ function recordOf(
 
 /** Waits at most so long; whether it was in time. */
 async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const late = new AbortController();
-  const won = await Promise.race([
-    promise.then(() => true),
-    sleep(ms, false, { signal: late.signal }).catch(() => false),
-  ]);
-  late.abort();
-  return won;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**
@@ -194,20 +204,13 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
   }
   let numbers = 0;
 
+  const truths = join(directory, 'truths');
+  mkdirSync(truths);
+  chmodSync(truths, 0o777);
+
   async function run(job: BurnerJob): Promise<BracketedRun> {
     const number = ++numbers;
-    const place = join(directory, String(number));
-    mkdirSync(place);
-    chmodSync(place, 0o777);
-    try {
-      return await runIn(place, number, job);
-    } finally {
-      rmSync(place, { recursive: true, force: true });
-    }
-  }
-
-  async function runIn(place: string, number: number, job: BurnerJob): Promise<BracketedRun> {
-    const truthFile = join(place, 'truth');
+    const truthFile = join(truths, String(number));
     const group = job.group === true ? FIRST_GROUP + number : null;
     const cgroup = job.rivals === undefined ? null : newCgroup(`qmemacct-test.${process.pid}.${number}`);
     const shepherd = spawn(
@@ -248,7 +251,8 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
     );
     let hearing: KernelHearing | null = null;
     const hear = async (): Promise<void> => {
-      const { path, settings } = job.heardAfterMs === undefined ? shared : settingsIn(join(place, 'late'));
+      const { path, settings } =
+        job.heardAfterMs === undefined ? shared : settingsIn(join(directory, `late-${number}`));
       hearing = hearKernel(path, settings, ancestor, sampler, () => undefined);
       if (!(await within(hearing.ready, READY_WITHIN_MS)) || (await hearing.ready) !== null)
         throw new Error(`events are not heard: ${(await hearing.ready) ?? 'no answer'}`);
@@ -260,7 +264,7 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
       const plain = job.rivals === undefined ? null : samplePlainly(pid, job.rivals.phaseMs);
       const ended = told<Usage>('usage');
       const late = job.heardAfterMs === undefined ? null : sleep(job.heardAfterMs).then(hear);
-      const over = job.endsWithFirst === true ? ended : ended.then(() => allGone(truthFile));
+      const over = job.endsWithFirst === true ? ended : ended.then(() => allOver(truthFile));
       const midway = await follow(sampler, () => hearing, pid, job, number, over);
       await late;
       const usage = await ended;
@@ -289,11 +293,13 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
   };
 }
 
-/** Waits until those who left the burner's tree have been reaped: the kernel tells of the end of a process before that. */
-async function allGone(truthFile: string): Promise<void> {
+const isOver = (pid: number): boolean => /^(|Z|X)$/.test(openProcess(pid, { left: 0 }).stat()?.state ?? '');
+
+/** Waits until those who left the burner's tree have ended: whoever inherits them may take its time. */
+async function allOver(truthFile: string): Promise<void> {
   const [truth] = readTruth(truthFile);
   for (const { pid } of truth?.processes ?? [])
-    for (let tries = 0; existsSync(`/proc/${pid}`) && tries < 200; tries++) await sleep(5);
+    for (let tries = 0; !isOver(pid) && tries < 200; tries++) await sleep(5);
 }
 
 /** The listener takes its socket with it when it ends. */

@@ -7,6 +7,7 @@ import { BRACKET_CASES, type BracketCase } from '../burners/bracket-cases';
 import {
   bracketsObstacle,
   openBracketedRuns,
+  widthOf,
   type BracketedRun,
   type BracketedRuns,
   type BurnerJob,
@@ -16,7 +17,7 @@ import { median } from '../bench/statistics';
 
 const RUNS = 50;
 /** Jobs at a time: most of each is waiting. */
-const LANES = 10;
+const LANES = 8;
 const INTERVALS_MS = [50, 100, 200, 1000] as const;
 
 interface Range {
@@ -99,7 +100,7 @@ describe('brackets beside programs that know their peaks', { skip: bracketsObsta
   after(() => runs.close());
 
   for (const one of BRACKET_CASES) {
-    const { name, openRss = '', openVmem = '', ordinary } = one;
+    const { name, openRss = '', openVmem = '', ordinary, job } = one;
     it(`${name}: ${RUNS} of ${RUNS} hold`, (t) => {
       const done = outcomes.get(one) ?? [];
       assert.equal(done.length, RUNS);
@@ -119,12 +120,14 @@ describe('brackets beside programs that know their peaks', { skip: bracketsObsta
         open(({ peak_process_vmem }) => peak_process_vmem),
         new Set([openVmem]),
       );
-      const widths = done.flatMap(({ record: { peak_rss: rss }, truth }) =>
-        rss === null || rss.upper_bytes === null ? [] : [(rss.upper_bytes - rss.lower_bytes) / truth.rssSum],
-      );
+      const widths = done
+        .map(({ record, truth }) => widthOf(record.peak_rss, truth.rssSum))
+        .filter((width) => width !== null);
       if (widths.length > 0) t.diagnostic(`median width ${(median(widths) * 100).toFixed(2)} %`);
-      if (ordinary === true) assert.ok(median(widths) <= median(done.map(narrowest)), 'as narrow as can be');
-      if (one.job?.user === undefined) return;
+      // Several are known together only where a sweep comes at the right moment.
+      const alone = done.every(({ truth }) => truth.processes.length === 1);
+      if (ordinary === true && alone) assert.ok(median(widths) <= median(done.map(narrowest)), 'as narrow as can be');
+      if (job?.user === undefined) return;
       for (const { record } of done) assert.ok(record.peak_rss?.sources.includes('limit'));
     });
   }

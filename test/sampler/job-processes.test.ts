@@ -293,6 +293,12 @@ describe('what a tick reads', () => {
     job.tree.set(ROOT, { stack: 140729103000000 });
     const after = job.tick(2);
     assert.deepEqual([after.execs, after.fallenMarks], [1, 0]);
+    // Found in the middle of one: its first thread has gone, another still has the program before.
+    job.tree.set(101, { ppid: ROOT, mark: 90_000, stack: 0 });
+    job.tick(3);
+    job.tree.set(101, { mark: 10, stack: 140729103000000 });
+    const later = job.tick(4);
+    assert.deepEqual([later.execs, later.fallenMarks], [1, 0]);
   });
 
   it('escapes control characters in commands', (t) => {
