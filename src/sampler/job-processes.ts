@@ -365,6 +365,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       // Parents before children: what a child takes into its parent while this goes on is not counted in both.
       for (const [id, entry] of [...live].sort(([, a], [, b]) => a.process.startTicks - b.process.startTicks)) {
         const { process, files } = entry;
+        const readAt = monotonicUs();
         const stat = files.stat();
         if (stat?.startTicks !== process.startTicks) {
           gone.set(id, process);
@@ -393,15 +394,17 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
 
         swept.push({
           pid: process.pid,
-          at: monotonicUs(),
+          at: readAt,
           forkedNoExec: stat.forkedNoExec,
           image: stat.image,
           rss: status.vmHwm * KIB + markSlackBytes(rules.precision, stat.threads),
           vmem: status.vmPeak * KIB,
         });
-        const execed =
-          (process.pending && !stat.forkedNoExec) ||
-          (stat.image !== 0 && process.imageMark !== 0 && stat.image !== process.imageMark);
+        const fell = status.vmHwm * KIB + markSlackBytes(rules.precision, stat.threads) < process.rssMark;
+        // In the middle of an exec the stack has no place yet: the image before may have been read as 0.
+        const changed = stat.image !== 0 && stat.image !== process.imageMark && (process.imageMark !== 0 || fell);
+        const execed = (process.pending && !stat.forkedNoExec) || changed;
+        let executing = !execed && stat.image === 0 && process.imageMark !== 0;
         if (execed) {
           if (process.pending) {
             if (!process.shared) resolved.push([imageId(id, process), false]);
@@ -416,8 +419,12 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
           process.shared = false;
           process.command = commandName(stat.comm, files.executable());
           process.rssMark = 0;
-        } else if (status.vmHwm * KIB + markSlackBytes(rules.precision, stat.threads) < process.rssMark) fallenMarks++;
-        process.imageMark = stat.image;
+        } else if (fell) {
+          // This reading may be half of the program before.
+          executing ||= stat.image !== (files.stat()?.image ?? 0);
+          if (!executing) fallenMarks++;
+        }
+        if (!executing) process.imageMark = stat.image;
         process.rssMark = status.vmHwm * KIB;
         process.lastSeenMs = atMs;
         if (process.shared) continue;

@@ -113,6 +113,8 @@ interface Life {
   /** An exec event has come since the last reading. */
   execTold: boolean;
   image: number;
+  /** Its program's address space mark as read last: exact, and never falls. */
+  vmem: number;
   /** The last fork event of each of its threads. */
   readonly forks: Map<number, number>;
 }
@@ -129,7 +131,7 @@ export interface UpperEnds {
   replacers(): ReadonlySet<number>;
   /** Distinct processes of the lineage so far. */
   seen(): number;
-  /** The ends as known now: of a running job, until its last sweep. */
+  /** The ends as known now: of a running job, until the sweep before its last; an exec may have been going on in that. */
   result(bounds: UnknownBounds): UpperResult;
   /** For a successor, which has not heard the events in between. */
   save(): unknown;
@@ -299,6 +301,7 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
       replaced: false,
       execTold: false,
       image: 0,
+      vmem: 0,
       forks: new Map(),
     };
     living.set(pid, life);
@@ -307,13 +310,17 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     return life;
   }
 
-  /** The mark of a program is lost that lived in the running interval, or in one of the `back` before it. */
+  /**
+   * The mark of a program is lost that lived in the running interval, or in one of the `back` before it, or in an older
+   * one that still waits for a mark: what is read from now on is another program's.
+   */
   function lose(life: Life, back: number): void {
     life.replaced = true;
     if (!life.root) replacers.add(life.pid);
-    for (const interval of [current, ...intervals.slice(-back)]) {
+    const all = [...intervals, current];
+    for (const [index, interval] of all.entries()) {
       const cap = interval.caps.get(life);
-      if (cap !== undefined) cap.unknown = true;
+      if (cap !== undefined && (index >= intervals.length - back || !cap.known)) cap.unknown = true;
     }
   }
 
@@ -353,8 +360,11 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
       if (life.executed) lose(life, 1);
       life.executed = true;
       life.execTold = true;
+      life.vmem = 0;
       return;
     }
+    // Killed in the middle of an exec: nothing tells of that, and the record is of the program that never ran.
+    if (life.executed && event.marks !== null && event.marks.vmem < life.vmem) lose(life, 1);
     life.died = event.at;
     living.delete(event.pid);
     if (event.marks === null) {
@@ -378,6 +388,7 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     const changed = life.image !== 0 && reading.image !== 0 && reading.image !== life.image;
     if (changed && life.executed && !life.execTold) lose(life, 2);
     life.image = reading.image;
+    life.vmem = reading.vmem;
     life.execTold = false;
     settle(life, reading, !reading.forkedNoExec);
   }
@@ -388,11 +399,18 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     return false;
   }
 
+  /** Somebody lived to the end of it, and no sweep has read him since: he left the job's tree, say. */
+  function lacksReading(interval: Interval): boolean {
+    for (const [life, cap] of interval.caps)
+      if (life.died === null && !cap.known && life.born <= interval.to) return true;
+    return false;
+  }
+
   function closeSettled(): void {
     const settled = intervals.length - SETTLE_AFTER;
     intervals = intervals.filter((interval, index) => {
       if (index >= settled || (waits(interval) && intervals.length - index <= MOST_WAITING)) return true;
-      for (const [life, cap] of interval.caps) if (life.died === null && !cap.known) reasons.add('failed-read');
+      if (lacksReading(interval)) reasons.add('failed-read');
       sums.add(interval);
       return false;
     });
@@ -436,7 +454,7 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     result: (bounds) => {
       const all = sums.copy();
       for (const interval of [...intervals, current]) all.add(interval);
-      return resultOf(all, bounds, reasons);
+      return resultOf(all, bounds, intervals.some(lacksReading) ? new Set([...reasons, 'failed-read']) : reasons);
     },
     save: (): Saved => {
       const all = sums.copy();

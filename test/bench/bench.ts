@@ -9,7 +9,7 @@ export interface BenchOptions {
   readonly progress: (text: string) => void;
 }
 
-export type Unit = 'ms' | 'ns' | '%' | 'MiB' | 'x' | 'bytes' | 'jobs/s' | 'jobs' | 'KiB';
+export type Unit = 'ms' | 'us' | 'ns' | '%' | 'MiB' | 'x' | 'bytes' | 'jobs/s' | 'jobs' | 'KiB';
 
 /** One measured quantity. */
 export interface Row {
@@ -25,6 +25,8 @@ export interface Row {
 export interface Section {
   readonly title: string;
   readonly rows: readonly Row[];
+  /** Figures of another shape, below the rows: lines of cells, the first of them the head. */
+  readonly table?: readonly (readonly string[])[];
   readonly notes?: readonly string[];
 }
 

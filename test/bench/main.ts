@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
+import { bracketsBench } from './brackets';
 import { hooksBench } from './hooks';
 import { busyNote, describeMachine, thisMachine } from './machine';
 import { samplerBench } from './sampler';
+import { sourcesBench } from './sources';
 import { median } from './statistics';
 import { formatSection, verdict } from './table';
 
@@ -15,7 +17,7 @@ import { formatSection, verdict } from './table';
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
 
-const BENCHES: readonly Bench[] = [hooksBench, samplerBench];
+const BENCHES: readonly Bench[] = [hooksBench, samplerBench, sourcesBench, bracketsBench];
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
@@ -27,8 +29,9 @@ function progressLine(text: string): void {
 }
 
 function asJson(sections: readonly Section[]): unknown {
-  return sections.map(({ title, rows, notes }) => ({
+  return sections.map(({ title, rows, table, notes }) => ({
     title,
+    ...(table === undefined ? {} : { table }),
     notes: notes ?? [],
     rows: rows.map((row) => ({
       ...row,

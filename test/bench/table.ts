@@ -3,6 +3,7 @@ import { median, quantile } from './statistics';
 
 const DECIMALS: Readonly<Record<Unit, number>> = {
   ms: 1,
+  us: 1,
   ns: 0,
   '%': 3,
   MiB: 1,
@@ -48,20 +49,26 @@ function cells(row: Row): readonly string[] {
   ];
 }
 
-/** A section as aligned columns. */
-export function formatSection(section: Section): string {
-  const lines = [HEAD, ...section.rows.map(cells)];
-  const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  const body = lines.map((line) =>
+function aligned(lines: readonly (readonly string[])[], leftAligned: ReadonlySet<number>): readonly string[] {
+  const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines.map((line) =>
     line
       .map((cell, column) => {
         const width = widths[column] ?? 0;
-        return LEFT_ALIGNED.has(column) ? cell.padEnd(width) : cell.padStart(width);
+        return leftAligned.has(column) ? cell.padEnd(width) : cell.padStart(width);
       })
       .join('  ')
       .trimEnd(),
   );
-  return [section.title, ...body.map((line) => `  ${line}`), ...(section.notes ?? []).map((note) => `  ${note}`)].join(
-    '\n',
-  );
+}
+
+/** A section as aligned columns. */
+export function formatSection({ title, rows, table = [], notes = [] }: Section): string {
+  const body = [
+    ...(rows.length > 0 ? aligned([HEAD, ...rows.map(cells)], LEFT_ALIGNED) : []),
+    ...(rows.length > 0 && table.length > 0 ? [''] : []),
+    ...aligned(table, new Set([0])),
+    ...notes,
+  ];
+  return [title, ...body.map((line) => (line === '' ? '' : `  ${line}`))].join('\n');
 }

@@ -25,6 +25,8 @@ const burners = [
   'handover',
   'shared-map',
   'shrink-by-exec',
+  'exec-chain',
+  'fork-tree',
   'leader-exits',
   'daemon',
   'many-children',
@@ -35,8 +37,11 @@ const burners = [
 
 export type Burner = (typeof burners)[number];
 
-/** The burners; `watch`, the independent eye that their own tests use; `events`, of which the kernel counts so many. */
-export type BurnerProgram = Burner | 'watch' | 'events';
+/**
+ * The burners; `watch`, the independent eye that their own tests use; `events`, of which the kernel counts so many;
+ * `launch`, which starts others as a shepherd does.
+ */
+export type BurnerProgram = Burner | 'watch' | 'events' | 'launch';
 
 const flags = ['-std=c11', '-D_GNU_SOURCE', '-O1', '-pthread', '-Wall', '-Wextra', '-Werror', '-Wl,-z,now'];
 

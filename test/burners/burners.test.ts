@@ -124,6 +124,32 @@ describe('burners', { skip: burnersObstacle() ?? false }, () => {
     });
   }
 
+  for (const how of ['first', 'child', 'orphan'] as const) {
+    it(`exec-chain (${how}): the largest image is the peak`, async () => {
+      const options = ['--mib=64', '--images=4', '--peak=1', '--hold=200', `--how=${how}`, '--thread=1'];
+      const run = await runWatched('exec-chain', options);
+      assertSeen(run, how === 'first' ? 'all' : 'execed');
+      assertAsAsked('rss', run.truth.rssSum, 64, 2);
+      assert.equal(run.truth.extra.images, 4);
+      assert.equal(run.watched.orphans, how === 'orphan' ? 1 : 0);
+    });
+  }
+
+  for (const execs of [0, 1]) {
+    it(`fork-tree (execs=${execs}): all of them at the end`, async () => {
+      const run = await runWatched('fork-tree', [
+        '--depth=2',
+        '--fanout=3',
+        '--mib=8',
+        `--execs=${execs}`,
+        '--hold=300',
+      ]);
+      assertSeen(run, 'all');
+      assertAsAsked('rss', run.truth.rssSum, execs === 1 ? 13 * 8 : 8 + 3 * 16 + 9 * 24, 13);
+      assert.equal(run.truth.children, 12);
+    });
+  }
+
   it('shared-map: k times in RSS, once in the footprint', async () => {
     const run = await runWatched('shared-map', ['--mib=32', '--processes=4', '--hold=250']);
     assertSeen(run, 'all');

@@ -283,6 +283,24 @@ describe('what a tick reads', () => {
     assert.equal(job.tick(3).failedReads, 0);
   });
 
+  it('takes a process in the middle of an exec for one that executes, not for one whose marks fell', (t) => {
+    const job = newJob(t);
+    job.tree.set(ROOT, { mark: 90_000 });
+    job.tick(0);
+    job.tree.set(ROOT, { mark: 10, stack: 0 });
+    const during = job.tick(1);
+    assert.deepEqual([during.execs, during.fallenMarks], [0, 0]);
+    job.tree.set(ROOT, { stack: 140729103000000 });
+    const after = job.tick(2);
+    assert.deepEqual([after.execs, after.fallenMarks], [1, 0]);
+    // Found in the middle of one: its first thread has gone, another still has the program before.
+    job.tree.set(101, { ppid: ROOT, mark: 90_000, stack: 0 });
+    job.tick(3);
+    job.tree.set(101, { mark: 10, stack: 140729103000000 });
+    const later = job.tick(4);
+    assert.deepEqual([later.execs, later.fallenMarks], [1, 0]);
+  });
+
   it('escapes control characters in commands', (t) => {
     const job = newJob(t);
     job.tree.set(ROOT, { comm: 'a\u001b[31m\nb' });

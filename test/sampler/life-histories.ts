@@ -69,6 +69,8 @@ export interface LifeRules {
   readonly replacing: boolean;
   /** Exit records that never come: every so many; 0: none is missing. */
   readonly missingRecords: number;
+  /** Every so many processes are read by one sweep of four only, as those are that left the job's tree; 0: none. */
+  readonly missedReadings: number;
 }
 
 export interface LifeHistory {
@@ -149,6 +151,8 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
 
   function read(process: Process): void {
     if (process.space === null) return;
+    const { missedReadings: every } = rules;
+    if (every > 0 && !process.root && process.pid % every === 0 && (sweeps + process.pid) % 4 !== 0) return;
     readings?.push({
       pid: process.pid,
       at,

@@ -34,7 +34,7 @@ describe('upper ends', () => {
   it('hold the truth in every history of forks, execs and exits', () => {
     fc.assert(
       fc.property(lifeSteps(160), (script) => {
-        const { ends, truth } = live(script, { replacing: false, missingRecords: 0 });
+        const { ends, truth } = live(script, { replacing: false, missingRecords: 0, missedReadings: 0 });
         const { rss, vmem, processVmem, openRss } = ends.result(NOTHING_KNOWN);
         assert.deepEqual(openRss, []);
         assert.ok(rss !== null && rss >= truth.rss, `rss ${rss} < ${truth.rss}`);
@@ -54,6 +54,7 @@ describe('upper ends', () => {
         const { ends, truth, replacedByRoot, replacedByOthers, largestVmem } = live(script, {
           replacing: true,
           missingRecords: 0,
+          missedReadings: 0,
         });
         const bounded = ends.result({ addressSpace: Infinity, rootRss: replacedByRoot, othersRss: replacedByOthers });
         assert.ok(bounded.rss !== null && bounded.rss >= truth.rss, `rss ${bounded.rss} < ${truth.rss}`);
@@ -69,13 +70,60 @@ describe('upper ends', () => {
   it('are open, with the reason, or still hold, where exit records are missing', () => {
     fc.assert(
       fc.property(lifeSteps(160), fc.integer({ min: 2, max: 5 }), (script, missingRecords) => {
-        const { ends, truth } = live(script, { replacing: false, missingRecords });
+        const { ends, truth } = live(script, { replacing: false, missingRecords, missedReadings: 0 });
         const { rss, openRss } = ends.result(NOTHING_KNOWN);
         if (rss === null) assert.ok(openRss.includes('no-exit-records'));
         else assert.ok(rss >= truth.rss);
       }),
       RUNS,
     );
+  });
+
+  it('are open, or still hold, where sweeps miss processes that live', () => {
+    fc.assert(
+      fc.property(lifeSteps(160), fc.integer({ min: 2, max: 4 }), fc.boolean(), (script, missedReadings, replacing) => {
+        const { ends, truth, largestVmem } = live(script, { replacing, missingRecords: 0, missedReadings });
+        const bounds = { addressSpace: largestVmem, rootRss: Infinity, othersRss: Infinity };
+        const { rss, vmem, openRss } = ends.result(bounds);
+        if (rss === null) assert.deepEqual(openRss, ['failed-read']);
+        else assert.ok(rss >= truth.rss, `rss ${rss} < ${truth.rss}`);
+        if (vmem !== null) assert.ok(vmem >= truth.vmem, `vmem ${vmem} < ${truth.vmem}`);
+      }),
+      RUNS,
+    );
+  });
+
+  it('are open while somebody lives whom no sweep finds, until his exit record tells what he had', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10), fork(3, 10, 11), exec(4, 11)]);
+    ends.sweep({ begin: 5, readings: [reading(10, 6, 5)] });
+    assert.deepEqual(ends.result(NOTHING_KNOWN).openRss, ['failed-read']);
+    ends.events([exit(8, 11, 700)]);
+    ends.sweep({ begin: 9, readings: [reading(10, 10, 5)] });
+    assert.equal(ends.result(NOTHING_KNOWN).rss, 705);
+  });
+
+  it('take no mark of a program for one that it replaced, however long that was not read', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    const other = [fork(3, 10, 20), exec(4, 20)];
+    ends.events([fork(1, 1, 10), exec(2, 10), fork(2.5, 10, 11), exec(2.6, 11), ...other, exit(4.5, 20, 1000)]);
+    for (const begin of [5, 15, 25]) ends.sweep({ begin, readings: [reading(10, begin + 1, 5)] });
+    ends.events([exec(30, 11), exit(34, 11, 1)]);
+    ends.sweep({ begin: 35, readings: [reading(10, 36, 5)] });
+    assert.equal(ends.result({ ...NOTHING_KNOWN, addressSpace: 500 }).rss, 1505);
+  });
+
+  it('know nothing of a program that was being replaced when its process was killed', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10)]);
+    ends.sweep({ begin: 3, readings: [reading(10, 4, 50)] });
+    ends.events([exit(8, 10, 1)]);
+    ends.sweep({ begin: 9, readings: [] });
+    assert.deepEqual(ends.result(NOTHING_KNOWN).openRss, ['exec']);
+    assert.equal(ends.result({ ...NOTHING_KNOWN, rootRss: 900 }).rss, 900);
   });
 
   it('do not add up what never lived together', () => {

@@ -125,8 +125,11 @@ function greet(socket: Socket, handlers: ListenerHandlers): Promise<ListenerLink
     const id = ++ids;
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        waiting.delete(id);
-        resolve(null);
+        // Of a process that was held up itself the answer may be there, unread: sockets come after timers.
+        setImmediate(() => {
+          waiting.delete(id);
+          resolve(null);
+        });
       }, withinMs);
       waiting.set(id, (answer) => {
         clearTimeout(timer);

@@ -4,8 +4,11 @@ import type { Reply } from './protocol';
 
 /** Who hears of which processes: each follower of the descendants of one process. */
 export interface Router<Follower> {
-  /** From now on, and as far as remembered from before, `follower` hears of the descendants of `ancestor`. */
-  follow(follower: Follower, ancestor: number): void;
+  /**
+   * From now on, and as far as remembered from before, `follower` hears of the descendants of `ancestor`; `existing`:
+   * those that live, some of whose forks nobody may remember.
+   */
+  follow(follower: Follower, ancestor: number, existing: ReadonlySet<number>): void;
   events(events: readonly ProcessEvent[]): void;
   lost(what: 'events' | 'records', at: number): void;
   leave(follower: Follower): void;
@@ -38,10 +41,10 @@ export function newRouter<Follower>(send: (follower: Follower, reply: Reply) => 
   }
 
   return {
-    follow: (follower, ancestor) => {
+    follow: (follower, ancestor, existing) => {
       followers.add(follower);
       const past = history.of(ancestor);
-      for (const pid of past.members) join(pid, follower);
+      for (const pid of [...past.members, ...existing]) join(pid, follower);
       for (const event of past.events) send(follower, event);
     },
     events: (events) => events.forEach(route),

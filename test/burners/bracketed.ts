@@ -1,0 +1,340 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseSpoolUsage, type SpoolUsage } from '../../src/gridengine/spool-usage';
+import { sharesAddressSpace } from '../../src/native/libc';
+import { hearKernel, type KernelHearing } from '../../src/sampler/hear-kernel';
+import { undescribed } from '../../src/sampler/job-description';
+import { buildRecord } from '../../src/sampler/job-record';
+import { sampleJob, type JobSampler } from '../../src/sampler/job-sampler';
+import { connectListener } from '../../src/sampler/listener/client';
+import type { Bracket, JobRecord, RecordStatus } from '../../src/sampler/record';
+import { startTicksOf } from '../../src/sampler/run-directory';
+import { loadSettings, type Settings } from '../../src/sampler/settings';
+import { thisMachine } from '../../src/sampler/this-machine';
+import { nextTick } from '../../src/sampler/ticks';
+import { openKernelEvents } from '../../src/sources/events/kernel-events';
+import { uptimeSeconds, wallClockOfTicks } from '../../src/sources/proc/clock';
+import { openProcess } from '../../src/sources/proc/process-files';
+import { namesSwapArea } from '../../src/sources/proc/swap';
+import { isUnavailable } from '../../src/sources/source';
+import { burner, burnersObstacle, readTruth, type Burner, type Truth } from './build';
+import { samplePlainly, type PlainFigures } from './plain-sampler';
+
+/** One run of a burner under a sampler. */
+export interface BurnerJob {
+  readonly burner: Burner;
+  readonly options: readonly string[];
+  readonly intervalMs: number;
+  /** From the first fork to the first look, in ms. */
+  readonly firstLookMs?: number;
+  /** The job's processes carry a group of their own, as below Grid Engine. */
+  readonly group?: boolean;
+  /** They run as this user, with this limit on the address space (bytes). */
+  readonly user?: { readonly uid: number; readonly addressSpace: number };
+  /** The job is over when its first process is, whoever else may live; false: when all have gone. */
+  readonly endsWithFirst?: boolean;
+  /** The kernel's events are heard only from so many ms after the first fork, by a listener that remembers nothing. */
+  readonly heardAfterMs?: number;
+  /** Beside the sampler: a plain one with this phase, and a memory cgroup. */
+  readonly rivals?: { readonly phaseMs: number };
+}
+
+/** A running job's record, and when its last sweep began (ms since the epoch). */
+export interface Midway {
+  readonly settledMs: number;
+  readonly record: JobRecord;
+}
+
+export interface BracketedRun {
+  readonly truth: Truth;
+  readonly record: JobRecord;
+  readonly midway: readonly Midway[];
+  readonly maxrssBytes: number;
+  readonly plain: PlainFigures | null;
+  /** null: not asked for, or no cgroup could be made. */
+  readonly cgroupPeakBytes: number | null;
+}
+
+export interface BracketedRuns {
+  run(job: BurnerJob): Promise<BracketedRun>;
+  close(): Promise<void>;
+}
+
+interface Usage {
+  readonly status: number;
+  readonly maxrss_kib: number;
+  readonly minflt: number;
+  readonly utime: number;
+  readonly stime: number;
+}
+
+const READY_WITHIN_MS = 10_000;
+const SETTLED_WITHIN_MS = 5000;
+const FIRST_GROUP = 1_999_800_000;
+const MEMORY_CGROUPS = '/sys/fs/cgroup/memory';
+
+/** Why peaks can't be proved here; null: they can. */
+export function bracketsObstacle(): string | null {
+  if (process.getuid?.() !== 0) return 'not root';
+  const events = openKernelEvents({ namespacePath: '/proc/1/ns/net', receiveBytes: 65_536 });
+  if (isUnavailable(events)) return events.unavailable;
+  const { processEvents, exitRecords } = events;
+  events.close();
+  for (const state of [processEvents, exitRecords]) if (state !== 'open') return state.unavailable;
+  return burnersObstacle();
+}
+
+/** Why the kernel's own peak of a cgroup can't be had here; null: it can. */
+export function cgroupObstacle(): string | null {
+  return existsSync(join(MEMORY_CGROUPS, 'memory.max_usage_in_bytes')) ? null : 'no memory controller of cgroup v1';
+}
+
+/** Width as a share of the truth; null: open. */
+export function widthOf(bracket: Bracket | null, truth: number): number | null {
+  if (bracket === null) return null;
+  const { lower_bytes: lower, upper_bytes: upper } = bracket;
+  return upper === null ? null : (upper - lower) / truth;
+}
+
+function settingsIn(directory: string): { readonly path: string; readonly settings: Settings } {
+  mkdirSync(directory, { recursive: true });
+  const path = join(directory, 'qmemacct.toml');
+  writeFileSync(path, `run_dir = ${JSON.stringify(join(directory, 'run'))}\nlistener_linger = 0\n`);
+  return { path, settings: loadSettings(path) };
+}
+
+/** A memory cgroup for one run. */
+function newCgroup(name: string): { readonly path: string; readonly take: () => number | null } | null {
+  const path = join(MEMORY_CGROUPS, name);
+  try {
+    mkdirSync(path);
+  } catch {
+    return null;
+  }
+  return {
+    path,
+    take: () => {
+      const peak = Number(readFileSync(join(path, 'memory.max_usage_in_bytes'), 'latin1'));
+      try {
+        rmdirSync(path);
+      } catch {
+        // Somebody is still in it on the way out: an empty directory stays.
+      }
+      return Number.isFinite(peak) ? peak : null;
+    },
+  };
+}
+
+function usageOf({ status, maxrss_kib, minflt, utime, stime }: Usage): SpoolUsage {
+  return parseSpoolUsage(
+    [
+      `exit_status=${status}`,
+      'signal=0',
+      `ru_utime=${utime}`,
+      `ru_stime=${stime}`,
+      `ru_maxrss=${maxrss_kib}`,
+      `ru_minflt=${minflt}`,
+      '',
+    ].join('\n'),
+  );
+}
+
+function recordOf(
+  sampler: JobSampler,
+  job: BurnerJob,
+  number: number,
+  status: RecordStatus,
+  usage: SpoolUsage | null,
+): JobRecord {
+  const nowMs = Date.now();
+  return buildRecord({
+    key: { cluster: 'c', job_id: number, task_id: null, pe_task_id: null, host: 'h', run_id: `0.${number}.0` },
+    description: undescribed(0, ''),
+    observation: sampler.settled(),
+    usage,
+    status,
+    trust: 'root',
+    cost: null,
+    intervalSeconds: job.intervalMs / 1000,
+    notes: [],
+    nowMs,
+    endedMs: status === 'running' ? null : nowMs,
+    maxRssBelongsToJob: true,
+    precision: thisMachine(),
+    // Root could lift the limit again.
+    addressSpaceLimit: job.user?.addressSpace ?? Infinity,
+    footprint: null,
+    noSwap: !namesSwapArea(readFileSync('/proc/swaps', 'latin1')),
+    metrics: {},
+  });
+}
+
+/** Waits at most so long; whether it was in time. */
+async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Runs burners one by one or many at a time, each below a shepherd of its own, with the product's sampler and listener;
+ * the samplers share this process. Throws when a burner fails.
+ */
+export async function openBracketedRuns(): Promise<BracketedRuns> {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-brackets-'));
+  chmodSync(directory, 0o755);
+  const shared = settingsIn(join(directory, 'shared'));
+  // Keeps the listener there between the runs.
+  const keeper = await connectListener(shared.path, shared.settings, { take: () => undefined, lost: () => undefined });
+  if (keeper?.hello.events !== null || keeper.hello.records !== null) {
+    keeper?.close();
+    rmSync(directory, { recursive: true, force: true });
+    throw new Error(`the listener hears nothing: ${keeper?.hello.events ?? keeper?.hello.records ?? 'not started'}`);
+  }
+  let numbers = 0;
+
+  const truths = join(directory, 'truths');
+  mkdirSync(truths);
+  chmodSync(truths, 0o777);
+
+  async function run(job: BurnerJob): Promise<BracketedRun> {
+    const number = ++numbers;
+    const truthFile = join(truths, String(number));
+    const group = job.group === true ? FIRST_GROUP + number : null;
+    const cgroup = job.rivals === undefined ? null : newCgroup(`qmemacct-test.${process.pid}.${number}`);
+    const shepherd = spawn(
+      burner('launch'),
+      [
+        ...(group === null ? [] : [`--group=${group}`]),
+        ...(job.user === undefined ? [] : [`--uid=${job.user.uid}`, `--as=${job.user.addressSpace}`]),
+        ...(cgroup === null ? [] : [`--cgroup=${cgroup.path}`]),
+        ...(job.endsWithFirst === true ? ['--whole=0'] : []),
+        '--',
+        burner(job.burner),
+        ...job.options,
+        `--truth=${truthFile}`,
+      ],
+      { stdio: ['pipe', 'pipe', 'inherit'] },
+    );
+    const gone = once(shepherd, 'close');
+    const lines = createInterface({ input: shepherd.stdout })[Symbol.asyncIterator]();
+    const told = async <T>(what: string): Promise<T> => {
+      const line = await lines.next();
+      if (line.done === true) throw new Error(`${job.burner} ${job.options.join(' ')}: no ${what} from its shepherd`);
+      return JSON.parse(line.value) as T;
+    };
+    const ancestor = shepherd.pid ?? 0;
+    const sampler = sampleJob(
+      {
+        procRoot: '/proc',
+        rootPid: null,
+        shepherdPid: ancestor,
+        group,
+        notBefore: startTicksOf(ancestor) ?? 0,
+        precision: thisMachine(),
+        sharesAddressSpace,
+        eventsTell: false,
+      },
+      { left: 64 },
+      10,
+    );
+    let hearing: KernelHearing | null = null;
+    const hear = async (): Promise<void> => {
+      const { path, settings } =
+        job.heardAfterMs === undefined ? shared : settingsIn(join(directory, `late-${number}`));
+      hearing = hearKernel(path, settings, ancestor, sampler, () => undefined);
+      if (!(await within(hearing.ready, READY_WITHIN_MS)) || (await hearing.ready) !== null)
+        throw new Error(`events are not heard: ${(await hearing.ready) ?? 'no answer'}`);
+    };
+    try {
+      if (job.heardAfterMs === undefined) await hear();
+      shepherd.stdin.end('\n');
+      const { pid } = await told<{ readonly pid: number }>('pid');
+      const plain = job.rivals === undefined ? null : samplePlainly(pid, job.rivals.phaseMs);
+      const ended = told<Usage>('usage');
+      const late = job.heardAfterMs === undefined ? null : sleep(job.heardAfterMs).then(hear);
+      const over = job.endsWithFirst === true ? ended : ended.then(() => allOver(truthFile));
+      const midway = await follow(sampler, () => hearing, pid, job, number, over);
+      await late;
+      const usage = await ended;
+      const figures = plain?.stop() ?? null;
+      if (usage.status !== 0) throw new Error(`${job.burner} ended with ${usage.status}`);
+      const record = recordOf(sampler, job, number, 'finished', usageOf(usage));
+      await gone;
+      const [truth, ...more] = readTruth(truthFile);
+      if (truth === undefined || more.length > 0) throw new Error(`${job.burner} wrote no truth, or several`);
+      const cgroupPeakBytes = cgroup?.take() ?? null;
+      return { truth, record, midway, maxrssBytes: usage.maxrss_kib * 1024, plain: figures, cgroupPeakBytes };
+    } finally {
+      (hearing as KernelHearing | null)?.close();
+      sampler.close();
+      if (shepherd.exitCode === null) shepherd.kill('SIGKILL');
+    }
+  }
+
+  return {
+    run,
+    close: async () => {
+      keeper.close();
+      await waitForEnd(shared.settings);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+const isOver = (pid: number): boolean => /^(|Z|X)$/.test(openProcess(pid, { left: 0 }).stat()?.state ?? '');
+
+/** Waits until those who left the burner's tree have ended: whoever inherits them may take its time. */
+async function allOver(truthFile: string): Promise<void> {
+  const [truth] = readTruth(truthFile);
+  for (const { pid } of truth?.processes ?? [])
+    for (let tries = 0; !isOver(pid) && tries < 200; tries++) await sleep(5);
+}
+
+/** The listener takes its socket with it when it ends. */
+async function waitForEnd(settings: Settings): Promise<void> {
+  const socket = join(settings.run_dir, 'listener', 'socket');
+  for (let tries = 0; existsSync(socket) && tries < 100; tries++) await sleep(50);
+}
+
+/** The sampler's loop: a reading at each of its ticks and one at the end, each settled by the kernel's events. */
+async function follow(
+  sampler: JobSampler,
+  hearing: () => KernelHearing | null,
+  pid: number,
+  job: BurnerJob,
+  number: number,
+  ended: Promise<unknown>,
+): Promise<readonly Midway[]> {
+  const startTicks = startTicksOf(pid) ?? 0;
+  const startMs = wallClockOfTicks(startTicks, uptimeSeconds(), Date.now());
+  const midway: Midway[] = [];
+  const look = async (last: boolean): Promise<void> => {
+    const settledMs = Date.now();
+    const heard = hearing();
+    heard?.afterTick(sampler.tick(settledMs, last));
+    await heard?.finish(SETTLED_WITHIN_MS);
+    if (!last) midway.push({ settledMs, record: recordOf(sampler, job, number, 'running', null) });
+  };
+  const first = await within(ended, job.firstLookMs ?? 0);
+  sampler.start(pid, startMs);
+  if (!first) await look(false);
+  for (;;) {
+    const age = Date.now() - startMs;
+    if (await within(ended, nextTick(age, job.intervalMs) - age)) break;
+    await look(false);
+  }
+  await look(true);
+  return midway;
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Bracket, JobRecord } from '../../src/sampler/record';
+import { markSlackBytes } from '../../src/sampler/slack';
+import { thisMachine } from '../../src/sampler/this-machine';
+import { BRACKET_CASES, type BracketCase } from '../burners/bracket-cases';
+import {
+  bracketsObstacle,
+  openBracketedRuns,
+  widthOf,
+  type BracketedRun,
+  type BracketedRuns,
+  type BurnerJob,
+} from '../burners/bracketed';
+import type { Truth } from '../burners/build';
+import { median } from '../bench/statistics';
+
+const RUNS = 50;
+/** Jobs at a time: most of each is waiting. */
+const LANES = 8;
+const INTERVALS_MS = [50, 100, 200, 1000] as const;
+
+interface Range {
+  readonly what: string;
+  readonly bracket: (record: JobRecord) => Bracket | null;
+  /** null: not known here. */
+  readonly truth: (truth: Truth) => number | null;
+  readonly uncertain: boolean;
+}
+
+const RANGES: readonly Range[] = [
+  { what: 'rss', bracket: (it) => it.peak_rss, truth: (it) => it.rssSum, uncertain: true },
+  { what: 'rss_swap', bracket: (it) => it.peak_rss_swap, truth: (it) => it.rssSwapSum, uncertain: true },
+  { what: 'footprint', bracket: (it) => it.peak_footprint, truth: (it) => it.footprint, uncertain: true },
+  { what: 'vmem', bracket: (it) => it.peak_vmem, truth: (it) => it.vmemSum, uncertain: true },
+  { what: 'process_vmem', bracket: (it) => it.peak_process_vmem, truth: (it) => it.processVmem, uncertain: false },
+];
+
+/** What does not hold in a record, one line each; `whole`: lower ends, too. */
+function broken(record: JobRecord, truth: Truth): readonly string[] {
+  return RANGES.flatMap(({ what, bracket, truth: truthOf, uncertain }) => {
+    const known = bracket(record);
+    const low = truthOf(truth);
+    if (low === null) return [];
+    if (known === null) return [`${what}: none`];
+    const high = low + (uncertain ? truth.uncertainty : 0);
+    const { lower_bytes: lower, upper_bytes: upper } = known;
+    const lines: string[] = [];
+    if (lower > high) lines.push(`${what}: lower end ${lower} above ${high}`);
+    if (upper !== null && upper < low) lines.push(`${what}: upper end ${upper} below ${low}`);
+    if (known.proved !== (upper !== null)) lines.push(`${what}: proved ${known.proved}, upper end ${upper}`);
+    if ((upper === null) !== known.open.length > 0)
+      lines.push(`${what}: upper end ${upper}, open: ${known.open.join()}`);
+    return lines;
+  });
+}
+
+/** A running job's record holds what was over at the sweep before its last. */
+function brokenMidway({ midway, truth }: BracketedRun): readonly string[] {
+  return midway
+    .filter((_, index) => (midway[index - 1]?.settledMs ?? 0) > truth.peakAtUnixMs + 1)
+    .flatMap(({ record }) => broken(record, truth))
+    .map((line) => `while running, ${line}`);
+}
+
+function jobOf({ burner, options, job }: BracketCase, index: number): BurnerJob {
+  return {
+    burner,
+    options,
+    intervalMs: INTERVALS_MS[index % INTERVALS_MS.length] ?? 1000,
+    firstLookMs: (index * 13) % 60,
+    group: index % 2 === 0,
+    ...job,
+  };
+}
+
+/** Both ends are off by the slack of each mark, and by what else the processes at the peak touched at another time. */
+const narrowest = ({ truth }: BracketedRun): number =>
+  (truth.processes.length * 2 * markSlackBytes(thisMachine(), 1) + truth.uncertainty) / truth.rssSum;
+
+const opennessOf = (known: Bracket | null): string => known?.open.join() ?? 'no bracket';
+
+describe('brackets beside programs that know their peaks', { skip: bracketsObstacle() ?? false }, () => {
+  let runs: BracketedRuns;
+  const outcomes = new Map<BracketCase, BracketedRun[]>();
+
+  before(async () => {
+    runs = await openBracketedRuns();
+    const waiting = Array.from({ length: RUNS }, (_, index) => BRACKET_CASES.map((one) => ({ one, index }))).flat();
+    const lane = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const { one, index } = next;
+        const run = await runs.run(jobOf(one, index));
+        outcomes.set(one, [...(outcomes.get(one) ?? []), run]);
+      }
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+  });
+
+  after(() => runs.close());
+
+  for (const one of BRACKET_CASES) {
+    const { name, openRss = '', openVmem = '', ordinary, job } = one;
+    it(`${name}: ${RUNS} of ${RUNS} hold`, (t) => {
+      const done = outcomes.get(one) ?? [];
+      assert.equal(done.length, RUNS);
+      const problems = done.flatMap((run) => [...broken(run.record, run.truth), ...brokenMidway(run)]);
+      assert.deepEqual(problems, []);
+      const open = (bracket: Range['bracket']): ReadonlySet<string> =>
+        new Set(done.map(({ record }) => opennessOf(bracket(record))));
+      assert.deepEqual(
+        open(({ peak_rss }) => peak_rss),
+        new Set([openRss]),
+      );
+      assert.deepEqual(
+        open(({ peak_vmem }) => peak_vmem),
+        new Set([openVmem]),
+      );
+      assert.deepEqual(
+        open(({ peak_process_vmem }) => peak_process_vmem),
+        new Set([openVmem]),
+      );
+      const widths = done
+        .map(({ record, truth }) => widthOf(record.peak_rss, truth.rssSum))
+        .filter((width) => width !== null);
+      if (widths.length > 0) t.diagnostic(`median width ${(median(widths) * 100).toFixed(2)} %`);
+      // Several are known together only where a sweep comes at the right moment.
+      const alone = done.every(({ truth }) => truth.processes.length === 1);
+      if (ordinary === true && alone) assert.ok(median(widths) <= median(done.map(narrowest)), 'as narrow as can be');
+      if (job?.user === undefined) return;
+      for (const { record } of done) assert.ok(record.peak_rss?.sources.includes('limit'));
+    });
+  }
+
+  it('hold where nobody heard the job’s first moments, and are open for that', async () => {
+    const late = await Promise.all(
+      [10, 40, 70].map((heardAfterMs) =>
+        runs.run({ burner: 'steady', options: ['--mib=32', '--hold=900'], intervalMs: 100, heardAfterMs }),
+      ),
+    );
+    for (const { record, truth } of late) {
+      assert.deepEqual(broken(record, truth), []);
+      assert.equal(opennessOf(record.peak_rss), 'start-gap');
+    }
+  });
+
+  it('hold for 2,000 children of 20 ms, each of them heard of', async () => {
+    const options = ['--children=2000', '--concurrency=40', '--mib=1', '--life=20'];
+    const { record, truth } = await runs.run({ burner: 'many-children', options, intervalMs: 1000 });
+    assert.deepEqual(broken(record, truth), []);
+    assert.equal(record.peak_rss?.proved, true);
+    assert.equal(record.processes, 2001);
+  });
+});
