@@ -151,8 +151,11 @@ export interface UpperResult {
   readonly openRss: readonly OpenReason[];
   readonly openVmem: readonly OpenReason[];
   readonly openProcessVmem: readonly OpenReason[];
-  /** The address space limit stood in for a mark that is lost. */
-  readonly byLimit: boolean;
+  /** Where a bound stood in for a mark that is lost: `ru_maxrss` and the address space limit. */
+  readonly rssByMaxRss: boolean;
+  readonly rssByLimit: boolean;
+  readonly vmemByLimit: boolean;
+  readonly processVmemByLimit: boolean;
 }
 
 /** Intervals kept for copies that may still execute something; then the oldest counts them as they are. */
@@ -382,6 +385,12 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     settle(life, reading, !reading.forkedNoExec);
   }
 
+  /** Someone lives whose mark is not known: told of by an event, and not found or not read. */
+  function hasUnread(interval: Interval): boolean {
+    for (const [life, cap] of interval.caps) if (life.died === null && !cap.known) return true;
+    return false;
+  }
+
   function waits(interval: Interval): boolean {
     for (const [life, cap] of interval.caps)
       if (life.died === null && (!cap.known || (!cap.executed && !life.executed))) return true;
@@ -436,7 +445,7 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     result: (bounds) => {
       const all = sums.copy();
       for (const interval of [...intervals, current]) all.add(interval);
-      return resultOf(all, bounds, reasons);
+      return resultOf(all, bounds, intervals.some(hasUnread) ? new Set([...reasons, 'failed-read']) : reasons);
     },
     save: (): Saved => {
       const all = sums.copy();
@@ -460,7 +469,9 @@ function resultOf(sums: Sums, bounds: UnknownBounds, reasons: ReadonlySet<OpenRe
   const times = (count: number, bytes: number): number => (count === 0 ? 0 : count * bytes);
   let rss = 0;
   let vmem = 0;
-  let byLimit = false;
+  let rssByMaxRss = false;
+  let rssByLimit = false;
+  let vmemByLimit = false;
   for (const sum of sums.byUnknowns.values()) {
     rss = Math.max(
       rss,
@@ -469,9 +480,15 @@ function resultOf(sums: Sums, bounds: UnknownBounds, reasons: ReadonlySet<OpenRe
         times(sum.others, Math.max(othersRss, sum.unknownRss)),
     );
     vmem = Math.max(vmem, sum.vmem + times(sum.root + sum.others, Math.max(bounds.addressSpace, sum.unknownVmem)));
-    byLimit ||=
-      (sum.root > 0 && bounds.rootRss > bounds.addressSpace) ||
-      (sum.others > 0 && bounds.othersRss > bounds.addressSpace);
+    for (const [count, maxRss] of [
+      [sum.root, bounds.rootRss],
+      [sum.others, bounds.othersRss],
+    ] as const) {
+      if (count === 0) continue;
+      if (maxRss > bounds.addressSpace) rssByLimit = true;
+      else rssByMaxRss = true;
+      vmemByLimit = true;
+    }
   }
   const processVmem = sums.unknownVmem ? Math.max(sums.largestVmem, bounds.addressSpace) : sums.largestVmem;
   const end = (value: number): number | null => (reasons.size > 0 || value === Infinity ? null : value);
@@ -484,6 +501,9 @@ function resultOf(sums: Sums, bounds: UnknownBounds, reasons: ReadonlySet<OpenRe
     openRss: because(rss),
     openVmem: because(vmem),
     openProcessVmem: because(processVmem),
-    byLimit,
+    rssByMaxRss,
+    rssByLimit,
+    vmemByLimit,
+    processVmemByLimit: processVmem > sums.largestVmem,
   };
 }
