@@ -132,7 +132,7 @@ function serve(settings: Settings, settingsPath: string, kernel: KernelEvents | 
     switch (request.kind) {
       case 'follow':
         look();
-        router.follow(follower, request.pid);
+        router.follow(follower, request.pids);
         break;
       case 'sync':
         look();

@@ -2,10 +2,10 @@ import { newHistory } from './history';
 import type { ProcessEvent } from './process-table';
 import type { Reply } from './protocol';
 
-/** Who hears of which processes: each follower of the descendants of one process. */
+/** Who hears of which processes: each follower of those that it asked for, and of their descendants. */
 export interface Router<Follower> {
-  /** From now on, and as far as remembered from before, `follower` hears of the descendants of `ancestor`. */
-  follow(follower: Follower, ancestor: number): void;
+  /** From now on, and as far as remembered from before, `follower` hears of `ancestors` and their descendants. */
+  follow(follower: Follower, ancestors: readonly number[]): void;
   events(events: readonly ProcessEvent[]): void;
   lost(what: 'events' | 'records', at: number): void;
   leave(follower: Follower): void;
@@ -38,9 +38,10 @@ export function newRouter<Follower>(send: (follower: Follower, reply: Reply) => 
   }
 
   return {
-    follow: (follower, ancestor) => {
+    follow: (follower, ancestors) => {
       followers.add(follower);
-      const past = history.of(ancestor);
+      // Of those that it follows already it has heard everything.
+      const past = history.of(ancestors.filter((pid) => members.get(pid)?.has(follower) !== true));
       for (const pid of past.members) join(pid, follower);
       for (const event of past.events) send(follower, event);
     },
