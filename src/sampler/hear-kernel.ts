@@ -11,7 +11,7 @@ export interface KernelHearing {
   readonly ready: Promise<string | null>;
   /** After each tick: it counts as soon as all events until then have come. */
   afterTick(readings: TickReadings): void;
-  /** Waits, at most so long, until the last tick counts. */
+  /** Waits, at most so long, until the last tick counts; the account says so if it does not. */
   finish(withinMs: number): Promise<void>;
   /** null: no listener at present. */
   link(): ListenerLink | null;
@@ -82,7 +82,8 @@ export function hearKernel(
     if (connected.hello.events !== null) return connected.hello.events;
     sampler.listen();
     if (connected.hello.records !== null) sampler.open('no-exit-records');
-    connected.follow(ancestor);
+    // Whoever was forked before the listener could hear of it is nobody's descendant there.
+    connected.follow([ancestor, ...sampler.pids()]);
     listening = true;
     await connected.sync(SYNC_WITHIN_MS);
     return null;
@@ -91,8 +92,10 @@ export function hearKernel(
   async function settle(readings: TickReadings): Promise<void> {
     const asked = link;
     if (asked === null || !listening) return;
-    if (await asked.sync(SYNC_WITHIN_MS)) sampler.settle(readings);
-    else if (!closed && asked === link) {
+    if (await asked.sync(SYNC_WITHIN_MS)) {
+      const adopted = sampler.settle(readings);
+      if (adopted.length > 0) asked.follow(adopted);
+    } else if (!closed && asked === link) {
       // It is there and does not answer: as good as gone.
       asked.close();
       lost();
@@ -105,7 +108,10 @@ export function hearKernel(
       if (listening) last = settle(readings);
     },
     finish: async (withinMs) => {
-      await Promise.race([last, sleep(withinMs, undefined, { ref: false })]);
+      const late = Symbol('late');
+      const first = await Promise.race([last, sleep(withinMs, late, { ref: false })]);
+      // Without the last events the sums end too early.
+      if (first === late) sampler.deafen('listener-lost');
     },
     link: () => link,
     close: () => {

@@ -30,6 +30,8 @@ export interface ClaimRules {
   readonly sharesAddressSpace: (pid: number, other: number) => boolean | null;
   /** The kernel tells of forks, execs and exits: what became of a forked image that has gone is left to those. */
   eventsTell: boolean;
+  /** Pids that the events tell of: they are ours also where they have left the tree. */
+  told?: ReadonlySet<number>;
 }
 
 /** One process of the job, as plain data; `image` counts its executed programs. */
@@ -163,7 +165,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     }
   }
 
-  function adopt(pid: number, way: 'tree' | 'group', atMs: number): void {
+  function adopt(pid: number, way: 'tree' | 'group' | 'told', atMs: number): void {
     const known = idOfPid.get(pid);
     if (known !== undefined) {
       const process = tracked.get(known);
@@ -177,12 +179,17 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       return;
     }
     const byGroup = carriesGroup(files);
+    // An event may have been missed, and the number be someone else's by now.
+    if (way === 'told' && rules.group !== null && !byGroup) {
+      files.close();
+      return;
+    }
     const id = `${pid}.${stat.startTicks}`;
     const process: TrackedProcess = {
       pid,
       startTicks: stat.startTicks,
       parent: idOfPid.get(stat.ppid) ?? null,
-      byTree: way === 'tree',
+      byTree: way !== 'group',
       byGroup,
       image: 0,
       imageMark: stat.image,
@@ -337,6 +344,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       findRoots(atMs);
       if (scanAll || !childrenListed) scanMachine(atMs);
       if (childrenListed) walkTree(atMs, scanAll);
+      for (const pid of rules.told ?? []) if (!idOfPid.has(pid)) adopt(pid, 'told', atMs);
 
       const resolved: (readonly [string, boolean])[] = [];
       const departed: (readonly [number, string])[] = [];

@@ -48,7 +48,10 @@ export interface JobSampler {
   /** From now on the kernel's events are heard: give them to `heard`, and each tick to `settle` when all until then are. */
   listen(): void;
   heard(events: readonly ProcessEvent[]): void;
-  settle(readings: TickReadings): void;
+  /** Returns the processes that no fork explains: what becomes of their descendants must be asked for. */
+  settle(readings: TickReadings): readonly number[];
+  /** Processes of the job at the last tick. */
+  pids(): readonly number[];
   /** Some events are missing. */
   open(reason: OpenReason): void;
   /** No more events will come for now. */
@@ -120,6 +123,8 @@ export function sampleJob(
   const continued = state?.lineage ?? null;
   let lineage = continued === null ? null : newLineage(rules.precision, continued);
   let living = 0;
+  /** No exit event can have been missed: a pid that the lineage holds for living is not someone else's by now. */
+  let complete = state === null;
   /** Forked images that have gone, and processes that have ended, until the one meets the other. */
   const departed = new Map<number, string>();
   const fates = new Map<number, boolean>();
@@ -171,10 +176,11 @@ export function sampleJob(
     else if (executed !== undefined) fates.set(pid, executed);
   }
 
-  function settle(readings: TickReadings): void {
-    if (lineage === null) return;
+  function settle(readings: TickReadings): readonly number[] {
+    if (lineage === null) return [];
+    const { ended: gone, adopted } = lineage.settle(readings.sweep);
     const decided = new Map<string, boolean>();
-    for (const { pid, executed, account } of lineage.settle(readings.sweep)) {
+    for (const { pid, executed, account } of gone) {
       decide(decided, pid, departed.get(pid), executed);
       if (account === null || account.rssBytes === 0) continue;
       const slack = markSlackBytes(rules.precision, account.threads);
@@ -197,6 +203,8 @@ export function sampleJob(
     }
     const ended = (lineage.totals().sums.cpuNs / 1e9) * TICKS_PER_SECOND;
     sums = largest(sums, { ...NO_SUMS, cpu: own + ended });
+    rules.told = new Set(complete ? lineage.living() : []);
+    return adopted;
   }
 
   function observation(): Observation {
@@ -276,10 +284,14 @@ export function sampleJob(
       lineage?.events(events);
     },
     settle,
+    pids: () => [...processes.tracked.values()].map(({ pid }) => pid),
     open: (reason) => {
+      if (reason === 'lost-records') complete = false;
       lineage?.open(reason);
     },
     deafen: (reason) => {
+      complete = false;
+      rules.told = new Set();
       lineage?.open(reason);
       rules.eventsTell = false;
     },

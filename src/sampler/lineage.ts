@@ -35,9 +35,14 @@ export interface Lineage {
   events(events: readonly ProcessEvent[]): void;
   /** The events are not complete any more. */
   open(reason: OpenReason): void;
-  /** Takes one sweep and all events until its end: the processes that ended since the last time. */
-  settle(sweep: Sweep): readonly EndedProcess[];
+  /**
+   * Takes one sweep and all events until its end. `ended`: the processes that ended since the last time; `adopted`: those
+   * that no fork explains, of whose descendants nothing may have been heard.
+   */
+  settle(sweep: Sweep): { readonly ended: readonly EndedProcess[]; readonly adopted: readonly number[] };
   isLiving(pid: number): boolean;
+  /** The processes that live, as far as the events tell. */
+  living(): Iterable<number>;
   totals(): LineageTotals;
   readonly upper: UpperEnds;
   /** For a successor process. */
@@ -83,8 +88,9 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
   function take(event: ProcessEvent): EndedProcess | null {
     if (event.kind === 'fork') {
       if (members.has(event.parent) || event.child === rootPid) {
+        // One that was adopted may be told of afterwards.
+        if (!members.has(event.child)) processes++;
         members.set(event.child, { executed: false, sampled: false });
-        processes++;
       }
       return null;
     }
@@ -101,13 +107,16 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
   }
 
   /** Processes that were there before the events were heard, or came in some other way; their children count from now. */
-  function adopt(sweep: Sweep, events: readonly ProcessEvent[]): void {
+  function adopt(sweep: Sweep, events: readonly ProcessEvent[]): readonly number[] {
+    const adopted: number[] = [];
     const forked = new Set(events.map((event) => (event.kind === 'fork' ? event.child : 0)));
     for (const { pid, forkedNoExec } of sweep.readings) {
       if (members.has(pid) || forked.has(pid)) continue;
       members.set(pid, { executed: !forkedNoExec, sampled: true });
       processes++;
+      adopted.push(pid);
     }
+    return adopted;
   }
 
   function lifeEvent(event: ProcessEvent): LifeEvent {
@@ -138,7 +147,7 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
     settle: (sweep) => {
       const events = waiting.sort((a, b) => a.at - b.at);
       waiting = [];
-      adopt(sweep, events);
+      const adopted = adopt(sweep, events);
       const gone: EndedProcess[] = [];
       for (const event of events) {
         const one = take(event);
@@ -153,9 +162,10 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
       const replacers = upper.replacers();
       for (const { pid, account } of gone)
         if (replacers.has(pid)) replacerFaults = Math.min(replacerFaults ?? Infinity, account?.minorFaults ?? 0);
-      return gone;
+      return { ended: gone, adopted };
     },
     isLiving: (pid) => members.has(pid),
+    living: () => members.keys(),
     totals: () => ({ processes, ended, unsampled, sums: { ...sums }, whole }),
     upper,
     replacerFaults: () => replacerFaults,

@@ -50,19 +50,22 @@ export function upperEnds(parts: Circumstances, observation: Observation): Reado
   const bounds = boundsOf(parts, observation, lineage);
   const upper = lineage.upper(bounds);
   const always = ALWAYS.filter((reason) => peaks.reasons.has(reason));
-  const sources: readonly BracketSource[] = ['mark', 'exit-record', ...(upper.byLimit ? (['limit'] as const) : [])];
-  const end = (bytes: number | null, open: readonly OpenReason[], more: readonly OpenReason[] = []): UpperEnd => {
-    const reasons = [...new Set([...open, ...always, ...more])].sort();
-    return { bytes: reasons.length > 0 ? null : bytes, open: reasons, sources };
+  const end = (bytes: number | null, open: readonly OpenReason[], more: readonly BracketSource[]): UpperEnd => {
+    const reasons = [...new Set([...open, ...always])].sort();
+    return { bytes: reasons.length > 0 ? null : bytes, open: reasons, sources: ['mark', 'exit-record', ...more] };
   };
-  const rss = end(upper.rss, upper.openRss);
+  const limit = (needed: boolean): readonly BracketSource[] => (needed ? ['limit'] : []);
+  const rss = end(upper.rss, upper.openRss, [
+    ...(upper.rssByMaxRss ? (['usage'] as const) : []),
+    ...limit(upper.rssByLimit),
+  ]);
   // Nothing can have been swapped out: then what was resident is all there was, and each page of it counts in the RSS.
-  const withSwap = parts.noSwap ? rss : end(null, upper.openRss, ['swap']);
+  const withSwap = parts.noSwap ? rss : end(null, [...upper.openRss, 'swap'], []);
   return {
     rss,
     rssSwap: withSwap,
-    vmem: end(upper.vmem, upper.openVmem),
-    processVmem: end(upper.processVmem, upper.openProcessVmem),
+    vmem: end(upper.vmem, upper.openVmem, limit(upper.vmemByLimit)),
+    processVmem: end(upper.processVmem, upper.openProcessVmem, limit(upper.processVmemByLimit)),
     footprint: withSwap,
   };
 }

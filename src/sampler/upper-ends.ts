@@ -153,8 +153,11 @@ export interface UpperResult {
   readonly openRss: readonly OpenReason[];
   readonly openVmem: readonly OpenReason[];
   readonly openProcessVmem: readonly OpenReason[];
-  /** The address space limit stood in for a mark that is lost. */
-  readonly byLimit: boolean;
+  /** Where a bound stood in for a mark that is lost: `ru_maxrss` and the address space limit. */
+  readonly rssByMaxRss: boolean;
+  readonly rssByLimit: boolean;
+  readonly vmemByLimit: boolean;
+  readonly processVmemByLimit: boolean;
 }
 
 /** Intervals kept for copies that may still execute something; then the oldest counts them as they are. */
@@ -478,7 +481,9 @@ function resultOf(sums: Sums, bounds: UnknownBounds, reasons: ReadonlySet<OpenRe
   const times = (count: number, bytes: number): number => (count === 0 ? 0 : count * bytes);
   let rss = 0;
   let vmem = 0;
-  let byLimit = false;
+  let rssByMaxRss = false;
+  let rssByLimit = false;
+  let vmemByLimit = false;
   for (const sum of sums.byUnknowns.values()) {
     rss = Math.max(
       rss,
@@ -487,9 +492,15 @@ function resultOf(sums: Sums, bounds: UnknownBounds, reasons: ReadonlySet<OpenRe
         times(sum.others, Math.max(othersRss, sum.unknownRss)),
     );
     vmem = Math.max(vmem, sum.vmem + times(sum.root + sum.others, Math.max(bounds.addressSpace, sum.unknownVmem)));
-    byLimit ||=
-      (sum.root > 0 && bounds.rootRss > bounds.addressSpace) ||
-      (sum.others > 0 && bounds.othersRss > bounds.addressSpace);
+    for (const [count, maxRss] of [
+      [sum.root, bounds.rootRss],
+      [sum.others, bounds.othersRss],
+    ] as const) {
+      if (count === 0) continue;
+      if (maxRss > bounds.addressSpace) rssByLimit = true;
+      else rssByMaxRss = true;
+      vmemByLimit = true;
+    }
   }
   const processVmem = sums.unknownVmem ? Math.max(sums.largestVmem, bounds.addressSpace) : sums.largestVmem;
   const end = (value: number): number | null => (reasons.size > 0 || value === Infinity ? null : value);
@@ -502,6 +513,9 @@ function resultOf(sums: Sums, bounds: UnknownBounds, reasons: ReadonlySet<OpenRe
     openRss: because(rss),
     openVmem: because(vmem),
     openProcessVmem: because(processVmem),
-    byLimit,
+    rssByMaxRss,
+    rssByLimit,
+    vmemByLimit,
+    processVmemByLimit: processVmem > sums.largestVmem,
   };
 }

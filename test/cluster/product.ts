@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/sampler/record';
+import { SETTINGS_FILE } from '../../src/sampler/settings';
 import { packageRoot } from '../../src/sampler/package-root';
 import type { JobAttempt } from '../../src/accounting/store';
 import type { Cell, CommandResult } from './cell';
@@ -39,6 +40,15 @@ const KEEP_FROM_THE_MACHINE = [
   'mount -t overlay none -o lowerdir=/usr/local/bin,upperdir=$layer/upper,workdir=$layer/work /usr/local/bin',
 ].join(' && ');
 
+/**
+ * The kernel's events reach only the namespace that the cell was made from, and the init process's can't be entered
+ * everywhere. A listener that stays for a minute would serve the next test's jobs, too.
+ */
+function settingsOf(cell: Cell, settings: string): string {
+  const linger = /^listener_linger\b/m.test(settings) ? '' : 'listener_linger = 1\n';
+  return `initial_network_namespace = "${cell.initialNetns}"\n${linger}${settings}\n`;
+}
+
 function fail(result: CommandResult, what: string): never {
   throw new Error(`${what}: status ${result.status}\n${result.stdout}\n${result.stderr}`);
 }
@@ -52,10 +62,10 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
   chmodSync(accountingDirectory, 0o755);
   for (const host of cell.execHosts) {
     await cell.check(host, KEEP_FROM_THE_MACHINE);
-    const words = ['install', '--node', '--yes', '--prefix', prefix, '--accounting', accounting];
-    const result = await cell.on(host, [...QMEMACCT, ...words], { timeoutMs: 120_000 });
-    if (result.status !== 0) fail(result, `install --node on ${host}`);
-    await cell.check(host, `cat >>/etc/qmemacct/qmemacct.toml`, { stdin: `${options.settings ?? ''}\n` });
+    await installOn(cell, host, prefix, accounting);
+    await cell.check(host, `cat >>${SETTINGS_FILE}`, { stdin: settingsOf(cell, options.settings ?? '') });
+    // This one the hooks know from the installation.
+    if (/^arm_wait_ms\b/m.test(options.settings ?? '')) await installOn(cell, host, prefix, accounting);
   }
   await configureHooks(cell, prefix, options.plain ?? false);
 
@@ -95,6 +105,21 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
       return first.record;
     },
   };
+}
+
+async function installOn(cell: Cell, host: string, prefix: string, accounting: string): Promise<void> {
+  const words = ['install', '--node', '--yes', '--prefix', prefix, '--accounting', accounting];
+  const result = await cell.on(host, [...QMEMACCT, ...words], { timeoutMs: 120_000 });
+  if (result.status !== 0) fail(result, `install --node on ${host}`);
+}
+
+/** Lets the prolog wait for the sampler from now on; 0: not at all. The program directory is common to all hosts. */
+export async function setArmWait(cell: Cell, { prefix, accounting }: Product, ms: number): Promise<void> {
+  const set = `{ echo 'arm_wait_ms = ${ms}'; grep -v '^arm_wait_ms' ${SETTINGS_FILE}.old; }`;
+  for (const host of cell.execHosts) {
+    await cell.check(host, `cp ${SETTINGS_FILE} ${SETTINGS_FILE}.old && ${set} >${SETTINGS_FILE}`);
+    await installOn(cell, host, prefix, accounting);
+  }
 }
 
 /** Sets the hooks by `qmemacct install` on the master, and waits until every execd uses them. */

@@ -41,7 +41,7 @@ describe('a lineage', () => {
       exit(8, 101, account),
       exit(9, 102, account),
     ]);
-    assert.deepEqual(lineage.settle(sweep(20, [ROOT])), [
+    assert.deepEqual(lineage.settle(sweep(20, [ROOT])).ended, [
       { pid: 101, executed: true, account },
       { pid: 102, executed: false, account },
     ]);
@@ -49,14 +49,14 @@ describe('a lineage', () => {
     assert.deepEqual([processes, ended, unsampled, whole], [3, 2, 2, true]);
     assert.deepEqual([sums.minorFaults, sums.cpuNs, sums.majorFaults], [14, 10_000_000, 0]);
     assert.deepEqual([lineage.isLiving(ROOT), lineage.isLiving(101)], [true, false]);
-    assert.deepEqual(lineage.settle(sweep(30, [ROOT])), []);
+    assert.deepEqual(lineage.settle(sweep(30, [ROOT])).ended, []);
   });
 
   it('takes events in the order of time, in whatever order they come, and those of other jobs not at all', () => {
     const lineage = begun();
     lineage.events([exit(9, 101, exitAccount()), fork(5, ROOT, 101), fork(3, 77, 78), exit(4, 78, exitAccount())]);
     assert.deepEqual(
-      lineage.settle(sweep(20, [ROOT])).map(({ pid }) => pid),
+      lineage.settle(sweep(20, [ROOT])).ended.map(({ pid }) => pid),
       [101],
     );
     assert.equal(lineage.totals().processes, 2);
@@ -75,7 +75,7 @@ describe('a lineage', () => {
     const lineage = begun();
     lineage.settle(sweep(10, [ROOT, 200]));
     lineage.events([fork(11, 200, 201), exit(12, 201, exitAccount()), exit(13, 200, exitAccount())]);
-    const gone = lineage.settle(sweep(20, [ROOT]));
+    const gone = lineage.settle(sweep(20, [ROOT])).ended;
     assert.deepEqual(
       gone.map(({ pid, executed }) => [pid, executed]),
       [
@@ -117,7 +117,7 @@ describe('a lineage', () => {
     const next = begun(JSON.parse(JSON.stringify(lineage.save())));
     next.events([exit(25, 101, exitAccount({ minorFaults: 4 }))]);
     assert.deepEqual(
-      next.settle(sweep(30, [ROOT])).map(({ pid }) => pid),
+      next.settle(sweep(30, [ROOT])).ended.map(({ pid }) => pid),
       [101],
     );
     const { processes, ended, unsampled, sums, whole } = next.totals();
@@ -158,7 +158,7 @@ describe('a lineage', () => {
         steps.forEach((make, index) => {
           const one = make(10 * (index + 1));
           if ('kind' in one) lineage.events([one]);
-          else for (const { account } of lineage.settle(one)) faults += account?.minorFaults ?? 0;
+          else for (const { account } of lineage.settle(one).ended) faults += account?.minorFaults ?? 0;
         });
         const { processes, ended, unsampled, sums } = lineage.totals();
         assert.ok(unsampled <= ended && ended <= processes);

@@ -21,7 +21,10 @@ const KNOWN: UpperResult = {
   openRss: [],
   openVmem: [],
   openProcessVmem: [],
-  byLimit: false,
+  rssByMaxRss: false,
+  rssByLimit: false,
+  vmemByLimit: false,
+  processVmemByLimit: false,
 };
 
 type Circumstances = Parameters<typeof upperEnds>[0];
@@ -145,7 +148,7 @@ describe('the upper ends of a record', () => {
   });
 
   it('are open for the reasons of the events and the sampler’s own', () => {
-    const { observed } = seen({ faults: 1000, result: { rss: null, openRss: ['exec'], byLimit: true } });
+    const { observed } = seen({ faults: 1000, result: { rss: null, openRss: ['exec'], rssByLimit: true } });
     openEnd(observed.peaks, 'fallen-mark');
     openEnd(observed.peaks, 'start-gap');
     const ends = upperEnds(circumstances(), observed);

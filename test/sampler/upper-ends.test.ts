@@ -174,7 +174,17 @@ describe('upper ends', () => {
     const limited = ends.result({ ...NOTHING_KNOWN, addressSpace: 4000 });
     assert.equal(limited.rss, 4000);
     assert.equal(limited.processVmem, 4000);
-    assert.equal(limited.byLimit, true);
+    assert.equal(limited.rssByLimit, true);
+  });
+
+  it('are open as long as someone lives who was not found or not read', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10), fork(3, 10, 11), exec(4, 11)]);
+    ends.sweep({ begin: 5, readings: [reading(10, 6, 500)] });
+    assert.deepEqual(ends.result(NOTHING_KNOWN).openRss, ['failed-read']);
+    ends.sweep({ begin: 7, readings: [reading(10, 8, 500), reading(11, 8, 700)] });
+    assert.equal(ends.result(NOTHING_KNOWN).rss, 1200);
   });
 
   it('are open where the first process was there before the events, or others came from elsewhere', () => {

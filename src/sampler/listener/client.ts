@@ -15,7 +15,8 @@ type Answer = Extract<Reply, { kind: 'synced' | 'values' | 'node' }>;
 /** A sampler's connection to the node's listener. */
 export interface ListenerLink {
   readonly hello: Hello;
-  follow(pid: number): void;
+  /** From now on, and as far as it is remembered, hears of these processes and their descendants. */
+  follow(pids: readonly number[]): void;
   /** Resolves when all events that the kernel had told of by now have been handed over; false: it is not to be had. */
   sync(withinMs: number): Promise<boolean>;
   /** null: no answer in time. */
@@ -165,8 +166,8 @@ function greet(socket: Socket, handlers: ListenerHandlers): Promise<ListenerLink
       }
       resolve({
         hello,
-        follow: (pid) => {
-          write({ kind: 'follow', pid });
+        follow: (pids) => {
+          write({ kind: 'follow', pids });
         },
         sync: async (withinMs) => (await ask(withinMs, (id) => ({ kind: 'sync', id }))) !== null,
         read: async (source, pids, withinMs) => {

@@ -9,10 +9,10 @@ export interface History {
   /** Events were lost at `at`: what is older is no longer complete. */
   lost(at: number): void;
   /**
-   * The events of all descendants of `ancestor` in the order of time, those of the ancestor itself left out; `members`:
-   * itself and the descendants that live.
+   * The events of `ancestors` and all their descendants in the order of time; `members`: those of them that live. Of an
+   * ancestor whose own fork is remembered nothing before that counts: an older process of that number was another one.
    */
-  of(ancestor: number): { readonly events: readonly ProcessEvent[]; readonly members: ReadonlySet<number> };
+  of(ancestors: readonly number[]): { readonly events: readonly ProcessEvent[]; readonly members: ReadonlySet<number> };
 }
 
 const KEPT_US = 60_000_000;
@@ -33,26 +33,24 @@ export function newHistory(): History {
     lost: (at) => {
       while (first < events.length && (events[first]?.at ?? Infinity) <= at) first++;
     },
-    of: (ancestor) => {
-      const members = new Set([ancestor]);
+    of: (ancestors) => {
+      const wanted = new Set(ancestors);
+      const begins = new Map<number, number>();
+      for (let index = first; index < events.length; index++) {
+        const event = events[index] as ProcessEvent;
+        if (event.kind === 'fork' && wanted.has(event.child)) begins.set(event.child, index);
+      }
+      const members = new Set(ancestors.filter((pid) => !begins.has(pid)));
       const found: ProcessEvent[] = [];
       for (let index = first; index < events.length; index++) {
         const event = events[index] as ProcessEvent;
         if (event.kind === 'fork') {
-          // An older process of that number was another one.
-          if (event.child === ancestor) {
-            members.clear();
-            members.add(ancestor);
-            found.length = 0;
-            continue;
-          }
-          // So was an older descendant, whose exit was not told of.
+          const told = members.has(event.parent);
+          // An older process of that number has gone, though its exit was not told of.
           members.delete(event.child);
-          if (members.has(event.parent)) {
-            members.add(event.child);
-            found.push(event);
-          }
-        } else if (event.pid !== ancestor && members.has(event.pid)) {
+          if (told) found.push(event);
+          if (told || begins.get(event.child) === index) members.add(event.child);
+        } else if (members.has(event.pid)) {
           found.push(event);
           if (event.kind === 'exit') members.delete(event.pid);
         }

@@ -10,7 +10,6 @@ import { isUnavailable, type Unavailable } from '../../sources/source';
 import { leaveJob } from '../leave-job';
 import { reasonOf, warn } from '../log';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../settings';
-import { existingDescendants } from './existing-descendants';
 import { existingThreads } from './existing-threads';
 import type * as NodeChargesModule from './node-charges';
 import type { ChargeReader } from './node-charges';
@@ -134,7 +133,7 @@ function serve(settings: Settings, settingsPath: string, kernel: KernelEvents | 
     switch (request.kind) {
       case 'follow':
         look();
-        router.follow(follower, request.pid, existingDescendants(request.pid));
+        router.follow(follower, request.pids);
         break;
       case 'sync':
         look();

@@ -10,7 +10,7 @@ import type { ProcessEvent } from './process-table';
  * that a sampler that starts after its job still hears of the job's first fork.
  */
 export type Request =
-  | { readonly kind: 'follow'; readonly pid: number }
+  | { readonly kind: 'follow'; readonly pids: readonly number[] }
   | { readonly kind: 'sync'; readonly id: number }
   /** One reading of a source that may block, of these processes. */
   | { readonly kind: 'read'; readonly id: number; readonly source: string; readonly pids: readonly number[] }
@@ -119,20 +119,16 @@ export function decodeRequest(line: string): Request | null {
     return null;
   }
   if (typeof data !== 'object' || data === null) return null;
-  const { kind, id, pid, source, pids } = data as Readonly<Record<string, unknown>>;
+  const { kind, id, source, pids: list } = data as Readonly<Record<string, unknown>>;
+  const pids = Array.isArray(list) && list.every((item) => typeof item === 'number') ? list : null;
   switch (kind) {
     case 'follow':
-      return typeof pid === 'number' ? { kind, pid } : null;
+      return pids === null ? null : { kind, pids };
     case 'sync':
     case 'node':
       return typeof id === 'number' ? { kind, id } : null;
     case 'read':
-      return typeof id === 'number' &&
-        typeof source === 'string' &&
-        Array.isArray(pids) &&
-        pids.every((item) => typeof item === 'number')
-        ? { kind, id, source, pids }
-        : null;
+      return typeof id === 'number' && typeof source === 'string' && pids !== null ? { kind, id, source, pids } : null;
     default:
       return null;
   }

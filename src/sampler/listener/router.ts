@@ -2,13 +2,10 @@ import { newHistory } from './history';
 import type { ProcessEvent } from './process-table';
 import type { Reply } from './protocol';
 
-/** Who hears of which processes: each follower of the descendants of one process. */
+/** Who hears of which processes: each follower of those that it asked for, and of their descendants. */
 export interface Router<Follower> {
-  /**
-   * From now on, and as far as remembered from before, `follower` hears of the descendants of `ancestor`; `existing`:
-   * those that live, some of whose forks nobody may remember.
-   */
-  follow(follower: Follower, ancestor: number, existing: ReadonlySet<number>): void;
+  /** From now on, and as far as remembered from before, `follower` hears of `ancestors` and their descendants. */
+  follow(follower: Follower, ancestors: readonly number[]): void;
   events(events: readonly ProcessEvent[]): void;
   lost(what: 'events' | 'records', at: number): void;
   leave(follower: Follower): void;
@@ -41,10 +38,11 @@ export function newRouter<Follower>(send: (follower: Follower, reply: Reply) => 
   }
 
   return {
-    follow: (follower, ancestor, existing) => {
+    follow: (follower, ancestors) => {
       followers.add(follower);
-      const past = history.of(ancestor);
-      for (const pid of [...past.members, ...existing]) join(pid, follower);
+      // Of those that it follows already it has heard everything.
+      const past = history.of(ancestors.filter((pid) => members.get(pid)?.has(follower) !== true));
+      for (const pid of past.members) join(pid, follower);
       for (const event of past.events) send(follower, event);
     },
     events: (events) => events.forEach(route),

@@ -13,8 +13,7 @@ import {
 
 const number = fc.maxSafeNat();
 const plain = { noNullPrototype: true } as const;
-const record = <T>(fields: { [Key in keyof T]: fc.Arbitrary<T[Key]> }): fc.Arbitrary<T> =>
-  fc.record<T>(fields, plain);
+const record = <T>(fields: { [Key in keyof T]: fc.Arbitrary<T[Key]> }): fc.Arbitrary<T> => fc.record<T>(fields, plain);
 const kind = <Kind extends string>(name: Kind): fc.Arbitrary<Kind> => fc.constant(name);
 const reason = fc.option(fc.string());
 const readings = fc.array(record({ metric: fc.string(), instance: fc.string(), value: number }), { maxLength: 5 });
@@ -65,7 +64,7 @@ const reply: fc.Arbitrary<Reply> = fc.oneof(
 );
 
 const request: fc.Arbitrary<Request> = fc.oneof(
-  record({ kind: kind('follow'), pid: number }),
+  record({ kind: kind('follow'), pids: fc.array(number) }),
   record({ kind: fc.constantFrom('sync' as const, 'node' as const), id: number }),
   record({ kind: kind('read'), id: number, source: fc.string(), pids: fc.array(number) }),
 );

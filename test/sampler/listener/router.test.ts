@@ -15,8 +15,8 @@ function routed(): { readonly router: Router<string>; readonly heard: (follower:
 describe('the router', () => {
   it('tells each follower of its own descendants', () => {
     const { router, heard } = routed();
-    router.follow('a', 10);
-    router.follow('b', 11);
+    router.follow('a', [10]);
+    router.follow('b', [11]);
     const ofA = [fork(1, 10, 20), exec(3, 20), fork(5, 20, 21), exit(7, 20), exit(8, 21)];
     const ofB = [fork(2, 11, 30), exit(6, 30)];
     router.events([...ofA, ...ofB, fork(4, 12, 40), exec(9, 40)].sort((a, b) => a.at - b.at));
@@ -25,9 +25,9 @@ describe('the router', () => {
 
   it('tells two followers of what descends from both of theirs', () => {
     const { router, heard } = routed();
-    router.follow('outer', 10);
+    router.follow('outer', [10]);
     router.events([fork(1, 10, 20)]);
-    router.follow('inner', 20);
+    router.follow('inner', [20]);
     router.events([fork(2, 20, 21), exit(3, 21)]);
     assert.deepEqual(heard('outer'), [fork(1, 10, 20), fork(2, 20, 21), exit(3, 21)]);
     assert.deepEqual(heard('inner'), [fork(2, 20, 21), exit(3, 21)]);
@@ -37,7 +37,7 @@ describe('the router', () => {
     const { router, heard } = routed();
     const past = [fork(1, 10, 20), exec(2, 20), fork(3, 20, 21), exit(4, 20)];
     router.events(past);
-    router.follow('late', 10);
+    router.follow('late', [10]);
     assert.deepEqual(heard('late'), past);
     router.events([exec(5, 20), exec(6, 21), fork(7, 10, 22)]);
     assert.deepEqual(heard('late'), [...past, exec(6, 21), fork(7, 10, 22)]);
@@ -45,7 +45,7 @@ describe('the router', () => {
 
   it('takes a number that is used again for another process', () => {
     const { router, heard } = routed();
-    router.follow('a', 10);
+    router.follow('a', [10]);
     router.events([fork(1, 10, 20), exit(2, 20), fork(3, 99, 20), exec(4, 20), exit(5, 20)]);
     assert.deepEqual(heard('a'), [fork(1, 10, 20), exit(2, 20)]);
     // Its exit was lost.
@@ -55,20 +55,20 @@ describe('the router', () => {
 
   it('tells everyone of a loss, and those who come later nothing of before it', () => {
     const { router, heard } = routed();
-    router.follow('a', 10);
-    router.follow('b', 11);
+    router.follow('a', [10]);
+    router.follow('b', [11]);
     router.events([fork(1, 10, 20)]);
     router.lost('records', 2);
     assert.deepEqual(heard('a'), [fork(1, 10, 20), { kind: 'lost', what: 'records' }]);
     assert.deepEqual(heard('b'), [{ kind: 'lost', what: 'records' }]);
-    router.follow('late', 10);
+    router.follow('late', [10]);
     assert.deepEqual(heard('late'), []);
   });
 
   it('tells one who has left nothing more, and others as before', () => {
     const { router, heard } = routed();
-    router.follow('a', 10);
-    router.follow('b', 10);
+    router.follow('a', [10]);
+    router.follow('b', [10]);
     router.leave('a');
     router.events([fork(1, 10, 20)]);
     router.lost('events', 1);
@@ -95,9 +95,9 @@ describe('the router', () => {
     fc.assert(
       fc.property(history, fc.nat(30), (events, when) => {
         const { router, heard } = routed();
-        router.follow('early', 10);
+        router.follow('early', [10]);
         router.events(events.slice(0, when));
-        router.follow('late', 10);
+        router.follow('late', [10]);
         router.events(events.slice(when));
         assert.deepEqual(heard('late'), heard('early'));
       }),

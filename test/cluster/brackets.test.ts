@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bracket, JobRecord } from '../../src/sampler/record';
+import { SETTINGS_FILE } from '../../src/sampler/settings';
+import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events';
+import { isUnavailable } from '../../src/sources/source';
+import { burner, type BurnerProgram } from '../burners/build';
+import type { AccountingRecord } from './cell';
+import { setArmWait } from './product';
+import { isAlive, type ProcessId } from './processes';
+import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, type Site } from './site';
+import { waitFor } from './wait';
+
+const limits = { timeout: 900_000 };
+const HOST = 'ge1';
+const FRESH_HOST = 'ge2';
+const USER = 'gealice';
+
+interface Ended {
+  readonly job: string;
+  readonly record: JobRecord;
+  readonly line: AccountingRecord;
+}
+
+/** Submits to one host, as a script or (`-b y` among the arguments) a command. */
+function submit({ cell }: Site, host: string, args: readonly string[], script?: string): Promise<string> {
+  return cell.submit(USER, ['-q', `all.q@${host}`, ...args], script);
+}
+
+async function ended({ cell, product }: Site, job: string): Promise<Ended> {
+  const [line] = await cell.waitFinished(job, 120_000);
+  assert.ok(line !== undefined, `job ${job}: no accounting line`);
+  const record = await product.record(job);
+  assert.deepEqual([line.failed, line.exit_status], ['0', '0']);
+  return { job, record, line };
+}
+
+async function run(site: Site, host: string, args: readonly string[], script?: string): Promise<Ended> {
+  return ended(site, await submit(site, host, args, script));
+}
+
+/** A burner that is the job's first process itself: no shell, nothing but what the burner starts. */
+function bare(
+  { cell }: Site,
+  name: BurnerProgram,
+  truth: string,
+  options: Readonly<Record<string, number>>,
+): readonly string[] {
+  const words = Object.entries(options).map(([key, value]) => `--${key}=${value}`);
+  return ['-b', 'y', '-shell', 'n', burner(name), ...words, `--truth=${cell.layout.home(USER)}/${truth}`];
+}
+
+function assertProved(bracket: Bracket | null): void {
+  assert.ok(bracket !== null, 'no bracket');
+  assert.ok(bracket.proved, `open: ${bracket.open.join(', ')}`);
+}
+
+function assertOpen(bracket: Bracket | null, reason: string): void {
+  assert.ok(bracket !== null, 'no bracket');
+  assert.equal(bracket.upper_bytes, null);
+  assert.ok(bracket.open.includes(reason as never), `open because of ${bracket.open.join(', ')}, not ${reason}`);
+}
+
+const metric = (record: JobRecord, name: string): number => record.metrics[name] ?? NaN;
+
+/** The listener of a host; null: none runs. */
+function listenerOf({ cell }: Site, host: string): ProcessId | null {
+  const found = cell
+    .processes(host)
+    .filter(({ command }) => command.endsWith(`/sampler/listener/main.js ${SETTINGS_FILE}`));
+  assert.ok(found.length <= 1, `${found.length} listeners on ${host}`);
+  return found[0] ?? null;
+}
+
+/** Short-lived children of the job's shell: only events can tell of them. */
+const CROWD = 'for i in $(seq 40); do /bin/true; done';
+
+function assertCrowdCounted(record: JobRecord): void {
+  const ended = metric(record, 'taskstats_ended_processes');
+  assert.ok(ended > 40, `only ${ended} ends of processes were heard`);
+}
+
+/** The first job of a fresh host, whose prolog does not wait: nobody heard of its first fork. */
+async function withoutListener(site: Site): Promise<void> {
+  assert.equal(listenerOf(site, HOST), null);
+  const script = burnerCommand('steady', 'gap.truth', { mib: 120, hold: 1500 });
+  const { record } = await run(site, HOST, ['-N', 'gap'], `${script}; ${CROWD}`);
+  const truth = truthOf(site.cell, USER, 'gap.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+  assertOpen(record.peak_rss, 'start-gap');
+  assertOpen(record.peak_vmem, 'start-gap');
+  assertCrowdCounted(record);
+  assert.ok(listenerOf(site, HOST) !== null, 'the sampler started no listener');
+  assert.equal(listenerOf(site, FRESH_HOST), null);
+}
+
+const CHILDREN = 2000;
+const BURNERS = 2;
+
+/** Each burner forks its share of the children one after the other. */
+async function manyChildren(site: Site): Promise<void> {
+  const events = `${burner('events')} --children=${CHILDREN / BURNERS} --seconds=0.02`;
+  const steady = burnerCommand('steady', 'many.truth', { mib: 150, hold: 3000 });
+  const script = `${Array.from({ length: BURNERS }, () => `${events} &`).join(' ')} ${steady}; wait`;
+  // dash reads no profile: nothing is started but what stands here.
+  const { record, line } = await run(site, HOST, ['-N', 'many', '-b', 'y', '-shell', 'n', '/bin/dash', '-c', script]);
+  const truth = truthOf(site.cell, USER, 'many.truth');
+  const processes = CHILDREN + BURNERS + 2;
+  assert.equal(record.processes, processes);
+  assert.equal(metric(record, 'taskstats_processes'), processes);
+  assert.equal(metric(record, 'taskstats_ended_processes'), processes);
+  const kernel = Number(line.ru_utime) + Number(line.ru_stime);
+  assert.ok(kernel >= CHILDREN * 0.02, `the kernel has ${kernel} s`);
+  for (const [what, seconds] of [
+    ['cpu_seconds', record.cpu_seconds ?? NaN],
+    ['taskstats_cpu_seconds', metric(record, 'taskstats_cpu_seconds')],
+  ] as const)
+    assert.ok(Math.abs(seconds - kernel) <= 0.02 * kernel, `${what}: ${seconds} s, the kernel has ${kernel} s`);
+  for (const [bracket, value] of [
+    [record.peak_rss, truth.rssSum],
+    [record.peak_vmem, truth.vmemSum],
+    [record.peak_process_vmem, truth.processVmem],
+  ] as const) {
+    assertProved(bracket);
+    assertHolds(bracket, value, truth.uncertainty, 0.97);
+    assert.ok((bracket?.upper_bytes ?? Infinity) < value * 1.2, `upper end ${bracket?.upper_bytes ?? NaN}`);
+  }
+}
+
+async function twoAtOnce(site: Site): Promise<void> {
+  const counts = [70, 100];
+  const jobs: string[] = [];
+  for (const children of counts) {
+    const options = { children, concurrency: 2, mib: 10, life: 40 };
+    jobs.push(
+      await submit(site, HOST, [
+        '-N',
+        `two${children}`,
+        ...bare(site, 'many-children', `two${children}.truth`, options),
+      ]),
+    );
+  }
+  const both = [];
+  for (const job of jobs) both.push((await ended(site, job)).record);
+  const [first, second] = both as [JobRecord, JobRecord];
+  assert.ok(
+    Date.parse(second.started_at ?? '') < Date.parse(first.ended_at ?? ''),
+    'the jobs did not run at the same time',
+  );
+  for (const [index, record] of both.entries()) {
+    const children = counts[index] ?? 0;
+    const truth = truthOf(site.cell, USER, `two${children}.truth`);
+    assert.equal(metric(record, 'taskstats_processes'), children + 1);
+    assertProved(record.peak_rss);
+    assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.5);
+  }
+}
+
+/** The program that the first process was, before it executed another, is bounded by its ru_maxrss. */
+async function execChain(site: Site): Promise<void> {
+  const [b, y, shell, n, ...command] = bare(site, 'steady', 'chain.truth', { mib: 90, hold: 1200 });
+  const words = [b, y, shell, n, '/usr/bin/env', ...command].map(String);
+  const { record } = await run(site, HOST, ['-N', 'chain', '-l', 'h_vmem=1500M', ...words]);
+  const truth = truthOf(site.cell, USER, 'chain.truth');
+  assertProved(record.peak_rss);
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+  assert.ok(
+    record.peak_rss?.sources.includes('usage') && !record.peak_rss.sources.includes('limit'),
+    'ru_maxrss is the better bound',
+  );
+  assertProved(record.peak_process_vmem);
+  assertHolds(record.peak_process_vmem, truth.processVmem, truth.uncertainty, 0.97);
+  assert.equal(record.peak_process_vmem?.upper_bytes, mib(1500));
+  assert.ok(record.peak_process_vmem.sources.includes('limit'));
+}
+
+async function shrinks(site: Site): Promise<void> {
+  const options = { mib: 100, hold: 120, small: 1, after: 1200 };
+  const script = `${burnerCommand('shrink-by-exec', 'shrink.truth', options)}; true`;
+  const { record } = await run(site, HOST, ['-N', 'shrink'], script);
+  const truth = truthOf(site.cell, USER, 'shrink.truth');
+  assertProved(record.peak_rss);
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+}
+
+async function noNeedForALimit(site: Site): Promise<void> {
+  const script = burnerCommand('steady', 'plain.truth', { mib: 90, hold: 1200 });
+  const { record } = await run(site, HOST, ['-N', 'plain', '-l', 'h_vmem=1500M'], `${script}; true`);
+  const truth = truthOf(site.cell, USER, 'plain.truth');
+  for (const [bracket, value] of [
+    [record.peak_rss, truth.rssSum],
+    [record.peak_vmem, truth.vmemSum],
+    [record.peak_process_vmem, truth.processVmem],
+  ] as const) {
+    assertProved(bracket);
+    assertHolds(bracket, value, truth.uncertainty, 0.97);
+    assert.ok(!bracket?.sources.includes('limit'));
+  }
+}
+
+async function neverWaitedFor(site: Site): Promise<void> {
+  const { cell } = site;
+  await cell.setHVmem('NO', '0');
+  try {
+    // The shell in between ends at once: setsid's child is nobody's, and what it was before each exec is lost.
+    const script = `(setsid sh -c 'exec ${burnerCommand('steady', 'lost.truth', { mib: 60, hold: 800 })}' &); sleep 1.6`;
+    const { record } = await run(site, HOST, ['-N', 'lost'], script);
+    const truth = truthOf(cell, USER, 'lost.truth');
+    assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+    assertOpen(record.peak_rss, 'exec');
+  } finally {
+    await cell.setHVmem('YES', '1G');
+  }
+}
+
+async function daemonised(site: Site): Promise<void> {
+  const script = `${burnerCommand('daemon', 'daemon.truth', { mib: 70, hold: 1500 })}; sleep 2.2`;
+  const { record } = await run(site, HOST, ['-N', 'daemon'], script);
+  const truth = truthOf(site.cell, USER, 'daemon.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+  assertProved(record.peak_rss);
+}
+
+async function outlives(site: Site): Promise<void> {
+  const { cell } = site;
+  await cell.setGlobal({ execd_params: 'ENABLE_ADDGRP_KILL=false' });
+  try {
+    const script = `${burnerCommand('daemon', 'outlives.truth', { mib: 70, hold: 8000 })}; sleep 1.2`;
+    const { record } = await run(site, HOST, ['-N', 'outlives'], script);
+    // It lives as the record is made; until then all is known.
+    assert.equal(metric(record, 'taskstats_processes') - metric(record, 'taskstats_ended_processes'), 1);
+    assertProved(record.peak_rss);
+    assertHolds(record.peak_rss, mib(70), mib(2), 1);
+  } finally {
+    await cell.setGlobal({ execd_params: 'none' });
+  }
+}
+
+async function killedListener(site: Site): Promise<void> {
+  const script = `${burnerCommand('steady', 'killed.truth', { mib: 110, hold: 4500 })}; ${CROWD}`;
+  const job = await submit(site, HOST, ['-N', 'killed'], script);
+  await site.cell.waitRunning(job);
+  await sleep(1500);
+  const listener = listenerOf(site, HOST);
+  assert.ok(listener !== null, 'no listener');
+  process.kill(listener.pid, 'SIGKILL');
+  const { record } = await ended(site, job);
+  const truth = truthOf(site.cell, USER, 'killed.truth');
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+  assertOpen(record.peak_rss, 'listener-lost');
+  assertCrowdCounted(record);
+  const next = listenerOf(site, HOST);
+  assert.ok(next !== null && next.pid !== listener.pid, 'no new listener');
+  const { record: after } = await run(site, HOST, ['-N', 'after'], 'sleep 1');
+  assertProved(after.peak_rss);
+}
+
+/** Seconds from the job's last act to the end of our epilog; a site's own epilog, chained behind, tells. */
+async function epilogSeconds({ cell }: Site, job: string): Promise<number> {
+  const told = (name: string): number | null => {
+    try {
+      const text = readFileSync(join(cell.layout.home(USER), name), 'utf8');
+      return text.endsWith('\n') ? Number(text) : null;
+    } catch {
+      return null;
+    }
+  };
+  const last = told('last');
+  assert.ok(last !== null);
+  const end = await waitFor(
+    () => told(`epilog.${job}`),
+    10_000,
+    () => `the chained epilog of ${job}`,
+  );
+  return end - last;
+}
+
+async function stoppedListener(site: Site): Promise<void> {
+  const { cell } = site;
+  const mark = join(cell.stateDir, 'site-epilog.sh');
+  writeFileSync(mark, `#!/bin/sh\ndate +%s.%N >${cell.layout.home(USER)}/epilog.$1\n`, { mode: 0o755 });
+  const { epilog = '' } = Object.fromEntries(await cell.config());
+  await cell.setGlobal({ epilog: `${epilog} -- root@${mark} $job_id` });
+  const script = 'sleep 1.5; date +%s.%N >~/last';
+  const good = await run(site, HOST, ['-N', 'good'], script);
+  const usual = await epilogSeconds(site, good.job);
+  assertProved(good.record.peak_rss);
+
+  const job = await submit(site, HOST, ['-N', 'stopped'], script);
+  await cell.waitRunning(job);
+  await sleep(600);
+  const listener = listenerOf(site, HOST);
+  assert.ok(listener !== null, 'no listener');
+  process.kill(listener.pid, 'SIGSTOP');
+  try {
+    const { record } = await ended(site, job);
+    const stopped = await epilogSeconds(site, job);
+    assert.ok(stopped < usual + 1.5, `the epilog took ${stopped} s, otherwise ${usual} s`);
+    assertOpen(record.peak_rss, 'listener-lost');
+    assert.equal(record.status, 'finished');
+  } finally {
+    if (isAlive(listener)) process.kill(listener.pid, 'SIGKILL');
+  }
+}
+
+async function firstOnAFreshHost(site: Site): Promise<void> {
+  await setArmWait(site.cell, site.product, 900);
+  assert.equal(listenerOf(site, FRESH_HOST), null);
+  const script = `${burnerCommand('steady', 'armed.truth', { mib: 80, hold: 1000 })}; true`;
+  const { record } = await run(site, FRESH_HOST, ['-N', 'armed'], script);
+  const truth = truthOf(site.cell, USER, 'armed.truth');
+  assertProved(record.peak_rss);
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+}
+
+/** Why the kernel's events can't be heard on this machine; null: they can. */
+async function eventsObstacle(): Promise<string | null> {
+  const { processEvents, exitRecords } = await proveKernelEvents(null);
+  for (const state of [processEvents, exitRecords]) if (isUnavailable(state)) return state.unavailable;
+  return null;
+}
+
+describe('brackets of jobs on a real Grid Engine', () => {
+  it('are proved where the kernel was heard, and open where it was not', limits, async (t) => {
+    const obstacle = await eventsObstacle();
+    if (obstacle !== null) {
+      t.skip(obstacle);
+      return;
+    }
+    const settings = 'listener_linger = 30\ndelivery_jitter_ms = 0';
+    await withSite(t, { settings }, async (site) => {
+      await t.test('no listener, and a prolog that does not wait: a gap at the start', () => withoutListener(site));
+      await t.test('2,000 children: all counted', () => manyChildren(site));
+      await t.test('two jobs at once: each gets its own', () => twoAtOnce(site));
+      await t.test('a program that was never replaced needs no limit', () => noNeedForALimit(site));
+      await t.test('env and what it executes', () => execChain(site));
+      await t.test('a child that executes something smaller', () => shrinks(site));
+      await t.test('a process that nobody waits for, replaced: open', () => neverWaitedFor(site));
+      await t.test('a daemon', () => daemonised(site));
+      await t.test('a daemon that outlives the job', () => outlives(site));
+      await t.test('the listener is killed in mid-job', () => killedListener(site));
+      await t.test('the listener hangs', () => stoppedListener(site));
+      await t.test('the first job of a host whose prolog waits', () => firstOnAFreshHost(site));
+      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+    });
+  });
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { JobRecord } from '../../src/sampler/record';
+import { probePerf } from '../../src/sources/job/perf';
+import { isUnavailable, THIS_MACHINE } from '../../src/sources/source';
+import { burner, type BurnerProgram } from '../burners/build';
+import { withSite, type Site } from './site';
+
+const limits = { timeout: 900_000 };
+const HOST = 'ge1';
+
+/** Metric of a record by the event's name as perf has it; seconds, or a count. */
+const METRICS = {
+  'page-faults': 'perf_page_faults',
+  'context-switches': 'perf_context_switches',
+  'cpu-migrations': 'perf_cpu_migrations',
+  'task-clock': 'perf_task_clock_seconds',
+} as const;
+type Event = keyof typeof METRICS;
+const EVENTS = Object.keys(METRICS) as readonly Event[];
+
+const stat = (file: string): readonly string[] => ['perf', 'stat', '-x', ',', '-o', file, '-e', EVENTS.join(',')];
+
+/** What `perf stat -x,` wrote: value, unit, event. */
+function perfStat(file: string): Readonly<Record<string, number>> {
+  const fields = readFileSync(file, 'utf8')
+    .split('\n')
+    .map((line) => line.split(','));
+  return Object.fromEntries(
+    fields.map(([value, unit, event = '']) => [event, unit === 'msec' ? Number(value) / 1000 : Number(value)]),
+  );
+}
+
+/** Why this machine can't compare; null: it can. */
+function obstacle(): string | null {
+  const probed = probePerf({ ...THIS_MACHINE, options: { events: ['page_faults', 'task_clock'], raw: [] } });
+  if (isUnavailable(probed)) return probed.unavailable;
+  const { status, error, stderr } = spawnSync('perf', ['stat', '-e', 'page-faults', 'true'], { encoding: 'utf8' });
+  if (error !== undefined) return `no perf command (Debian: linux-perf): ${error.message}`;
+  return status === 0 ? null : `perf stat does not work: ${stderr.trim()}`;
+}
+
+/** On a machine that is busy with other things the sampler may come later than the prolog waits. */
+const TRIES = 4;
+
+async function record(
+  { cell, product }: Site,
+  user: string,
+  name: string,
+  command: readonly string[],
+): Promise<JobRecord> {
+  const words = ['-q', `all.q@${HOST}`, '-N', name, '-l', 'h_vmem=2G', '-b', 'y', '-shell', 'n', ...command];
+  for (let tries = 1; ; tries++) {
+    const job = await cell.submit(user, words);
+    const [line] = await cell.waitFinished(job, 120_000);
+    assert.deepEqual([line?.failed, line?.exit_status], ['0', '0']);
+    const found = await product.record(job);
+    const notes = found.notes.filter((note) => /perf counters|not counted/i.test(note));
+    if (notes.length === 0) return found;
+    assert.ok(tries < TRIES && notes.every((note) => note.includes('began after the job')), notes.join('\n'));
+  }
+}
+
+function assertEqual(event: Event, ours: JobRecord, theirs: Readonly<Record<string, number>>): void {
+  const [own, other] = [ours.metrics[METRICS[event]] ?? NaN, theirs[event] ?? NaN];
+  assert.ok(other > 0, `${event}: perf stat has none`);
+  assert.ok(Math.abs(own - other) <= 0.01 * other, `${event}: ${own}, and perf stat has ${other}`);
+}
+
+/** Both count the same run; perf itself and the epilog's first moments are the job's, and few beside this. */
+async function sameRun(site: Site): Promise<string> {
+  const file = join(site.cell.stateDir, 'same-run.stat');
+  const options = ['--children=4', '--faults=120000', '--switches=6000', '--migrations=2000', '--seconds=0.5'];
+  // Only root counts what the kernel does for a process, where perf_event_paranoid is 2.
+  await site.cell.setGlobal({ min_uid: '0', min_gid: '0' });
+  const ours = await record(site, 'root', 'same', [...stat(file), '--', burner('events'), ...options]);
+  const theirs = perfStat(file);
+  for (const event of EVENTS) assertEqual(event, ours, theirs);
+  return `ours ${JSON.stringify(EVENTS.map((event) => ours.metrics[METRICS[event]]))}, perf stat ${JSON.stringify(theirs)}`;
+}
+
+/**
+ * The job's own run, and another one under perf: of events that do not depend on what else the machine does. The
+ * shepherd's child before it executes the job, and the epilog's beginning, add some 700 page faults to the job's.
+ */
+async function anotherRun(
+  site: Site,
+  event: Event,
+  program: BurnerProgram,
+  options: readonly string[],
+): Promise<string> {
+  const file = join(site.cell.stateDir, `${program}.stat`);
+  const command = [burner(program), ...options];
+  const ours = await record(site, 'gealice', program, command);
+  await site.cell.check(HOST, [...stat(file), '--', ...command], { timeoutMs: 60_000 });
+  const theirs = perfStat(file);
+  assertEqual(event, ours, theirs);
+  return `${event}: ours ${ours.metrics[METRICS[event]] ?? NaN}, perf stat ${theirs[event] ?? NaN}`;
+}
+
+describe('perf counters of a job on a real Grid Engine', () => {
+  it('are those of perf stat within 1 %', limits, async (t) => {
+    const reason = obstacle();
+    if (reason !== null) {
+      t.skip(reason);
+      return;
+    }
+    // The counters are there before the job, if the prolog waits for the sampler.
+    const settings = [
+      ...['arm_wait_ms = 1000', 'listener_linger = 60', 'delivery_jitter_ms = 0', '[sources.perf]', 'enabled = true'],
+      `events = ${JSON.stringify(EVENTS.map((event) => event.replaceAll('-', '_')))}`,
+    ];
+    await withSite(t, { settings: settings.join('\n') }, async (site) => {
+      await t.test('of the same run', async (same) => same.diagnostic(await sameRun(site)));
+      for (const [event, program, options] of [
+        ['page-faults', 'steady', ['--mib=500', '--hold=300']],
+        ['page-faults', 'many-children', ['--children=60', '--mib=8', '--life=5']],
+        ['task-clock', 'cpu', ['--seconds=4']],
+      ] as const)
+        await t.test(`${event} of ${program}, run twice`, async (twice) =>
+          twice.diagnostic(await anotherRun(site, event, program, options)),
+        );
+    });
+  });
+});
