@@ -277,7 +277,7 @@ export function sampleJob(
       if (lineage === null) {
         lineage = newLineage(rules.precision);
         if (rules.rootPid !== null) lineage.root(rules.rootPid);
-      }
+      } else lineage.again();
       rules.eventsTell = true;
     },
     heard: (events) => {

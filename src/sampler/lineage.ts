@@ -33,6 +33,8 @@ export interface Lineage {
   root(pid: number): void;
   /** Any events, also of other jobs; they wait for the next `settle`. */
   events(events: readonly ProcessEvent[]): void;
+  /** Another listener, or the same one anew, tells from now on: what it remembers of before is known already. */
+  again(): void;
   /** The events are not complete any more. */
   open(reason: OpenReason): void;
   /**
@@ -57,6 +59,8 @@ interface Member {
 }
 
 interface Saved {
+  /** Time of the last event. */
+  readonly latest: number;
   readonly members: readonly (readonly [number, Member])[];
   readonly upper: unknown;
   readonly totals: LineageTotals;
@@ -76,6 +80,9 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
   let whole = state?.totals.whole ?? true;
   let rootPid: number | null = null;
   let waiting: ProcessEvent[] = [];
+  let latest = state?.latest ?? 0;
+  /** Events until then have been given before. */
+  let knownUntil = 0;
   /** Smallest sum of faults of a process that replaced a program; null: none did, or one left no record. */
   let replacerFaults: number | null = null;
 
@@ -139,7 +146,15 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
       upper.root(pid);
     },
     events: (events) => {
-      for (const event of events) waiting.push(event);
+      for (const event of events) {
+        // Now and then an event overtakes another one: nothing but what is told again may be left out for its time.
+        if (event.at <= knownUntil) continue;
+        latest = Math.max(latest, event.at);
+        waiting.push(event);
+      }
+    },
+    again: () => {
+      knownUntil = latest;
     },
     open: (reason) => {
       upper.open(reason);
@@ -170,6 +185,7 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
     upper,
     replacerFaults: () => replacerFaults,
     save: (): Saved => ({
+      latest,
       members: [...members],
       upper: upper.save(),
       totals: { processes, ended, unsampled, sums, whole: false },

@@ -124,6 +124,36 @@ describe('a lineage', () => {
     assert.deepEqual([processes, ended, unsampled, sums.minorFaults, whole], [3, 2, 1, 7, false]);
   });
 
+  it('counts nothing twice that a listener remembers and tells again', () => {
+    const lineage = begun();
+    const past = [fork(5, ROOT, 101), fork(6, ROOT, 102), exit(9, 102, exitAccount({ minorFaults: 3 }))];
+    lineage.events(past);
+    lineage.settle(sweep(20, [ROOT, 101]));
+    // Heard, and not yet settled.
+    lineage.events([fork(25, ROOT, 103)]);
+    lineage.again();
+    lineage.events([fork(1, 10, ROOT), exec(2, ROOT), ...past, fork(25, ROOT, 103), fork(26, ROOT, 104)]);
+    lineage.settle(sweep(30, [ROOT, 101, 103, 104]));
+    assert.deepEqual(
+      [lineage.totals().processes, lineage.totals().ended, lineage.totals().sums.minorFaults],
+      [5, 1, 3],
+    );
+    const next = begun(JSON.parse(JSON.stringify(lineage.save())));
+    next.again();
+    next.events([...past, fork(25, ROOT, 103), fork(26, ROOT, 104), exit(35, 104, exitAccount({ minorFaults: 4 }))]);
+    next.settle(sweep(40, [ROOT, 101, 103]));
+    assert.deepEqual([next.totals().processes, next.totals().ended, next.totals().sums.minorFaults], [5, 2, 7]);
+  });
+
+  it('takes an event that another one has overtaken', () => {
+    const lineage = begun();
+    lineage.events([fork(15, ROOT, 101)]);
+    lineage.settle(sweep(20, [ROOT]));
+    lineage.events([fork(14, ROOT, 102)]);
+    lineage.settle(sweep(30, [ROOT]));
+    assert.equal(lineage.totals().processes, 3);
+  });
+
   it('never counts more ends than beginnings, and all figures of those that ended', () => {
     const pid = fc.integer({ min: ROOT, max: ROOT + 6 });
     const event = fc.oneof(
