@@ -102,8 +102,13 @@ export function hearKernel(
     }
   }
 
+  const ready = begin();
+  void ready.then((reason) => {
+    if (reason !== null && link === null) void again();
+  });
+
   return {
-    ready: begin(),
+    ready,
     afterTick: (readings) => {
       if (listening) last = settle(readings);
     },

@@ -57,7 +57,16 @@ describe('formatQuantity', () => {
   });
 
   it('says something short of every number', () => {
-    const unit = fc.constantFrom<QuantityUnit>('bytes', 'byte_seconds', 'joules', 'count', 'celsius', 'percent', 'ratio', 'hertz');
+    const unit = fc.constantFrom<QuantityUnit>(
+      'bytes',
+      'byte_seconds',
+      'joules',
+      'count',
+      'celsius',
+      'percent',
+      'ratio',
+      'hertz',
+    );
     fc.assert(
       fc.property(fc.double({ min: -1e20, max: 1e20, noNaN: true }), unit, (value, of) =>
         assert.ok(/\d/.test(format(value, of)) && format(value, of).length < 40, format(value, of)),
@@ -67,7 +76,12 @@ describe('formatQuantity', () => {
 
   it('gives a rate per second', () => {
     assert.deepEqual(
-      [formatRate(2.5, 'seconds', glyphs), formatRate(95, 'joules', glyphs), formatRate(1024, 'bytes', glyphs), formatRate(1024, 'byte_seconds', glyphs)],
+      [
+        formatRate(2.5, 'seconds', glyphs),
+        formatRate(95, 'joules', glyphs),
+        formatRate(1024, 'bytes', glyphs),
+        formatRate(1024, 'byte_seconds', glyphs),
+      ],
       ['2.50 s/s', '95 W', '1.00 KiB/s', '1.00 KiB'],
     );
   });
@@ -76,10 +90,13 @@ describe('formatQuantity', () => {
 describe('the name of a metric', () => {
   it('tells source, subject and unit', () => {
     assert.deepEqual(
-      ['rapl_package_joules', 'netdev_speed_bits_per_second', 'oom_kills', 'uptime_seconds', 'taskstats_rss_byte_seconds'].map((name) => [
-        unitOfMetric(name),
-        splitMetric(name),
-      ]),
+      [
+        'rapl_package_joules',
+        'netdev_speed_bits_per_second',
+        'oom_kills',
+        'uptime_seconds',
+        'taskstats_rss_byte_seconds',
+      ].map((name) => [unitOfMetric(name), splitMetric(name)]),
       [
         ['joules', { source: 'rapl', what: 'package' }],
         ['bits_per_second', { source: 'netdev', what: 'speed' }],

@@ -148,13 +148,14 @@ describe('the upper ends of a record', () => {
   });
 
   it('are open for the reasons of the events and the sampler’s own', () => {
-    const { observed } = seen({ faults: 1000, result: { rss: null, openRss: ['exec'], rssByLimit: true } });
+    const { observed } = seen({ faults: 1000, result: { rss: null, openRss: ['exec'], vmemByLimit: true } });
     openEnd(observed.peaks, 'fallen-mark');
     openEnd(observed.peaks, 'start-gap');
     const ends = upperEnds(circumstances(), observed);
     assert.deepEqual([ends.rss.bytes, ends.rss.open], [null, ['exec', 'fallen-mark']]);
     assert.deepEqual([ends.vmem.bytes, ends.vmem.open], [null, ['fallen-mark']]);
     assert.ok(ends.vmem.sources.includes('limit'));
+    assert.ok(!ends.rss.sources.includes('limit'));
   });
 
   it('are open where no event was ever heard', () => {

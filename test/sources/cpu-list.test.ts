@@ -11,7 +11,8 @@ describe('parseCpuList', () => {
   });
 
   it('is null for anything else', () => {
-    for (const text of ['3-1', '0-', '-1', '0,,1', '0x3', '0-99999999', '0-999999', '0 1']) assert.equal(parseCpuList(text), null);
+    for (const text of ['3-1', '0-', '-1', '0,,1', '0x3', '0-99999999', '0-999999', '0 1'])
+      assert.equal(parseCpuList(text), null);
   });
 
   it('takes any text', () => {

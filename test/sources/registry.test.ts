@@ -65,7 +65,8 @@ describe('registry', () => {
   it('says in one sentence what a metric is, and what a source reads', () => {
     for (const { metric } of METRICS) {
       assert.match(metric.help, /^[A-Z0-9][^\n]*\.$/, metric.name);
-      if (metric.instance !== undefined) assert.match(metric.instance, /^[a-z][a-z0-9_]*(\/[a-z][a-z0-9_]*)*$/, metric.name);
+      if (metric.instance !== undefined)
+        assert.match(metric.instance, /^[a-z][a-z0-9_]*(\/[a-z][a-z0-9_]*)*$/, metric.name);
     }
     for (const { name, reads, interval, metrics } of ALL_SOURCE_FACTS) {
       assert.ok(reads.length > 0 && reads.every((what) => what !== ''), name);

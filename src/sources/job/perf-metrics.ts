@@ -58,7 +58,13 @@ const ratio = (
 });
 
 const perThousand = (event: string): Ratio =>
-  ratio([`${event}_per_1000_instructions`, 'count', 1000], event, 'instructions', 1000, `Per 1000 instructions: ${event}.`);
+  ratio(
+    [`${event}_per_1000_instructions`, 'count', 1000],
+    event,
+    'instructions',
+    1000,
+    `Per 1000 instructions: ${event}.`,
+  );
 
 const RATIOS: readonly Ratio[] = [
   ratio(['ipc_ratio', 'ratio', 1000], 'instructions', 'cpu_cycles', 1, 'Instructions per CPU cycle.'),

@@ -19,7 +19,12 @@ const METRICS = {
   vendor: metric('vendor', 'count', 'PCI number of its maker.'),
   memoryTotal: metric('memory_total', 'bytes', 'Video memory of the GPU (mem_info_vram_total).'),
   memoryUsed: metric('memory_used', 'bytes', 'Video memory that is allocated (mem_info_vram_used).'),
-  utilization: metric('utilization', 'percent', 'Share of time in which its engines were busy (gpu_busy_percent).', WHOLE),
+  utilization: metric(
+    'utilization',
+    'percent',
+    'Share of time in which its engines were busy (gpu_busy_percent).',
+    WHOLE,
+  ),
   memoryUtilization: metric('memory_utilization', 'percent', 'How busy its memory was (mem_busy_percent).', WHOLE),
   power: metric('power', 'watts', 'Power draw (hwmon power1_average, else power1_input).', { resolution: 1000 }),
   energy: metric('energy', 'joules', 'Energy since the driver was loaded (hwmon energy1_input).', {

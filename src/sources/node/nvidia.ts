@@ -48,7 +48,13 @@ const OF_GPU: readonly Given<GpuState>[] = [
   ['memoryUsedBytes', metric('memory_used', 'bytes', 'node', 'Memory that is allocated on it.')],
   [
     'utilizationPercent',
-    metric('utilization', 'percent', 'node', "Time in which a kernel ran, over the driver's last sample period.", WHOLE),
+    metric(
+      'utilization',
+      'percent',
+      'node',
+      "Time in which a kernel ran, over the driver's last sample period.",
+      WHOLE,
+    ),
   ],
   [
     'memoryUtilizationPercent',

@@ -52,7 +52,8 @@ function ofDrm(name: string): { readonly readings: readonly Reading[]; readonly 
   return { readings, gpus: drmGpus(sys) };
 }
 
-const places = (gpus: readonly Gpu[]): unknown => gpus.map(({ id, vendor, index, parent }) => [id, vendor, index, parent]);
+const places = (gpus: readonly Gpu[]): unknown =>
+  gpus.map(({ id, vendor, index, parent }) => [id, vendor, index, parent]);
 
 describe('gpusOf', () => {
   it("finds NVIDIA's GPUs and the instances that they are cut into", () => {

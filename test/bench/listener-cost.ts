@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newLineage } from '../../src/sampler/lineage';
+import { connectListener, type ListenerLink } from '../../src/sampler/listener/client';
+import type { Reply } from '../../src/sampler/listener/protocol';
+import type { ProcessEvent } from '../../src/sampler/listener/process-table';
+import { loadSettings } from '../../src/sampler/settings';
+import { thisMachine } from '../../src/sampler/this-machine';
+import { allPids } from '../../src/sources/proc/process-files';
+import { bracketsObstacle } from '../burners/bracketed';
+import { burner } from '../burners/build';
+import type { BenchOptions, Row, Section } from './bench';
+import { cpuMs } from './process-cost';
+
+/** What the listener pays for a process of the node that comes and goes, and what for nothing at all. */
+
+const CHILDREN = 2000;
+const SYNC_WITHIN_MS = 10_000;
+const US_PER_MS = 1000;
+
+function pidOfListener(settingsPath: string): number {
+  const found = allPids().find((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      return words.includes(settingsPath) && words.some((word) => word.endsWith('listener/main.js'));
+    } catch {
+      return false;
+    }
+  });
+  if (found === undefined) throw new Error('the listener was not found');
+  return found;
+}
+
+async function forkMany(): Promise<void> {
+  const [status] = (await once(spawn(burner('events'), [`--children=${CHILDREN}`], { stdio: 'ignore' }), 'exit')) as [
+    number,
+  ];
+  if (status !== 0) throw new Error(`events left with status ${status}`);
+}
+
+/** CPU of the listener, in µs for each of the processes; a sync at both ends: all of them are in. */
+async function perProcess(link: ListenerLink, listener: number): Promise<number> {
+  await link.sync(SYNC_WITHIN_MS);
+  const before = cpuMs(listener);
+  await forkMany();
+  await link.sync(SYNC_WITHIN_MS);
+  return ((cpuMs(listener) - before) * US_PER_MS) / CHILDREN;
+}
+
+export async function listenerSection(options: BenchOptions): Promise<Section> {
+  const title = `the node's listener, per process that is forked and ends (fork, exit, exit record), ${CHILDREN} at a time`;
+  const obstacle = bracketsObstacle();
+  if (obstacle !== null) return { title, rows: [{ what: 'CPU', unit: 'us', values: [], note: obstacle }] };
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-'));
+  try {
+    const path = join(directory, 'qmemacct.toml');
+    writeFileSync(path, `run_dir = ${JSON.stringify(join(directory, 'run'))}\nlistener_linger = 0\n`);
+    const heard: ProcessEvent[] = [];
+    const take = (reply: Reply): void => {
+      if (reply.kind === 'fork' || reply.kind === 'exec' || reply.kind === 'exit') heard.push(reply);
+    };
+    const link = await connectListener(path, loadSettings(path), { take, lost: () => undefined });
+    if (link === null) throw new Error('the listener could not be started');
+    const listener = pidOfListener(path);
+    const blocks = options.quick ? 3 : 10;
+    const idleMs = options.quick ? 2000 : 10_000;
+    options.progress('sources: an idle listener');
+    await sleep(1000);
+    const before = cpuMs(listener);
+    await sleep(idleMs);
+    const idle = ((cpuMs(listener) - before) / idleMs) * 100;
+    const unheard: number[] = [];
+    const followed: number[] = [];
+    const lineage: number[] = [];
+    for (let block = -1; block < blocks; block++) {
+      options.progress(`sources: processes that nobody follows, ${block + 1} of ${blocks}`);
+      const cost = await perProcess(link, listener);
+      if (block >= 0) unheard.push(cost);
+    }
+    link.follow([process.pid]);
+    for (let block = -1; block < blocks; block++) {
+      options.progress(`sources: processes of a job, ${block + 1} of ${blocks}`);
+      heard.length = 0;
+      const cost = await perProcess(link, listener);
+      const own = newLineage(thisMachine());
+      const root = heard.find((event) => event.kind === 'fork');
+      if (root?.kind === 'fork') own.root(root.child);
+      const begin = process.cpuUsage();
+      own.events(heard);
+      own.settle({ begin: heard.at(-1)?.at ?? 0, readings: [] });
+      const { user, system } = process.cpuUsage(begin);
+      if (block < 0) continue;
+      followed.push(cost);
+      lineage.push((user + system) / CHILDREN);
+    }
+    link.close();
+    const rows: Row[] = [
+      { what: 'of other people’s processes', unit: 'us', values: unheard },
+      { what: 'of a job that a sampler follows', unit: 'us', values: followed },
+      { what: 'taken in by that sampler', unit: 'us', values: lineage },
+      { what: 'idle, ten looks a second: of one core', unit: '%', values: [idle] },
+    ];
+    // It goes by itself when its last sampler has.
+    await sleep(500);
+    return { title, rows, notes: ['CPU time. Others who fork on this machine meanwhile are counted in it.'] };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
