@@ -284,7 +284,7 @@ async function stoppedListener(site: Site): Promise<void> {
   writeFileSync(mark, `#!/bin/sh\ndate +%s.%N >${cell.layout.home(USER)}/epilog.$1\n`, { mode: 0o755 });
   const { epilog = '' } = Object.fromEntries(await cell.config());
   await cell.setGlobal({ epilog: `${epilog} -- root@${mark} $job_id` });
-  const script = 'sleep 1.5; date +%s.%N >~/last';
+  const script = 'sleep 3; date +%s.%N >~/last';
   const good = await run(site, HOST, ['-N', 'good'], script);
   const usual = await epilogSeconds(site, good.job);
   assertProved(good.record.peak_rss);
@@ -296,7 +296,9 @@ async function stoppedListener(site: Site): Promise<void> {
   assert.ok(listener !== null, 'no listener');
   process.kill(listener.pid, 'SIGSTOP');
   try {
+    const stoppedAt = Date.now();
     const { record } = await ended(site, job);
+    assert.ok(Date.parse(record.ended_at ?? '') > stoppedAt, 'the job ended before its listener was stopped');
     const stopped = await epilogSeconds(site, job);
     assert.ok(stopped < usual + 1.5, `the epilog took ${stopped} s, otherwise ${usual} s`);
     assertOpen(record.peak_rss, 'listener-lost');

@@ -34,8 +34,6 @@ async function serialJob({ cell, product }: Site): Promise<void> {
   assertHolds(record.peak_vmem, truth.vmemSum, truth.uncertainty, 0.97);
   assertHolds(record.peak_footprint, truth.footprint ?? truth.anon, truth.uncertainty, 0.95);
   assert.equal(record.peak_rss?.command, 'steady');
-  assert.equal(record.peak_rss.upper_bytes, null);
-  assert.ok(record.peak_rss.open.includes('no-exit-records'));
   assert.equal(record.trust, 'root');
   assert.equal(record.status, 'finished');
   assert.deepEqual(record.h_vmem, { request_bytes: mib(1500), limit_bytes: mib(1500), per: 'slot' });
@@ -74,7 +72,7 @@ async function parallelOnOneHost({ cell, product }: Site): Promise<void> {
 }
 
 async function arrayJob({ cell, product }: Site): Promise<void> {
-  const script = burnerCommand('steady', 'array.$SGE_TASK_ID.truth', { mib: '$((10 + 4 * SGE_TASK_ID))', hold: 1300 });
+  const script = burnerCommand('steady', 'array.$SGE_TASK_ID.truth', { mib: '$((10 + 4 * SGE_TASK_ID))', hold: 3000 });
   const job = await cell.submit('gealice', ['-t', '1-20', '-N', 'array', '-l', 'h_vmem=1G'], script);
   const lines = await cell.waitFinished(job, 120_000);
   const records = (await product.records(job, 20)).map((attempt) => attempt.record);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Bracket, JobRecord } from '../../src/sampler/record';
+import type { Bracket, JobRecord, OpenReason } from '../../src/sampler/record';
 import { markSlackBytes } from '../../src/sampler/slack';
 import { thisMachine } from '../../src/sampler/this-machine';
 import { BRACKET_CASES, type BracketCase } from '../burners/bracket-cases';
@@ -80,6 +80,13 @@ const narrowest = ({ truth }: BracketedRun): number =>
 
 const opennessOf = (known: Bracket | null): string => known?.open.join() ?? 'no bracket';
 
+/** What a busy machine may cost now and then: the kernel's buffer runs over, or the listener gets no CPU for seconds. */
+const BUSY: readonly OpenReason[] = ['lost-records', 'listener-lost'];
+const MOST_BUSY = RUNS / 10;
+
+const wasBusy = ({ record }: BracketedRun): boolean =>
+  BUSY.some((reason) => record.peak_rss?.open.includes(reason) ?? false);
+
 describe('brackets beside programs that know their peaks', { skip: bracketsObstacle() ?? false }, () => {
   let runs: BracketedRuns;
   const outcomes = new Map<BracketCase, BracketedRun[]>();
@@ -106,8 +113,13 @@ describe('brackets beside programs that know their peaks', { skip: bracketsObsta
       assert.equal(done.length, RUNS);
       const problems = done.flatMap((run) => [...broken(run.record, run.truth), ...brokenMidway(run)]);
       assert.deepEqual(problems, []);
+      const heard = done.filter((run) => !wasBusy(run));
+      assert.ok(
+        done.length - heard.length <= MOST_BUSY,
+        `${done.length - heard.length} runs in which events were lost`,
+      );
       const open = (bracket: Range['bracket']): ReadonlySet<string> =>
-        new Set(done.map(({ record }) => opennessOf(bracket(record))));
+        new Set(heard.map(({ record }) => opennessOf(bracket(record))));
       assert.deepEqual(
         open(({ peak_rss }) => peak_rss),
         new Set([openRss]),
@@ -128,7 +140,7 @@ describe('brackets beside programs that know their peaks', { skip: bracketsObsta
       const alone = done.every(({ truth }) => truth.processes.length === 1);
       if (ordinary === true && alone) assert.ok(median(widths) <= median(done.map(narrowest)), 'as narrow as can be');
       if (job?.user === undefined) return;
-      for (const { record } of done) assert.ok(record.peak_rss?.sources.includes('limit'));
+      for (const { record } of heard) assert.ok(record.peak_rss?.sources.includes('limit'));
     });
   }
 

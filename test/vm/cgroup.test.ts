@@ -131,6 +131,10 @@ void test('a cgroup v2 for each job, made by the prolog', { timeout: timeoutMs +
   assert.ok(footprint.upper_bytes >= 120 * MIB && footprint.upper_bytes < 136 * MIB);
   assert.equal(alone.metrics.cgroup_oom_kills, 0);
   assert.equal(oom.metrics.cgroup_oom_kills, 1);
-  assert.match(oom.notes.join(' '), /killed/);
-  assert.equal(killed.status, 'lost');
+  assert.match(oom.notes.join(' '), /OOM killer ended one process of this job; the limit of its cgroup was 80 MiB/);
+  // Whether the sampler had saved anything is a matter of the emulated machine's speed.
+  const { status, exit_status, notes, peak_rss } = killed;
+  assert.deepEqual([status, exit_status], ['finished', 0]);
+  if (peak_rss === null) assert.match(notes.join(' '), /^Not sampled: /);
+  else assert.ok(peak_rss.open.includes('sampler-lost'), peak_rss.open.join(' '));
 });

@@ -114,6 +114,7 @@ END
 # A queue spooled before qmaster runs would have no instances.
 cell_daemons() {
   sge_qmaster &&
+    cell_until 120 cell_answers &&
     cell_scheduler >"$cell_templates/scheduler" &&
     qconf -Msconf "$cell_templates/scheduler" >/dev/null &&
     cell_queue >"$cell_templates/all.q" &&
@@ -139,6 +140,11 @@ cell_scheduler() {
 cell_queue() {
   qconf -sq | sed -E "s/^(qname) .*/\\1 all.q/; s/^(hostlist) .*/\\1 $CELL_HOST/; s/^(load_thresholds) .*/\\1 NONE/
     s/^(pe_list) .*/\\1 smp/; s/^(slots) .*/\\1 4/"
+}
+
+# The daemon may return before it listens.
+cell_answers() {
+  qconf -ssconf >/dev/null 2>&1
 }
 
 # Without load values execd has not reported yet; state "au" then.

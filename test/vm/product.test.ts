@@ -28,14 +28,23 @@ const script = (steady: string): string => `
     done
   }
 
-  serial=$(cell_submit -N serial -l h_vmem=1G -b y -shell n ${steady} --mib=120 --hold=6000)
-  small=$(cell_submit -N small -l h_vmem=300M -b y -shell n ${steady} --mib=150 --hold=6000)
-  sleep 5
-  for pid in /proc/[0-9]*; do
-    case $(tr '\\0' ' ' <"$pid/cmdline" 2>/dev/null) in
-    *sampler/main.js*) fact "cgroup.\${pid#/proc/}" "$(cat "$pid/cgroup")" ;;
-    esac
+  serial=$(cell_submit -N serial -l h_vmem=1G -b y -shell n ${steady} --mib=120 --hold=15000)
+  small=$(cell_submit -N small -l h_vmem=300M -b y -shell n ${steady} --mib=150 --hold=15000)
+  samplers() { # COMMAND: with each sampler's directory in /proc
+    for pid in /proc/[0-9]*; do
+      case $(tr '\\0' ' ' <"$pid/cmdline" 2>/dev/null) in
+      *sampler/main.js*) "$@" "$pid" ;;
+      esac
+    done
+  }
+  group() { fact "cgroup.\${1#/proc/}" "$(cat "$1/cgroup")"; }
+  # They leave with their first acts, which take seconds in an emulated machine.
+  tries=0
+  until [ "$(samplers group | grep -c " 0::/qmemacct$")" -ge 2 ] || [ "$tries" -ge 30 ]; do
+    tries=$((tries + 1))
+    sleep 0.5
   done
+  samplers group
   cell_wait "$serial" 120
   cell_wait "$small" 120
 

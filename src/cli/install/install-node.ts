@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { composeHookCommand } from '../../gridengine/our-hook';
+import { retireListener } from '../../sampler/listener/retire';
 import type { Settings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { accountingDirectorySteps } from './accounting-directory';
@@ -74,14 +75,18 @@ function writeSteps(version: Version): Step[] {
   return [step(`${verb} ${version.directory} (${version.files.length} files${node})`, () => writeVersion(version))];
 }
 
-function switchSteps(version: Version, prefix: string, previous: string | null): Step[] {
+function switchSteps(version: Version, prefix: string, previous: string | null, settings: Settings): Step[] {
   const steps: Step[] = [];
   if (previous !== version.name)
-    steps.push(
-      step(`switch ${join(prefix, 'current')} from ${previous ?? 'nothing'} to ${version.name}`, () =>
-        switchCurrent(prefix, version.name),
-      ),
-    );
+    steps.push({
+      says: `switch ${join(prefix, 'current')} from ${previous ?? 'nothing'} to ${version.name}`,
+      apply: async () => {
+        switchCurrent(prefix, version.name);
+        // The one of the version before need not wait for jobs whose samplers are of this one.
+        await retireListener(settings);
+        return null;
+      },
+    });
   const stub = join(prefix, STUB);
   if (previous !== STUB && existsSync(stub))
     steps.push(step(`remove ${stub}`, () => rmSync(stub, { recursive: true, force: true })));
@@ -123,7 +128,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
     ...writeSteps(version),
   ];
   const activations = [
-    ...switchSteps(version, prefix, previous),
+    ...switchSteps(version, prefix, previous, settings),
     ...(options.timer ? timerSteps(files) : []),
     ...linkSteps(files),
   ];

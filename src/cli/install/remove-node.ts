@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } f
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openNodeStore } from '../../sampler/node-store';
+import { retireListener } from '../../sampler/listener/retire';
 import type { Settings } from '../../sampler/settings';
 import { tidyNode } from '../../sampler/storage';
 import { hookDirectory, type SystemPlaces } from './places';
@@ -88,12 +89,13 @@ async function versionsInUse(prefix: string): Promise<readonly string[]> {
   }
 }
 
-function versionStep(prefix: string): Step[] {
+function versionStep({ prefix, settings }: RemovalOptions): Step[] {
   if (installedVersions(prefix).length === 0) return [];
   return [
     {
       says: `remove the program from ${prefix}, as far as no job's sampler runs from it`,
       apply: async () => {
+        await retireListener(settings);
         const inUse = await versionsInUse(prefix);
         for (const name of installedVersions(prefix))
           if (!inUse.includes(name)) rmSync(join(prefix, name), { recursive: true, force: true });
@@ -175,7 +177,7 @@ export function planNodeRemoval(options: RemovalOptions): readonly Step[] {
     ...systemSteps(places, prefix),
     ...stubSteps(options),
     ...(options.purge ? [] : flushStep(settings)),
-    ...versionStep(prefix),
+    ...versionStep(options),
     ...lastSteps(options),
     ...purgeSteps(options),
   ];

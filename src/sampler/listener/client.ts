@@ -37,23 +37,25 @@ const CONNECT_EVERY_MS = 20;
 const STARTS_WITHIN_MS = 5000;
 const HELLO_WITHIN_MS = 2000;
 
-/** Starts the listener unless somebody already is one or is about to be. */
+/** Starts the listener unless somebody already is one or has just started one: its lock goes to it as descriptor 3. */
 function startListener(settingsPath: string, settings: Settings): void {
   const { directory, lock } = listenerPaths(settings);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const descriptor = openSync(lock, 'a', 0o600);
-  const free = tryLock(descriptor);
-  closeSync(descriptor);
-  if (!free) return;
-  const script = join(packageRoot(), 'dist', 'src', 'sampler', 'listener', 'main.js');
-  const child = spawn(process.execPath, [...process.execArgv, script, settingsPath], {
-    cwd: '/',
-    detached: true,
-    stdio: 'ignore',
-    env: process.env,
-  });
-  child.on('error', () => undefined);
-  child.unref();
+  try {
+    if (!tryLock(descriptor)) return;
+    const script = join(packageRoot(), 'dist', 'src', 'sampler', 'listener', 'main.js');
+    const child = spawn(process.execPath, [...process.execArgv, script, settingsPath], {
+      cwd: '/',
+      detached: true,
+      stdio: ['ignore', 'ignore', 'ignore', descriptor],
+      env: process.env,
+    });
+    child.on('error', () => undefined);
+    child.unref();
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function tryConnect(path: string): Promise<Socket | null> {

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer, type Socket } from 'node:net';
 import { resourceLimit, Rlimit, tryLock } from '../../native/libc';
@@ -57,8 +57,20 @@ function usableSettings(path: string): Settings {
   }
 }
 
+/** Whether descriptor 3 is the file at `path`: who started us has locked it. */
+function isInherited(path: string): boolean {
+  try {
+    const inherited = fstatSync(3);
+    const { dev, ino } = statSync(path);
+    return inherited.dev === dev && inherited.ino === ino;
+  } catch {
+    return false;
+  }
+}
+
 /** null: another listener serves this node. */
 function takeLock(path: string): number | null {
+  if (isInherited(path)) return 3;
   const descriptor = openSync(path, 'a', 0o600);
   if (tryLock(descriptor)) return descriptor;
   closeSync(descriptor);
@@ -105,6 +117,7 @@ function serve(settings: Settings, settingsPath: string, kernel: KernelEvents | 
   }
 
   let stayUntilMs = Date.now() + FIRST_FOLLOWER_MS;
+  let lingerMs = settings.listener_linger * 1000;
 
   function flush(follower: Follower): void {
     if (follower.unsent.length === 0) return;
@@ -158,6 +171,9 @@ function serve(settings: Settings, settingsPath: string, kernel: KernelEvents | 
             flush(follower);
           });
         break;
+      case 'retire':
+        lingerMs = 0;
+        break;
       default:
     }
     flush(follower);
@@ -175,7 +191,7 @@ function serve(settings: Settings, settingsPath: string, kernel: KernelEvents | 
     const leave = (): void => {
       if (!followers.delete(follower)) return;
       router.leave(follower);
-      stayUntilMs = Date.now() + settings.listener_linger * 1000;
+      stayUntilMs = Date.now() + lingerMs;
     };
     socket.on('error', leave).on('close', leave);
     socket.write(encodeReply(hello));

@@ -15,7 +15,9 @@ export type Request =
   /** One reading of a source that may block, of these processes. */
   | { readonly kind: 'read'; readonly id: number; readonly source: string; readonly pids: readonly number[] }
   /** A reading of the node's figures that jobs are charged by, now. */
-  | { readonly kind: 'node'; readonly id: number };
+  | { readonly kind: 'node'; readonly id: number }
+  /** Not to wait for further samplers when the last one has gone. */
+  | { readonly kind: 'retire' };
 
 export type Reply =
   /** Why there are no events, no records; null: there are. */
@@ -129,6 +131,8 @@ export function decodeRequest(line: string): Request | null {
       return typeof id === 'number' ? { kind, id } : null;
     case 'read':
       return typeof id === 'number' && typeof source === 'string' && pids !== null ? { kind, id, source, pids } : null;
+    case 'retire':
+      return { kind };
     default:
       return null;
   }

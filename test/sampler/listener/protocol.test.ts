@@ -67,6 +67,7 @@ const request: fc.Arbitrary<Request> = fc.oneof(
   record({ kind: kind('follow'), pids: fc.array(number) }),
   record({ kind: fc.constantFrom('sync' as const, 'node' as const), id: number }),
   record({ kind: kind('read'), id: number, source: fc.string(), pids: fc.array(number) }),
+  record({ kind: kind('retire') }),
 );
 
 /** JSON that is none of ours, torn lines, plain text. */

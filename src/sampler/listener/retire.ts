@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { Settings } from '../settings';
+import type { Request } from './protocol';
+import { listenerPaths } from './socket-path';
+
+const WITHIN_MS = 1000;
+
+/**
+ * Asks the node's listener not to wait for further jobs: it ends as soon as no sampler is there, and the next sampler
+ * starts another one. Resolves when it has been told or there is none to tell.
+ */
+export function retireListener(settings: Pick<Settings, 'run_dir'>): Promise<void> {
+  const { socket: path } = listenerPaths(settings);
+  if (!existsSync(path)) return Promise.resolve();
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const timer = setTimeout(() => socket.destroy(), WITHIN_MS);
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    const request: Request = { kind: 'retire' };
+    // The listener says hello first; what it says is nothing to us.
+    socket.resume();
+    socket.end(`${JSON.stringify(request)}\n`);
+  });
+}
