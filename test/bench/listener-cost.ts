@@ -67,9 +67,10 @@ export async function listenerSection(options: BenchOptions): Promise<Section> {
     if (link === null) throw new Error('the listener could not be started');
     const listener = pidOfListener(path);
     const blocks = options.quick ? 3 : 10;
-    const idleMs = options.quick ? 2000 : 10_000;
+    const idleMs = options.quick ? 2000 : 20_000;
     options.progress('sources: an idle listener');
-    await sleep(1000);
+    // By then it has loaded the node's sources and read them once.
+    await sleep(options.quick ? 1000 : 8000);
     const before = cpuMs(listener);
     await sleep(idleMs);
     const idle = ((cpuMs(listener) - before) / idleMs) * 100;

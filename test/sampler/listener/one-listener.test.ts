@@ -37,7 +37,7 @@ describe('the listener of a node', () => {
     clearInterval(watch);
     assert.ok(links.every((link) => link !== null));
     assert.equal(most, 1);
-    for (const link of links.slice(1)) link?.close();
+    for (const link of links.slice(1)) link.close();
     await retireListener(settings);
     await sleep(500);
     assert.ok(await links[0]?.sync(3000), 'it left a sampler alone');
