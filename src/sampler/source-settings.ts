@@ -27,6 +27,20 @@ export function chooseSource(source: Described, settings: Settings): SourceChoic
   };
 }
 
+/**
+ * How long the helper process may take for an answer of a source, in ms: `helper_deadline`, unless the source has time
+ * limits of its own that must have passed before.
+ */
+export function helperDeadlines(sources: readonly Source[], settings: Settings): (source: string) => number {
+  const own = new Map(
+    sources.flatMap((source) => {
+      const { name, patience } = source;
+      return patience === undefined ? [] : [[name, 1000 * patience(chooseSource(source, settings).options)] as const];
+    }),
+  );
+  return (name) => Math.max(settings.helper_deadline * 1000, own.get(name) ?? 0);
+}
+
 /** TOML has "nan", too. */
 const isNumber = (value: unknown): value is number => typeof value === 'number' && !Number.isNaN(value);
 

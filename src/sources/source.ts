@@ -83,6 +83,8 @@ export interface Source {
   readonly metrics: readonly Metric[];
   /** May block on slow hardware or on a user's memory: is read in the helper process only. */
   readonly blocking: boolean;
+  /** Where a reading has time limits of its own: seconds until the last of them has surely passed. */
+  readonly patience?: (options: Place['options']) => number;
   /** Default time between two readings, in seconds. */
   readonly interval: number;
   /** Read unless the site says otherwise. */

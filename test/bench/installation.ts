@@ -14,6 +14,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectListener } from '../../src/sampler/listener/client';
+import { loadSettings } from '../../src/sampler/settings';
 import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
 import { delivererIdentity } from '../../src/sampler/outbox-feeder';
 import { packageRoot } from '../../src/sampler/package-root';
@@ -30,6 +32,8 @@ export interface Installation {
   spool(job: number): string;
   nodeStore(): NodeStore;
   readonly stateDirectory: string;
+  /** Keeps a listener there, as on a node where jobs run all the time; resolves to what lets it go. */
+  keepListener(): Promise<() => void>;
   remove(): void;
 }
 
@@ -86,6 +90,7 @@ export function install(): Installation {
     `accounting = "${join(accounting, 'accounting.db')}"`,
     // Spreads nodes over time; here it would only make the runs longer.
     'delivery_jitter_ms = 0',
+    'listener_linger = 0',
     // The cost at 1 Hz is asked for, so the interval must not be stretched.
     'cpu_budget_percent = 100',
   ];
@@ -134,6 +139,13 @@ export function install(): Installation {
       return spool;
     },
     nodeStore: () => openNodeStore(state),
+    keepListener: async () => {
+      const link = await connectListener(settings, loadSettings(settings), {
+        take: () => undefined,
+        lost: () => undefined,
+      });
+      return () => link?.close();
+    },
     remove: () => {
       process.off('exit', remove);
       remove();

@@ -226,6 +226,7 @@ async function run(options: BenchOptions): Promise<readonly Section[]> {
       : 'not root, and a sampler of root@ hooks is what the budgets are for';
   if (obstacle !== null) return [{ title: 'sampler', rows: [], notes: [`skipped: ${obstacle}`] }, nodeDbSection()];
   const installation = install();
+  const release = await installation.keepListener();
   try {
     const helper = compile('shepherd', installation.directory);
     const sections: Section[] = [];
@@ -235,6 +236,7 @@ async function run(options: BenchOptions): Promise<readonly Section[]> {
     sections.push(nodeDbSection());
     return sections;
   } finally {
+    release();
     installation.remove();
   }
 }

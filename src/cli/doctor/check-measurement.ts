@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { startHelper } from '../../sampler/helper/helper';
+import { helperDeadlines } from '../../sampler/source-settings';
 import { taskstats } from '../../sources/events/exit-facts';
 import { cgroupFacts } from '../../sources/job/cgroup';
 import { perfFacts } from '../../sources/job/perf-metrics';
@@ -16,7 +17,7 @@ import type { NodeState } from './node-state';
 export async function checkMeasurement(state: NodeState): Promise<Finding[]> {
   const helper = startHelper({
     settingsPath: resolve(state.settingsPath),
-    deadlineMs: state.settings.helper_deadline * 1000,
+    deadlineMs: helperDeadlines(NODE_SOURCES, state.settings),
   });
   try {
     const events = await checkKernelEvents(state);

@@ -15,8 +15,8 @@ export interface Failed {
 
 export interface HelperProcess {
   readonly pid: number | null;
-  /** One request at a time. Never rejects. */
-  readonly ask: (request: Request) => Promise<readonly Reading[] | Unavailable | Failed>;
+  /** One request at a time; the deadline is for its answer, or from one process that is read to the next. Never rejects. */
+  readonly ask: (request: Request, deadlineMs: number) => Promise<readonly Reading[] | Unavailable | Failed>;
   /** Lets it end by itself, or kills it where it is busy. */
   readonly end: () => void;
   readonly kill: () => void;
@@ -28,8 +28,6 @@ export interface HelperProcessOptions {
   readonly script: string;
   readonly settingsPath: string;
   readonly nodeOptions: readonly string[];
-  /** For an answer, or from one process that is read to the next one. */
-  readonly deadlineMs: number;
 }
 
 /** Node needs 0.1 s to start, on a busy or emulated machine many times that; a source's deadline begins afterwards. */
@@ -50,6 +48,7 @@ interface Pending {
   readonly id: number;
   readonly resolve: (outcome: readonly Reading[] | Unavailable | Failed) => void;
   readonly askedMs: number;
+  readonly deadlineMs: number;
   at: number | null;
 }
 
@@ -63,7 +62,6 @@ interface Child {
 }
 
 export function startHelperProcess(options: HelperProcessOptions): HelperProcess {
-  const { deadlineMs } = options;
   let pending: Pending | null = null;
   let timer: NodeJS.Timeout | null = null;
   let ready = false;
@@ -96,7 +94,7 @@ export function startHelperProcess(options: HelperProcessOptions): HelperProcess
     settle({ failed, how, at: pending?.at ?? null });
   }
 
-  const allowance = (): number => (ready ? deadlineMs : START_MS);
+  const allowance = (): number => (ready && pending !== null ? pending.deadlineMs : START_MS);
 
   function arm(): void {
     if (timer !== null) clearTimeout(timer);
@@ -118,9 +116,9 @@ export function startHelperProcess(options: HelperProcessOptions): HelperProcess
       if (pending !== null) arm();
     } else if (message === null || message.id !== pending?.id) discard('ended', 'wrote what is no answer');
     else if (message.kind === 'answer') settle(message.answer);
-    else if (performance.now() - pending.askedMs > deadlineMs * WHOLE_REQUEST) {
+    else if (performance.now() - pending.askedMs > pending.deadlineMs * WHOLE_REQUEST) {
       pending.at = null;
-      discard('late', `did not come to an end within ${(deadlineMs * WHOLE_REQUEST) / 1000} s`);
+      discard('late', `did not come to an end within ${(pending.deadlineMs * WHOLE_REQUEST) / 1000} s`);
     } else {
       pending.at = message.pid;
       timer?.refresh();
@@ -181,13 +179,13 @@ export function startHelperProcess(options: HelperProcessOptions): HelperProcess
   return {
     pid: child?.pid ?? null,
     ended,
-    ask: (request) =>
+    ask: (request, deadlineMs) =>
       new Promise((resolve) => {
         if (over !== null || child === null) {
           resolve({ failed: 'ended', how: over ?? 'could not be started', at: null });
           return;
         }
-        pending = { id: request.id, resolve, askedMs: performance.now(), at: null };
+        pending = { id: request.id, resolve, askedMs: performance.now(), deadlineMs, at: null };
         child.stdin.write(requestLine(request));
         arm();
       }),

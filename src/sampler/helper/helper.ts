@@ -7,8 +7,8 @@ import { putOff, type PutOff } from './put-off';
 
 export interface HelperOptions {
   readonly settingsPath: string;
-  /** For one answer, or for one process of those that a source is asked about. */
-  readonly deadlineMs: number;
+  /** For one answer of a source, or for one process of those that it is asked about. */
+  readonly deadlineMs: (source: string) => number;
   /** A helper that nobody has asked for so long ends, and gives its memory back. */
   readonly idleMs?: number;
   /** Node's options for it: those of this process unless given. */
@@ -110,7 +110,7 @@ export function startHelper(options: HelperOptions): Helper {
     idle = null;
     if (running === null) {
       started++;
-      const fresh = startHelperProcess({ script, settingsPath, nodeOptions, deadlineMs });
+      const fresh = startHelperProcess({ script, settingsPath, nodeOptions });
       running = fresh;
       // One that was ended from outside while it was idle is no source's fault.
       void fresh.ended.then(() => {
@@ -120,7 +120,7 @@ export function startHelper(options: HelperOptions): Helper {
     const helper = running;
     const asked = pids?.filter((pid) => !isStuck(pid));
     const request = { id: ++requests, source, ...(asked === undefined ? {} : { pids: asked }) };
-    const outcome = await helper.ask(request);
+    const outcome = await helper.ask(request, deadlineMs(source));
     if (!isFailed(outcome)) {
       failures.delete(source);
       idle = setTimeout(endIdle, idleMs);

@@ -67,11 +67,12 @@ export function openCharges(
   let disagreement: string | null = null;
 
   function open(): readonly OpenSource[] {
+    const { idle_watts: told } = chooseSource(rapl, settings).options;
+    idle = newIdlePower(typeof told === 'number' ? told : 0);
     return sources.flatMap((source) => {
       const { enabled, options } = chooseSource(source, settings);
       const one = enabled ? source.open({ ...machine, options }) : null;
       if (one === null || isUnavailable(one)) return [];
-      idle ??= newIdlePower(typeof options.idle_watts === 'number' ? options.idle_watts : 0);
       return [one];
     });
   }

@@ -3,7 +3,7 @@ import { reasonOf, warn } from '../log';
 import { openNodeStore, type NodeStore } from '../node-store';
 import { newSeriesBuffer, type SeriesBatch } from '../series-buffer';
 import type { Settings } from '../settings';
-import { chooseSource } from '../source-settings';
+import { chooseSource, helperDeadlines } from '../source-settings';
 import { NODE_SOURCES } from '../../sources/registry';
 import {
   isUnavailable,
@@ -59,7 +59,7 @@ export function readNode(settings: Settings, settingsPath: string, publish: () =
   let savedMs = begin;
 
   function helped(): Helper {
-    helper ??= startHelper({ settingsPath, deadlineMs: settings.helper_deadline * 1000 });
+    helper ??= startHelper({ settingsPath, deadlineMs: helperDeadlines(NODE_SOURCES, settings) });
     return helper;
   }
 

@@ -1,4 +1,4 @@
-import { unavailable, type Metric, type Reading, type Source, type Unavailable } from '../source';
+import { unavailable, type Metric, type Place, type Reading, type Source, type Unavailable } from '../source';
 import { commandWords, runBounded, whyNotRunnable } from './bounded-command';
 import { parseIpmiPower } from './ipmi-power';
 
@@ -20,6 +20,11 @@ const AVERAGE = watts('average_power', "The same, averaged over the BMC's own pe
 const MEND = 'install FreeIPMI (ipmi-dcmi), or set command in [sources.ipmi]: an absolute path and its arguments';
 const MOST_TIMEOUT_S = 600;
 
+function timeoutSeconds({ timeout }: Place['options']): number {
+  const seconds = Number(timeout);
+  return seconds > 0 ? Math.min(seconds, MOST_TIMEOUT_S) : 5;
+}
+
 export const ipmi: Source = {
   name: 'ipmi',
   reads: ['/usr/sbin/ipmi-dcmi --get-system-power-statistics'],
@@ -32,10 +37,11 @@ export const ipmi: Source = {
    * understood). timeout: seconds until it is killed.
    */
   options: { command: '/usr/sbin/ipmi-dcmi --get-system-power-statistics', timeout: 5 },
+  // Opened and read.
+  patience: (options) => 2 * timeoutSeconds(options) + 1,
   open: ({ options }) => {
     const words = commandWords(String(options.command ?? ''));
-    const seconds = Number(options.timeout);
-    const timeoutMs = Math.round(1000 * (seconds > 0 ? Math.min(seconds, MOST_TIMEOUT_S) : 5));
+    const timeoutMs = Math.round(1000 * timeoutSeconds(options));
     const absent = whyNotRunnable(words, MEND);
     if (absent !== null) return absent;
     const read = (): readonly Reading[] | Unavailable => {

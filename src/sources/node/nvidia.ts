@@ -206,6 +206,8 @@ function smiReader(path: string, timeoutSeconds: number): Reader {
   };
 }
 
+const smiSeconds = (options: Place['options']): number => Math.max(0.1, Number(options.smi_timeout) || 10);
+
 function openReader({ options, proc }: Place): Reader | Unavailable {
   const given: Place['options'] = { ...DEFAULTS, ...options };
   const library = String(given.library);
@@ -214,7 +216,7 @@ function openReader({ options, proc }: Place): Reader | Unavailable {
   if (!isFailure(nvml)) return libraryReader(nvml, library, given.keep_open !== false);
   if (nvml.code === NvmlCode.LIBRARY_NOT_FOUND && nvml.failed === 'dlopen') {
     // By absolute path only: PATH is not ours.
-    if (smi.startsWith('/') && existsSync(smi)) return smiReader(smi, Math.max(0.1, Number(given.smi_timeout) || 10));
+    if (smi.startsWith('/') && existsSync(smi)) return smiReader(smi, smiSeconds(given));
     if (!existsSync(`${proc}/driver/nvidia`)) return unavailable('no NVIDIA driver');
     return unavailable(`the library can't be loaded: ${nvml.why}`, NO_DRIVER_MEND);
   }
@@ -249,6 +251,8 @@ export const nvidia: Source = {
   interval: 10,
   enabled: true,
   options: DEFAULTS,
+  // It is run once to open, and twice to read.
+  patience: (options) => 3 * smiSeconds(options) + 1,
   open: (place): OpenSource | Unavailable => {
     const reader = openReader(place);
     if (isUnavailable(reader)) return reader;

@@ -219,7 +219,7 @@ describe('a source that hangs', () => {
     const settingsPath = join(tree.root, 'qmemacct.toml');
     writeFileSync(settingsPath, '[sources.slow]\nms = 60000\n');
     const script = join(packageRoot(), 'dist', 'test', 'sampler', 'helper', 'strange-helper-main.js');
-    const helper = startHelper({ settingsPath, deadlineMs: 400, script });
+    const helper = startHelper({ settingsPath, deadlineMs: () => 400, script });
     t.after(() => helper.close());
     const [about, ofJob, probes] = machine(tree, '');
     const names = ['slow', 'crashes', 'throws', 'good'];

@@ -18,7 +18,7 @@ const STRANGE = join(__dirname, 'strange-helper-main.js');
 function helperWith(t: TestContext, toml: string, options: Partial<HelperOptions> = {}): Helper {
   const settingsPath = join(temporaryDirectory(t), 'qmemacct.toml');
   writeFileSync(settingsPath, toml);
-  const helper = startHelper({ settingsPath, deadlineMs: DEADLINE_MS, script: STRANGE, ...options });
+  const helper = startHelper({ settingsPath, deadlineMs: () => DEADLINE_MS, script: STRANGE, ...options });
   t.after(() => helper.close());
   return helper;
 }
@@ -64,7 +64,7 @@ function setStart(proc: string, pid: number, ticks: number): void {
 
 describe('the helper process', () => {
   it('reads sources of the registry, by the product', async (t) => {
-    const helper = startHelper({ settingsPath: '/nonexistent/qmemacct.toml', deadlineMs: 5000 });
+    const helper = startHelper({ settingsPath: '/nonexistent/qmemacct.toml', deadlineMs: () => 5000 });
     t.after(() => helper.close());
     assert.equal(values(await helper.read('loadavg')).length, 5);
     const own = await helper.read('pss', [process.pid]);
@@ -113,7 +113,7 @@ describe('the helper process', () => {
   it('does with the defaults where the settings can not be used', async (t) => {
     const settingsPath = join(temporaryDirectory(t), 'qmemacct.toml');
     writeFileSync(settingsPath, 'interval = "never"\n');
-    const helper = startHelper({ settingsPath, deadlineMs: 5000 });
+    const helper = startHelper({ settingsPath, deadlineMs: () => 5000 });
     t.after(() => helper.close());
     assert.equal(values(await helper.read('loadavg')).length, 5);
   });
@@ -125,7 +125,7 @@ describe('the helper process', () => {
     ['floods', 'the helper process wrote a line of more than 16777216 characters'],
   ] as const)
     it(`is replaced where a source ${source}`, async (t) => {
-      const helper = helperWith(t, '', { deadlineMs: 5000 });
+      const helper = helperWith(t, '', { deadlineMs: () => 5000 });
       assert.deepEqual(values(await helper.read('good')), [42]);
       const { pid } = helper.state();
       assert.equal(why(await helper.read(source)), reason);
@@ -159,7 +159,7 @@ describe('the helper process', () => {
   });
 
   it('is closed with what waits', async (t) => {
-    const helper = helperWith(t, '[sources.slow]\nms = 60000\n', { deadlineMs: 30_000 });
+    const helper = helperWith(t, '[sources.slow]\nms = 60000\n', { deadlineMs: () => 30_000 });
     const [pid = 0] = values(await helper.read('pid'));
     const waiting = [helper.read('slow'), helper.read('good')];
     await delay(50);
@@ -178,7 +178,7 @@ describe('the helper process', () => {
     writeFileSync(
       script,
       `const { startHelper } = require(${JSON.stringify(module)});
-       const helper = startHelper({ settingsPath: '/nonexistent', deadlineMs: 5000, script: ${JSON.stringify(STRANGE)} });
+       const helper = startHelper({ settingsPath: '/nonexistent', deadlineMs: () => 5000, script: ${JSON.stringify(STRANGE)} });
        helper.read('pid').then(([{ value }]) => console.log(value));
        setInterval(() => undefined, 1000);`,
     );
@@ -216,7 +216,7 @@ describe('a source that hangs', () => {
   });
 
   it('is given its time from when the process is there', async (t) => {
-    const helper = helperWith(t, '[sources.slow]\nms = 60\n', { deadlineMs: 150 });
+    const helper = helperWith(t, '[sources.slow]\nms = 60\n', { deadlineMs: () => 150 });
     assert.deepEqual(values(await helper.read('slow')), [1]);
   });
 
@@ -224,7 +224,7 @@ describe('a source that hangs', () => {
     const fifo = join(temporaryDirectory(t), 'fifo');
     makeFifo(fifo, 0o600);
     let clock = 0;
-    const helper = helperWith(t, `[sources.file]\npath = "${fifo}"\n`, { deadlineMs: 100, now: () => clock });
+    const helper = helperWith(t, `[sources.file]\npath = "${fifo}"\n`, { deadlineMs: () => 100, now: () => clock });
     for (let i = 0; i < 3; i++) assert.equal(why(await helper.read('file')), 'did not answer within 0.1 s');
     assert.equal(why(await helper.read('file')), 'no answer 3 times in a row; tried again in 30 s');
     clock = 29_999;
@@ -244,7 +244,7 @@ describe('a source that hangs', () => {
   });
 
   it('that has answered in time is believed, however late the sampler itself comes to read it', async (t) => {
-    const helper = helperWith(t, '[sources.slow]\nms = 50\n', { deadlineMs: 300 });
+    const helper = helperWith(t, '[sources.slow]\nms = 50\n', { deadlineMs: () => 300 });
     assert.deepEqual(values(await helper.read('good')), [42]);
     const answer = helper.read('slow');
     await delay(10);
@@ -259,7 +259,7 @@ describe('a source that hangs', () => {
       return;
     }
     const path = `path = "${silent.file}"\n`;
-    const helper = helperWith(t, `[sources.file]\n${path}[sources.otherfile]\n${path}`, { deadlineMs: 200 });
+    const helper = helperWith(t, `[sources.file]\n${path}[sources.otherfile]\n${path}`, { deadlineMs: () => 200 });
     for (let i = 1; i <= 4; i++) {
       assert.equal(why(await helper.read(i <= 2 ? 'file' : 'otherfile')), 'did not answer within 0.2 s');
       if (i < 4) assert.deepEqual(values(await helper.read('good')), [42]);
@@ -286,7 +286,7 @@ describe('a process that hangs its reader', () => {
     const rollup = join(proc, '4242', 'smaps_rollup');
     renameSync(rollup, `${rollup}.real`);
     makeFifo(rollup, 0o600);
-    const helper = helperWith(t, `[sources.place]\nproc = "${proc}"\n`, { deadlineMs: 200, procRoot: proc });
+    const helper = helperWith(t, `[sources.place]\nproc = "${proc}"\n`, { deadlineMs: () => 200, procRoot: proc });
     const pids = [4242, 4243];
     assert.equal(
       why(await helper.read('pss', pids)),
@@ -303,19 +303,19 @@ describe('a process that hangs its reader', () => {
   });
 
   it('has the deadline for itself', async (t) => {
-    const helper = helperWith(t, '[sources.steps]\nms = 50\n', { deadlineMs: 150 });
+    const helper = helperWith(t, '[sources.steps]\nms = 50\n', { deadlineMs: () => 150 });
     assert.equal(values(await helper.read('steps', [1, 2, 3, 4, 5, 6])).length, 6);
   });
 
   it('can not stretch a request without end', async (t) => {
-    const helper = helperWith(t, '[sources.steps]\nms = 50\n', { deadlineMs: 150 });
+    const helper = helperWith(t, '[sources.steps]\nms = 50\n', { deadlineMs: () => 150 });
     const pids = Array.from({ length: 200 }, (_, index) => index + 1);
     assert.equal(why(await helper.read('steps', pids)), 'did not come to an end within 1.8 s');
     assert.equal(helper.leftOut(pids), 0);
   });
 
   it('costs a little for telling where the helper is', async (t) => {
-    const helper = helperWith(t, '', { deadlineMs: 5000 });
+    const helper = helperWith(t, '', { deadlineMs: () => 5000 });
     const pids = Array.from({ length: 10_000 }, (_, index) => index + 1);
     assert.equal(values(await helper.read('steps', pids)).length, 10_000);
   });
