@@ -8,10 +8,12 @@ const layers = {
   sources: ['native'],
   sampler: ['sources', 'gridengine', 'native'],
   accounting: ['sampler', 'gridengine', 'native'],
-  report: ['accounting', 'sampler', 'gridengine'],
+  live: ['accounting', 'sampler', 'gridengine', 'native'],
+  report: ['live', 'accounting', 'sampler', 'gridengine'],
+  server: ['live', 'report', 'accounting', 'sampler', 'gridengine', 'native'],
 };
 
-const everyLayer = ['cli', 'server', 'report', 'sampler', 'accounting', 'sources', 'gridengine', 'native'];
+const everyLayer = ['cli', 'server', 'report', 'live', 'sampler', 'accounting', 'sources', 'gridengine', 'native'];
 
 const layerRules = Object.entries(layers).map(([layer, allowed]) => ({
   files: [`src/${layer}/**/*.ts`],

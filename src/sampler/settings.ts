@@ -12,6 +12,10 @@ export interface Settings {
   readonly cluster: string;
   /** Node-local directory for run directories, node.db and the outbox. */
   readonly state_dir: string;
+  /** "job": one sampler for each job; "node": one service for the host, which follows `active_jobs`. */
+  readonly scope: string;
+  /** Directory that holds `HOST/active_jobs`; empty: Grid Engine's configuration says where. */
+  readonly execd_spool_dir: string;
   /** Node-local tmpfs directory: live figures of running jobs, and the hooks' second choice when state_dir is unwritable. */
   readonly run_dir: string;
   /** The accounting DB: a path (SQLite). */
@@ -50,6 +54,25 @@ export interface Settings {
   readonly cgroup: string;
   /** After this long without an answer a reading that blocks is given up and its process replaced. */
   readonly helper_deadline: number;
+  /** Running jobs' figures go to the accounting DB this often; 0: not at all. */
+  readonly heartbeat: number;
+  /** The live commands ask qmaster (qhost, qstat) no more often than this, all users of a snapshot together. */
+  readonly poll_interval: number;
+  /** The usage of running jobs (qstat -j) is asked for no more often: Grid Engine's load_report_time. */
+  readonly usage_interval: number;
+  /** A command of Grid Engine that has not ended by then is ended. */
+  readonly command_timeout: number;
+  /** `qmemacct serve`: its unix socket, where the CLI looks for it, too. */
+  readonly serve_socket: string;
+  /** The same over HTTP; port 0: only the socket. */
+  readonly serve_address: string;
+  readonly serve_port: number;
+  /** File with tokens, one in a line: who shows one over HTTP sees what an admin sees. Empty: nobody. */
+  readonly serve_tokens: string;
+  /** What users see of other users' jobs: "all", "anonymous" (no owners and names), "own" (not the jobs at all). */
+  readonly serve_names: string;
+  /** Users and @groups who see everything over the socket; root always. */
+  readonly serve_admins: readonly string[];
   /** Tables `[sources.NAME]`: enabled, interval (s), and what that source alone knows. */
   readonly sources: Readonly<Record<string, SourceTable>>;
 }
@@ -61,6 +84,8 @@ export const SETTINGS_FILE = '/etc/qmemacct/qmemacct.toml';
 export const DEFAULT_SETTINGS: Settings = {
   cluster: '',
   state_dir: '/var/lib/qmemacct',
+  scope: 'job',
+  execd_spool_dir: '',
   run_dir: '/run/qmemacct',
   accounting: '/var/lib/qmemacct/accounting/accounting.db',
   accounting_mode: '0640',
@@ -80,10 +105,27 @@ export const DEFAULT_SETTINGS: Settings = {
   initial_network_namespace: '/proc/1/ns/net',
   cgroup: 'off',
   helper_deadline: 5,
+  heartbeat: 60,
+  poll_interval: 10,
+  usage_interval: 40,
+  command_timeout: 30,
+  serve_socket: '/run/qmemacct/serve.sock',
+  serve_address: '127.0.0.1',
+  serve_port: 8080,
+  serve_tokens: '',
+  serve_names: 'all',
+  serve_admins: [],
   sources: {},
 };
 
-const CGROUP_MODES: readonly string[] = ['off', 'auto', 'own'];
+/** Keys that take one of a few words; the first is the default. */
+const CHOICES: Readonly<Partial<Record<keyof Settings, readonly string[]>>> = {
+  cgroup: ['off', 'auto', 'own'],
+  scope: ['job', 'node'],
+  serve_names: ['all', 'anonymous', 'own'],
+};
+const PATHS: readonly (keyof Settings)[] = ['state_dir', 'run_dir', 'accounting', 'serve_socket'];
+const PATHS_OR_NOTHING: readonly (keyof Settings)[] = ['execd_spool_dir', 'serve_tokens'];
 
 /** Bounds of the numeric keys: [least, most]. */
 const RANGES: Readonly<Partial<Record<keyof Settings, readonly [number, number]>>> = {
@@ -98,6 +140,11 @@ const RANGES: Readonly<Partial<Record<keyof Settings, readonly [number, number]>
   delivery_patience: [0, 86400],
   listener_linger: [0, 86400],
   helper_deadline: [0.1, 600],
+  heartbeat: [0, 86400],
+  poll_interval: [1, 3600],
+  usage_interval: [1, 3600],
+  command_timeout: [1, 600],
+  serve_port: [0, 65535],
 };
 
 /** A configuration that can't be used: which file, which key, what to write instead. */
@@ -154,9 +201,11 @@ function checked(path: string, key: keyof Settings, value: unknown): Settings[ke
     if (typeof value !== 'string') throw new SettingsError(path, `"${key}" is not a string`, `write ${key} = "..."`);
     if (key === 'accounting_mode' && !/^0?[0-7]{3}$/.test(value))
       throw new SettingsError(path, `"${key}" is not an octal permission`, 'write accounting_mode = "0640"');
-    if (key === 'cgroup' && !CGROUP_MODES.includes(value))
-      throw new SettingsError(path, `"cgroup" is none of ${CGROUP_MODES.join(', ')}`, 'the default is "off"');
-    if ((key === 'state_dir' || key === 'run_dir' || key === 'accounting') && !value.startsWith('/'))
+    const choices = CHOICES[key];
+    if (choices !== undefined && !choices.includes(value))
+      throw new SettingsError(path, `"${key}" is none of ${choices.join(', ')}`, `the default is "${fallback}"`);
+    const relative = !value.startsWith('/');
+    if (relative && (PATHS.includes(key) || (PATHS_OR_NOTHING.includes(key) && value !== '')))
       throw new SettingsError(path, `"${key}" is not an absolute path`, `the default is "${fallback}"`);
     return value;
   }

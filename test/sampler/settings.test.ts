@@ -36,6 +36,11 @@ const NUMBERS: readonly (readonly [keyof Settings, number, number])[] = [
   ['delivery_patience', 0, 86400],
   ['listener_linger', 0, 86400],
   ['helper_deadline', 0.1, 600],
+  ['heartbeat', 0, 86400],
+  ['poll_interval', 1, 3600],
+  ['usage_interval', 1, 3600],
+  ['command_timeout', 1, 600],
+  ['serve_port', 0, 65535],
 ];
 const STRINGS = [
   'cluster',
@@ -46,7 +51,14 @@ const STRINGS = [
   'deliver_as',
   'initial_network_namespace',
   'cgroup',
+  'scope',
+  'execd_spool_dir',
+  'serve_socket',
+  'serve_address',
+  'serve_tokens',
+  'serve_names',
 ] as const;
+const LISTS = ['memory_complexes', 'serve_admins'] as const;
 
 describe('parseSettings', () => {
   it('has a default for everything', () => {
@@ -57,7 +69,7 @@ describe('parseSettings', () => {
   it('knows here every key that there is', () => {
     assert.deepEqual(
       Object.keys(DEFAULT_SETTINGS).sort(),
-      [...NUMBERS.map(([key]) => key), ...STRINGS, 'memory_complexes', 'listener', 'sources'].sort(),
+      [...NUMBERS.map(([key]) => key), ...STRINGS, ...LISTS, 'listener', 'sources'].sort(),
     );
   });
 
@@ -133,11 +145,24 @@ describe('parseSettings', () => {
   });
 
   it('wants absolute paths', () => {
-    for (const key of ['state_dir', 'run_dir', 'accounting'] as const) {
+    for (const key of ['state_dir', 'run_dir', 'accounting', 'serve_socket'] as const) {
       assert.equal(parseSettings(`${key} = "/some/where"`, PATH)[key], '/some/where');
       for (const value of ['', 'relative', '~/x', '$HOME/x'])
         assert.match(problem(`${key} = "${value}"`).message, /is not an absolute path/);
     }
+  });
+
+  it('takes no path for one that may be missing', () => {
+    for (const key of ['execd_spool_dir', 'serve_tokens'] as const) {
+      for (const value of ['', '/some/where']) assert.equal(parseSettings(`${key} = "${value}"`, PATH)[key], value);
+      assert.match(problem(`${key} = "some/where"`).message, /is not an absolute path/);
+    }
+  });
+
+  it('takes one of two scopes, and of three ways to show other users', () => {
+    for (const value of ['job', 'node']) assert.equal(parseSettings(`scope = "${value}"`, PATH).scope, value);
+    assert.match(problem('scope = "host"').message, /"scope" is none of job, node/);
+    assert.match(problem('serve_names = "some"').message, /"serve_names" is none of all, anonymous, own/);
   });
 
   it('wants an octal permission', () => {

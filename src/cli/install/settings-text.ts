@@ -5,6 +5,9 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
     "Name of this cluster in every record: letters, digits and . _ - (the cell's cluster_name file, else the cell).",
   state_dir:
     'Node-local directory for run directories, node.db and the outbox. Hooks know it from their installation:\n# after a change here run "qmemacct install --node" again.',
+  scope:
+    '"job": a sampler for each job. "node": one service for the host (hooks/qmemacct-sampler.service), which takes the jobs\n# from the prologs and finds slave tasks and jobs without hooks by itself. As state_dir: install again.',
+  execd_spool_dir: "Directory that holds HOST/active_jobs; empty: Grid Engine's configuration says where.",
   run_dir:
     'Node-local directory on tmpfs: live figures of running jobs, second choice of the hooks. As state_dir: install again.',
   accounting: 'The accounting DB, shared by all hosts (SQLite).',
@@ -28,6 +31,19 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   initial_network_namespace: 'Those events reach only the initial network namespace; it is entered by this path.',
   cgroup: 'A memory cgroup for each job: "off"; "own": the prolog makes one; "auto": where Grid Engine made none.',
   helper_deadline: 'Seconds after which a reading that blocks (smaps, IPMI, Lustre ...) is given up.',
+  heartbeat: "Seconds between two reports of running jobs' figures to the accounting DB; 0: none.",
+  poll_interval: 'The live commands ask qmaster (qhost, qstat) no more often than this, in seconds.',
+  usage_interval:
+    "The usage of running jobs (qstat -j) is asked for no more often, in seconds: Grid Engine's load_report_time.",
+  command_timeout: 'Seconds after which a command of Grid Engine that has not answered is ended.',
+  serve_socket: '"qmemacct serve": its unix socket, by which the CLI asks it, too.',
+  serve_address: 'The same over HTTP, on this address.',
+  serve_port: 'Port for HTTP; 0: only the socket.',
+  serve_tokens:
+    'File (0600) with tokens, one in a line: who shows one over HTTP sees what an admin sees. Empty: no such tokens.',
+  serve_names:
+    'What users see of the jobs of others: "all", "anonymous" (without owner and name), "own" (not these jobs at all).',
+  serve_admins: 'Users and @groups (of the system) who see everything; root always.',
   sources:
     'Per source, as [sources.NAME] at the end of this file: enabled, interval (s) and its own options.\n# "qmemacct metrics" lists them.',
 };

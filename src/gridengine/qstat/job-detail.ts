@@ -1,0 +1,57 @@
+import type { RequestText } from './job-list';
+
+/** One job of `qstat -j LIST -xml`. */
+export interface JobDetail {
+  readonly job: number;
+  readonly name: string;
+  readonly owner: string;
+  readonly uid: string;
+  readonly group: string | null;
+  readonly project: string | null;
+  readonly department: string | null;
+  readonly account: string | null;
+  readonly submittedAt: number | null;
+  /** With `amount` in bytes or seconds, as Grid Engine computed it (`CE_doubleval`); null where it is not told. */
+  readonly requests: readonly DetailRequest[];
+  readonly pe: string | null;
+  /** Slots asked for, as ranges. */
+  readonly peRange: readonly SlotRange[];
+  readonly array: boolean;
+  readonly tasks: readonly TaskDetail[];
+  /** Scheduler's reasons and error messages, one line each. */
+  readonly messages: readonly string[];
+}
+
+export interface DetailRequest extends RequestText {
+  readonly amount: number | null;
+}
+
+export interface SlotRange {
+  readonly least: number;
+  readonly most: number;
+  readonly step: number;
+}
+
+/** A task of a job that runs (task 1 of a job that is no array). */
+export interface TaskDetail {
+  readonly task: number;
+  /** Bits of JAT_status; null where it is not told. */
+  readonly status: number | null;
+  readonly startedAt: number | null;
+  /** Of the master task. */
+  readonly usage: Usage;
+  readonly peTasks: readonly PeTaskDetail[];
+}
+
+/** A `qrsh -inherit` task; those that have ended are put together as `past_usage`. */
+export interface PeTaskDetail {
+  /** `1.node01`. */
+  readonly id: string;
+  /** By the id's suffix or the granted destination; null: `past_usage`. */
+  readonly host: string | null;
+  readonly past: boolean;
+  readonly usage: Usage;
+}
+
+/** UA_name to UA_value: `cpu mem io iow vmem maxvmem` (bytes for the last two), `rss maxrss` and others by dialect. */
+export type Usage = ReadonlyMap<string, number>;

@@ -1,0 +1,153 @@
+import type { Dialect } from '../gridengine/dialect';
+import type { MemoryMeasure } from '../gridengine/memory-meaning';
+
+/**
+ * The running cluster as people ask about it: hosts, and on them jobs, tasks and their memory. Made of a snapshot and of
+ * our own figures (`view.ts`). Memory in bytes, times in ms since the epoch; null: unknown.
+ */
+export interface ClusterView {
+  readonly cluster: string;
+  readonly dialect: Dialect;
+  /** When the oldest part of it was asked for. */
+  readonly at: number | null;
+  /** What is amiss, in one line each: qmaster down, an answer that is old ... */
+  readonly problems: readonly string[];
+  readonly hosts: readonly HostView[];
+  readonly jobs: readonly JobView[];
+  /** Jobs and tasks that wait; null: not asked for. */
+  readonly pending: readonly PendingView[] | null;
+}
+
+export interface HostView {
+  readonly name: string;
+  readonly up: boolean;
+  readonly processors: number | null;
+  readonly load: number | null;
+  readonly memoryTotal: number | null;
+  readonly memoryUsed: number | null;
+  readonly swapTotal: number | null;
+  readonly swapUsed: number | null;
+  readonly slots: number | null;
+  readonly slotsUsed: number | null;
+  /** The host's h_vmem: what `complex_values` gives it, and what is left; null: h_vmem is no consumable here. */
+  readonly capacity: number | null;
+  readonly free: number | null;
+  /** Sum of what its jobs asked for, and of what they have used at most and use now. */
+  readonly requested: number;
+  readonly peak: number;
+  readonly used: number;
+  /** Jobs without any limit on memory. */
+  readonly unlimited: number;
+  /** Memory that nobody can ask for as no slot is left, and slots that nobody can use as no memory is left. */
+  readonly strandedMemory: number;
+  readonly strandedSlots: number;
+  readonly queues: readonly QueueView[];
+  readonly parts: readonly JobPart[];
+}
+
+export interface QueueView {
+  readonly name: string;
+  readonly slots: number | null;
+  readonly slotsUsed: number | null;
+  readonly state: string;
+}
+
+/** A job, or a task of an array job, that runs. */
+export interface JobView {
+  readonly job: number;
+  readonly task: number | null;
+  readonly name: string;
+  readonly owner: string;
+  readonly uid: string | null;
+  readonly project: string | null;
+  readonly state: string;
+  readonly queue: string;
+  readonly pe: string | null;
+  readonly slots: number;
+  readonly startedAt: number | null;
+  readonly submittedAt: number | null;
+  /** By complex: h_vmem and the site's other memory_complexes. */
+  readonly requests: readonly RequestView[];
+  /** h_vmem of the whole job: request x slots, or once where the complex is consumable JOB; null: none. */
+  readonly limit: number | null;
+  /** Grid Engine's own figures, master and tasks, past ones too. */
+  readonly vmem: number | null;
+  readonly maxvmem: number | null;
+  /** What these two add up in this dialect; null: unknown. */
+  readonly measure: MemoryMeasure | null;
+  readonly cpuSeconds: number | null;
+  readonly ours: OurFigures | null;
+  readonly trend: Trend | null;
+  readonly parts: readonly JobPart[];
+}
+
+export interface RequestView {
+  readonly complex: string;
+  readonly kind: 'hard' | 'soft' | 'default';
+  readonly text: string;
+  readonly bytes: number | null;
+}
+
+/** What a job has on one host. */
+export interface JobPart {
+  readonly host: string;
+  readonly job: number;
+  readonly task: number | null;
+  readonly owner: string;
+  readonly name: string;
+  readonly slots: number;
+  readonly master: boolean;
+  readonly limit: number | null;
+  /** Grid Engine's maxvmem and vmem of the master task, where this is its host. */
+  readonly masterMaxvmem: number | null;
+  readonly masterVmem: number | null;
+  /** The same of the `qrsh -inherit` tasks here that run. */
+  readonly tasks: readonly PartTask[];
+  /** Of the tasks that have ended (`past_usage`): Grid Engine no longer says where they ran; on the master's line. */
+  readonly pastMaxvmem: number | null;
+  readonly ours: OurFigures | null;
+}
+
+export interface PartTask {
+  readonly id: string;
+  readonly maxvmem: number | null;
+  readonly vmem: number | null;
+}
+
+/** From the samplers: `run_dir/live` on this host, heartbeats in the accounting DB for the others. */
+export interface OurFigures {
+  /** RSS at the last sample, and the bracket of its peak so far. */
+  readonly rss: number | null;
+  readonly lower: number | null;
+  readonly upper: number | null;
+  /** When the figures were made. */
+  readonly at: number;
+}
+
+/** Where a job's memory is going. */
+export interface Trend {
+  /** Bytes a second, over the last `overSeconds`. */
+  readonly slope: number;
+  readonly overSeconds: number;
+  /** When it reaches its limit at this rate; null: it does not grow. */
+  readonly limitAt: number | null;
+  /** The same at the least and the greatest rate that the samples allow; null: never. */
+  readonly earliest: number | null;
+  readonly latest: number | null;
+  /** How well the samples lie on a line. */
+  readonly confidence: 'high' | 'medium' | 'low';
+}
+
+/** Jobs that wait: all tasks of an array job that wait together are one. */
+export interface PendingView {
+  readonly job: number;
+  readonly tasks: string | null;
+  readonly name: string;
+  readonly owner: string;
+  readonly project: string | null;
+  readonly state: string;
+  readonly submittedAt: number | null;
+  readonly slots: number | null;
+  readonly priority: number | null;
+  readonly requests: readonly RequestView[];
+}

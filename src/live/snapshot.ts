@@ -1,0 +1,31 @@
+import type { Dialect } from '../gridengine/dialect';
+import type { QhostHost } from '../gridengine/qhost/qhost-report';
+import type { JobDetail } from '../gridengine/qstat/job-detail';
+import type { ListedJob } from '../gridengine/qstat/job-list';
+
+/**
+ * What qmaster said, at one time for each of its commands; all users of a site or of a user's session share one. Times
+ * in ms since the epoch.
+ */
+export interface Snapshot {
+  readonly cluster: string;
+  readonly dialect: Dialect;
+  /** `qhost -F -q -j`. */
+  readonly hosts: Answer<readonly QhostHost[]>;
+  /** `qstat -u '*' -s rs -r -ext -urg`: the jobs that run, suspended ones among them. */
+  readonly running: Answer<readonly ListedJob[]>;
+  /** `qstat -j` of those, or OCS's `online_usage`. */
+  readonly details: Answer<readonly JobDetail[]>;
+  /** `qstat -u '*' -s p -r -ext -urg`; null: nobody has asked for it. */
+  readonly pending: Answer<readonly ListedJob[]> | null;
+}
+
+/** The last good answer, and what came of the last try. */
+export interface Answer<T> {
+  /** When the command that gave `value` was started; null: there has been none yet, `value` is empty. */
+  readonly at: number | null;
+  readonly value: T;
+  /** Why the last try failed, in one line with cause and mend; null: it did not. */
+  readonly problem: string | null;
+  readonly triedAt: number | null;
+}
