@@ -127,6 +127,7 @@ export async function poll(
   // One that fails is told for the others, too: nobody waits for qmaster's silence three times over.
   let obstacle: string | null = null;
 
+  const stopped = (): boolean => signal?.aborted === true;
   const noteDialect = (answer: ClientAnswer): void => {
     if (dialect === 'unknown') dialect = answer.end.dialect;
   };
@@ -137,7 +138,7 @@ export async function poll(
     reader: (onItem: (item: T) => void) => AnswerReader,
     last: Answer<readonly T[]> | null,
   ): Promise<Answer<readonly T[]>> => {
-    if (signal?.aborted === true) return last ?? EMPTY;
+    if (stopped()) return last ?? EMPTY;
     if (obstacle !== null) return failed(last, [], obstacle, last?.triedAt ?? null);
     const triedAt = tools.now();
     const items: T[] = [];
@@ -148,7 +149,7 @@ export async function poll(
       signal,
     );
     // A query that we gave up ourselves is no failure of Grid Engine's.
-    if (signal?.aborted === true) return last ?? EMPTY;
+    if (stopped()) return last ?? EMPTY;
     history[query] = after(history[query], answer);
     if (answer.problem !== null) {
       if (answer.unreachable) obstacle = answer.problem;
@@ -189,7 +190,7 @@ export async function poll(
       const fresh = ids.some(isFresh);
       return fresh ? { ...last, value: last.value.map((job) => withOnlineUsage(job, told.of(job.job))) } : last;
     }
-    if (signal?.aborted === true) return last;
+    if (stopped()) return last;
     if (obstacle !== null) return failed(last, [], obstacle, last.triedAt);
     // Nothing is known of what runs: there is nobody to ask for.
     if (snapshot.running.at === null) return last;
@@ -199,7 +200,7 @@ export async function poll(
     const sum = { problem: null as string | null, tookMs: 0, unreachable: false };
     for (let from = 0; from < wanted.length && sum.problem === null; from += BATCH) {
       const batch = await detailsOf(wanted.slice(from, from + BATCH), tools, signal);
-      if (signal?.aborted === true) return last;
+      if (stopped()) return last;
       sum.tookMs += batch.tookMs;
       sum.problem = batch.problem;
       sum.unreachable = batch.unreachable;
