@@ -54,12 +54,12 @@ export function list<T>(check: Check<T>): Check<readonly T[]> {
 
 function fields(value: unknown, path: string): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Unusable(path, 'is no object');
-  return value as Record<string, unknown>;
+  return value as Readonly<Record<string, unknown>>;
 }
 
 /** An object with these fields; others are left out. */
 export function record<T>(checks: { readonly [K in keyof T]-?: Check<T[K]> }): Check<T> {
-  const entries = Object.entries(checks) as [string, Check<unknown>][];
+  const entries = Object.entries<Check<unknown>>(checks);
   return (value, path) => {
     const given = fields(value, path);
     const prefix = path === '' ? '' : `${path}.`;

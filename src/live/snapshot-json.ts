@@ -16,7 +16,15 @@ export class SnapshotError extends Error {
   }
 }
 
-const DIALECTS = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', 'unknown'] as const satisfies readonly Dialect[];
+const DIALECTS = [
+  'sge6.2',
+  'ogs',
+  'sge8.1.9',
+  'daimh',
+  'univa',
+  'ocs',
+  'unknown',
+] as const satisfies readonly Dialect[];
 const ROLES = ['MASTER', 'SLAVE', ''] as const;
 
 const aNumber = nullable(number);
