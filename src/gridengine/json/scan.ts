@@ -10,6 +10,8 @@ export interface JsonValue {
   text(): string;
   /** That text as a decimal number; NaN if it is none. */
   number(): number;
+  /** It stood in quotes. */
+  readonly isString: boolean;
 }
 
 /** `key` is the member's name; empty for the elements of an array and for the whole document. */
@@ -40,6 +42,8 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
 /** `between` values, in a `string`, behind a backslash in one, in a `bare` number or word, behind a comma in one. */
 type Mode = 'between' | 'string' | 'escape' | 'bare' | 'comma';
 
@@ -67,7 +71,8 @@ export function scanJson(handler: JsonHandler): JsonScanner {
   let textFrom = 0;
   let textTo = 0;
 
-  const value: JsonValue = {
+  const value: Mutable<JsonValue> = {
+    isString: false,
     text() {
       if (textTo - textFrom > 32) return decode(textOf, textFrom, textTo);
       return shortText(textOf, textFrom, textTo, hashOf(textOf, textFrom, textTo));
@@ -124,6 +129,7 @@ export function scanJson(handler: JsonHandler): JsonScanner {
       } else {
         const name = key;
         afterValue();
+        value.isString = isString;
         handler.value(name, value);
       }
     }
