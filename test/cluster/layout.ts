@@ -9,7 +9,7 @@ export const sgeBinaries = '/usr/lib/gridengine';
 export const sgeShare = '/usr/share/gridengine';
 
 /** A client program itself: the one on PATH is a shell script that looks for SGE_ROOT and takes five times as long. */
-export function client(name: 'qconf' | 'qdel' | 'qmod' | 'qstat'): string {
+export function client(name: 'qconf' | 'qdel' | 'qhost' | 'qmod' | 'qstat' | 'qsub'): string {
   return join(sgeBinaries, name);
 }
 
