@@ -60,6 +60,11 @@ export class Layout {
     return join(this.homes, user);
   }
 
+  /** What the host sees at `jobTmp`. */
+  hostTmp(host: string): string {
+    return join(this.stateDir, 'hosts', host, 'tmp');
+  }
+
   /** What the host sees at one of the product's directories. */
   productDir(host: string, dir: string): string {
     return join(this.stateDir, 'hosts', host, dir);

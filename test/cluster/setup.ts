@@ -27,12 +27,13 @@ const adminUser = 'sgeadmin';
 export function writeFiles(layout: Layout, state: CellState): void {
   const dirs = [layout.namespaces, layout.common, layout.etc, layout.homes, layout.jobTmp];
   for (const dir of dirs) mkdirSync(dir, { recursive: true });
-  chmodSync(layout.jobTmp, 0o1777);
   const hosts = state.hosts.map(({ address, name }) => `${address} ${name}\n`);
   writeFileSync(join(layout.etc, 'hosts'), `127.0.0.1 localhost\n${hosts.join('')}`);
   writeUserFiles(layout, state.users);
   writeRoot(layout, state.hosts);
   for (const host of state.hosts) {
+    mkdirSync(layout.hostTmp(host.name), { recursive: true });
+    chmodSync(layout.hostTmp(host.name), 0o1777);
     for (const dir of productDirs) mkdirSync(layout.productDir(host.name, dir), { recursive: true });
   }
 }
