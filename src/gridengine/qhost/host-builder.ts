@@ -57,7 +57,7 @@ export function hostBuilder(onHost: (host: QhostHost) => void): HostBuilder {
 }
 
 function named(key: string, name: string): Values {
-  return name === '' ? new Map() : new Map([[key, name]]);
+  return new Map(name === '' ? [] : [[key, name]]);
 }
 
 function finishHost({ values, resources, queues, jobs }: HostDraft): QhostHost {

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import type { QhostHost, QhostJob, QhostQueue, QhostResource } from '../../../src/gridengine/qhost/qhost-report';
 import { readQhost } from '../../../src/gridengine/qhost/read-qhost';
 import { anySizes, feed, garbage } from '../feed';
+import { occurrences, recorded } from '../recorded';
 import { qhost62, qhost819, qhostOcsJson, qhostOcsXml } from './qhost-samples';
 import { renderQhost } from './render-qhost';
 
@@ -172,8 +173,60 @@ describe('readQhost', () => {
     assert.deepEqual(json.items, []);
   });
 
+  it('reads what a live cell of 8.1.9 said', () => {
+    for (const name of [
+      'idle.qhost-F-q-j',
+      'busy.qhost-F-q-j',
+      'busy.qhost-j',
+      'busy.qhost',
+      'host-down.qhost-F-q-j',
+    ]) {
+      const answer = recorded('8.1.9', name);
+      const { items, end } = feed(readQhost, answer);
+      assert.deepEqual(end, { state: 'complete', said: null, dialect: 'sge8.1.9', unknownJobs: [] }, name);
+      const sum = (count: (host: QhostHost) => number) => items.reduce((total, one) => total + count(one), 0);
+      assert.equal(items.length, occurrences(answer, '<host name') - 1, name);
+      assert.equal(
+        sum(({ jobs }) => jobs.length),
+        occurrences(answer, '<job name'),
+        name,
+      );
+      assert.equal(
+        sum(({ queues }) => queues.length),
+        occurrences(answer, '<queue name'),
+        name,
+      );
+    }
+    const { queues, jobs } = host(hostsOf(recorded('8.1.9', 'busy.qhost-F-q-j')), 'ge2');
+    assert.deepEqual(queues, [{ name: 'all.q', type: 'BIP', slotsUsed: 10, slots: 64, slotsReserved: 0, state: '' }]);
+    assert.deepEqual(
+      jobs.map(({ job, task, role, state, queueInstance }) => [job, task, role, state, queueInstance].join(' ')),
+      [
+        ...['1  MASTER r', '1  SLAVE r', '1  SLAVE r', '2  MASTER r', '2  SLAVE r', '4 1 MASTER r', '4 3 MASTER r'],
+        ...['5  MASTER s', '6  MASTER Rr', '13  MASTER r', '13  SLAVE r', '13  SLAVE r'],
+      ].map((row) => `${row} all.q@ge2`),
+    );
+  });
+
+  it('keeps what is still told of a host that went down', () => {
+    const down = host(hostsOf(recorded('8.1.9', 'host-down.qhost-F-q-j')), 'ge2');
+    assert.deepEqual([down.processors, down.memoryTotalText, down.memoryTotal], [2, '23.5G', 23.5 * 2 ** 30]);
+    assert.deepEqual([down.load, down.memoryUsed, down.swapUsed], [null, null, null]);
+    assert.equal(down.queues[0]?.state, 'u');
+  });
+
+  it('tells an empty answer from one of no hosts', () => {
+    for (const name of ['denied.qhost-j', 'master-down.qhost-j']) {
+      assert.equal(feed(readQhost, recorded('8.1.9', name)).end.state, 'empty', name);
+    }
+    const denied = feed(readQhost, 'error: denied: host "ge2" is neither submit nor admin host\n');
+    assert.equal(denied.end.state, 'refused');
+    assert.equal(denied.end.said, 'error: denied: host "ge2" is neither submit nor admin host');
+  });
+
   it('gives the same, wherever the answer is cut', () => {
-    for (const answer of [qhost819, qhost62, qhostOcsXml, qhostOcsJson]) {
+    const warned = `warning: {odd}\n${qhostOcsJson}`;
+    for (const answer of [qhost819, qhost62, qhostOcsXml, qhostOcsJson, warned]) {
       const whole = feed(readQhost, answer);
       fc.assert(
         fc.property(anySizes, (sizes) => assert.deepEqual(feed(readQhost, answer, sizes), whole)),

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import type { ListedJob, RequestText } from '../../../src/gridengine/qstat/job-list';
 import { readJobList } from '../../../src/gridengine/qstat/read-job-list';
 import { anySizes, feed, garbage } from '../feed';
+import { occurrences, recorded } from '../recorded';
 import { empty62, full819, fullOcsJson, list60, list819, listOcsJson, listOcsXml, listUniva } from './job-list-samples';
 import { renderJobList } from './render-job-list';
 
@@ -159,6 +160,72 @@ describe('readJobList', () => {
     assert.deepEqual([rest.end.state, rest.items.length], ['truncated', 2]);
     const inner = feed(readJobList, list819.slice(0, list819.lastIndexOf('</job_info>')));
     assert.deepEqual([inner.end.state, inner.items.length], ['truncated', 3]);
+  });
+
+  it('reads what a live cell of 8.1.9 said', () => {
+    for (const name of [
+      'idle.qstat-rs',
+      'busy.qstat-rs',
+      'busy.qstat-r',
+      'busy.qstat-f-F',
+      'busy.qstat-g-t',
+      'busy.qstat-g-d',
+    ]) {
+      const answer = recorded('8.1.9', name);
+      const { items, end } = feed(readJobList, answer);
+      assert.deepEqual(end, { state: 'complete', said: null, dialect: 'sge8.1.9', unknownJobs: [] }, name);
+      assert.equal(items.length, occurrences(answer, '<job_list '), name);
+      for (const { job, name: title, owner, slots, list, queueInstance, startedAt, submittedAt } of items) {
+        assert.ok(title !== '' && owner !== '' && slots !== null, `${name} ${job}`);
+        const runs = list === 'running';
+        assert.deepEqual([queueInstance !== null, startedAt !== null, submittedAt !== null], [runs, runs, !runs]);
+      }
+    }
+  });
+
+  it('finds requests, defaults and tasks in them', () => {
+    const running = jobsOf(recorded('8.1.9', 'busy.qstat-rs'));
+    const row = (job: number) => running.find((one) => one.job === job);
+    assert.deepEqual(row(1)?.requests, [{ complex: 'h_vmem', value: '500M', kind: 'hard' }]);
+    assert.deepEqual([row(2)?.requestedPe, row(2)?.grantedPe, row(2)?.slots], ['tight-first', 'tight-first', 4]);
+    assert.deepEqual(row(5)?.requests, [
+      { complex: 'h_vmem', value: '1G', kind: 'default' },
+      { complex: 'mem_free', value: '1G', kind: 'soft' },
+      { complex: 'hostname', value: 'ge1', kind: 'soft' },
+    ]);
+    assert.deepEqual([row(1)?.cpuSeconds, row(1)?.memoryGbSeconds, row(1)?.ioGb], [0, 0.00111, 0.00112]);
+    const all = jobsOf(recorded('8.1.9', 'busy.qstat-r'));
+    assert.deepEqual(
+      all.filter(({ job }) => job === 4 || job === 8).map(({ name, tasks, state }) => [name, tasks, state]),
+      [
+        ['array', '1', 'r'],
+        ['array', '3', 'r'],
+        ['array', '5-9:2', 'qw'],
+        ['weird<&">x', null, 'hqw'],
+      ],
+    );
+  });
+
+  it('tells why there is no list', () => {
+    const stateOf = (answer: string | Uint8Array) => {
+      const { end, items } = feed(readJobList, answer);
+      assert.deepEqual(items, []);
+      return [end.state, end.said];
+    };
+    assert.deepEqual(stateOf(recorded('8.1.9', 'master-down.qstat-rs')), ['empty', null]);
+    assert.deepEqual(stateOf(recorded('8.1.9', 'denied.qstat-j')), [
+      'refused',
+      'denied: host "ge2" is neither submit nor admin host',
+    ]);
+    assert.deepEqual(stateOf(recorded('8.1.9', 'master-down.qstat-j')), [
+      'refused',
+      'unable to send message to qmaster using port 6444 on host "ge0": got send error',
+    ]);
+    const refused = 'error: commlib error: got select error (Connection refused)';
+    assert.deepEqual(stateOf(`${refused}\nerror: unable to send message to qmaster\n`), ['refused', refused]);
+    assert.deepEqual(stateOf('Job id  Name\n1.server  x\n'), ['foreign', 'Job id  Name']);
+    const { end } = feed(readJobList, recorded('8.1.9', 'busy.qstat-j-unknown'));
+    assert.deepEqual([end.state, end.unknownJobs], ['complete', ['999999']]);
   });
 
   it('gives the same, wherever the answer is cut', () => {
