@@ -1,27 +1,6 @@
 import type { XmlHandler, XmlPlace } from '../xml/scan';
-import type { JobBuilder } from './job-builder';
+import { scalarPlaces, type JobBuilder } from './job-builder';
 import type { RequestText } from './job-list';
-
-const scalars: ReadonlySet<string> = new Set([
-  'JB_job_number',
-  'JAT_prio',
-  'JB_name',
-  'full_job_name',
-  'JB_owner',
-  'JB_project',
-  'JB_department',
-  'state',
-  'JAT_start_time',
-  'JB_submission_time',
-  'JAT_submission_time',
-  'queue_name',
-  'master',
-  'slots',
-  'tasks',
-  'cpu_usage',
-  'mem_usage',
-  'io_usage',
-]);
 
 const requests: ReadonlyMap<string, Pick<RequestText, 'kind' | 'scope'>> = new Map([
   ['hard_request', { kind: 'hard' }],
@@ -45,15 +24,27 @@ export function jobListXml(jobs: JobBuilder): XmlHandler {
   let depth = 0;
   let name = '';
 
-  function openRow(place: XmlPlace): void {
-    inJob = true;
-    depth = 0;
-    jobs.open(place.attribute('state') ?? '', queueInstance);
+  function openOutside(tag: string, place: XmlPlace): void {
+    if (tag === 'job_list') {
+      inJob = true;
+      depth = 0;
+      jobs.open(place.attribute('state') ?? '', queueInstance);
+    } else if (tag === 'Queue-List') {
+      inQueue = true;
+      queueInstance = null;
+    }
   }
 
-  function value(tag: string, place: XmlPlace): void {
-    if (scalars.has(tag)) jobs.value(tag, place.text());
-    else if (tag === 'requested_pe' || tag === 'granted_pe') jobs.value(tag, name);
+  function closeOutside(tag: string, place: XmlPlace): void {
+    if (tag === 'Queue-List') {
+      inQueue = false;
+      queueInstance = null;
+    } else if (inQueue && tag === 'name') queueInstance = place.text();
+  }
+
+  function closeChild(tag: string, place: XmlPlace): void {
+    const scalar = scalarPlaces.get(tag);
+    if (scalar !== undefined) jobs.value(scalar, isPe(tag) ? name : notBlank(place.text()));
     else {
       const request = requests.get(tag);
       if (request !== undefined) jobs.request({ complex: name, value: place.text(), ...request });
@@ -62,26 +53,30 @@ export function jobListXml(jobs: JobBuilder): XmlHandler {
 
   return {
     open(tag, place) {
-      if (tag === 'job_list') openRow(place);
-      else if (inJob) {
+      if (!inJob || tag === 'job_list') openOutside(tag, place);
+      else {
         depth += 1;
-        if (depth === 1 && !scalars.has(tag)) name = place.attribute('name') ?? '';
-      } else if (tag === 'Queue-List') {
-        inQueue = true;
-        queueInstance = null;
+        if (depth === 1 && (isPe(tag) || requests.has(tag))) name = place.attribute('name') ?? '';
       }
     },
     close(tag, place) {
-      if (tag === 'job_list') {
-        if (inJob) jobs.close();
+      if (!inJob) closeOutside(tag, place);
+      else if (tag === 'job_list') {
+        jobs.close();
         inJob = false;
-      } else if (inJob) {
-        if (depth === 1) value(tag, place);
+      } else {
+        if (depth === 1) closeChild(tag, place);
         if (depth > 0) depth -= 1;
-      } else if (tag === 'Queue-List') {
-        inQueue = false;
-        queueInstance = null;
-      } else if (inQueue && tag === 'name') queueInstance = place.text();
+      }
     },
   };
+}
+
+function isPe(tag: string): boolean {
+  return tag === 'requested_pe' || tag === 'granted_pe';
+}
+
+/** What is left at the end of an element that holds others is the line feed before its end. */
+function notBlank(text: string): string {
+  return text.startsWith('\n') ? text.trim() : text;
 }
