@@ -1,6 +1,5 @@
-import { hasGroup, parentPid } from '../sources/proc/status';
+import { hasGroup } from '../sources/proc/status';
 import {
-  allPids,
   listsChildren,
   memoryOfAnyThread,
   openProcess,
@@ -11,6 +10,7 @@ import type { Stat } from '../sources/proc/stat';
 import type { StatusMemory } from '../sources/proc/status';
 import type { MemoryReading } from './peaks';
 import { markSlackBytes, slackBytes, type CounterPrecision } from './slack';
+import { newMachineScan, type MachineScan, type SeenProcess } from './machine-scan';
 import type { Counters } from './totals';
 import { monotonicUs } from '../sources/proc/clock';
 import type { Sweep, SweepReading } from './upper-ends';
@@ -32,6 +32,8 @@ export interface ClaimRules {
   eventsTell: boolean;
   /** Pids that the events tell of: they are ours also where they have left the tree. */
   told?: ReadonlySet<number>;
+  /** Left out: one of its own. */
+  readonly machine?: MachineScan;
 }
 
 /** One process of the job, as plain data; `image` counts its executed programs. */
@@ -119,7 +121,6 @@ const WORKED_SHARE = 32;
 
 const isWorker = (process: TrackedProcess): boolean =>
   process.worked && process.lastSeenMs - process.firstSeenMs >= LASTING_MS;
-const FULL_SCAN_EVERY_MS = 60_000;
 const KIB = 1024;
 /** Children of these many threads are looked for at every tick; of more, only with a scan of all of /proc. */
 const MOST_THREADS_WALKED = 16;
@@ -149,8 +150,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
   const live = new Map<string, Live>();
   const idOfPid = new Map<number, string>();
   const childrenListed = listsChildren(rules.procRoot);
-  let foreign = new Set<number>();
-  let fullScanMs = 0;
+  const machine = rules.machine ?? newMachineScan(rules.procRoot);
   let seen = 0;
   let treeOnly = 0;
   let groupOnly = 0;
@@ -225,33 +225,22 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
   function findRoots(atMs: number): void {
     if (rules.rootPid === null || idOfPid.has(rules.rootPid)) return;
     adopt(rules.rootPid, 'tree', atMs);
-    // Processes that were looked at before their ancestor was known may be ours after all.
-    if (idOfPid.has(rules.rootPid)) foreign = new Set();
   }
 
   /**
-   * Looks at every process that is new since the last time: its parent and its groups. Costs a listing of /proc, so it
-   * is done at every tick only where the kernel doesn't list children.
+   * Looks at every process of the machine: its parent and its groups. Costs a listing of /proc, so it is done at every
+   * tick only where the kernel doesn't list children.
    */
   function scanMachine(atMs: number): void {
-    const group = rules.group;
-    // Pids known not to be ours are skipped until the next full pass: pids can be re-used, but not within seconds.
-    if (atMs - fullScanMs > FULL_SCAN_EVERY_MS) {
-      foreign = new Set();
-      fullScanMs = atMs;
-    }
-    let strangers: { readonly pid: number; readonly parent: number }[] = [];
-    for (const pid of allPids(rules.procRoot)) {
-      if (idOfPid.has(pid) || foreign.has(pid)) continue;
-      const files = openProcess(pid, { left: 0 }, rules.procRoot);
-      const found = files.status((text, length) => ({
-        parent: parentPid(text, length),
-        ours: group !== null && hasGroup(text, length, group),
-      }));
-      if (found === null) continue;
-      if (idOfPid.has(found.parent)) adopt(pid, 'tree', atMs);
-      else if (found.ours) adopt(pid, found.parent === rules.shepherdPid ? 'tree' : 'group', atMs);
-      else strangers.push({ pid, parent: found.parent });
+    const { group } = rules;
+    let strangers: SeenProcess[] = [];
+    for (const seen of machine.processes(atMs)) {
+      const { pid, parent, groups } = seen;
+      if (idOfPid.has(pid)) continue;
+      if (idOfPid.has(parent)) adopt(pid, 'tree', atMs);
+      else if (group !== null && groups.includes(group))
+        adopt(pid, parent === rules.shepherdPid ? 'tree' : 'group', atMs);
+      else strangers.push(seen);
     }
     // A child may have a lower pid than its parent, and so have been looked at first.
     for (let adopted = true; adopted;) {
@@ -263,7 +252,6 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       adopted = rest.length < strangers.length;
       strangers = rest;
     }
-    for (const { pid } of strangers) foreign.add(pid);
   }
 
   function walkTree(atMs: number, everyThread: boolean): void {
