@@ -72,6 +72,11 @@ describe('hostView', () => {
     assert.deepEqual([one.requested, one.unlimited, one.capacity], [4 * GIB, 1, 5 * GIB]);
   });
 
+  it('is down where execd is gone and nothing is left but what never changes', () => {
+    assert.equal(view({ load: null, memoryUsed: null }).up, false);
+    assert.deepEqual([view({ load: null }).up, view({ memoryUsed: null }).up], [true, true]);
+  });
+
   it('is down without an architecture', () => {
     const down = hostView(downHost('a'), [part()], { capacity: null, usual: null });
     assert.deepEqual([down.up, down.memoryTotal, down.parts.length], [false, null, 1]);
