@@ -58,7 +58,8 @@ describe('describeJob', () => {
   it('takes an array task, a task of a parallel job, and a job without a parallel environment', () => {
     const task = described(sampleConfig({ ja_task_id: '7' }), { ...RUN, task: 7 });
     assert.deepEqual([task.array, task.notes], [true, []]);
-    assert.equal(described(samplePeTaskConfig).fields.pe_task_id, '1.ge1');
+    assert.equal(described(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }).fields.pe_task_id, '1.ge1');
+    assertUnbelieved(described(samplePeTaskConfig, { ...RUN, peTask: '2.ge1' }));
     const single = described(sampleConfig({ pe: 'none', pe_slots: '0', host_slots: '1' })).fields;
     assert.deepEqual([single.pe, single.slots, single.host_slots], [null, 1, 1]);
   });

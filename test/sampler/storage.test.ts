@@ -76,6 +76,7 @@ function newPlace(t: TestContext): Place {
         fileSizeLimit: Infinity,
         startedMs: () => 500,
         deliver: true,
+        shared: null,
         ...more,
       }),
   };
@@ -112,6 +113,7 @@ describe('storage in node.db', () => {
       fileSizeLimit: Infinity,
       startedMs: () => 500,
       deliver: true,
+      shared: null,
     });
     storage.saveProgress(running, [sample(0)]);
     assert.equal(storage.finish(finished, []), 'memory');
@@ -133,6 +135,7 @@ describe('storage in node.db', () => {
       fileSizeLimit: Infinity,
       startedMs: () => 500,
       deliver: true,
+      shared: null,
     });
     for (let at = 0; at < 50; at++) storage.saveProgress(running, [sample(at)]);
     mkdirSync(late.state_dir);
