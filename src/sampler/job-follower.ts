@@ -357,7 +357,7 @@ export function followJob(
             const scan = told !== null || now - lastScan >= settings.scan_interval * 1000;
             if (scan) lastScan = now;
             readAddressSpaceLimit();
-            const readings = sampler.tick(now, scan);
+            const readings = sampler.tick(now, scan, told !== null);
             hearing.afterTick(readings);
             const seen = sampler.observation();
             stream(readings, seen);
