@@ -148,10 +148,10 @@ export function trustedSpoolFile(spool: string, name: string): string | null {
   return file.ok ? file.value.text : null;
 }
 
-/** `usage` of a job whose first process was reaped; null: not there. */
+/** `usage` of a job whose first process was reaped; null: not there, or not written yet, which comes a moment later. */
 export function readUsage(spool: string): SpoolUsage | null {
   const text = trustedSpoolFile(spool, 'usage');
-  return text === null ? null : parseSpoolUsage(text);
+  return text?.endsWith('\n') === true ? parseSpoolUsage(text) : null;
 }
 
 /** Pid of the job's first process; null: not started. */

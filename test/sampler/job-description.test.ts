@@ -160,6 +160,11 @@ describe('files of a spool directory', () => {
     const spool = temporaryDirectory(t);
     assert.equal(readUsage(spool), null);
     assert.equal(readJobPid(spool), null);
+    // The shepherd makes it, and writes all of it at once a moment later.
+    for (const torn of ['', 'exit_sta']) {
+      writeFileSync(join(spool, 'usage'), torn);
+      assert.equal(readUsage(spool), null);
+    }
     writeFileSync(join(spool, 'usage'), 'exit_status=137\nru_maxrss=315172\n');
     writeFileSync(join(spool, 'job_pid'), '4711\n');
     assert.equal(readUsage(spool)?.exitStatus, 137);
