@@ -69,6 +69,7 @@ export const MERGED_FIELDS = [
   'rss_byte_seconds',
   'sampler',
   'series',
+  'granted_hosts',
 ] as const satisfies readonly MergedField[];
 
 /** Fails to compile where a field of the record is not listed above. */

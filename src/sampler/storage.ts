@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { writePrivateRecord } from './finish';
+import { textOfRecord, writePrivateRecord } from './finish';
 import { removeStrayCgroups } from './job-cgroups';
 import { reasonOf, warn } from './log';
 import { openNodeStore, type NodeStore, type StoredSample } from './node-store';
@@ -46,6 +46,8 @@ const LONGEST_PAUSE_MS = 300_000;
 const PRUNE_ODDS = 50;
 /** Of the other sources, while node.db can't be written. */
 const MOST_UNSAVED_BATCHES = 500;
+/** The ingester takes 64 KiB. */
+const MOST_HANDED_BYTES = 60_000;
 const DAY_MS = 86_400_000;
 const MIB = 1024 * 1024;
 
@@ -203,9 +205,7 @@ function handedStorage({ settings, run }: StorageConditions): Storage {
       const path = join(outbox, `${run.job}.${run.task}.${randomBytes(12).toString('hex')}`);
       try {
         if (!statSync(outbox).isDirectory()) return 'memory';
-        let text = JSON.stringify(record);
-        if (text.length > 60_000) text = JSON.stringify({ ...record, series: null });
-        writeFileSync(`${path}.new`, text, { mode: 0o600, flag: 'wx' });
+        writeFileSync(`${path}.new`, textOfRecord(record, MOST_HANDED_BYTES), { mode: 0o600, flag: 'wx' });
         renameSync(`${path}.new`, path);
         return 'disk';
       } catch (error) {

@@ -62,17 +62,26 @@ function job(id: number, endedAt: number, fields: Partial<JobRecord> = {}): JobR
 }
 
 describe('merge', () => {
-  it('reads what was stored before there were metrics', async (t) => {
+  it('reads what was stored before there were metrics, and before there were granted hosts', async (t) => {
     const store = opened(t);
-    await store.merge([job(1, T0), job(2, T0, { metrics: { perf_cycles: 1.5e12, oom_kills: 0, gpu_share: 0.25 } })]);
+    const metrics = { perf_cycles: 1.5e12, oom_kills: 0, gpu_share: 0.25 };
+    const granted_hosts = [
+      { host: 'node1', slots: 2 },
+      { host: 'node2', slots: 300 },
+    ];
+    await store.merge([job(1, T0), job(2, T0, { metrics }), job(3, T0, { metrics, granted_hosts })]);
     const db = new SqliteDatabase(store.path);
     const detail = db.prepare<[], Buffer>('SELECT detail FROM record WHERE job_id = 1').pluck().get();
-    assert.equal(detail?.[0], 2);
+    assert.equal(detail?.[0], 3);
     db.prepare('UPDATE record SET detail = ? WHERE job_id = 1').run(Buffer.from([1, ...detail.subarray(1)]));
+    const second = db.prepare<[], Buffer>('SELECT detail FROM record WHERE job_id = 2').pluck().get();
+    db.prepare('UPDATE record SET detail = ? WHERE job_id = 2').run(Buffer.from([2, ...(second ?? []).slice(1)]));
     db.close();
-    const [old, recent] = await Promise.all([1, 2].map((id) => store.job({ job_id: id })));
-    assert.deepEqual(old?.records[0]?.record, job(1, T0));
-    assert.deepEqual(recent?.records[0]?.record.metrics, { perf_cycles: 1.5e12, oom_kills: 0, gpu_share: 0.25 });
+    const found = await Promise.all([1, 2, 3].map((id) => store.job({ job_id: id })));
+    assert.deepEqual(
+      found.map(({ records }) => records[0]?.record),
+      [job(1, T0), job(2, T0, { metrics }), job(3, T0, { metrics, granted_hosts })],
+    );
   });
 
   it('gives every record back as it came', async (t) => {
