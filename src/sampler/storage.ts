@@ -3,6 +3,7 @@ import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { textOfRecord, writePrivateRecord } from './finish';
+import { newHeartbeat } from './heartbeat';
 import { removeStrayCgroups } from './job-cgroups';
 import { reasonOf, warn } from './log';
 import { openNodeStore, type NodeStore, type StoredSample } from './node-store';
@@ -66,6 +67,7 @@ function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): 
   let final: JobRecord | null = null;
   let committed = false;
   let complained = false;
+  const heartbeat = newHeartbeat(settings);
 
   function tryWith(action: (opened: NodeStore) => void): boolean {
     try {
@@ -96,6 +98,7 @@ function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): 
       if (tryWith((opened) => opened.saveProgress(name, startedMs(), record, unsaved, unsavedSeries))) {
         unsaved = [];
         unsavedSeries = [];
+        if (deliver && store !== null) void heartbeat.beat(store);
         return;
       }
       // An unwritable disk must not fill the memory instead: the record keeps the peaks, the series its shape.
@@ -124,6 +127,8 @@ function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): 
         }
       }
       cleanUp();
+      // What it carries for the other jobs of the node shall arrive; it takes seconds at most.
+      await heartbeat.idle();
       const opened = store;
       if (opened === null) return;
       try {

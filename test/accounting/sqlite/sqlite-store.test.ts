@@ -221,6 +221,59 @@ describe('job', () => {
   });
 });
 
+describe('running', () => {
+  const series = { start: iso(T0), step_seconds: 5, rss_bytes: [1, 2, 3] };
+  const heartbeat = (id: number, revision: number, fields: Partial<JobRecord> = {}): JobRecord => ({
+    ...job(id, T0, { ended_at: null, status: 'running', series, ...fields }),
+    revision,
+  });
+  const ids = async (store: AccountingStore, since: number, cluster?: string): Promise<readonly number[]> => {
+    const found = await store.running({ since, ...(cluster === undefined ? {} : { cluster }) });
+    return found.map(({ record }) => record.job_id);
+  };
+
+  it('lists what was heard of since then and has not ended, with its series', async (t) => {
+    const store = opened(t);
+    await store.merge([
+      heartbeat(3, T0 + 3000),
+      heartbeat(1, T0 + 1000),
+      heartbeat(2, T0 + 2000, { cluster: 'other' }),
+      job(4, T0 + 9000),
+    ]);
+    assert.deepEqual(await ids(store, T0), [1, 3, 2]);
+    assert.deepEqual(await ids(store, T0 + 2000), [3, 2]);
+    assert.deepEqual(await ids(store, T0, 'other'), [2]);
+    assert.deepEqual(await ids(store, T0, 'no such'), []);
+    assert.deepEqual((await store.running({ since: T0 + 3000 }))[0]?.record, heartbeat(3, T0 + 3000));
+  });
+
+  it('forgets a job that has ended, for good: a late heartbeat changes nothing', async (t) => {
+    const store = opened(t);
+    const finished = { ...job(1, T0 + 5000), series: { ...series, rss_bytes: [1, 2, 3, 4] } };
+    await store.merge([heartbeat(1, T0 + 1000)]);
+    assert.deepEqual(await ids(store, 0), [1]);
+    await store.merge([finished]);
+    assert.deepEqual(await ids(store, 0), []);
+    // The second by a clock that was set back after it.
+    for (const revision of [T0 + 4000, T0 + 99_000])
+      assert.deepEqual(await store.merge([heartbeat(1, revision)]), [{ ok: true, change: 'unchanged' }]);
+    assert.deepEqual((await store.job({ job_id: 1 })).records[0]?.record, finished);
+    assert.deepEqual(await ids(store, 0), []);
+  });
+
+  it('works on a store of an older schema as soon as a writer has opened it', async (t) => {
+    const store = opened(t);
+    await store.merge([heartbeat(1, T0 + 1000), job(2, T0)]);
+    const old = new SqliteDatabase(store.path);
+    old.exec('DROP INDEX record_running; PRAGMA user_version = 2');
+    old.close();
+    assert.throws(() => openSqliteReader(store.path), /it has schema 2, this qmemacct needs 3/);
+    const writer = openSqliteStore(store.path, 0o640);
+    t.after(() => writer.close());
+    assert.deepEqual(await ids(writer, T0), [1]);
+  });
+});
+
 describe('owner', () => {
   const hours = (value: number): number => Math.round(value * 1e6) / 1e6;
 
