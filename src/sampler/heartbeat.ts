@@ -1,5 +1,6 @@
 import { closeSync, openSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../native/libc';
 import { reasonOf, warn } from './log';
 import type { NodeStore } from './node-store';
@@ -20,7 +21,7 @@ export interface Heartbeat {
    * nobody else is at it; `store` is used before it returns, and not later. Never throws or rejects.
    */
   beat(store: NodeStore, nowMs?: number): Promise<'not due' | 'elsewhere' | 'nothing' | 'delivered' | 'failed'>;
-  /** Resolves when no delivery is under way. */
+  /** Resolves when no delivery is under way, or does not end: a database on a dead file server can hang it for ever. */
   idle(): Promise<void>;
 }
 
@@ -28,6 +29,7 @@ export interface Heartbeat {
 const JITTER = 0.2;
 /** A record that old was saved by a sampler that has died since; recovery will tell of it. Samplers save every 5 s. */
 const LEAST_PATIENCE_MS = 15_000;
+const LONGEST_DELIVERY_MS = 30_000;
 
 export function newHeartbeat(settings: Settings): Heartbeat {
   const intervalMs = settings.heartbeat * 1000;
@@ -104,7 +106,9 @@ export function newHeartbeat(settings: Settings): Heartbeat {
   return {
     beat,
     idle: async () => {
-      await underWay;
+      const enough = new AbortController();
+      await Promise.race([underWay, sleep(LONGEST_DELIVERY_MS, null, enough).catch(() => null)]);
+      enough.abort();
     },
   };
 }
