@@ -114,10 +114,11 @@ describe('tasks of parallel jobs', () => {
   });
 
   it('of a run whose master nobody recorded are a run of their own', () => {
-    assert.deepEqual(
-      told([task('a', '1.node2', 0), master('m2', 60_000, 90_000), task('b', '1.node2', 61_000)]),
-      ['m2: 1, 2 of 2', 'a: 1, 1 of 2', 'b: 1, 2 of 2'],
-    );
+    assert.deepEqual(told([task('a', '1.node2', 0), master('m2', 60_000, 90_000), task('b', '1.node2', 61_000)]), [
+      'm2: 1, 2 of 2',
+      'a: 1, 1 of 2',
+      'b: 1, 2 of 2',
+    ]);
     assert.deepEqual(
       told([
         task('a', '1.node2', 0),
