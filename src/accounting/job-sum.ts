@@ -173,11 +173,13 @@ interface HostGroup {
 }
 
 /** Granted hosts first, in their order, then others that have records. */
-function recordsByHost(records: readonly JobRecord[], granted: JobRecord['granted_hosts'] & object): HostGroup[] {
-  const groups = new Map(
-    granted.map(({ host, slots }) => [host, { host, granted: slots, records: [] as JobRecord[] }]),
-  );
-  const nameOf = hostNames(granted.map(({ host }) => host));
+function recordsByHost(
+  records: readonly JobRecord[],
+  granted: NonNullable<JobRecord['granted_hosts']>,
+): readonly HostGroup[] {
+  const groups = new Map<string, HostGroup & { readonly records: JobRecord[] }>();
+  for (const { host, slots } of granted) groups.set(host, { host, granted: slots, records: [] });
+  const nameOf = hostNames([...groups.keys()]);
   for (const record of records) {
     const host = nameOf(record.host);
     const group = groups.get(host) ?? { host, granted: null, records: [] };
