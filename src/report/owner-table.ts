@@ -3,6 +3,7 @@ import { formatBracket } from './bracket';
 import { endingLabel, succeeded } from './ending';
 import { limitOf } from './fit';
 import { shareTone } from './gauge';
+import { heardOf, runningLabel } from './heard-of';
 import { groupBy } from './job-run';
 import type { OwnerLine } from './owner-lines';
 import { formatMinute, parseTime } from './local-time';
@@ -56,8 +57,14 @@ function memoryCell(line: OwnerLine, screen: Screen): string {
   return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
 }
 
+/** How a record stands among others of its job. */
+function labelOf(record: JobRecord, screen: Screen): string {
+  return heardOf(record, screen)?.silent ? 'silent' : endingLabel(record);
+}
+
 function endingCell(line: OwnerLine, screen: Screen): string {
-  const groups = [...groupBy(line, endingLabel)].sort(([, a], [, b]) => b.length - a.length);
+  if (line.length === 1 && line[0].status === 'running') return screen.style.warning(runningLabel(line[0], screen));
+  const groups = [...groupBy(line, (record) => labelOf(record, screen))].sort(([, a], [, b]) => b.length - a.length);
   const bad = line.some((record) => succeeded(record) === false);
   const plain = line.every((record) => endingLabel(record) === 'ok');
   const text = groups
