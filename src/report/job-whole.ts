@@ -1,6 +1,6 @@
 import { recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../accounting/job-sum';
 import type { JobRecord, Trust } from '../sampler/record';
-import { hitLimit, succeeded } from './ending';
+import { endingSignal, hitLimit, succeeded } from './ending';
 import { limitOf, needOf } from './fit';
 
 /** A parallel job as records that the report can show like any other. */
@@ -97,7 +97,8 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
 }
 
 function hostOf(host: HostSum, master: JobRecord, total: JobRecord, here: readonly JobRecord[]): JobRecord {
-  const failed = here.find((record) => succeeded(record) === false) ?? master;
+  const failing = here.filter((record) => succeeded(record) === false);
+  const failed = failing.find((record) => endingSignal(record) > 0) ?? failing[0] ?? master;
   return {
     ...total,
     ...peaksOf(host),
