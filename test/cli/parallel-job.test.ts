@@ -83,7 +83,7 @@ describe('qmemacct job, of a parallel job', () => {
       sums[0]?.hosts.map(({ host, seen }) => `${host} ${seen}`),
       ['node01 true', 'node02 true', 'node03 true'],
     );
-    assert.equal(sums[0]?.peak_rss.lower_bytes, mpiTask(3).peak_rss?.lower_bytes);
+    assert.equal(sums[0].peak_rss.lower_bytes, mpiTask(3).peak_rss?.lower_bytes);
   });
 });
 
