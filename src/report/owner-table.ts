@@ -5,7 +5,7 @@ import { limitOf } from './fit';
 import { shareTone } from './gauge';
 import { heardOf, runningLabel } from './heard-of';
 import { groupBy } from './job-run';
-import type { OwnerLine } from './owner-lines';
+import { hostsOf, type OwnerLine } from './owner-lines';
 import { formatMinute, parseTime } from './local-time';
 import type { Screen } from './screen';
 import { renderTable, type Column } from './table';
@@ -16,7 +16,7 @@ interface OwnerColumn extends Column {
   readonly cell: (line: OwnerLine, screen: Screen) => string;
 }
 
-const sum = (line: OwnerLine, of: (record: JobRecord) => number | null): number | null =>
+const sum = (line: readonly JobRecord[], of: (record: JobRecord) => number | null): number | null =>
   line.reduce<number | null>((total, record) => {
     const value = of(record);
     return value === null ? total : (total ?? 0) + value;
@@ -43,7 +43,7 @@ function whenCell(line: OwnerLine, screen: Screen): string {
 
 function efficiencyCell(line: OwnerLine): string {
   const cpu = sum(line, (record) => (record.cpu_efficiency === null ? null : record.cpu_seconds));
-  const slots = sum(line, (record) =>
+  const slots = sum(line.length === 1 ? line : hostsOf(line), (record) =>
     record.cpu_efficiency === null || record.wallclock_seconds === null
       ? null
       : record.wallclock_seconds * (record.host_slots ?? record.slots ?? 1),
@@ -135,7 +135,7 @@ const COLUMNS: readonly OwnerColumn[] = [
     dispensable: 2,
     align: 'right',
     cell: (line) => {
-      const bytes = sum(line, unused);
+      const bytes = sum(line.length === 1 ? line : hostsOf(line), unused);
       return bytes === null ? '' : formatGibHours(bytes);
     },
   },

@@ -37,19 +37,18 @@ describe('wholeOf', () => {
   });
 
   it('advises by the memory of a whole host, and by the address space of each process under its own limit', () => {
-    const fat = provedBracket(3 * GIB, 3 * GIB, null, 'solver');
+    const fat = provedBracket(30 * GIB, 30 * GIB, null, 'solver');
     const byProcess = adviseRequest(wholeOf([mpiMaster(1), { ...mpiTask(1), peak_process_vmem: fat }], 1).needs);
-    // One slot's process: 3 GiB and 20 %.
-    assert.deepEqual([byProcess?.request, byProcess?.slots], ['h_vmem=3.6G', 1]);
+    // A process may use what its host was granted: 30 GiB and 20 % on 16 slots.
+    assert.deepEqual([byProcess?.request, byProcess?.need.quantity], ['h_vmem=2.3G', 'peak_process_vmem']);
     const held = provedBracket(28 * GIB, 28 * GIB, null, 'solver');
     const task = { ...mpiTask(1), peak_rss: held, peak_rss_swap: held };
     const byHost = adviseRequest(wholeOf([mpiMaster(1), task], 1).needs);
-    // 28 GiB on 16 slots; as much again would be asked for if it were taken for one slot's.
     assert.deepEqual([byHost?.request, byHost?.slots], ['h_vmem=2.2G', 16]);
   });
 
   it('makes do without the master', () => {
     const { sum, total, hosts } = wholeOf([mpiTask(2), mpiTask(3)], 1);
-    assert.deepEqual([sum.slots, hosts.length, total.status, total.exit_status], [2, 2, 'finished', 0]);
+    assert.deepEqual([sum.slots, hosts.length, total.status, total.exit_status], [32, 2, 'finished', 0]);
   });
 });
