@@ -66,7 +66,9 @@ function submissionOf(task: JobRecord, masters: readonly JobRecord[] = []): stri
  */
 export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
   const masters = new Set(line.flatMap((one) => (one.pe_task_id === null ? [placeOf(one)] : [])));
-  return line.filter((one) => one.pe_task_id === null || (/^1\./.test(one.pe_task_id) && !masters.has(placeOf(one))));
+  return line.filter(
+    (one) => one.pe_task_id === null || (one.pe_task_id.startsWith('1.') && !masters.has(placeOf(one))),
+  );
 }
 
 const placeOf = ({ task_id: task, host }: JobRecord): string => `${task ?? ''} ${host}`;

@@ -259,7 +259,9 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     await startService(site);
     const jobs = [start(site, sleeping(15)), start(site, sleeping(15))];
     let heard: readonly JobRecord[] = [];
-    for (const deadline = Date.now() + 14_000; heard.length < 2 && Date.now() < deadline; await delay(200)) {
+    const deadline = Date.now() + 14_000;
+    while (heard.length < 2 && Date.now() < deadline) {
+      await delay(200);
       if (!existsSync(site.accounting)) continue;
       const store = openSqliteReader(site.accounting);
       heard = (await store.running({ since: 0 })).map(({ record }) => record);
