@@ -1,5 +1,6 @@
 import { escapeForTerminal } from '../report/escape';
 import { createScreen, type Screen } from '../report/screen';
+import type { Settings } from '../sampler/settings';
 import type { GlobalOptions } from './command-context';
 import { usageError } from './command-error';
 import type { Terminal } from './terminal';
@@ -22,7 +23,11 @@ function speaksUtf8(env: Terminal['env']): boolean {
 }
 
 /** The screen that a terminal offers: its width, colour only on a terminal that wants it, ASCII without UTF-8. */
-export function screenOf(terminal: Terminal, options: Pick<GlobalOptions, 'color'>): Screen {
+export function screenOf(
+  terminal: Terminal,
+  options: Pick<GlobalOptions, 'color'>,
+  settings?: Pick<Settings, 'heartbeat'>,
+): Screen {
   const { env } = terminal;
   const columns = terminal.columns ?? Number(env.COLUMNS);
   const wanted = options.color && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
@@ -31,6 +36,7 @@ export function screenOf(terminal: Terminal, options: Pick<GlobalOptions, 'color
     now: terminal.now(),
     colour: terminal.isTTY && wanted,
     unicode: speaksUtf8(env),
+    ...(settings === undefined ? {} : { heartbeatSeconds: settings.heartbeat }),
   });
 }
 

@@ -102,6 +102,8 @@ const NO_COLOURS: Style = { title: same, faint: same, good: same, warning: same,
 export interface Screen {
   readonly width: number;
   readonly now: Date;
+  /** How often figures of running jobs come from their nodes; 0: not at all. */
+  readonly heartbeatSeconds: number;
   readonly glyphs: Glyphs;
   readonly style: Style;
   /** Makes text that a user chose harmless for this screen. */
@@ -113,6 +115,7 @@ export interface ScreenOptions {
   readonly now: Date;
   readonly colour: boolean;
   readonly unicode: boolean;
+  readonly heartbeatSeconds?: number;
 }
 
 const NARROWEST = 60;
@@ -123,6 +126,7 @@ export function createScreen(options: ScreenOptions): Screen {
   return {
     width: Math.min(WIDEST, Math.max(NARROWEST, options.width)),
     now: options.now,
+    heartbeatSeconds: options.heartbeatSeconds ?? 60,
     glyphs: options.unicode ? UNICODE : ASCII,
     style: options.colour ? COLOURS : NO_COLOURS,
     safe: (text) => escapeForTerminal(text, options.unicode),

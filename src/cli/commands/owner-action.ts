@@ -96,7 +96,7 @@ export async function showOwner(
     const shown = (grouped ? toJobLines(records, sort) : toLines(records, sort)).slice(0, lines);
     if (format === 'text') {
       const report = { owner, since, until, lines: shown, totals: answer.totals };
-      writeLines(terminal, renderOwner(report, screenOf(terminal, options)));
+      writeLines(terminal, renderOwner(report, screenOf(terminal, options, settings)));
     } else {
       const accounts = await withAttempts(shown.flat(), {
         readers: stores.readers,

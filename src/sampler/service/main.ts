@@ -5,6 +5,7 @@ import { makeFifo, raiseSoftLimit, resourceLimit, Rlimit, tryLock } from '../../
 import { bootId } from '../../sources/proc/clock';
 import { newShareMeter } from '../cpu-meter';
 import { followJob, type JobFollower } from '../job-follower';
+import { newHeartbeat } from '../heartbeat';
 import { reasonOf, warn } from '../log';
 import { newMachineScan } from '../machine-scan';
 import { openNodeStore, type NodeStore } from '../node-store';
@@ -166,6 +167,7 @@ function serve(settings: Settings, settingsPath: string): void {
   let delivering = false;
   let deliveredMs = -Infinity;
   let deliveryTimer: NodeJS.Timeout | null = null;
+  const heartbeat = newHeartbeat(settings);
 
   const shared: SharedStore = {
     open: () => (store ??= openNodeStore(settings.state_dir)),
@@ -173,6 +175,9 @@ function serve(settings: Settings, settingsPath: string): void {
       const broken = store;
       store = null;
       broken?.close();
+    },
+    saved: () => {
+      if (store !== null) void heartbeat.beat(store);
     },
     committed: () => {
       deliverSoon();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -250,6 +250,29 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const record = await recordOf(site, job);
     assert.equal(record.status, 'finished');
     assert.equal(record.exit_status, 3);
+  });
+
+  it('tells the accounting DB of a job that runs', async (t) => {
+    const site = nodeSite(t, { settings: ['heartbeat = 1'] });
+    // Due with the first save of progress.
+    writeFileSync(join(site.state, 'heartbeat'), '');
+    await startService(site);
+    const job = start(site, sleeping(20));
+    let heard: readonly JobRecord[] = [];
+    const deadline = Date.now() + 19_000;
+    while (heard.length === 0 && Date.now() < deadline) {
+      await delay(200);
+      if (!existsSync(site.accounting)) continue;
+      const store = openSqliteReader(site.accounting);
+      heard = (await store.running({ since: 0 })).map(({ record }) => record);
+      await store.close();
+    }
+    assert.deepEqual(
+      heard.map((record) => [record.job_id, record.status, record.granted_hosts]),
+      [[job.number, 'running', [{ host: 'node1', slots: 2 }]]],
+    );
+    await job.ended;
+    assert.equal((await recordOf(site, job)).status, 'finished');
   });
 
   it('is one: a second that is started leaves at once', async (t) => {
