@@ -10,7 +10,7 @@ import type { Answered, Asked } from './route';
 import { sightKey } from './sight';
 
 /** Whole seconds until qmaster is asked again, 1 at least. */
-function untilNextPoll(snapshot: Snapshot, now: number, intervalSeconds: number): number {
+export function untilNextPoll(snapshot: Snapshot, now: number, intervalSeconds: number): number {
   const tried = Math.max(snapshot.hosts.triedAt ?? 0, snapshot.running.triedAt ?? 0);
   const left = Math.ceil(intervalSeconds - (now - tried) / 1000);
   return Math.min(Math.max(left, 1), Math.ceil(intervalSeconds));

@@ -16,6 +16,7 @@ const maybeBytes = nullable(bytes);
 const maybeNumber = nullable(number);
 const maybeText = nullable(text);
 const maybeTime = nullable(epochMs);
+const limitState = word('limited', 'unlimited', 'unknown');
 const ours = nullable(component('OurFigures'));
 
 /** The parts of /v1/live, /v1/hosts and /v1/at-risk, by their names under `components`. */
@@ -52,11 +53,14 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
       slots: number,
       master: flag,
       limit: maybeBytes,
+      limitState,
+      reserved: bytes,
       masterMaxvmem: maybeBytes,
       masterVmem: maybeBytes,
       tasks: list(component('PartTask')),
       pastMaxvmem: maybeBytes,
       ours,
+      trend: nullable(component('Trend')),
     },
     'what a job has on one host',
   ),
@@ -98,6 +102,7 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
     submittedAt: maybeTime,
     requests: list(component('Request')),
     limit: maybeBytes,
+    limitState,
     vmem: maybeBytes,
     maxvmem: maybeBytes,
     measure: maybeText,
