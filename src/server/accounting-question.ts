@@ -1,9 +1,9 @@
 import { arrangeAttempts } from '../accounting/attempts';
-import type { AccountingReader, JobQuery, OwnerQuery } from '../accounting/store';
+import type { AccountingReader, JobQuery, OwnerQuery, RunningQuery } from '../accounting/store';
 import type { StoredRecord } from '../accounting/merge';
 import { escapeJson } from '../report/escape';
 import { RECORD_SCHEMA } from '../sampler/record';
-import type { GivenAttempt, GivenJob, GivenOwner, GivenRecord } from './record-schemas';
+import type { GivenAttempt, GivenJob, GivenOwner, GivenRecord, GivenRunning } from './record-schemas';
 import { HttpProblem } from './http-problem';
 import { mayAskFor, redactRecords } from './redaction';
 import type { Sight } from './sight';
@@ -11,7 +11,8 @@ import type { Sight } from './sight';
 /** What callers ask of the accounting DB. */
 export type Question =
   | { readonly what: 'job'; readonly query: JobQuery }
-  | { readonly what: 'owner'; readonly query: OwnerQuery };
+  | { readonly what: 'owner'; readonly query: OwnerQuery }
+  | { readonly what: 'running'; readonly query: RunningQuery };
 
 /** Records in one answer: about 20 MB of JSON. */
 export const MOST_RECORDS = 10_000;
@@ -53,11 +54,23 @@ async function answerOwner(query: OwnerQuery, sight: Sight, reader: AccountingRe
   return { schema: RECORD_SCHEMA, records: redactRecords(records, sight).map(given), totals };
 }
 
+async function answerRunning(query: RunningQuery, sight: Sight, reader: AccountingReader): Promise<GivenRunning> {
+  const records = redactRecords(await reader.running(query), sight);
+  return { schema: RECORD_SCHEMA, records: records.map(given) };
+}
+
+function answer(question: Question, sight: Sight, reader: AccountingReader): Promise<GivenJob | GivenOwner | GivenRunning> {
+  switch (question.what) {
+    case 'job':
+      return answerJob(question.query, sight, reader);
+    case 'owner':
+      return answerOwner(question.query, sight, reader);
+    case 'running':
+      return answerRunning(question.query, sight, reader);
+  }
+}
+
 /** The answer as JSON, as the caller may see it. Rejects with HttpProblem or StoreError. */
 export async function answerQuestion(question: Question, sight: Sight, reader: AccountingReader): Promise<string> {
-  const answer =
-    question.what === 'job'
-      ? await answerJob(question.query, sight, reader)
-      : await answerOwner(question.query, sight, reader);
-  return `${escapeJson(JSON.stringify(answer))}\n`;
+  return `${escapeJson(JSON.stringify(await answer(question, sight, reader)))}\n`;
 }

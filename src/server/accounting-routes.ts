@@ -80,4 +80,22 @@ const ownerRoute = route({
   },
 });
 
-export const ACCOUNTING_ROUTES: readonly Route[] = [jobRoute, ownerRoute];
+const HOUR_MS = 3_600_000;
+
+const runningRoute = route({
+  path: '/v1/running',
+  says: 'what the samplers of all hosts have told of jobs that run (schema 1), each with the time it is of ("revision")',
+  parameters: {
+    since: queryTime('heard of then or later (default: 1h)'),
+    cluster: queryName('of this cluster only'),
+  },
+  type: JSON_TYPE,
+  schema: component('Running'),
+  problems: [503],
+  answer: (asked) => {
+    const { since = asked.now - HOUR_MS, ...choice } = asked.values;
+    return ask(asked, { what: 'running', query: { since, ...given(choice) } });
+  },
+});
+
+export const ACCOUNTING_ROUTES: readonly Route[] = [jobRoute, ownerRoute, runningRoute];

@@ -4,7 +4,7 @@ import { plainSnapshot } from '../live/snapshot-json';
 import { JSON_TYPE } from './body';
 import { ofSnapshot, ofView } from './live-answer';
 import { filterView } from './live-filter';
-import { queryCount, queryJob, queryName, queryShare } from './parameter';
+import { queryCount, queryFlag, queryJob, queryName, queryShare } from './parameter';
 import { route, type Route } from './route';
 import { component, epochMs, list, nullable, number, object, text, word } from './schema';
 
@@ -18,24 +18,39 @@ const FILTER = {
 
 const HEAD = { cluster: text, at: nullable(epochMs), problems: list(text) };
 
+/** qmaster is asked for them only while somebody wants them. */
+const PENDING = queryFlag('also the jobs that wait: qmaster is asked for them from then on, the next answers have them');
+
 const snapshotRoute = route({
   path: '/v1/snapshot',
   says: 'what qmaster said last, as qmemacct itself keeps it; for its live commands, of the same version',
-  parameters: {},
+  parameters: { pending: PENDING },
   type: JSON_TYPE,
   schema: object<{ version: number; cluster: string }>({ version: number, cluster: text }),
   problems: [503],
-  answer: (asked) => ofSnapshot(asked, 'snapshot', plainSnapshot),
+  answer: (asked) => {
+    const { pending = false } = asked.values;
+    if (pending) asked.site.wantPending();
+    return ofSnapshot(asked, `snapshot ${pending}`, (snapshot) =>
+      plainSnapshot(pending ? snapshot : { ...snapshot, pending: null }),
+    );
+  },
 });
 
 const liveRoute = route({
   path: '/v1/live',
   says: 'the running cluster: hosts, and the jobs and tasks that run, with their requests, limits, memory and trends',
-  parameters: FILTER,
+  parameters: { ...FILTER, pending: PENDING },
   type: JSON_TYPE,
   schema: component('Cluster'),
   problems: [503],
-  answer: (asked) => ofView(asked, `live ${JSON.stringify(asked.values)}`, (view) => filterView(view, asked.values)),
+  answer: (asked) => {
+    const { pending = false, ...filter } = asked.values;
+    if (pending) asked.site.wantPending();
+    return ofView(asked, `live ${JSON.stringify(asked.values)}`, (view) =>
+      filterView(pending ? view : { ...view, pending: null }, filter),
+    );
+  },
 });
 
 type Hosts = Pick<ClusterView, 'cluster' | 'at' | 'problems' | 'hosts'>;

@@ -2,7 +2,7 @@ import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp } from '../acc
 import type { JobAttempt, OwnerTotals } from '../accounting/store';
 import { BRACKET_SOURCES, OPEN_REASONS, STATUSES, TRUSTS } from '../sampler/parse-record';
 import { RECORD_SCHEMA } from '../sampler/record';
-import type { Bracket, JobRecord, MemoryRequest, MemorySeries, SamplerCost } from '../sampler/record';
+import type { Bracket, GrantedSlots, JobRecord, MemoryRequest, MemorySeries, SamplerCost } from '../sampler/record';
 import { bytes, component, flag, list, map, nullable, number, object, text, timestamp, whole, word } from './schema';
 import type { Schema } from './schema';
 
@@ -15,6 +15,12 @@ export interface GivenJob {
   readonly records: readonly GivenAttempt[];
   readonly older_incarnations: number;
   readonly newer_incarnations: number;
+}
+
+/** What was heard of running jobs. */
+export interface GivenRunning {
+  readonly schema: typeof RECORD_SCHEMA;
+  readonly records: readonly GivenRecord[];
 }
 
 export interface GivenOwner {
@@ -45,6 +51,7 @@ const recordFields: { readonly [Field in keyof GivenRecord]-?: Schema } = {
   account: maybeText,
   slots: maybeWhole,
   host_slots: maybeWhole,
+  granted_hosts: nullable(list(component('GrantedSlots'))),
   submitted_at: maybeTime,
   started_at: maybeTime,
   ended_at: maybeTime,
@@ -114,6 +121,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
     limit_bytes: nullable(bytes),
     per: word('slot', 'job'),
   }),
+  GrantedSlots: object<GrantedSlots>({ host: text, slots: whole }, 'what a parallel job was granted on a host'),
   SamplerCost: object<SamplerCost>({ cpu_seconds: number, max_rss_bytes: bytes, mode: word('full', 'small') }),
   MemorySeries: object<MemorySeries>({ start: timestamp, step_seconds: number, rss_bytes: list(bytes) }),
   Stamp: object<Stamp>({ trust: word(...TRUSTS), revision: whole, ended: flag }),
@@ -145,6 +153,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
     without_peak: whole,
     without_used: whole,
   }),
+  Running: object<GivenRunning>({ schema: { const: RECORD_SCHEMA }, records: list(component('Record')) }),
   Owner: object<GivenOwner>({
     schema: { const: RECORD_SCHEMA },
     records: list(component('Record')),

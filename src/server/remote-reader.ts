@@ -173,6 +173,10 @@ export function remoteReader(client: ServerClient): AccountingReader {
       const wanted = query.limit ?? 0;
       return wanted <= MOST_RECORDS ? page : { records: await everyRecord(query, page), totals: page.totals };
     },
+    running: async (query) => {
+      const { status, answer } = await ask(`/v1/running${queryText({ ...query })}`);
+      return read(status, answer, (given) => list(given.records, 'records').map(stored));
+    },
     close: () => {
       client.close();
       return Promise.resolve();

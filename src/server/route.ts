@@ -11,6 +11,8 @@ import type { Sight } from './sight';
 export interface Site {
   readonly settings: Pick<Settings, 'poll_interval'>;
   readonly live: LiveBoard;
+  /** Somebody asks for the jobs that wait. */
+  readonly wantPending: () => void;
   readonly accounting: AccountingDesk;
   readonly cache: AnswerCache;
   readonly version: string;

@@ -19,6 +19,8 @@ export interface ServerOptions {
   >;
   readonly places: readonly Place[];
   readonly live: LiveBoard;
+  /** Told of each request for the jobs that wait. */
+  readonly wantPending?: () => void;
   readonly version: string;
   /** One line for each problem. */
   readonly log: (line: string) => void;
@@ -84,7 +86,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const tokens = openTokens(settings.serve_tokens);
   const accounting = options.accounting ?? openAccountingDesk({ path: settings.accounting });
   const rules = { settings, tokens, names: options.names ?? newUserNames() };
-  const site = { settings, live, accounting, cache: newAnswerCache(), version, startedAt: now() };
+  const { wantPending = () => undefined } = options;
+  const site = { settings, live, wantPending, accounting, cache: newAnswerCache(), version, startedAt: now() };
   const answerOf = answerer(ROUTES);
   const answer: Answer = async (request, caller) => answerOf(request, await sightOf(caller, rules), site, now());
 
