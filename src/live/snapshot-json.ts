@@ -2,7 +2,7 @@ import type { Dialect } from '../gridengine/dialect';
 import type { QhostHost } from '../gridengine/qhost/qhost-report';
 import type { JobDetail, Usage } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
-import { list, nullable, number, numbersByName, oneOf, record, text, truth, type Check } from './checks';
+import { list, nullable, number, numbersByName, oneOf, optional, record, text, truth, type Check } from './checks';
 import type { Answer, Snapshot } from './snapshot';
 
 /** Raised when a field changes its meaning; one that is added needs no new number. */
@@ -26,7 +26,10 @@ const request: Check<RequestText> = record<RequestText>({
   complex: text,
   value: text,
   kind: oneOf(['hard', 'soft', 'default']),
+  scope: optional(oneOf(['master', 'slave'])),
 });
+
+const amount = record({ amount: aNumber });
 
 const host: Check<QhostHost> = record<QhostHost>({
   name: text,
@@ -95,9 +98,7 @@ const detail: Check<JobDetail> = record<JobDetail>({
   department: aText,
   account: aText,
   submittedAt: aNumber,
-  requests: list(
-    record({ complex: text, value: text, kind: oneOf(['hard', 'soft', 'default'] as const), amount: aNumber }),
-  ),
+  requests: list((value, path) => ({ ...request(value, path), ...amount(value, path) })),
   pe: aText,
   peRange: list(record({ least: number, most: number, step: number })),
   array: truth,

@@ -1,5 +1,7 @@
 import { byteStrings, HASH_START, hashByte, internalised } from '../byte-strings';
+import { bytesToNumber, textToNumber } from '../bytes-to-number';
 import { bytesToText, wholeCharacters } from '../bytes-to-text';
+import { heldBytes } from '../held-bytes';
 import { decodeEntities } from './entities';
 
 /**
@@ -86,15 +88,13 @@ export function scanXml(handler: XmlHandler): XmlScanner {
   let textFrom = 0;
   let textTo = 0;
   // A text that was cut: its bytes so far, of which the first TEXT_LIMIT are kept.
-  let held: Buffer = NOTHING;
-  let heldTotal = 0;
+  const held = heldBytes(TEXT_LIMIT);
   // The attributes of the tag at hand: `tagOf[tagFrom, tagTo)`.
   let tagOf: Buffer = NOTHING;
   let tagFrom = 0;
   let tagTo = 0;
   // A tag that was cut: its bytes behind `<`.
-  let heldTag: Buffer = NOTHING;
-  let heldTagTotal = 0;
+  const heldTag = heldBytes(TAG_LIMIT);
   let quote = 0;
   let last = 0;
   // Within `<!...`, comments and the like.
@@ -107,7 +107,7 @@ export function scanXml(handler: XmlHandler): XmlScanner {
       return decoded === '' ? rest : (decoded + rest).slice(0, TEXT_LIMIT);
     },
     number() {
-      return decoded === '' ? numberOf(textOf, textFrom, textTo) : toNumber(place.text());
+      return decoded === '' ? bytesToNumber(textOf, textFrom, textTo) : textToNumber(place.text());
     },
     attribute(name) {
       return findAttribute(tagOf, tagFrom, tagTo, name, cached);
@@ -120,34 +120,18 @@ export function scanXml(handler: XmlHandler): XmlScanner {
     return shortText(bytes, from, to, hash);
   }
 
-  function holdText(bytes: Buffer, from: number, to: number): void {
-    const room = TEXT_LIMIT - heldTotal;
-    if (room > 0 && to > from) {
-      const taken = Math.min(room, to - from);
-      held = withRoom(held, heldTotal, heldTotal + taken, TEXT_LIMIT);
-      held.set(bytes.subarray(from, from + taken), heldTotal);
-    }
-    heldTotal += to - from;
-  }
-
   function holdTag(bytes: Buffer, from: number, to: number): void {
-    const room = TAG_LIMIT - heldTagTotal;
-    if (room > 0 && to > from) {
-      const taken = Math.min(room, to - from);
-      heldTag = withRoom(heldTag, heldTagTotal, heldTagTotal + taken, TAG_LIMIT);
-      heldTag.set(bytes.subarray(from, from + taken), heldTagTotal);
-    }
-    heldTagTotal += to - from;
+    heldTag.add(bytes, from, to);
     if (to > from) last = bytes[to - 1] as number;
   }
 
   /** Makes the text that ends at `to` what the handler can ask for. */
   function showText(bytes: Buffer, from: number, to: number): void {
-    if (heldTotal > 0) {
-      holdText(bytes, from, to);
-      textOf = held;
+    if (held.total() > 0) {
+      held.add(bytes, from, to);
+      textOf = held.bytes();
       textFrom = 0;
-      textTo = heldTotal;
+      textTo = held.total();
     } else {
       textOf = bytes;
       textFrom = from;
@@ -158,7 +142,8 @@ export function scanXml(handler: XmlHandler): XmlScanner {
 
   function forgetText(): void {
     decoded = '';
-    textFrom = textTo = heldTotal = 0;
+    textFrom = textTo = 0;
+    held.clear();
   }
 
   /** A comment or the like begins: what stands before it is decoded by itself. */
@@ -183,20 +168,20 @@ export function scanXml(handler: XmlHandler): XmlScanner {
 
   function tellHeldTag(): void {
     showText(NOTHING, 0, 0);
-    const to = Math.min(heldTagTotal, TAG_LIMIT);
-    const closing = to > 0 && heldTag[0] === SLASH;
+    const bytes = heldTag.bytes();
+    const to = heldTag.kept();
+    const closing = to > 0 && bytes[0] === SLASH;
     const nameFrom = closing ? 1 : 0;
     let nameTo = nameFrom;
     let hash = HASH_START;
-    for (; nameTo < to && IN_NAME[heldTag[nameTo] as number] === 1; nameTo++)
-      hash = hashByte(hash, heldTag[nameTo] as number);
-    const name = nameAt(heldTag, nameFrom, nameTo, hash);
-    tagOf = heldTag;
+    for (; nameTo < to && IN_NAME[bytes[nameTo] as number] === 1; nameTo++)
+      hash = hashByte(hash, bytes[nameTo] as number);
+    tagOf = bytes;
     tagFrom = nameTo;
     tagTo = to;
-    const selfClosing = last === SLASH && heldTagTotal > nameTo;
-    heldTagTotal = 0;
-    tell(closing, name, selfClosing);
+    const selfClosing = last === SLASH && heldTag.total() > nameTo;
+    heldTag.clear();
+    tell(closing, nameAt(bytes, nameFrom, nameTo, hash), selfClosing);
   }
 
   /** Text and whole tags, the bulk of every answer. */
@@ -211,14 +196,14 @@ export function scanXml(handler: XmlHandler): XmlScanner {
         if (at < 0) at = length;
       }
       if (at === length) {
-        holdText(bytes, textStart, length);
+        held.add(bytes, textStart, length);
         position = length;
         return;
       }
       const less = at;
       let next = less + 1;
       if (next === length) {
-        holdText(bytes, textStart, less);
+        held.add(bytes, textStart, less);
         mode = 'less';
         position = length;
         return;
@@ -226,7 +211,7 @@ export function scanXml(handler: XmlHandler): XmlScanner {
       const first = bytes[next] as number;
       if (BEGINS_TAG[first] === 0) {
         if (first === BANG || first === QUESTION) {
-          holdText(bytes, textStart, less);
+          held.add(bytes, textStart, less);
           mode = 'less';
           position = next;
           return;
@@ -244,7 +229,7 @@ export function scanXml(handler: XmlHandler): XmlScanner {
       let end = next;
       if (next < length && bytes[next] !== GREATER) end = tagEnd(bytes, next, length);
       if (end === length) {
-        holdText(bytes, textStart, less);
+        held.add(bytes, textStart, less);
         holdTag(bytes, less + 1, length);
         mode = 'tag';
         position = length;
@@ -298,10 +283,10 @@ export function scanXml(handler: XmlHandler): XmlScanner {
     } else if (BEGINS_TAG[byte] === 1) {
       quote = 0;
       last = 0;
-      heldTagTotal = 0;
+      heldTag.clear();
       mode = 'tag';
     } else {
-      holdText(STRAY, 0, 1);
+      held.add(STRAY, 0, 1);
       mode = 'text';
     }
   }
@@ -332,20 +317,21 @@ export function scanXml(handler: XmlHandler): XmlScanner {
       } else if (byte === GREATER && run >= (mode === 'instruction' ? 1 : 2)) break;
       else run = byte === (mode === 'comment' ? DASH : mode === 'cdata' ? CLOSE_BRACKET : QUESTION) ? run + 1 : 0;
     }
-    if (mode === 'cdata') holdText(bytes, from, at);
+    if (mode === 'cdata') held.add(bytes, from, at);
     position = at;
     if (at === length) return;
     position++;
     if (mode === 'cdata') {
-      heldTotal -= 2;
+      held.drop(2);
       settleRaw();
     }
     mode = 'text';
   }
 
   function settleRaw(): void {
-    const to = Math.min(heldTotal, TEXT_LIMIT);
-    const raw = bytesToText(held, 0, to === heldTotal ? to : wholeCharacters(held, 0, to));
+    const bytes = held.bytes();
+    const to = held.kept();
+    const raw = bytesToText(bytes, 0, to === held.total() ? to : wholeCharacters(bytes, 0, to));
     const text = decoded.length < TEXT_LIMIT ? (decoded + raw).slice(0, TEXT_LIMIT) : decoded;
     forgetText();
     decoded = text;
@@ -375,13 +361,6 @@ export function scanXml(handler: XmlHandler): XmlScanner {
 
 const STRAY = Buffer.from('<');
 
-function withRoom(buffer: Buffer, used: number, needed: number, limit: number): Buffer {
-  if (buffer.length >= needed) return buffer;
-  const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(256, needed, buffer.length * 2)));
-  larger.set(buffer.subarray(0, used));
-  return larger;
-}
-
 function decode(bytes: Buffer, from: number, to: number): string {
   let special = false;
   for (let at = from; at < to; at++) {
@@ -391,35 +370,6 @@ function decode(bytes: Buffer, from: number, to: number): string {
   }
   const text = bytes.toString('latin1', from, to);
   return special ? decodeEntities(text) : text;
-}
-
-/** Digits with a point between them, exact where they fit into a double's 53 bits; the rest goes the long way. */
-function numberOf(bytes: Buffer, from: number, to: number): number {
-  let at = from;
-  const negative = at < to && bytes[at] === DASH;
-  if (negative) at++;
-  let value = 0;
-  let digits = 0;
-  let behindPoint = -1;
-  for (; at < to; at++) {
-    const digit = (bytes[at] as number) - 0x30;
-    if (digit >= 0 && digit <= 9) {
-      value = value * 10 + digit;
-      digits++;
-      if (behindPoint >= 0) behindPoint++;
-    } else if (digit === -2 && behindPoint < 0) behindPoint = 0;
-    else break;
-  }
-  if (at < to || digits === 0 || digits > 15) return toNumber(decode(bytes, from, to));
-  if (behindPoint > 0) value /= TEN_TO[behindPoint] as number;
-  return negative ? -value : value;
-}
-
-const TEN_TO: readonly number[] = Array.from({ length: 16 }, (_, power) => 10 ** power);
-
-function toNumber(text: string): number {
-  const trimmed = text.trim();
-  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(trimmed) ? Number(trimmed) : NaN;
 }
 
 const blank = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
