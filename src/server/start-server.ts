@@ -9,6 +9,7 @@ import { createHttpServer, type Answer } from './http-server';
 import { listenAt, nameOfPlace, type Place } from './listen';
 import type { LiveBoard } from './live-board';
 import { ROUTES } from './routes';
+import { sayChanges } from './say-changes';
 import { openTokens } from './tokens';
 import { newUserNames, type UserNames } from './user-names';
 
@@ -38,16 +39,6 @@ export interface RunningServer {
 
 const LAST_ANSWERS_MS = 5000;
 const PROBE_MS = 30_000;
-
-/** Says a line when it is another than before. */
-function sayChanges(log: (line: string) => void, good: string): (problem: string | null) => void {
-  let last: string | null = null;
-  return (problem) => {
-    if (problem === last) return;
-    log(problem ?? good);
-    last = problem;
-  };
-}
 
 function stopListening(server: Server): Promise<void> {
   return new Promise((resolve) => {
