@@ -100,8 +100,9 @@ export async function listenAt(server: Server, place: Place): Promise<void> {
       });
       if (place.kind === 'tcp') server.listen({ host: place.address, port: place.port, backlog: BACKLOG });
       else if (place.kind === 'descriptor') server.listen({ fd: place.fd }, BACKLOG);
-      else server.listen({ path: place.path, readableAll: true, writableAll: true, backlog: BACKLOG });
+      else server.listen({ path: place.path, backlog: BACKLOG });
     });
+    if (place.kind === 'socket') chmodSync(place.path, 0o666);
   } catch (error) {
     throw listenError(place, error);
   }
