@@ -40,9 +40,10 @@ function warnOfOpenness(places: readonly Place[], { serve_names: names }: Settin
     warn(terminal, `${nameOfPlace(open)}: whoever reaches it sees all jobs; set serve_names to "anonymous" or "own"`);
 }
 
-function ended(): Promise<NodeJS.Signals> {
+function ended(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => resolve(signal));
+    // Not `once`: who ends Grid Engine's clients with us looks whether anybody else still listens.
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve());
   });
 }
 
