@@ -28,7 +28,8 @@ export interface DeskOptions {
 }
 
 const PATIENCE_MS = 20_000;
-const MOST_WAITING = 200;
+/** More than there can be connections (http-server.ts): who waits is answered in turn. */
+const MOST_WAITING = 2500;
 
 interface Waiting {
   readonly resolve: (told: Told) => void;

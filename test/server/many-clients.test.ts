@@ -33,6 +33,14 @@ describe('500 clients at once', () => {
     });
 });
 
+describe('500 questions at once to the accounting DB', () => {
+  it('are all answered, in turn', async (t) => {
+    const site = await startTestSite(t, { records: [ordinary] });
+    const asked = Array.from({ length: CLIENTS }, () => site.get('/v1/job/4711'));
+    assert.deepEqual(new Set((await Promise.all(asked)).map(({ status }) => status)), new Set([200]));
+  });
+});
+
 describe('a server that ends', () => {
   it('gives the answers that are under way, and takes no more', async (t) => {
     const slow = {
