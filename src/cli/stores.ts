@@ -107,7 +107,8 @@ export async function openStores(
         }
       }
       if (absent && alsoTried === '') missing.push(choice.path);
-      else problems.push([absent ? missingText(choice) : problemOf(choice, error), alsoTried].filter(Boolean).join('; '));
+      else
+        problems.push([absent ? missingText(choice) : problemOf(choice, error), alsoTried].filter(Boolean).join('; '));
     }
   }
   return { readers, opened, problems, missing };

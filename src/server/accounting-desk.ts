@@ -69,9 +69,15 @@ export function openAccountingDesk(options: DeskOptions): AccountingDesk {
   const put = (question: Question | null, sight: Sight): Promise<Told> =>
     new Promise((resolve) => {
       const id = ++number;
-      if (stopped) return resolve(away(id, 'the server is ending; ask again in a moment'));
-      if (waiting.size >= mostWaiting)
-        return resolve(away(id, 'too many questions wait for the accounting DB; ask again in a moment'));
+      const refusal = stopped
+        ? 'the server is ending; ask again in a moment'
+        : waiting.size >= mostWaiting
+          ? 'too many questions wait for the accounting DB; ask again in a moment'
+          : null;
+      if (refusal !== null) {
+        resolve(away(id, refusal));
+        return;
+      }
       const timer = setTimeout(
         () => settle(away(id, `the accounting DB has not answered for ${patienceMs / 1000} s; ask again later`)),
         patienceMs,
@@ -79,7 +85,6 @@ export function openAccountingDesk(options: DeskOptions): AccountingDesk {
       waiting.set(id, { resolve, timer });
       worker ??= start();
       worker.postMessage({ id, question, sight } satisfies Asked);
-      return undefined;
     });
   const note = (told: Told): void => {
     if (told.problem === undefined) problem = null;

@@ -34,14 +34,12 @@ async function answerJob(query: JobQuery, sight: Sight, reader: AccountingReader
     );
   return {
     schema: RECORD_SCHEMA,
-    records: answer.records.map(
-      (stored): GivenAttempt => ({
-        ...given(stored),
-        attempt: stored.attempt,
-        attempts: stored.attempts,
-        incarnation: stored.incarnation,
-      }),
-    ),
+    records: answer.records.map((stored): GivenAttempt => ({
+      ...given(stored),
+      attempt: stored.attempt,
+      attempts: stored.attempts,
+      incarnation: stored.incarnation,
+    })),
     older_incarnations: answer.older_incarnations,
     newer_incarnations: answer.newer_incarnations,
   };
@@ -59,7 +57,11 @@ async function answerRunning(query: RunningQuery, sight: Sight, reader: Accounti
   return { schema: RECORD_SCHEMA, records: records.map(given) };
 }
 
-function answer(question: Question, sight: Sight, reader: AccountingReader): Promise<GivenJob | GivenOwner | GivenRunning> {
+function answer(
+  question: Question,
+  sight: Sight,
+  reader: AccountingReader,
+): Promise<GivenJob | GivenOwner | GivenRunning> {
   switch (question.what) {
     case 'job':
       return answerJob(question.query, sight, reader);

@@ -16,14 +16,7 @@ import {
 import { route, type Answered, type Asked, type Route } from './route';
 import { component } from './schema';
 
-const SORTS = [
-  'time',
-  'wallclock',
-  'cpu',
-  'peak',
-  'requested',
-  'unused',
-] as const satisfies readonly OwnerSort[];
+const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly OwnerSort[];
 
 /** The history changes whenever a job ends: asked for anew each time. */
 async function ask({ site, sight }: Asked<Parameters>, question: Question): Promise<Answered> {

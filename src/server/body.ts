@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gzip } from 'node:zlib';
-import { HttpProblem } from './http-problem';
+import type { HttpProblem } from './http-problem';
 
 /** What an answer says, made once for all who ask for the same. */
 export interface Body {

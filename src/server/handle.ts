@@ -1,6 +1,6 @@
 import { HttpProblem } from './http-problem';
 import type { Parameters } from './parameter';
-import type { Answered, Asked, Route, Site } from './route';
+import type { Answered, Route, Site } from './route';
 import type { Sight } from './sight';
 
 /** Longest path and query together. */
@@ -87,7 +87,7 @@ export function answerer(
         ...[...inPath].map(([name, part]) => [name, readValue(route.parameters, name, decode(part), now)] as const),
         ...readQuery(route.parameters, rest.join('?'), now),
       ]);
-      return route.answer({ values, sight, now, site } as Asked<Parameters>);
+      return route.answer({ values, sight, now, site });
     }
     throw new HttpProblem(404, 'nothing is at this address; / lists what can be asked');
   };

@@ -19,7 +19,9 @@ const FILTER = {
 const HEAD = { cluster: text, at: nullable(epochMs), problems: list(text) };
 
 /** qmaster is asked for them only while somebody wants them. */
-const PENDING = queryFlag('also the jobs that wait: qmaster is asked for them from then on, the next answers have them');
+const PENDING = queryFlag(
+  'also the jobs that wait: qmaster is asked for them from then on, the next answers have them',
+);
 
 const snapshotRoute = route({
   path: '/v1/snapshot',

@@ -10,7 +10,20 @@ import type {
   RequestView,
   Trend,
 } from '../live/cluster-view';
-import { bytes, component, epochMs, flag, list, nullable, number, object, text, whole, word, type Schema } from './schema';
+import {
+  bytes,
+  component,
+  epochMs,
+  flag,
+  list,
+  nullable,
+  number,
+  object,
+  text,
+  whole,
+  word,
+  type Schema,
+} from './schema';
 
 const maybeBytes = nullable(bytes);
 const maybeNumber = nullable(number);

@@ -31,7 +31,10 @@ function operationId(path: string): string {
 }
 
 function operation(route: Route): Schema {
-  const problem = { description: 'a problem', content: { 'application/problem+json': { schema: component('Problem') } } };
+  const problem = {
+    description: 'a problem',
+    content: { 'application/problem+json': { schema: component('Problem') } },
+  };
   const content = { [route.type]: route.schema === null ? {} : { schema: route.schema } };
   return {
     operationId: operationId(route.path),

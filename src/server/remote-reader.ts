@@ -1,4 +1,11 @@
-import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Slot, type Stamp, type StoredRecord } from '../accounting/merge';
+import {
+  MERGED_FIELDS,
+  METRIC_PREFIX,
+  REQUEST_PREFIX,
+  type Slot,
+  type Stamp,
+  type StoredRecord,
+} from '../accounting/merge';
 import type {
   AccountingReader,
   JobAnswer,
@@ -98,8 +105,8 @@ const TOTALS = {
 
 function totals(value: unknown): OwnerTotals {
   const given = table(value, 'totals');
-  const entries = Object.entries(TOTALS).map(([name, check]) => [name, check(given[name], name)]);
-  return Object.fromEntries(entries) as unknown as OwnerTotals;
+  const entries = Object.entries(TOTALS).map(([name, check]) => [name, check(given[name], name)] as const);
+  return Object.fromEntries(entries) as Record<keyof OwnerTotals, number>;
 }
 
 const NOTHING: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };

@@ -33,6 +33,8 @@ export function component(name: string): Schema {
 }
 
 /** An object with a schema for every field of `T`: a field that is added to the type without one does not compile. */
+// T is there to be checked against.
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 export function object<T>(properties: { readonly [Field in keyof T]-?: Schema }, description?: string): Schema {
   return {
     type: 'object',

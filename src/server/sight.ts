@@ -2,9 +2,7 @@
  * What a caller may see of other users' jobs. `anonymous`: the jobs without owners and names; `own`: not the jobs.
  * `user`: whose jobs are the caller's own; null: nobody's.
  */
-export type Sight =
-  | { readonly of: 'all' }
-  | { readonly of: 'anonymous' | 'own'; readonly user: string | null };
+export type Sight = { readonly of: 'all' } | { readonly of: 'anonymous' | 'own'; readonly user: string | null };
 
 export const SEES_ALL: Sight = { of: 'all' };
 

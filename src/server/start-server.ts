@@ -14,10 +14,7 @@ import { openTokens } from './tokens';
 import { newUserNames, type UserNames } from './user-names';
 
 export interface ServerOptions {
-  readonly settings: Pick<
-    Settings,
-    'accounting' | 'poll_interval' | 'serve_names' | 'serve_admins' | 'serve_tokens'
-  >;
+  readonly settings: Pick<Settings, 'accounting' | 'poll_interval' | 'serve_names' | 'serve_admins' | 'serve_tokens'>;
   readonly places: readonly Place[];
   readonly live: LiveBoard;
   /** Told of each request for the jobs that wait. */

@@ -35,14 +35,19 @@ function readTokens(path: string): readonly Buffer[] {
     const { mode, uid, size } = fstatSync(file);
     const octal = (mode & 0o777).toString(8).padStart(4, '0');
     if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error('it is not a regular file');
-    if (uid !== 0 && uid !== process.geteuid?.()) throw new Error(`it belongs to uid ${uid}; give it to the server's user`);
+    if (uid !== 0 && uid !== process.geteuid?.())
+      throw new Error(`it belongs to uid ${uid}; give it to the server's user`);
     if (mode & GROUP_OR_OTHERS) throw new Error(`others may use it (mode ${octal}); chmod 600 it`);
     if (size > LONGEST_FILE_BYTES) throw new Error('it is larger than 1 MiB; one token in a line');
-    const lines = readFileSync(file, 'utf8').split('\n').map((line) => line.trim());
+    const lines = readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line) => line.trim());
     const tokens = lines.filter((line) => line !== '' && !line.startsWith('#'));
     const short = tokens.filter((token) => token.length < SHORTEST).length;
     if (short > 0)
-      throw new Error(`${short} of its tokens are shorter than ${SHORTEST} characters; make them by "openssl rand -hex 32"`);
+      throw new Error(
+        `${short} of its tokens are shorter than ${SHORTEST} characters; make them by "openssl rand -hex 32"`,
+      );
     return tokens.map(digest);
   } finally {
     closeSync(file);

@@ -160,7 +160,10 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
     const place = await newPlace(t);
     await serving(t, place);
     assert.deepEqual(shown(asNobody(place, 'job', '4711', '--json')), [[4711, 'bob']]);
-    assert.deepEqual(shown(asNobody(place, 'owner', 'bob', '--since', '2026-11-01', '--until', '2026-12-01', '--json')), [[4711, 'bob']]);
+    assert.deepEqual(
+      shown(asNobody(place, 'owner', 'bob', '--since', '2026-11-01', '--until', '2026-12-01', '--json')),
+      [[4711, 'bob']],
+    );
     const text = asNobody(place, 'job', '4711');
     assert.match(text.stdout, /align_reads/);
     assert.equal(text.stderr, '');
@@ -198,12 +201,18 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
     const { child } = await serving(t, place);
     child.kill('SIGKILL');
     await once(child, 'exit');
-    assert.match(asNobody(place, 'job', '4711').stderr, /"qmemacct serve" at .* does not answer for it: it does not run\n$/);
+    assert.match(
+      asNobody(place, 'job', '4711').stderr,
+      /"qmemacct serve" at .* does not answer for it: it does not run\n$/,
+    );
     chownSync(place.database, 1, 1);
     rmSync(place.database);
     await serving(t, place);
     const missing = asNobody(place, 'owner', 'bob');
     assert.equal(missing.status, 3);
-    assert.match(missing.stderr, /accounting\.db is not on this host; "qmemacct serve" at .* can't read it: .*does not exist/);
+    assert.match(
+      missing.stderr,
+      /accounting\.db is not on this host; "qmemacct serve" at .* can't read it: .*does not exist/,
+    );
   });
 });

@@ -43,14 +43,18 @@ describe('peerCredentials', () => {
     assert.deepEqual(peerCredentials(await accepted(t, server)), expected);
   });
 
-  it('names another user who connects', { skip: process.getuid?.() !== 0 && 'only root can become another' }, async (t) => {
-    const { server, path } = await listening(t);
-    const words = ['--reuid=65534', '--regid=65533', '--clear-groups', process.execPath, '-e', CONNECT, path];
-    const child = spawn('setpriv', words, { stdio: ['ignore', 'ignore', 'inherit'] });
-    t.after(() => child.kill('SIGKILL'));
-    const found = peerCredentials(await accepted(t, server));
-    assert.deepEqual([found?.uid, found?.gid, found?.pid], [65534, 65533, child.pid]);
-  });
+  it(
+    'names another user who connects',
+    { skip: process.getuid?.() !== 0 && 'only root can become another' },
+    async (t) => {
+      const { server, path } = await listening(t);
+      const words = ['--reuid=65534', '--regid=65533', '--clear-groups', process.execPath, '-e', CONNECT, path];
+      const child = spawn('setpriv', words, { stdio: ['ignore', 'ignore', 'inherit'] });
+      t.after(() => child.kill('SIGKILL'));
+      const found = peerCredentials(await accepted(t, server));
+      assert.deepEqual([found?.uid, found?.gid, found?.pid], [65534, 65533, child.pid]);
+    },
+  );
 
   it('is nobody over TCP and after the connection was closed', async (t) => {
     const server = createServer();

@@ -42,9 +42,15 @@ describe('openAccountingDesk', () => {
     const path = join(temporaryDirectory(t), 'a.db');
     await fill(path, [ordinary, { ...killedAtLimit, owner: 'alice' }]);
     const desk = deskOf(t, { path });
-    assert.deepEqual((await job(desk, 4711)).map(({ owner }) => owner), ['bob']);
+    assert.deepEqual(
+      (await job(desk, 4711)).map(({ owner }) => owner),
+      ['bob'],
+    );
     const own: Sight = { of: 'own', user: 'alice' };
-    assert.deepEqual((await job(desk, 4712, own)).map(({ owner }) => owner), ['alice']);
+    assert.deepEqual(
+      (await job(desk, 4712, own)).map(({ owner }) => owner),
+      ['alice'],
+    );
     await assert.rejects(job(desk, 4711, own), hasStatus(404));
     const anonymous: Sight = { of: 'anonymous', user: 'alice' };
     const [hidden] = await job(desk, 4711, anonymous);

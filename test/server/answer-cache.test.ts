@@ -10,7 +10,10 @@ describe('newAnswerCache', () => {
     const cache = newAnswerCache();
     const [first, second] = [{}, {}];
     const body = cache.get(first, 'a', make('1'));
-    assert.equal(cache.get(first, 'a', () => assert.fail()), body);
+    assert.equal(
+      cache.get(first, 'a', () => assert.fail()),
+      body,
+    );
     assert.notEqual(cache.get(first, 'b', make('1')), body);
     assert.equal(cache.get(second, 'a', make('2')).bytes.toString(), '2');
     assert.equal(cache.get(first, 'a', make('3')).bytes.toString(), '3');

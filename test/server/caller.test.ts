@@ -36,7 +36,10 @@ describe('sightOf', () => {
     assert.deepEqual(await seen({ uid: 0 }, rules('own')), all);
     assert.deepEqual(await seen({ uid: 1003 }, rules('own', ['carol'])), all);
     assert.deepEqual(await seen({ uid: 1001 }, rules('own', ['@nobody-knows', '@staff'])), all);
-    assert.deepEqual(await seen({ uid: 1003 }, rules('own', ['@staff', 'alice', '@carol'])), { of: 'own', user: 'carol' });
+    assert.deepEqual(await seen({ uid: 1003 }, rules('own', ['@staff', 'alice', '@carol'])), {
+      of: 'own',
+      user: 'carol',
+    });
     assert.deepEqual(await seen({ uid: 1001 }, rules('own', ['staff', '@'])), { of: 'own', user: 'alice' });
     assert.deepEqual(await seen({ uid: 4242 }, rules('own', ['', '4242'])), { of: 'own', user: null });
   });

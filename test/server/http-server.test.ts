@@ -77,7 +77,10 @@ describe('a request that is not answered as asked', () => {
     }
     const small = await ask({ port: site.port }, { path: '/qhost', headers: { 'Content-Length': '5' }, body: 'abcde' });
     assert.equal(small.status, 200);
-    const chunked = await ask({ port: site.port }, { path: '/qhost', headers: { 'Transfer-Encoding': 'chunked' }, body: 'x' });
+    const chunked = await ask(
+      { port: site.port },
+      { path: '/qhost', headers: { 'Transfer-Encoding': 'chunked' }, body: 'x' },
+    );
     assert.equal(chunked.status, 413);
     const text = await answerTo(t, site, 'GET /qhost HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n');
     assert.match(text, /^HTTP\/1\.1 413 /);

@@ -74,24 +74,31 @@ describe('listenAt', () => {
     );
     assert.match(await fault(t, { kind: 'tcp', address: '192.0.2.1', port: 0 }), /this host has no such address/);
     writeFileSync(join(directory, 'file'), '');
-    assert.match(await fault(t, { kind: 'socket', path: join(directory, 'file', 's') }), /its directory is none|EEXIST/);
+    assert.match(
+      await fault(t, { kind: 'socket', path: join(directory, 'file', 's') }),
+      /its directory is none|EEXIST/,
+    );
     assert.match(await fault(t, { kind: 'socket', path: `/${'x'.repeat(107)}` }), /longer than 107 bytes/);
     assert.match(await fault(t, { kind: 'descriptor', fd: 999 }), /descriptor 999/);
   });
 
-  it('says who may not make a socket there', { skip: process.getuid?.() !== 0 && 'only root can become another' }, (t) => {
-    const directory = temporaryDirectory(t);
-    mkdirSync(join(directory, 'run'), { mode: 0o755 });
-    const script =
-      'const { listenAt } = require(process.argv[1]);' +
-      'listenAt(require("node:net").createServer(), { kind: "socket", path: process.argv[2] }).catch((e) => console.log(e.message))';
-    const words = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, '-e', script];
-    const path = join(directory, 'run', 's');
-    const { stdout } = spawnSync('setpriv', [...words, require.resolve('../../src/server/listen'), path], {
-      encoding: 'utf8',
-    });
-    assert.match(stdout, /^can't listen on .*: no permission to make it there; .*--socket\n$/);
-  });
+  it(
+    'says who may not make a socket there',
+    { skip: process.getuid?.() !== 0 && 'only root can become another' },
+    (t) => {
+      const directory = temporaryDirectory(t);
+      mkdirSync(join(directory, 'run'), { mode: 0o755 });
+      const script =
+        'const { listenAt } = require(process.argv[1]);' +
+        'listenAt(require("node:net").createServer(), { kind: "socket", path: process.argv[2] }).catch((e) => console.log(e.message))';
+      const words = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, '-e', script];
+      const path = join(directory, 'run', 's');
+      const { stdout } = spawnSync('setpriv', [...words, require.resolve('../../src/server/listen'), path], {
+        encoding: 'utf8',
+      });
+      assert.match(stdout, /^can't listen on .*: no permission to make it there; .*--socket\n$/);
+    },
+  );
 });
 
 describe('sockets of systemd', () => {
@@ -100,7 +107,12 @@ describe('sockets of systemd', () => {
       { kind: 'descriptor', fd: 3 },
       { kind: 'descriptor', fd: 4 },
     ]);
-    for (const env of [{}, { LISTEN_PID: '13', LISTEN_FDS: '1' }, { LISTEN_PID: '12' }, { LISTEN_PID: '12', LISTEN_FDS: '-1' }])
+    for (const env of [
+      {},
+      { LISTEN_PID: '13', LISTEN_FDS: '1' },
+      { LISTEN_PID: '12' },
+      { LISTEN_PID: '12', LISTEN_FDS: '-1' },
+    ])
       assert.deepEqual(handedOver(env, 12), []);
   });
 });

@@ -24,12 +24,16 @@ interface Description {
 /** A board where everything has a value: growing jobs of ours, jobs that wait. */
 function fullBoard(): ReturnType<typeof newLiveBoard> {
   const records = [
-    running(101, 'node01', Array.from({ length: 50 }, (_, minute) => minute * 0.07 * GIB)),
+    running(
+      101,
+      'node01',
+      Array.from({ length: 50 }, (_, minute) => minute * 0.07 * GIB),
+    ),
     running(103, 'node01', [GIB], { pe_task_id: '1.node01', owner: 'bob' }),
   ];
   const board = newLiveBoard({
     viewOf: (given) => viewCluster(given, records, { hVmem: 'slot', memoryComplexes: [], nowMs: AT }),
-    log: assert.fail,
+    log: (line) => assert.fail(line),
     overdueMs: 600_000,
     now: () => NOW,
   });
@@ -68,7 +72,13 @@ function pathOf(example: string): string {
 
 describe('the description of the interface', () => {
   it('names every route, and each answer is as it says', async (t) => {
-    const records = [ordinary, firstRun, killedAtLimit, ...arrayOfTwenty, { ...ordinary, job_id: 5, status: 'running' as const }];
+    const records = [
+      ordinary,
+      firstRun,
+      killedAtLimit,
+      ...arrayOfTwenty,
+      { ...ordinary, job_id: 5, status: 'running' as const },
+    ];
     const site = await startTestSite(t, { records, live: fullBoard() });
     const description = (await site.get('/v1/openapi.json')).json() as Description;
     const { schemas } = description.components;
@@ -88,7 +98,10 @@ describe('the description of the interface', () => {
       const faults = schemaFaults(got.json(), schema, schemas);
       assert.deepEqual(faults.slice(0, 5), [], example);
     }
-    assert.deepEqual([...Object.keys(description.paths)].filter((path) => !asked.has(path)), ['/v1/snapshot']);
+    assert.deepEqual(
+      [...Object.keys(description.paths)].filter((path) => !asked.has(path)),
+      ['/v1/snapshot'],
+    );
     for (const example of PROBLEMS) {
       const got = await site.get(example);
       const response = description.paths[pathOf(example)]?.get.responses[got.status];
@@ -107,11 +120,17 @@ describe('the description of the interface', () => {
     for (const [path, { get }] of Object.entries(paths)) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const described = get.parameters.filter((parameter) => parameter.in === 'path');
-      assert.deepEqual(described.map(({ name, required }) => [name, required]), inPath.map((name) => [name, true]));
+      assert.deepEqual(
+        described.map(({ name, required }) => [name, required]),
+        inPath.map((name) => [name, true]),
+      );
     }
     const ids = Object.values(paths).map(({ get }) => get.operationId);
     assert.equal(new Set(ids).size, ids.length);
-    assert.ok(ids.every((id) => /^get[A-Z]\w*$/.test(id)), ids.join());
+    assert.ok(
+      ids.every((id) => /^get[A-Z]\w*$/.test(id)),
+      ids.join(),
+    );
   });
 
   it('has something to show of everything', () => {

@@ -27,10 +27,10 @@ describe('parameters', () => {
     assert.equal(time.read('2026-11-01T08:00:00+01:00', NOW), Date.UTC(2026, 10, 1, 7));
     assert.equal(time.read('2026-11-01 08:30', NOW), Date.UTC(2026, 10, 1, 8, 30));
     assert.equal(time.read(String(NOW), NOW), NOW);
-    assert.deepEqual(['', '1', 'true', '0', 'false', 'yes'].map((text) => queryFlag('').read(text, NOW)), [
-      ...[true, true, true, false, false],
-      null,
-    ]);
+    assert.deepEqual(
+      ['', '1', 'true', '0', 'false', 'yes'].map((text) => queryFlag('').read(text, NOW)),
+      [...[true, true, true, false, false], null],
+    );
     assert.equal(queryWord('', ['cpu', 'peak']).read('peak', NOW), 'peak');
     assert.equal(queryCount('', 50).read('50', NOW), 50);
     assert.equal(queryShare('').read('0.25', NOW), 0.25);
@@ -40,10 +40,23 @@ describe('parameters', () => {
   it('refuse what makes no sense', () => {
     for (const text of ['', '0', '01', '-1', '4711.', '4711.0', '.3', '4711.3.1', '1e3', '99999999999', '４７'])
       assert.equal(pathJob.read(text, NOW), null, text);
-    for (const text of ['', 'never', '2026-13-01', '2026-02-30x', '7y', '1e12', '-5', '253402300800000', '7d ', '1999'.repeat(5)])
+    for (const text of [
+      '',
+      'never',
+      '2026-13-01',
+      '2026-02-30x',
+      '7y',
+      '1e12',
+      '-5',
+      '253402300800000',
+      '7d ',
+      '1999'.repeat(5),
+    ])
       assert.equal(time.read(text, NOW), null, text);
-    for (const text of ['', '0', '51', '-1', '1.5', '0x1', '1 ']) assert.equal(queryCount('', 50).read(text, NOW), null, text);
-    for (const text of ['', '1.1', '-0.1', '.5', '1e-3', 'NaN']) assert.equal(queryShare('').read(text, NOW), null, text);
+    for (const text of ['', '0', '51', '-1', '1.5', '0x1', '1 '])
+      assert.equal(queryCount('', 50).read(text, NOW), null, text);
+    for (const text of ['', '1.1', '-0.1', '.5', '1e-3', 'NaN'])
+      assert.equal(queryShare('').read(text, NOW), null, text);
     assert.equal(queryName('').read('', NOW), null);
     assert.equal(queryName('').read('x'.repeat(513), NOW), null);
     assert.equal(queryWord('', ['cpu']).read('constructor', NOW), null);
@@ -58,12 +71,16 @@ describe('parameters', () => {
       time,
     ];
     fc.assert(
-      fc.property(fc.constantFrom(...all), fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.stringMatching(/^[\d.dhmTZ:+-]*$/)), (parameter, text) => {
-        const value = parameter.read(text, NOW);
-        if (value === null) return;
-        assert.deepEqual(schemaFaults(text, parameter.schema, {}), []);
-        if (typeof value === 'number') assert.ok(value >= 0 && value <= 253402300799999);
-      }),
+      fc.property(
+        fc.constantFrom(...all),
+        fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.stringMatching(/^[\d.dhmTZ:+-]*$/)),
+        (parameter, text) => {
+          const value = parameter.read(text, NOW);
+          if (value === null) return;
+          assert.deepEqual(schemaFaults(text, parameter.schema, {}), []);
+          if (typeof value === 'number') assert.ok(value >= 0 && value <= 253402300799999);
+        },
+      ),
     );
   });
 });

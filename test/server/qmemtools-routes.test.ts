@@ -161,7 +161,10 @@ describe('the faults of QmemTools’ server', () => {
       now = AT + later;
       const failed = { problem: 'qmaster does not answer', triedAt: now };
       board.put({ ...rest, hosts: { ...hosts, ...failed }, running: { ...running, ...failed } });
-      for (const [name, data] of [['qhost', QHOST], ['qstat', QSTAT]] as const) {
+      for (const [name, data] of [
+        ['qhost', QHOST],
+        ['qstat', QSTAT],
+      ] as const) {
         const got = envelope(await site.get(`/${name}`));
         assert.deepEqual([got.success, got.data], [false, data]);
         assert.equal(got.message, `qmaster does not answer; the data is ${later / 1000} s old`);

@@ -72,7 +72,10 @@ describe('redactSnapshot, redactView', () => {
       seen.jobs.map(({ job, owner, maxvmem }) => [job, owner, maxvmem]),
       view.jobs.map(({ job, owner, maxvmem }) => [job, owner === 'alice' ? 'alice' : HIDDEN, maxvmem]),
     );
-    assert.deepEqual(seen.pending?.map(({ name }) => name), [HIDDEN, 'job201']);
+    assert.deepEqual(
+      seen.pending?.map(({ name }) => name),
+      [HIDDEN, 'job201'],
+    );
     const snapshot = redactSnapshot(given, alice);
     assert.equal(snapshot.running.value.length, given.running.value.length);
   });
@@ -80,8 +83,11 @@ describe('redactSnapshot, redactView', () => {
   it('leave the jobs of others out where the site says so, and keep the totals', () => {
     const seen = redactView(view, onlyAlice);
     assert.deepEqual([...new Set(seen.jobs.map(({ owner }) => owner))], ['alice']);
-    assert.deepEqual(seen.pending?.map(({ job }) => job), [201]);
-    const totals = (hosts: typeof view.hosts): unknown => hosts.map(({ parts: _parts, ...rest }) => rest);
+    assert.deepEqual(
+      seen.pending?.map(({ job }) => job),
+      [201],
+    );
+    const totals = (hosts: typeof view.hosts): unknown => hosts.map((host) => ({ ...host, parts: [] }));
     assert.deepEqual(totals(seen.hosts), totals(view.hosts));
     assert.ok(seen.hosts.every(({ parts }) => parts.every(({ owner }) => owner === 'alice')));
     assert.equal(redactView(view, onlyNobody).jobs.length, 0);
@@ -122,8 +128,17 @@ describe('redactRecords', () => {
 describe('mayAskFor', () => {
   it('lets a user ask for their own jobs, who sees all for everybody’s', () => {
     assert.deepEqual(
-      [alice, onlyAlice, nobody, onlyNobody, SEES_ALL].map((sight) => [mayAskFor('alice', sight), mayAskFor('bob', sight)]),
-      [[true, false], [true, false], [false, false], [false, false], [true, true]],
+      [alice, onlyAlice, nobody, onlyNobody, SEES_ALL].map((sight) => [
+        mayAskFor('alice', sight),
+        mayAskFor('bob', sight),
+      ]),
+      [
+        [true, false],
+        [true, false],
+        [false, false],
+        [false, false],
+        [true, true],
+      ],
     );
   });
 });

@@ -47,9 +47,7 @@ describe('an answer', () => {
     const whole = await site.get('/qhost');
     const head = await ask({ port: site.port }, { path: '/qhost', method: 'HEAD' });
     assert.equal(head.bytes.length, 0);
-    const { date: _date, ...expected } = whole.headers;
-    const { date: _other, ...found } = head.headers;
-    assert.deepEqual(found, expected);
+    assert.deepEqual({ ...head.headers, date: '' }, { ...whole.headers, date: '' });
   });
 
   it('is packed for who takes it so, where it is large', async (t) => {

@@ -13,10 +13,10 @@ describe('openTokens', () => {
     const path = join(temporaryDirectory(t), 'tokens');
     writeFileSync(path, `# for the portal\n${ONE}\n\n  ${TWO}  \r\n`, { mode: 0o600 });
     const tokens = openTokens(path);
-    assert.deepEqual([ONE, TWO, '', '# for the portal', ONE.slice(1), `${ONE}x`].map(tokens.has), [
-      ...[true, true],
-      ...[false, false, false, false],
-    ]);
+    assert.deepEqual(
+      [ONE, TWO, '', '# for the portal', ONE.slice(1), `${ONE}x`].map((token) => tokens.has(token)),
+      [...[true, true], ...[false, false, false, false]],
+    );
     assert.equal(tokens.problem(), null);
     assert.deepEqual([openTokens('').has(''), openTokens('').problem()], [false, null]);
   });

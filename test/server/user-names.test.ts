@@ -20,7 +20,9 @@ describe('newUserNames', () => {
     const names = newUserNames(
       (program, words) => {
         asked.push(words.join(' '));
-        return Promise.resolve(program.endsWith('id') ? '50 51\n' : words.includes('7') ? 'alice:x:7:50::/:/bin/sh\n' : null);
+        return Promise.resolve(
+          program.endsWith('id') ? '50 51\n' : words.includes('7') ? 'alice:x:7:50::/:/bin/sh\n' : null,
+        );
       },
       () => now,
     );
