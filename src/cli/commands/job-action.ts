@@ -50,7 +50,10 @@ export async function showJobs(
   const jobs = names.map(parseJobArgument);
   const at = await readAt(options.at, terminal.now());
   const settings = loadSettings(options.config);
-  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open);
+  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open, {
+    socket: settings.serve_socket,
+    ask: sources.askServer,
+  });
   try {
     const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
     const reports = await findAll(jobs, at, options.all ?? false, { readers: stores.readers, running: () => running });
