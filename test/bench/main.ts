@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
 import { bracketsBench } from './brackets';
 import { hooksBench } from './hooks';
+import { liveBench } from './live-parse';
 import { busyNote, describeMachine, thisMachine } from './machine';
 import { samplerBench } from './sampler';
 import { sourcesBench } from './sources';
@@ -17,7 +18,7 @@ import { formatSection, verdict } from './table';
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
 
-const BENCHES: readonly Bench[] = [hooksBench, samplerBench, sourcesBench, bracketsBench];
+const BENCHES: readonly Bench[] = [hooksBench, samplerBench, sourcesBench, bracketsBench, liveBench];
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
