@@ -2,7 +2,19 @@ import type { XmlHandler, XmlPlace } from '../xml/scan';
 import { scalarPlaces, type JobBuilder } from './job-builder';
 import type { RequestText } from './job-list';
 
-const requests: ReadonlyMap<string, Pick<RequestText, 'kind' | 'scope'>> = new Map([
+type RequestKind = Pick<RequestText, 'kind' | 'scope'>;
+
+/** What a child of `job_list` is to us. */
+interface Child {
+  /** Of a scalar. */
+  readonly place: number;
+  /** Of a request. */
+  readonly request: RequestKind | null;
+  /** Its attribute `name` counts: of a PE it is the value, of a request the complex. */
+  readonly named: boolean;
+}
+
+const requests: readonly (readonly [string, RequestKind])[] = [
   ['hard_request', { kind: 'hard' }],
   ['soft_request', { kind: 'soft' }],
   ['def_hard_request', { kind: 'default' }],
@@ -10,6 +22,11 @@ const requests: ReadonlyMap<string, Pick<RequestText, 'kind' | 'scope'>> = new M
   ['master_soft_request', { kind: 'soft', scope: 'master' }],
   ['slave_hard_request', { kind: 'hard', scope: 'slave' }],
   ['slave_soft_request', { kind: 'soft', scope: 'slave' }],
+];
+
+const children: ReadonlyMap<string, Child> = new Map<string, Child>([
+  ...[...scalarPlaces].map(([tag, place]) => [tag, { place, request: null, named: tag.endsWith('_pe') }] as const),
+  ...requests.map(([tag, request]) => [tag, { place: -1, request, named: true }] as const),
 ]);
 
 /**
@@ -22,6 +39,7 @@ export function jobListXml(jobs: JobBuilder): XmlHandler {
   let inQueue = false;
   let inJob = false;
   let depth = 0;
+  let child: Child | undefined;
   let name = '';
 
   function openOutside(tag: string, place: XmlPlace): void {
@@ -42,21 +60,17 @@ export function jobListXml(jobs: JobBuilder): XmlHandler {
     } else if (inQueue && tag === 'name') queueInstance = place.text();
   }
 
-  function closeChild(tag: string, place: XmlPlace): void {
-    const scalar = scalarPlaces.get(tag);
-    if (scalar !== undefined) jobs.value(scalar, isPe(tag) ? name : notBlank(place.text()));
-    else {
-      const request = requests.get(tag);
-      if (request !== undefined) jobs.request({ complex: name, value: place.text(), ...request });
-    }
+  function closeChild({ place, request, named }: Child, source: XmlPlace): void {
+    if (request !== null) jobs.request({ complex: name, value: source.text(), ...request });
+    else jobs.value(place, named ? name : notBlank(source.text()));
   }
 
   return {
     open(tag, place) {
       if (!inJob || tag === 'job_list') openOutside(tag, place);
-      else {
-        depth += 1;
-        if (depth === 1 && (isPe(tag) || requests.has(tag))) name = place.attribute('name') ?? '';
+      else if (++depth === 1) {
+        child = children.get(tag);
+        if (child?.named === true) name = place.attribute('name') ?? '';
       }
     },
     close(tag, place) {
@@ -65,15 +79,11 @@ export function jobListXml(jobs: JobBuilder): XmlHandler {
         jobs.close();
         inJob = false;
       } else {
-        if (depth === 1) closeChild(tag, place);
+        if (depth === 1 && child !== undefined) closeChild(child, place);
         if (depth > 0) depth -= 1;
       }
     },
   };
-}
-
-function isPe(tag: string): boolean {
-  return tag === 'requested_pe' || tag === 'granted_pe';
 }
 
 /** What is left at the end of an element that holds others is the line feed before its end. */
