@@ -77,7 +77,7 @@ export function scanXml(handler: XmlHandler): XmlScanner {
   const nameAt = byteStrings(1024, 64, (bytes, from, to) => internalised(bytesToText(bytes, from, to)));
   const shortText = byteStrings(4096, 32, decode);
 
-  const notes = new Int32Array(256 * NOTE);
+  const notes = new Int32Array(ROOM);
 
   let mode: Mode = 'text';
   // In the piece at hand, behind the byte that was read last.
@@ -103,6 +103,7 @@ export function scanXml(handler: XmlHandler): XmlScanner {
 
   const place: XmlPlace = {
     text() {
+      if (textFrom === textTo) return decoded;
       const rest = textTo - textFrom > 32 ? decode(textOf, textFrom, textTo) : cached(textOf, textFrom, textTo);
       return decoded === '' ? rest : (decoded + rest).slice(0, TEXT_LIMIT);
     },
@@ -163,7 +164,7 @@ export function scanXml(handler: XmlHandler): XmlScanner {
         handler.close(name, place);
       }
     }
-    if (held.total() > 0 || decoded !== '') forgetText();
+    forgetText();
   }
 
   function tellHeldTag(): void {
@@ -183,28 +184,33 @@ export function scanXml(handler: XmlHandler): XmlScanner {
     tell(closing, nameAt(bytes, nameFrom, nameTo, hash), selfClosing);
   }
 
-  /** Whole tags and the text before each: the bulk of every answer. */
-  function readTags(bytes: Buffer, length: number): void {
+  /** Whole tags and the text before each: the bulk of every answer. How many there were; fewer than ROOM: no more. */
+  function readTags(bytes: Buffer, length: number): number {
     const count = noteTags(bytes, position, length, notes);
     for (let note = 0; note < count; note += NOTE) {
       const less = notes[note] as number;
       const nameTo = notes[note + 1] as number;
       const end = notes[note + 2] as number;
       const closing = bytes[less + 1] === SLASH;
-      if (held.total() > 0 || less - position > TEXT_LIMIT) showText(bytes, position, less);
+      // Only before the first can there be a text that was cut.
+      if (note === 0) showText(bytes, position, less);
       else {
-        textOf = bytes;
         textFrom = position;
         textTo = less;
       }
-      tagOf = bytes;
       tagFrom = nameTo;
       tagTo = end;
       position = end + 1;
       const name = nameAt(bytes, closing ? less + 2 : less + 1, nameTo, notes[note + 3] as number);
-      tell(closing, name, end > nameTo && bytes[end - 1] === SLASH);
+      if (note === 0) {
+        tagOf = bytes;
+        tell(closing, name, isEmptyElement(bytes, nameTo, end));
+        textOf = bytes;
+      } else if (closing) handler.close(name, place);
+      else if (isEmptyElement(bytes, nameTo, end)) tell(false, name, true);
+      else handler.open(name, place);
     }
-    if (count < notes.length) readText(bytes, length);
+    return count;
   }
 
   /** A text and what follows it where that is no whole tag. */
@@ -309,8 +315,9 @@ export function scanXml(handler: XmlHandler): XmlScanner {
       const length = bytes.length;
       position = 0;
       while (position < length) {
-        if (mode === 'text') readTags(bytes, length);
-        else if (mode === 'tag') readTag(bytes, length);
+        if (mode === 'text') {
+          if (readTags(bytes, length) < ROOM) readText(bytes, length);
+        } else if (mode === 'tag') readTag(bytes, length);
         else if (mode === 'less') readLess(bytes[position] as number);
         else if (mode === 'bang') readBang(bytes[position] as number);
         else readRest(bytes, length);
@@ -327,6 +334,8 @@ export function scanXml(handler: XmlHandler): XmlScanner {
 
 /** Numbers noted of a tag: where its `<` is, the end of its name, its `>`, the hash of its name. */
 const NOTE = 4;
+/** Numbers noted at a time. */
+const ROOM = 256 * NOTE;
 
 /**
  * Notes the whole tags that follow, with what text before them, as many as there is room for; stops before the first
@@ -342,6 +351,7 @@ function noteTags(bytes: Buffer, from: number, length: number, notes: Int32Array
   let count = 0;
   let at = from;
   while (count < room) {
+    const before = at;
     while (at < length && bytes[at] !== 0x3c) at++;
     const less = at++;
     if (at >= length || beginsTag[bytes[at] as number] === 0) return count;
@@ -357,7 +367,7 @@ function noteTags(bytes: Buffer, from: number, length: number, notes: Int32Array
         at++;
       }
     }
-    if (at >= length || at - less > TAG_LIMIT) return count;
+    if (at >= length || at - less > TAG_LIMIT || less - before > TEXT_LIMIT) return count;
     notes[count] = less;
     notes[count + 1] = nameTo;
     notes[count + 2] = at++;
@@ -366,6 +376,9 @@ function noteTags(bytes: Buffer, from: number, length: number, notes: Int32Array
   }
   return count;
 }
+
+const isEmptyElement = (bytes: Buffer, nameTo: number, end: number): boolean =>
+  bytes[end - 1] === SLASH && end > nameTo;
 
 const isText = (byte: number): boolean => BEGINS_TAG[byte] === 0 && byte !== BANG && byte !== QUESTION;
 
