@@ -48,7 +48,5 @@ function dialectOfSchema(schema: string): Dialect {
   if (schema.includes('gridscheduler')) return 'ogs';
   if (schema.includes('arc.liv.ac.uk')) return 'sge8.1.9';
   if (schema.includes('gridengine.sunsource.net')) return 'sge6.2';
-  // 6.0 and 6.1 have no schema of their own.
-  if (/www\.w3\.org\/2001\/XMLSchema(?!-)/.test(schema)) return 'sge6.2';
   return 'unknown';
 }
