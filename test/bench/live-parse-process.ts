@@ -10,7 +10,8 @@ import { document, isDocumentName, type DocumentName } from './live-documents';
 
 /**
  * A process of its own for each measurement: `write DOCUMENT JOBS` prints a document, `read READER DOCUMENT` reads one
- * from standard input and prints a `Parsed` as JSON. Only the time within the reader counts.
+ * from standard input and prints a `Parsed` as JSON. Only the time within the reader counts. `repeat DOCUMENT JOBS` reads
+ * it again and again, as a process does that polls, and prints the times in ms from the third on.
  */
 export interface Parsed {
   readonly bytes: number;
@@ -123,6 +124,20 @@ function readAll(reader: Reader): Parsed {
   return { bytes, records, ms, cpuMs: cpu, peakRssMib: process.resourceUsage().maxRSS / 1024 };
 }
 
+const REPEATS = 9;
+
+function repeat(name: DocumentName, jobs: number): readonly number[] {
+  const pieces = [...document(name, jobs)];
+  const times = Array.from({ length: REPEATS }, () => {
+    const start = performance.now();
+    const reader = ours(name);
+    for (const piece of pieces) reader.write(piece);
+    reader.end();
+    return performance.now() - start;
+  });
+  return times.slice(2);
+}
+
 function readerOf(name: string | undefined, of: DocumentName): Reader {
   if (name === 'ours') return ours(of);
   if (name === 'saxes') return saxes();
@@ -136,9 +151,11 @@ async function print(name: DocumentName, jobs: number): Promise<void> {
 }
 
 async function main([task, first, second]: readonly string[]): Promise<void> {
-  const name = task === 'write' ? first : second;
-  if (!isDocumentName(name)) throw new TypeError('usage: write DOCUMENT JOBS | read READER DOCUMENT');
+  const name = task === 'read' ? second : first;
+  if (!isDocumentName(name))
+    throw new TypeError('usage: write DOCUMENT JOBS | read READER DOCUMENT | repeat DOCUMENT JOBS');
   if (task === 'write') await print(name, Number(second));
+  else if (task === 'repeat') process.stdout.write(`${JSON.stringify(repeat(name, Number(second)))}\n`);
   else process.stdout.write(`${JSON.stringify(readAll(readerOf(first, name)))}\n`);
 }
 

@@ -334,8 +334,8 @@ export function scanXml(handler: XmlHandler): XmlScanner {
 
 /** Numbers noted of a tag: where its `<` is, the end of its name, its `>`, the hash of its name. */
 const NOTE = 4;
-/** Numbers noted at a time. */
-const ROOM = 256 * NOTE;
+/** Numbers noted at a time: few, so that what calls for them has been called often when it is compiled. */
+const ROOM = 32 * NOTE;
 
 /**
  * Notes the whole tags that follow, with what text before them, as many as there is room for; stops before the first
