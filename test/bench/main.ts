@@ -1,8 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
+const BENCHES: readonly Bench[] = [
+  hooksBench,
+  samplerBench,
+  nodeBench,
+  sourcesBench,
+  bracketsBench,
+  liveBench,
+  serveBench,
+];
 import { bracketsBench } from './brackets';
 import { hooksBench } from './hooks';
+import { liveBench } from './live-parse';
 import { nodeBench } from './node';
 import { samplerBench } from './sampler';
 import { serveBench } from './serve';
@@ -19,7 +29,15 @@ import { formatSection, verdict } from './table';
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
 
-const BENCHES: readonly Bench[] = [hooksBench, samplerBench, nodeBench, sourcesBench, bracketsBench, serveBench];
+const BENCHES: readonly Bench[] = [
+  hooksBench,
+  samplerBench,
+  nodeBench,
+  sourcesBench,
+  bracketsBench,
+  liveBench,
+  serveBench,
+];
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
