@@ -1,15 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
-const BENCHES: readonly Bench[] = [
-  hooksBench,
-  samplerBench,
-  nodeBench,
-  sourcesBench,
-  bracketsBench,
-  liveBench,
-  serveBench,
-];
 import { bracketsBench } from './brackets';
 import { hooksBench } from './hooks';
 import { liveBench } from './live-parse';
