@@ -9,6 +9,8 @@ export interface Column {
   readonly dispensable?: number;
   /** Head and cells (without colour) may be cut to so many columns, before any column is left out. */
   readonly shrinksTo?: number;
+  /** As wide as this where there is room, even if no cell is: a table that is scrolled keeps its columns in place. */
+  readonly atLeast?: number;
 }
 
 const NO_BORDERS = {
@@ -37,7 +39,9 @@ interface Sized {
   readonly width: number;
 }
 
-const least = ({ column, width }: Sized): number => Math.min(width, column.shrinksTo ?? width);
+const needed = ({ column, cells }: Sized): number => Math.max(displayWidth(column.head), widest(cells));
+
+const least = (sized: Sized): number => Math.min(sized.width, sized.column.shrinksTo ?? needed(sized));
 
 const total = (columns: readonly Sized[], widthOf: (sized: Sized) => number): number =>
   columns.reduce((sum, sized) => sum + widthOf(sized) + GAP, -GAP);
@@ -90,7 +94,7 @@ export function renderTable(
   const sized = columns
     .map((column, index): Sized => {
       const cells = rows.map((row) => row[index] ?? '');
-      return { column, cells, width: Math.max(displayWidth(column.head), widest(cells)) };
+      return { column, cells, width: Math.max(column.atLeast ?? 0, displayWidth(column.head), widest(cells)) };
     })
     .filter(({ cells }) => cells.some((cell) => cell !== ''));
   const shown = shrunk(fitting(sized, width), width, screen.glyphs.ellipsis);

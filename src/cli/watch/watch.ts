@@ -1,0 +1,130 @@
+import type { ClusterView } from '../../live/cluster-view';
+import type { Screen } from '../../report/screen';
+import { renderWatch } from '../../report/live/watch-screen';
+import { rememberingSelect } from '../../report/live/watch-selection';
+import { stepWatch, type Extent, type WatchState } from '../../report/live/watch-state';
+import { drawFrame, SCREEN_CODES, type Drawn } from './frame-writer';
+import type { WatchTty } from './watch-tty';
+
+export interface WatchJob {
+  readonly start: WatchState;
+  /** The cluster as it is now; `pending`: with the jobs that wait. A rejection ends the watching. */
+  readonly fetch: (pending: boolean) => Promise<ClusterView>;
+  /** ms from one answer to the next question. */
+  readonly interval: number;
+  readonly screen: (columns: number) => Screen;
+  readonly tty: WatchTty;
+}
+
+/** Ages on the screen are of seconds. */
+const TICK = 1000;
+
+/** How a watching ended: the last view that was seen (null: none), and the signal that ended it. */
+export interface Watched {
+  readonly view: ClusterView | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/**
+ * Shows the cluster until somebody quits or a signal comes. However it ends, the terminal is as it was before. Rejects
+ * with what `fetch` rejected with.
+ */
+export async function watch({ start, fetch, interval, screen, tty }: WatchJob): Promise<Watched> {
+  const select = rememberingSelect();
+  let state = start;
+  let view: ClusterView | null = null;
+  let extent: Extent = { lines: 0, room: 1 };
+  let drawn: Drawn | null = null;
+  let asking = false;
+  let nextAt = 0;
+
+  const draw = (): void => {
+    const { columns, rows } = tty.size();
+    const selection = view === null ? null : select(state, view);
+    const frame = renderWatch(state, view, selection, screen(columns), rows);
+    ({ extent } = frame);
+    const { text, drawn: now } = drawFrame(drawn, frame.lines, columns, rows);
+    drawn = now;
+    if (text !== '') tty.write(text);
+  };
+
+  let stopListening = (): void => undefined;
+  let ticking: NodeJS.Timeout | undefined;
+  const restore = (): void => {
+    stopListening();
+    stopListening = () => undefined;
+    tty.write(SCREEN_CODES.leave);
+  };
+  // An end that nobody foresaw leaves the terminal usable, too.
+  process.once('exit', restore);
+  try {
+    return await new Promise<Watched>((resolve, reject) => {
+      // What goes wrong in a callback is the watching's own failure.
+      const guarded = (act: () => void) => (): void => {
+        try {
+          act();
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      const ask = (): void => {
+        if (asking) return;
+        asking = true;
+        fetch(state.page === 'pending').then((answer) => {
+          asking = false;
+          nextAt = Date.now() + interval;
+          view = answer;
+          guarded(draw)();
+        }, reject);
+      };
+      const tick = (): void => {
+        if (!state.paused && Date.now() >= nextAt) ask();
+        draw();
+      };
+      const typed = (key: string): void => {
+        if (key === 'ctrl-l') drawn = null;
+        else if (key === 'ctrl-z') return suspend();
+        const before = state;
+        state = stepWatch(state, key, extent);
+        if (state.quit) return resolve({ view, signal: null });
+        // What can't be shown yet is asked for at once.
+        if (state.page === 'pending' && before.page !== 'pending' && view?.pending === null) ask();
+        draw();
+      };
+      const suspend = (): void => {
+        stopListening();
+        tty.write(SCREEN_CODES.leave);
+        process.once('SIGCONT', guarded(resume));
+        process.kill(process.pid, 'SIGTSTP');
+      };
+      const resume = (): void => {
+        listen();
+        redraw();
+      };
+      const redraw = (): void => {
+        tty.write(SCREEN_CODES.enter);
+        drawn = null;
+        draw();
+      };
+      const listen = (): void => {
+        stopListening = tty.listen({
+          key: (key) => guarded(() => typed(key))(),
+          resize: guarded(() => {
+            drawn = null;
+            draw();
+          }),
+          resumed: guarded(redraw),
+          end: (signal) => resolve({ view, signal }),
+        });
+      };
+      listen();
+      redraw();
+      ask();
+      ticking = setInterval(guarded(tick), Math.min(TICK, interval));
+    });
+  } finally {
+    clearInterval(ticking);
+    process.off('exit', restore);
+    restore();
+  }
+}
