@@ -9,3 +9,12 @@ export interface LiveSources {
   /** Records so far of running jobs: those of this host that the caller may see, and what other hosts reported. */
   readonly running: (settings: Settings) => Promise<readonly JobRecord[]>;
 }
+
+/** The shared snapshot, `run_dir/live` of this host and the heartbeats of the others. */
+export const realLiveSources: LiveSources = {
+  snapshot: () => Promise.reject(new Error('not wired')),
+  running: async (settings) => {
+    const { realSources } = await import('./sources.js');
+    return realSources.running(settings);
+  },
+};

@@ -46,17 +46,29 @@ const least = (sized: Sized): number => Math.min(sized.width, sized.column.shrin
 const total = (columns: readonly Sized[], widthOf: (sized: Sized) => number): number =>
   columns.reduce((sum, sized) => sum + widthOf(sized) + GAP, -GAP);
 
+const rankOf = ({ column }: Sized): number => column.dispensable ?? 0;
+
 /** Leaves out what is dispensable until the rest, shrunk as far as it may be, has room. */
 function fitting(columns: readonly Sized[], width: number): readonly Sized[] {
   if (total(columns, least) <= width) return columns;
-  const rank = ({ column }: Sized): number => column.dispensable ?? 0;
-  const first = columns.reduce((most, sized) => Math.max(most, rank(sized)), 0);
+  const first = columns.reduce((most, sized) => Math.max(most, rankOf(sized)), 0);
   return first === 0
     ? columns
     : fitting(
-        columns.filter((sized) => rank(sized) !== first),
+        columns.filter((sized) => rankOf(sized) !== first),
         width,
       );
+}
+
+/** The columns that fit, and those left out before them that are narrow enough for the room that remains. */
+function chosen(columns: readonly Sized[], width: number): readonly Sized[] {
+  const kept = new Set(fitting(columns, width));
+  const others = columns.filter((sized) => !kept.has(sized)).sort((a, b) => rankOf(a) - rankOf(b));
+  for (const sized of others) {
+    const more = columns.filter((one) => one === sized || kept.has(one));
+    if (total(more, least) <= width) kept.add(sized);
+  }
+  return columns.filter((sized) => kept.has(sized));
 }
 
 /** Cuts the cells that may be cut to the room there is, the widest first come. */
@@ -97,7 +109,7 @@ export function renderTable(
       return { column, cells, width: Math.max(column.atLeast ?? 0, displayWidth(column.head), widest(cells)) };
     })
     .filter(({ cells }) => cells.some((cell) => cell !== ''));
-  const shown = shrunk(fitting(sized, width), width, screen.glyphs.ellipsis);
+  const shown = shrunk(chosen(sized, width), width, screen.glyphs.ellipsis);
   if (shown.length === 0) return [];
   const heads = shown.map(({ column }) => screen.style.faint(column.head));
   const head = shown.some(({ column }) => column.head !== '') ? [heads] : [];

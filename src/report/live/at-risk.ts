@@ -1,55 +1,38 @@
-import type { JobView } from '../../live/cluster-view';
+import type { AtRisk } from '../../live/at-risk';
+import type { Trend } from '../../live/cluster-view';
 import type { Screen } from '../screen';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
-import { presentOfJob, shareOf } from './figures';
-import { hostsLabel, jobNumber, nearMoment } from './labels';
-
-/** Jobs that will reach their limit within `ms` of `now` at their present rate, the first to do so first. */
-export function jobsAtRisk(jobs: readonly JobView[], now: Date, ms: number): readonly JobView[] {
-  const until = now.getTime() + ms;
-  return jobs
-    .flatMap((job) => {
-      const at = job.trend?.limitAt ?? null;
-      return at === null || at > until ? [] : [{ job, at }];
-    })
-    .sort((a, b) => a.at - b.at || a.job.job - b.job.job || (a.job.task ?? 0) - (b.job.task ?? 0))
-    .map(({ job }) => job);
-}
+import { jobNumber, nearMoment } from './labels';
 
 const CONFIDENCE = { high: 'steady growth', medium: 'uneven growth', low: 'a guess' } as const;
 
-/** "in 0:31:12 (between 14:20 and 15:01)" of a job at risk. */
-function when({ trend }: JobView, screen: Screen): string {
-  if (trend?.limitAt === null || trend === null) return '';
-  const now = screen.now.getTime();
-  if (trend.limitAt <= now) return 'is at its limit';
-  const left = formatDuration(Math.round((trend.limitAt - now) / 1000));
-  const moment = (at: number): string => nearMoment(Math.max(at, now), screen.now);
-  const earliest = trend.earliest === null ? null : moment(trend.earliest);
-  const latest = trend.latest === null ? null : moment(trend.latest);
-  const range =
-    earliest === null
-      ? ''
-      : latest === null
-        ? `, ${earliest} at the earliest`
-        : latest === earliest
-          ? ''
-          : `, between ${earliest} and ${latest}`;
-  return `reaches its limit at ${moment(trend.limitAt)} (in ${left}${range})`;
+/** ", between 14:20 and 15:01": how far the samples leave it open. */
+function rangeText({ earliest, latest }: Trend, moment: (at: number) => string): string {
+  if (earliest === null) return '';
+  const from = moment(earliest);
+  if (latest === null) return `, ${from} at the earliest`;
+  const until = moment(latest);
+  return from === until ? '' : `, between ${from} and ${until}`;
 }
 
-/** One line on a job that is about to reach its limit: who, where, when, how much, how sure. */
-export function riskLine(job: JobView, screen: Screen): string {
-  const { trend, limit } = job;
-  const present = presentOfJob(job);
-  const share = shareOf(present, limit);
+function when({ reason, trend, share }: AtRisk, screen: Screen): string {
+  const now = screen.now.getTime();
+  const at = trend?.limitAt ?? null;
+  if (reason === 'full' || trend === null || at === null || at <= now)
+    return share !== null && share < 1 ? `has reached ${formatPercent(share)} of its limit` : 'has reached its limit';
+  const moment = (time: number): string => nearMoment(Math.max(time, now), screen.now);
+  const left = formatDuration(Math.round((at - now) / 1000));
+  return `reaches its limit at ${moment(at)} (in ${left}${rangeText(trend, moment)})`;
+}
+
+/** One line on a job that is about to reach its limit on a host: who, where, when, how much, how sure. */
+export function riskLine(risk: AtRisk, screen: Screen): string {
+  const { job, part, share, trend } = risk;
   const figures = [
-    present === null || limit === null
-      ? ''
-      : `${formatBytes(present)} of ${formatRequested(limit)}${share === null ? '' : ` (${formatPercent(share)})`}`,
+    share === null || part.limit === null ? '' : `${formatBytes(share * part.limit)} of ${formatRequested(part.limit)}`,
     trend !== null && trend.slope > 0 ? `+${formatBytes(trend.slope * 3600)}/h` : '',
     trend === null ? '' : CONFIDENCE[trend.confidence],
   ].filter((text) => text !== '');
-  const who = `${screen.safe(job.owner)}'s job ${jobNumber(job)} (${screen.safe(job.name)}) on ${hostsLabel(job, screen)}`;
-  return `${who} ${when(job, screen)}: ${figures.join(', ')}`;
+  const who = `${screen.safe(job.owner)}'s job ${jobNumber(job)} (${screen.safe(job.name)}) on ${screen.safe(part.host)}`;
+  return `${who} ${when(risk, screen)}: ${figures.join(', ')}`;
 }

@@ -1,4 +1,4 @@
-import type { JobPart, JobView, OurFigures } from '../../live/cluster-view';
+import type { JobPart, JobView } from '../../live/cluster-view';
 
 /** The larger of figures that may be unknown; null: all are. */
 export function largestOf(...values: readonly (number | null | undefined)[]): number | null {
@@ -41,15 +41,4 @@ export function maxvmemOfPart({ masterMaxvmem, tasks, pastMaxvmem }: JobPart): n
 /** The same of the memory in use now. */
 export function vmemOfPart({ masterVmem, tasks }: JobPart): number | null {
   return sumOf([masterVmem, ...tasks.map(({ vmem }) => vmem)]);
-}
-
-const ourPeak = (ours: OurFigures | null): number | null => largestOf(ours?.lower, ours?.rss);
-
-/** The largest memory that is known of a job on one host so far, in bytes. */
-export function peakOfPart(part: JobPart): number | null {
-  return largestOf(maxvmemOfPart(part), ourPeak(part.ours));
-}
-
-export function presentOfPart(part: JobPart): number | null {
-  return largestOf(vmemOfPart(part), part.ours?.rss);
 }

@@ -7,12 +7,17 @@ import { hostNotes, isUnusual } from './host-notes';
 import type { LiveColumn } from './live-column';
 import { renderMemoryBar } from './memory-bar';
 
-const NARROW = 80;
 const ROOMY = 120;
 
-function barWidth(screen: Screen): number {
-  if (screen.width < NARROW) return 10;
-  return screen.width < ROOMY ? 20 : 40;
+/** As wide as qmemview's where there is room for it. */
+const BARS: readonly (readonly [screen: number, bar: number])[] = [
+  [150, 40],
+  [ROOMY, 24],
+  [90, 16],
+];
+
+function barWidth({ width }: Screen): number {
+  return BARS.find(([screen]) => width >= screen)?.[1] ?? 10;
 }
 
 const bytes = (value: number | null): string => (value === null ? '' : formatBytes(value));
@@ -22,18 +27,12 @@ const slotsCell = ({ slots, slotsUsed }: HostView): string => {
   return `${slotsUsed === null ? '?' : formatCount(slotsUsed)}/${formatCount(slots)}`;
 };
 
-function hostCell(host: HostView, screen: Screen): string {
-  const name = screen.safe(host.name);
-  if (!host.up) return screen.style.bad(name);
-  return host.strandedMemory > 0 || host.strandedSlots > 0 ? screen.style.warning(name) : name;
-}
-
 /** What is told of a host. "used" is what its jobs have used at most so far, since h_vmem is compared with that. */
 export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
-  { head: 'host', atLeast: 8, cell: hostCell },
+  { head: 'host', atLeast: 8, shrinksTo: 12, cell: ({ name }, screen) => screen.safe(name) },
   {
     head: 'memory',
-    dispensable: 2,
+    dispensable: 3,
     has: ({ capacity, memoryTotal }) => (capacity ?? memoryTotal) !== null,
     cell: (host, screen) => renderMemoryBar(host, barWidth(screen), screen) || ' '.repeat(barWidth(screen)),
   },
@@ -48,7 +47,7 @@ export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
     },
   },
   { head: 'used', align: 'right', atLeast: 8, cell: ({ peak }) => (peak > 0 ? bytes(peak) : '0') },
-  { head: 'now', align: 'right', dispensable: 6, atLeast: 8, cell: ({ used }) => (used > 0 ? bytes(used) : '0') },
+  { head: 'now', align: 'right', dispensable: 7, atLeast: 8, cell: ({ used }) => (used > 0 ? bytes(used) : '0') },
   {
     head: 'asked for',
     align: 'right',
@@ -59,7 +58,7 @@ export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
     head: 'total',
     align: 'right',
     atLeast: 7,
-    dispensable: 5,
+    dispensable: 6,
     has: ({ capacity, memoryTotal }) => (capacity ?? memoryTotal) !== null,
     cell: ({ capacity, memoryTotal }) => {
       const whole = capacity ?? memoryTotal;
@@ -77,27 +76,27 @@ export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
     head: 'slots',
     align: 'right',
     atLeast: 5,
-    dispensable: 4,
+    dispensable: 5,
     has: ({ slots, slotsUsed }) => (slots ?? slotsUsed) !== null,
     cell: slotsCell,
   },
   {
     head: 'load',
     align: 'right',
-    dispensable: 7,
+    dispensable: 8,
     has: ({ load }) => load !== null,
     cell: ({ load }) => (load === null ? '' : formatNumber(load)),
   },
   {
     head: 'swap used',
     align: 'right',
-    dispensable: 8,
+    dispensable: 9,
     has: ({ swapUsed }) => (swapUsed ?? 0) > 0,
     cell: ({ swapUsed }) => (swapUsed === null ? '' : swapUsed > 0 ? bytes(swapUsed) : '0'),
   },
   {
     head: 'notes',
-    dispensable: 1,
+    dispensable: 4,
     has: isUnusual,
     cell: (host, screen) => {
       const notes = hostNotes(host, screen);

@@ -43,8 +43,13 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
   { head: 'owner', atLeast: 6, shrinksTo: 6, cell: (job, screen) => screen.safe(job.owner) },
   { head: 'name', atLeast: 10, shrinksTo: 10, cell: (job, screen) => screen.safe(job.name) },
   { head: 'st', dispensable: 3, cell: (job, screen) => stateLabel(job.state, screen) },
-  { head: 'host', dispensable: 2, atLeast: 8, shrinksTo: 8, cell: hostsLabel },
-  { head: 'queue', dispensable: 13, shrinksTo: 8, cell: (job, screen) => screen.safe(job.queue.split('@', 1)[0] ?? '') },
+  { head: 'host', dispensable: 2, atLeast: 8, shrinksTo: 10, cell: hostsLabel },
+  {
+    head: 'queue',
+    dispensable: 13,
+    shrinksTo: 8,
+    cell: (job, screen) => screen.safe(job.queue.split('@', 1)[0] ?? ''),
+  },
   {
     head: 'project',
     dispensable: 14,
@@ -52,7 +57,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     has: ({ project }) => project !== null && project !== 'NONE',
     cell: (job, screen) => (job.project === null || job.project === 'NONE' ? '' : screen.safe(job.project)),
   },
-  { head: 'slots', align: 'right', dispensable: 5, cell: (job) => String(job.slots) },
+  { head: 'slots', align: 'right', dispensable: 6, cell: (job) => String(job.slots) },
   {
     head: 'asked',
     align: 'right',
@@ -77,9 +82,19 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     align: 'right',
     atLeast: 7,
     has: () => true,
-    cell: (job) => (job.limit === null ? '' : formatRequested(job.limit)),
+    cell: (job) => {
+      if (job.limit !== null) return formatRequested(job.limit);
+      return job.limitState === 'unlimited' ? 'no limit' : '';
+    },
   },
-  { head: 'vmem', align: 'right', dispensable: 9, atLeast: 8, has: (job) => job.vmem !== null, cell: (job) => bytes(job.vmem) },
+  {
+    head: 'vmem',
+    align: 'right',
+    dispensable: 9,
+    atLeast: 8,
+    has: (job) => job.vmem !== null,
+    cell: (job) => bytes(job.vmem),
+  },
   {
     head: 'maxvmem',
     align: 'right',
@@ -91,7 +106,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
   {
     head: 'RSS',
     align: 'right',
-    dispensable: 6,
+    dispensable: 7,
     atLeast: 8,
     has: ({ ours }) => typeof ours?.rss === 'number',
     cell: (job) => bytes(job.ours?.rss),
@@ -135,7 +150,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     has: ({ cpuSeconds }) => cpuSeconds !== null,
     cell: ({ cpuSeconds }) => (cpuSeconds === null ? '' : formatDuration(Math.round(cpuSeconds))),
   },
-  { head: 'runs for', align: 'right', dispensable: 7, cell: (job, screen) => runningFor(job.startedAt, screen) },
+  { head: 'runs for', align: 'right', dispensable: 5, cell: (job, screen) => runningFor(job.startedAt, screen) },
   {
     head: 'full at',
     has: ({ trend }) => (trend?.limitAt ?? null) !== null,

@@ -1,5 +1,14 @@
-import type { ClusterView, JobPart, JobView, OurFigures, PendingView, RequestView, Trend } from '../../live/cluster-view';
-import { maxvmemOfPart, peakOfPart, shareOfJob, vmemOfPart } from './figures';
+import type {
+  ClusterView,
+  JobPart,
+  JobView,
+  OurFigures,
+  PendingView,
+  RequestView,
+  Trend,
+} from '../../live/cluster-view';
+import { peakOfPart, useOfPart } from '../../live/job-parts';
+import { maxvmemOfPart, shareOfJob, vmemOfPart } from './figures';
 
 /**
  * Running and waiting jobs for programs: the published contract (schema 1). Fields may be added, none renamed. Bytes,
@@ -46,14 +55,18 @@ export function partFields(part: JobPart): Readonly<Record<string, unknown>> {
     master: part.master,
     slots: part.slots,
     limit_bytes: part.limit,
+    limit_state: part.limitState,
+    reserved_bytes: part.reserved,
+    peak_bytes: peakOfPart(part),
+    used_bytes: useOfPart(part),
     vmem_bytes: vmemOfPart(part),
     maxvmem_bytes: maxvmemOfPart(part),
-    used_bytes: peakOfPart(part),
     master_vmem_bytes: part.masterVmem,
     master_maxvmem_bytes: part.masterMaxvmem,
     tasks: part.tasks.map(({ id, vmem, maxvmem }) => ({ id, vmem_bytes: vmem, maxvmem_bytes: maxvmem })),
     ended_tasks_maxvmem_bytes: part.pastMaxvmem,
     ...figures(part.ours),
+    trend: trend(part.trend),
   };
 }
 
@@ -74,6 +87,7 @@ export function jobFields(job: JobView): Readonly<Record<string, unknown>> {
     submitted_at: iso(job.submittedAt),
     requests: job.requests.map(request),
     limit_bytes: job.limit,
+    limit_state: job.limitState,
     vmem_bytes: job.vmem,
     maxvmem_bytes: job.maxvmem,
     measure: job.measure,

@@ -1,7 +1,8 @@
 import type { HostView, JobPart } from '../../live/cluster-view';
 import { shareTone } from '../gauge';
 import { formatBytes, formatPercent, formatRequested } from '../units';
-import { peakOfPart, presentOfPart, shareOf } from './figures';
+import { peakOfPart, useOfPart } from '../../live/job-parts';
+import { shareOf } from './figures';
 import { jobNumber } from './labels';
 import type { LiveColumn } from './live-column';
 
@@ -75,7 +76,7 @@ export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
     atLeast: 8,
     has: () => true,
     cell: ({ part, task }) => {
-      if (task === null) return bytes(presentOfPart(part));
+      if (task === null) return bytes(useOfPart(part));
       return task.id === 'ended tasks' ? ' ' : bytes(task.vmem);
     },
   },
@@ -86,8 +87,14 @@ export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
     has: () => true,
     cell: ({ part, task }) => {
       if (task !== null) return ' ';
-      return part.limit === null ? '' : formatRequested(part.limit);
+      if (part.limit !== null) return formatRequested(part.limit);
+      return part.limitState === 'unlimited' ? 'no limit' : '';
     },
   },
-  { head: 'slots', align: 'right', dispensable: 1, cell: ({ part, task }) => (task === null ? String(part.slots) : ' ') },
+  {
+    head: 'slots',
+    align: 'right',
+    dispensable: 1,
+    cell: ({ part, task }) => (task === null ? String(part.slots) : ' '),
+  },
 ];
