@@ -23,6 +23,15 @@ export function hostNotes(host: HostView, screen: Screen): readonly string[] {
   ];
 }
 
+/** The most important of them in a word; empty: nothing is unusual. */
+export function hostFlag(host: HostView, { style }: Screen): string {
+  if (!host.up) return style.bad('down');
+  if (host.queues.some(({ state }) => state !== '')) return style.warning('queue');
+  if (host.strandedMemory > 0 || host.strandedSlots > 0) return style.warning('stranded');
+  if (host.unlimited > 0) return style.warning('no limit');
+  return host.capacity === null ? style.faint('no h_vmem') : '';
+}
+
 /** Whether there is anything to note. */
 export function isUnusual(host: HostView): boolean {
   return (

@@ -3,10 +3,11 @@ import { shareTone } from '../gauge';
 import type { Screen } from '../screen';
 import { formatBytes, formatCount, formatNumber, formatPercent, formatRequested } from '../units';
 import { shareOf } from './figures';
-import { hostNotes, isUnusual } from './host-notes';
+import { hostFlag, hostNotes, isUnusual } from './host-notes';
 import type { LiveColumn } from './live-column';
 import { renderMemoryBar } from './memory-bar';
 
+const NARROW = 80;
 const ROOMY = 120;
 
 /** As wide as qmemview's where there is room for it. */
@@ -29,7 +30,7 @@ const slotsCell = ({ slots, slotsUsed }: HostView): string => {
 
 /** What is told of a host. "used" is what its jobs have used at most so far, since h_vmem is compared with that. */
 export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
-  { head: 'host', atLeast: 8, shrinksTo: 12, cell: ({ name }, screen) => screen.safe(name) },
+  { head: 'host', atLeast: 8, shrinksTo: 10, cell: ({ name }, screen) => screen.safe(name) },
   {
     head: 'memory',
     dispensable: 3,
@@ -96,9 +97,10 @@ export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
   },
   {
     head: 'notes',
-    dispensable: 4,
+    dispensable: 2,
     has: isUnusual,
     cell: (host, screen) => {
+      if (screen.width < NARROW) return hostFlag(host, screen) || ' ';
       const notes = hostNotes(host, screen);
       const [first, ...others] = notes;
       if (first === undefined) return ' ';

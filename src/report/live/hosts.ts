@@ -92,8 +92,9 @@ export function renderHosts({ view, hosts, details }: HostsReport, screen: Scree
 
 const TOTALS_INDENT = 10;
 
+/** A number stays on the line of its unit. */
 function wrapIndented(line: string, screen: Screen): string[] {
-  return wrap(line, screen.width - TOTALS_INDENT).map((part, index) =>
-    index === 0 ? part : ' '.repeat(TOTALS_INDENT) + part,
-  );
+  return wrap(line.replace(/(\d) (?=[%BKMGTPE])/g, '$1\u00a0'), screen.width - TOTALS_INDENT)
+    .map((part) => part.replaceAll('\u00a0', ' '))
+    .map((part, index) => (index === 0 ? part : ' '.repeat(TOTALS_INDENT) + part));
 }

@@ -121,6 +121,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
   },
   {
     head: 'age',
+    from: 100,
     align: 'right',
     dispensable: 10,
     atLeast: 4,

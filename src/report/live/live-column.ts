@@ -8,6 +8,8 @@ export interface LiveColumn<T> extends Column {
   readonly cell: (row: T, screen: Screen) => string;
   /** Whether a row has something to show here; a column that no row has is left out. Left out: every row. */
   readonly has?: (row: T) => boolean;
+  /** On no screen narrower than this, though there may be room. */
+  readonly from?: number;
 }
 
 /** The columns that any of all rows fills, so that they stay when only a part of the rows is shown. */
@@ -17,11 +19,12 @@ export function chooseColumns<T>(columns: readonly LiveColumn<T>[], rows: readon
 
 /** A head and a line per row. Where a row has nothing for a column that others fill, a faint dash stands. */
 export function renderRows<T>(
-  columns: readonly LiveColumn<T>[],
+  all: readonly LiveColumn<T>[],
   rows: readonly T[],
   screen: Screen,
   width = screen.width,
 ): string[] {
+  const columns = all.filter(({ from }) => screen.width >= (from ?? 0));
   const none = screen.style.faint(screen.glyphs.none);
   const cells = rows.map((row) =>
     columns.map((column) => {

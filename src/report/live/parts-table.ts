@@ -18,8 +18,8 @@ export interface PartRow {
 export function partRows(part: JobPart): readonly PartRow[] {
   const whole: PartRow = { role: part.master ? 'master' : 'slave', part, task: null };
   if (part.tasks.length === 0 && part.pastMaxvmem === null) return [whole];
-  const master = { id: 'master task', maxvmem: part.masterMaxvmem, vmem: part.masterVmem };
-  const past = { id: 'ended tasks', maxvmem: part.pastMaxvmem, vmem: null };
+  const master = { id: '(master)', maxvmem: part.masterMaxvmem, vmem: part.masterVmem };
+  const past = { id: '(ended)', maxvmem: part.pastMaxvmem, vmem: null };
   return [
     whole,
     ...(part.masterMaxvmem === null ? [] : [{ role: '', part, task: master }]),
@@ -54,6 +54,7 @@ export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
   {
     head: '%',
     align: 'right',
+    dispensable: 3,
     atLeast: 5,
     has: ({ part }) => shareOf(peakOfPart(part), part.limit) !== null,
     cell: ({ part, task }, screen) => {
@@ -77,7 +78,7 @@ export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
     has: () => true,
     cell: ({ part, task }) => {
       if (task === null) return bytes(useOfPart(part));
-      return task.id === 'ended tasks' ? ' ' : bytes(task.vmem);
+      return task.id === '(ended)' ? ' ' : bytes(task.vmem);
     },
   },
   {
