@@ -10,6 +10,8 @@ export interface AccountingReader {
   job(query: JobQuery): Promise<JobAnswer>;
   /** The records of an owner in an interval, and totals over all of that interval. */
   owner(query: OwnerQuery): Promise<OwnerAnswer>;
+  /** What was heard of running jobs, with their series: heartbeats, by cluster, job, task, pe task and host. */
+  running(query: RunningQuery): Promise<readonly StoredRecord[]>;
   close(): Promise<void>;
 }
 
@@ -47,11 +49,18 @@ export interface JobAnswer {
 }
 
 export interface JobAttempt extends StoredRecord {
-  /** 1 for the first start of this job (task, pe task), 2 for its first re-run ... */
+  /** 1 for the first start of this job (array task), 2 for its first re-run ...; its parallel tasks have it, too. */
   readonly attempt: number;
   readonly attempts: number;
   /** 1 for the first job that had this number in this cluster. */
   readonly incarnation: number;
+}
+
+export interface RunningQuery {
+  /** Left out: every cluster in the store. */
+  readonly cluster?: string;
+  /** Heard of then or later (ms since the epoch): a job whose node died keeps saying that it runs. */
+  readonly since: number;
 }
 
 export type OwnerSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';

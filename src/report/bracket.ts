@@ -44,6 +44,8 @@ const OPEN_REASONS: Readonly<Record<OpenReason, string>> = {
   'lost-records': 'the kernel had to drop fork, exec or exit records',
   'listener-lost': 'the process that hears fork, exec and exit events was away for a while',
   'unknown-origin': 'a process of the job was not seen being forked',
+  'unseen-host': 'a host of the job has no record: it was idle, or nobody sampled there',
+  'unseen-task': 'a task of the job may have run without being seen',
   swap: 'the kernel keeps no mark of what was swapped out',
 };
 

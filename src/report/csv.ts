@@ -93,6 +93,9 @@ const NESTED: Readonly<Record<Nested, (record: JobRecord) => Cells>> = {
         .join(' '),
     ],
   ],
+  granted_hosts: ({ granted_hosts: hosts }) => [
+    ['granted_hosts', hosts?.map(({ host, slots }) => `${host}=${slots}`).join(' ') ?? null],
+  ],
   // A chart has no place in a row.
   series: () => [],
 };

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { addressSpaceLimit } from '../gridengine/address-space-limit';
 import { memoryRequests } from '../gridengine/memory-request';
+import { parsePeHostfile } from '../gridengine/pe-hostfile';
 import { identityMismatches, parseSpoolConfig, type SpoolConfig } from '../gridengine/spool-config';
 import { readSpoolFile } from '../gridengine/spool-file';
 import { parseSpoolUsage, type SpoolUsage } from '../gridengine/spool-usage';
@@ -18,6 +19,7 @@ export interface JobDescription {
     | 'account'
     | 'slots'
     | 'host_slots'
+    | 'granted_hosts'
     | 'submitted_at'
     | 'h_vmem'
     | 'requests'
@@ -40,6 +42,7 @@ const NOTHING: JobDescription['fields'] = {
   account: null,
   slots: null,
   host_slots: null,
+  granted_hosts: null,
   submitted_at: null,
   h_vmem: null,
   requests: {},
@@ -72,11 +75,15 @@ function limitInForce(addressSpaceKib: number | null): MemoryRequest | null {
   return { request_bytes: null, limit_bytes: addressSpaceKib * 1024, per: 'job' };
 }
 
-/** Description from the text of a spool `config`; `run` names the job that it must be about. */
+/**
+ * Description from the text of a spool `config`; `run` names the job that it must be about. `peHostfile`: the text of the
+ * file beside it, null: not there.
+ */
 export function describeJob(
   text: string,
   run: { readonly job: number; readonly task: number; readonly addressSpaceKib: number | null },
   complexes: readonly string[],
+  peHostfile: string | null = null,
 ): JobDescription {
   const parsed = parseSpoolConfig(text);
   if (!parsed.ok) return undescribed(run.task, `Grid Engine's config file could not be used: ${parsed.error}.`);
@@ -109,6 +116,9 @@ export function describeJob(
       account: config.account,
       slots: config.pe === null ? config.hostSlots : config.peSlots || config.hostSlots,
       host_slots: config.hostSlots,
+      // execd writes the file for every job; it is worth its bytes only where there are hosts to choose from.
+      granted_hosts:
+        config.pe === null || config.peTaskId !== null || peHostfile === null ? null : parsePeHostfile(peHostfile),
       submitted_at: config.submissionTimeMs === null ? null : new Date(config.submissionTimeMs).toISOString(),
       h_vmem: floored,
       requests: others,

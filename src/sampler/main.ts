@@ -96,7 +96,7 @@ function describe(run: RunDescription, settings: Settings): JobDescription {
   const text = trustedSpoolFile(run.spool, 'config');
   return text === null
     ? undescribed(run.task, "Grid Engine's config file could not be read.")
-    : describeJob(text, run, settings.memory_complexes);
+    : describeJob(text, run, settings.memory_complexes, trustedSpoolFile(run.spool, 'pe_hostfile'));
 }
 
 function recordOf(state: Sampling, status: RecordStatus, endedMs: number | null, nowMs: number): JobRecord {

@@ -28,6 +28,13 @@ export function jobQuery(by: { readonly task: boolean; readonly cluster: boolean
   WHERE r.job_id = @job_id${by.task ? ' AND r.task_id = @task_id' : ''}${by.cluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
 }
 
+/** Parameters: @since, @cluster_id where chosen. `status = 1` to the letter: the partial index asks for it. */
+export function runningQuery(byCluster: boolean): string {
+  return `SELECT ${ROW}, s.start AS series_start, s.points AS series_points
+  ${FROM_RECORD} ${WITH_SERIES}
+  WHERE r.status = 1 AND r.revision >= @since${byCluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
+}
+
 function ofOwner(byCluster: boolean): string {
   return `${FROM_RECORD}
   WHERE r.owner_id = @owner_id AND r.counted_at >= @since AND r.counted_at < @until${byCluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
