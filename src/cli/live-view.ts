@@ -1,8 +1,9 @@
 import type { ClusterView } from '../live/cluster-view';
 import { viewCluster } from '../live/view';
+import { reasonOf } from '../sampler/log';
 import type { JobRecord } from '../sampler/record';
 import type { Settings } from '../sampler/settings';
-import type { LiveSources } from './live-sources';
+import type { LiveSources, SnapshotOptions } from './live-sources';
 
 /** The cluster as it is now. */
 export interface LiveAnswer {
@@ -17,19 +18,36 @@ function perOf(records: readonly JobRecord[]): 'slot' | 'job' {
   return records.some(({ h_vmem: request }) => request?.per === 'job') ? 'job' : 'slot';
 }
 
+/** Without the samplers' figures there is still much to tell. */
+async function recordsOrProblem(
+  sources: LiveSources,
+  settings: Settings,
+): Promise<{ readonly records: readonly JobRecord[]; readonly problem: string | null }> {
+  try {
+    return { records: await sources.running(settings), problem: null };
+  } catch (error) {
+    return { records: [], problem: `the figures of our own samplers are missing: ${reasonOf(error)}` };
+  }
+}
+
 /** What qmaster said and what samplers say, put together. Rejects when the configuration can't be used. */
 export async function fetchView(
   sources: LiveSources,
   settings: Settings,
-  pending: boolean,
+  options: SnapshotOptions,
   now: () => Date,
 ): Promise<LiveAnswer> {
-  const [snapshot, records] = await Promise.all([sources.snapshot(settings, { pending }), sources.running(settings)]);
-  const view = viewCluster(snapshot, records, {
+  const [{ snapshot, warning }, { records, problem }] = await Promise.all([
+    sources.snapshot(settings, options),
+    recordsOrProblem(sources, settings),
+  ]);
+  const joined = viewCluster(snapshot, records, {
     hVmem: perOf(records),
     memoryComplexes: settings.memory_complexes,
     nowMs: now().getTime(),
   });
+  const problems = [...joined.problems, warning, problem].filter((line) => line !== null);
+  const view = { ...joined, problems };
   const hostsKnown = snapshot.hosts.at !== null;
   return { view, jobsKnown: hostsKnown || snapshot.running.at !== null, hostsKnown };
 }

@@ -32,8 +32,8 @@ export async function watchCluster(
   const { signal } = await watch({
     start,
     interval,
-    fetch: async (waiting) => {
-      answer = await fetchView(sources, settings, waiting || pending, terminal.now);
+    fetch: async (waiting, stopped) => {
+      answer = await fetchView(sources, settings, { pending: waiting || pending, signal: stopped }, terminal.now);
       return answer.view;
     },
     screen: (columns) => screenOf(terminal, options, { columns, widest: WIDEST_TABLE }),

@@ -7,13 +7,14 @@ import { sampleRecords, sampleSnapshot } from '../live/snapshots';
 export function fakeLiveSources(
   snapshot: Snapshot = sampleSnapshot(),
   records: readonly JobRecord[] = sampleRecords(),
+  warning: string | null = null,
 ): LiveSources & { readonly asked: boolean[] } {
   const asked: boolean[] = [];
   return {
     asked,
     snapshot: (_settings, { pending }) => {
       asked.push(pending);
-      return Promise.resolve(pending ? snapshot : { ...snapshot, pending: null });
+      return Promise.resolve({ snapshot: pending ? snapshot : { ...snapshot, pending: null }, warning });
     },
     running: () => Promise.resolve(records),
   };

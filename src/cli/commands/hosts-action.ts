@@ -15,6 +15,9 @@ import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import type { HostsOptions } from './hosts';
 
+/** Who asks once waits for the answer. */
+const NEVER = new AbortController().signal;
+
 /** Shows the hosts; resolves to the exit status. Rejects with CommandError or SettingsError. */
 export async function showHosts(options: HostsOptions, terminal: Terminal, parts: LiveParts = {}): Promise<number> {
   const format = outputFormat(options);
@@ -33,7 +36,7 @@ export async function showHosts(options: HostsOptions, terminal: Terminal, parts
     const start = startWatching('hosts', { filter, sorting, details });
     return watchCluster({ start, pending: false, interval, settings, sources }, options, terminal, parts.tty);
   }
-  const answer = await fetchView(sources, settings, false, terminal.now);
+  const answer = await fetchView(sources, settings, { pending: false, signal: NEVER }, terminal.now);
   const { view } = answer;
   if (!answer.hostsKnown) throw new CommandError(nothingKnown(view), EXIT.unavailable);
   warnOfProblems(answer, terminal);

@@ -18,6 +18,8 @@ import type { Terminal } from '../terminal';
 import type { LiveOptions } from './live';
 
 const EVERYTHING = Infinity;
+/** Who asks once waits for the answer. */
+const NEVER = new AbortController().signal;
 
 function limitOf(text: string | undefined): number {
   if (text === undefined) return EVERYTHING;
@@ -62,7 +64,7 @@ export async function showLive(options: LiveOptions, terminal: Terminal, parts: 
     const start = startWatching('jobs', { filter, sorting, details: false });
     return watchCluster({ start, pending, interval, settings, sources }, options, terminal, parts.tty);
   }
-  const answer = await fetchView(sources, settings, pending, terminal.now);
+  const answer = await fetchView(sources, settings, { pending, signal: NEVER }, terminal.now);
   const { view } = answer;
   if (!answer.jobsKnown) throw new CommandError(nothingKnown(view), EXIT.unavailable);
   warnOfProblems(answer, terminal);

@@ -8,8 +8,11 @@ import type { WatchTty } from './watch-tty';
 
 export interface WatchJob {
   readonly start: WatchState;
-  /** The cluster as it is now; `pending`: with the jobs that wait. A rejection ends the watching. */
-  readonly fetch: (pending: boolean) => Promise<ClusterView>;
+  /**
+   * The cluster as it is now; `pending`: with the jobs that wait; `stopped`: nobody waits for it any more. A rejection
+   * ends the watching.
+   */
+  readonly fetch: (pending: boolean, stopped: AbortSignal) => Promise<ClusterView>;
   /** ms from one answer to the next question. */
   readonly interval: number;
   readonly screen: (columns: number) => Screen;
@@ -31,6 +34,7 @@ export interface Watched {
  */
 export async function watch({ start, fetch, interval, screen, tty }: WatchJob): Promise<Watched> {
   const select = rememberingSelect();
+  const stop = new AbortController();
   let state = start;
   let view: ClusterView | null = null;
   let extent: Extent = { lines: 0, room: 1 };
@@ -70,10 +74,13 @@ export async function watch({ start, fetch, interval, screen, tty }: WatchJob): 
       const ask = (): void => {
         if (asking) return;
         asking = true;
-        fetch(state.page === 'pending').then((answer) => {
+        const waiting = state.page === 'pending';
+        fetch(waiting, stop.signal).then((answer) => {
           asking = false;
-          nextAt = Date.now() + interval;
-          view = answer;
+          // Somebody has turned to the jobs that wait meanwhile.
+          const incomplete = !waiting && state.page === 'pending' && answer.pending === null;
+          nextAt = incomplete ? 0 : Date.now() + interval;
+          if (!state.paused || view === null) view = answer;
           guarded(draw)();
         }, reject);
       };
@@ -124,6 +131,7 @@ export async function watch({ start, fetch, interval, screen, tty }: WatchJob): 
     });
   } finally {
     clearInterval(ticking);
+    stop.abort();
     process.off('exit', restore);
     restore();
   }

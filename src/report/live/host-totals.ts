@@ -64,6 +64,8 @@ export function describeTotals(totals: HostTotals, screen: Screen): readonly str
   ];
   return [
     `${screen.style.title('Total')}     ${parts.join(', ')}`,
-    ...(stranded.length === 0 ? [] : [`${screen.style.title('Stranded')}  ${screen.style.warning(stranded.join(', '))}`]),
+    ...(stranded.length === 0
+      ? []
+      : [`${screen.style.title('Stranded')}  ${screen.style.warning(stranded.join(', '))}`]),
   ];
 }

@@ -43,19 +43,25 @@ export function hostLines(hosts: readonly HostView[], details: boolean): readonl
   ]);
 }
 
-/** Their heads, and the lines rendered, some of them or all. */
+const hostsOf = (lines: readonly HostLine[]): readonly HostView[] =>
+  lines.flatMap((line) => ('host' in line ? [line.host] : []));
+
+const rowsOf = (lines: readonly HostLine[]): readonly PartRow[] =>
+  lines.flatMap((line) => ('row' in line ? [line.row] : []));
+
+/** Their heads, and the lines rendered, some of them or all; `beside` as in renderRows. */
 export function renderHostLines(
   lines: readonly HostLine[],
   columns: HostColumns,
   screen: Screen,
+  beside: readonly HostLine[] = [],
 ): { readonly head: readonly string[]; readonly body: readonly string[] } {
-  const hosts = lines.flatMap((line) => ('host' in line ? [line.host] : []));
-  const rows = lines.flatMap((line) => ('row' in line ? [line.row] : []));
-  const [hostHead, ...hostBody] = renderRows(columns.hosts, hosts, screen);
+  const [hostHead, ...hostBody] = renderRows(columns.hosts, hostsOf(lines), screen, { beside: hostsOf(beside) });
   const indent = ' '.repeat(INDENT);
-  const [partHead, ...partBody] = renderRows(columns.parts ?? [], rows, screen, screen.width - INDENT).map(
-    (line) => `${indent}${line}`,
-  );
+  const [partHead, ...partBody] = renderRows(columns.parts ?? [], rowsOf(lines), screen, {
+    width: screen.width - INDENT,
+    beside: rowsOf(beside),
+  }).map((line) => `${indent}${line}`);
   let host = 0;
   let row = 0;
   const body = lines.map((line) => ('host' in line ? hostBody[host++] : partBody[row++]) ?? '');

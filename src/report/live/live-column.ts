@@ -17,22 +17,25 @@ export function chooseColumns<T>(columns: readonly LiveColumn<T>[], rows: readon
   return columns.filter(({ has }) => has === undefined || rows.some(has));
 }
 
-/** A head and a line per row. Where a row has nothing for a column that others fill, a faint dash stands. */
+/**
+ * A head and a line per row. Where a row has nothing for a column that others fill, a faint dash stands. `beside`: rows
+ * that are not shown, but count for the choice and the width of the columns.
+ */
 export function renderRows<T>(
   all: readonly LiveColumn<T>[],
   rows: readonly T[],
   screen: Screen,
-  width = screen.width,
+  { width = screen.width, beside = [] }: { readonly width?: number; readonly beside?: readonly T[] } = {},
 ): string[] {
   const columns = all.filter(({ from }) => screen.width >= (from ?? 0));
   const none = screen.style.faint(screen.glyphs.none);
-  const cells = rows.map((row) =>
+  const cellsOf = (row: T): string[] =>
     columns.map((column) => {
       const text = column.cell(row, screen);
       return text === '' && column.has !== undefined ? none : text;
-    }),
-  );
-  return renderTable(columns, cells, screen, width);
+    });
+  const lines = renderTable(columns, [...rows, ...beside].map(cellsOf), screen, width);
+  return lines.slice(0, 1 + rows.length);
 }
 
 /** How old something is: "12 s", "3 min", "2 h", "5 d". */

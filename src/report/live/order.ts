@@ -23,7 +23,8 @@ export function sortRows<T>(
   return rows
     .map((row) => ({ row, value: order.of(row) }))
     .sort((a, b) => {
-      if (a.value === null || b.value === null) return Number(a.value === null) - Number(b.value === null) || ties(a.row, b.row);
+      if (a.value === null || b.value === null)
+        return Number(a.value === null) - Number(b.value === null) || ties(a.row, b.row);
       return sign * compare(a.value, b.value) || ties(a.row, b.row);
     })
     .map(({ row }) => row);

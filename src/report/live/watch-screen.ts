@@ -90,24 +90,33 @@ interface Table {
   readonly body: readonly string[];
 }
 
+/** So many rows decide on the widths of columns, wherever the list is scrolled to. */
+const MEASURED = 200;
+
 /** The rows that can be seen, with the heads of their columns. */
 function renderVisible(selection: Selection, top: number, room: number, screen: Screen): Table {
   switch (selection.page) {
     case 'jobs': {
-      const [head, ...body] = renderRows(selection.columns, selection.rows.slice(top, top + room), screen);
+      const [head, ...body] = renderRows(selection.columns, selection.rows.slice(top, top + room), screen, {
+        beside: selection.rows.slice(0, MEASURED),
+      });
       return { head: head === undefined ? [] : [head], body };
     }
     case 'pending': {
-      const [head, ...body] = renderRows(selection.columns, selection.rows.slice(top, top + room), screen);
+      const [head, ...body] = renderRows(selection.columns, selection.rows.slice(top, top + room), screen, {
+        beside: selection.rows.slice(0, MEASURED),
+      });
       return { head: head === undefined ? [] : [head], body };
     }
     case 'hosts': {
       const visible = selection.rows.slice(top, top + room);
+      const beside = selection.rows.slice(0, MEASURED);
       const [first] = visible;
-      if (first === undefined || 'host' in first) return renderHostLines(visible, selection.columns, screen);
+      if (first === undefined || 'host' in first) return renderHostLines(visible, selection.columns, screen, beside);
       // A job's host stays in sight when its own line is above the screen.
       const owner = selection.rows.slice(0, top).findLast((line) => 'host' in line);
-      return renderHostLines(owner === undefined ? visible : [owner, ...visible.slice(1)], selection.columns, screen);
+      const shown = owner === undefined ? visible : [owner, ...visible.slice(1)];
+      return renderHostLines(shown, selection.columns, screen, beside);
     }
   }
 }
@@ -147,7 +156,10 @@ export function renderWatch(
   const blank = Array.from({ length: Math.max(0, rows - above.length - list.length - foot.length - 1) }, () => '');
   const lines = [...above, ...list, ...blank, ...foot, lastLine(state, extent, top, screen)];
   // On the smallest of screens the keys give way last but one, to what is shown.
-  return { lines: lines.length <= rows ? lines : [...lines.slice(0, rows - 1), ...lines.slice(-1)].slice(0, rows), extent };
+  return {
+    lines: lines.length <= rows ? lines : [...lines.slice(0, rows - 1), ...lines.slice(-1)].slice(0, rows),
+    extent,
+  };
 }
 
 function listOf(

@@ -117,8 +117,6 @@ function isEmpty(filter: LiveFilter): boolean {
   return Object.values(filter).every((patterns) => patterns.length === 0);
 }
 
-
-
 /**
  * What a key changes. Keys are single characters, or names: up, down, pageup, pagedown, home, end, enter, escape,
  * backspace, tab, ctrl-c, ctrl-u. Any other changes nothing.
