@@ -5,6 +5,7 @@ import { bracketsBench } from './brackets';
 import { hooksBench } from './hooks';
 import { busyNote, describeMachine, thisMachine } from './machine';
 import { samplerBench } from './sampler';
+import { liveScreenBench } from './live-screen';
 import { sourcesBench } from './sources';
 import { median } from './statistics';
 import { formatSection, verdict } from './table';
@@ -17,7 +18,7 @@ import { formatSection, verdict } from './table';
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
 
-const BENCHES: readonly Bench[] = [hooksBench, samplerBench, sourcesBench, bracketsBench];
+const BENCHES: readonly Bench[] = [hooksBench, samplerBench, sourcesBench, bracketsBench, liveScreenBench];
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);

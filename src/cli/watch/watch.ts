@@ -22,6 +22,8 @@ export interface WatchJob {
 /** Ages on the screen are of seconds. */
 const TICK = 1000;
 
+const RESUME_MS = 100;
+
 /** How a watching ended: the last view that was seen (null: none), and the signal that ended it. */
 export interface Watched {
   readonly view: ClusterView | null;
@@ -40,9 +42,11 @@ export async function watch({ start, fetch, interval, screen, tty }: WatchJob): 
   let extent: Extent = { lines: 0, room: 1 };
   let drawn: Drawn | null = null;
   let asking = false;
+  let suspended = false;
   let nextAt = 0;
 
   const draw = (): void => {
+    if (suspended) return;
     const { columns, rows } = tty.size();
     const selection = view === null ? null : select(state, view);
     const frame = renderWatch(state, view, selection, screen(columns), rows);
@@ -54,6 +58,7 @@ export async function watch({ start, fetch, interval, screen, tty }: WatchJob): 
 
   let stopListening = (): void => undefined;
   let ticking: NodeJS.Timeout | undefined;
+  let resuming: NodeJS.Timeout | undefined;
   const restore = (): void => {
     stopListening();
     stopListening = () => undefined;
@@ -101,10 +106,13 @@ export async function watch({ start, fetch, interval, screen, tty }: WatchJob): 
       const suspend = (): void => {
         stopListening();
         tty.write(SCREEN_CODES.leave);
-        process.once('SIGCONT', guarded(resume));
+        suspended = true;
         process.kill(process.pid, 'SIGTSTP');
+        // Stopped, no time passes; without a shell that could bring us back the signal does nothing, and we go on.
+        resuming = setTimeout(guarded(resume), RESUME_MS);
       };
       const resume = (): void => {
+        suspended = false;
         listen();
         redraw();
       };
@@ -131,6 +139,7 @@ export async function watch({ start, fetch, interval, screen, tty }: WatchJob): 
     });
   } finally {
     clearInterval(ticking);
+    clearTimeout(resuming);
     stop.abort();
     process.off('exit', restore);
     restore();
