@@ -49,8 +49,12 @@ function rowsOf(jobs: number, runs: number): readonly Row[] {
     state = stepWatch(state, 's', extent);
     show(state, view);
   });
-  const wholes = repeated(Math.max(1, Math.floor(runs / 5)), () => renderJobs({ view, jobs: many, pending: null }, screen));
-  const machine = repeated(Math.max(1, Math.floor(runs / 5)), () => renderJobsJson({ view, jobs: many, pending: null }));
+  const wholes = repeated(Math.max(1, Math.floor(runs / 5)), () =>
+    renderJobs({ view, jobs: many, pending: null }, screen),
+  );
+  const machine = repeated(Math.max(1, Math.floor(runs / 5)), () =>
+    renderJobsJson({ view, jobs: many, pending: null }),
+  );
   return [
     { what: 'a refresh with new figures', unit: 'ms', values: refreshes, budget: STEADY_MS },
     { what: 'a key that scrolls', unit: 'ms', values: scrolls },

@@ -40,7 +40,10 @@ function writeReport(report: JobsReport, format: OutputFormat, options: LiveOpti
 /** For a mail: no head, no colours. */
 function writeRisks(risks: readonly AtRisk[], report: JobsReport, options: LiveOptions, terminal: Terminal): void {
   const format = outputFormat(options);
-  if (format !== 'text') return writeReport(report, format, options, terminal);
+  if (format !== 'text') {
+    writeReport(report, format, options, terminal);
+    return;
+  }
   const screen = screenOf(terminal, { color: false });
   writeLines(
     terminal,

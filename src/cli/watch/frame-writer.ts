@@ -23,13 +23,13 @@ export function drawFrame(
   rows: number,
 ): { readonly text: string; readonly drawn: Drawn } {
   const lines = frame.slice(0, rows).map((line) => cutLine(line, width));
-  const fresh = before === null || before.width !== width;
-  const old = fresh ? [] : before.lines;
+  const known = before?.width === width ? before.lines : null;
+  const old = known ?? [];
   // Erased first: after a line as wide as the screen the cursor stays on its last column.
   const changed = lines.flatMap((line, row) =>
     old[row] === line ? [] : [`${ESCAPE}${row + 1};1H${ESCAPE}2K${line}${ESCAPE}0m`],
   );
   const shorter = old.length > lines.length ? [`${ESCAPE}${lines.length + 1};1H${ESCAPE}J`] : [];
-  const text = [...(fresh ? [`${ESCAPE}2J`] : []), ...changed, ...shorter].join('');
+  const text = [...(known === null ? [`${ESCAPE}2J`] : []), ...changed, ...shorter].join('');
   return { text, drawn: { width, lines } };
 }

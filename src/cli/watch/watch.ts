@@ -73,7 +73,7 @@ export async function watch({ start, fetch, interval, screen, tty }: WatchJob): 
         try {
           act();
         } catch (error) {
-          reject(error as Error);
+          reject(error instanceof Error ? error : new Error(String(error)));
         }
       };
       const ask = (): void => {
@@ -95,10 +95,16 @@ export async function watch({ start, fetch, interval, screen, tty }: WatchJob): 
       };
       const typed = (key: string): void => {
         if (key === 'ctrl-l') drawn = null;
-        else if (key === 'ctrl-z') return suspend();
+        else if (key === 'ctrl-z') {
+          suspend();
+          return;
+        }
         const before = state;
         state = stepWatch(state, key, extent);
-        if (state.quit) return resolve({ view, signal: null });
+        if (state.quit) {
+          resolve({ view, signal: null });
+          return;
+        }
         // What can't be shown yet is asked for at once.
         if (state.page === 'pending' && before.page !== 'pending' && view?.pending === null) ask();
         draw();

@@ -16,8 +16,9 @@ const bytes = (value: number | null | undefined): string =>
 const ROOMY = 130;
 
 function peakCell({ ours }: JobView, screen: Screen): string {
-  if (ours === null || ours.lower === null) return '';
-  const { lower, upper } = ours;
+  const lower = ours?.lower ?? null;
+  const upper = ours?.upper ?? null;
+  if (lower === null) return '';
   if (upper === null || screen.width >= ROOMY)
     return formatBracket({ lower_bytes: lower, upper_bytes: upper, exact: false }, screen.glyphs);
   return formatBytes(upper, 'up');

@@ -36,7 +36,7 @@ export function hostsLabel(job: JobView, screen: Screen): string {
 
 /** State letters: suspended, in error or being deleted deserves a look, running does not. */
 export function stateLabel(state: string, screen: Screen): string {
-  const tone: Tone | null = /E/.test(state) ? 'bad' : /[sStTdNh]/.test(state) ? 'warning' : null;
+  const tone: Tone | null = state.includes('E') ? 'bad' : /[sStTdNh]/.test(state) ? 'warning' : null;
   const text = screen.safe(state);
   return tone === null ? text : screen.style[tone](text);
 }

@@ -77,7 +77,7 @@ function lastLine(state: WatchState, extent: Extent, top: number, screen: Screen
     // The end of a long filter is what is being written.
     const field = `${FIELDS[prompt.field]}: `;
     const room = Math.max(8, screen.width - field.length - 1);
-    return `${screen.style.accent(field)}${[...screen.safe(prompt.text)].slice(-room).join('')}_`;
+    return `${screen.style.accent(field)}${Array.from(screen.safe(prompt.text)).slice(-room).join('')}_`;
   }
   const until = Math.min(extent.lines, top + extent.room);
   const where =

@@ -105,16 +105,16 @@ function stepPrompt(state: WatchState, prompt: NonNullable<WatchState['prompt']>
         top: 0,
       };
     case 'backspace':
-      return write([...prompt.text].slice(0, -1).join(''));
+      return write(Array.from(prompt.text).slice(0, -1).join(''));
     case 'ctrl-u':
       return write('');
     default:
-      return [...key].length === 1 && prompt.text.length < LONGEST_FILTER ? write(prompt.text + key) : state;
+      return Array.from(key).length === 1 && prompt.text.length < LONGEST_FILTER ? write(prompt.text + key) : state;
   }
 }
 
 function isEmpty(filter: LiveFilter): boolean {
-  return Object.values(filter).every((patterns) => patterns.length === 0);
+  return (Object.keys(filter) as FilterField[]).every((field) => filter[field].length === 0);
 }
 
 /**

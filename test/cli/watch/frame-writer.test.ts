@@ -42,7 +42,7 @@ describe('drawFrame', () => {
   it('erases what a shorter frame leaves, starts anew on another width', () => {
     const { drawn } = drawFrame(null, ['one', 'two', 'three'], 80, 24);
     assert.equal(drawFrame(drawn, ['one'], 80, 24).text, '\u001b[2;1H\u001b[J');
-    assert.match(drawFrame(drawn, ['one'], 79, 24).text, /^\u001b\[2J/);
+    assert.ok(drawFrame(drawn, ['one'], 79, 24).text.startsWith('\u001b[2J'));
   });
 
   it('stays within the screen', () => {

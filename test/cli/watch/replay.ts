@@ -47,6 +47,7 @@ export function replay(text: string, { columns, rows }: { readonly columns: numb
       case 'l':
         if (parameters === '?1049') alternate = letter === 'h' ? { lines: blank(), row: 0, column: 0 } : null;
         break;
+      case undefined:
       default:
         throw new Error(`the terminal was sent ${JSON.stringify(piece)}`);
     }

@@ -37,7 +37,10 @@ afterEach(() => {
  */
 function start(
   words: string,
-  { env = {}, jobControl = false }: { readonly env?: Readonly<Record<string, string>>; readonly jobControl?: boolean } = {},
+  {
+    env = {},
+    jobControl = false,
+  }: { readonly env?: Readonly<Record<string, string>>; readonly jobControl?: boolean } = {},
 ): Session {
   const command = [
     ...(jobControl ? ['set -m'] : []),
@@ -158,6 +161,7 @@ describe('qmemacct live --watch on a terminal', { timeout: 120_000 }, () => {
     await session.sees(/4 hosts/);
     session.type('\u001a');
     // The shell tells that its job has stopped and how the terminal is set, and brings the job back.
+    // eslint-disable-next-line no-control-regex -- the alternate screen again
     await session.prints(/stopped=1\d\d[^]*\sicanon\s[^]*\u001b\[\?1049h/);
     await session.sees(/4 hosts[^]*q quit/);
     session.type('q');

@@ -84,12 +84,12 @@ describe('watch', () => {
     tty.events().key('r');
     assert.match(tty.writes.at(-1) ?? '', /reversed/);
     tty.resize(60, 6);
-    assert.match(tty.writes.at(-1) ?? '', /^\u001b\[2J/);
-    assert.doesNotMatch(tty.writes.at(-1) ?? '', /\u001b\[7;1H/);
+    assert.ok(tty.writes.at(-1)?.startsWith('\u001b[2J'));
+    assert.ok(!tty.writes.at(-1)?.includes('\u001b[7;1H'));
     tty.resize(7, 1);
     tty.resize(1000, 300);
     tty.events().key('ctrl-l');
-    assert.match(tty.writes.at(-1) ?? '', /^\u001b\[2J/);
+    assert.ok(tty.writes.at(-1)?.startsWith('\u001b[2J'));
     tty.events().key('q');
     await ended;
     restored(tty);

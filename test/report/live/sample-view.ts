@@ -91,7 +91,13 @@ export function manyJobs(count: number): readonly JobView[] {
     const ours = { rss: used, lower: used, upper: used + MIB, at: AT - (index % 60) * 1000 };
     return oneJob(
       1000 + index,
-      { owner: `user${index % 97}`, vmem: used, maxvmem: used, ours, trend: index % 5 === 0 ? trendIn(index % 600) : null },
+      {
+        owner: `user${index % 97}`,
+        vmem: used,
+        maxvmem: used,
+        ours,
+        trend: index % 5 === 0 ? trendIn(index % 600) : null,
+      },
       { host: `node${index % 400}` },
     );
   });

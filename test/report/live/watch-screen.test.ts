@@ -66,18 +66,18 @@ describe('renderWatch', () => {
   });
 
   it('shows what is filtered, sorted, paused', () => {
-    const [head] = frameOf(press(start(), 20, 'o', ...'bob', 'enter', 'r', 'p'), 20).lines;
+    const [head] = frameOf(press(start(), 20, 'o', ...Array.from('bob'), 'enter', 'r', 'p'), 20).lines;
     assert.match(
       head ?? '',
       /^2 of 12 running · by share, reversed · owner bob · PAUSED +default {2}13:00:00, 3 s old$/,
     );
-    const { lines } = frameOf(press(start(), 20, 'o', ...'nobody', 'enter'), 20);
+    const { lines } = frameOf(press(start(), 20, 'o', ...Array.from('nobody'), 'enter'), 20);
     assert.equal(lines[1], 'Nothing here is like that; c clears the filters.');
   });
 
   it('shows the end of what is being written, harmless', () => {
     assert.equal(frameOf(press(start(), 20, 'o', 'b', 'o'), 20).lines.at(-1), 'owner: bo_');
-    const long = frameOf(press(start(), 20, '/', ...'x'.repeat(300), '\u202e'), 20).lines.at(-1) ?? '';
+    const long = frameOf(press(start(), 20, '/', ...Array.from('x'.repeat(300)), '\u202e'), 20).lines.at(-1) ?? '';
     assert.ok(displayWidth(long) <= 100, long);
     assert.ok(long.endsWith('x\\u202e_'));
   });

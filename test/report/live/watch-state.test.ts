@@ -54,7 +54,7 @@ describe('stepWatch', () => {
     for (const [key, field] of Object.entries(fields)) {
       const asked = press(start(), key);
       assert.deepEqual(asked.prompt, { field, text: '' });
-      const done = press(asked, ...'bob*,q', 'enter');
+      const done = press(asked, ...Array.from('bob*,q'), 'enter');
       assert.deepEqual([done.prompt, done.filter[field]], [null, ['bob*', 'q']]);
       assert.equal(press(done, key).prompt?.text, 'bob*,q');
       assert.deepEqual(press(done, key, 'ctrl-u', 'enter').filter, NO_FILTER);
@@ -67,7 +67,7 @@ describe('stepWatch', () => {
     const dropped = press(start(), 'o', 'b', 'escape');
     assert.deepEqual([dropped.prompt, dropped.filter], [null, NO_FILTER]);
     assert.equal(press(start(), 'o', 'up', 'pageup', 'tab').prompt?.text, '');
-    assert.equal(press(start(), 'o', ...'x'.repeat(2000)).prompt?.text.length, 1000);
+    assert.equal(press(start(), 'o', ...Array.from('x'.repeat(2000))).prompt?.text.length, 1000);
   });
 
   it('clears filters with c', () => {
