@@ -4,6 +4,20 @@
 # exit status can set the queue to error. So: everything of ours happens in a background shell without the job's
 # descriptors, the foreground only waits for it, for a bounded time, and leaves with 0 or as the chained site hook.
 
+# Whether the service of the node scope runs on this host (src/sampler/service).
+qm_service() {
+  [ "${scope:-job}" = node ] || return 1
+  qm_begun=
+  qm_pid=
+  while IFS='=' read -r qm_word qm_value; do
+    case $qm_word in
+    pid) qm_pid=$qm_value ;;
+    start) qm_begun=$qm_value ;;
+    esac
+  done 2>/dev/null <"$run/service/pid"
+  [ -n "$qm_pid" ] && qm_start_of "$qm_pid" && [ "$qm_ticks" = "$qm_begun" ]
+}
+
 # qm_bounded SECONDS COMMAND...: runs COMMAND in the background, waits for it at most SECONDS; its status, or above 128.
 # A command that hangs in the kernel cannot even be killed: the foreground goes on without it.
 qm_bounded() {

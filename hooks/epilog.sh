@@ -22,6 +22,8 @@ qm_attended() {
     [ -n "$qm_pid" ] && qm_start_of "$qm_pid" && [ "$qm_ticks" = "$qm_begun" ]
     return
   fi
+  # It may not have come to it yet.
+  [ "$qm_hooks" = root ] && qm_service && return
   [ -e "$qm_dir/starting" ] && read -r qm_pid <"$qm_dir/starting" && [ -d "/proc/$qm_pid" ]
 }
 

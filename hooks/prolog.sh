@@ -15,17 +15,22 @@ qm_prolog() {
   qm_choose_memory
   qm_make_dir || qm_dir=
   if [ -n "$qm_dir" ]; then
-    { qm_describe printf '%s\n'; echo end=1; } >"$qm_dir/job"
     [ "$arm_wait" = 0 ] || mkfifo "$qm_dir/armed"
+    { qm_describe printf '%s\n'; echo end=1; } >"$qm_dir/job"
   fi
-  if [ "$qm_memory" != none ]; then
+  # The service takes what it finds there, whatever the job's limits.
+  qm_served=
+  [ "$qm_hooks" = root ] && [ -n "$qm_dir" ] && qm_service && qm_served=1
+  if [ -z "$qm_served" ] && [ "$qm_memory" != none ]; then
     ( qm_describe qm_node main.js "$settings" "${qm_dir:--}" ) &
     [ -n "$qm_dir" ] && echo "$!" >"$qm_dir/starting"
   fi
   # While Node starts; and without a sampler, too: whoever finishes this run can still read the group's peak.
   [ "${cgroup:-off}" = off ] || qm_enter_cgroup
-  [ "$qm_memory" = none ] && return
+  [ "$qm_memory" = none ] && [ -z "$qm_served" ] && return
   if [ "$arm_wait" != 0 ] && [ -n "$qm_dir" ]; then
+    # The service is there already: it needs no longer than this.
+    [ -z "$qm_served" ] || [ "${arm_wait#0.0[0-4]}" != "$arm_wait" ] || arm_wait=0.05
     timeout "$arm_wait" sh -c 'read -r word <>"$1"' sh "$qm_dir/armed"
   fi
 }

@@ -12,6 +12,11 @@ function ms(time: string | null): number | null {
   return time === null ? null : Date.parse(time);
 }
 
+/** When the job was submitted; what a task (`qrsh -inherit`) gives as that is when its own qrsh was started. */
+function submitted(record: JobRecord): number | null {
+  return record.pe_task_id === null ? ms(record.submitted_at) : null;
+}
+
 /** When a record's job was first heard of: what its attempts are ordered by. */
 function begun(record: JobRecord): number {
   return ms(record.started_at) ?? ms(record.ended_at) ?? record.revision;
@@ -44,11 +49,11 @@ interface Incarnation {
  */
 function incarnations(records: readonly StoredRecord[]): readonly Incarnation[] {
   const submissions: number[] = [];
-  const known = records.flatMap(({ record }) => ms(record.submitted_at) ?? []).sort((a, b) => a - b);
+  const known = records.flatMap(({ record }) => submitted(record) ?? []).sort((a, b) => a - b);
   for (const time of known) if (time - (submissions.at(-1) ?? -Infinity) > SAME_SUBMISSION_MS) submissions.push(time);
   if (submissions.length === 0) return [{ since: Math.min(...records.map(({ record }) => begun(record))), records }];
   const indexOf = ({ record }: StoredRecord): number => {
-    const time = ms(record.submitted_at) ?? begun(record) + SAME_SUBMISSION_MS;
+    const time = submitted(record) ?? begun(record) + SAME_SUBMISSION_MS;
     return Math.max(
       0,
       submissions.findLastIndex((submission) => submission <= time),

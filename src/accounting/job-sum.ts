@@ -119,7 +119,7 @@ export function sumOfJob(records: readonly JobRecord[], attempt: number): JobSum
   const first = master ?? records[0];
   if (first === undefined) throw new RangeError('a job without any record');
   const wallclock = master?.wallclock_seconds ?? spanSeconds(records);
-  const groups = recordsByHost(records, master?.granted_hosts ?? []);
+  const groups = recordsByHost(records);
   const hosts = groups.map((group) => sumOfHost(group, first, wallclock));
   const seen = hosts.filter((host) => host.seen);
   const unseenTasks = groups.reduce((sum, group) => sum + unseenIn(group.records), 0);
@@ -165,18 +165,20 @@ export function sumOfJob(records: readonly JobRecord[], attempt: number): JobSum
   };
 }
 
-interface HostGroup {
+/** The records of one host. */
+export interface HostGroup {
   readonly host: string;
-  /** null: not told. */
+  /** Slots; null: not told. */
   readonly granted: number | null;
   readonly records: readonly JobRecord[];
 }
 
-/** Granted hosts first, in their order, then others that have records. */
-function recordsByHost(
-  records: readonly JobRecord[],
-  granted: NonNullable<JobRecord['granted_hosts']>,
-): readonly HostGroup[] {
+/**
+ * Granted hosts first, in their order, then others that have records: a record's own name for its host may be longer or
+ * shorter than the granted one.
+ */
+export function recordsByHost(records: readonly JobRecord[]): readonly HostGroup[] {
+  const granted = records.find(({ pe_task_id: task }) => task === null)?.granted_hosts ?? [];
   const groups = new Map<string, HostGroup & { readonly records: JobRecord[] }>();
   for (const { host, slots } of granted) groups.set(host, { host, granted: slots, records: [] });
   const nameOf = hostNames([...groups.keys()]);

@@ -92,7 +92,7 @@ export interface OwnerTotals {
   readonly jobs: number;
   /** Records of jobs that still run. */
   readonly running: number;
-  /** h_vmem limit x wallclock. */
+  /** h_vmem limit x wallclock; of each host of a parallel job once, however many tasks it had. */
   readonly requested_gib_hours: number;
   /** The part of it that belongs to records with an integral of rss: what `used_gib_hours` compares with. */
   readonly requested_with_used_gib_hours: number;
@@ -103,7 +103,7 @@ export interface OwnerTotals {
   /** Proved peak of rss x wallclock. */
   readonly peak_gib_hours: number;
   readonly cpu_seconds: number;
-  /** Wallclock x slots on the host (1 where unknown). */
+  /** Wallclock x slots on the host (1 where unknown), each host of a parallel job once. */
   readonly slot_seconds: number;
   /** Records whose proved peak of rss is above the limit; and far below it, of jobs that have ended. */
   readonly above_request: number;

@@ -28,17 +28,18 @@ function speaksUtf8(env: Terminal['env']): boolean {
 export function screenOf(
   terminal: Terminal,
   options: Pick<GlobalOptions, 'color'>,
-  size: { readonly columns?: number; readonly widest?: number } = {},
+  more: { readonly heartbeat?: number; readonly columns?: number; readonly widest?: number } = {},
 ): Screen {
   const { env } = terminal;
-  const columns = size.columns ?? terminal.columns ?? Number(env.COLUMNS);
+  const columns = more.columns ?? terminal.columns ?? Number(env.COLUMNS);
   const wanted = options.color && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
   return createScreen({
     width: Number.isInteger(columns) && columns > 0 ? columns : UNKNOWN_WIDTH,
     now: terminal.now(),
     colour: terminal.isTTY && wanted,
     unicode: speaksUtf8(env),
-    ...(size.widest === undefined ? {} : { widest: size.widest }),
+    ...(more.widest === undefined ? {} : { widest: more.widest }),
+    ...(more.heartbeat === undefined ? {} : { heartbeatSeconds: more.heartbeat }),
   });
 }
 

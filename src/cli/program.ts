@@ -13,6 +13,7 @@ import { registerDemo } from './commands/demo';
 import { registerDoctor } from './commands/doctor';
 import { registerFlush } from './commands/flush';
 import { registerInstall } from './commands/install';
+import { registerServe } from './commands/serve';
 import { registerUninstall } from './commands/uninstall';
 import { warn } from './output';
 import type { Terminal } from './terminal';
@@ -33,6 +34,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerUninstall,
   registerDoctor,
   registerFlush,
+  registerServe,
 ];
 
 function createProgram(version: string, context: CommandContext): Command {

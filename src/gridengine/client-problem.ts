@@ -53,7 +53,7 @@ function oneLine(text: string): string {
 function explained(client: ClientName, said: string): string {
   const line = oneLine(said);
   const [, cause, mend] = KNOWN.find(([pattern]) => pattern.test(said)) ?? [];
-  if (cause === undefined || mend === undefined) return `${client}: ${line}`;
+  if (cause === undefined || mend === undefined) return `${client} says: ${line}; try it by hand`;
   return `${cause} (${client}: ${line}); ${mend}`;
 }
 

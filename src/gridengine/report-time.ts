@@ -9,38 +9,52 @@ import { epochToMs } from './epoch-time';
  * when summer time ends, the first is taken.
  */
 export function parseReportTime(text: string): number | null {
+  if (text === '') return null;
   return isoTime(text) ?? epochToMs(text.trim()) ?? americanTime(text);
 }
 
+const iso = /^\s*(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?\s*$/;
+
 function isoTime(text: string): number | null {
-  const match =
-    /^\s*(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?\s*$/.exec(text);
+  const match = iso.exec(text);
   if (match === null) return null;
-  const [, year, month, day, hour, minute, second, fraction = '', zone] = match;
-  const parts = [year, month, day, hour, minute, second].map(Number);
-  return moment(parts, milliseconds(fraction), zone);
+  const [, year, month, day, hour, minute, second, fraction, zone] = match;
+  return moment({ year, month, day, hour, minute, second, fraction, zone });
 }
 
 function americanTime(text: string): number | null {
   const match = /^\s*(\d\d)\/(\d\d)\/(\d{4}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?\s*$/.exec(text);
   if (match === null) return null;
-  const [, month, day, year, hour, minute, second, fraction = ''] = match;
-  return moment([year, month, day, hour, minute, second].map(Number), milliseconds(fraction), undefined);
+  const [, month, day, year, hour, minute, second, fraction] = match;
+  return moment({ year, month, day, hour, minute, second, fraction, zone: undefined });
 }
 
-function moment(parts: readonly number[], ms: number, zone: string | undefined): number | null {
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
-  if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60) return null;
-  // Grid Engine prints the epoch itself for "never", in local time: at most a day from 0.
-  const time =
-    zone === undefined
-      ? new Date(year, month - 1, day, hour, minute, second, ms).getTime()
-      : Date.UTC(year, month - 1, day, hour, minute, second, ms) - offset(zone);
-  return Number.isFinite(time) && time > 86_400_000 ? time : null;
+type Part = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second' | 'fraction' | 'zone';
+
+function moment(text: Readonly<Record<Part, string | undefined>>): number | null {
+  const year = Number(text.year);
+  const month = Number(text.month);
+  const day = Number(text.day);
+  const hour = Number(text.hour);
+  const minute = Number(text.minute);
+  const second = Number(text.second);
+  const ms = text.fraction === undefined ? 0 : milliseconds(text.fraction);
+  if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60) {
+    return null;
+  }
+  if (text.zone !== undefined) {
+    return after(0, Date.UTC(year, month - 1, day, hour, minute, second, ms) - offset(text.zone));
+  }
+  // "Never" is printed as the epoch in local time: at most a day from 0.
+  return after(86_400_000, new Date(year, month - 1, day, hour, minute, second, ms).getTime());
+}
+
+function after(least: number, time: number): number | null {
+  return time > least ? time : null;
 }
 
 function milliseconds(fraction: string): number {
-  return fraction === '' ? 0 : Math.floor(Number(`0.${fraction}`) * 1000 + 1e-6);
+  return Math.floor(Number(`0.${fraction}`) * 1000 + 1e-6);
 }
 
 function offset(zone: string): number {

@@ -11,11 +11,13 @@ export interface HostContext {
   readonly capacity: number | null;
   /** Bytes that a slot usually asks for; null: unknown. */
   readonly usual: number | null;
+  /** Where not qhost tells it. */
+  readonly up?: boolean;
 }
 
 /** One host with the parts of the jobs on it. */
-export function hostView(host: QhostHost, parts: readonly JobPart[], { capacity, usual }: HostContext): HostView {
-  const up = host.architecture !== null;
+export function hostView(host: QhostHost, parts: readonly JobPart[], context: HostContext): HostView {
+  const { capacity, usual, up = reports(host) } = context;
   const free = consumable(host, H_VMEM);
   const reserved = parts.map((part) => part.reserved);
   // qhost's free figure goes with qhost's own list of jobs: one that only qstat knows is not in it yet.
@@ -59,7 +61,7 @@ export function hostView(host: QhostHost, parts: readonly JobPart[], { capacity,
 export function unlistedHost(name: string, parts: readonly JobPart[]): HostView {
   const unknown: QhostHost = {
     name,
-    architecture: '',
+    architecture: null,
     processors: null,
     sockets: null,
     cores: null,
@@ -75,7 +77,12 @@ export function unlistedHost(name: string, parts: readonly JobPart[]): HostView 
     queues: [],
     jobs: [],
   };
-  return hostView(unknown, parts, { capacity: null, usual: null });
+  return hostView(unknown, parts, { capacity: null, usual: null, up: true });
+}
+
+/** Of a host whose execd is gone qhost goes on to print what does not change: architecture, processors, total memory. */
+function reports({ architecture, load, memoryUsed }: QhostHost): boolean {
+  return architecture !== null && (load !== null || memoryUsed !== null);
 }
 
 /** What is left of a consumable of the host; null: it is none there. */
@@ -83,7 +90,7 @@ function consumable({ resources }: QhostHost, name: string): number | null {
   const text = resources.find((resource) => resource.name === name && resource.dominance === 'hc')?.value;
   if (text === undefined) return null;
   const parsed = parseMemorySize(text.trim());
-  return parsed.ok && Number.isFinite(parsed.value) ? parsed.value : null;
+  return parsed.ok && Number.isFinite(parsed.value) ? Math.round(parsed.value) : null;
 }
 
 function sumOf(values: readonly number[]): number {

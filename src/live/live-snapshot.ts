@@ -33,7 +33,10 @@ const PENDING_PAUSE_MS = 500;
 
 async function ofServer({ settings, pending, signal }: LiveOptions): Promise<Snapshot> {
   for (let tries = 1; ; tries++) {
-    const snapshot = await fetchSnapshot(settings.serve_socket, { pending, ...(signal === undefined ? {} : { signal }) });
+    const snapshot = await fetchSnapshot(settings.serve_socket, {
+      pending,
+      ...(signal === undefined ? {} : { signal }),
+    });
     if (!pending || snapshot.pending !== null || tries === PENDING_TRIES) return snapshot;
     await sleep(PENDING_PAUSE_MS, undefined, signal === undefined ? {} : { signal });
   }
@@ -57,7 +60,8 @@ export async function liveSnapshot(options: LiveOptions): Promise<LiveSnapshot> 
     return { snapshot: await ofServer(options), source: 'server', warning };
   } catch (error) {
     signal?.throwIfAborted();
-    if (!(error instanceof NoServerError)) warning = `qmemacct serve gave no answer (${reasonOf(error)}); qmaster is asked`;
+    if (!(error instanceof NoServerError))
+      warning = `qmemacct serve gave no answer (${reasonOf(error)}); qmaster is asked`;
   }
   const { cell, cluster, rules, tools } = options.cell();
   try {

@@ -112,6 +112,13 @@ function runningIds(running: readonly ListedJob[]): readonly number[] {
   return [...new Set(running.map(({ job }) => job))];
 }
 
+/** What a poll has met with so far. */
+interface Met {
+  dialect: Dialect;
+  /** One query that fails is told for the others, too: nobody waits for qmaster's silence three times over. */
+  obstacle: string | null;
+}
+
 /** Makes the queries whose time has come, one after the other; what fails keeps its last good answer. Never rejects. */
 export async function poll(
   before: PollState,
@@ -123,13 +130,11 @@ export async function poll(
   const due = dueQueries(before, rules, tools.now(), pending);
   const history = { ...before.history };
   let { snapshot } = before;
-  let dialect: Dialect = 'unknown';
-  // One that fails is told for the others, too: nobody waits for qmaster's silence three times over.
-  let obstacle: string | null = null;
+  const met: Met = { dialect: snapshot.dialect, obstacle: null };
 
   const stopped = (): boolean => signal?.aborted === true;
   const noteDialect = (answer: ClientAnswer): void => {
-    if (dialect === 'unknown') dialect = answer.end.dialect;
+    if (answer.end.dialect !== 'unknown') met.dialect = answer.end.dialect;
   };
   const ask = async <T>(
     query: 'hosts' | 'running' | 'pending',
@@ -139,7 +144,7 @@ export async function poll(
     last: Answer<readonly T[]> | null,
   ): Promise<Answer<readonly T[]>> => {
     if (stopped()) return last ?? EMPTY;
-    if (obstacle !== null) return failed(last, [], obstacle, last?.triedAt ?? null);
+    if (met.obstacle !== null) return failed(last, [], met.obstacle, last?.triedAt ?? null);
     const triedAt = tools.now();
     const items: T[] = [];
     const answer = await tools.run(
@@ -152,7 +157,7 @@ export async function poll(
     if (stopped()) return last ?? EMPTY;
     history[query] = after(history[query], answer);
     if (answer.problem !== null) {
-      if (answer.unreachable) obstacle = answer.problem;
+      if (answer.unreachable) met.obstacle = answer.problem;
       return failed(last, [], answer.problem, triedAt);
     }
     noteDialect(answer);
@@ -172,13 +177,13 @@ export async function poll(
     const args = ['-u', '*', '-s', 'p', '-r', '-ext', '-urg', '-xml'];
     snapshot = { ...snapshot, pending: await ask('pending', 'qstat', args, tools.readers.jobList, snapshot.pending) };
   }
-  return { snapshot: { ...snapshot, dialect: dialect === 'unknown' ? snapshot.dialect : dialect }, history };
+  return { snapshot: { ...snapshot, dialect: met.dialect }, history };
 
   /** Usage of the jobs that run: of the file where it tells, of qstat for the others. */
   async function details(): Promise<Snapshot['details']> {
     const last = snapshot.details;
     const ids = runningIds(snapshot.running.value);
-    const follower = (dialect === 'unknown' ? snapshot.dialect : dialect) === 'ocs' ? tools.onlineUsage : null;
+    const follower = met.dialect === 'ocs' ? tools.onlineUsage : null;
     const told = follower?.look() === true ? follower : null;
     const known = new Map(last.value.map((job) => [job.job, job]));
     const isFresh = (id: number): boolean =>
@@ -191,7 +196,7 @@ export async function poll(
       return fresh ? { ...last, value: last.value.map((job) => withOnlineUsage(job, told.of(job.job))) } : last;
     }
     if (stopped()) return last;
-    if (obstacle !== null) return failed(last, [], obstacle, last.triedAt);
+    if (met.obstacle !== null) return failed(last, [], met.obstacle, last.triedAt);
     // Nothing is known of what runs: there is nobody to ask for.
     if (snapshot.running.at === null) return last;
 
@@ -213,7 +218,7 @@ export async function poll(
       unreachable: sum.unreachable,
     };
     if (problem !== null) {
-      if (sum.unreachable) obstacle = problem;
+      if (sum.unreachable) met.obstacle = problem;
       return failed(last, [], problem, now);
     }
     const value = ids.flatMap((id) => {
@@ -250,13 +255,11 @@ async function detailsOf(ids: readonly number[], tools: PollTools, signal?: Abor
       signal,
     );
     tookMs += answer.tookMs;
-    if (answer.problem !== null)
-      return { jobs: [], problem: answer.problem, tookMs, unreachable: answer.unreachable };
+    if (answer.problem !== null) return { jobs: [], problem: answer.problem, tookMs, unreachable: answer.unreachable };
     const unknown = new Set(answer.end.unknownJobs);
     if (unknown.size === 0 || jobs.length > 0) return { jobs, problem: null, tookMs, unreachable: false };
     const rest = left.filter((id) => !unknown.has(String(id)));
-    if (rest.length === left.length)
-      return { jobs: [], problem: STRANGE, tookMs, unreachable: false };
+    if (rest.length === left.length) return { jobs: [], problem: STRANGE, tookMs, unreachable: false };
     left = rest;
   }
   return { jobs: [], problem: null, tookMs, unreachable: false };

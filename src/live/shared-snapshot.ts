@@ -90,7 +90,7 @@ function readState(path: string): PollState | null {
     try {
       const value: unknown = JSON.parse(readFileSync(descriptor, 'utf8'));
       const snapshot = checkedSnapshot(value);
-      return { snapshot, history: histories((value as { history?: unknown }).history, 'history') };
+      return { snapshot, history: histories((value as { history?: unknown }).history) };
     } finally {
       closeSync(descriptor);
     }

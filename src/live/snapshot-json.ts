@@ -16,7 +16,15 @@ export class SnapshotError extends Error {
   }
 }
 
-const DIALECTS = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', 'unknown'] as const satisfies readonly Dialect[];
+const DIALECTS = [
+  'sge6.2',
+  'ogs',
+  'sge8.1.9',
+  'daimh',
+  'univa',
+  'ocs',
+  'unknown',
+] as const satisfies readonly Dialect[];
 const ROLES = ['MASTER', 'SLAVE', ''] as const;
 
 const aNumber = nullable(number);
@@ -98,7 +106,7 @@ const detail: Check<JobDetail> = record<JobDetail>({
   department: aText,
   account: aText,
   submittedAt: aNumber,
-  requests: list((value, path) => ({ ...request(value, path), ...amount(value, path) })),
+  requests: list((value) => ({ ...request(value), ...amount(value) })),
   pe: aText,
   peRange: list(record({ least: number, most: number, step: number })),
   array: truth,
@@ -164,7 +172,7 @@ export function checkedSnapshot(value: unknown): Snapshot {
       typeof version === 'number' ? `it has version ${version}, known is ${SNAPSHOT_VERSION}` : 'it has no version',
     );
   try {
-    return snapshot(value, '');
+    return snapshot(value);
   } catch (error) {
     throw new SnapshotError(error instanceof Error ? error.message : String(error));
   }

@@ -106,6 +106,8 @@ const NO_COLOURS: Style = { title: same, faint: same, good: same, warning: same,
 export interface Screen {
   readonly width: number;
   readonly now: Date;
+  /** How often figures of running jobs come from their nodes; 0: not at all. */
+  readonly heartbeatSeconds: number;
   readonly glyphs: Glyphs;
   readonly style: Style;
   /** Makes text that a user chose harmless for this screen. */
@@ -119,6 +121,7 @@ export interface ScreenOptions {
   readonly unicode: boolean;
   /** For tables that can use more columns than text is read well in. */
   readonly widest?: number;
+  readonly heartbeatSeconds?: number;
 }
 
 const NARROWEST = 60;
@@ -129,6 +132,7 @@ export function createScreen(options: ScreenOptions): Screen {
   return {
     width: Math.min(options.widest ?? WIDEST, Math.max(NARROWEST, options.width)),
     now: options.now,
+    heartbeatSeconds: options.heartbeatSeconds ?? 60,
     glyphs: options.unicode ? UNICODE : ASCII,
     style: options.colour ? COLOURS : NO_COLOURS,
     safe: (text) => escapeForTerminal(text, options.unicode),

@@ -12,7 +12,7 @@ export function keyOfRun(run: RunDescription, description: JobDescription, setti
     cluster: settings.cluster === '' ? 'default' : settings.cluster,
     job_id: run.job,
     task_id: description.array ? run.task : null,
-    pe_task_id: description.fields.pe_task_id,
+    pe_task_id: run.peTask ?? description.fields.pe_task_id,
     host: description.host ?? hostname(),
     run_id: runId(run),
   };

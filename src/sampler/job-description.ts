@@ -75,20 +75,36 @@ function limitInForce(addressSpaceKib: number | null): MemoryRequest | null {
   return { request_bytes: null, limit_bytes: addressSpaceKib * 1024, per: 'job' };
 }
 
+/** What the `config` of a `qrsh -inherit` task has of qrsh ("petask", its own submission) or of its host's part only. */
+const NOT_TOLD_OF_TASKS = { job_name: null, slots: null, submitted_at: null } as const;
+
+function ofJob(config: SpoolConfig): Pick<JobDescription['fields'], 'job_name' | 'slots' | 'submitted_at'> {
+  return {
+    job_name: config.jobName,
+    slots: config.pe === null ? config.hostSlots : config.peSlots || config.hostSlots,
+    submitted_at: config.submissionTimeMs === null ? null : new Date(config.submissionTimeMs).toISOString(),
+  };
+}
+
 /**
  * Description from the text of a spool `config`; `run` names the job that it must be about. `peHostfile`: the text of the
  * file beside it, null: not there.
  */
 export function describeJob(
   text: string,
-  run: { readonly job: number; readonly task: number; readonly addressSpaceKib: number | null },
+  run: {
+    readonly job: number;
+    readonly task: number;
+    readonly peTask?: string | null;
+    readonly addressSpaceKib: number | null;
+  },
   complexes: readonly string[],
   peHostfile: string | null = null,
 ): JobDescription {
   const parsed = parseSpoolConfig(text);
   if (!parsed.ok) return undescribed(run.task, `Grid Engine's config file could not be used: ${parsed.error}.`);
   const config = parsed.value;
-  const mismatches = identityMismatches(config, { jobId: run.job, task: run.task || 1, peTaskId: config.peTaskId });
+  const mismatches = identityMismatches(config, { jobId: run.job, task: run.task || 1, peTaskId: run.peTask ?? null });
   const suspicious = [...config.ambiguous, ...mismatches];
   const common = { host: config.host, group: config.addGrpId, array: run.task > 0 };
   if (suspicious.length > 0)
@@ -109,17 +125,15 @@ export function describeJob(
     notes: [],
     fields: {
       owner: config.owner,
-      job_name: config.jobName,
+      ...(run.peTask == null ? ofJob(config) : NOT_TOLD_OF_TASKS),
       queue: config.queue,
       project: config.project,
       pe: config.pe,
       account: config.account,
-      slots: config.pe === null ? config.hostSlots : config.peSlots || config.hostSlots,
       host_slots: config.hostSlots,
       // execd writes the file for every job; it is worth its bytes only where there are hosts to choose from.
       granted_hosts:
         config.pe === null || config.peTaskId !== null || peHostfile === null ? null : parsePeHostfile(peHostfile),
-      submitted_at: config.submissionTimeMs === null ? null : new Date(config.submissionTimeMs).toISOString(),
       h_vmem: floored,
       requests: others,
       pe_task_id: config.peTaskId,
@@ -144,10 +158,10 @@ export function trustedSpoolFile(spool: string, name: string): string | null {
   return file.ok ? file.value.text : null;
 }
 
-/** `usage` of a job whose first process was reaped; null: not there. */
+/** `usage` of a job whose first process was reaped; null: not there, or not written yet, which comes a moment later. */
 export function readUsage(spool: string): SpoolUsage | null {
   const text = trustedSpoolFile(spool, 'usage');
-  return text === null ? null : parseSpoolUsage(text);
+  return text?.endsWith('\n') === true ? parseSpoolUsage(text) : null;
 }
 
 /** Pid of the job's first process; null: not started. */

@@ -1,6 +1,5 @@
-import { hasGroup, parentPid } from '../sources/proc/status';
+import { hasGroup } from '../sources/proc/status';
 import {
-  allPids,
   listsChildren,
   memoryOfAnyThread,
   openProcess,
@@ -11,6 +10,7 @@ import type { Stat } from '../sources/proc/stat';
 import type { StatusMemory } from '../sources/proc/status';
 import type { MemoryReading } from './peaks';
 import { markSlackBytes, slackBytes, type CounterPrecision } from './slack';
+import { newMachineScan, type MachineScan, type SeenProcess } from './machine-scan';
 import type { Counters } from './totals';
 import { monotonicUs } from '../sources/proc/clock';
 import type { Sweep, SweepReading } from './upper-ends';
@@ -32,6 +32,8 @@ export interface ClaimRules {
   eventsTell: boolean;
   /** Pids that the events tell of: they are ours also where they have left the tree. */
   told?: ReadonlySet<number>;
+  /** Left out: one of its own. */
+  readonly machine?: MachineScan;
 }
 
 /** One process of the job, as plain data; `image` counts its executed programs. */
@@ -100,7 +102,13 @@ export interface JobProcesses {
    * Finds new processes and reads all. `scanAll`: look through all of /proc for the group. `rising` tells whether sums of
    * anonymous memory and of RSS + swap would raise a maximum: then both are read again and the smaller readings taken.
    */
-  tick(atMs: number, scanAll: boolean, rising: (anonymous: number, rssSwap: number) => boolean): TickReadings;
+  tick(
+    atMs: number,
+    scanAll: boolean,
+    rising: (anonymous: number, rssSwap: number) => boolean,
+    /** Everything is read, also what has not run since the last time. */
+    last?: boolean,
+  ): TickReadings;
   /** Pending images that are workers by now, though their end has not been seen. */
   workers(): readonly string[];
   save(): unknown;
@@ -119,7 +127,6 @@ const WORKED_SHARE = 32;
 
 const isWorker = (process: TrackedProcess): boolean =>
   process.worked && process.lastSeenMs - process.firstSeenMs >= LASTING_MS;
-const FULL_SCAN_EVERY_MS = 60_000;
 const KIB = 1024;
 /** Children of these many threads are looked for at every tick; of more, only with a scan of all of /proc. */
 const MOST_THREADS_WALKED = 16;
@@ -134,7 +141,28 @@ function commandName(comm: string, executable: string | null): string {
 interface Live {
   readonly process: TrackedProcess;
   readonly files: ProcessFiles;
+  /** Slept when it was last read. */
+  sleeps: boolean;
+  /** What it had run for then. */
+  ran: number | null;
+  /** As it was when it had run for `ran`; null: not worth remembering. */
+  rest: Rest | null;
 }
+
+/** A whole reading of a process with one thread, which holds for as long as the process does not run. */
+interface Rest {
+  readonly ran: number;
+  readonly reading: MemoryReading;
+  readonly sweep: SweepReading;
+  readonly counters: Counters;
+  readonly sample: ProcessSample;
+  readonly status: StatusMemory;
+  /** Ticks for which it has been taken as it was. */
+  ticks: number;
+}
+
+/** After so many ticks it is read again, although it has not run: the upper ends wait for that. */
+const MOST_RESTING = 8;
 
 interface Saved {
   readonly tracked: readonly (readonly [string, TrackedProcess])[];
@@ -149,8 +177,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
   const live = new Map<string, Live>();
   const idOfPid = new Map<number, string>();
   const childrenListed = listsChildren(rules.procRoot);
-  let foreign = new Set<number>();
-  let fullScanMs = 0;
+  const machine = rules.machine ?? newMachineScan(rules.procRoot);
   let seen = 0;
   let treeOnly = 0;
   let groupOnly = 0;
@@ -160,7 +187,13 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     ({ seen, treeOnly, groupOnly } = state);
     for (const [id, process] of state.tracked) {
       tracked.set(id, process);
-      live.set(id, { process, files: openProcess(process.pid, budget, rules.procRoot) });
+      live.set(id, {
+        process,
+        files: openProcess(process.pid, budget, rules.procRoot),
+        sleeps: false,
+        ran: null,
+        rest: null,
+      });
       idOfPid.set(process.pid, id);
     }
   }
@@ -205,7 +238,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     };
     process.shared = sharesWithParent(process, stat);
     tracked.set(id, process);
-    live.set(id, { process, files });
+    live.set(id, { process, files, sleeps: false, ran: null, rest: null });
     idOfPid.set(pid, id);
     seen++;
     if (rules.group !== null && process.byTree && !byGroup) treeOnly++;
@@ -225,33 +258,22 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
   function findRoots(atMs: number): void {
     if (rules.rootPid === null || idOfPid.has(rules.rootPid)) return;
     adopt(rules.rootPid, 'tree', atMs);
-    // Processes that were looked at before their ancestor was known may be ours after all.
-    if (idOfPid.has(rules.rootPid)) foreign = new Set();
   }
 
   /**
-   * Looks at every process that is new since the last time: its parent and its groups. Costs a listing of /proc, so it
-   * is done at every tick only where the kernel doesn't list children.
+   * Looks at every process of the machine: its parent and its groups. Costs a listing of /proc, so it is done at every
+   * tick only where the kernel doesn't list children.
    */
   function scanMachine(atMs: number): void {
-    const group = rules.group;
-    // Pids known not to be ours are skipped until the next full pass: pids can be re-used, but not within seconds.
-    if (atMs - fullScanMs > FULL_SCAN_EVERY_MS) {
-      foreign = new Set();
-      fullScanMs = atMs;
-    }
-    let strangers: { readonly pid: number; readonly parent: number }[] = [];
-    for (const pid of allPids(rules.procRoot)) {
-      if (idOfPid.has(pid) || foreign.has(pid)) continue;
-      const files = openProcess(pid, { left: 0 }, rules.procRoot);
-      const found = files.status((text, length) => ({
-        parent: parentPid(text, length),
-        ours: group !== null && hasGroup(text, length, group),
-      }));
-      if (found === null) continue;
-      if (idOfPid.has(found.parent)) adopt(pid, 'tree', atMs);
-      else if (found.ours) adopt(pid, found.parent === rules.shepherdPid ? 'tree' : 'group', atMs);
-      else strangers.push({ pid, parent: found.parent });
+    const { group } = rules;
+    let strangers: SeenProcess[] = [];
+    for (const seen of machine.processes(atMs)) {
+      const { pid, parent, groups } = seen;
+      if (idOfPid.has(pid)) continue;
+      if (idOfPid.has(parent)) adopt(pid, 'tree', atMs);
+      else if (group !== null && groups.includes(group))
+        adopt(pid, parent === rules.shepherdPid ? 'tree' : 'group', atMs);
+      else strangers.push(seen);
     }
     // A child may have a lower pid than its parent, and so have been looked at first.
     for (let adopted = true; adopted;) {
@@ -263,12 +285,15 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       adopted = rest.length < strangers.length;
       strangers = rest;
     }
-    for (const { pid } of strangers) foreign.add(pid);
   }
 
-  function walkTree(atMs: number, everyThread: boolean): void {
+  const mayRest = ({ rest }: Live): boolean => rest !== null && rest.ticks < MOST_RESTING;
+
+  function walkTree(atMs: number, everyThread: boolean, presumed: ReadonlySet<Live>): void {
     const queue = [...live.values()];
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      // Who sleeps forks nobody; whose children wake us first are told of by events, or found at the next tick.
+      if (!everyThread && presumed.has(next)) continue;
       const threads = next.process.threads;
       const all = threads > 1 && (everyThread || threads <= MOST_THREADS_WALKED);
       for (const pid of next.files.children(all)) {
@@ -339,11 +364,13 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     tracked,
     counts: () => ({ seen, treeOnly, groupOnly }),
 
-    tick: (atMs, scanAll, rising) => {
+    tick: (atMs, scanAll, rising, last = false) => {
       const begin = monotonicUs();
+      const presumed = new Set<Live>();
+      if (!last) for (const entry of live.values()) if (mayRest(entry)) presumed.add(entry);
       findRoots(atMs);
       if (scanAll || !childrenListed) scanMachine(atMs);
-      if (childrenListed) walkTree(atMs, scanAll);
+      if (childrenListed) walkTree(atMs, scanAll, presumed);
       for (const pid of rules.told ?? []) if (!idOfPid.has(pid)) adopt(pid, 'told', atMs);
 
       const resolved: (readonly [string, boolean])[] = [];
@@ -355,13 +382,48 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
 
       const first = new Map<string, { rss: number; vmem: number }>();
       const pageSize = rules.precision.pageSize;
-      for (const [id, { process, files }] of live) {
+      for (const [id, entry] of live) {
+        if (presumed.has(entry)) continue;
+        const { process, files } = entry;
         const statm = files.statm();
         if (statm === null) continue;
         // No address space: a zombie, or a first thread that has exited.
         const status = statm.size === 0 && process.threads > 1 ? memoryOfAnyThread(process.pid, rules.procRoot) : null;
         if (status !== null) first.set(id, { rss: status.vmRss * KIB, vmem: status.vmSize * KIB });
         else first.set(id, { rss: statm.resident * pageSize, vmem: statm.size * pageSize });
+      }
+
+      /** Takes a process as it was read last, if it has not run since then. */
+      function takeResting(id: string, entry: Live, atMs: number, readAt: number): boolean {
+        const { process, files, rest } = entry;
+        if (rest === null || files.ran() !== rest.ran) return false;
+        const statm = files.statm();
+        if (statm === null || statm.size === 0) return false;
+        rest.ticks++;
+        // Asleep it can only lose pages: to the kernel, which wants them for others.
+        const rss = Math.min(statm.resident * pageSize, rest.reading.rss);
+        const lost = rest.reading.rss - rss;
+        const reading = {
+          ...rest.reading,
+          rss,
+          rssSwap: Math.max(0, rest.reading.rssSwap - lost),
+          anonymous: Math.max(0, rest.reading.anonymous - lost),
+        };
+        const sample = rss === rest.sample.rss ? rest.sample : { ...rest.sample, rss };
+        counters.set(id, rest.counters);
+        swept.push({ ...rest.sweep, at: readAt, asleep: true });
+        memory.push(reading);
+        read.push(entry);
+        processes.push(sample);
+        process.lastSeenMs = atMs;
+        sum.threads += 1;
+        sum.rss += rss;
+        sum.vmem += sample.vmem;
+        sum.swap += rest.status.vmSwap * KIB;
+        sum.anonymous += reading.anonymous;
+        sum.file += rest.status.rssFile * KIB;
+        sum.shmem += rest.status.rssShmem * KIB;
+        return true;
       }
 
       const memory: MemoryReading[] = [];
@@ -374,6 +436,13 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       for (const [id, entry] of [...live].sort(([, a], [, b]) => a.process.startTicks - b.process.startTicks)) {
         const { process, files } = entry;
         const readAt = monotonicUs();
+        if (presumed.has(entry) && takeResting(id, entry, atMs, readAt)) continue;
+        entry.rest = null;
+        // Before anything else is read: what has not run since then is as it is read now.
+        const ran = entry.sleeps && process.threads === 1 ? files.ran() : null;
+        // Already at the last reading: both of its parts were made of the same pages.
+        const rested = ran !== null && ran === entry.ran;
+        entry.ran = ran;
         const stat = files.stat();
         if (stat?.startTicks !== process.startTicks) {
           gone.set(id, process);
@@ -435,6 +504,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
         if (!executing) process.imageMark = stat.image;
         process.rssMark = status.vmHwm * KIB;
         process.lastSeenMs = atMs;
+        entry.sleeps = stat.state === 'S';
         if (process.shared) continue;
 
         // The first sweep may have read the image before: then this one was not there at both.
@@ -443,7 +513,13 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
         read.push(entry);
         const rss = execed ? status.vmRss * KIB : reading.rss;
         const vmem = execed ? status.vmSize * KIB : reading.vmem;
-        processes.push({ id, pid: process.pid, command: process.command, rss, vmem, cpuTicks: stat.cpuTicks });
+        const sample = { id, pid: process.pid, command: process.command, rss, vmem, cpuTicks: stat.cpuTicks };
+        processes.push(sample);
+        const whole = entry.sleeps && !process.pending && !execed && !executing && stat.threads === 1;
+        if (rested && whole) {
+          const sweep = swept.at(-1) as SweepReading;
+          entry.rest = { ran, reading, sweep, counters: counted, sample, status, ticks: 0 };
+        }
         process.largestRss = Math.max(process.largestRss, rss);
         if (process.pending) noteWork(process, stat, rss);
         if (process.pending && !isWorker(process)) continue;

@@ -97,6 +97,8 @@ export function buildRecord(parts: RecordParts): JobRecord {
   return {
     ...base,
     ...description.fields,
+    // Known by the directory's name, also where `config` could not be used.
+    pe_task_id: parts.key.pe_task_id,
     started_at: iso(startMs),
     ended_at: iso(endMs),
     exit_status: usage?.exitStatus ?? null,

@@ -44,7 +44,8 @@ export interface JobSampler {
   readonly alive: () => boolean;
   /** Sets the first process of the job and when it started. */
   start(rootPid: number, startMs: number): void;
-  tick(atMs: number, scanAll: boolean): TickReadings;
+  /** `last`: nothing may be left for the next one. */
+  tick(atMs: number, scanAll: boolean, last?: boolean): TickReadings;
   /** From now on the kernel's events are heard: give them to `heard`, and each tick to `settle` when all until then are. */
   listen(): void;
   heard(events: readonly ProcessEvent[]): void;
@@ -243,11 +244,12 @@ export function sampleJob(
       numbers.startMs = startMs;
       series.startMs = startMs;
     },
-    tick: (atMs, scanAll) => {
+    tick: (atMs, scanAll, last = false) => {
       const readings = processes.tick(
         atMs,
         scanAll,
         (anonymous, rssSwap) => anonymous > best('footprint') || rssSwap > best('rssSwap'),
+        last,
       );
       observe(peaks, readings.memory, atMs);
       resolveAll(peaks, new Map(readings.resolved));

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../native/libc';
 import { reasonOf, warn } from './log';
 import type { NodeStore, OutboxRow } from './node-store';
+import { inheritedFlags } from './node-flags';
 import { packageRoot } from './package-root';
 import type { JobRecord } from './record';
 import type { Settings } from './settings';
@@ -56,7 +57,7 @@ async function deliverOnce(
   options.push('--patience', String(patienceSeconds));
   if (identity === null) options.push('--allow-root');
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [...process.execArgv, script, ...options], {
+    const child = spawn(process.execPath, [...inheritedFlags(), script, ...options], {
       cwd: '/',
       env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -53,6 +53,10 @@ export interface RunDescription {
   readonly uptime: number;
   /** Hard limit on address space that the hook itself was under, in KiB; null: none, or not told. */
   readonly addressSpaceKib: number | null;
+  /** Seq and host of a `qrsh -inherit` task (`1.node02`), which is a record of its own; null: the job's master task. */
+  readonly peTask: string | null;
+  /** What tells the job's end: the epilog's file in the run directory, or `usage` in the spool directory. */
+  readonly ends: 'epilog' | 'usage';
   /** `run --pid`: the processes are older than their watcher, and nobody's children of it. */
   readonly attached: boolean;
 }
@@ -90,6 +94,8 @@ export function parseRunDescription(text: string): RunDescription | null {
     uptime: number('uptime'),
     addressSpaceKib: Number.parseInt(values.get('address_space_kib') ?? '', 10) || null,
     attached: values.get('attached') === '1',
+    peTask: values.get('pe_task') || null,
+    ends: values.get('ends') === 'usage' ? 'usage' : 'epilog',
   };
   const numbers = [description.job, description.task, description.shepherdPid, description.shepherdStart];
   return numbers.every((value) => Number.isSafeInteger(value) && value >= 0) ? description : null;
@@ -120,6 +126,8 @@ export function formatRunDescription(run: RunDescription): string {
     `uptime=${run.uptime}`,
     `address_space_kib=${run.addressSpaceKib ?? ''}`,
     `attached=${run.attached ? 1 : 0}`,
+    `pe_task=${run.peTask ?? ''}`,
+    `ends=${run.ends}`,
     'end=1',
     '',
   ].join('\n');

@@ -37,6 +37,20 @@ export interface StorageConditions {
   readonly startedMs: () => number;
   /** The settings are the site's own; with defaults in their place nothing may be delivered anywhere. */
   readonly deliver: boolean;
+  /** null: this job opens node.db for itself, and delivers for itself. */
+  readonly shared: SharedStore | null;
+}
+
+/** node.db of a process that has many jobs, and delivers for all of them. */
+export interface SharedStore {
+  /** Throws when it can't be opened. */
+  open(): NodeStore;
+  /** It did not work: the next `open` tries anew. */
+  failed(): void;
+  /** A job's progress is in it. */
+  saved(): void;
+  /** A summary waits in the outbox. */
+  committed(): void;
 }
 
 /** node.db and its log grow past any limit below this. */
@@ -53,13 +67,14 @@ const DAY_MS = 86_400_000;
 const MIB = 1024 * 1024;
 
 export function chooseStorage(conditions: StorageConditions): Storage {
+  if (conditions.shared !== null) return nodeStorage(conditions);
   if (conditions.run.hooks === 'plain') return handedStorage(conditions);
   if (conditions.fileSizeLimit < LEAST_FILE_SIZE && conditions.directory !== null)
     return privateStorage(conditions, conditions.directory);
   return nodeStorage(conditions);
 }
 
-function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): Storage {
+function nodeStorage({ run, settings, startedMs, deliver, shared }: StorageConditions): Storage {
   const name = runDirectoryName(run);
   let store: NodeStore | null = null;
   let unsaved: StoredSample[] = [];
@@ -67,11 +82,11 @@ function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): 
   let final: JobRecord | null = null;
   let committed = false;
   let complained = false;
-  const heartbeat = newHeartbeat(settings);
+  const heartbeat = shared === null && deliver ? newHeartbeat(settings) : null;
 
   function tryWith(action: (opened: NodeStore) => void): boolean {
     try {
-      store ??= openNodeStore(settings.state_dir);
+      store ??= shared === null ? openNodeStore(settings.state_dir) : shared.open();
       action(store);
       return true;
     } catch (error) {
@@ -79,7 +94,8 @@ function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): 
         warn(`${join(settings.state_dir, 'node.db')}: ${reasonOf(error)}; kept in memory and tried again`);
       complained = true;
       try {
-        store?.close();
+        if (shared === null) store?.close();
+        else shared.failed();
       } catch {
         // Nothing more to lose with it.
       }
@@ -98,7 +114,8 @@ function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): 
       if (tryWith((opened) => opened.saveProgress(name, startedMs(), record, unsaved, unsavedSeries))) {
         unsaved = [];
         unsavedSeries = [];
-        if (deliver && store !== null) void heartbeat.beat(store);
+        if (store !== null) void heartbeat?.beat(store);
+        shared?.saved();
         return;
       }
       // An unwritable disk must not fill the memory instead: the record keeps the peaks, the series its shape.
@@ -127,10 +144,11 @@ function nodeStorage({ run, settings, startedMs, deliver }: StorageConditions): 
         }
       }
       cleanUp();
+      shared?.committed();
       // What it carries for the other jobs of the node shall arrive; it takes seconds at most.
-      await heartbeat.idle();
+      await heartbeat?.idle();
       const opened = store;
-      if (opened === null) return;
+      if (opened === null || shared !== null) return;
       try {
         if (deliver) await tidyNode(opened, settings, settings.delivery_patience);
       } finally {

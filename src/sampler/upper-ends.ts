@@ -56,6 +56,11 @@ export interface SweepReading extends Marks {
   readonly forkedNoExec: boolean;
   /** Differs for every program of a process; 0: not told. */
   readonly image: number;
+  /**
+   * It has not run since these marks were read, before this sweep: another process, or the kernel, may still have given
+   * it memory. So they hold for the time being; what they stand for is settled by its next reading.
+   */
+  readonly asleep?: boolean;
 }
 
 export interface Sweep {
@@ -85,6 +90,8 @@ interface Cap {
   executed: boolean;
   /** A mark at or after the end of the interval has been read. */
   known: boolean;
+  /** A mark stands in for it that was read before its process fell asleep. */
+  asleep: boolean;
   /** Of a program that was replaced the mark is lost. */
   unknown: boolean;
 }
@@ -287,7 +294,7 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
   function capOf(interval: OpenInterval, life: Life): Cap {
     let cap = interval.caps.get(life);
     if (cap === undefined) {
-      cap = { copy: NOTHING, program: NOTHING, executed: false, known: false, unknown: false };
+      cap = { copy: NOTHING, program: NOTHING, executed: false, known: false, asleep: false, unknown: false };
       interval.caps.set(life, cap);
     }
     return cap;
@@ -386,8 +393,22 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     return life;
   }
 
+  /** For the interval that has just ended, until the process is read again. */
+  function takeForAsleep(life: Life, marks: Marks): void {
+    const closed = intervals.at(-1);
+    const cap = closed?.caps.get(life);
+    if (cap === undefined) return;
+    cap.program = larger(cap.program, marks);
+    cap.executed = true;
+    cap.asleep = true;
+  }
+
   function takeReading(reading: SweepReading): void {
     const life = living.get(reading.pid) ?? adopted(reading);
+    if (reading.asleep === true) {
+      takeForAsleep(life, reading);
+      return;
+    }
     const changed = life.image !== 0 && reading.image !== 0 && reading.image !== life.image;
     if (changed && life.executed && !life.execTold) lose(life, 2);
     life.image = reading.image;
@@ -405,7 +426,13 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
   /** Somebody lived to the end of it, and no sweep has read him since: he left the job's tree, say. */
   function lacksReading(interval: Interval): boolean {
     for (const [life, cap] of interval.caps)
-      if (life.died === null && !cap.known && life.born <= interval.to) return true;
+      if (life.died === null && !cap.known && !cap.asleep && life.born <= interval.to) return true;
+    return false;
+  }
+
+  /** Nobody has looked again at one that was asleep, though long enough for that. */
+  function wasNeverReadAgain(interval: Interval): boolean {
+    for (const [life, cap] of interval.caps) if (life.died === null && !cap.known && cap.asleep) return true;
     return false;
   }
 
@@ -413,7 +440,7 @@ export function newUpperEnds(saved: unknown = null): UpperEnds {
     const settled = intervals.length - SETTLE_AFTER;
     intervals = intervals.filter((interval, index) => {
       if (index >= settled || (waits(interval) && intervals.length - index <= MOST_WAITING)) return true;
-      if (lacksReading(interval)) reasons.add('failed-read');
+      if (lacksReading(interval) || wasNeverReadAgain(interval)) reasons.add('failed-read');
       sums.add(interval);
       return false;
     });

@@ -131,6 +131,18 @@ describe('tasks of parallel jobs', () => {
     );
   });
 
+  it('belong to the job, whenever their own qrsh was started', () => {
+    const late = { submitted_at: iso(T0 + 5000) };
+    assert.deepEqual(
+      told([master('m1', 0, 10_000), task('a', '1.node2', 5000, late), task('b', '1.node3', 6000, late)]),
+      ['m1: 1, 1 of 1', 'a: 1, 1 of 1', 'b: 1, 1 of 1'],
+    );
+    assert.deepEqual(told([task('a', '1.node2', 5000, late), task('b', '1.node3', 6000)]), [
+      'a: 1, 1 of 1',
+      'b: 1, 1 of 1',
+    ]);
+  });
+
   it('of array tasks do not mix', () => {
     assert.deepEqual(
       told([

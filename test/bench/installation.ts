@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectListener } from '../../src/sampler/listener/client';
 import { loadSettings } from '../../src/sampler/settings';
@@ -28,10 +28,13 @@ export interface Installation {
   hook(shell: string, name: 'prolog' | 'epilog' | 'empty', job: number): readonly string[];
   /** A prolog that waits for the sampler's word "armed". */
   waitingProlog(shell: string, job: number): readonly string[];
-  /** A new spool directory as execd leaves it for the shepherd. */
-  spool(job: number): string;
+  /** A new spool directory as execd leaves it for the shepherd; `group`: its additional group. */
+  spool(job: number, group?: number): string;
   nodeStore(): NodeStore;
   readonly stateDirectory: string;
+  readonly runDirectory: string;
+  /** argv of what starts the service of the node scope. */
+  readonly service: readonly string[];
   /** Keeps a listener there, as on a node where jobs run all the time; resolves to what lets it go. */
   keepListener(): Promise<() => void>;
   remove(): void;
@@ -42,7 +45,7 @@ const ARM_WAIT_SECONDS = 2;
 /** A group id that no Grid Engine and no login on this machine uses. */
 export const BENCH_GROUP = 1_999_900_001;
 
-function hooksDirectory(directory: string, name: string, settings: string, armWait: number): string {
+function hooksDirectory(directory: string, name: string, settings: string, armWait: number, scope: string): string {
   const hooks = join(directory, name);
   mkdirSync(hooks);
   const source = join(packageRoot(), 'hooks');
@@ -56,6 +59,7 @@ function hooksDirectory(directory: string, name: string, settings: string, armWa
     run: join(directory, 'run'),
     arm_wait: String(armWait),
     full_flags: tuningFlags().join(' '),
+    scope,
   };
   writeFileSync(
     join(hooks, 'hook.conf'),
@@ -66,7 +70,8 @@ function hooksDirectory(directory: string, name: string, settings: string, armWa
   return hooks;
 }
 
-export function install(): Installation {
+/** `scope`: "node" for prologs that leave their jobs to the service. */
+export function install(scope: 'job' | 'node' = 'job'): Installation {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-'));
   const remove = (): void => {
     rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
@@ -93,13 +98,15 @@ export function install(): Installation {
     'listener_linger = 0',
     // The cost at 1 Hz is asked for, so the interval must not be stretched.
     'cpu_budget_percent = 100',
+    `scope = "${scope}"`,
+    `execd_spool_dir = "${join(directory, 'spool')}"`,
   ];
   const settings = join(directory, 'qmemacct.toml');
   writeFileSync(settings, `${common.join('\n')}\n`);
   const waitingSettings = join(directory, 'waiting.toml');
   writeFileSync(waitingSettings, `${[...common, `arm_wait_ms = ${ARM_WAIT_SECONDS * 500}`].join('\n')}\n`);
-  const hooks = hooksDirectory(directory, 'hooks', settings, 0);
-  const waiting = hooksDirectory(directory, 'waiting', waitingSettings, ARM_WAIT_SECONDS);
+  const hooks = hooksDirectory(directory, 'hooks', settings, 0, scope);
+  const waiting = hooksDirectory(directory, 'waiting', waitingSettings, ARM_WAIT_SECONDS, scope);
 
   const shells = new Map<string, string>();
   /** Called sh, a shell behaves as /bin/sh. */
@@ -126,13 +133,15 @@ export function install(): Installation {
   return {
     directory,
     stateDirectory: state,
+    runDirectory: join(directory, 'run'),
+    service: ['/bin/sh', '-p', join(hooks, 'sampler.sh')],
     hook: (shell, name, job) => line(hooks, shell, name, job),
     waitingProlog: (shell, job) => line(waiting, shell, 'prolog', job),
-    spool: (job) => {
-      const spool = join(directory, 'active_jobs', `${job}.1`);
+    spool: (job, group = BENCH_GROUP) => {
+      const spool = join(directory, 'spool', hostname(), 'active_jobs', `${job}.1`);
       mkdirSync(spool, { recursive: true, mode: 0o755 });
       const now = String(Math.floor(Date.now() / 1000));
-      const changes = { job_id: String(job), add_grp_id: String(BENCH_GROUP), submission_time: now, h_vmem: '4G' };
+      const changes = { job_id: String(job), add_grp_id: String(group), submission_time: now, h_vmem: '4G' };
       writeFileSync(join(spool, 'config'), sampleConfig(changes));
       writeFileSync(join(spool, 'environment'), 'HOME=/home/alice\nPATH=/usr/bin:/bin\nLANG=C\n');
       for (const name of ['trace', 'error', 'exit_status']) writeFileSync(join(spool, name), '');

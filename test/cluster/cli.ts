@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { attachCell, clusterObstacle, downCell, upCell, type Cell } from './cell';
+import { recordQstat } from './record-qstat';
 
 const usage = `usage: npm run cluster -- COMMAND
   up                              bring a Grid Engine cell up and keep it
@@ -7,6 +8,7 @@ const usage = `usage: npm run cluster -- COMMAND
   status                          queues, jobs and processes
   submit USER -- QSUB-ARGS...     qsub in the user's home directory, a script from standard input
   on HOST[:USER] -- COMMAND...    run a command on ge0 (master), ge1 or ge2
+  record DIRECTORY                what qstat and qhost of a cell say, as fixtures; brings one up for it
 `;
 
 async function main(args: readonly string[]): Promise<number> {
@@ -31,6 +33,10 @@ async function main(args: readonly string[]): Promise<number> {
       const [host = target, user = 'root'] = target.split(':');
       return interactive(attachCell(), host, user, rest);
     }
+    case 'record':
+      if (target === undefined) break;
+      await recordQstat(target);
+      return 0;
     case undefined:
     default:
       break;

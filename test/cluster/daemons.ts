@@ -25,6 +25,23 @@ export class Daemons {
     );
   }
 
+  /** Ends qmaster as a manager does (`qconf -km`) and waits for its end; execds and jobs live on. */
+  async stopMaster(): Promise<void> {
+    const master = this.qmaster();
+    await this.hosts.check(this.hosts.master, [client('qconf'), '-km']);
+    await waitFor(
+      () => (master === null || !isAlive(master) ? true : null),
+      startTimeoutMs,
+      () => `end of qmaster; its log says:\n${tail(this.layout.masterMessages)}`,
+    );
+  }
+
+  /** The qmaster, or null where none runs. */
+  qmaster(): ProcessId | null {
+    const program = join(sgeBinaries, 'sge_qmaster');
+    return this.hosts.processes(this.hosts.master).find(({ command }) => command === program) ?? null;
+  }
+
   /** Returns when these hosts' queue instances take jobs. */
   async startExecds(names: readonly string[]): Promise<void> {
     // It goes to the background after about a second, when it has its configuration from qmaster.

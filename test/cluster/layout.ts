@@ -9,7 +9,7 @@ export const sgeBinaries = '/usr/lib/gridengine';
 export const sgeShare = '/usr/share/gridengine';
 
 /** A client program itself: the one on PATH is a shell script that looks for SGE_ROOT and takes five times as long. */
-export function client(name: 'qconf' | 'qdel' | 'qmod' | 'qstat'): string {
+export function client(name: 'qconf' | 'qdel' | 'qhost' | 'qmod' | 'qstat' | 'qsub'): string {
   return join(sgeBinaries, name);
 }
 
@@ -58,6 +58,11 @@ export class Layout {
 
   home(user: string): string {
     return join(this.homes, user);
+  }
+
+  /** What the host sees at `jobTmp`. */
+  hostTmp(host: string): string {
+    return join(this.stateDir, 'hosts', host, 'tmp');
   }
 
   /** What the host sees at one of the product's directories. */

@@ -46,6 +46,8 @@ async function makeHost(layout: Layout, host: CellHost): Promise<void> {
     [layout.root, sgeRoot],
     [layout.spool, sgeSpool],
     ...privateEtc.map((name): [string, string] => [`${layout.etc}/${name}`, `/etc/${name}`]),
+    // The end of a job's last task on one host removes the job's directory here.
+    [layout.hostTmp(host.name), layout.jobTmp],
     ...productDirs.map((dir): [string, string] => [layout.productDir(host.name, dir), dir]),
   ];
   const script =

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { formatSettings } from './formats';
 import type { Hosts } from './hosts';
 import { productDirs, sgeBinaries, sgeRoot, sgeShare, sgeSpool, type Layout } from './layout';
+import { parallelEnvironments, type ParallelEnvironment } from './parallel-environments';
 import type { Settings } from './settings';
 import type { CellHost, CellState } from './state';
 import { findUser, freeGroupRange, writeUserFiles } from './users';
@@ -16,7 +17,7 @@ export interface ConfigOptions {
   readonly loadReportSeconds: number;
 }
 
-const slotsPerHost = 64;
+export const slotsPerHost = 64;
 /** Additional group ids of one execution host; a running task needs one. */
 const groupsPerHost = 500;
 const firstGroupRange = 41_000;
@@ -26,12 +27,13 @@ const adminUser = 'sgeadmin';
 export function writeFiles(layout: Layout, state: CellState): void {
   const dirs = [layout.namespaces, layout.common, layout.etc, layout.homes, layout.jobTmp];
   for (const dir of dirs) mkdirSync(dir, { recursive: true });
-  chmodSync(layout.jobTmp, 0o1777);
   const hosts = state.hosts.map(({ address, name }) => `${address} ${name}\n`);
   writeFileSync(join(layout.etc, 'hosts'), `127.0.0.1 localhost\n${hosts.join('')}`);
   writeUserFiles(layout, state.users);
   writeRoot(layout, state.hosts);
   for (const host of state.hosts) {
+    mkdirSync(layout.hostTmp(host.name), { recursive: true });
+    chmodSync(layout.hostTmp(host.name), 0o1777);
     for (const dir of productDirs) mkdirSync(layout.productDir(host.name, dir), { recursive: true });
   }
 }
@@ -54,8 +56,7 @@ export async function configure(
   await settings.qconf(['-as', names]);
   for (const host of hosts.exec) await settings.qconfFile('-Ae', host, executionHost(host));
   await settings.qconfFile('-Ahgrp', 'hostgroup', `group_name @allhosts\nhostlist ${hosts.exec.join(' ')}\n`);
-  await settings.qconfFile('-Ap', 'smp', parallelEnvironment('smp', '$pe_slots', 'TRUE'));
-  await settings.qconfFile('-Ap', 'mpi', parallelEnvironment('mpi', '$round_robin', 'FALSE'));
+  for (const pe of parallelEnvironments) await settings.qconfFile('-Ap', pe.name, formatParallelEnvironment(pe));
   const { consumable, default: preset } = options.hVmem;
   await settings.changeComplex(['h_vmem', 'h_vmem', 'MEMORY', '<=', 'YES', consumable, preset, '0']);
   await addQueue(layout, settings);
@@ -99,7 +100,7 @@ async function addQueue(layout: Layout, settings: Settings): Promise<void> {
     ['qname', 'all.q'],
     ['hostlist', '@allhosts'],
     ['load_thresholds', 'NONE'],
-    ['pe_list', 'smp mpi'],
+    ['pe_list', parallelEnvironments.map(({ name }) => name).join(' ')],
     ['slots', String(slotsPerHost)],
     ['tmpdir', layout.jobTmp],
     ['shell', '/bin/bash'],
@@ -136,20 +137,20 @@ function executionHost(name: string): string {
   );
 }
 
-function parallelEnvironment(name: string, allocationRule: string, jobIsFirstTask: 'TRUE' | 'FALSE'): string {
+function formatParallelEnvironment(pe: ParallelEnvironment): string {
   return formatSettings(
     new Map([
-      ['pe_name', name],
+      ['pe_name', pe.name],
       ['slots', '999'],
       ['user_lists', 'NONE'],
       ['xuser_lists', 'NONE'],
       ['start_proc_args', 'NONE'],
       ['stop_proc_args', 'NONE'],
-      ['allocation_rule', allocationRule],
+      ['allocation_rule', pe.allocationRule],
       ['control_slaves', 'TRUE'],
-      ['job_is_first_task', jobIsFirstTask],
+      ['job_is_first_task', pe.jobIsFirstTask ? 'TRUE' : 'FALSE'],
       ['urgency_slots', 'min'],
-      ['accounting_summary', 'FALSE'],
+      ['accounting_summary', pe.accountingSummary ? 'TRUE' : 'FALSE'],
       ['qsort_args', 'NONE'],
     ]),
   );

@@ -28,7 +28,11 @@ const ASK = ['-u', '*', '-xml'];
 
 async function answerOf({ fake, run }: Bench, script: string): Promise<ClientAnswer> {
   fake.put('qstat', script);
-  return run('qstat', ASK, readJobList(() => undefined));
+  return run(
+    'qstat',
+    ASK,
+    readJobList(() => undefined),
+  );
 }
 
 /** Processes that are still there, of those whose ids the scripts wrote down. */
@@ -66,7 +70,11 @@ describe('a client of Grid Engine', () => {
   it('is of use when the document is whole, whatever the status and the warnings', async (t) => {
     const b = bench(t);
     b.fake.put('qstat', 'echo "warning: something" >&2; echo whole; exit 1');
-    const answer = await b.run('qstat', ASK, collector(() => ({ state: 'complete' })));
+    const answer = await b.run(
+      'qstat',
+      ASK,
+      collector(() => ({ state: 'complete' })),
+    );
     assert.equal(answer.problem, null);
     assert.equal(answer.status, 1);
   });
@@ -103,7 +111,7 @@ describe('a client of Grid Engine', () => {
   it('that is slow but answers is waited for', async (t) => {
     const b = bench(t, 10_000);
     const document =
-      "<?xml version='1.0'?><job_info  xmlns:xsd=\"http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd\">";
+      '<?xml version=\'1.0\'?><job_info  xmlns:xsd="http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd">';
     const answer = await answerOf(
       b,
       `echo '${document}'; sleep 0.5; echo '<queue_info></queue_info><job_info></job_info>'; sleep 0.5; echo '</job_info>'`,
@@ -131,13 +139,17 @@ describe('a client of Grid Engine', () => {
         /^Grid Engine denies this host/,
         true,
       ],
-      ['echo "Please set the environment variable SGE_ROOT." >&2; exit 1', /the cell is not found .*set SGE_ROOT/, true],
+      [
+        'echo "Please set the environment variable SGE_ROOT." >&2; exit 1',
+        /the cell is not found .*set SGE_ROOT/,
+        true,
+      ],
       ['exit 0', /^qstat said nothing \(exit status 0\); try it by hand/, true],
       ['kill -SEGV $$', /^qstat said nothing \(ended by SIGSEGV\)/, true],
       ['printf "\\033[2Jhello world"; exit 0', /^qstat printed no XML \(exit status 0, .*hello world\)/, false],
-      ["echo \"<?xml version='1.0'?><job_info><queue_info>\"; exit 0", /ends in the middle \(exit status 0\)/, false],
+      ['echo "<?xml version=\'1.0\'?><job_info><queue_info>"; exit 0', /ends in the middle \(exit status 0\)/, false],
       [
-        "echo \"<?xml version='1.0'?><comunication_error><element><AN_status>1</AN_status><AN_text>unable to contact qmaster</AN_text></element></comunication_error>\"; exit 0",
+        'echo "<?xml version=\'1.0\'?><comunication_error><element><AN_status>1</AN_status><AN_text>unable to contact qmaster</AN_text></element></comunication_error>"; exit 0',
         /^qmaster does not answer/,
         true,
       ],
@@ -153,13 +165,25 @@ describe('a client of Grid Engine', () => {
   it('that is not there, or can not be run, is told', async (t) => {
     const b = bench(t);
     const run = clientRunner({ env: { PATH: b.fake.bin }, cell: null, timeoutMs: 5000 });
-    const missing = await run('qhost', ['-xml'], readJobList(() => undefined));
+    const missing = await run(
+      'qhost',
+      ['-xml'],
+      readJobList(() => undefined),
+    );
     assert.match(missing.problem ?? '', /^qhost is not found; put Grid Engine's commands into PATH or set SGE_ROOT/);
     writeFileSync(join(b.fake.bin, 'qhost'), 'no program', { mode: 0o644 });
-    const denied = await run('qhost', ['-xml'], readJobList(() => undefined));
+    const denied = await run(
+      'qhost',
+      ['-xml'],
+      readJobList(() => undefined),
+    );
     assert.match(denied.problem ?? '', /qhost can't be executed/);
     b.fake.put('qstat', 'exit 0');
-    const tooLong = await b.run('qstat', ['x'.repeat(3_000_000)], readJobList(() => undefined));
+    const tooLong = await b.run(
+      'qstat',
+      ['x'.repeat(3_000_000)],
+      readJobList(() => undefined),
+    );
     assert.match(tooLong.problem ?? '', /could not be started \(E2BIG\)/);
     assert.equal(tooLong.unreachable, false);
   });
@@ -177,7 +201,11 @@ describe('a client of Grid Engine', () => {
       const target = join(directory, 'bin', architecture, 'qstat');
       writeFileSync(target, readFileSync(join(fake.bin, 'qstat')), { mode: 0o755 });
     }
-    const run = clientRunner({ env: { PATH: '/nowhere' }, cell: { root: directory, cell: 'default' }, timeoutMs: 5000 });
+    const run = clientRunner({
+      env: { PATH: '/nowhere' },
+      cell: { root: directory, cell: 'default' },
+      timeoutMs: 5000,
+    });
     const reader = collector(() => ({}));
     assert.equal((await run('qstat', ASK, reader)).problem, null);
     assert.equal(reader.text().trim(), fakes[1]?.architecture);
@@ -188,12 +216,22 @@ describe('a client of Grid Engine', () => {
     const pids = join(b.directory, 'pids');
     b.fake.put('qstat', `echo $$ > ${pids}; sleep 1000`);
     const stop = new AbortController();
-    const answer = b.run('qstat', ASK, readJobList(() => undefined), stop.signal);
+    const answer = b.run(
+      'qstat',
+      ASK,
+      readJobList(() => undefined),
+      stop.signal,
+    );
     while (!existsSync(pids)) await sleep(20);
     stop.abort();
     assert.match((await answer).problem ?? '', /was stopped before it had answered/);
     await untilGone(pids);
-    const early = await b.run('qstat', ASK, readJobList(() => undefined), AbortSignal.abort());
+    const early = await b.run(
+      'qstat',
+      ASK,
+      readJobList(() => undefined),
+      AbortSignal.abort(),
+    );
     assert.match(early.problem ?? '', /was stopped/);
   });
 
@@ -210,7 +248,9 @@ describe('a client of Grid Engine', () => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       const pids = join(b.directory, `pids-${signal}`);
       b.fake.put('qstat', `sleep 1000 & echo $$ $! | tr ' ' '\\n' > ${pids}.new; mv ${pids}.new ${pids}; wait`);
-      const child = spawn(process.execPath, [program], { env: { ...process.env, PATH: `${b.fake.bin}:/usr/bin:/bin` } });
+      const child = spawn(process.execPath, [program], {
+        env: { ...process.env, PATH: `${b.fake.bin}:/usr/bin:/bin` },
+      });
       while (!existsSync(pids)) await sleep(20);
       const ended = new Promise((resolve) => child.once('exit', (_, by) => resolve(by)));
       child.kill(signal);

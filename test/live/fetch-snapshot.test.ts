@@ -8,8 +8,8 @@ import { snapshotToJson } from '../../src/live/snapshot-json';
 import { temporaryDirectory } from '../sampler/temporary-directory';
 import { anEmptySnapshot, serveOnSocket } from './snapshot-server';
 
-describe('the site’s snapshot', () => {
-  it('is fetched from the server’s socket', async (t) => {
+describe("the site's snapshot", () => {
+  it("is fetched from the server's socket", async (t) => {
     const asked: (string | undefined)[] = [];
     const socket = await serveOnSocket(t, ({ url }, response) => {
       asked.push(url);
@@ -36,7 +36,9 @@ describe('the site’s snapshot', () => {
     const garbage = await serveOnSocket(t, (_, response) => response.end('<html>'));
     await assert.rejects(fetchSnapshot(garbage), /serve\.sock: not a snapshot/);
     const long = await serveOnSocket(t, (_, response) => {
-      const more = (): void => void (response.destroyed || response.write('x'.repeat(65536), () => setImmediate(more)));
+      const more = (): void => {
+        if (!response.destroyed) response.write('x'.repeat(65536), () => setImmediate(more));
+      };
       more();
     });
     await assert.rejects(fetchSnapshot(long, { mostBytes: 1_000_000 }), /longer than 1000000 bytes/);

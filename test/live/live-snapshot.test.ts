@@ -27,7 +27,7 @@ function options(t: TestContext, socket: string, fake: FakeQmaster, more: Partia
 const nowhere = (t: TestContext): string => join(temporaryDirectory(t), 'none.sock');
 
 describe('what a live command shows', () => {
-  it('comes from the site’s server where there is one, and costs qmaster nothing', async (t) => {
+  it("comes from the site's server where there is one, and costs qmaster nothing", async (t) => {
     const fake = fakeQmaster(healthy(() => []));
     const socket = await serveOnSocket(t, (_, response) => response.end(snapshotToJson(anEmptySnapshot('site'))));
     const noCell = (): never => assert.fail('looked for a cell');
@@ -51,7 +51,7 @@ describe('what a live command shows', () => {
     assert.equal((await liveSnapshot(options(t, never, fake, { pending: true }))).snapshot.pending, null);
   });
 
-  it('is shared by the user’s commands where there is no server', async (t) => {
+  it("is shared by the user's commands where there is no server", async (t) => {
     const fake = fakeQmaster(healthy(() => [1]));
     const given = options(t, nowhere(t), fake);
     const first = await liveSnapshot(given);
@@ -60,12 +60,15 @@ describe('what a live command shows', () => {
     assert.equal(fake.asked.length, 3);
   });
 
-  it('says when the server’s answer is none, and goes on without it', async (t) => {
+  it("says when the server's answer is none, and goes on without it", async (t) => {
     const fake = fakeQmaster(healthy(() => []));
     const socket = await serveOnSocket(t, (_, response) => response.end('{}'));
     const { source, warning } = await liveSnapshot(options(t, socket, fake));
     assert.equal(source, 'shared');
-    assert.match(warning ?? '', /^qmemacct serve gave no answer \(.*not a snapshot: it has no version\); qmaster is asked$/);
+    assert.match(
+      warning ?? '',
+      /^qmemacct serve gave no answer \(.*not a snapshot: it has no version\); qmaster is asked$/,
+    );
   });
 
   it('is asked for by itself, and says so, where nothing can be shared', async (t) => {

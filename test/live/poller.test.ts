@@ -119,7 +119,12 @@ describe('a poll', () => {
       assert.ok(fake.asked.length === 0 || (fake.asked.length === 1 && fake.asked[0] === RUNNING), String(fake.asked));
     }
     assert.deepEqual(tries, [10, 20, 40, 80, 160, 320, 620, 920, 1220]);
-    for (const answer of [state.snapshot.running, state.snapshot.hosts, state.snapshot.details, state.snapshot.pending]) {
+    for (const answer of [
+      state.snapshot.running,
+      state.snapshot.hosts,
+      state.snapshot.details,
+      state.snapshot.pending,
+    ]) {
       assert.equal(answer?.at, good);
       assert.equal(answer.value.length, 1);
       assert.equal(answer.problem, 'qmaster does not answer');
@@ -132,7 +137,7 @@ describe('a poll', () => {
     for (const answer of [state.snapshot.running, state.snapshot.hosts, state.snapshot.details, state.snapshot.pending])
       assert.deepEqual([answer?.at, answer?.problem], [fake.now, null]);
     fake.now += 10_000;
-    state = await polled(fake, state, true);
+    await polled(fake, state, true);
     assert.deepEqual(fake.asked, [RUNNING, HOSTS, PENDING]);
   });
 

@@ -110,7 +110,7 @@ describe('polling', () => {
     assert.deepEqual(seen, []);
   });
 
-  it('of one’s own remembers what was said', async () => {
+  it("of one's own remembers what was said", async () => {
     const fake = fakeQmaster(healthy(() => [1]));
     let pending = false;
     const cell = {

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../sampler/temporary-directory';
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('the directory that live commands share', () => {
-  it('lies in the runtime directory, and is nobody else’s', (t) => {
+  it("lies in the runtime directory, and is nobody else's", (t) => {
     const runtime = temporaryDirectory(t);
     const path = privateDirectory({ XDG_RUNTIME_DIR: runtime, HOME: '/nowhere' });
     assert.equal(path, join(runtime, 'qmemacct'));
@@ -54,10 +54,14 @@ describe('the directory that live commands share', () => {
     assert.throws(() => privateDirectory({ XDG_RUNTIME_DIR: file }), /ENOTDIR/);
   });
 
-  it('is refused where it belongs to someone else', { skip: process.getuid?.() !== 0 && 'only root can give it away' }, (t) => {
-    const runtime = temporaryDirectory(t);
-    mkdirSync(join(runtime, 'qmemacct'), { mode: 0o700 });
-    chownSync(join(runtime, 'qmemacct'), 65534, 65534);
-    assert.throws(() => privateDirectory({ XDG_RUNTIME_DIR: runtime }), /qmemacct belongs to user 65534/);
-  });
+  it(
+    'is refused where it belongs to someone else',
+    { skip: process.getuid?.() !== 0 && 'only root can give it away' },
+    (t) => {
+      const runtime = temporaryDirectory(t);
+      mkdirSync(join(runtime, 'qmemacct'), { mode: 0o700 });
+      chownSync(join(runtime, 'qmemacct'), 65534, 65534);
+      assert.throws(() => privateDirectory({ XDG_RUNTIME_DIR: runtime }), /qmemacct belongs to user 65534/);
+    },
+  );
 });

@@ -127,7 +127,9 @@ const detail = fc.record(
   exact,
 );
 
-const answer = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<{ at: number | null; value: T; problem: string | null; triedAt: number | null }> =>
+const answer = <T>(
+  value: fc.Arbitrary<T>,
+): fc.Arbitrary<{ at: number | null; value: T; problem: string | null; triedAt: number | null }> =>
   fc.record({ at: maybe(number), value, problem: maybe(text), triedAt: maybe(number) }, exact);
 
 const snapshots: fc.Arbitrary<Snapshot> = fc.record(
@@ -154,8 +156,20 @@ describe('a snapshot in JSON', () => {
 
   it('leaves out numbers that are none', () => {
     const empty = { at: null, value: [], problem: null, triedAt: null };
-    const job = { ...fc.sample(detail, { numRuns: 1, seed: 1 })[0], tasks: [] } as unknown as Snapshot['details']['value'][0];
-    const task = { task: 1, status: null, startedAt: null, peTasks: [], usage: new Map([['cpu', NaN], ['rss', 1]]) };
+    const job = {
+      ...fc.sample(detail, { numRuns: 1, seed: 1 })[0],
+      tasks: [],
+    } as unknown as Snapshot['details']['value'][0];
+    const task = {
+      task: 1,
+      status: null,
+      startedAt: null,
+      peTasks: [],
+      usage: new Map([
+        ['cpu', NaN],
+        ['rss', 1],
+      ]),
+    };
     const snapshot: Snapshot = {
       cluster: 'c',
       dialect: 'ocs',

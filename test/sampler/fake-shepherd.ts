@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -83,6 +83,13 @@ export interface Site {
   readonly settings: string;
 }
 
+/** What `execd_spool_dir/HOST` is in a site. */
+function spoolOf(directory: string): string {
+  const spool = join(directory, 'spool', hostname());
+  mkdirSync(spool, { recursive: true });
+  return spool;
+}
+
 /** Quick samples, no jitter; the sampler may use as much CPU as that takes. */
 const SETTINGS = [
   'interval = 0.1',
@@ -109,6 +116,7 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5, conf = {
   chmodSync(directory, 0o755);
   mkdirSync(site.state, { mode: 0o711 });
   mkdirSync(join(site.state, 'run'), { mode: 0o700 });
+  symlinkSync('../../active_jobs', join(spoolOf(directory), 'active_jobs'));
   for (const name of ['outbox', 'plain']) {
     mkdirSync(join(site.state, name));
     chmodSync(join(site.state, name), 0o1733);
@@ -224,6 +232,10 @@ export interface JobOptions {
   readonly owner?: number;
   /** The hooks keep the environment, as those of an installation without root. */
   readonly plain?: boolean;
+  /** Grid Engine runs no hooks. */
+  readonly hookless?: boolean;
+  /** A `qrsh -inherit` task (`1.node1`) of job `job`: its directory is in the job's, and it has no hooks. */
+  readonly peTask?: string;
 }
 
 export interface Job {
@@ -256,7 +268,7 @@ function asSh(site: Site, shell: string): string {
 /** Starts a job as execd and the shepherd do. */
 export function startJob(site: Site, command: readonly string[], options: JobOptions = {}): Job {
   const number = options.job ?? jobs++;
-  const spool = join(site.directory, 'active_jobs', `${number}.1`);
+  const spool = join(site.directory, 'active_jobs', `${number}.1`, options.peTask ?? '');
   mkdirSync(spool, { recursive: true, mode: 0o755 });
   const config = sampleConfig({
     add_grp_id: null,
@@ -264,8 +276,12 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
     submission_time: String(Math.floor(Date.now() / 1000)),
     h_vmem: '4G',
     host: 'node1',
+    ...(options.peTask === undefined ? {} : { prolog: 'none', epilog: 'none' }),
     ...options.config,
-  });
+  }).replace(
+    /^ja_task_id=.*\n/m,
+    (line) => `${line}${options.peTask === undefined ? '' : `pe_task_id=${options.peTask}\n`}`,
+  );
   const group = options.config?.add_grp_id;
   writeFileSync(
     join(spool, 'config'),
@@ -284,7 +300,7 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
   const chained = options.chained === undefined ? [] : ['--', ...options.chained];
   // The shell of busybox does not know -p.
   const privileged = spawnSync(shell, ['-p', '-c', ':']).status === 0 ? ['-p'] : [];
-  const hook = (name: string): readonly string[] => [
+  const ourHook = (name: string): readonly string[] => [
     ...(options.plain ? [] : ['/usr/bin/env', '-i']),
     shell,
     ...privileged,
@@ -293,6 +309,8 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
     '0',
     ...chained,
   ];
+  const hookless = options.hookless === true || options.peTask !== undefined;
+  const hook = (name: string): readonly string[] => (hookless ? ['/bin/true'] : ourHook(name));
   const words = [...(options.shepherd ?? []), '+++', ...hook('prolog'), '+++', ...command, '+++', ...hook('epilog')];
   const child = spawn(shepherdProgram(), words, {
     cwd: spool,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoredRecord } from '../../src/accounting/merge';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../src/native/libc';
@@ -9,6 +10,7 @@ import { newHeartbeat } from '../../src/sampler/heartbeat';
 import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
 import { emptyRecord, type JobRecord } from '../../src/sampler/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
+import { accountingRecord, newSite, quiet, shepherdObstacle, startJob } from './fake-shepherd';
 import { temporaryDirectory } from './temporary-directory';
 
 process.env.QMEMACCT_LOG = 'stderr';
@@ -173,5 +175,38 @@ describe('newHeartbeat', () => {
     const reader = openSqliteReader(settings.accounting);
     t.after(() => reader.close());
     assert.deepEqual((await reader.job({ job_id: 1 })).records[0]?.record, end);
+  });
+});
+
+const obstacle = shepherdObstacle();
+
+describe('a sampler of a running job', { skip: obstacle ?? false }, () => {
+  it('makes it known on the way, with its granted hosts, and replaced by its end', async (t) => {
+    const site = newSite(t, { settings: ['heartbeat = 1'] });
+    const job = startJob(site, ['/bin/sh', '-c', 'sleep 14']);
+    const heard = async (): Promise<readonly JobRecord[]> => {
+      if (!existsSync(site.accounting)) return [];
+      const reader = openSqliteReader(site.accounting);
+      try {
+        return (await reader.running({ since: 0 })).map((found) => found.record);
+      } finally {
+        await reader.close();
+      }
+    };
+    let records: readonly JobRecord[] = [];
+    const deadline = Date.now() + 13_000;
+    while (records.length === 0 && Date.now() < deadline) {
+      await sleep(200);
+      records = await heard();
+    }
+    assert.deepEqual(
+      records.map(({ job_id: id, status, granted_hosts: hosts }) => [id, status, hosts]),
+      [[job.number, 'running', [{ host: 'node1', slots: 2 }]]],
+    );
+    await job.ended;
+    await quiet(site);
+    assert.deepEqual(await heard(), []);
+    const end = await accountingRecord(site, job.number);
+    assert.deepEqual([end?.status, end?.granted_hosts], ['finished', [{ host: 'node1', slots: 2 }]]);
   });
 });

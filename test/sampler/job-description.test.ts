@@ -59,7 +59,8 @@ describe('describeJob', () => {
   it('takes an array task, a task of a parallel job, and a job without a parallel environment', () => {
     const task = described(sampleConfig({ ja_task_id: '7' }), { ...RUN, task: 7 });
     assert.deepEqual([task.array, task.notes], [true, []]);
-    assert.equal(described(samplePeTaskConfig).fields.pe_task_id, '1.ge1');
+    assert.equal(described(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }).fields.pe_task_id, '1.ge1');
+    assertUnbelieved(described(samplePeTaskConfig, { ...RUN, peTask: '2.ge1' }));
     const single = described(sampleConfig({ pe: 'none', pe_slots: '0', host_slots: '1' })).fields;
     assert.deepEqual([single.pe, single.slots, single.host_slots], [null, 1, 1]);
   });
@@ -71,7 +72,8 @@ describe('describeJob', () => {
       { host: 'ge1', slots: 2 },
       { host: 'ge2', slots: 1 },
     ]);
-    assert.equal(granted(samplePeTaskConfig), null);
+    const task = describeJob(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }, [], hosts).fields;
+    assert.deepEqual([task.pe_task_id, task.granted_hosts], ['1.ge1', null]);
     assert.equal(granted(sampleConfig({ pe: 'none' })), null);
     assert.equal(granted(sampleConfig({ cwd: '/home/alice\nhost_slots=64' })), null);
     assert.equal(describeJob(sampleConfig(), RUN, [], 'nothing of use').fields.granted_hosts, null);
@@ -173,6 +175,11 @@ describe('files of a spool directory', () => {
     const spool = temporaryDirectory(t);
     assert.equal(readUsage(spool), null);
     assert.equal(readJobPid(spool), null);
+    // The shepherd makes it, and writes all of it at once a moment later.
+    for (const torn of ['', 'exit_sta']) {
+      writeFileSync(join(spool, 'usage'), torn);
+      assert.equal(readUsage(spool), null);
+    }
     writeFileSync(join(spool, 'usage'), 'exit_status=137\nru_maxrss=315172\n');
     writeFileSync(join(spool, 'job_pid'), '4711\n');
     assert.equal(readUsage(spool)?.exitStatus, 137);

@@ -32,6 +32,9 @@ interface Process {
   replaced: number;
   /** Sweeps that have begun since the fork or exec in progress did. */
   sweepsMeanwhile: number;
+  /** Its last whole reading, as long as it has not run since; and how often that has stood in for another one. */
+  last: SweepReading | null;
+  rested: number;
 }
 
 export type LifeStep = readonly [kind: string, which: number, amount: number];
@@ -71,6 +74,8 @@ export interface LifeRules {
   readonly missingRecords: number;
   /** Every so many processes are read by one sweep of four only, as those are that left the job's tree; 0: none. */
   readonly missedReadings: number;
+  /** Some readings stand for a process that has not run since, though others may have given it memory meanwhile. */
+  readonly sleepers: boolean;
 }
 
 export interface LifeHistory {
@@ -87,6 +92,7 @@ export interface LifeHistory {
 }
 
 const ROOT = 100;
+const MOST_RESTED = 8;
 
 export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory {
   const ends = newUpperEnds();
@@ -103,6 +109,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
   let forks = 0;
   let recordMissing = false;
   let sweeps = 0;
+  let lastSweep = false;
 
   const mark = (space: Space): void => {
     space.vmem = Math.max(space.vmem, space.rss);
@@ -131,6 +138,8 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
       waitsFor: null,
       replaced: 0,
       sweepsMeanwhile: 0,
+      last: null,
+      rested: 0,
     };
     processes.push(process);
     forks++;
@@ -153,14 +162,25 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
     if (process.space === null) return;
     const { missedReadings: every } = rules;
     if (every > 0 && !process.root && process.pid % every === 0 && (sweeps + process.pid) % 4 !== 0) return;
-    readings?.push({
+    const { last } = process;
+    const rests = rules.sleepers && !lastSweep && last !== null && process.rested < MOST_RESTED;
+    if (rests && (sweeps * 7 + process.pid * 3) % 3 !== 0) {
+      process.rested++;
+      readings?.push({ ...last, at, asleep: true });
+      return;
+    }
+    const reading = {
       pid: process.pid,
       at,
       forkedNoExec: process.copy,
       image: process.image,
       rss: process.space.rssMark,
       vmem: process.space.vmemMark,
-    });
+    };
+    readings?.push(reading);
+    const idle = !process.copy && process.busy === null && process.waitsFor === null;
+    process.last = idle && !processes.some((other) => other.waitsFor === process) ? reading : null;
+    process.rested = 0;
   }
 
   function endSweep(): void {
@@ -208,6 +228,8 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
     if (process === undefined) return;
     const { space } = process;
     const free = process.busy === null && process.waitsFor === null && space !== null;
+    // Memory can come from elsewhere; whatever else happens to it, it has run.
+    if (!['grow', 'shrink', 'map', 'sweep', 'read', 'sweepEnd'].includes(kind)) process.last = null;
     switch (kind) {
       case 'grow':
       case 'shrink':
@@ -297,6 +319,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
   }
   if ((readings as SweepReading[] | null) !== null) endSweep();
   tellOverdue(0);
+  lastSweep = true;
   at++;
   begin = at;
   readings = [];

@@ -55,6 +55,8 @@ const RUN: RunDescription = {
   uptime: 10,
   addressSpaceKib: null,
   attached: false,
+  peTask: null,
+  ends: 'epilog',
 };
 /** One whose shepherd lives: this process plays it. */
 const LIVING: RunDescription = { ...RUN, shepherdPid: process.pid, shepherdStart: startTicksOf(process.pid) ?? 0 };

@@ -47,6 +47,8 @@ const RUN: RunDescription = {
   uptime: 9876.54,
   addressSpaceKib: 8388608,
   attached: false,
+  peTask: null,
+  ends: 'epilog',
 };
 
 const line = fc.string({ maxLength: 40 }).filter((text) => !text.includes('\n'));
@@ -66,6 +68,8 @@ const descriptions: fc.Arbitrary<RunDescription> = fc.record(
     uptime: fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => Math.abs(value)),
     addressSpaceKib: fc.option(fc.integer({ min: 1, max: 2 ** 40 }), { nil: null }),
     attached: fc.boolean(),
+    peTask: fc.option(fc.constantFrom('1.node01', '12.node-2'), { nil: null }),
+    ends: fc.constantFrom('epilog', 'usage'),
   },
   { noNullPrototype: true },
 );

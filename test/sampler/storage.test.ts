@@ -77,6 +77,7 @@ function newPlace(t: TestContext): Place {
         fileSizeLimit: Infinity,
         startedMs: () => 500,
         deliver: true,
+        shared: null,
         ...more,
       }),
   };
@@ -133,6 +134,7 @@ describe('storage in node.db', () => {
       fileSizeLimit: Infinity,
       startedMs: () => 500,
       deliver: true,
+      shared: null,
     });
     storage.saveProgress(running, [sample(0)]);
     assert.equal(storage.finish(finished, []), 'memory');
@@ -154,6 +156,7 @@ describe('storage in node.db', () => {
       fileSizeLimit: Infinity,
       startedMs: () => 500,
       deliver: true,
+      shared: null,
     });
     for (let at = 0; at < 50; at++) storage.saveProgress(running, [sample(at)]);
     mkdirSync(late.state_dir);

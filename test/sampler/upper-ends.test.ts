@@ -33,8 +33,8 @@ const exit = (at: number, pid: number, rss: number): LifeEvent => ({
 describe('upper ends', () => {
   it('hold the truth in every history of forks, execs and exits', () => {
     fc.assert(
-      fc.property(lifeSteps(160), (script) => {
-        const { ends, truth } = live(script, { replacing: false, missingRecords: 0, missedReadings: 0 });
+      fc.property(lifeSteps(160), fc.boolean(), (script, sleepers) => {
+        const { ends, truth } = live(script, { replacing: false, missingRecords: 0, missedReadings: 0, sleepers });
         const { rss, vmem, processVmem, openRss } = ends.result(NOTHING_KNOWN);
         assert.deepEqual(openRss, []);
         assert.ok(rss !== null && rss >= truth.rss, `rss ${rss} < ${truth.rss}`);
@@ -50,11 +50,12 @@ describe('upper ends', () => {
 
   it('hold it, too, where programs replace programs and something bounds those', () => {
     fc.assert(
-      fc.property(lifeSteps(160), (script) => {
+      fc.property(lifeSteps(160), fc.boolean(), (script, sleepers) => {
         const { ends, truth, replacedByRoot, replacedByOthers, largestVmem } = live(script, {
           replacing: true,
           missingRecords: 0,
           missedReadings: 0,
+          sleepers,
         });
         const bounded = ends.result({ addressSpace: Infinity, rootRss: replacedByRoot, othersRss: replacedByOthers });
         assert.ok(bounded.rss !== null && bounded.rss >= truth.rss, `rss ${bounded.rss} < ${truth.rss}`);
@@ -69,8 +70,8 @@ describe('upper ends', () => {
 
   it('are open, with the reason, or still hold, where exit records are missing', () => {
     fc.assert(
-      fc.property(lifeSteps(160), fc.integer({ min: 2, max: 5 }), (script, missingRecords) => {
-        const { ends, truth } = live(script, { replacing: false, missingRecords, missedReadings: 0 });
+      fc.property(lifeSteps(160), fc.integer({ min: 2, max: 5 }), fc.boolean(), (script, missingRecords, sleepers) => {
+        const { ends, truth } = live(script, { replacing: false, missingRecords, missedReadings: 0, sleepers });
         const { rss, openRss } = ends.result(NOTHING_KNOWN);
         if (rss === null) assert.ok(openRss.includes('no-exit-records'));
         else assert.ok(rss >= truth.rss);
@@ -82,7 +83,12 @@ describe('upper ends', () => {
   it('are open, or still hold, where sweeps miss processes that live', () => {
     fc.assert(
       fc.property(lifeSteps(160), fc.integer({ min: 2, max: 4 }), fc.boolean(), (script, missedReadings, replacing) => {
-        const { ends, truth, largestVmem } = live(script, { replacing, missingRecords: 0, missedReadings });
+        const { ends, truth, largestVmem } = live(script, {
+          replacing,
+          missingRecords: 0,
+          missedReadings,
+          sleepers: replacing,
+        });
         const bounds = { addressSpace: largestVmem, rootRss: Infinity, othersRss: Infinity };
         const { rss, vmem, openRss } = ends.result(bounds);
         if (rss === null) assert.deepEqual(openRss, ['failed-read']);

@@ -11,6 +11,8 @@ export interface HookConf {
   readonly armWait: string;
   /** "off", "auto" or "own": a cgroup for each job (hooks/cgroup.sh). */
   readonly cgroup: string;
+  /** "job" or "node": whether the prolog leaves its job to the service where that runs. */
+  readonly scope: string;
 }
 
 const NAMES: readonly (readonly [keyof HookConf, string])[] = [
@@ -21,10 +23,11 @@ const NAMES: readonly (readonly [keyof HookConf, string])[] = [
   ['program', 'program'],
   ['armWait', 'arm_wait'],
   ['cgroup', 'cgroup'],
+  ['scope', 'scope'],
 ];
 
 /** Keys that earlier versions did not write, and what their absence means to the hooks. */
-const ADDED: Readonly<Partial<HookConf>> = { cgroup: 'off' };
+const ADDED: Readonly<Partial<HookConf>> = { cgroup: 'off', scope: 'job' };
 
 /**
  * Address space, in MiB, from which the sampler starts in its small and in its full mode, by Node's major version

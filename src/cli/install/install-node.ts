@@ -12,6 +12,7 @@ import { selfTest, type SelfTest } from './self-test';
 import { writeStamp } from './stamp';
 import { step, type Step } from './step';
 import { STUB } from './stub';
+import { serviceSteps } from './service-files';
 import { fileSteps, linkSteps, timerSteps, tmpfilesSteps } from './system-files';
 import { networkFilesystemOf, untrusted } from './trusted-path';
 import type { NodeSettings } from './node-settings';
@@ -114,6 +115,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
       settings: settingsPath,
       armWait: String(settings.arm_wait_ms / 1000),
       cgroup: settings.cgroup,
+      scope: settings.scope,
     },
     chooseNode(options.execPath),
   );
@@ -130,6 +132,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
   const activations = [
     ...switchSteps(version, prefix, previous, settings),
     ...(options.timer ? timerSteps(files) : []),
+    ...serviceSteps(files, settings, previous !== version.name),
     ...linkSteps(files),
   ];
   return { version, settings, prefix, previous, preparations, activations };

@@ -7,6 +7,7 @@ import type { Settings } from '../../sampler/settings';
 import { tidyNode } from '../../sampler/storage';
 import { hookDirectory, type SystemPlaces } from './places';
 import { step, type Step } from './step';
+import { removeServiceSteps } from './service-files';
 import { openRuns, readHookConf, STUB, writeStub } from './stub';
 import type { StubNeed } from './stub-need';
 import { removeStamp } from './stamp';
@@ -174,6 +175,7 @@ function purgeSteps({ settings, settingsPath, purge }: RemovalOptions): Step[] {
 export function planNodeRemoval(options: RemovalOptions): readonly Step[] {
   const { settings, places, prefix } = options;
   return [
+    ...removeServiceSteps(places, settings, options.settingsPath),
     ...systemSteps(places, prefix),
     ...stubSteps(options),
     ...(options.purge ? [] : flushStep(settings)),

@@ -138,7 +138,15 @@ function setStage(directory: string, conf: HookConf, deliverAs: string): Stage {
       '',
     ].join('\n'),
   );
-  const own = { ...conf, state, run: join(directory, 'run'), settings: settingsPath, armWait: '0', cgroup: 'off' };
+  const own = {
+    ...conf,
+    state,
+    run: join(directory, 'run'),
+    settings: settingsPath,
+    armWait: '0',
+    cgroup: 'off',
+    scope: 'job',
+  };
   writeFileSync(join(hooks, 'hook.conf'), hookConfText(own));
   writeSpool(spool, { job: 1, name: 'self-test', hVmem: '1G', slots: 1, pe: null }, Date.now());
   return { spool, hooks, settingsPath };

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../sampler/run-directory';
-import { commandPath, type SystemPlaces } from './places';
+import { commandPath, hookDirectory, type SystemPlaces } from './places';
 import { step, type Step } from './step';
 
 function readIfThere(path: string): string | null {
@@ -39,21 +39,26 @@ export interface SystemFiles {
   readonly hooks: string;
 }
 
-function fromTemplate(files: SystemFiles, name: string): string {
+/** Text of a file in `hooks`, with this installation's places in it. */
+export function fromTemplate(files: SystemFiles, name: string): string {
   return readFileSync(join(files.hooks, name), 'utf8')
+    .replaceAll('@HOOKS@', hookDirectory(files.prefix))
     .replaceAll('@COMMAND@', commandPath(files.prefix))
     .replaceAll('@SETTINGS@', files.settingsPath);
 }
 
-function systemctl(...words: readonly string[]): string | null {
+/** Runs systemctl; resolves to why it did not work and what follows from that, or null. */
+export function systemctl(words: readonly string[], otherwise: string): string | null {
   try {
     execFileSync('systemctl', [...words], { stdio: 'pipe', timeout: 60_000 });
     return null;
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    return `systemctl ${words.join(' ')}: ${reason}; records of nodes without jobs wait until "qmemacct flush" runs`;
+    return `systemctl ${words.join(' ')}: ${reason}; ${otherwise}`;
   }
 }
+
+const WITHOUT_TIMER = 'records of nodes without jobs wait until "qmemacct flush" runs';
 
 /** Runs `qmemacct flush` every ten minutes: by a systemd timer, else by cron. */
 export function timerSteps(files: SystemFiles): Step[] {
@@ -65,7 +70,9 @@ export function timerSteps(files: SystemFiles): Step[] {
       ...written,
       {
         says: 'systemctl enable --now qmemacct-flush.timer',
-        apply: () => systemctl('daemon-reload') ?? systemctl('enable', '--now', 'qmemacct-flush.timer'),
+        apply: () =>
+          systemctl(['daemon-reload'], WITHOUT_TIMER) ??
+          systemctl(['enable', '--now', 'qmemacct-flush.timer'], WITHOUT_TIMER),
       },
     ];
   }
@@ -127,5 +134,5 @@ export function systemFilesOf({ places, prefix }: Pick<SystemFiles, 'places' | '
 
 /** Ends the timer before its files go. */
 export function stopTimer(places: SystemPlaces): string | null {
-  return places.units === null ? null : systemctl('disable', '--now', 'qmemacct-flush.timer');
+  return places.units === null ? null : systemctl(['disable', '--now', 'qmemacct-flush.timer'], WITHOUT_TIMER);
 }

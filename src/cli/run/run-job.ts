@@ -60,6 +60,8 @@ function describeRun(job: number, spool: string, attached: boolean): RunDescript
     uptime: uptimeSeconds(),
     addressSpaceKib: null,
     attached,
+    peTask: null,
+    ends: 'epilog',
   };
 }
 

@@ -1,11 +1,12 @@
 import { parsePrintedCount, parsePrintedNumber } from '../printed-number';
 import { parseReportTime } from '../report-time';
-import { parsePrintedSize } from './printed-size';
+import { parsePrintedSize, printSize } from './printed-size';
 import type { QhostHost, QhostJob, QhostQueue, QhostResource } from './qhost-report';
 
 /**
  * Puts a host together from what the XML or the JSON tells, in the order of the document. `host` and `endHost` enclose
- * a host; queues and jobs belong to it, and a job to the queue before it, where the job itself names none.
+ * a host; queues and jobs belong to it, and a job to the queue before it, where the job itself names none. Names and
+ * ids that stand among the values (JSON) are the values `name` and `id`.
  */
 export interface HostBuilder {
   host(name: string): void;
@@ -20,19 +21,16 @@ export interface HostBuilder {
 
 type Values = Map<string, string>;
 
-interface JobDraft {
-  readonly id: string;
-  readonly queue: string;
+interface QueueDraft {
   readonly values: Values;
 }
 
-interface QueueDraft {
-  readonly name: string;
+interface JobDraft {
+  readonly queue: QueueDraft | undefined;
   readonly values: Values;
 }
 
 interface HostDraft {
-  readonly name: string;
   readonly values: Values;
   readonly resources: QhostResource[];
   readonly queues: QueueDraft[];
@@ -43,24 +41,29 @@ interface HostDraft {
 export function hostBuilder(onHost: (host: QhostHost) => void): HostBuilder {
   let draft: HostDraft | null = null;
   return {
-    host: (name) => (draft = { name, values: new Map(), resources: [], queues: [], jobs: [] }),
+    host: (name) => (draft = { values: named('name', name), resources: [], queues: [], jobs: [] }),
     hostValue: (name, text) => draft?.values.set(name, text),
     resource: (resource) => draft?.resources.push(resource),
-    queue: (name) => draft?.queues.push({ name, values: new Map() }),
+    queue: (name) => draft?.queues.push({ values: named('name', name) }),
     queueValue: (name, text) => draft?.queues.at(-1)?.values.set(name, text),
-    job: (id) => draft?.jobs.push({ id, queue: draft.queues.at(-1)?.name ?? '', values: new Map() }),
+    job: (id) => draft?.jobs.push({ queue: draft.queues.at(-1), values: named('id', id) }),
     jobValue: (name, text) => draft?.jobs.at(-1)?.values.set(name, text),
     endHost() {
-      if (draft !== null && draft.name !== '' && draft.name !== 'global') onHost(finishHost(draft));
+      const host = draft === null ? null : finishHost(draft);
       draft = null;
+      if (host !== null && host.name !== '' && host.name !== 'global') onHost(host);
     },
   };
 }
 
-function finishHost({ name, values, resources, queues, jobs }: HostDraft): QhostHost {
+function named(key: string, name: string): Values {
+  return new Map(name === '' ? [] : [[key, name]]);
+}
+
+function finishHost({ values, resources, queues, jobs }: HostDraft): QhostHost {
   const text = (key: string) => values.get(key) ?? '-';
   return {
-    name,
+    name: nameOf(values),
     architecture: printed(text('arch_string')),
     processors: parsePrintedCount(text('num_proc')),
     sockets: parsePrintedCount(text('m_socket')),
@@ -72,16 +75,21 @@ function finishHost({ name, values, resources, queues, jobs }: HostDraft): Qhost
     swapTotal: parsePrintedSize(text('swap_total')),
     swapUsed: parsePrintedSize(text('swap_used')),
     processorsText: text('num_proc'),
-    memoryTotalText: text('mem_total'),
+    memoryTotalText: sizeText(text('mem_total')),
     resources,
     queues: queues.map(finishQueue),
     jobs: finishJobs(jobs),
   };
 }
 
-function finishQueue({ name, values }: QueueDraft): QhostQueue {
+/** The JSON tells bytes; all others print a size with a point in it. */
+function sizeText(text: string): string {
+  return /^\d{1,18}$/.test(text) ? printSize(Number(text)) : text;
+}
+
+function finishQueue({ values }: QueueDraft): QhostQueue {
   return {
-    name,
+    name: nameOf(values),
     type: values.get('qtype_string') ?? '',
     slotsUsed: parsePrintedCount(values.get('slots_used') ?? ''),
     slots: parsePrintedCount(values.get('slots') ?? ''),
@@ -105,7 +113,7 @@ function finishJobs(drafts: readonly JobDraft[]): readonly QhostJob[] {
 /** From OCS 9.2 on a row for a further slot of the same task names only what differs from the row before. */
 function continues(draft: JobDraft, before: JobDraft): boolean {
   const task = draft.values.get('taskid');
-  const sameJob = draft.id === before.id && draft.queue === before.queue;
+  const sameJob = draft.values.get('id') === before.values.get('id') && draft.queue === before.queue;
   return sameJob && (task === undefined || task === before.values.get('taskid'));
 }
 
@@ -120,8 +128,8 @@ function inherit(values: Values, from: Values): void {
   }
 }
 
-function finishJob({ id, queue, values }: JobDraft): QhostJob | null {
-  const job = parsePrintedCount(id);
+function finishJob({ queue, values }: JobDraft): QhostJob | null {
+  const job = parsePrintedCount(values.get('id') ?? '');
   if (job === null || job === 0) return null;
   const text = (key: string) => values.get(key) ?? '';
   const instance = text('qinstance_name') || text('queue_name');
@@ -132,12 +140,16 @@ function finishJob({ id, queue, values }: JobDraft): QhostJob | null {
     name: text('job_name'),
     owner: text('job_owner'),
     state: text('job_state'),
-    queue: instance.split('@', 1)[0] || queue,
+    queue: instance.split('@', 1)[0] || (queue === undefined ? '' : nameOf(queue.values)),
     queueInstance: instance.includes('@') ? instance : '',
     priority: parsePrintedNumber(text('priority')),
     startedAt: parseReportTime(text('start_time')),
     role: role === 'MASTER' || role === 'SLAVE' ? role : '',
   };
+}
+
+function nameOf(values: Values): string {
+  return values.get('name') ?? '';
 }
 
 function printed(text: string): string | null {

@@ -1,29 +1,20 @@
 import type { XmlHandler, XmlPlace } from '../xml/scan';
-import type { JobBuilder } from './job-builder';
+import { scalarPlaces, type JobBuilder } from './job-builder';
 import type { RequestText } from './job-list';
 
-const scalars: ReadonlySet<string> = new Set([
-  'JB_job_number',
-  'JAT_prio',
-  'JB_name',
-  'full_job_name',
-  'JB_owner',
-  'JB_project',
-  'JB_department',
-  'state',
-  'JAT_start_time',
-  'JB_submission_time',
-  'JAT_submission_time',
-  'queue_name',
-  'master',
-  'slots',
-  'tasks',
-  'cpu_usage',
-  'mem_usage',
-  'io_usage',
-]);
+type RequestKind = Pick<RequestText, 'kind' | 'scope'>;
 
-const requests: ReadonlyMap<string, Pick<RequestText, 'kind' | 'scope'>> = new Map([
+/** What a child of `job_list` is to us. */
+interface Child {
+  /** Of a scalar. */
+  readonly place: number;
+  /** Of a request. */
+  readonly request: RequestKind | null;
+  /** Its attribute `name` counts: of a PE it is the value, of a request the complex. */
+  readonly named: boolean;
+}
+
+const requests: readonly (readonly [string, RequestKind])[] = [
   ['hard_request', { kind: 'hard' }],
   ['soft_request', { kind: 'soft' }],
   ['def_hard_request', { kind: 'default' }],
@@ -31,6 +22,11 @@ const requests: ReadonlyMap<string, Pick<RequestText, 'kind' | 'scope'>> = new M
   ['master_soft_request', { kind: 'soft', scope: 'master' }],
   ['slave_hard_request', { kind: 'hard', scope: 'slave' }],
   ['slave_soft_request', { kind: 'soft', scope: 'slave' }],
+];
+
+const children: ReadonlyMap<string, Child> = new Map<string, Child>([
+  ...[...scalarPlaces].map(([tag, place]) => [tag, { place, request: null, named: tag.endsWith('_pe') }] as const),
+  ...requests.map(([tag, request]) => [tag, { place: -1, request, named: true }] as const),
 ]);
 
 /**
@@ -43,45 +39,54 @@ export function jobListXml(jobs: JobBuilder): XmlHandler {
   let inQueue = false;
   let inJob = false;
   let depth = 0;
+  let child: Child | undefined;
   let name = '';
 
-  function openRow(place: XmlPlace): void {
-    inJob = true;
-    depth = 0;
-    jobs.open(place.attribute('state') ?? '', queueInstance);
+  function openOutside(tag: string, place: XmlPlace): void {
+    if (tag === 'job_list') {
+      inJob = true;
+      depth = 0;
+      jobs.open(place.attribute('state') ?? '', queueInstance);
+    } else if (tag === 'Queue-List') {
+      inQueue = true;
+      queueInstance = null;
+    }
   }
 
-  function value(tag: string, place: XmlPlace): void {
-    if (scalars.has(tag)) jobs.value(tag, place.text());
-    else if (tag === 'requested_pe' || tag === 'granted_pe') jobs.value(tag, name);
-    else {
-      const request = requests.get(tag);
-      if (request !== undefined) jobs.request({ complex: name, value: place.text(), ...request });
-    }
+  function closeOutside(tag: string, place: XmlPlace): void {
+    if (tag === 'Queue-List') {
+      inQueue = false;
+      queueInstance = null;
+    } else if (inQueue && tag === 'name') queueInstance = place.text();
+  }
+
+  function closeChild({ place, request, named }: Child, source: XmlPlace): void {
+    if (request !== null) jobs.request({ complex: name, value: source.text(), ...request });
+    else jobs.value(place, named ? name : notBlank(source.text()));
   }
 
   return {
     open(tag, place) {
-      if (tag === 'job_list') openRow(place);
-      else if (inJob) {
-        depth += 1;
-        if (depth === 1 && !scalars.has(tag)) name = place.attribute('name') ?? '';
-      } else if (tag === 'Queue-List') {
-        inQueue = true;
-        queueInstance = null;
+      if (!inJob || tag === 'job_list') openOutside(tag, place);
+      else if (++depth === 1) {
+        child = children.get(tag);
+        if (child?.named === true) name = place.attribute('name') ?? '';
       }
     },
     close(tag, place) {
-      if (tag === 'job_list') {
-        if (inJob) jobs.close();
+      if (!inJob) closeOutside(tag, place);
+      else if (tag === 'job_list') {
+        jobs.close();
         inJob = false;
-      } else if (inJob) {
-        if (depth === 1) value(tag, place);
+      } else {
+        if (depth === 1 && child !== undefined) closeChild(child, place);
         if (depth > 0) depth -= 1;
-      } else if (tag === 'Queue-List') {
-        inQueue = false;
-        queueInstance = null;
-      } else if (inQueue && tag === 'name') queueInstance = place.text();
+      }
     },
   };
+}
+
+/** What is left at the end of an element that holds others is the line feed before its end. */
+function notBlank(text: string): string {
+  return text.startsWith('\n') ? text.trim() : text;
 }

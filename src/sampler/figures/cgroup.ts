@@ -65,6 +65,7 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
   }
 
   return {
+    absolute: true,
     look: ({ atMs, nowMs }) => {
       if (nowMs < dueMs) return;
       dueMs = nowMs + intervalMs;

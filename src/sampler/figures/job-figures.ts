@@ -12,6 +12,7 @@ import { runDirectoryName, type RunDescription } from '../run-directory';
 import { newSeriesBuffer, type SeriesBatch } from '../series-buffer';
 import type { Settings } from '../settings';
 import type * as Cgroup from './cgroup';
+import type * as EarlierMetrics from './earlier-metrics';
 import type * as Energy from './energy';
 import type * as Gpu from './gpu';
 import type * as Network from './network';
@@ -38,8 +39,8 @@ const load = createRequire(__filename);
 const BEFORE_SLOW_PARTS_MS = 5000;
 const FIRST_WITHIN_MS = 5000;
 
-/** Of a job that nobody has looked at yet. */
-export function jobFigures(run: RunDescription, settings: Settings): JobFigures {
+/** `earlier`: the metrics of a predecessor that had to stop in the middle of the job. */
+export function jobFigures(run: RunDescription, settings: Settings, earlier: JobMetrics | null = null): JobFigures {
   const series = newSeriesBuffer(processes.metrics);
   const context: PartContext = { run, settings, series, begunMs: performance.now() };
   const parts: FigurePart[] = [];
@@ -100,7 +101,12 @@ export function jobFigures(run: RunDescription, settings: Settings): JobFigures 
       const reply = await link?.node(withinMs);
       if (reply) node(reply);
     },
-    metrics: () => Object.assign({}, ...parts.map((part) => part.metrics())) as JobMetrics,
+    metrics: () => {
+      const metrics = Object.assign({}, ...parts.map((part) => part.metrics())) as JobMetrics;
+      if (earlier === null) return metrics;
+      const absolute = new Set(parts.flatMap((part) => (part.absolute === true ? Object.keys(part.metrics()) : [])));
+      return (load('./earlier-metrics') as typeof EarlierMetrics).withEarlierMetrics(metrics, earlier, absolute);
+    },
     notes: () => parts.flatMap((part) => part.notes()),
     footprint: (ended) => cgroup?.footprint(ended) ?? null,
     takeSeries: () => series.take(),

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readSync, readlinkSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseIo, type ProcessIo } from './io';
+import { readNumber } from './scan';
 import { parseStat, type Stat } from './stat';
 import { parseStatm, type Statm } from './statm';
 import { parseStatusMemory, type StatusMemory } from './status';
@@ -17,6 +18,11 @@ export interface ProcessFiles {
   /** Runs `test` on the raw status text; null when the process has gone. */
   status<T>(test: (text: Buffer, length: number) => T): T | null;
   io(): ProcessIo | null;
+  /**
+   * Nanoseconds that the first thread has run: of a process with one thread the same value twice says that it did nothing
+   * in between. null: gone, or a kernel without CONFIG_SCHED_INFO.
+   */
+  ran(): number | null;
   /** Pids of the children of the first thread, or of all threads. */
   children(allThreads: boolean): readonly number[];
   /** Base name of the executable; null without the right to see it. */
@@ -31,7 +37,7 @@ export interface DescriptorBudget {
 
 const buffer = Buffer.allocUnsafe(16384);
 
-type Name = 'statm' | 'stat' | 'status' | 'io' | 'children';
+type Name = 'statm' | 'stat' | 'status' | 'io' | 'schedstat' | 'children';
 
 /** A read of a list that the kernel makes page by page ends early by at most one entry. */
 const FULL_PAGE = 4096 - 16;
@@ -69,6 +75,7 @@ export function openProcess(pid: number, budget: DescriptorBudget, procRoot = '/
     stat: `${base}/stat`,
     status: `${base}/status`,
     io: `${base}/io`,
+    schedstat: `${base}/schedstat`,
     children: `${base}/task/${pid}/children`,
   };
   const kept = new Map<Name, number>();
@@ -117,6 +124,10 @@ export function openProcess(pid: number, budget: DescriptorBudget, procRoot = '/
     io: () => {
       const length = read('io');
       return length > 0 ? parseIo(buffer.subarray(0, length), length) : null;
+    },
+    ran: () => {
+      const length = read('schedstat');
+      return length > 0 ? readNumber(buffer, 0, length) : null;
     },
     children: (allThreads) => {
       if (!allThreads) return withKept('children', readPids) ?? [];

@@ -94,6 +94,15 @@ export function hasGroup(text: Buffer, length: number, group: number): boolean {
   return false;
 }
 
+/** All numbers of the `Groups:` line; empty when it is missing. */
+export function supplementaryGroups(text: Buffer, length: number): readonly number[] {
+  const line = text.indexOf('\nGroups:', 0, 'latin1');
+  if (line < 0 || line >= length) return [];
+  const end = text.indexOf(NEWLINE, line + 1);
+  const words = text.toString('latin1', line + 8, end < 0 || end > length ? length : end).split(/\s+/);
+  return words.flatMap((word) => (/^\d+$/.test(word) ? Number(word) : []));
+}
+
 /** Parent of the process as its status text says; 0 when the line is missing. */
 export function parentPid(text: Buffer, length: number): number {
   const line = text.indexOf('\nPPid:', 0, 'latin1');

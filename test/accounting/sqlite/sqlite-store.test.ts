@@ -274,6 +274,28 @@ describe('running', () => {
   });
 });
 
+describe('owner, of parallel jobs', () => {
+  it('counts limit and slots of a host once, use and CPU time of every task', async (t) => {
+    const store = opened(t);
+    const task = (host: string, id: string, run: string): JobRecord =>
+      job(7, T0, { host, pe_task_id: id, run_id: run, submitted_at: null });
+    await store.merge([
+      job(7, T0),
+      task('node1', '1.node1', 'a'),
+      task('node2', '1.node2', 'b'),
+      task('node2', '2.node2', 'c'),
+    ]);
+    const { totals } = await store.owner({ owner: 'bob', since: T0 - DAY, until: T0 + DAY });
+    assert.deepEqual(
+      [totals.records, totals.jobs, totals.requested_gib_hours, totals.requested_with_used_gib_hours],
+      [4, 1, 16, 16],
+    );
+    assert.deepEqual([totals.used_gib_hours, totals.cpu_seconds, totals.slot_seconds], [2, 7200, 14_400]);
+    const alone = await store.owner({ owner: 'bob', since: T0 - DAY, until: T0 + DAY, limit: 1 });
+    assert.equal(alone.records.length, 1);
+  });
+});
+
 describe('owner', () => {
   const hours = (value: number): number => Math.round(value * 1e6) / 1e6;
 

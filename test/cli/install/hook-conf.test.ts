@@ -12,20 +12,39 @@ const CONF: HookConf = {
   program: '/opt/qmemacct/0.1.0-0123456789',
   armWait: '0.05',
   cgroup: 'auto',
+  scope: 'node',
 };
 
 describe('hook.conf', () => {
   it('is read by the shell as it was meant', () => {
-    const script = `${hookConfText(CONF)}\nprintf '%s\\n' "$state" "$run" "$settings" "$node" "$program" "$arm_wait" "$cgroup"`;
+    const script = `${hookConfText(CONF)}\nprintf '%s\\n' "$state" "$run" "$settings" "$node" "$program" "$arm_wait" "$cgroup" "$scope"`;
     const words = execFileSync('/bin/sh', ['-c', script], { encoding: 'utf8' }).trim().split('\n');
-    assert.deepEqual(words, [CONF.state, CONF.run, CONF.settings, CONF.node, CONF.program, CONF.armWait, CONF.cgroup]);
+    assert.deepEqual(words, [
+      CONF.state,
+      CONF.run,
+      CONF.settings,
+      CONF.node,
+      CONF.program,
+      CONF.armWait,
+      CONF.cgroup,
+      CONF.scope,
+    ]);
   });
 
   it('comes back as it was written, whatever it holds', () => {
     const word = fc.string().map((text) => text.replace(/\n/g, ''));
     fc.assert(
       fc.property(
-        fc.record({ state: word, run: word, settings: word, node: word, program: word, armWait: word, cgroup: word }),
+        fc.record({
+          state: word,
+          run: word,
+          settings: word,
+          node: word,
+          program: word,
+          armWait: word,
+          cgroup: word,
+          scope: word,
+        }),
         (conf) => {
           assert.deepEqual(parseHookConf(hookConfText(conf)), { ...conf });
         },
@@ -33,9 +52,9 @@ describe('hook.conf', () => {
     );
   });
 
-  it('of an earlier version knows no cgroups', () => {
-    const earlier = hookConfText(CONF).replace(/^cgroup=.*\n/m, '');
-    assert.deepEqual(parseHookConf(earlier), { ...CONF, cgroup: 'off' });
+  it('of an earlier version knows no cgroups, and no scopes', () => {
+    const earlier = hookConfText(CONF).replace(/^(cgroup|scope)=.*\n/gm, '');
+    assert.deepEqual(parseHookConf(earlier), { ...CONF, cgroup: 'off', scope: 'job' });
   });
 
   it('is not taken for complete when a line is missing', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { XMLParser } from 'fast-xml-parser';
 import { scanXml, TAG_LIMIT, TEXT_LIMIT } from '../../../src/gridengine/xml/scan';
 
 /** Everything that a handler can learn, in order: `<name a=..`, `>name: text`, `.text`. */
@@ -196,6 +197,86 @@ describe('scanXml', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         assert.ok(told(bytes).length >= 1);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('reads what fast-xml-parser reads of well-formed documents', () => {
+    interface Node {
+      readonly name: string;
+      readonly attributes: Readonly<Record<string, string>>;
+      readonly content: string | readonly Node[];
+    }
+    const name = fc
+      .stringMatching(/^[A-Za-z_][A-Za-z0-9_.-]{0,11}$/)
+      .filter((own) => !/^(xml|__proto__|constructor)/i.test(own));
+    const text = fc
+      .string({
+        unit: fc.oneof(
+          fc.constantFrom('<', '>', '&', '"', "'", 'ü', '€', '😀', ' ', '\n'),
+          fc.string({ minLength: 1, maxLength: 1, unit: 'grapheme-ascii' }),
+        ),
+      })
+      .filter((own) => !own.includes('%lt;'));
+    const { node } = fc.letrec<{ node: Node }>((tie) => ({
+      node: fc.record({
+        name,
+        attributes: fc.dictionary(name, text, { maxKeys: 3, noNullPrototype: true }),
+        content: fc.oneof({ maxDepth: 4 }, text, fc.array(tie('node'), { maxLength: 4 })),
+      }),
+    }));
+    const escaped = (own: string): string =>
+      own.replace(/[<>&"']/g, (sign) => ({ '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' })[sign] ?? '&apos;');
+    const written = ({ name: tag, attributes, content }: Node): string => {
+      const list = Object.entries(attributes).map(([key, value]) => ` ${key}="${escaped(value)}"`);
+      const inner = typeof content === 'string' ? escaped(content) : content.map(written).join('');
+      return inner === '' ? `<${tag}${list.join('')}/>` : `<${tag}${list.join('')}>${inner}</${tag}>`;
+    };
+    const parser = new XMLParser({
+      preserveOrder: true,
+      ignoreAttributes: false,
+      attributeNamePrefix: '',
+      parseTagValue: false,
+      parseAttributeValue: false,
+      trimValues: false,
+    });
+
+    type Ordered = Readonly<Record<string, unknown>>;
+    const theirs = (list: readonly Ordered[], names: readonly string[]): readonly unknown[] =>
+      list.map((own) => {
+        if ('#text' in own) return String(own['#text']);
+        const tag = Object.keys(own).find((key) => key !== ':@') ?? '';
+        const attributes = (own[':@'] ?? {}) as Readonly<Record<string, string>>;
+        return [tag, names.map((key) => attributes[key] ?? null), theirs(own[tag] as readonly Ordered[], names)];
+      });
+    const ours = (document: string, names: readonly string[]): readonly unknown[] => {
+      const stack: unknown[][] = [[]];
+      const scanner = scanXml({
+        open: (tag, place) => {
+          const inner: unknown[] = [];
+          stack.at(-1)?.push([tag, names.map((key) => place.attribute(key)), inner]);
+          stack.push(inner);
+        },
+        close: (_, place) => {
+          const inner = stack.pop();
+          if (inner?.length === 0 && place.text() !== '') inner.push(place.text());
+        },
+      });
+      scanner.write(Buffer.from(document));
+      scanner.end();
+      return stack[0] ?? [];
+    };
+    const namesOf = ({ attributes, content }: Node): readonly string[] => [
+      ...Object.keys(attributes),
+      ...(typeof content === 'string' ? [] : content.flatMap(namesOf)),
+    ];
+
+    fc.assert(
+      fc.property(node, (root) => {
+        const document = written(root);
+        const names = [...new Set(namesOf(root))];
+        assert.deepEqual(ours(document, names), theirs(parser.parse(document) as readonly Ordered[], names));
       }),
       { numRuns: 300 },
     );

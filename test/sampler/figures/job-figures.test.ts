@@ -31,6 +31,8 @@ const run = (spool: string): RunDescription => ({
   uptime: 1,
   addressSpaceKib: null,
   attached: false,
+  peTask: null,
+  ends: 'epilog',
 });
 
 function tick(pids: readonly number[], rss = 0): TickReadings {

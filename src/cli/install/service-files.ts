@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reviveRuns } from '../../sampler/service/revive';
+import { servicePid } from '../../sampler/service/service-directory';
+import type { Settings } from '../../sampler/settings';
+import { hookDirectory, type SystemPlaces } from './places';
+import { step, type Step } from './step';
+import { fileSteps, fromTemplate, systemctl, type SystemFiles } from './system-files';
+
+const UNIT = 'qmemacct-sampler.service';
+const CRON = 'qmemacct-sampler';
+const ENDS_WITHIN_MS = 10_000;
+const WITHOUT_SERVICE = 'until it runs, each job gets a sampler of its own, and tasks of jobs on other hosts get none';
+
+function unitPath(places: SystemPlaces): string | null {
+  return places.units === null ? null : join(places.units, UNIT);
+}
+
+function cronPath(places: SystemPlaces): string | null {
+  return places.units !== null || places.cron === null ? null : join(places.cron, CRON);
+}
+
+/** Files of the service that an installation may have written. */
+export function serviceFiles(places: SystemPlaces): readonly string[] {
+  return [unitPath(places), cronPath(places)].filter((path) => path !== null && existsSync(path)) as string[];
+}
+
+/** Ends the service of this host, which keeps what it knows for the next one. Resolves to whether one had been there. */
+async function endService(settings: Settings): Promise<boolean> {
+  const pid = servicePid(settings);
+  if (pid === null) return false;
+  process.kill(pid, 'SIGTERM');
+  const deadline = Date.now() + ENDS_WITHIN_MS;
+  while (servicePid(settings) === pid && Date.now() < deadline) await sleep(20);
+  return true;
+}
+
+function startNow(prefix: string): string | null {
+  const { status } = spawnSync('/bin/sh', ['-p', join(hookDirectory(prefix), 'sampler.sh'), '--detach'], {
+    stdio: 'ignore',
+    timeout: 10_000,
+  });
+  return status === 0 ? null : `the service did not start (status ${status ?? 'none'}); ${WITHOUT_SERVICE}`;
+}
+
+/**
+ * What makes this host's service run, or end, as the scope says; `renewed`: the program has changed. Jobs that run go
+ * from one to the other.
+ */
+export function serviceSteps(files: SystemFiles, settings: Settings, renewed: boolean): Step[] {
+  const { places, prefix } = files;
+  if (settings.scope !== 'node') return removeServiceSteps(places, settings, files.settingsPath);
+  const unit = unitPath(places);
+  if (unit !== null) {
+    const written = fileSteps(unit, fromTemplate(files, UNIT));
+    if (written.length === 0 && !renewed && servicePid(settings) !== null) return [];
+    return [
+      ...written,
+      {
+        says: `systemctl enable ${UNIT}, and start it anew`,
+        apply: () =>
+          systemctl(['daemon-reload'], WITHOUT_SERVICE) ??
+          systemctl(['enable', UNIT], WITHOUT_SERVICE) ??
+          systemctl(['restart', UNIT], WITHOUT_SERVICE),
+      },
+    ];
+  }
+  const cron = cronPath(places);
+  const written = cron === null ? [] : fileSteps(cron, fromTemplate(files, 'qmemacct-sampler.cron'));
+  if (written.length === 0 && !renewed && servicePid(settings) !== null) return [];
+  return [
+    ...written,
+    {
+      says: 'start the sampler of this node',
+      apply: async () => {
+        await endService(settings);
+        const problem = startNow(prefix);
+        if (problem !== null || cron !== null) return problem;
+        return 'neither systemd nor cron runs here; see to it that hooks/sampler.sh --detach runs after each boot';
+      },
+    },
+  ];
+}
+
+/** Ends the service and hands each of its jobs to a sampler of its own. */
+export function removeServiceSteps(places: SystemPlaces, settings: Settings, settingsPath: string): Step[] {
+  const files = serviceFiles(places);
+  const running = servicePid(settings) !== null;
+  if (files.length === 0 && !running) return [];
+  const stop: Step[] = [
+    {
+      says: 'end the sampler of this node, and start one for each of its jobs',
+      apply: async () => {
+        const problem = files.some((path) => path.endsWith(UNIT))
+          ? systemctl(['disable', '--now', UNIT], 'end it by hand')
+          : null;
+        await endService(settings);
+        reviveRuns(settings, settingsPath);
+        return problem;
+      },
+    },
+  ];
+  return [...stop, ...files.map((path) => step(`remove ${path}`, () => rmSync(path, { force: true })))];
+}

@@ -1,0 +1,57 @@
+import { readlinkSync, realpathSync } from 'node:fs';
+import { recogniseHookCommand } from '../../gridengine/our-hook';
+import { readSpoolConfigLines } from '../../gridengine/spool-config-lines';
+import { bootId, uptimeSeconds } from '../../sources/proc/clock';
+import { readJobPid, trustedSpoolFile } from '../job-description';
+import { startTicksOf, type RunDescription } from '../run-directory';
+import type { SpoolEntry } from './spool-watch';
+
+/**
+ * What is to be done about a job that execd has a directory for: follow it as `run`; `wait` until more is there (its own
+ * prolog makes a run directory first); or nothing: it is over.
+ */
+export type Adoption = { readonly run: RunDescription } | 'wait' | 'over';
+
+const isOurs = (value: string | undefined): boolean => {
+  const hook = value === undefined ? null : recogniseHookCommand(value);
+  return hook?.privileged === true;
+};
+
+function worksIn(pid: number, directory: string, procRoot: string): boolean {
+  try {
+    return readlinkSync(`${procRoot}/${pid}/cwd`) === realpathSync(directory);
+  } catch {
+    return false;
+  }
+}
+
+/** Decides by the spool directory alone. */
+export function adoptable(entry: SpoolEntry, procRoot = '/proc'): Adoption {
+  const pid = Number.parseInt(trustedSpoolFile(entry.path, 'pid') ?? '', 10);
+  if (!Number.isSafeInteger(pid) || pid < 2) return 'wait';
+  const start = startTicksOf(pid, procRoot);
+  if (start === null || !worksIn(pid, entry.path, procRoot)) return 'over';
+  const { values: config } = readSpoolConfigLines(trustedSpoolFile(entry.path, 'config') ?? '');
+  // Its prolog knows things that we don't (the limits that it was under), and makes the job's cgroup.
+  if (entry.peTask === null && isOurs(config.get('prolog')) && readJobPid(entry.path) === null) return 'wait';
+  const task = config.get('ja_task_id');
+  return {
+    run: {
+      version: 1,
+      job: entry.job,
+      task: entry.task === 1 && (task === undefined || task === '0') ? 0 : entry.task,
+      spool: entry.path,
+      shepherdPid: pid,
+      shepherdStart: start,
+      boot: bootId(procRoot),
+      hooks: 'root',
+      memory: 'full',
+      reason: '',
+      uptime: uptimeSeconds(procRoot),
+      addressSpaceKib: null,
+      attached: false,
+      peTask: entry.peTask,
+      ends: entry.peTask === null && isOurs(config.get('epilog')) ? 'epilog' : 'usage',
+    },
+  };
+}

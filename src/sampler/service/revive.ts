@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { samplerFlags } from '../node-flags';
+import { packageRoot } from '../package-root';
+import { resumableRuns } from '../resume-state';
+import {
+  formatRunDescription,
+  readRunDescription,
+  runDirectories,
+  runDirectoryName,
+  shepherdLives,
+} from '../run-directory';
+import type { Settings } from '../settings';
+
+/**
+ * Starts a sampler for each job that the node's service has left in the middle (those that another process looks after
+ * take their lock, and the one started here ends at once). Returns how many.
+ */
+export function reviveRuns(settings: Settings, settingsPath: string): number {
+  const resumable = resumableRuns(settings);
+  let started = 0;
+  for (const parent of [settings.state_dir, settings.run_dir])
+    for (const directory of runDirectories(parent)) {
+      const run = readRunDescription(directory);
+      if (run === null || !resumable.has(runDirectoryName(run)) || !shepherdLives(run)) continue;
+      const words = formatRunDescription(run).trim().split('\n');
+      const script = join(packageRoot(), 'dist', 'src', 'sampler', 'main.js');
+      const child = spawn(process.execPath, [...samplerFlags(), script, settingsPath, directory, ...words], {
+        cwd: '/',
+        detached: true,
+        stdio: 'ignore',
+        env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
+      });
+      child.on('error', () => undefined);
+      child.unref();
+      started++;
+    }
+  return started;
+}
