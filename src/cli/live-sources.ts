@@ -1,4 +1,3 @@
-import { accessSync, constants } from 'node:fs';
 import type { LiveCell } from '../live/poll-tools';
 import type { Snapshot } from '../live/snapshot';
 import type { JobRecord } from '../sampler/record';
@@ -30,19 +29,14 @@ const HEARTBEATS = 5;
 const LEAST_PATIENCE_MS = 300_000;
 
 /**
- * The last heartbeats of all hosts, from the accounting DB where this user may read it. Who may not is served by
- * `qmemacct serve`, and sees Grid Engine's figures alone without it.
+ * The last heartbeats of all hosts, from the site's accounting DB or, for who may not read it, from its server. Where
+ * there is neither, Grid Engine's figures stand alone: for most users of a site without a server that is no problem to be
+ * told of each time. Rejects with StoreError or ClientError.
  */
 async function heartbeats(settings: Settings): Promise<readonly JobRecord[]> {
-  const readable = chooseStores(undefined, settings.accounting, process.env).filter(({ whose, path }) => {
-    try {
-      if (whose === 'site') accessSync(path, constants.R_OK);
-      return whose === 'site';
-    } catch {
-      return false;
-    }
-  });
-  const { readers } = await openStores(readable, realSources.open);
+  const site = chooseStores(undefined, settings.accounting, process.env).filter(({ whose }) => whose === 'site');
+  const server = { socket: settings.serve_socket, ask: realSources.askServer };
+  const { readers } = await openStores(site, realSources.open, server);
   const since = Date.now() - Math.max(LEAST_PATIENCE_MS, HEARTBEATS * settings.heartbeat * 1000);
   try {
     const answers = await Promise.all(readers.map((reader) => reader.running({ since })));
