@@ -1,6 +1,5 @@
 import { escapeForTerminal } from '../report/escape';
 import { createScreen, type Screen } from '../report/screen';
-import type { Settings } from '../sampler/settings';
 import type { GlobalOptions } from './command-context';
 import { usageError } from './command-error';
 import type { Terminal } from './terminal';
@@ -22,21 +21,25 @@ function speaksUtf8(env: Terminal['env']): boolean {
   return /utf-?8/i.test(locale ?? '');
 }
 
-/** The screen that a terminal offers: its width, colour only on a terminal that wants it, ASCII without UTF-8. */
+/**
+ * The screen that a terminal offers: its width (or `columns`), colour only on a terminal that wants it, ASCII without
+ * UTF-8. `widest`: where a table can use more than text does.
+ */
 export function screenOf(
   terminal: Terminal,
   options: Pick<GlobalOptions, 'color'>,
-  settings?: Pick<Settings, 'heartbeat'>,
+  more: { readonly heartbeat?: number; readonly columns?: number; readonly widest?: number } = {},
 ): Screen {
   const { env } = terminal;
-  const columns = terminal.columns ?? Number(env.COLUMNS);
+  const columns = more.columns ?? terminal.columns ?? Number(env.COLUMNS);
   const wanted = options.color && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
   return createScreen({
     width: Number.isInteger(columns) && columns > 0 ? columns : UNKNOWN_WIDTH,
     now: terminal.now(),
     colour: terminal.isTTY && wanted,
     unicode: speaksUtf8(env),
-    ...(settings === undefined ? {} : { heartbeatSeconds: settings.heartbeat }),
+    ...(more.widest === undefined ? {} : { widest: more.widest }),
+    ...(more.heartbeat === undefined ? {} : { heartbeatSeconds: more.heartbeat }),
   });
 }
 

@@ -3,7 +3,7 @@ import type { Glyphs } from './screen';
 import { formatBytes } from './units';
 
 /** A peak's ends: "1.53 GiB", "1.50 – 1.62 GiB", "≥ 1.53 GiB". Lower ends are rounded down, upper ends up. */
-export function formatBracket(bracket: Bracket, glyphs: Glyphs): string {
+export function formatBracket(bracket: Pick<Bracket, 'lower_bytes' | 'upper_bytes' | 'exact'>, glyphs: Glyphs): string {
   if (bracket.exact) return formatBytes(bracket.lower_bytes);
   const lower = formatBytes(bracket.lower_bytes, 'down');
   if (bracket.upper_bytes === null) return `${glyphs.atLeast} ${lower}`;

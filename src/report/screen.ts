@@ -13,6 +13,8 @@ export interface Glyphs {
   readonly none: string;
   readonly barFull: string;
   readonly barRest: string;
+  /** Between full and rest: asked for, not used. */
+  readonly barAsked: string;
   /** Growing fractions of a cell, the last one full. */
   readonly barParts: readonly string[];
   readonly columnParts: readonly string[];
@@ -38,6 +40,7 @@ const UNICODE: Glyphs = {
   none: '–',
   barFull: '█',
   barRest: '·',
+  barAsked: '▒',
   barParts: ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'],
   columnParts: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
   limitLine: '┄',
@@ -62,6 +65,7 @@ const ASCII: Glyphs = {
   none: '-',
   barFull: '#',
   barRest: '.',
+  barAsked: '=',
   barParts: ['#'],
   columnParts: ['#'],
   limitLine: '-',
@@ -115,6 +119,8 @@ export interface ScreenOptions {
   readonly now: Date;
   readonly colour: boolean;
   readonly unicode: boolean;
+  /** For tables that can use more columns than text is read well in. */
+  readonly widest?: number;
   readonly heartbeatSeconds?: number;
 }
 
@@ -124,7 +130,7 @@ const WIDEST = 140;
 /** A screen to render for; widths outside of what can be read well are bounded. */
 export function createScreen(options: ScreenOptions): Screen {
   return {
-    width: Math.min(WIDEST, Math.max(NARROWEST, options.width)),
+    width: Math.min(options.widest ?? WIDEST, Math.max(NARROWEST, options.width)),
     now: options.now,
     heartbeatSeconds: options.heartbeatSeconds ?? 60,
     glyphs: options.unicode ? UNICODE : ASCII,

@@ -6,6 +6,7 @@ import { hooksBench } from './hooks';
 import { liveBench } from './live-parse';
 import { nodeBench } from './node';
 import { samplerBench } from './sampler';
+import { liveScreenBench } from './live-screen';
 import { serveBench } from './serve';
 import { sourcesBench } from './sources';
 import { busyNote, describeMachine, thisMachine } from './machine';
@@ -27,6 +28,7 @@ const BENCHES: readonly Bench[] = [
   sourcesBench,
   bracketsBench,
   liveBench,
+  liveScreenBench,
   serveBench,
 ];
 
