@@ -25,25 +25,6 @@ export class Daemons {
     );
   }
 
-<<<<<<< HEAD
-  /** Ends qmaster as a manager does (`qconf -km`) and waits for its end; execds and jobs live on. */
-  async stopMaster(): Promise<void> {
-    const master = this.qmaster();
-    await this.hosts.check(this.hosts.master, [client('qconf'), '-km']);
-    await waitFor(
-      () => (master === null || !isAlive(master) ? true : null),
-      startTimeoutMs,
-      () => `end of qmaster; its log says:\n${tail(this.layout.masterMessages)}`,
-    );
-  }
-
-  /** The qmaster, or null where none runs. */
-  qmaster(): ProcessId | null {
-    const program = join(sgeBinaries, 'sge_qmaster');
-    return this.hosts.processes(this.hosts.master).find(({ command }) => command === program) ?? null;
-  }
-
-=======
   /** Ends qmaster; jobs and execds live on. Nothing happens where none runs. */
   async stopMaster(): Promise<void> {
     const master = this.daemon(this.hosts.master, 'sge_qmaster');
@@ -56,7 +37,6 @@ export class Daemons {
     );
   }
 
->>>>>>> h-pe
   /** Returns when these hosts' queue instances take jobs. */
   async startExecds(names: readonly string[]): Promise<void> {
     // It goes to the background after about a second, when it has its configuration from qmaster.
@@ -87,6 +67,11 @@ export class Daemons {
    */
   execd(host: string): ProcessId | null {
     return this.daemon(host, 'sge_execd');
+  }
+
+  /** The qmaster, or null where none runs. */
+  qmaster(): ProcessId | null {
+    return this.daemon(this.hosts.master, 'sge_qmaster');
   }
 
   /** The last lines of these hosts' execd logs. */

@@ -190,14 +190,4 @@ export class Cell {
   startExecd(host: string): Promise<void> {
     return this.daemons.startExecds([host]);
   }
-
-  /** Ends qmaster (`qconf -km`); jobs and execds live on. Nothing happens where none runs. */
-  stopMaster(): Promise<void> {
-    return this.daemons.stopMaster();
-  }
-
-  /** Starts qmaster again; returns when it answers. */
-  startMaster(): Promise<void> {
-    return this.daemons.startMaster();
-  }
 }
