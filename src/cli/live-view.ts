@@ -1,4 +1,5 @@
 import type { ClusterView } from '../live/cluster-view';
+import { hVmemPer } from '../live/requests';
 import { viewCluster } from '../live/view';
 import { reasonOf } from '../sampler/log';
 import type { JobRecord } from '../sampler/record';
@@ -11,11 +12,6 @@ export interface LiveAnswer {
   /** Whether qmaster has ever answered: what is empty then is known to be empty. */
   readonly jobsKnown: boolean;
   readonly hostsKnown: boolean;
-}
-
-/** The records that samplers wrote tell whether h_vmem is consumable JOB: the job's spool says so, qstat does not. */
-function perOf(records: readonly JobRecord[]): 'slot' | 'job' {
-  return records.some(({ h_vmem: request }) => request?.per === 'job') ? 'job' : 'slot';
 }
 
 /** Without the samplers' figures there is still much to tell. */
@@ -42,7 +38,7 @@ export async function fetchView(
     recordsOrProblem(sources, settings),
   ]);
   const joined = viewCluster(snapshot, records, {
-    hVmem: perOf(records),
+    hVmem: hVmemPer(records),
     memoryComplexes: settings.memory_complexes,
     nowMs: now().getTime(),
   });

@@ -1,6 +1,7 @@
 import type { LiveCell } from '../live/poll-tools';
 import { ownSource, startPolling, type Source } from '../live/polling';
 import type { Snapshot } from '../live/snapshot';
+import { hVmemPer } from '../live/requests';
 import { viewCluster } from '../live/view';
 import { reasonOf } from '../sampler/log';
 import type { JobRecord } from '../sampler/record';
@@ -39,11 +40,6 @@ function overdueAfter({ poll_interval: interval, command_timeout: timeout }: Set
   return 300_000 + (3 * interval + 10 * timeout) * 1000;
 }
 
-/** Only the records know whether h_vmem is asked for by slot or by job: the job's spool says so, qstat does not. */
-function perOf(records: readonly JobRecord[]): 'slot' | 'job' {
-  return records.some(({ h_vmem: request }) => request?.per === 'job') ? 'job' : 'slot';
-}
-
 function problemOf({ running, hosts, details }: Snapshot): string | null {
   const problem = running.problem ?? hosts.problem ?? details.problem;
   return problem === null ? null : `Grid Engine: ${problem}`;
@@ -56,7 +52,7 @@ export function startLiveFeed({ settings, cell, accounting, log, source }: FeedO
   const board = newLiveBoard({
     viewOf: (snapshot) =>
       viewCluster(snapshot, records, {
-        hVmem: perOf(records),
+        hVmem: hVmemPer(records),
         memoryComplexes: settings.memory_complexes,
         nowMs: Date.now(),
       }),
