@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Bench, BenchOptions, Row, Section } from './bench';
+import type { BenchOptions, Row, Section } from './bench';
 import { DOCUMENTS, type DocumentName } from './live-documents';
 import type { Parsed, ReaderName } from './live-parse-process';
 import { median } from './statistics';
@@ -113,15 +113,12 @@ async function section(document: DocumentName, sizes: readonly number[], options
   return { title: `Reading ${ABOUT[document]}`, rows, table };
 }
 
-export const liveBench: Bench = {
-  name: 'live',
-  about: 'reading qstat and qhost: time, memory, beside saxes and fast-xml-parser',
-  async run(options) {
-    const sections: Section[] = [];
-    for (const document of DOCUMENTS) {
-      const sizes = document === 'recorded' ? [14] : options.quick ? SIZES.slice(0, 2) : SIZES;
-      sections.push(await section(document, sizes, options));
-    }
-    return [...sections, defectsSection()];
-  },
-};
+/** Time and memory of reading qstat and qhost, beside saxes and fast-xml-parser. */
+export async function parseSections(options: BenchOptions): Promise<readonly Section[]> {
+  const sections: Section[] = [];
+  for (const document of DOCUMENTS) {
+    const sizes = document === 'recorded' ? [14] : options.quick ? SIZES.slice(0, 2) : SIZES;
+    sections.push(await section(document, sizes, options));
+  }
+  return [...sections, defectsSection()];
+}

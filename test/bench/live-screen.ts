@@ -7,7 +7,7 @@ import { renderJobsJson } from '../../src/report/live/json';
 import { drawFrame } from '../../src/cli/watch/frame-writer';
 import type { ClusterView } from '../../src/live/cluster-view';
 import { liveScreen, manyJobs, sampleView } from '../report/live/sample-view';
-import type { Bench, Row, Section } from './bench';
+import type { BenchOptions, Row, Section } from './bench';
 
 /** Screens of 160 columns and 50 rows, of which most jobs are not seen. */
 const ROWS = 50;
@@ -65,19 +65,16 @@ function rowsOf(jobs: number, runs: number): readonly Row[] {
 }
 
 /** How long a person waits for the screens of the live cluster. */
-export const liveScreenBench: Bench = {
-  name: 'screen',
-  about: 'qmemacct live: refresh, keys and whole output at 1,000 and 10,000 running jobs',
-  run: ({ runs, quick, progress }): Promise<readonly Section[]> => {
-    const times = Math.min(runs, quick ? 10 : 50);
-    return Promise.resolve(
-      [1000, 10_000].map((jobs): Section => {
-        progress(`screen: ${jobs} jobs`);
-        return {
-          title: `qmemacct live, ${jobs} running jobs, 160 x ${ROWS} in colour`,
-          rows: rowsOf(jobs, times),
-        };
-      }),
-    );
-  },
-};
+/** Refresh, keys and whole output of `qmemacct live` at 1,000 and 10,000 running jobs. */
+export function screenSections({ runs, quick, progress }: BenchOptions): Promise<readonly Section[]> {
+  const times = Math.min(runs, quick ? 10 : 50);
+  return Promise.resolve(
+    [1000, 10_000].map((jobs): Section => {
+      progress(`live: screens of ${jobs} jobs`);
+      return {
+        title: `qmemacct live, ${jobs} running jobs, 160 x ${ROWS} in colour`,
+        rows: rowsOf(jobs, times),
+      };
+    }),
+  );
+}

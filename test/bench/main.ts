@@ -3,10 +3,9 @@ import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
 import { bracketsBench } from './brackets';
 import { hooksBench } from './hooks';
-import { liveBench } from './live-parse';
+import { liveBench } from './live';
 import { nodeBench } from './node';
 import { samplerBench } from './sampler';
-import { liveScreenBench } from './live-screen';
 import { serveBench } from './serve';
 import { sourcesBench } from './sources';
 import { busyNote, describeMachine, thisMachine } from './machine';
@@ -28,7 +27,6 @@ const BENCHES: readonly Bench[] = [
   sourcesBench,
   bracketsBench,
   liveBench,
-  liveScreenBench,
   serveBench,
 ];
 
