@@ -181,8 +181,8 @@ export class Cell {
     return this.daemons.stopMaster();
   }
 
-  /** Starts qmaster again; returns when it answers. */
+  /** Starts qmaster again; returns when the queue instances take jobs. */
   startMaster(): Promise<void> {
-    return this.daemons.startMaster();
+    return this.daemons.restartMaster();
   }
 }
