@@ -7,6 +7,8 @@ import { isAlive, type ProcessId } from './processes';
 import { waitFor } from './wait';
 
 const startTimeoutMs = 20_000;
+/** execds find a qmaster that was away by and by. */
+const hearTimeoutMs = 90_000;
 
 /** Starts and stops the daemons of a cell. */
 export class Daemons {
@@ -41,10 +43,15 @@ export class Daemons {
   async startExecds(names: readonly string[]): Promise<void> {
     // It goes to the background after about a second, when it has its configuration from qmaster.
     await Promise.all(names.map((host) => this.launch(host, '/usr/sbin/sge_execd')));
-    await waitFor(
-      async () => ((await this.areReachable(names)) ? true : null),
-      startTimeoutMs,
-      () => `a load report from ${names.join(', ')}; the logs say:\n${this.logs(names)}`,
+    await this.hearFrom(names, startTimeoutMs);
+  }
+
+  /** After stopMaster(); returns when qmaster has heard from every execd that runs. */
+  async restartMaster(): Promise<void> {
+    await this.startMaster();
+    await this.hearFrom(
+      this.hosts.exec.filter((host) => this.execd(host) !== null),
+      hearTimeoutMs,
     );
   }
 
@@ -83,6 +90,14 @@ export class Daemons {
     const program = join(sgeBinaries, name);
     const found = this.hosts.processes(host).filter(({ command }) => command === program);
     return found.sort((a, b) => Number(a.startTime) - Number(b.startTime))[0] ?? null;
+  }
+
+  private async hearFrom(names: readonly string[], timeoutMs: number): Promise<void> {
+    await waitFor(
+      async () => ((await this.areReachable(names)) ? true : null),
+      timeoutMs,
+      () => `a load report from ${names.join(', ')}; the logs say:\n${this.logs(names)}`,
+    );
   }
 
   private async launch(host: string, program: string): Promise<void> {

@@ -171,9 +171,9 @@ export class Cell {
     return this.daemons.stopMaster();
   }
 
-  /** Starts qmaster; returns when it answers. */
+  /** Starts qmaster again; returns when the queue instances take jobs. */
   startMaster(): Promise<void> {
-    return this.daemons.startMaster();
+    return this.daemons.restartMaster();
   }
 
   /** The qmaster, or null where none runs. */
