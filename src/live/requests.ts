@@ -1,3 +1,4 @@
+import type { JobRecord } from '../sampler/record';
 import { parseMemorySize } from '../gridengine/memory-size';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
@@ -59,4 +60,12 @@ function bytesOf(text: string, amount: number | null): number | null {
   if (amount !== null && Number.isFinite(amount) && amount >= 0) return Math.trunc(amount);
   const parsed = parseMemorySize(text);
   return parsed.ok && Number.isFinite(parsed.value) && parsed.value >= 0 ? Math.trunc(parsed.value) : null;
+}
+
+/**
+ * What h_vmem is counted by, as the samplers' records say: a job's spool tells whether it is consumable JOB, qstat does
+ * not. Without any record it is the slot.
+ */
+export function hVmemPer(records: readonly JobRecord[]): 'slot' | 'job' {
+  return records.some(({ h_vmem: request }) => request?.per === 'job') ? 'job' : 'slot';
 }

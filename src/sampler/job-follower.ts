@@ -110,7 +110,7 @@ function describe(run: RunDescription, settings: Settings): JobDescription {
   const text = trustedSpoolFile(run.spool, 'config');
   return text === null
     ? undescribed(run.task, "Grid Engine's config file could not be read.")
-    : describeJob(text, run, settings.memory_complexes);
+    : describeJob(text, run, settings.memory_complexes, trustedSpoolFile(run.spool, 'pe_hostfile'));
 }
 
 /** End of the job to the millisecond where the word of its end and the whole seconds of `usage` agree. */

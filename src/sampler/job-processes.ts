@@ -399,7 +399,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
         const { process, files, rest } = entry;
         if (rest === null || files.ran() !== rest.ran) return false;
         const statm = files.statm();
-        if (statm === null || statm.size === 0) return false;
+        if (!statm?.size) return false;
         rest.ticks++;
         // Asleep it can only lose pages: to the kernel, which wants them for others.
         const rss = Math.min(statm.resident * pageSize, rest.reading.rss);

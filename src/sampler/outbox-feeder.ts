@@ -140,6 +140,21 @@ export async function deliverOutbox(
   return { delivered, refused, left: store.outbox(1_000_000).length, problem };
 }
 
+/**
+ * Delivers records as one batch, once and without patience: nobody waits for it, none is kept. Resolves to the problem,
+ * or null when every one is committed. Never rejects.
+ */
+export async function deliverRecords(records: readonly string[], settings: Settings): Promise<string | null> {
+  let answered = 0;
+  let refusal: string | null = null;
+  const rows = records.map((record, id) => ({ id, record }));
+  const problem = await deliverOnce(rows, settings, 0, (answer) => {
+    answered++;
+    if (!answer.ok) refusal ??= answer.error;
+  }).catch((error: unknown) => reasonOf(error));
+  return problem ?? refusal ?? (answered < records.length ? 'the deliverer did not answer every record' : null);
+}
+
 /** Delivers one record past node.db, when that can't be written. Resolves to the problem, or null when it is committed. */
 export async function deliverRecord(record: JobRecord, settings: Settings): Promise<string | null> {
   let committed = false as boolean;

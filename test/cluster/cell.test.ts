@@ -26,6 +26,7 @@ describe('a Grid Engine cell', () => {
       await runsATightlyIntegratedJob(cell);
       await runsHooksOnceConfigured(cell);
       await givesHostsTheirOwnDirectories(cell);
+      await goesOnWithoutQmaster(cell);
       await assert.rejects(cell.on('ge1', 'sleep 60', { user: 'gebob', timeoutMs: 200 }), /no end within 200 ms/);
       await assert.rejects(upCell(), /in use by process/);
       assert.deepEqual([...(await cell.queueStates())].sort(), [
@@ -116,6 +117,16 @@ async function runsHooksOnceConfigured(cell: Cell): Promise<void> {
   await cell.waitFinished(job);
   assert.deepEqual(readdirSync(traces).sort(), [`epilog.${job}`, `prolog.${job}`]);
   await cell.setGlobal({ prolog: 'none', epilog: 'none' });
+}
+
+async function goesOnWithoutQmaster(cell: Cell): Promise<void> {
+  const job = await cell.submit('gealice', ['-o', '/dev/null', '-e', '/dev/null'], 'sleep 2; exit 4');
+  await cell.waitRunning(job);
+  await cell.stopMaster();
+  await assert.rejects(cell.qstat(), /unable to send message to qmaster/);
+  await cell.startMaster();
+  const [record] = await cell.waitFinished(job);
+  assert.equal(record?.exit_status, '4');
 }
 
 async function givesHostsTheirOwnDirectories(cell: Cell): Promise<void> {

@@ -25,6 +25,18 @@ export class Daemons {
     );
   }
 
+  /** Ends qmaster; jobs and execds live on. Nothing happens where none runs. */
+  async stopMaster(): Promise<void> {
+    const master = this.daemon(this.hosts.master, 'sge_qmaster');
+    if (master === null) return;
+    await this.hosts.check(this.hosts.master, [client('qconf'), '-km']);
+    await waitFor(
+      () => (isAlive(master) ? null : true),
+      startTimeoutMs,
+      () => 'end of qmaster',
+    );
+  }
+
   /** Returns when these hosts' queue instances take jobs. */
   async startExecds(names: readonly string[]): Promise<void> {
     // It goes to the background after about a second, when it has its configuration from qmaster.
@@ -54,14 +66,23 @@ export class Daemons {
    * for a moment, but is younger.
    */
   execd(host: string): ProcessId | null {
-    const program = join(sgeBinaries, 'sge_execd');
-    const found = this.hosts.processes(host).filter(({ command }) => command === program);
-    return found.sort((a, b) => Number(a.startTime) - Number(b.startTime))[0] ?? null;
+    return this.daemon(host, 'sge_execd');
+  }
+
+  /** The qmaster, or null where none runs. */
+  qmaster(): ProcessId | null {
+    return this.daemon(this.hosts.master, 'sge_qmaster');
   }
 
   /** The last lines of these hosts' execd logs. */
   logs(names: readonly string[]): string {
     return names.map((host) => `${host}:\n${tail(this.layout.execdMessages(host))}`).join('\n');
+  }
+
+  private daemon(host: string, name: 'sge_execd' | 'sge_qmaster'): ProcessId | null {
+    const program = join(sgeBinaries, name);
+    const found = this.hosts.processes(host).filter(({ command }) => command === program);
+    return found.sort((a, b) => Number(a.startTime) - Number(b.startTime))[0] ?? null;
   }
 
   private async launch(host: string, program: string): Promise<void> {

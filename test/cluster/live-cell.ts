@@ -166,6 +166,21 @@ export class Cell {
     return this.jobs.clearErrors();
   }
 
+  /** Ends qmaster as a manager does, `qconf -km`; execds and jobs live on. */
+  stopMaster(): Promise<void> {
+    return this.daemons.stopMaster();
+  }
+
+  /** Starts qmaster; returns when it answers. */
+  startMaster(): Promise<void> {
+    return this.daemons.startMaster();
+  }
+
+  /** The qmaster, or null where none runs. */
+  qmaster(): ReturnType<Daemons['qmaster']> {
+    return this.daemons.qmaster();
+  }
+
   /** Ends the execd of a host, whose shepherds and jobs live on; nothing happens where none runs. */
   stopExecd(host: string, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     return this.daemons.stopExecd(host, signal);

@@ -64,8 +64,8 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
     await cell.check(host, KEEP_FROM_THE_MACHINE);
     await installOn(cell, host, prefix, accounting);
     await cell.check(host, `cat >>${SETTINGS_FILE}`, { stdin: settingsOf(cell, options.settings ?? '') });
-    // This one the hooks know from the installation.
-    if (/^arm_wait_ms\b/m.test(options.settings ?? '')) await installOn(cell, host, prefix, accounting);
+    // These the hooks know from the installation.
+    if (/^(arm_wait_ms|scope)\b/m.test(options.settings ?? '')) await installOn(cell, host, prefix, accounting);
   }
   await configureHooks(cell, prefix, options.plain ?? false);
 

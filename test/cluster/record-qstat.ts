@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { burner } from '../burners/build';
 import { upCell, type Cell } from './cell';
 import { client } from './layout';
@@ -65,8 +64,7 @@ export async function recordQstat(directory: string): Promise<void> {
     });
     await loseHost(cell, 'ge2', jobs);
     await recordLists('host-down', ASKED);
-    await cell.check(cell.master, [client('qconf'), '-km']);
-    await sleep(3000);
+    await cell.stopMaster();
     await recordLists('master-down', ASKED);
     await record('master-down', 'qstat-j', ['qstat', '-j', jobs.join(','), '-xml']);
   } finally {

@@ -21,7 +21,7 @@ type Section =
   | { readonly of: 'usage'; readonly rank: number }
   | { readonly of: 'peRange' | 'structure' | 'granted' | 'ignored' };
 
-const SECTIONS: ReadonlyMap<string, Section> = new Map<string, Section>([
+const SECTIONS: readonly (readonly [string, Section])[] = [
   ['JB_hard_resource_list', { of: 'request', kind: 'hard' }],
   ['JB_soft_resource_list', { of: 'request', kind: 'soft' }],
   ['JRS_hard_resource_list', { of: 'request', kind: 'hard' }],
@@ -38,7 +38,7 @@ const SECTIONS: ReadonlyMap<string, Section> = new Map<string, Section>([
   ['JAT_previous_usage_list', { of: 'ignored' }],
   ['PET_previous_usage', { of: 'ignored' }],
   ['PET_granted_destin_identifier_list', { of: 'granted' }],
-]);
+];
 
 /** JB_type (sge_job.h). */
 const TYPE_ARRAY = 0x80;
@@ -97,15 +97,12 @@ export function jobDetailXml(onJob: (job: JobDetail) => void, onReason: (reason:
   };
   return {
     open(name) {
-      const section = SECTIONS.get(name);
-      if (section !== undefined) openSection(reading, section);
-      else LISTS.get(name)?.open(reading);
+      const open = OPENED.get(name);
+      if (open !== undefined) open(reading);
     },
     close(name, place) {
-      const leaf = LEAVES.get(name);
-      if (leaf !== undefined) leaf(reading, place);
-      else if (reading.section !== null && SECTIONS.get(name) === reading.section) closeSection(reading);
-      else LISTS.get(name)?.close(reading);
+      const close = CLOSED.get(name);
+      if (close !== undefined) close(reading, place);
     },
   };
 }
@@ -117,9 +114,10 @@ function openSection(reading: Reading, section: Section): void {
   reading.structure = [];
 }
 
-function closeSection(reading: Reading): void {
-  const { section, job, structure } = reading;
-  if (section?.of === 'structure' && job !== null && structure.some((end) => end !== 1)) job.array = true;
+function closeSection(reading: Reading, section: Section): void {
+  if (reading.section !== section) return;
+  const { job, structure } = reading;
+  if (section.of === 'structure' && job !== null && structure.some((end) => end !== 1)) job.array = true;
   reading.section = null;
   reading.request = null;
 }
@@ -146,57 +144,59 @@ function endReason(reading: Reading): void {
 }
 
 /** Lists that hold other lists, and where records end at the latest. */
-const LISTS: ReadonlyMap<string, { readonly open: (at: Reading) => void; readonly close: (at: Reading) => void }> =
-  new Map([
-    [
-      'JB_ja_tasks',
-      {
-        open: (reading) => {
-          endTasks(reading);
-          reading.inTasks = reading.job !== null;
-        },
-        close: endTasks,
+const LISTS: readonly (readonly [
+  string,
+  { readonly open: (at: Reading) => void; readonly close: (at: Reading) => void },
+])[] = [
+  [
+    'JB_ja_tasks',
+    {
+      open: (reading) => {
+        endTasks(reading);
+        reading.inTasks = reading.job !== null;
       },
-    ],
-    [
-      'JAT_task_list',
-      {
-        open: (reading) => {
-          reading.inPeTasks = reading.task !== null;
-          reading.peTask = null;
-        },
-        close: (reading) => {
-          reading.inPeTasks = false;
-          reading.peTask = null;
-        },
+      close: endTasks,
+    },
+  ],
+  [
+    'JAT_task_list',
+    {
+      open: (reading) => {
+        reading.inPeTasks = reading.task !== null;
+        reading.peTask = null;
       },
-    ],
-    [
-      'JB_request_set_list',
-      {
-        open: (reading) => {
-          reading.scope = null;
-        },
-        close: (reading) => {
-          reading.scope = null;
-        },
+      close: (reading) => {
+        reading.inPeTasks = false;
+        reading.peTask = null;
       },
-    ],
-    ['djob_info', { open: endJob, close: endJob }],
-    ['MES_job_number_list', { open: openReason, close: nothing }],
-    ['SME_message_list', { open: endReason, close: endReason }],
-    ['SME_global_message_list', { open: endReason, close: endReason }],
-    [
-      'detailed_job_info',
-      {
-        open: nothing,
-        close: (reading) => {
-          endJob(reading);
-          endReason(reading);
-        },
+    },
+  ],
+  [
+    'JB_request_set_list',
+    {
+      open: (reading) => {
+        reading.scope = null;
       },
-    ],
-  ]);
+      close: (reading) => {
+        reading.scope = null;
+      },
+    },
+  ],
+  ['djob_info', { open: endJob, close: endJob }],
+  ['MES_job_number_list', { open: openReason, close: nothing }],
+  ['SME_message_list', { open: endReason, close: endReason }],
+  ['SME_global_message_list', { open: endReason, close: endReason }],
+  [
+    'detailed_job_info',
+    {
+      open: nothing,
+      close: (reading) => {
+        endJob(reading);
+        endReason(reading);
+      },
+    },
+  ],
+];
 
 function nothing(): void {
   // This end of the list says nothing.
@@ -356,13 +356,27 @@ const REASON: readonly (readonly [string, Leaf])[] = [
   ],
 ];
 
-const LEAVES: ReadonlyMap<string, Leaf> = new Map<string, Leaf>([
+const OPENED: ReadonlyMap<string, (reading: Reading) => void> = new Map<string, (reading: Reading) => void>([
+  ...SECTIONS.map(([name, section]): [string, (reading: Reading) => void] => [
+    name,
+    (reading) => openSection(reading, section),
+  ]),
+  ...LISTS.map(([name, { open }]): [string, (reading: Reading) => void] => [name, open]),
+]);
+
+const CLOSED: ReadonlyMap<string, Leaf> = new Map<string, Leaf>([
+  ...SECTIONS.map(([name, section]): [string, Leaf] => [name, (reading) => closeSection(reading, section)]),
+  ...LISTS.map(([name, { close }]): [string, Leaf] => [name, close]),
   ...JOB.map(([name, leaf]): [string, Leaf] => [
     name,
     ({ job }, place) => {
       if (job !== null) leaf(job, place);
     },
   ]),
+  ...REQUEST,
+  ...RANGE,
+  ...TASK,
+  ...REASON,
   [
     'JB_job_number',
     (reading, place) => {
@@ -371,10 +385,6 @@ const LEAVES: ReadonlyMap<string, Leaf> = new Map<string, Leaf>([
       if (number > 0) reading.job = newJob(number);
     },
   ],
-  ...REQUEST,
-  ...RANGE,
-  ...TASK,
-  ...REASON,
 ]);
 
 function openTask(reading: Reading, number: number, isNumber: boolean): TaskDraft | null {

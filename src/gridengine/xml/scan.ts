@@ -63,8 +63,6 @@ const BEGINS_TAG = Uint8Array.from({ length: 256 }, (_, byte) =>
 /** Where the piece before ended. `less` is behind a `<`, `bang` behind `<!`. */
 type Mode = 'text' | 'less' | 'tag' | 'bang' | 'comment' | 'cdata' | 'instruction' | 'declaration';
 
-/** Bytes from here on are searched by indexOf, whose call costs more than to look at a few of them. */
-const NEAR = 24;
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -78,6 +76,8 @@ const NOTHING = Buffer.alloc(0);
 export function scanXml(handler: XmlHandler): XmlScanner {
   const nameAt = byteStrings(1024, 64, (bytes, from, to) => internalised(bytesToText(bytes, from, to)));
   const shortText = byteStrings(4096, 32, decode);
+
+  const notes = new Int32Array(ROOM);
 
   let mode: Mode = 'text';
   // In the piece at hand, behind the byte that was read last.
@@ -103,6 +103,7 @@ export function scanXml(handler: XmlHandler): XmlScanner {
 
   const place: XmlPlace = {
     text() {
+      if (textFrom === textTo) return decoded;
       const rest = textTo - textFrom > 32 ? decode(textOf, textFrom, textTo) : cached(textOf, textFrom, textTo);
       return decoded === '' ? rest : (decoded + rest).slice(0, TEXT_LIMIT);
     },
@@ -174,8 +175,7 @@ export function scanXml(handler: XmlHandler): XmlScanner {
     const nameFrom = closing ? 1 : 0;
     let nameTo = nameFrom;
     let hash = HASH_START;
-    for (; nameTo < to && IN_NAME[bytes[nameTo] as number] === 1; nameTo++)
-      hash = hashByte(hash, bytes[nameTo] as number);
+    while (nameTo < to && IN_NAME[bytes[nameTo] as number] === 1) hash = hashByte(hash, bytes[nameTo++] as number);
     tagOf = bytes;
     tagFrom = nameTo;
     tagTo = to;
@@ -184,70 +184,42 @@ export function scanXml(handler: XmlHandler): XmlScanner {
     tell(closing, nameAt(bytes, nameFrom, nameTo, hash), selfClosing);
   }
 
-  /** Text and whole tags, the bulk of every answer. */
-  function readText(bytes: Buffer, from: number, length: number): void {
-    let textStart = from;
-    let at = from;
-    for (;;) {
-      const near = Math.min(at + NEAR, length);
-      while (at < near && bytes[at] !== LESS) at++;
-      if (at === near && at < length) {
-        at = bytes.indexOf(LESS, at);
-        if (at < 0) at = length;
+  /** Whole tags and the text before each: the bulk of every answer. How many there were; fewer than ROOM: no more. */
+  function readTags(bytes: Buffer, length: number): number {
+    const count = noteTags(bytes, position, length, notes);
+    for (let note = 0; note < count; note += NOTE) {
+      const less = notes[note] as number;
+      const nameTo = notes[note + 1] as number;
+      const end = notes[note + 2] as number;
+      const closing = bytes[less + 1] === SLASH;
+      // Only before the first can there be a text that was cut.
+      if (note === 0) showText(bytes, position, less);
+      else {
+        textFrom = position;
+        textTo = less;
       }
-      if (at === length) {
-        held.add(bytes, textStart, length);
-        position = length;
-        return;
-      }
-      const less = at;
-      let next = less + 1;
-      if (next === length) {
-        held.add(bytes, textStart, less);
-        mode = 'less';
-        position = length;
-        return;
-      }
-      const first = bytes[next] as number;
-      if (BEGINS_TAG[first] === 0) {
-        if (first === BANG || first === QUESTION) {
-          held.add(bytes, textStart, less);
-          mode = 'less';
-          position = next;
-          return;
-        }
-        at = next;
-        continue;
-      }
-      const closing = first === SLASH;
-      if (closing) next++;
-      const nameFrom = next;
-      let hash = HASH_START;
-      while (next < length && IN_NAME[bytes[next] as number] === 1) hash = hashByte(hash, bytes[next++] as number);
-      const nameTo = Math.min(next, less + 1 + TAG_LIMIT);
-      quote = 0;
-      let end = next;
-      if (next < length && bytes[next] !== GREATER) end = tagEnd(bytes, next, length);
-      if (end === length) {
-        held.add(bytes, textStart, less);
-        holdTag(bytes, less + 1, length);
-        mode = 'tag';
-        position = length;
-        return;
-      }
-      showText(bytes, textStart, less);
-      const name = nameAt(bytes, nameFrom, nameTo, hash);
-      tagOf = bytes;
       tagFrom = nameTo;
-      tagTo = Math.min(end, less + 1 + TAG_LIMIT);
-      tell(closing, name, end > nameTo && bytes[end - 1] === SLASH);
-      at = bytes[end] === GREATER ? end + 1 : end;
-      textStart = at;
-      if (at === length) {
-        position = length;
-        return;
-      }
+      tagTo = end;
+      position = end + 1;
+      const name = nameAt(bytes, closing ? less + 2 : less + 1, nameTo, notes[note + 3] as number);
+      if (note === 0) {
+        tagOf = bytes;
+        tell(closing, name, isEmptyElement(bytes, nameTo, end));
+        textOf = bytes;
+      } else if (closing) handler.close(name, place);
+      else if (isEmptyElement(bytes, nameTo, end)) tell(false, name, true);
+      else handler.open(name, place);
     }
+    return count;
+  }
+
+  /** A text and what follows it where that is no whole tag. */
+  function readText(bytes: Buffer, length: number): void {
+    let less = bytes.indexOf(LESS, position);
+    while (less >= 0 && less + 1 < length && isText(bytes[less + 1] as number)) less = bytes.indexOf(LESS, less + 1);
+    held.add(bytes, position, less < 0 ? length : less);
+    position = less < 0 ? length : less + 1;
+    if (less >= 0) mode = 'less';
   }
 
   /** Where the tag ends: at its `>`, or at a `<` that has no place in it; `length`: not in this piece. */
@@ -343,8 +315,9 @@ export function scanXml(handler: XmlHandler): XmlScanner {
       const length = bytes.length;
       position = 0;
       while (position < length) {
-        if (mode === 'text') readText(bytes, position, length);
-        else if (mode === 'tag') readTag(bytes, length);
+        if (mode === 'text') {
+          if (readTags(bytes, length) < ROOM) readText(bytes, length);
+        } else if (mode === 'tag') readTag(bytes, length);
         else if (mode === 'less') readLess(bytes[position] as number);
         else if (mode === 'bang') readBang(bytes[position] as number);
         else readRest(bytes, length);
@@ -358,6 +331,56 @@ export function scanXml(handler: XmlHandler): XmlScanner {
     },
   };
 }
+
+/** Numbers noted of a tag: where its `<` is, the end of its name, its `>`, the hash of its name. */
+const NOTE = 4;
+/** Numbers noted at a time: few, so that what calls for them has been called often when it is compiled. */
+const ROOM = 32 * NOTE;
+
+/**
+ * Notes the whole tags that follow, with what text before them, as many as there is room for; stops before the first
+ * that is cut or something else than a tag. How many numbers were noted.
+ *
+ * Apart from what is told of them, without a call, and with the signs as numbers: so it is compiled within a few
+ * milliseconds and once, and this is most of the time that 10,000 jobs take.
+ */
+function noteTags(bytes: Buffer, from: number, length: number, notes: Int32Array): number {
+  const inName = IN_NAME;
+  const beginsTag = BEGINS_TAG;
+  const room = notes.length;
+  let count = 0;
+  let at = from;
+  while (count < room) {
+    const before = at;
+    while (at < length && bytes[at] !== 0x3c) at++;
+    const less = at++;
+    if (at >= length || beginsTag[bytes[at] as number] === 0) return count;
+    if (bytes[at] === 0x2f) at++;
+    let hash = HASH_START;
+    while (at < length && inName[bytes[at] as number] === 1) hash = (hash * 31 + (bytes[at++] as number)) & 0xffffff;
+    const nameTo = at;
+    while (at < length && bytes[at] !== 0x3e) {
+      const byte = bytes[at++] as number;
+      if (byte === 0x3c) return count;
+      if (byte === 0x22 || byte === 0x27) {
+        while (at < length && bytes[at] !== byte) if (bytes[at++] === 0x3c) return count;
+        at++;
+      }
+    }
+    if (at >= length || at - less > TAG_LIMIT || less - before > TEXT_LIMIT) return count;
+    notes[count] = less;
+    notes[count + 1] = nameTo;
+    notes[count + 2] = at++;
+    notes[count + 3] = hash;
+    count += NOTE;
+  }
+  return count;
+}
+
+const isEmptyElement = (bytes: Buffer, nameTo: number, end: number): boolean =>
+  bytes[end - 1] === SLASH && end > nameTo;
+
+const isText = (byte: number): boolean => BEGINS_TAG[byte] === 0 && byte !== BANG && byte !== QUESTION;
 
 const STRAY = Buffer.from('<');
 
@@ -393,7 +416,7 @@ function findAttribute(
     const nameTo = at;
     while (at < to && blank(bytes[at] as number)) at++;
     if (at === to || bytes[at] !== EQUALS) {
-      if (isText(bytes, nameFrom, nameTo, name)) return '';
+      if (isName(bytes, nameFrom, nameTo, name)) return '';
       continue;
     }
     at++;
@@ -404,14 +427,14 @@ function findAttribute(
       valueFrom = ++at;
       while (at < to && bytes[at] !== opening) at++;
     } else while (at < to && !blank(bytes[at] as number)) at++;
-    if (isText(bytes, nameFrom, nameTo, name)) return text(bytes, valueFrom, at);
+    if (isName(bytes, nameFrom, nameTo, name)) return text(bytes, valueFrom, at);
     at++;
   }
   return null;
 }
 
 /** Attributes that are asked for have ASCII names. */
-function isText(bytes: Buffer, from: number, to: number, text: string): boolean {
+function isName(bytes: Buffer, from: number, to: number, text: string): boolean {
   if (to - from !== text.length) return false;
   for (let at = from; at < to; at++) if (bytes[at] !== text.charCodeAt(at - from)) return false;
   return true;

@@ -5,6 +5,7 @@ import { makeFifo, raiseSoftLimit, resourceLimit, Rlimit, tryLock } from '../../
 import { bootId } from '../../sources/proc/clock';
 import { newShareMeter } from '../cpu-meter';
 import { followJob, type JobFollower } from '../job-follower';
+import { newHeartbeat } from '../heartbeat';
 import { reasonOf, warn } from '../log';
 import { newMachineScan } from '../machine-scan';
 import type { NodeStore } from '../node-store';
@@ -205,9 +206,11 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
   let delivering = false;
   let deliveredMs = -Infinity;
   let deliveryTimer: NodeJS.Timeout | null = null;
+  const heartbeat = newHeartbeat(settings);
 
-  const shared = shareStore(settings.state_dir, () => {
-    deliverSoon();
+  const shared = shareStore(settings.state_dir, {
+    saved: (store) => void heartbeat.beat(store),
+    committed: deliverSoon,
   });
 
   function deliverSoon(): void {

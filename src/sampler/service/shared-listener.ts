@@ -52,7 +52,11 @@ export function shareListener(settingsPath: string, settings: Settings): SharedL
         owners.get(reply.pid)?.handlers.take(reply);
         disown(reply.pid);
         return;
-      default:
+      case 'hello':
+      case 'lost':
+      case 'node':
+      case 'synced':
+      case 'values':
         for (const member of members) member.handlers.take(reply);
     }
   }

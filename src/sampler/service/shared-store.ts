@@ -12,8 +12,15 @@ function inodeOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
 }
 
-/** node.db for all jobs of one process; `committed` is called when a summary waits in the outbox. */
-export function shareStore(stateDirectory: string, committed: () => void): SharedStore {
+export interface StoreEars {
+  /** A job's progress is in it. */
+  readonly saved: (store: NodeStore) => void;
+  /** A summary waits in the outbox. */
+  readonly committed: () => void;
+}
+
+/** node.db for all jobs of one process. */
+export function shareStore(stateDirectory: string, { saved, committed }: StoreEars): SharedStore {
   const path = join(stateDirectory, 'node.db');
   let store: NodeStore | null = null;
   let inode: number | null = null;
@@ -45,6 +52,9 @@ export function shareStore(stateDirectory: string, committed: () => void): Share
       if (broken === null || broken !== store) return;
       restUntilMs = performance.now() + REST_MS;
       letGo();
+    },
+    saved: () => {
+      if (store !== null) saved(store);
     },
     committed,
   };

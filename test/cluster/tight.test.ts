@@ -1,0 +1,473 @@
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobRecord } from '../../src/sampler/record';
+import { SETTINGS_FILE } from '../../src/sampler/settings';
+import type { Truth } from '../burners/build';
+import type { AccountingRecord, Cell } from './cell';
+import { parallelEnvironments } from './parallel-environments';
+import { isAlive, type ProcessId } from './processes';
+import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, type Site } from './site';
+import { openingLines, taskCommand, taskTruths, tightScript, type TightTask } from './tight';
+import { waitFor } from './wait';
+
+const limits = { timeout: 900_000 };
+const USER = 'gealice';
+/** A qrsh in the script's own process tree, for each task that runs. */
+const CLIENT = mib(16);
+const HOLD = 2500;
+
+const steady = (on: TightTask['on'], size: number, hold = HOLD, afterMs = 0): TightTask => ({
+  on,
+  burner: 'steady',
+  options: { mib: size, hold },
+  afterMs,
+});
+
+const seconds = (iso: string | null): number => Date.parse(iso ?? '') / 1000;
+const peTaskOf = (line: AccountingRecord): string | null => (line.pe_taskid === 'NONE' ? null : line.pe_taskid);
+
+/** A job for a parallel environment. */
+interface Variant {
+  readonly pe: string;
+  readonly slots: number;
+  readonly tasks: readonly TightTask[];
+}
+
+const BOTH = [steady('master', 40), steady('other', 50), steady('other', 60)];
+
+const VARIANTS: readonly Variant[] = [
+  { pe: 'tight', slots: 4, tasks: BOTH },
+  { pe: 'tight-first', slots: 4, tasks: BOTH },
+  { pe: 'tight-summary', slots: 4, tasks: BOTH },
+  { pe: 'tight-first-summary', slots: 4, tasks: BOTH },
+  { pe: 'tight-fixed1', slots: 2, tasks: [steady('master', 40), steady('other', 50)] },
+  { pe: 'tight-fixed2', slots: 4, tasks: BOTH },
+  { pe: 'tight-slots', slots: 3, tasks: [steady('master', 40), steady('master', 50)] },
+];
+
+/** More than one host has: others at the same time would get all their slots on one. */
+const FILL: Variant = { pe: 'tight-fill', slots: 66, tasks: [steady('master', 40), steady('other', 50)] };
+
+interface Ran extends Variant {
+  readonly job: string;
+  readonly lines: readonly AccountingRecord[];
+  readonly truths: ReadonlyMap<string, Truth>;
+  /** Of the script's own burner. */
+  readonly own: Truth;
+}
+
+function submitTight({ cell }: Site, name: string, pe: string, slots: number, script: string): Promise<string> {
+  // RLIMIT_AS is this times the host's slots, for each task alone.
+  const request = ['-pe', pe, String(slots), '-l', slots > 60 ? 'h_vmem=200M' : 'h_vmem=500M'];
+  return cell.submit(USER, ['-N', name, '-j', 'y', ...request], script);
+}
+
+const nameOf = ({ pe }: Variant): string => `v-${pe}`;
+
+async function runVariants(site: Site): Promise<readonly Ran[]> {
+  return [...(await runAtOnce(site, VARIANTS)), ...(await runAtOnce(site, [FILL]))];
+}
+
+async function runAtOnce(site: Site, variants: readonly Variant[]): Promise<readonly Ran[]> {
+  const { cell } = site;
+  const jobs: string[] = [];
+  for (const variant of variants) {
+    const name = nameOf(variant);
+    const own = burnerCommand('steady', `${name}.own`, { mib: 70, hold: HOLD });
+    jobs.push(await submitTight(site, name, variant.pe, variant.slots, tightScript(name, variant.tasks, own)));
+  }
+  const ran: Ran[] = [];
+  for (const [index, variant] of variants.entries()) {
+    const job = jobs[index] ?? '';
+    const lines = await cell.waitFinished(job, 120_000);
+    const name = nameOf(variant);
+    const truths = taskTruths(cell, USER, name);
+    assert.equal(truths.size, variant.tasks.length, `${name}: ${[...truths.keys()].join(', ')}`);
+    ran.push({ ...variant, job, lines, truths, own: truthOf(cell, USER, `${name}.own`) });
+  }
+  return ran;
+}
+
+/** What Grid Engine writes of such jobs, on which import and reports rely. */
+function assertAccounting({ pe, slots, job, lines, truths }: Ran): void {
+  const what = `${pe}, job ${job}`;
+  const summary = parallelEnvironments.find(({ name }) => name === pe)?.accountingSummary ?? false;
+  const master = lines.find((line) => peTaskOf(line) === null);
+  assert.ok(master !== undefined, `${what}: no line of the master`);
+  assert.equal(lines.at(-1), master, `${what}: the master's line is the last`);
+  for (const line of lines) {
+    assert.deepEqual([line.failed, line.exit_status], ['0', '0'], what);
+    assert.deepEqual([line.granted_pe, line.slots, line.job_name], [pe, String(slots), `v-${pe}`], what);
+  }
+  const tasks = lines.filter((line) => line !== master);
+  assert.deepEqual(tasks.map(peTaskOf).sort(), summary ? [] : [...truths.keys()].sort(), what);
+  for (const line of tasks) {
+    assert.equal(line.hostname, line.pe_taskid.split('.')[1], what);
+    const kib = (truths.get(line.pe_taskid)?.rssSum ?? Infinity) / 1024;
+    assert.ok(Number(line.ru_maxrss) >= kib * 0.97 && Number(line.ru_maxrss) < kib * 1.2, `${what}: ${line.ru_maxrss}`);
+  }
+  // In a summary, ru_maxrss is the sum over the tasks and the script, though they need not have peaked together.
+  const all = [...truths.values()].reduce((sum, { rssSum }) => sum + rssSum, 0) / 1024;
+  const told = Number(master.ru_maxrss);
+  assert.ok(summary ? told > all : told < all, `${what}: ru_maxrss ${told} KiB, of the tasks ${all} KiB`);
+}
+
+/** The script's own processes, and the clients of its tasks. */
+function assertMasterHolds(record: JobRecord, { own, tasks }: Ran): void {
+  assertHolds(record.peak_rss, own.rssSum, own.uncertainty + tasks.length * CLIENT, 0.97);
+}
+
+const DIRECTORY_OF_TASK = [
+  'addgrpid',
+  'config',
+  'environment',
+  'error',
+  'exit_status',
+  'job_pid',
+  'pid',
+  'trace',
+] as const;
+
+const activeJobs = (cell: Cell, host: string): string => join(cell.layout.spool, 'execd', host, 'active_jobs');
+
+function configOf(directory: string): ReadonlyMap<string, string> {
+  const lines = readFileSync(join(directory, 'config'), 'utf8').split('\n');
+  return new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+}
+
+/** The directories that the node scope follows, as long as a job's tasks run and afterwards. */
+async function directories(site: Site): Promise<void> {
+  const { cell } = site;
+  const tasks = [steady('master', 10), steady('other', 10), steady('other', 10)];
+  const script = tightScript('dirs', tasks, 'echo $SGE_TASK_ID >dirs.$SGE_TASK_ID');
+  const args = ['-N', 'dirs', '-t', '3-5:2', '-pe', 'tight', '4', '-l', 'h_vmem=500M'];
+  const job = await cell.submit(USER, args, script);
+  const found = await waitFor(
+    () => {
+      const directories = cell.execHosts.flatMap((host) => taskDirectories(cell, host, job));
+      const complete = directories.filter(({ files }) => DIRECTORY_OF_TASK.every((name) => files.includes(name)));
+      return complete.length === 6 ? complete : null;
+    },
+    30_000,
+    () =>
+      `six tasks' directories: ${JSON.stringify(cell.execHosts.flatMap((host) => taskDirectories(cell, host, job)))}`,
+    20,
+  );
+  for (const { host, task, name, path, files, siblings } of found) {
+    assert.deepEqual([...files].sort(), DIRECTORY_OF_TASK);
+    assert.equal(name.split('.')[1], host);
+    const owner = statSync(path);
+    assert.equal(owner.mode & 0o7777, 0o755);
+    assert.equal(statSync(join(path, 'config')).uid, owner.uid);
+    assert.notEqual(statSync(join(path, 'trace')).uid, owner.uid);
+    const config = configOf(path);
+    assert.deepEqual(
+      ['job_id', 'ja_task_id', 'pe_task_id', 'job_name', 'job_owner', 'host', 'host_slots', 'h_vmem', 'prolog'].map(
+        (key) => config.get(key),
+      ),
+      [job, String(task), name, 'petask', USER, host, '2', '500M', 'none'],
+    );
+    assert.notEqual(readFileSync(join(path, 'addgrpid'), 'utf8'), '');
+    // On the other host the job's directory holds its tasks' and nothing else.
+    const isMaster = siblings.includes('config');
+    assert.equal(config.get('pe_slots'), isMaster ? '4' : '2');
+    if (!isMaster)
+      assert.ok(
+        siblings.every((sibling) => /^[12]\.ge\d$/.test(sibling)),
+        siblings.join(' '),
+      );
+  }
+  await cell.waitFinished(job);
+  await waitFor(
+    () => (cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 0) ? true : null),
+    10_000,
+    () => 'the removal of the directories',
+  );
+}
+
+interface TaskDirectory {
+  readonly host: string;
+  readonly task: number;
+  readonly name: string;
+  readonly path: string;
+  readonly files: readonly string[];
+  /** What lies beside it. */
+  readonly siblings: readonly string[];
+}
+
+function taskDirectories(cell: Cell, host: string, job: string): readonly TaskDirectory[] {
+  const parent = activeJobs(cell, host);
+  return namesIn(parent)
+    .filter((name) => name.startsWith(`${job}.`))
+    .flatMap((directory) => {
+      const siblings = namesIn(join(parent, directory));
+      return siblings
+        .filter((name) => /^\d+\.ge\d$/.test(name))
+        .map((name) => {
+          const path = join(parent, directory, name);
+          return { host, task: Number(directory.split('.')[1]), name, path, files: namesIn(path), siblings };
+        });
+    });
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** The records of one job, by pe task id; null: the script's own. */
+async function recordsOf(
+  { product }: Site,
+  job: string,
+  count: number,
+  timeoutMs = 60_000,
+): Promise<ReadonlyMap<string | null, JobRecord>> {
+  const attempts = await product.records(job, count, timeoutMs);
+  const records = new Map(attempts.map(({ record }) => [record.pe_task_id, record]));
+  assert.equal(records.size, attempts.length, `job ${job}: two records of one task`);
+  assert.equal(records.size, count);
+  return records;
+}
+
+function taskRecord(records: ReadonlyMap<string | null, JobRecord>, id: string | null): JobRecord {
+  const record = records.get(id);
+  assert.ok(record !== undefined, `no record of ${id ?? 'the master'}, but of ${[...records.keys()].join(', ')}`);
+  assert.equal(record.status, 'finished');
+  if (id !== null) assert.equal(record.host, id.split('.')[1]);
+  return record;
+}
+
+function assertTaskHolds(record: JobRecord, truth: Truth): void {
+  assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+  assertHolds(record.peak_process_vmem, truth.processVmem, truth.uncertainty, 0.97);
+  assertHolds(record.peak_vmem, truth.vmemSum, truth.uncertainty, 0.97);
+}
+
+/** What our record of a task and Grid Engine's line of it must agree on. */
+function assertAgrees(record: JobRecord, line: AccountingRecord): void {
+  const what = `job ${line.job_number}, ${line.pe_taskid}`;
+  assert.deepEqual(
+    [record.job_id, record.task_id ?? 0, record.owner, record.queue, record.host, record.pe, record.exit_status],
+    [
+      Number(line.job_number),
+      Number(line.task_number),
+      line.owner,
+      line.qname,
+      line.hostname,
+      line.granted_pe,
+      Number(line.exit_status),
+    ],
+    `${what}; ${record.notes.join(' ')}`,
+  );
+  for (const [end, ours, its] of [
+    ['start', record.started_at, line.start_time],
+    ['end', record.ended_at, line.end_time],
+  ] as const)
+    assert.ok(Math.abs(seconds(ours) - Number(its)) <= 2, `${what}: ${end} at ${seconds(ours)}, not ${its}`);
+}
+
+/** Each task and the script, whatever the parallel environment. */
+async function everyVariant(site: Site): Promise<void> {
+  for (const ran of await runVariants(site)) {
+    assertAccounting(ran);
+    const records = await recordsOf(site, ran.job, 1 + ran.tasks.length);
+    assertMasterHolds(taskRecord(records, null), ran);
+    for (const [id, truth] of ran.truths) {
+      const record = taskRecord(records, id);
+      assertTaskHolds(record, truth);
+      assert.equal(record.peak_rss?.command, 'steady');
+      assert.equal(record.trust, 'root');
+    }
+    for (const line of ran.lines) assertAgrees(taskRecord(records, peTaskOf(line)), line);
+    assertHostsSlots(ran, records);
+  }
+}
+
+/** A host's slots, and with them the limit of each of its tasks. */
+function assertHostsSlots(ran: Ran, records: ReadonlyMap<string | null, JobRecord>): void {
+  const perHost = new Map([...records.values()].map((record) => [record.host, record.host_slots ?? 0]));
+  const sum = [...perHost.values()].reduce((all, slots) => all + slots, 0);
+  assert.equal(sum, ran.slots, `${ran.pe}: ${JSON.stringify([...perHost])}`);
+  for (const { host_slots: slots, h_vmem: memory } of records.values())
+    assert.equal(memory?.limit_bytes, (memory?.request_bytes ?? 0) * (slots ?? 0));
+}
+
+async function arrayOfParallelTasks(site: Site): Promise<void> {
+  const tasks = [steady('master', 30), steady('other', 50)];
+  const own = burnerCommand('steady', 'par.$SGE_TASK_ID.own', { mib: 40, hold: HOLD });
+  const args = ['-N', 'par', '-t', '2-4:2', '-pe', 'tight', '2', '-l', 'h_vmem=500M'];
+  const job = await site.cell.submit(USER, args, tightScript('par', tasks, own));
+  const lines = await site.cell.waitFinished(job, 90_000);
+  assert.equal(lines.length, 6);
+  const records = (await site.product.records(job, 6)).map(({ record }) => record);
+  for (const line of lines) {
+    const record = records.find(
+      ({ task_id: task, pe_task_id: peTask }) => task === Number(line.task_number) && peTask === peTaskOf(line),
+    );
+    assert.ok(record !== undefined, `no record of ${line.task_number} ${line.pe_taskid}`);
+    assertAgrees(record, line);
+    const truth = taskTruths(site.cell, USER, 'par', line.task_number).get(line.pe_taskid);
+    if (record.pe_task_id !== null) assertTaskHolds(record, truth ?? assert.fail('no truth'));
+  }
+}
+
+/** One starts when the others of its host have ended. */
+async function lateTask(site: Site): Promise<void> {
+  const tasks = [steady('other', 40), steady('other', 80, HOLD, 6000)];
+  const job = await submitTight(site, 'late', 'tight', 4, tightScript('late', tasks));
+  const lines = await site.cell.waitFinished(job);
+  const records = await recordsOf(site, job, 3);
+  const ids = [...taskTruths(site.cell, USER, 'late')];
+  assert.deepEqual(
+    ids.map(([, { rssSum }]) => rssSum > mib(70)),
+    [false, true],
+  );
+  for (const [id, truth] of ids) assertTaskHolds(taskRecord(records, id), truth);
+  for (const line of lines) assertAgrees(taskRecord(records, peTaskOf(line)), line);
+}
+
+const SHORT_TASKS = 12;
+
+/** So short that a look in passing could miss them. */
+async function shortTasks(site: Site): Promise<void> {
+  const one = `qrsh -inherit -nostdin $2 'head -c 20000000 /dev/zero | tail -c 1 >/dev/null; exit 3'`;
+  const script = [...openingLines(), `for i in $(seq ${SHORT_TASKS / 2}); do ${one} & ${one}; wait; done`].join('\n');
+  const job = await submitTight(site, 'short', 'tight', 4, script);
+  const lines = await site.cell.waitFinished(job, 120_000);
+  assert.equal(lines.length, SHORT_TASKS + 1);
+  const records = await recordsOf(site, job, SHORT_TASKS + 1);
+  for (const line of lines) assertAgrees(taskRecord(records, peTaskOf(line)), line);
+}
+
+/** Grid Engine ends the tasks when the script has ended; on the script's own host that takes it a second. */
+async function outlivesMaster(site: Site): Promise<void> {
+  const tasks = [steady('master', 60, 600_000), steady('other', 60, 600_000)];
+  const script = [...openingLines(), ...tasks.map((task) => `${taskCommand('out', task)} &`), 'sleep 4', ''].join('\n');
+  const job = await submitTight(site, 'out', 'tight', 4, script);
+  const lines = await site.cell.waitFinished(job);
+  const records = await recordsOf(site, job, 3);
+  const master = taskRecord(records, null);
+  assert.equal(master.exit_status, 0);
+  for (const line of lines) {
+    const id = peTaskOf(line);
+    const record = taskRecord(records, id);
+    assertAgrees(record, line);
+    if (id === null) continue;
+    assert.deepEqual([line.failed, record.signal, record.exit_status], ['100', 9, 137]);
+    assertHolds(record.peak_rss, mib(60), mib(4), 0.97);
+    // Whole seconds are all that Grid Engine tells.
+    if (record.host === master.host) assert.ok(seconds(record.ended_at) > seconds(master.ended_at) - 1);
+  }
+}
+
+/** Of a task that runs across it, Grid Engine may lose the end, and it may notice others only after a minute. */
+async function execdRestarts(site: Site): Promise<void> {
+  const { cell } = site;
+  const tasks = (['master', 'other'] as const).flatMap((on) => [steady(on, 50, 12_000), steady(on, 40, 4000)]);
+  const late = taskCommand('restart', steady('other', 80, HOLD, 15_000));
+  const job = await submitTight(site, 'restart', 'tight', 4, tightScript('restart', tasks, late));
+  const [running] = await cell.waitRunning(job);
+  await waitFor(
+    () => (cell.execHosts.flatMap((host) => taskDirectories(cell, host, job)).length === 4 ? true : null),
+    20_000,
+    () => 'four tasks',
+  );
+  await sleep(2000);
+  await Promise.all(cell.execHosts.map((host) => cell.stopExecd(host)));
+  await sleep(4000);
+  await Promise.all(cell.execHosts.map((host) => cell.startExecd(host)));
+  const records = await recordsOf(site, job, 6, 90_000);
+  const truths = taskTruths(cell, USER, 'restart');
+  assert.equal(truths.size, 5);
+  for (const [id, truth] of truths) assertTaskHolds(taskRecord(records, id), truth);
+  const [, masterHost] = running?.queue?.split('@') ?? [];
+  assert.equal(taskRecord(records, null).host, masterHost);
+  for (const id of records.keys()) assert.equal(taskRecord(records, id).exit_status, 0);
+}
+
+/** The sampler's service on a host. */
+function serviceOf({ cell }: Site, host: string): ProcessId | null {
+  const found = cell
+    .processes(host)
+    .filter(({ command }) => command.endsWith(`/sampler/service/main.js ${SETTINGS_FILE}`));
+  assert.ok(found.length <= 1, `${found.length} services on ${host}`);
+  return found[0] ?? null;
+}
+
+/** Starts it as cron does every minute: while the one before is on its way out, that does nothing. */
+async function startService(site: Site, host: string): Promise<void> {
+  const { cell, product } = site;
+  await waitFor(
+    async () => {
+      await cell.check(host, ['sh', '-p', join(product.prefix, 'current/hooks/sampler.sh'), '--detach']);
+      await sleep(200);
+      return serviceOf(site, host);
+    },
+    10_000,
+    () => `a service on ${host}`,
+  );
+}
+
+async function serviceIsKilled(site: Site): Promise<void> {
+  const { cell } = site;
+  const tasks = [steady('master', 60, 9000), steady('other', 60, 9000)];
+  const job = await submitTight(site, 'killed', 'tight', 4, tightScript('killed', tasks));
+  await waitFor(
+    () => (cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 1) ? true : null),
+    20_000,
+    () => 'both tasks',
+  );
+  await sleep(3500);
+  for (const host of cell.execHosts) {
+    const service = serviceOf(site, host);
+    assert.ok(service !== null, `no service on ${host}`);
+    process.kill(service.pid, 'SIGKILL');
+    await waitFor(
+      () => (isAlive(service) ? null : true),
+      5000,
+      () => 'the end of the service',
+    );
+    await startService(site, host);
+  }
+  const lines = await cell.waitFinished(job);
+  const records = await recordsOf(site, job, 3);
+  for (const [id, truth] of taskTruths(cell, USER, 'killed')) assertTaskHolds(taskRecord(records, id), truth);
+  for (const line of lines) assertAgrees(taskRecord(records, peTaskOf(line)), line);
+  assert.ok(cell.execHosts.every((host) => serviceOf(site, host) !== null));
+}
+
+describe('tight parallel jobs on a real Grid Engine', () => {
+  it('are, in the job scope, accounted by their script', limits, async (t) => {
+    await withSite(t, {}, async (site) => {
+      await t.test('what Grid Engine makes of them', () => directories(site));
+      await t.test('every parallel environment', async () => {
+        for (const ran of await runVariants(site)) {
+          assertAccounting(ran);
+          const records = await recordsOf(site, ran.job, 1);
+          assertMasterHolds(taskRecord(records, null), ran);
+        }
+      });
+      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+    });
+  });
+
+  it('are, in the node scope, accounted task by task', limits, async (t) => {
+    await withSite(t, { settings: 'scope = "node"\ndelivery_jitter_ms = 0' }, async (site) => {
+      for (const host of site.cell.execHosts) assert.ok(serviceOf(site, host) !== null, `no service on ${host}`);
+      await t.test('every parallel environment', () => everyVariant(site));
+      await t.test('an array of parallel tasks', () => arrayOfParallelTasks(site));
+      await t.test('a task that starts late', () => lateTask(site));
+      await t.test('many short tasks', () => shortTasks(site));
+      await t.test('tasks that outlive the script', () => outlivesMaster(site));
+      await t.test('execd restarts on both hosts', () => execdRestarts(site));
+      await t.test('the service is killed on both hosts', () => serviceIsKilled(site));
+      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+    });
+  });
+});
