@@ -87,11 +87,13 @@ qm_begin() {
   return 0
 }
 
-# Start time of a process in clock ticks after boot: qm_ticks. The command may hold blanks and parentheses.
+# Start time of a process in clock ticks after boot: qm_ticks. The command may hold blanks and parentheses. Fails for one
+# that has ended, also where its parent has not taken note of that.
 qm_start_of() {
   qm_ticks=
   { read -r qm_line <"/proc/$1/stat"; } 2>/dev/null || return 1
   set -- ${qm_line##*) }
+  [ "$1" != Z ] && [ "$1" != X ] || return 1
   qm_ticks=${20}
 }
 

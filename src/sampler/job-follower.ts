@@ -1,4 +1,4 @@
-import { existsSync, statSync, watch, writeFileSync, type FSWatcher } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../native/libc';
 import { uptimeSeconds, wallClockOfTicks } from '../sources/proc/clock';
@@ -35,6 +35,7 @@ import type { Stretch } from './stretch';
 import { thisMachine } from './this-machine';
 import { chooseStorage, type SharedStore } from './storage';
 import { nextTick } from './ticks';
+import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from './watch-directory';
 
 /** Before the job's first process is there, the tree is looked at this often. */
 const WAIT_FOR_START_MS = 20;
@@ -43,11 +44,13 @@ const WAIT_LONGER_MS = 250;
 const AFTER_SHEPHERD_MS = 30_000;
 /** Opening node.db takes milliseconds that the epilog need not wait for; the shortest jobs never come to it. */
 const PREPARE_AFTER_MS = 300;
-/** The epilog waits meanwhile. */
 /** Until then a job's first moments decide when it is looked at. */
 const ALIGNED_FROM_MS = 1600;
+/** The epilog waits meanwhile. */
 const EVENTS_WITHIN_MS = 1000;
 const NODE_WITHIN_MS = 200;
+/** Where nothing tells of the epilog's file, it is looked for this often. */
+const UNTOLD_MS = 1000;
 
 /** What the sampler process gives to each of its jobs: the only difference between the scopes. */
 export interface Surroundings {
@@ -96,7 +99,7 @@ export interface JobFollower {
   finish(end: { readonly status: RecordStatus; readonly toldMs: number }): Promise<void>;
   /** `follow` ends at once; nothing is finished. */
   stop(): void;
-  /** What is known so far goes to node.db. */
+  /** What is known so far goes to node.db; nothing once the summary has gone there. */
   saveProgress(): void;
   save(): SavedFollower;
   /** Lets go of everything without finishing. */
@@ -210,7 +213,7 @@ export function followJob(
   const stream = openSampleStream(directory);
   const priorCpuSeconds = resumed?.cpuSeconds ?? 0;
   const { sleep, wake } = sleeper();
-  const watchers: FSWatcher[] = [];
+  const watches: DirectoryWatch[] = [];
   let rootUid: number | null = null;
   let rootPid: number | null = null;
   /** Of the job's processes, in bytes; null: not read yet. */
@@ -218,7 +221,9 @@ export function followJob(
   let noSwap = !swapPossible();
   let intervalMs = resumed?.intervalMs ?? settings.interval * 1000;
   let usage: SpoolUsage | null = null;
+  const usagePath = join(run.spool, 'usage');
   let stopping = false;
+  let committed = false;
 
   void hearing.ready.then((silence) => {
     if (silence !== null && settings.listener && run.hooks === 'root') notes.add(`No proved peaks: ${silence}.`);
@@ -230,7 +235,7 @@ export function followJob(
 
   /** Grid Engine removes the file soon after it wrote it. */
   function lookForUsage(): SpoolUsage | null {
-    usage ??= readUsage(run.spool);
+    if (usage === null && existsSync(usagePath)) usage = readUsage(run.spool);
     return usage;
   }
 
@@ -243,7 +248,8 @@ export function followJob(
       said.push(
         "The hooks ran as the job's owner: these figures are the owner's own word, and other users' processes were not seen.",
       );
-    if (run.memory === 'small')
+    // What its prolog found holds for a sampler of the job's own.
+    if (run.memory === 'small' && surroundings.shared === null)
       said.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
     const record = buildRecord({
       key: keyOfRun(run, description, settings),
@@ -306,26 +312,25 @@ export function followJob(
   }
 
   function saveProgress(): void {
+    if (committed) return;
     const record = recordOf('running', null, Date.now());
     storage.saveProgress(record, sampler.takeSamples(), figures.takeSeries());
     writeLiveFile(settings, run, record, rootUid);
   }
 
-  function watchDirectories(): void {
-    for (const path of [directory, run.spool])
-      if (path !== null) {
-        try {
-          watchers.push(watch(path, { persistent: false }, wake).on('error', () => undefined));
-        } catch {
-          // No more inotify instances: the ticks look for themselves.
-        }
-      }
+  /** Returns whether what tells the job's end will wake us; else the ticks look for themselves. */
+  function watchDirectories(): boolean {
+    for (const path of [directory, run.spool]) {
+      const watch = path === null ? null : watchDirectory(path, { heard: wake, deafTo: OWNERS_FILES });
+      if (watch !== null) watches.push(watch);
+    }
+    return watches.length === (directory === null ? 1 : 2);
   }
 
   /** Whether the job's end has been told; when. */
   function toldAt(nowMs: number): number | null {
     if (run.ends === 'usage') return lookForUsage() === null ? null : nowMs;
-    const file = directory === null ? join(run.spool, 'usage') : join(directory, 'finish');
+    const file = directory === null ? usagePath : join(directory, 'finish');
     if (!existsSync(file)) return null;
     // Of a job that ended while nobody looked.
     return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenAt(file) ?? nowMs);
@@ -340,7 +345,7 @@ export function followJob(
   }
 
   async function follow(): Promise<FollowEnd> {
-    watchDirectories();
+    const longestSleepMs = watchDirectories() ? Infinity : UNTOLD_MS;
     const shepherd = openProcess(run.shepherdPid, { left: 1 });
     const begun = Date.now();
     let started = sampler.observation().startMs !== null;
@@ -418,16 +423,12 @@ export function followJob(
             ? WAIT_FOR_START_MS
             : WAIT_LONGER_MS
           : untilNextLook(after, startMs ?? begun);
-        if (started && now < due) {
-          await sleep(due - after);
-          continue;
-        }
-        due = after + wait;
-        await sleep(wait);
+        if (!started || now >= due) due = after + wait;
+        await sleep(Math.min(due - after, longestSleepMs));
       }
     } finally {
       shepherd.close();
-      for (const watcher of watchers) watcher.close();
+      for (const watch of watches) watch.close();
     }
   }
 
@@ -456,7 +457,9 @@ export function followJob(
           endOfJob(lookForUsage(), end.toldMs) ?? (end.status === 'lost' ? end.toldMs : null),
           Date.now(),
         );
-        return storage.finish(record, sampler.takeSamples(), figures.takeSeries());
+        const word = storage.finish(record, sampler.takeSamples(), figures.takeSeries());
+        committed = true;
+        return word;
       });
       if (directory !== null) answer(join(directory, 'ack'), kept);
       close();

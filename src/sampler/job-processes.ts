@@ -198,7 +198,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     }
   }
 
-  function adopt(pid: number, way: 'tree' | 'group' | 'told', atMs: number): void {
+  function adopt(pid: number, way: 'tree' | 'group' | 'told', atMs: number, parent: number | null = null): void {
     const known = idOfPid.get(pid);
     if (known !== undefined) {
       const process = tracked.get(known);
@@ -212,8 +212,9 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       return;
     }
     const byGroup = carriesGroup(files);
-    // An event may have been missed, and the number be someone else's by now.
-    if (way === 'told' && rules.group !== null && !byGroup) {
+    // An event may have been missed, or the machine looked at a while ago: the number may be someone else's by now.
+    const stranger = way === 'tree' ? parent !== null && stat.ppid !== parent : rules.group !== null;
+    if (stranger && !byGroup) {
       files.close();
       return;
     }
@@ -270,7 +271,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     for (const seen of machine.processes(atMs)) {
       const { pid, parent, groups } = seen;
       if (idOfPid.has(pid)) continue;
-      if (idOfPid.has(parent)) adopt(pid, 'tree', atMs);
+      if (idOfPid.has(parent)) adopt(pid, 'tree', atMs, parent);
       else if (group !== null && groups.includes(group))
         adopt(pid, parent === rules.shepherdPid ? 'tree' : 'group', atMs);
       else strangers.push(seen);
@@ -279,7 +280,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     for (let adopted = true; adopted;) {
       const rest = strangers.filter(({ pid, parent }) => {
         if (!idOfPid.has(parent)) return true;
-        adopt(pid, 'tree', atMs);
+        adopt(pid, 'tree', atMs, parent);
         return false;
       });
       adopted = rest.length < strangers.length;

@@ -111,10 +111,10 @@ function migrate(database: Database, directory: string): void {
     .immediate();
 }
 
-/** Opens (and creates, 0600) `STATE/node.db`. Throws when it can't be written. */
-export function openNodeStore(stateDirectory: string): NodeStore {
+/** Opens (and creates, 0600) `STATE/node.db`; waits `busyMs` for other processes' locks. Throws when it can't be written. */
+export function openNodeStore(stateDirectory: string, busyMs = BUSY_MS): NodeStore {
   const umask = process.umask(0o077);
-  const database = new SqliteDatabase(join(stateDirectory, 'node.db'), { timeout: BUSY_MS });
+  const database = new SqliteDatabase(join(stateDirectory, 'node.db'), { timeout: busyMs });
   process.umask(umask);
   try {
     database.pragma('journal_mode = WAL');

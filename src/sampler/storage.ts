@@ -45,8 +45,8 @@ export interface StorageConditions {
 export interface SharedStore {
   /** Throws when it can't be opened. */
   open(): NodeStore;
-  /** It did not work: the next `open` tries anew. */
-  failed(): void;
+  /** It did not work: after a while `open` tries anew. */
+  failed(broken: NodeStore | null): void;
   /** A job's progress is in it. */
   saved(): void;
   /** A summary waits in the outbox. */
@@ -86,8 +86,11 @@ function nodeStorage({ run, settings, startedMs, deliver, shared }: StorageCondi
 
   function tryWith(action: (opened: NodeStore) => void): boolean {
     try {
+      // Another job may have found the shared one broken and closed it.
+      if (shared !== null) store = null;
       store ??= shared === null ? openNodeStore(settings.state_dir) : shared.open();
       action(store);
+      complained = false;
       return true;
     } catch (error) {
       if (!complained)
@@ -95,7 +98,7 @@ function nodeStorage({ run, settings, startedMs, deliver, shared }: StorageCondi
       complained = true;
       try {
         if (shared === null) store?.close();
-        else shared.failed();
+        else shared.failed(store);
       } catch {
         // Nothing more to lose with it.
       }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, watch, writeFileSync, type FSWatcher } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename, join } from 'node:path';
 import { makeFifo, raiseSoftLimit, resourceLimit, Rlimit, tryLock } from '../../native/libc';
@@ -8,26 +8,30 @@ import { followJob, type JobFollower } from '../job-follower';
 import { newHeartbeat } from '../heartbeat';
 import { reasonOf, warn } from '../log';
 import { newMachineScan } from '../machine-scan';
-import { openNodeStore, type NodeStore } from '../node-store';
+import type { NodeStore } from '../node-store';
 import { deliverOutbox } from '../outbox-feeder';
 import type { JobRecord } from '../record';
 import { readResumeState, removeResumeState, writeResumeState } from '../resume-state';
 import {
   formatRunDescription,
   readRunDescription,
+  removeRunDirectory,
   runDirectoryName,
+  runId,
   shepherdLives,
   writePidFile,
   type RunDescription,
 } from '../run-directory';
 import { loadSettings, type Settings } from '../settings';
-import { tidyNode, type SharedStore } from '../storage';
+import { tidyNode } from '../storage';
+import { watchDirectory, type DirectoryWatch } from '../watch-directory';
 import { activeJobsDirectory } from './active-jobs-directory';
 import { adoptable } from './adoptable';
 import { commonStretch } from './common-stretch';
 import { reviveRuns } from './revive';
 import { serviceDirectory } from './service-directory';
 import { shareListener } from './shared-listener';
+import { shareStore } from './shared-store';
 import { watchSpools, type SpoolEntry, type SpoolWatch } from './spool-watch';
 
 /**
@@ -56,14 +60,20 @@ const SPARE_DESCRIPTORS = 256;
 const MOST_DESCRIPTORS = 65_536;
 /** The prolog may still be writing. */
 const LOOK_AGAIN_MS = [2, 5, 10, 30, 100, 500] as const;
-/** After so many failures of ours a run is left to the end of its job. */
-const MOST_FAILURES = 3;
+/** After a failure of ours a run is tried again after so long, and then after twice as long, and so on. */
+const FAILED_PAUSE_MS = 2000;
+const LONGEST_FAILED_PAUSE_MS = 300_000;
 const MOST_DONE = 20_000;
 const DISABLED_FILE = '/etc/qmemacct/disabled';
 
 interface Followed {
   readonly follower: JobFollower;
   readonly lock: number | null;
+}
+
+interface Failure {
+  readonly pauseMs: number;
+  readonly againMs: number;
 }
 
 function usableNow(path: string): Settings | null {
@@ -106,13 +116,37 @@ function main(): void {
   process.chdir('/');
   process.on('SIGXFSZ', () => undefined);
   const own = serviceDirectory(settings);
-  mkdirSync(own, { recursive: true, mode: 0o700 });
-  const ownLock = lockFile(own);
+  const place = holdPlace(own);
   // Another one serves this host.
-  if (ownLock === null) return;
+  if (place === null) return;
   makeRoom();
-  serve(settings, settingsPath);
-  writePidFile(own, bootId());
+  serve(settings, settingsPath, place);
+}
+
+/** The service's own directory; null: another process has it. */
+function holdPlace(own: string): { readonly announce: () => boolean } | null {
+  let lock: number | null = null;
+  let announced = false;
+
+  function hold(): boolean {
+    if (lock !== null && fstatSync(lock).nlink > 0) return true;
+    mkdirSync(own, { recursive: true, mode: 0o700 });
+    const mine = lockFile(own);
+    if (mine === null) return false;
+    if (lock !== null) closeSync(lock);
+    lock = mine;
+    return true;
+  }
+  if (!hold()) return null;
+  return {
+    /** Tells hooks of us, again where somebody has cleared the directory away. false: another one has it by now. */
+    announce: () => {
+      if (!hold()) return false;
+      if (!announced || !existsSync(join(own, 'pid'))) writePidFile(own, bootId());
+      announced = true;
+      return true;
+    },
+  };
 }
 
 /** The descriptor that holds the lock; null: somebody else does. Throws when there can be none. */
@@ -134,6 +168,9 @@ function prepareAnswer(directory: string): void {
 
 const RUN_NAME = /^\d+\.\d+\.[0-9a-f]{8}\.\d+\.\d+$/;
 
+/** As runId() of its description. */
+const runIdOf = (name: string): string => name.split('.').slice(2).join('.');
+
 function runNames(parent: string): readonly string[] {
   try {
     return readdirSync(parent).filter((name) => RUN_NAME.test(name));
@@ -149,40 +186,32 @@ function phaseOf(name: string): number {
   return (sum % PHASES) * PHASE_MS;
 }
 
-function serve(settings: Settings, settingsPath: string): void {
+function serve(settings: Settings, settingsPath: string, place: { readonly announce: () => boolean }): void {
+  /** By run id: one shepherd is one run, whatever a forged `config` says of its task. */
   const followed = new Map<string, Followed>();
-  const failures = new Map<string, number>();
-  /** Runs that are finished here: execd keeps their directories for a while. */
+  const failures = new Map<string, Failure>();
+  /** By the spool directory. */
+  const runOfSpool = new Map<string, RunDescription>();
+  /** Run ids that are finished here: execd keeps their directories for a while. */
   const done = new Set<string>();
   const runParents = [join(settings.state_dir, 'run'), join(settings.run_dir, 'run')];
-  const watchers = new Map<string, FSWatcher>();
+  const watches = new Map<string, DirectoryWatch>();
   const machine = newMachineScan('/proc', SCAN_FRESH_MS);
   const descriptors = {
     left: Math.max(0, Math.min(resourceLimit(Rlimit.NOFILE).soft, MOST_DESCRIPTORS) - SPARE_DESCRIPTORS),
   };
   const stretch = commonStretch(settings.interval * 1000, settings.cpu_budget_percent);
   const listener = shareListener(settingsPath, settings);
-  let store: NodeStore | null = null;
   let spools: { readonly directory: string; readonly watch: SpoolWatch } | null = null;
   let delivering = false;
   let deliveredMs = -Infinity;
   let deliveryTimer: NodeJS.Timeout | null = null;
   const heartbeat = newHeartbeat(settings);
 
-  const shared: SharedStore = {
-    open: () => (store ??= openNodeStore(settings.state_dir)),
-    failed: () => {
-      const broken = store;
-      store = null;
-      broken?.close();
-    },
-    saved: () => {
-      if (store !== null) void heartbeat.beat(store);
-    },
-    committed: () => {
-      deliverSoon();
-    },
-  };
+  const shared = shareStore(settings.state_dir, {
+    saved: (store) => void heartbeat.beat(store),
+    committed: deliverSoon,
+  });
 
   function deliverSoon(): void {
     if (delivering || deliveryTimer !== null) return;
@@ -190,12 +219,22 @@ function serve(settings: Settings, settingsPath: string): void {
     deliveryTimer = setTimeout(() => void deliver(), wait);
   }
 
+  async function withStore<T>(use: (store: NodeStore) => Promise<T>): Promise<T> {
+    const store = shared.open();
+    try {
+      return await use(store);
+    } catch (error) {
+      shared.failed(store);
+      throw error;
+    }
+  }
+
   async function deliver(): Promise<void> {
     deliveryTimer = null;
     delivering = true;
     deliveredMs = performance.now();
     try {
-      const { left } = await deliverOutbox(shared.open(), settings, DELIVERY_PATIENCE_S);
+      const { left } = await withStore((store) => deliverOutbox(store, settings, DELIVERY_PATIENCE_S));
       delivering = false;
       if (left > 0) deliverSoon();
     } catch (error) {
@@ -207,7 +246,7 @@ function serve(settings: Settings, settingsPath: string): void {
 
   async function tidy(): Promise<void> {
     try {
-      await tidyNode(shared.open(), settings, DELIVERY_PATIENCE_S);
+      await withStore((store) => tidyNode(store, settings, DELIVERY_PATIENCE_S));
     } catch (error) {
       warn(`${join(settings.state_dir, 'node.db')}: ${reasonOf(error)}`);
     }
@@ -216,6 +255,7 @@ function serve(settings: Settings, settingsPath: string): void {
 
   function begin(run: RunDescription, directory: string | null, lock: number | null): void {
     const name = runDirectoryName(run);
+    const id = runId(run);
     const left = readResumeState(settings, run);
     const earlier = left === null ? earlierRecord(name) : null;
     const follower = followJob(
@@ -239,8 +279,9 @@ function serve(settings: Settings, settingsPath: string): void {
       },
       { resumed: left?.state ?? null, earlier, ...(left?.missed === undefined ? {} : { missed: left.missed }) },
     );
-    followed.set(name, { follower, lock });
-    void attend(name, follower, lock);
+    followed.set(id, { follower, lock });
+    runOfSpool.set(run.spool, run);
+    void attend(id, follower, lock);
   }
 
   function earlierRecord(name: string): JobRecord | null {
@@ -253,53 +294,64 @@ function serve(settings: Settings, settingsPath: string): void {
   }
 
   /** By a service before this one. */
-  function isFinished(name: string): boolean {
+  function isFinished(run: RunDescription): boolean {
     try {
-      const finished = shared.open().job(name)?.finished === true;
-      if (finished) done.add(name);
+      const finished = shared.open().job(runDirectoryName(run))?.finished === true;
+      if (finished) done.add(runId(run));
       return finished;
     } catch {
       return false;
     }
   }
 
-  async function attend(name: string, follower: JobFollower, lock: number | null): Promise<void> {
+  function failedAt(id: string): void {
+    const pauseMs = Math.min(2 * (failures.get(id)?.pauseMs ?? FAILED_PAUSE_MS / 2), LONGEST_FAILED_PAUSE_MS);
+    failures.set(id, { pauseMs, againMs: performance.now() + pauseMs });
+    for (const [old, { againMs }] of failures)
+      if (againMs < performance.now() - LONGEST_FAILED_PAUSE_MS) failures.delete(old);
+  }
+
+  const mustWait = (id: string): boolean => (failures.get(id)?.againMs ?? 0) > performance.now();
+
+  async function attend(id: string, follower: JobFollower, lock: number | null): Promise<void> {
+    const { run } = follower;
     try {
       const end = await follower.follow();
       if (end === 'stopped' || end === 'handed-over') return;
       await follower.finish(end);
-      removeResumeState(settings, follower.run);
-      failures.delete(name);
-      done.add(name);
+      removeResumeState(settings, run);
+      failures.delete(id);
+      done.add(id);
       for (const old of done) {
         if (done.size <= MOST_DONE) break;
         done.delete(old);
       }
     } catch (error) {
       // One job's misfortune is no other's: it is tried again from its last saved state.
-      warn(`job ${follower.run.job}: ${reasonOf(error)}`);
-      failures.set(name, (failures.get(name) ?? 0) + 1);
+      warn(`job ${run.job}: ${reasonOf(error)}`);
+      failedAt(id);
       follower.close();
     }
-    stretch.end(name);
-    followed.delete(name);
+    stretch.end(runDirectoryName(run));
+    followed.delete(id);
+    if (runOfSpool.get(run.spool) === run) runOfSpool.delete(run.spool);
     if (lock !== null) closeSync(lock);
   }
 
   /** Follows a run that has a directory, unless somebody does. `again`: how often it has been looked at in vain. */
   function takeUp(directory: string, again = 0): void {
-    const name = basename(directory);
-    if (followed.has(name) || (failures.get(name) ?? 0) >= MOST_FAILURES || existsSync(DISABLED_FILE)) return;
+    const id = runIdOf(basename(directory));
+    if (followed.has(id) || mustWait(id) || existsSync(DISABLED_FILE)) return;
     const run = readRunDescription(directory);
     if (run === null) {
       const wait = LOOK_AGAIN_MS[again];
       if (wait !== undefined && existsSync(directory)) setTimeout(() => takeUp(directory, again + 1), wait);
       return;
     }
-    // What has ended is finished by recover.ts, with the copies that the epilog left.
-    if (run.hooks !== 'root' || existsSync(join(directory, 'copied')) || !shepherdLives(run)) return;
     let lock: number | null = null;
     try {
+      // What has ended is finished by recover.ts, with the copies that the epilog left.
+      if (run.hooks !== 'root' || existsSync(join(directory, 'copied')) || !shepherdLives(run)) return;
       lock = lockFile(directory);
       if (lock === null) return;
       writePidFile(directory, bootId());
@@ -307,59 +359,81 @@ function serve(settings: Settings, settingsPath: string): void {
       begin(run, directory, lock);
     } catch (error) {
       warn(`${directory}: ${reasonOf(error)}`);
-      failures.set(name, (failures.get(name) ?? 0) + 1);
-      if (lock !== null && !followed.has(name)) closeSync(lock);
+      failedAt(id);
+      if (lock !== null && !followed.has(id)) closeSync(lock);
     }
   }
 
   function consider(entry: SpoolEntry): void {
-    if (existsSync(DISABLED_FILE)) return;
+    try {
+      adopt(entry);
+    } catch (error) {
+      warn(`${entry.path}: ${reasonOf(error)}`);
+    }
+  }
+
+  function adopt(entry: SpoolEntry): void {
+    const known = runOfSpool.get(entry.path);
+    if ((known !== undefined && shepherdLives(known)) || existsSync(DISABLED_FILE)) return;
     const adoption = adoptable(entry);
     if (typeof adoption === 'string') return;
     const { run } = adoption;
-    const name = runDirectoryName(run);
-    if (followed.has(name) || done.has(name) || (failures.get(name) ?? 0) >= MOST_FAILURES) return;
-    if (isFinished(name)) return;
-    const there = runParents.map((parent) => join(parent, name)).find((directory) => existsSync(directory));
-    if (there === undefined) takeOver(run, name);
+    const id = runId(run);
+    if (followed.has(id) || done.has(id) || mustWait(id) || isFinished(run)) return;
+    const there = runParents.flatMap((parent) =>
+      runNames(parent)
+        .filter((name) => runIdOf(name) === id)
+        .map((name) => join(parent, name)),
+    )[0];
+    if (there === undefined) takeOver(run);
     else takeUp(there);
   }
 
   /** A job that no prolog of ours told of. */
-  function takeOver(run: RunDescription, name: string): void {
+  function takeOver(run: RunDescription): void {
     for (const parent of runParents) {
-      const directory = join(parent, name);
+      const directory = join(parent, runDirectoryName(run));
       try {
         mkdirSync(parent, { recursive: true, mode: 0o700 });
         mkdirSync(directory, { mode: 0o700 });
         writeFileSync(join(directory, 'job'), formatRunDescription(run), { mode: 0o600 });
         takeUp(directory);
         return;
-      } catch {
+      } catch (error) {
+        // Its prolog was a moment before us.
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
         // The other place, then.
+        removeRunDirectory(directory);
       }
     }
-    begin(run, null, null);
+    try {
+      begin(run, null, null);
+    } catch (error) {
+      warn(`job ${run.job}: ${reasonOf(error)}`);
+      failedAt(runId(run));
+    }
   }
 
   function watchRuns(): void {
     for (const parent of runParents) {
-      if (watchers.has(parent) || !existsSync(parent)) continue;
-      try {
-        const watcher = watch(parent, { persistent: false }, (_, name) => {
-          if (name !== null && RUN_NAME.test(name)) takeUp(join(parent, name));
-        });
-        watcher.on('error', () => watchers.delete(parent));
-        watchers.set(parent, watcher);
-      } catch {
-        // No more watches: rescans find what there is.
-      }
+      if (watches.has(parent)) continue;
+      const gone = (): void => {
+        watches.delete(parent);
+      };
+      // Without a watch rescans find what there is.
+      const watch = watchDirectory(parent, { heard: (name) => takeUpNamed(parent, name), gone });
+      if (watch !== null) watches.set(parent, watch);
     }
+  }
+
+  function takeUpNamed(parent: string, name: string | null): void {
+    const names = name === null ? runNames(parent) : RUN_NAME.test(name) ? [name] : [];
+    for (const one of names) takeUp(join(parent, one));
   }
 
   function rescan(): void {
     watchRuns();
-    for (const parent of runParents) for (const name of runNames(parent)) takeUp(join(parent, name));
+    for (const parent of runParents) takeUpNamed(parent, null);
     const directory = activeJobsDirectory(settings.execd_spool_dir);
     // Without an execd at present: what it left is followed on.
     if (directory === null || directory === spools?.directory) {
@@ -370,7 +444,7 @@ function serve(settings: Settings, settingsPath: string): void {
     spools = { directory, watch: watchSpools(directory, consider) };
   }
 
-  function stop(): void {
+  function keepAll(): void {
     for (const { follower } of followed.values()) {
       try {
         follower.saveProgress();
@@ -379,16 +453,37 @@ function serve(settings: Settings, settingsPath: string): void {
         warn(`job ${follower.run.job}: ${reasonOf(error)}`);
       }
     }
+  }
+
+  function stop(): void {
+    keepAll();
     for (const { lock } of followed.values()) if (lock !== null) closeSync(lock);
     // The scope has changed: from now on each job has a sampler of its own.
     if (usableNow(settingsPath)?.scope !== 'node') reviveRuns(settings, settingsPath);
     process.exit(0);
   }
 
+  function lookAround(): void {
+    try {
+      rescan();
+      if (!place.announce()) stop();
+    } catch (error) {
+      warn(`service: ${reasonOf(error)}`);
+    }
+  }
+
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  rescan();
-  setInterval(rescan, RESCAN_EVERY_MS);
+  process.on('unhandledRejection', (error) => {
+    warn(`service: ${reasonOf(error)}`);
+  });
+  process.on('uncaughtException', (error) => {
+    warn(`service: ${reasonOf(error)}`);
+    keepAll();
+    process.exit(1);
+  });
+  lookAround();
+  setInterval(lookAround, RESCAN_EVERY_MS);
   setTimeout(() => void tidy(), FIRST_TIDY_MS);
 }
 

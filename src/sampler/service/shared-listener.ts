@@ -121,7 +121,7 @@ export function shareListener(settingsPath: string, settings: Settings): SharedL
         },
         close: () => {
           members.delete(member);
-          for (const pid of [...member.pids]) disown(pid);
+          for (const pid of [...member.pids]) if (owners.get(pid) === member) disown(pid);
         },
       };
     },

@@ -1,5 +1,6 @@
-import { readdirSync, watch, type FSWatcher } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from '../watch-directory';
 
 /** A directory of execd's for a job (`JOB.TASK`), or for one of its `qrsh -inherit` tasks (`JOB.TASK/SEQ.HOST`). */
 export interface SpoolEntry {
@@ -29,76 +30,83 @@ function subdirectories(path: string, pattern: RegExp): readonly string[] | null
   }
 }
 
+function isDirectory(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Follows `active_jobs`: `changed` is called for every directory that is new or in which something has changed, and again
  * with each rescan, as long as it is there.
  */
 export function watchSpools(directory: string, changed: (entry: SpoolEntry) => void): SpoolWatch {
-  const watchers = new Map<string, FSWatcher | null>();
-
-  function listen(path: string, heard: (name: string | null) => void): void {
-    try {
-      const watcher = watch(path, { persistent: false }, (_, name) => heard(name));
-      watcher.on('error', () => forget(path));
-      watchers.set(path, watcher);
-    } catch {
-      // No more watches, or gone again: rescans find what there is.
-      watchers.set(path, null);
-    }
-  }
+  const watches = new Map<string, DirectoryWatch>();
 
   function forget(path: string): void {
-    watchers.get(path)?.close();
-    watchers.delete(path);
+    watches.get(path)?.close();
+    watches.delete(path);
   }
 
-  function lookAt(entry: SpoolEntry): void {
-    if (!watchers.has(entry.path))
-      listen(entry.path, (name) => {
-        if (entry.peTask === null && name !== null && TASK_DIRECTORY.test(name))
-          lookAt({ ...entry, path: join(entry.path, name), peTask: name });
-        else changed(entry);
-      });
+  /** Without a watch (too many, or gone again) rescans find what there is, and try for one again. */
+  function listen(path: string, heard: (name: string | null) => void): void {
+    if (watches.has(path)) return;
+    const gone = (): void => {
+      watches.delete(path);
+    };
+    const watch = watchDirectory(path, { heard, gone, deafTo: OWNERS_FILES });
+    if (watch !== null) watches.set(path, watch);
+  }
+
+  const taskOf = (entry: SpoolEntry, name: string): SpoolEntry => ({
+    ...entry,
+    path: join(entry.path, name),
+    peTask: name,
+  });
+
+  /** Returns the paths that it has found there. */
+  function lookAt(entry: SpoolEntry): readonly string[] {
+    if (!isDirectory(entry.path)) {
+      forget(entry.path);
+      return [];
+    }
+    listen(entry.path, (name) => {
+      if (entry.peTask === null && name !== null && TASK_DIRECTORY.test(name)) lookAt(taskOf(entry, name));
+      else if (name === null) lookAt(entry);
+      else changed(entry);
+    });
     changed(entry);
-    if (entry.peTask !== null) return;
-    for (const name of subdirectories(entry.path, TASK_DIRECTORY) ?? [])
-      lookAt({ ...entry, path: join(entry.path, name), peTask: name });
+    if (entry.peTask !== null) return [entry.path];
+    const tasks = subdirectories(entry.path, TASK_DIRECTORY) ?? [];
+    return [entry.path, ...tasks.flatMap((name) => lookAt(taskOf(entry, name)))];
   }
 
-  function lookAtName(name: string): void {
+  function lookAtName(name: string): readonly string[] {
     const [, job, task] = JOB_DIRECTORY.exec(name) ?? [];
-    if (job !== undefined) lookAt({ path: join(directory, name), job: Number(job), task: Number(task), peTask: null });
+    return job === undefined
+      ? []
+      : lookAt({ path: join(directory, name), job: Number(job), task: Number(task), peTask: null });
   }
 
   function rescan(): void {
-    const names = subdirectories(directory, JOB_DIRECTORY);
-    // Unreadable for now: what is followed is followed on.
-    if (names === null) return;
-    const there = new Set(names.map((name) => join(directory, name)));
-    for (const path of [...watchers.keys()])
-      if (path !== directory && ![...parentsOf(path)].some((one) => there.has(one))) forget(path);
-    for (const [path, watcher] of [...watchers]) if (watcher === null) watchers.delete(path);
-    if (!watchers.has(directory)) listenToAll();
-    names.forEach(lookAtName);
-  }
-
-  function* parentsOf(path: string): Generator<string> {
-    yield path;
-    yield join(path, '..');
-  }
-
-  function listenToAll(): void {
     listen(directory, (name) => {
       if (name === null) rescan();
       else lookAtName(name);
     });
+    const names = subdirectories(directory, JOB_DIRECTORY);
+    // Unreadable for now: what is followed is followed on.
+    if (names === null) return;
+    const there = new Set([directory, ...names.flatMap(lookAtName)]);
+    for (const path of [...watches.keys()]) if (!there.has(path)) forget(path);
   }
 
   rescan();
   return {
     rescan,
     close: () => {
-      for (const path of [...watchers.keys()]) forget(path);
+      for (const path of [...watches.keys()]) forget(path);
     },
   };
 }

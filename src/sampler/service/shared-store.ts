@@ -1,0 +1,61 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { openNodeStore, type NodeStore } from '../node-store';
+import type { SharedStore } from '../storage';
+
+/** Locks of others are waited for in the middle of all jobs' work: an epilog has no more than 4 s. */
+const BUSY_MS = 700;
+/** After a failure nobody waits for another one so soon. */
+const REST_MS = 5000;
+
+function inodeOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
+}
+
+export interface StoreEars {
+  /** A job's progress is in it. */
+  readonly saved: (store: NodeStore) => void;
+  /** A summary waits in the outbox. */
+  readonly committed: () => void;
+}
+
+/** node.db for all jobs of one process. */
+export function shareStore(stateDirectory: string, { saved, committed }: StoreEars): SharedStore {
+  const path = join(stateDirectory, 'node.db');
+  let store: NodeStore | null = null;
+  let inode: number | null = null;
+  let restUntilMs = -Infinity;
+
+  function letGo(): void {
+    const broken = store;
+    store = null;
+    broken?.close();
+  }
+
+  return {
+    open: () => {
+      if (performance.now() < restUntilMs) throw new Error('it failed a moment ago');
+      // Somebody has put another file there: what goes into the old one nobody ever finds.
+      if (store !== null && inodeOf(path) !== inode) letGo();
+      if (store === null) {
+        try {
+          store = openNodeStore(stateDirectory, BUSY_MS);
+        } catch (error) {
+          restUntilMs = performance.now() + REST_MS;
+          throw error;
+        }
+        inode = inodeOf(path);
+      }
+      return store;
+    },
+    failed: (broken) => {
+      if (broken === null || broken !== store) return;
+      restUntilMs = performance.now() + REST_MS;
+      letGo();
+    },
+    saved: () => {
+      if (store !== null) saved(store);
+    },
+    committed,
+  };
+}
