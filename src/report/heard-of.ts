@@ -3,8 +3,8 @@ import { formatMoment } from './local-time';
 import type { Screen } from './screen';
 import { formatDuration } from './units';
 
-/** Samplers save every 5 s: what is no older needs no age. */
-const FRESH_SECONDS = 15;
+/** Samplers save every 5 s, the node's service every 20 s: what is no older needs no age. */
+const FRESH_SECONDS = 25;
 /** So many heartbeats may be missed before a job's node is called silent. */
 const MISSED_HEARTBEATS = 5;
 /** Where heartbeats are switched off. */

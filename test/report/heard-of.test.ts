@@ -12,7 +12,7 @@ const aged = (seconds: number): JobRecord => ({ ...running, revision: screen.now
 
 describe('heardOf', () => {
   it('has nothing to say of what is fresh, or does not run', () => {
-    assert.equal(heardOf(aged(15), screen), null);
+    assert.equal(heardOf(aged(25), screen), null);
     assert.equal(heardOf(aged(-3), screen), null);
     assert.equal(heardOf({ ...ordinary, revision: 0 }, screen), null);
   });

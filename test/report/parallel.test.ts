@@ -53,9 +53,9 @@ describe('renderParallel', () => {
         rss_bytes: Array.from({ length: 118 }, (_, index) => (record.pe_task_id === null ? 1e6 : 2e8 * (index + 1))),
       },
     });
-    const fresh = shown(asRuns(four.map((record, index) => beating(record, 20 + index))));
-    assert.match(fresh, /running, 25 s ago$/m);
-    assert.match(fresh, /these are the figures of 25 s ago/);
+    const fresh = shown(asRuns(four.map((record, index) => beating(record, 30 + index))));
+    assert.match(fresh, /running, 35 s ago$/m);
+    assert.match(fresh, /these are the figures of 35 s ago/);
     assert.doesNotMatch(fresh, /Next time|can not be told/);
     const one = beating(mpiTask(1), 5);
     const growing = shown(asRuns([beating(mpiMaster(2), 5), one, beating(mpiTask(2), 5)]));

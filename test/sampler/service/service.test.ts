@@ -258,9 +258,10 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     // Due with the first save of progress.
     writeFileSync(join(site.state, 'heartbeat'), '');
     await startService(site);
-    const job = start(site, sleeping(20));
+    // The service saves a job's progress every 20 s.
+    const job = start(site, sleeping(25));
     let heard: readonly JobRecord[] = [];
-    const deadline = Date.now() + 19_000;
+    const deadline = Date.now() + 24_000;
     while (heard.length === 0 && Date.now() < deadline) {
       await delay(200);
       if (!existsSync(site.accounting)) continue;
