@@ -5,8 +5,16 @@ import type { JobAnswer, JobAttempt } from './store';
 /** Of one submission, the spool directory and the accounting line tell times up to a second apart. */
 const SAME_SUBMISSION_MS = 2000;
 
+/** So far apart may the clocks of two hosts be: what one calls earlier may have been at the same moment. */
+export const CLOCK_TOLERANCE_MS = 2000;
+
 function ms(time: string | null): number | null {
   return time === null ? null : Date.parse(time);
+}
+
+/** When the job was submitted; what a task (`qrsh -inherit`) gives as that is when its own qrsh was started. */
+function submitted(record: JobRecord): number | null {
+  return record.pe_task_id === null ? ms(record.submitted_at) : null;
 }
 
 /** When a record's job was first heard of: what its attempts are ordered by. */
@@ -41,11 +49,11 @@ interface Incarnation {
  */
 function incarnations(records: readonly StoredRecord[]): readonly Incarnation[] {
   const submissions: number[] = [];
-  const known = records.flatMap(({ record }) => ms(record.submitted_at) ?? []).sort((a, b) => a - b);
+  const known = records.flatMap(({ record }) => submitted(record) ?? []).sort((a, b) => a - b);
   for (const time of known) if (time - (submissions.at(-1) ?? -Infinity) > SAME_SUBMISSION_MS) submissions.push(time);
   if (submissions.length === 0) return [{ since: Math.min(...records.map(({ record }) => begun(record))), records }];
   const indexOf = ({ record }: StoredRecord): number => {
-    const time = ms(record.submitted_at) ?? begun(record) + SAME_SUBMISSION_MS;
+    const time = submitted(record) ?? begun(record) + SAME_SUBMISSION_MS;
     return Math.max(
       0,
       submissions.findLastIndex((submission) => submission <= time),
@@ -56,16 +64,57 @@ function incarnations(records: readonly StoredRecord[]): readonly Incarnation[] 
     .filter((incarnation) => incarnation.records.length > 0);
 }
 
+function byBeginning({ record: a }: StoredRecord, { record: b }: StoredRecord): number {
+  return begun(a) - begun(b) || compareText(a.run_id, b.run_id) || compareText(a.host, b.host);
+}
+
+/**
+ * Which of the runs of the job's master (in order) a task of it (`qrsh -inherit`) belongs to: the last that had begun;
+ * -1: to none of them. The clock of another host may put a task's beginning a little before its master's.
+ */
+function masterRunOf(task: JobRecord, masters: readonly StoredRecord[]): number {
+  const at = begun(task);
+  const last = masters.findLastIndex(({ record }) => begun(record) <= at);
+  const next = masters[last + 1];
+  if (next === undefined || begun(next.record) > at + CLOCK_TOLERANCE_MS) return last;
+  const end = last < 0 ? -Infinity : (ms(masters[last]?.record.ended_at ?? null) ?? Infinity);
+  return end < at ? last + 1 : last;
+}
+
+/** Runs of tasks whose master nobody recorded: a task's number comes again on its host when the job runs again. */
+function masterlessRuns(tasks: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
+  const runs: StoredRecord[][] = [];
+  const seen = new Set<string>();
+  for (const task of tasks) {
+    const key = `${task.record.pe_task_id ?? ''} ${task.record.host}`;
+    if (runs.length === 0 || seen.has(key)) {
+      seen.clear();
+      runs.push([]);
+    }
+    seen.add(key);
+    runs.at(-1)?.push(task);
+  }
+  return runs;
+}
+
+/** The runs of one job or array task, each with the master's record, where there is one, and those of its tasks. */
+function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
+  const sorted = [...records].sort(byBeginning);
+  const masters = sorted.filter(({ record }) => record.pe_task_id === null);
+  const tasks = sorted.filter(({ record }) => record.pe_task_id !== null);
+  const orphans: StoredRecord[] = [];
+  const runs = masters.map((master) => [master]);
+  for (const task of tasks) (runs[masterRunOf(task.record, masters)] ?? orphans).push(task);
+  return [...masterlessRuns(orphans), ...runs];
+}
+
 function attempts(records: readonly StoredRecord[], incarnation: number): readonly JobAttempt[] {
-  const groups = grouped(records, ({ record }) => `${record.task_id ?? ''}/${record.pe_task_id ?? ''}`);
-  return groups.flatMap((group) =>
-    [...group]
-      .sort(
-        ({ record: a }, { record: b }) =>
-          begun(a) - begun(b) || compareText(a.run_id, b.run_id) || compareText(a.host, b.host),
-      )
-      .map((stored, index) => ({ ...stored, incarnation, attempt: index + 1, attempts: group.length })),
-  );
+  return grouped(records, ({ record }) => String(record.task_id ?? '')).flatMap((group) => {
+    const runs = runsOf(group);
+    return runs.flatMap((run, index) =>
+      run.map((stored) => ({ ...stored, incarnation, attempt: index + 1, attempts: runs.length })),
+    );
+  });
 }
 
 function comparePlaces({ record: a }: JobAttempt, { record: b }: JobAttempt): number {

@@ -69,6 +69,7 @@ export const MERGED_FIELDS = [
   'rss_byte_seconds',
   'sampler',
   'series',
+  'granted_hosts',
 ] as const satisfies readonly MergedField[];
 
 /** Fails to compile where a field of the record is not listed above. */
@@ -119,8 +120,9 @@ function canonical(value: unknown): string {
   );
 }
 
+/** Of one rank, who saw the end knows more than any heartbeat, though a clock set back may have dated that later. */
 function compareStamps(a: Stamp, b: Stamp): number {
-  return RANK[a.trust] - RANK[b.trust] || a.revision - b.revision || Number(a.ended) - Number(b.ended);
+  return RANK[a.trust] - RANK[b.trust] || Number(a.ended) - Number(b.ended) || a.revision - b.revision;
 }
 
 function compareGrowing(a: Stamp, b: Stamp): number {
@@ -193,8 +195,8 @@ function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>):
 }
 
 /**
- * Two accounts of the same job (same key) made one: slot by slot the better rank, then the later revision, then the
- * greater JSON text; no null overrides a value; no running job overrides an ended one. Returns `stored` itself where
+ * Two accounts of the same job (same key) made one: slot by slot the better rank, then of an ended job before a running
+ * one, then the later revision, then the greater JSON text; no null overrides a value; no running job overrides an ended one. Returns `stored` itself where
  * nothing changes.
  */
 export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): StoredRecord {

@@ -10,6 +10,8 @@ export interface AccountingReader {
   job(query: JobQuery): Promise<JobAnswer>;
   /** The records of an owner in an interval, and totals over all of that interval. */
   owner(query: OwnerQuery): Promise<OwnerAnswer>;
+  /** What was heard of running jobs, with their series: heartbeats, by cluster, job, task, pe task and host. */
+  running(query: RunningQuery): Promise<readonly StoredRecord[]>;
   close(): Promise<void>;
 }
 
@@ -47,11 +49,18 @@ export interface JobAnswer {
 }
 
 export interface JobAttempt extends StoredRecord {
-  /** 1 for the first start of this job (task, pe task), 2 for its first re-run ... */
+  /** 1 for the first start of this job (array task), 2 for its first re-run ...; its parallel tasks have it, too. */
   readonly attempt: number;
   readonly attempts: number;
   /** 1 for the first job that had this number in this cluster. */
   readonly incarnation: number;
+}
+
+export interface RunningQuery {
+  /** Left out: every cluster in the store. */
+  readonly cluster?: string;
+  /** Heard of then or later (ms since the epoch): a job whose node died keeps saying that it runs. */
+  readonly since: number;
 }
 
 export type OwnerSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';
@@ -83,7 +92,7 @@ export interface OwnerTotals {
   readonly jobs: number;
   /** Records of jobs that still run. */
   readonly running: number;
-  /** h_vmem limit x wallclock. */
+  /** h_vmem limit x wallclock; of each host of a parallel job once, however many tasks it had. */
   readonly requested_gib_hours: number;
   /** The part of it that belongs to records with an integral of rss: what `used_gib_hours` compares with. */
   readonly requested_with_used_gib_hours: number;
@@ -94,7 +103,7 @@ export interface OwnerTotals {
   /** Proved peak of rss x wallclock. */
   readonly peak_gib_hours: number;
   readonly cpu_seconds: number;
-  /** Wallclock x slots on the host (1 where unknown). */
+  /** Wallclock x slots on the host (1 where unknown), each host of a parallel job once. */
   readonly slot_seconds: number;
   /** Records whose proved peak of rss is above the limit; and far below it, of jobs that have ended. */
   readonly above_request: number;

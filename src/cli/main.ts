@@ -1,19 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../sampler/package-root';
+import { processTerminal } from './process-terminal';
 import { runProgram } from './program';
-import type { Terminal } from './terminal';
 
 const { stdout, stderr } = process;
-
-const terminal: Terminal = {
-  write: (text) => void stdout.write(text),
-  warn: (line) => void stderr.write(`${line}\n`),
-  isTTY: stdout.isTTY,
-  columns: stdout.isTTY ? stdout.columns : undefined,
-  env: process.env,
-  now: () => new Date(),
-};
 
 /** Who reads only the first lines (`| head`) is no error. */
 function leaveQuietlyOnBrokenPipe(error: NodeJS.ErrnoException): void {
@@ -29,6 +20,6 @@ function packageVersion(): string {
 stdout.on('error', leaveQuietlyOnBrokenPipe);
 // Warnings that nobody reads must not stop the answer.
 stderr.on('error', () => undefined);
-void runProgram(process.argv.slice(2), packageVersion(), terminal).then((status) => {
+void runProgram(process.argv.slice(2), packageVersion(), processTerminal).then((status) => {
   process.exitCode = status;
 });

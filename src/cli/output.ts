@@ -21,16 +21,25 @@ function speaksUtf8(env: Terminal['env']): boolean {
   return /utf-?8/i.test(locale ?? '');
 }
 
-/** The screen that a terminal offers: its width, colour only on a terminal that wants it, ASCII without UTF-8. */
-export function screenOf(terminal: Terminal, options: Pick<GlobalOptions, 'color'>): Screen {
+/**
+ * The screen that a terminal offers: its width (or `columns`), colour only on a terminal that wants it, ASCII without
+ * UTF-8. `widest`: where a table can use more than text does.
+ */
+export function screenOf(
+  terminal: Terminal,
+  options: Pick<GlobalOptions, 'color'>,
+  more: { readonly heartbeat?: number; readonly columns?: number; readonly widest?: number } = {},
+): Screen {
   const { env } = terminal;
-  const columns = terminal.columns ?? Number(env.COLUMNS);
+  const columns = more.columns ?? terminal.columns ?? Number(env.COLUMNS);
   const wanted = options.color && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
   return createScreen({
     width: Number.isInteger(columns) && columns > 0 ? columns : UNKNOWN_WIDTH,
     now: terminal.now(),
     colour: terminal.isTTY && wanted,
     unicode: speaksUtf8(env),
+    ...(more.widest === undefined ? {} : { widest: more.widest }),
+    ...(more.heartbeat === undefined ? {} : { heartbeatSeconds: more.heartbeat }),
   });
 }
 

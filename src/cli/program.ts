@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import { SETTINGS_FILE } from '../sampler/settings';
 import { CommandError, EXIT } from './command-error';
-import type { CommandContext } from './command-context';
+import type { CommandContext, LiveParts } from './command-context';
+import { registerHosts } from './commands/hosts';
 import { registerJob } from './commands/job';
+import { registerLive } from './commands/live';
 import { registerMetrics } from './commands/metrics';
 import { registerNode } from './commands/node';
 import { registerOwner } from './commands/owner';
@@ -11,6 +13,7 @@ import { registerDemo } from './commands/demo';
 import { registerDoctor } from './commands/doctor';
 import { registerFlush } from './commands/flush';
 import { registerInstall } from './commands/install';
+import { registerServe } from './commands/serve';
 import { registerUninstall } from './commands/uninstall';
 import { warn } from './output';
 import type { Terminal } from './terminal';
@@ -21,6 +24,8 @@ export type RegisterCommand = (program: Command, context: CommandContext) => voi
 const COMMANDS: readonly RegisterCommand[] = [
   registerJob,
   registerOwner,
+  registerLive,
+  registerHosts,
   registerNode,
   registerMetrics,
   registerRun,
@@ -29,6 +34,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerUninstall,
   registerDoctor,
   registerFlush,
+  registerServe,
 ];
 
 function createProgram(version: string, context: CommandContext): Command {
@@ -71,10 +77,16 @@ function statusOf(error: unknown): number {
 }
 
 /** Runs a command line (without node and script); resolves to the exit status, never rejects. */
-export async function runProgram(words: readonly string[], version: string, terminal: Terminal): Promise<number> {
+export async function runProgram(
+  words: readonly string[],
+  version: string,
+  terminal: Terminal,
+  live: LiveParts = {},
+): Promise<number> {
   let status: number = EXIT.found;
   const program = createProgram(version, {
     terminal,
+    live,
     finish: async (result) => {
       status = await result;
     },

@@ -1,3 +1,4 @@
+import { accessSync } from 'node:fs';
 import type { AccountingReader } from '../accounting/store';
 import type { JobRecord } from '../sampler/record';
 import type { Settings } from '../sampler/settings';
@@ -6,6 +7,8 @@ import type { Settings } from '../sampler/settings';
 export interface Sources {
   /** Opens an accounting DB for reading. Rejects with StoreError. */
   readonly open: (path: string) => Promise<AccountingReader>;
+  /** The accounting DB behind the site's server, at its unix socket. Rejects with ClientError or StoreError. */
+  readonly askServer: (socket: string) => Promise<AccountingReader>;
   /** Records so far of the jobs that run on this host and that the caller may see. */
   readonly running: (settings: Settings) => Promise<readonly JobRecord[]>;
 }
@@ -14,6 +17,12 @@ export const realSources: Sources = {
   open: async (path) => {
     const { openSqliteReader } = await import('../accounting/sqlite/sqlite-store.js');
     return openSqliteReader(path);
+  },
+  askServer: async (socket) => {
+    // Most hosts have none: nothing is loaded for it there.
+    accessSync(socket);
+    const { openRemoteReader } = await import('../server/remote-reader.js');
+    return openRemoteReader(socket);
   },
   running: async (settings) => {
     const { runningRecords } = await import('../sampler/live.js');

@@ -28,6 +28,13 @@ export function chooseStores(given: string | undefined, site: string, env: Termi
 
 export type OpenReader = (path: string) => AccountingReader | Promise<AccountingReader>;
 
+/** The site's server, which reads the site's accounting DB for those who can't. */
+export interface SiteServer {
+  readonly socket: string;
+  /** Rejects where nobody answers there (code ENOENT: there is no socket), or where it can't read the DB either. */
+  readonly ask: (socket: string) => Promise<AccountingReader>;
+}
+
 export interface OpenStores {
   readonly readers: readonly AccountingReader[];
   /** The paths of those. */
@@ -48,6 +55,10 @@ const HINTS: Readonly<Record<string, string>> = {
   EACCES: 'ask an admin to add you to the group of the file, or for "accounting_mode" 0644',
 };
 
+function missingText({ whose, path }: StoreChoice): string {
+  return `${WHOSE[whose]} ${path} is not on this host`;
+}
+
 function problemOf(choice: StoreChoice, error: unknown): string {
   const which = `${WHOSE[choice.whose]} ${choice.path}`;
   if (error instanceof StoreError) return `${which} can't be read: ${error.reason}; ${error.hint}`;
@@ -56,8 +67,23 @@ function problemOf(choice: StoreChoice, error: unknown): string {
   return `${which} can't be read: ${message}`;
 }
 
-/** Opens what is there. A store that does not exist is no problem, unless it was asked for by its path. */
-export async function openStores(choices: readonly StoreChoice[], open: OpenReader): Promise<OpenStores> {
+/** Why the server did not help; '' where there is none to help, and none was missed. */
+function serverProblem(server: SiteServer, error: unknown, missed: boolean): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return missed ? `no "qmemacct serve" at ${server.socket} answers for it` : '';
+  if (error instanceof StoreError) return `"qmemacct serve" at ${server.socket} can't read it: ${error.reason}`;
+  return `"qmemacct serve" at ${server.socket} does not answer for it: ${message}`;
+}
+
+/**
+ * Opens what is there. A store that does not exist is no problem, unless it was asked for by its path. Where the site's
+ * can't be read from here, the site's server is asked for it.
+ */
+export async function openStores(
+  choices: readonly StoreChoice[],
+  open: OpenReader,
+  server?: SiteServer,
+): Promise<OpenStores> {
   const readers: AccountingReader[] = [];
   const opened: string[] = [];
   const problems: string[] = [];
@@ -69,8 +95,20 @@ export async function openStores(choices: readonly StoreChoice[], open: OpenRead
       opened.push(choice.path);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
-      if (code === 'ENOENT' || code === 'ENOTDIR') missing.push(choice.path);
-      else problems.push(problemOf(choice, error));
+      const absent = code === 'ENOENT' || code === 'ENOTDIR';
+      let alsoTried = '';
+      if (server !== undefined && choice.whose === 'site') {
+        try {
+          readers.push(await server.ask(server.socket));
+          opened.push(`${choice.path} by "qmemacct serve" at ${server.socket}`);
+          continue;
+        } catch (serverError) {
+          alsoTried = serverProblem(server, serverError, !absent);
+        }
+      }
+      if (absent && alsoTried === '') missing.push(choice.path);
+      else
+        problems.push([absent ? missingText(choice) : problemOf(choice, error), alsoTried].filter(Boolean).join('; '));
     }
   }
   return { readers, opened, problems, missing };

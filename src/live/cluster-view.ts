@@ -32,13 +32,16 @@ export interface HostView {
   /** The host's h_vmem: what `complex_values` gives it, and what is left; null: h_vmem is no consumable here. */
   readonly capacity: number | null;
   readonly free: number | null;
-  /** Sum of what its jobs asked for, and of what they have used at most and use now. */
+  /**
+   * Sum of what its jobs asked for, and of what they have used at most and use now: by Grid Engine, or by ourselves
+   * where it has not said anything of a job on this host yet.
+   */
   readonly requested: number;
   readonly peak: number;
   readonly used: number;
   /** Jobs without any limit on memory. */
   readonly unlimited: number;
-  /** Memory that nobody can ask for as no slot is left, and slots that nobody can use as no memory is left. */
+  /** Memory that nobody can ask for as no slot is left, and slots that nobody can use as no memory is left (`stranded.ts`). */
   readonly strandedMemory: number;
   readonly strandedSlots: number;
   readonly queues: readonly QueueView[];
@@ -70,16 +73,22 @@ export interface JobView {
   readonly requests: readonly RequestView[];
   /** h_vmem of the whole job: request x slots, or once where the complex is consumable JOB; null: none. */
   readonly limit: number | null;
-  /** Grid Engine's own figures, master and tasks, past ones too. */
+  readonly limitState: LimitState;
+  /** Grid Engine's own figures, of the master and its tasks; those that have ended count in `maxvmem`. */
   readonly vmem: number | null;
   readonly maxvmem: number | null;
   /** What these two add up in this dialect; null: unknown. */
   readonly measure: MemoryMeasure | null;
   readonly cpuSeconds: number | null;
+  /** `rss` and `upper` only where every host's are known. */
   readonly ours: OurFigures | null;
+  /** Of the part that reaches its limit first. */
   readonly trend: Trend | null;
   readonly parts: readonly JobPart[];
 }
+
+/** `unlimited`: nothing was asked for, or infinity; `unknown`: nobody has told yet what was, or it can't be read. */
+export type LimitState = 'limited' | 'unlimited' | 'unknown';
 
 export interface RequestView {
   readonly complex: string;
@@ -97,7 +106,11 @@ export interface JobPart {
   readonly name: string;
   readonly slots: number;
   readonly master: boolean;
+  /** What it may use here; null unless limited. */
   readonly limit: number | null;
+  readonly limitState: LimitState;
+  /** What it takes of the host's h_vmem: the limit, but of a consumable JOB nothing except on the master's host. */
+  readonly reserved: number;
   /** Grid Engine's maxvmem and vmem of the master task, where this is its host. */
   readonly masterMaxvmem: number | null;
   readonly masterVmem: number | null;
@@ -106,6 +119,7 @@ export interface JobPart {
   /** Of the tasks that have ended (`past_usage`): Grid Engine no longer says where they ran; on the master's line. */
   readonly pastMaxvmem: number | null;
   readonly ours: OurFigures | null;
+  readonly trend: Trend | null;
 }
 
 export interface PartTask {
@@ -124,12 +138,12 @@ export interface OurFigures {
   readonly at: number;
 }
 
-/** Where a job's memory is going. */
+/** Where the memory of a job that grows is going. */
 export interface Trend {
   /** Bytes a second, over the last `overSeconds`. */
   readonly slope: number;
   readonly overSeconds: number;
-  /** When it reaches its limit at this rate; null: it does not grow. */
+  /** When it reaches its limit at this rate; null: there is no limit, or it takes years. */
   readonly limitAt: number | null;
   /** The same at the least and the greatest rate that the samples allow; null: never. */
   readonly earliest: number | null;

@@ -43,7 +43,8 @@ export interface Advice {
   readonly totalBytes: number;
   readonly slots: number;
   readonly per: 'slot' | 'job';
-  /** The need that decides it, and whether every end is closed. */
+  /** The record whose need decides it, and whether every end is closed. */
+  readonly record: JobRecord;
   readonly need: Need;
   readonly bounded: boolean;
   /** What was asked for over what was needed; null: nothing was asked for. */
@@ -107,6 +108,7 @@ export function adviseRequest(records: readonly JobRecord[]): Advice | null {
     totalBytes: rounded.bytes * worst.slots,
     slots: worst.slots,
     per: worst.per,
+    record: worst.record,
     need: worst.need,
     bounded: ended.every((record) => needOf(record)?.bracket.upper_bytes != null),
     excess: asked === null ? null : asked / worst.perSlot,

@@ -1,8 +1,11 @@
+import { isParallel } from '../accounting/job-sum';
 import type { JobRecord } from '../sampler/record';
 import { endingLabel, hitLimit } from './ending';
 import { limitOf, needOf } from './fit';
 import { renderGauges } from './gauge';
 import { recordGauges, renderVerdict } from './headline';
+import type { JobViewOptions } from './job-options';
+import { wholeOf } from './job-whole';
 import { groupBy, latestRuns, recordsOf, type JobRun } from './job-run';
 import { parseTime } from './local-time';
 import { renderRequests } from './request';
@@ -13,11 +16,6 @@ import { renderTable } from './table';
 import { describePlace, formatSpan, spread } from './title';
 import { formatBytes, formatCount, formatDuration, formatPercent } from './units';
 import { wrap } from './wrap';
-
-export interface ArrayOptions {
-  /** Every task as a line, however many there are. */
-  readonly allTasks: boolean;
-}
 
 /** So many tasks are listed unasked: more would push the summary off the screen. */
 const LISTED_UNASKED = 24;
@@ -129,13 +127,27 @@ function renderStopped(records: readonly JobRecord[], screen: Screen): string[] 
   return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
 }
 
+/** A task as one run: of a parallel one, all its hosts together. */
+function wholeRun(latest: readonly JobRun[]): readonly JobRun[] {
+  const [first, ...others] = latest;
+  if (first === undefined) return [];
+  const records = [first.record, ...recordsOf(others)] as const;
+  return [isParallel(records) ? { ...first, record: wholeOf(records, first.attempt).total } : first];
+}
+
+/** What the advice must fit. */
+function needsOf(latest: readonly JobRun[]): readonly JobRecord[] {
+  const [first, ...others] = recordsOf(latest);
+  if (first === undefined) return [];
+  const records = [first, ...others] as const;
+  return isParallel(records) ? wholeOf(records, 1).needs : records;
+}
+
 /** An array job: the task nearest to its limit and what would fit them all, the spread over tasks, the tasks. */
-export function renderArray(runs: readonly JobRun[], options: ArrayOptions, screen: Screen): string[] {
+export function renderArray(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
   const { style, glyphs } = screen;
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map(latestRuns);
-  const masters = tasks
-    .flatMap((latest) => latest.slice(0, 1))
-    .sort((a, b) => (a.record.task_id ?? 0) - (b.record.task_id ?? 0));
+  const masters = tasks.flatMap(wholeRun).sort((a, b) => (a.record.task_id ?? 0) - (b.record.task_id ?? 0));
   const records = recordsOf(masters);
   const worst = worstOf(records);
   if (worst === undefined) return [];
@@ -157,7 +169,7 @@ export function renderArray(runs: readonly JobRun[], options: ArrayOptions, scre
     '',
     ...renderGauges(recordGauges(worst, screen), screen),
     style.faint(`  ${worstLine}`),
-    ...renderVerdict(worst, tasks.flatMap(recordsOf), screen),
+    ...renderVerdict(worst, tasks.flatMap(needsOf), screen),
     ...renderStopped(records, screen),
     ...section('Asked', renderRequests(worst, screen)),
     ...section('Tasks', renderSpread(records, screen)),

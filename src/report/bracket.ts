@@ -3,7 +3,7 @@ import type { Glyphs } from './screen';
 import { formatBytes } from './units';
 
 /** A peak's ends: "1.53 GiB", "1.50 – 1.62 GiB", "≥ 1.53 GiB". Lower ends are rounded down, upper ends up. */
-export function formatBracket(bracket: Bracket, glyphs: Glyphs): string {
+export function formatBracket(bracket: Pick<Bracket, 'lower_bytes' | 'upper_bytes' | 'exact'>, glyphs: Glyphs): string {
   if (bracket.exact) return formatBytes(bracket.lower_bytes);
   const lower = formatBytes(bracket.lower_bytes, 'down');
   if (bracket.upper_bytes === null) return `${glyphs.atLeast} ${lower}`;
@@ -42,6 +42,8 @@ const OPEN_REASONS: Readonly<Record<OpenReason, string>> = {
   'lost-records': 'the kernel had to drop fork, exec or exit records',
   'listener-lost': 'the process that hears fork, exec and exit events was away for a while',
   'unknown-origin': 'a process of the job was not seen being forked',
+  'unseen-host': 'a host of the job has no record: it was idle, or nobody sampled there',
+  'unseen-task': 'a task of the job may have run without being seen',
   swap: 'the kernel keeps no mark of what was swapped out',
 };
 

@@ -2,7 +2,7 @@ import { emptyRecord, type Bracket, type JobRecord, type MemoryRequest } from '.
 import { escapeForCsv } from './escape';
 import type { Account } from './json';
 
-type Cell = string | number | boolean | null;
+export type Cell = string | number | boolean | null;
 type Cells = readonly (readonly [column: string, cell: Cell])[];
 
 const request = (name: string, value: MemoryRequest | null): Cells => [
@@ -93,6 +93,9 @@ const NESTED: Readonly<Record<Nested, (record: JobRecord) => Cells>> = {
         .join(' '),
     ],
   ],
+  granted_hosts: ({ granted_hosts: hosts }) => [
+    ['granted_hosts', hosts?.map(({ host, slots }) => `${host}=${slots}`).join(' ') ?? null],
+  ],
   // A chart has no place in a row.
   series: () => [],
 };
@@ -116,8 +119,12 @@ const cellText = (cell: Cell): string => (typeof cell === 'string' ? escapeForCs
 const NO_KEY = { cluster: '', job_id: 0, task_id: null, pe_task_id: null, host: '', run_id: '' };
 const HEAD = cellsOf({ record: emptyRecord(NO_KEY, 'finished', 'root', 0), attempt: 1 }).map(([name]) => name);
 
+/** Lines of cells, each of them safe for a spreadsheet. */
+export function renderCsvRows(rows: readonly (readonly Cell[])[]): string {
+  return rows.map((row) => `${row.map(cellText).join(',')}\n`).join('');
+}
+
 /** One line per record under stable column names, the head always. */
 export function renderCsv(accounts: readonly Account[]): string {
-  const rows = accounts.map((account) => cellsOf(account).map(([, cell]) => cellText(cell)));
-  return [HEAD, ...rows].map((row) => `${row.join(',')}\n`).join('');
+  return renderCsvRows([HEAD, ...accounts.map((account) => cellsOf(account).map(([, cell]) => cell))]);
 }

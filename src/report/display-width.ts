@@ -6,7 +6,8 @@ const ZERO = /^[\p{M}\p{Cf}]/u;
 // eslint-disable-next-line no-control-regex -- our own colour codes take no room
 const COLOUR_CODES = /\u001b\[[\d;]*m/g;
 
-const PLAIN_ASCII = /^[ -~]*$/;
+/** One column each: ASCII, Latin, dashes, quotes, dots, lines and blocks. */
+const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2500-\u259f]*$/;
 
 /** After a narrow sign it asks for that sign as a picture, which is wide. */
 const PICTURE_PLEASE = '\ufe0f';
@@ -19,10 +20,12 @@ function characterWidth(character: string, before: string): number {
 
 /** Columns that text takes on a terminal; colour codes take none. */
 export function displayWidth(text: string): number {
-  if (PLAIN_ASCII.test(text)) return text.length;
+  if (NARROW.test(text)) return text.length;
+  const plain = text.replace(COLOUR_CODES, '');
+  if (NARROW.test(plain)) return plain.length;
   let width = 0;
   let before = '';
-  for (const character of text.replace(COLOUR_CODES, '')) {
+  for (const character of plain) {
     width += characterWidth(character, before);
     before = character;
   }

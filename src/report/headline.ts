@@ -65,21 +65,21 @@ function verdictOf(record: JobRecord, advice: Advice | null, fit: Fit): readonly
   return ['good', 'The request fits.'];
 }
 
-function adviceReason(advice: Advice, record: JobRecord, screen: Screen): string {
+function adviceReason(advice: Advice, screen: Screen): string {
   const { times } = screen.glyphs;
   const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
   if (advice.guess) return `${total}${RAISE} ${times} the limit; how much it wanted leaves no mark`;
   const what =
-    advice.need.quantity === 'peak_process_vmem' && sizedByAddressSpace(record)
+    advice.need.quantity === 'peak_process_vmem' && sizedByAddressSpace(advice.record)
       ? `the largest address space (${formatBytes(advice.need.bytes)})`
       : `the peak (${formatBytes(advice.need.bytes)})`;
   return `${total}${what} and ${formatPercent(HEADROOM - 1)} room`;
 }
 
-function renderAdvice(advice: Advice, record: JobRecord, screen: Screen): string[] {
+function renderAdvice(advice: Advice, screen: Screen): string[] {
   if (advice.kind === 'keep') return [];
   const { style, glyphs } = screen;
-  const why = adviceReason(advice, record, screen);
+  const why = adviceReason(advice, screen);
   const open = advice.guess || advice.bounded ? '' : '; a lower bound (see Trust): leave more where runs differ';
   return [
     `  ${style.accent(glyphs.advice)} Next time: ${style.title(`qsub -l ${advice.request}`)}`,
@@ -94,7 +94,7 @@ export function renderVerdict(record: JobRecord, records: readonly JobRecord[], 
   const verdict = verdictOf(record, advice, fitOf(record));
   const words =
     verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);
-  const lines = [...words, ...(advice === null ? [] : renderAdvice(advice, record, screen))];
+  const lines = [...words, ...(advice === null ? [] : renderAdvice(advice, screen))];
   return lines.length === 0 ? [] : ['', ...lines];
 }
 

@@ -16,12 +16,10 @@ export function groupBy<Value, Key>(values: readonly Value[], keyOf: (value: Val
   return groups;
 }
 
-/** Runs of the latest attempt of every pe task and host, the job's master task first. */
+/** All parts of the latest run of a job (array task), its master first. */
 export function latestRuns(runs: readonly JobRun[]): JobRun[] {
-  const latest = [...groupBy(runs, ({ record }) => record.pe_task_id).values()].flatMap((group) => {
-    const last = group.reduce((most, { attempt }) => Math.max(most, attempt), 0);
-    return group.filter(({ attempt }) => attempt === last);
-  });
+  const last = runs.reduce((most, { attempt }) => Math.max(most, attempt), 0);
+  const latest = runs.filter(({ attempt }) => attempt === last);
   return latest.sort((a, b) => Number(a.record.pe_task_id !== null) - Number(b.record.pe_task_id !== null));
 }
 

@@ -1,5 +1,8 @@
-import { renderArray, type ArrayOptions } from './array';
-import { groupBy, type JobRun } from './job-run';
+import { isParallel } from '../accounting/job-sum';
+import { renderArray } from './array';
+import type { JobViewOptions } from './job-options';
+import { groupBy, latestRuns, recordsOf, type JobRun } from './job-run';
+import { renderParallel } from './parallel';
 import { renderRun } from './run';
 import type { Screen } from './screen';
 import { formatCount } from './units';
@@ -28,12 +31,13 @@ function renderOthers(report: JobReport, screen: Screen): string[] {
 }
 
 /** The report on a job number: each job that had it (the newest unless all were asked for), newest first. */
-export function renderJob(report: JobReport, options: ArrayOptions, screen: Screen): string[] {
+export function renderJob(report: JobReport, options: JobViewOptions, screen: Screen): string[] {
   const jobs = [...groupBy(report.runs, ({ record, incarnation }) => `${incarnation} ${record.cluster}`).values()];
   const rule = screen.style.faint(screen.glyphs.axisBottom.repeat(screen.width));
   const parts = jobs.reverse().map((runs) => {
     const tasks = new Set(runs.map(({ record }) => record.task_id));
-    return tasks.size > 1 ? renderArray(runs, options, screen) : renderRun(runs, screen);
+    if (tasks.size > 1) return renderArray(runs, options, screen);
+    return isParallel(recordsOf(latestRuns(runs))) ? renderParallel(runs, options, screen) : renderRun(runs, screen);
   });
   return [
     ...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])),

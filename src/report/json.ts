@@ -1,3 +1,4 @@
+import type { JobSum } from '../accounting/job-sum';
 import { RECORD_SCHEMA, type JobRecord } from '../sampler/record';
 import { escapeJson } from './escape';
 
@@ -7,9 +8,14 @@ export interface Account {
   readonly attempt: number;
 }
 
-/** The published contract (schema 1), one record a line: `{"schema":1,"records":[...]}`. */
-export function renderJson(accounts: readonly Account[]): string {
-  const lines = accounts.map(({ record, attempt }) => escapeJson(JSON.stringify({ ...record, attempt })));
-  const records = lines.length === 0 ? '' : `\n${lines.join(',\n')}\n`;
-  return `{"schema":${RECORD_SCHEMA},"records":[${records}]}\n`;
+const list = (items: readonly object[]): string =>
+  items.length === 0 ? '[]' : `[\n${items.map((item) => escapeJson(JSON.stringify(item))).join(',\n')}\n]`;
+
+/**
+ * The published contract (schema 1), one record a line: `{"schema":1,"records":[...]}`. Where there are parallel jobs
+ * among them, `"sums":[...]` follows: each of their runs as a whole (accounting/job-sum.ts).
+ */
+export function renderJson(accounts: readonly Account[], sums: readonly JobSum[] = []): string {
+  const records = list(accounts.map(({ record, attempt }) => ({ ...record, attempt })));
+  return `{"schema":${RECORD_SCHEMA},"records":${records}${sums.length === 0 ? '' : `,"sums":${list(sums)}`}}\n`;
 }

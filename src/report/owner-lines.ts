@@ -39,14 +39,39 @@ export function toLines(records: readonly JobRecord[], sort: OwnerSort): OwnerLi
 
 /** A line per job, its tasks and runs together, largest or latest first. */
 export function toJobLines(records: readonly JobRecord[], sort: OwnerSort): OwnerLine[] {
-  const jobs = groupBy(records, ({ cluster, job_id: job, submitted_at: submitted }) =>
-    [cluster, job, submitted ?? ''].join(' '),
+  const submissions = groupBy(
+    records.filter(({ pe_task_id: task }) => task === null),
+    ({ cluster, job_id: job }) => `${cluster} ${job}`,
   );
+  const jobs = groupBy(records, (record) => {
+    const { cluster, job_id: job, pe_task_id: task } = record;
+    const submitted = task === null ? record.submitted_at : submissionOf(record, submissions.get(`${cluster} ${job}`));
+    return [cluster, job, submitted ?? ''].join(' ');
+  });
   return sortLines(
     [...jobs.values()].flatMap(([first, ...rest]) => (first === undefined ? [] : [[first, ...rest] as const])),
     sort,
   );
 }
+
+/** When the job of a parallel task was submitted: the last of that number before the task began. */
+function submissionOf(task: JobRecord, masters: readonly JobRecord[] = []): string | null {
+  const times = masters.flatMap(({ submitted_at: time }) => time ?? []).sort();
+  return times.findLast((time) => time <= (task.started_at ?? '')) ?? times[0] ?? null;
+}
+
+/**
+ * Of the records of one job those that stand for their hosts: each task of a parallel job is given the limit and slots of
+ * its whole host, as its master is, so of a host only one may be counted.
+ */
+export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
+  const masters = new Set(line.flatMap((one) => (one.pe_task_id === null ? [placeOf(one)] : [])));
+  return line.filter(
+    (one) => one.pe_task_id === null || (one.pe_task_id.startsWith('1.') && !masters.has(placeOf(one))),
+  );
+}
+
+const placeOf = ({ task_id: task, host }: JobRecord): string => `${task ?? ''} ${host}`;
 
 function sortLines(lines: readonly OwnerLine[], sort: OwnerSort): OwnerLine[] {
   const weighed = lines.map((line) => ({ line, weight: WEIGHT[sort](line) }));

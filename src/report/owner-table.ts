@@ -3,8 +3,9 @@ import { formatBracket } from './bracket';
 import { endingLabel, succeeded } from './ending';
 import { limitOf } from './fit';
 import { shareTone } from './gauge';
+import { heardOf, runningLabel } from './heard-of';
 import { groupBy } from './job-run';
-import type { OwnerLine } from './owner-lines';
+import { hostsOf, type OwnerLine } from './owner-lines';
 import { formatMinute, parseTime } from './local-time';
 import type { Screen } from './screen';
 import { renderTable, type Column } from './table';
@@ -15,7 +16,7 @@ interface OwnerColumn extends Column {
   readonly cell: (line: OwnerLine, screen: Screen) => string;
 }
 
-const sum = (line: OwnerLine, of: (record: JobRecord) => number | null): number | null =>
+const sum = (line: readonly JobRecord[], of: (record: JobRecord) => number | null): number | null =>
   line.reduce<number | null>((total, record) => {
     const value = of(record);
     return value === null ? total : (total ?? 0) + value;
@@ -42,7 +43,7 @@ function whenCell(line: OwnerLine, screen: Screen): string {
 
 function efficiencyCell(line: OwnerLine): string {
   const cpu = sum(line, (record) => (record.cpu_efficiency === null ? null : record.cpu_seconds));
-  const slots = sum(line, (record) =>
+  const slots = sum(line.length === 1 ? line : hostsOf(line), (record) =>
     record.cpu_efficiency === null || record.wallclock_seconds === null
       ? null
       : record.wallclock_seconds * (record.host_slots ?? record.slots ?? 1),
@@ -56,8 +57,14 @@ function memoryCell(line: OwnerLine, screen: Screen): string {
   return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
 }
 
+/** How a record stands among others of its job. */
+function labelOf(record: JobRecord, screen: Screen): string {
+  return heardOf(record, screen)?.silent ? 'silent' : endingLabel(record);
+}
+
 function endingCell(line: OwnerLine, screen: Screen): string {
-  const groups = [...groupBy(line, endingLabel)].sort(([, a], [, b]) => b.length - a.length);
+  if (line.length === 1 && line[0].status === 'running') return screen.style.warning(runningLabel(line[0], screen));
+  const groups = [...groupBy(line, (record) => labelOf(record, screen))].sort(([, a], [, b]) => b.length - a.length);
   const bad = line.some((record) => succeeded(record) === false);
   const plain = line.every((record) => endingLabel(record) === 'ok');
   const text = groups
@@ -128,7 +135,7 @@ const COLUMNS: readonly OwnerColumn[] = [
     dispensable: 2,
     align: 'right',
     cell: (line) => {
-      const bytes = sum(line, unused);
+      const bytes = sum(line.length === 1 ? line : hostsOf(line), unused);
       return bytes === null ? '' : formatGibHours(bytes);
     },
   },

@@ -22,14 +22,22 @@ export function peakName(field: PeakField): string {
   return NAMES[field];
 }
 
-/** Only these are what h_vmem acts on. */
+/** Only these are what h_vmem acts on, on one host. */
 const UNDER_LIMIT: ReadonlySet<PeakField> = new Set(['peak_rss', 'peak_rss_swap', 'peak_process_vmem']);
 
 const sameEnds = (a: Bracket, b: Bracket): boolean =>
   a.lower_bytes === b.lower_bytes && a.upper_bytes === b.upper_bytes && a.exact === b.exact;
 
-/** Every known peak with its share of the limit, when it came and which command held most. */
-export function renderPeaks(record: JobRecord, width: number, screen: Screen): string[] {
+/**
+ * Every known peak with its share of the limit (of those that are `underLimit`), when it came and which command held
+ * most.
+ */
+export function renderPeaks(
+  record: JobRecord,
+  width: number,
+  screen: Screen,
+  underLimit: ReadonlySet<PeakField> = UNDER_LIMIT,
+): string[] {
   const limit = limitOf(record);
   const started = parseTime(record.started_at);
   const swapless =
@@ -40,7 +48,7 @@ export function renderPeaks(record: JobRecord, width: number, screen: Screen): s
     if (bracket === null || (swapless && field === 'peak_rss_swap')) return [];
     const at = parseTime(bracket.at);
     const share =
-      limit !== null && limit > 0 && UNDER_LIMIT.has(field)
+      limit !== null && limit > 0 && underLimit.has(field)
         ? formatPercent((bracket.upper_bytes ?? bracket.lower_bytes) / limit)
         : '';
     return [

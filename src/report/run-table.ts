@@ -1,5 +1,6 @@
 import { formatBracket } from './bracket';
 import { endingLabel } from './ending';
+import { runningLabel } from './heard-of';
 import { limitOf } from './fit';
 import { endingTone } from './headline';
 import type { JobRun } from './job-run';
@@ -58,7 +59,13 @@ export const RUN_COLUMNS = {
     align: 'right',
     cell: ({ record }) => (record.cpu_efficiency === null ? '' : formatPercent(record.cpu_efficiency)),
   },
-  ending: { head: 'ended', cell: ({ record }, { style }) => style[endingTone(record)](endingLabel(record)) },
+  ending: {
+    head: 'ended',
+    cell: ({ record }, screen) =>
+      screen.style[endingTone(record)](
+        record.status === 'running' ? runningLabel(record, screen) : endingLabel(record),
+      ),
+  },
 } as const satisfies Readonly<Record<string, RunColumn>>;
 
 export type RunColumnName = keyof typeof RUN_COLUMNS;

@@ -4,6 +4,7 @@ import { renderConsumption } from './consumption';
 import { describeEnding, endingSignal, memoryVerdict, succeeded } from './ending';
 import { limitOf } from './fit';
 import { renderGauges } from './gauge';
+import { heardOf, runningLabel } from './heard-of';
 import { endingTone, recordGauges, renderVerdict } from './headline';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
 import { parseTime } from './local-time';
@@ -15,11 +16,14 @@ import type { Screen } from './screen';
 import { renderSection, SECTION_INDENT } from './section';
 import { signalName } from './signals';
 import { describePlace, describeSpan, jobLabel, spread } from './title';
+import { growingJob, renderTrend } from './trend-line';
 import { renderTrust } from './trustworthiness';
 import { formatDuration } from './units';
 import { wrap } from './wrap';
 
-function statusText(record: JobRecord): string {
+/** How it stands with the job, for the right end of its title. */
+export function statusText(record: JobRecord, screen: Screen): string {
+  if (record.status === 'running') return runningLabel(record, screen);
   if (record.status !== 'finished') return record.status;
   const signal = endingSignal(record);
   if (signal > 0) return `killed by ${signalName(signal)}`;
@@ -34,8 +38,13 @@ function warningWords(record: JobRecord, screen: Screen): string | null {
       return null;
     case 'running': {
       const started = parseTime(record.started_at);
-      const since = started === null ? '' : ` for ${formatDuration((screen.now.getTime() - started.getTime()) / 1000)}`;
-      return `It has been running${since}: these are the figures so far.`;
+      const heard = heardOf(record, screen);
+      const until = heard?.silent ? record.revision : screen.now.getTime();
+      const since = started === null ? '' : ` for ${formatDuration((until - started.getTime()) / 1000)}`;
+      if (heard === null) return `It has been running${since}: these are the figures so far.`;
+      const age = formatDuration(heard.seconds);
+      if (!heard.silent) return `It has been running${since}: these are the figures of ${age} ago.`;
+      return `It had been running${since} when its node was last heard of, ${age} ago: since then the node, its sampler or the way to the accounting DB is down, or the job has ended unseen.`;
     }
     case 'lost':
       return 'The sampler was lost before the job ended: the job may have used more than it saw.';
@@ -44,7 +53,8 @@ function warningWords(record: JobRecord, screen: Screen): string | null {
   }
 }
 
-function renderWarning(record: JobRecord, screen: Screen): string[] {
+/** The same as lines. */
+export function renderWarning(record: JobRecord, screen: Screen): string[] {
   const words = warningWords(record, screen);
   return words === null ? [] : wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`);
 }
@@ -56,7 +66,7 @@ function renderTitle(record: JobRecord, screen: Screen): string[] {
   return [
     spread(
       `Job ${jobLabel(record, screen)}${name}`,
-      statusText(record),
+      statusText(record, screen),
       screen,
       style.title,
       style[endingTone(record)],
@@ -65,7 +75,8 @@ function renderTitle(record: JobRecord, screen: Screen): string[] {
   ];
 }
 
-function renderEnding(record: JobRecord, width: number, screen: Screen): string[] {
+/** How it ended, and what that says about its memory. */
+export function renderEnding(record: JobRecord, width: number, screen: Screen): string[] {
   if (record.status === 'running') return [];
   const verdict = memoryVerdict(record);
   const tone = succeeded(record) === null ? 'faint' : endingTone(record);
@@ -75,11 +86,14 @@ function renderEnding(record: JobRecord, width: number, screen: Screen): string[
   ];
 }
 
-const blank = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', ...lines]);
+/** Lines with an empty one before them; nothing for no lines. */
+export const blank = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', ...lines]);
+
+export const RUNS_COLUMNS = ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'] as const;
 
 /**
  * One screen on a job (or array task): the verdict and what to ask for next, what was asked, what was used, how it
- * ended, how far the figures can be trusted, memory over time; then its other hosts and earlier runs.
+ * ended, how far the figures can be trusted, memory over time; then its earlier runs.
  */
 export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
   const latest = latestRuns(runs);
@@ -91,7 +105,7 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
   const chart = record.series === null ? [] : renderChart(record.series, limitOf(record), room, screen);
   return [
     ...renderTitle(record, screen),
-    ...blank(renderWarning(record, screen)),
+    ...blank([...renderWarning(record, screen), ...renderTrend(record, [growingJob(record)], screen)]),
     ...blank([
       ...renderGauges(recordGauges(record, screen), screen),
       ...renderVerdict(record, recordsOf(latest), screen),
@@ -103,31 +117,6 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
     ...blank(section('Ended', renderEnding(record, room, screen))),
     ...blank(section('Trust', renderTrust(record, room, screen))),
     ...blank(section('Memory', chart)),
-    ...(latest.length < 2
-      ? []
-      : blank(
-          section(
-            'Hosts',
-            renderRunTable(
-              ['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'],
-              latest,
-              room,
-              screen,
-            ),
-          ),
-        )),
-    ...(earlier.length === 0
-      ? []
-      : blank(
-          section(
-            'Runs',
-            renderRunTable(
-              ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'],
-              runs,
-              room,
-              screen,
-            ),
-          ),
-        )),
+    ...(earlier.length === 0 ? [] : blank(section('Runs', renderRunTable(RUNS_COLUMNS, runs, room, screen)))),
   ];
 }

@@ -13,6 +13,8 @@ export interface Glyphs {
   readonly none: string;
   readonly barFull: string;
   readonly barRest: string;
+  /** Between full and rest: asked for, not used. */
+  readonly barAsked: string;
   /** Growing fractions of a cell, the last one full. */
   readonly barParts: readonly string[];
   readonly columnParts: readonly string[];
@@ -38,6 +40,7 @@ const UNICODE: Glyphs = {
   none: '–',
   barFull: '█',
   barRest: '·',
+  barAsked: '▒',
   barParts: ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'],
   columnParts: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
   limitLine: '┄',
@@ -62,6 +65,7 @@ const ASCII: Glyphs = {
   none: '-',
   barFull: '#',
   barRest: '.',
+  barAsked: '=',
   barParts: ['#'],
   columnParts: ['#'],
   limitLine: '-',
@@ -102,6 +106,8 @@ const NO_COLOURS: Style = { title: same, faint: same, good: same, warning: same,
 export interface Screen {
   readonly width: number;
   readonly now: Date;
+  /** How often figures of running jobs come from their nodes; 0: not at all. */
+  readonly heartbeatSeconds: number;
   readonly glyphs: Glyphs;
   readonly style: Style;
   /** Makes text that a user chose harmless for this screen. */
@@ -113,6 +119,9 @@ export interface ScreenOptions {
   readonly now: Date;
   readonly colour: boolean;
   readonly unicode: boolean;
+  /** For tables that can use more columns than text is read well in. */
+  readonly widest?: number;
+  readonly heartbeatSeconds?: number;
 }
 
 const NARROWEST = 60;
@@ -121,8 +130,9 @@ const WIDEST = 140;
 /** A screen to render for; widths outside of what can be read well are bounded. */
 export function createScreen(options: ScreenOptions): Screen {
   return {
-    width: Math.min(WIDEST, Math.max(NARROWEST, options.width)),
+    width: Math.min(options.widest ?? WIDEST, Math.max(NARROWEST, options.width)),
     now: options.now,
+    heartbeatSeconds: options.heartbeatSeconds ?? 60,
     glyphs: options.unicode ? UNICODE : ASCII,
     style: options.colour ? COLOURS : NO_COLOURS,
     safe: (text) => escapeForTerminal(text, options.unicode),

@@ -1,5 +1,5 @@
 import CliTable from 'cli-table3';
-import { displayWidth, truncate, widest } from './display-width';
+import { displayWidth, padEnd, padStart, truncate, widest } from './display-width';
 import type { Screen } from './screen';
 
 export interface Column {
@@ -9,6 +9,8 @@ export interface Column {
   readonly dispensable?: number;
   /** Head and cells (without colour) may be cut to so many columns, before any column is left out. */
   readonly shrinksTo?: number;
+  /** As wide as this where there is room, even if no cell is: a table that is scrolled keeps its columns in place. */
+  readonly atLeast?: number;
 }
 
 const NO_BORDERS = {
@@ -37,22 +39,36 @@ interface Sized {
   readonly width: number;
 }
 
-const least = ({ column, width }: Sized): number => Math.min(width, column.shrinksTo ?? width);
+const needed = ({ column, cells }: Sized): number => Math.max(displayWidth(column.head), widest(cells));
+
+const least = (sized: Sized): number => Math.min(sized.width, sized.column.shrinksTo ?? needed(sized));
 
 const total = (columns: readonly Sized[], widthOf: (sized: Sized) => number): number =>
   columns.reduce((sum, sized) => sum + widthOf(sized) + GAP, -GAP);
 
+const rankOf = ({ column }: Sized): number => column.dispensable ?? 0;
+
 /** Leaves out what is dispensable until the rest, shrunk as far as it may be, has room. */
 function fitting(columns: readonly Sized[], width: number): readonly Sized[] {
   if (total(columns, least) <= width) return columns;
-  const rank = ({ column }: Sized): number => column.dispensable ?? 0;
-  const first = columns.reduce((most, sized) => Math.max(most, rank(sized)), 0);
+  const first = columns.reduce((most, sized) => Math.max(most, rankOf(sized)), 0);
   return first === 0
     ? columns
     : fitting(
-        columns.filter((sized) => rank(sized) !== first),
+        columns.filter((sized) => rankOf(sized) !== first),
         width,
       );
+}
+
+/** The columns that fit, and those left out before them that are narrow enough for the room that remains. */
+function chosen(columns: readonly Sized[], width: number): readonly Sized[] {
+  const kept = new Set(fitting(columns, width));
+  const others = columns.filter((sized) => !kept.has(sized)).sort((a, b) => rankOf(a) - rankOf(b));
+  for (const sized of others) {
+    const more = columns.filter((one) => one === sized || kept.has(one));
+    if (total(more, least) <= width) kept.add(sized);
+  }
+  return columns.filter((sized) => kept.has(sized));
 }
 
 /** Cuts the cells that may be cut to the room there is, the widest first come. */
@@ -68,13 +84,34 @@ function shrunk(columns: readonly Sized[], width: number, mark: string): readonl
   });
 }
 
-/** cli-table3 takes a time that grows with the square of the rows: 20,000 of them took 77 s in one piece. */
-const CHUNK = 100;
+/**
+ * cli-table3 takes a time that grows with the square of the rows (20,000 of them: 77 s), and in pieces of 100 still 6 s
+ * for 10,000 rows of 20 columns: from so many rows on they are aligned here, to the same lines.
+ */
+const MANY = 100;
 
-function inChunks(rows: readonly string[][]): string[][][] {
-  return Array.from({ length: Math.ceil(rows.length / CHUNK) }, (_, chunk) =>
-    rows.slice(chunk * CHUNK, (chunk + 1) * CHUNK),
+function alignRows(columns: readonly Sized[], rows: readonly (readonly string[])[]): string[] {
+  const gap = ' '.repeat(GAP);
+  return rows.map((row) =>
+    columns
+      .map(({ column, width }, index) => (column.align === 'right' ? padStart : padEnd)(row[index] ?? '', width))
+      .join(gap)
+      .trimEnd(),
   );
+}
+
+function tabulate(columns: readonly Sized[], rows: readonly (readonly string[])[]): string[] {
+  const table = new CliTable({
+    chars: NO_BORDERS,
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
+    colAligns: columns.map(({ column }) => column.align ?? 'left'),
+    colWidths: columns.map(({ width }) => width),
+  });
+  table.push(...rows.map((row) => [...row]));
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd());
 }
 
 /**
@@ -90,26 +127,14 @@ export function renderTable(
   const sized = columns
     .map((column, index): Sized => {
       const cells = rows.map((row) => row[index] ?? '');
-      return { column, cells, width: Math.max(displayWidth(column.head), widest(cells)) };
+      return { column, cells, width: Math.max(column.atLeast ?? 0, displayWidth(column.head), widest(cells)) };
     })
     .filter(({ cells }) => cells.some((cell) => cell !== ''));
-  const shown = shrunk(fitting(sized, width), width, screen.glyphs.ellipsis);
+  const shown = shrunk(chosen(sized, width), width, screen.glyphs.ellipsis);
   if (shown.length === 0) return [];
   const heads = shown.map(({ column }) => screen.style.faint(column.head));
   const head = shown.some(({ column }) => column.head !== '') ? [heads] : [];
   const body = rows.map((_, index) => shown.map(({ cells }) => cells[index] ?? ''));
-  const options = {
-    chars: NO_BORDERS,
-    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
-    colAligns: shown.map(({ column }) => column.align ?? 'left'),
-    colWidths: shown.map((sized) => sized.width),
-  };
-  return inChunks([...head, ...body]).flatMap((chunk) => {
-    const table = new CliTable(options);
-    table.push(...chunk);
-    return table
-      .toString()
-      .split('\n')
-      .map((line) => line.trimEnd());
-  });
+  const lines = [...head, ...body];
+  return lines.length < MANY ? tabulate(shown, lines) : alignRows(shown, lines);
 }

@@ -20,12 +20,17 @@ export function keyOfRun(run: RunDescription, description: JobDescription, setti
 
 const PRIVATE_RECORD = 'record.json';
 
+/** The record as JSON; what can be done without is left out where it would be longer: its series, then its hosts. */
+export function textOfRecord(record: JobRecord, mostBytes: number): string {
+  const shorter = [record, { ...record, series: null }, { ...record, series: null, granted_hosts: null }];
+  const texts = shorter.map((one) => JSON.stringify(one));
+  return texts.find((text) => Buffer.byteLength(text) <= mostBytes) ?? texts.at(-1) ?? '';
+}
+
 /** The summary where node.db can't be used: one file in the run directory, at most `mostBytes` long. */
 export function writePrivateRecord(directory: string, record: JobRecord, mostBytes: number): void {
-  let text = JSON.stringify(record);
-  if (text.length > mostBytes) text = JSON.stringify({ ...record, series: null });
   const path = join(directory, PRIVATE_RECORD);
-  writeFileSync(`${path}.new`, text, { mode: 0o600 });
+  writeFileSync(`${path}.new`, textOfRecord(record, mostBytes), { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TickReadings } from './job-processes';
 import type { JobSampler } from './job-sampler';
-import { connectListener, type ListenerLink } from './listener/client';
+import { connectListener, type ListenerHandlers, type ListenerLink } from './listener/client';
 import type { Reply } from './listener/protocol';
 import type { Settings } from './settings';
 
@@ -17,6 +17,9 @@ export interface KernelHearing {
   link(): ListenerLink | null;
   close(): void;
 }
+
+/** How the listener is reached; null: it can't be. */
+export type Connect = (handlers: ListenerHandlers) => Promise<ListenerLink | null>;
 
 export type NodeReply = Extract<Reply, { kind: 'node' }>;
 
@@ -42,6 +45,7 @@ export function hearKernel(
   ancestor: number,
   sampler: JobSampler,
   node: (reply: NodeReply) => void,
+  connect: Connect = (handlers) => connectListener(settingsPath, settings, handlers),
 ): KernelHearing {
   let link: ListenerLink | null = null;
   let listening = false;
@@ -72,7 +76,7 @@ export function hearKernel(
   }
 
   async function begin(): Promise<string | null> {
-    const connected = await connectListener(settingsPath, settings, { take, lost });
+    const connected = await connect({ take, lost });
     if (connected === null) return 'the listener of this node could not be reached or started';
     if (closed) {
       connected.close();

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { addressSpaceLimit } from '../gridengine/address-space-limit';
 import { memoryRequests } from '../gridengine/memory-request';
+import { parsePeHostfile } from '../gridengine/pe-hostfile';
 import { identityMismatches, parseSpoolConfig, type SpoolConfig } from '../gridengine/spool-config';
 import { readSpoolFile } from '../gridengine/spool-file';
 import { parseSpoolUsage, type SpoolUsage } from '../gridengine/spool-usage';
@@ -18,6 +19,7 @@ export interface JobDescription {
     | 'account'
     | 'slots'
     | 'host_slots'
+    | 'granted_hosts'
     | 'submitted_at'
     | 'h_vmem'
     | 'requests'
@@ -40,6 +42,7 @@ const NOTHING: JobDescription['fields'] = {
   account: null,
   slots: null,
   host_slots: null,
+  granted_hosts: null,
   submitted_at: null,
   h_vmem: null,
   requests: {},
@@ -83,7 +86,10 @@ function ofJob(config: SpoolConfig): Pick<JobDescription['fields'], 'job_name' |
   };
 }
 
-/** Description from the text of a spool `config`; `run` names the job that it must be about. */
+/**
+ * Description from the text of a spool `config`; `run` names the job that it must be about. `peHostfile`: the text of the
+ * file beside it, null: not there.
+ */
 export function describeJob(
   text: string,
   run: {
@@ -93,6 +99,7 @@ export function describeJob(
     readonly addressSpaceKib: number | null;
   },
   complexes: readonly string[],
+  peHostfile: string | null = null,
 ): JobDescription {
   const parsed = parseSpoolConfig(text);
   if (!parsed.ok) return undescribed(run.task, `Grid Engine's config file could not be used: ${parsed.error}.`);
@@ -124,6 +131,9 @@ export function describeJob(
       pe: config.pe,
       account: config.account,
       host_slots: config.hostSlots,
+      // execd writes the file for every job; it is worth its bytes only where there are hosts to choose from.
+      granted_hosts:
+        config.pe === null || config.peTaskId !== null || peHostfile === null ? null : parsePeHostfile(peHostfile),
       h_vmem: floored,
       requests: others,
       pe_task_id: config.peTaskId,

@@ -23,7 +23,7 @@ import { buildRecord } from './job-record';
 import { keyOfRun } from './finish';
 import { jobFigures } from './figures/job-figures';
 import { removeJobCgroup, readCgroupNote } from './job-cgroups';
-import { hearKernel, NO_HEARING } from './hear-kernel';
+import { hearKernel, NO_HEARING, type Connect } from './hear-kernel';
 import { writeLiveFile, removeLiveFile } from './live';
 import type { MachineScan } from './machine-scan';
 import { ownerOfSpool } from './owner-name';
@@ -44,6 +44,8 @@ const AFTER_SHEPHERD_MS = 30_000;
 /** Opening node.db takes milliseconds that the epilog need not wait for; the shortest jobs never come to it. */
 const PREPARE_AFTER_MS = 300;
 /** The epilog waits meanwhile. */
+/** Until then a job's first moments decide when it is looked at. */
+const ALIGNED_FROM_MS = 1600;
 const EVENTS_WITHIN_MS = 1000;
 const NODE_WITHIN_MS = 200;
 
@@ -57,6 +59,10 @@ export interface Surroundings {
   readonly shared: SharedStore | null;
   readonly descriptors: DescriptorBudget;
   readonly machine: MachineScan;
+  /** Left out: a connection of the job's own. */
+  readonly connect?: Connect;
+  /** Looks come at whole intervals after this moment (ms), together with other jobs'; left out: after the job's start. */
+  readonly phaseMs?: number;
   /** CPU time that this job's looks have taken. */
   readonly meter: CpuMeter;
   readonly stretch: Stretch;
@@ -101,7 +107,7 @@ function describe(run: RunDescription, settings: Settings): JobDescription {
   const text = trustedSpoolFile(run.spool, 'config');
   return text === null
     ? undescribed(run.task, "Grid Engine's config file could not be read.")
-    : describeJob(text, run, settings.memory_complexes);
+    : describeJob(text, run, settings.memory_complexes, trustedSpoolFile(run.spool, 'pe_hostfile'));
 }
 
 /** End of the job to the millisecond where the word of its end and the whole seconds of `usage` agree. */
@@ -192,7 +198,14 @@ export function followJob(
   });
   const hearing =
     settings.listener && run.hooks !== 'plain'
-      ? hearKernel(surroundings.settingsPath, settings, run.shepherdPid, sampler, (reply) => figures.node(reply))
+      ? hearKernel(
+          surroundings.settingsPath,
+          settings,
+          run.shepherdPid,
+          sampler,
+          (reply) => figures.node(reply),
+          surroundings.connect,
+        )
       : NO_HEARING;
   const stream = openSampleStream(directory);
   const priorCpuSeconds = resumed?.cpuSeconds ?? 0;
@@ -318,6 +331,14 @@ export function followJob(
     return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenAt(file) ?? nowMs);
   }
 
+  function untilNextLook(nowMs: number, startMs: number): number {
+    const age = nowMs - startMs;
+    const wait = nextTick(age, intervalMs) - age;
+    const { phaseMs } = surroundings;
+    if (phaseMs === undefined || age + wait < ALIGNED_FROM_MS) return wait;
+    return intervalMs - ((((nowMs - phaseMs) % intervalMs) + intervalMs) % intervalMs);
+  }
+
   async function follow(): Promise<FollowEnd> {
     watchDirectories();
     const shepherd = openProcess(run.shepherdPid, { left: 1 });
@@ -396,7 +417,7 @@ export function followJob(
           ? after - begun < 2000
             ? WAIT_FOR_START_MS
             : WAIT_LONGER_MS
-          : nextTick(after - (startMs ?? begun), intervalMs) - (after - (startMs ?? begun));
+          : untilNextLook(after, startMs ?? begun);
         if (started && now < due) {
           await sleep(due - after);
           continue;

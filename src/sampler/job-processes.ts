@@ -396,9 +396,10 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       /** Takes a process as it was read last, if it has not run since then. */
       function takeResting(id: string, entry: Live, atMs: number, readAt: number): boolean {
         const { process, files, rest } = entry;
-        if (rest === null || files.ran() !== rest.ran) return false;
+        if (rest === null) return false;
+        if (files.ran() !== rest.ran) return false;
         const statm = files.statm();
-        if (statm === null || statm.size === 0) return false;
+        if (!statm?.size) return false;
         rest.ticks++;
         // Asleep it can only lose pages: to the kernel, which wants them for others.
         const rss = Math.min(statm.resident * pageSize, rest.reading.rss);

@@ -13,3 +13,14 @@ const COMMON_FLAGS = ['--v8-pool-size=0', '--single-threaded', '--max-semi-space
 export function tuningFlags(major = Number(process.versions.node.split('.')[0])): readonly string[] {
   return [...(major < 22 ? ['--interrupt-budget=400000'] : []), '--no-memory-reducer', '--no-flush-bytecode'];
 }
+
+/** Of a test runner, a debugger or `node -e`: a process that inherits the last of these runs the same code over again. */
+const NOT_INHERITED =
+  /^--(eval|print|check|interactive|input-type|test|watch|import|require|loader|experimental|inspect)/;
+
+/** Options that this process was started with, for one of ours that it starts: limits of memory hold for both. */
+export function inheritedFlags(given: readonly string[] = process.execArgv): readonly string[] {
+  return given.filter((word, index) => /^--\w/.test(word) && !NOT_INHERITED.test(word) && !isCode(given[index - 1]));
+}
+
+const isCode = (before: string | undefined): boolean => /^(-e|-p|-pe|--eval|--print)$/.test(before ?? '');

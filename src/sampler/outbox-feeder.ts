@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../native/libc';
 import { reasonOf, warn } from './log';
 import type { NodeStore, OutboxRow } from './node-store';
+import { inheritedFlags } from './node-flags';
 import { packageRoot } from './package-root';
 import type { JobRecord } from './record';
 import type { Settings } from './settings';
@@ -56,7 +57,7 @@ async function deliverOnce(
   options.push('--patience', String(patienceSeconds));
   if (identity === null) options.push('--allow-root');
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [...process.execArgv, script, ...options], {
+    const child = spawn(process.execPath, [...inheritedFlags(), script, ...options], {
       cwd: '/',
       env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -137,6 +138,21 @@ export async function deliverOutbox(
     // A row that came between the last look and the release of the lock is seen by the loop's own look.
   }
   return { delivered, refused, left: store.outbox(1_000_000).length, problem };
+}
+
+/**
+ * Delivers records as one batch, once and without patience: nobody waits for it, none is kept. Resolves to the problem,
+ * or null when every one is committed. Never rejects.
+ */
+export async function deliverRecords(records: readonly string[], settings: Settings): Promise<string | null> {
+  let answered = 0;
+  let refusal: string | null = null;
+  const rows = records.map((record, id) => ({ id, record }));
+  const problem = await deliverOnce(rows, settings, 0, (answer) => {
+    answered++;
+    if (!answer.ok) refusal ??= answer.error;
+  }).catch((error: unknown) => reasonOf(error));
+  return problem ?? refusal ?? (answered < records.length ? 'the deliverer did not answer every record' : null);
 }
 
 /** Delivers one record past node.db, when that can't be written. Resolves to the problem, or null when it is committed. */

@@ -1,6 +1,7 @@
 import type {
   Bracket,
   BracketSource,
+  GrantedSlots,
   JobRecord,
   MemoryRequest,
   MemorySeries,
@@ -11,7 +12,7 @@ import type {
 } from './record';
 
 /** Bounds of what a record may hold: it may come from a user's own hand. */
-export const RECORD_LIMITS = { stringBytes: 4096, notes: 64, requests: 64, seriesPoints: 240 } as const;
+export const RECORD_LIMITS = { stringBytes: 4096, notes: 64, requests: 64, seriesPoints: 240, hosts: 4096 } as const;
 
 export const TRUSTS = ['root', 'usage', 'accounting', 'self-reported'] as const satisfies readonly Trust[];
 export const STATUSES = ['finished', 'running', 'lost', 'unsampled'] as const satisfies readonly RecordStatus[];
@@ -30,6 +31,8 @@ export const OPEN_REASONS = [
   'listener-lost',
   'unknown-origin',
   'swap',
+  'unseen-host',
+  'unseen-task',
 ] as const satisfies readonly OpenReason[];
 export const BRACKET_SOURCES = [
   'sample',
@@ -171,6 +174,11 @@ const requests: Check<Readonly<Record<string, MemoryRequest>>> = (value, path) =
   );
 };
 
+const grantedSlots: Check<GrantedSlots> = (value, path) => {
+  const given = table(value, path);
+  return { host: name(given.host, `${path}.host`), slots: count(given.slots, `${path}.slots`) };
+};
+
 const MOST_METRICS = 1000;
 const METRIC = /^[a-z][a-z0-9_]{0,127}$/;
 
@@ -221,6 +229,7 @@ const CHECKS: Checks = {
   account: nullable(text),
   slots: nullable(count),
   host_slots: nullable(count),
+  granted_hosts: nullable(list(grantedSlots, RECORD_LIMITS.hosts)),
   submitted_at: nullable(time),
   started_at: nullable(time),
   ended_at: nullable(time),

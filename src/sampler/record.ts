@@ -25,7 +25,9 @@ export type OpenReason =
   | 'lost-records'
   | 'listener-lost'
   | 'unknown-origin'
-  | 'swap';
+  | 'swap'
+  | 'unseen-host'
+  | 'unseen-task';
 
 /** Where the ends of a bracket came from. */
 export type BracketSource = 'sample' | 'mark' | 'usage' | 'exit-record' | 'cgroup' | 'limit';
@@ -69,6 +71,12 @@ export interface MemorySeries {
   readonly rss_bytes: readonly number[];
 }
 
+/** What a parallel job was granted on one of its hosts. */
+export interface GrantedSlots {
+  readonly host: string;
+  readonly slots: number;
+}
+
 /** What identifies a record (with `pe_task_id` null for the job's master task). */
 export interface RecordKey {
   readonly cluster: string;
@@ -91,6 +99,8 @@ export interface JobRecord extends RecordKey {
   /** Slots of the whole job, and those on this host. */
   readonly slots: number | null;
   readonly host_slots: number | null;
+  /** Of a parallel job's master: its hosts, as Grid Engine granted them (at most 4,096). */
+  readonly granted_hosts: readonly GrantedSlots[] | null;
   readonly submitted_at: string | null;
   readonly started_at: string | null;
   readonly ended_at: string | null;
@@ -161,6 +171,7 @@ export function emptyRecord(key: RecordKey, status: RecordStatus, trust: Trust, 
     account: null,
     slots: null,
     host_slots: null,
+    granted_hosts: null,
     submitted_at: null,
     started_at: null,
     ended_at: null,

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { writePrivateRecord } from './finish';
+import { textOfRecord, writePrivateRecord } from './finish';
+import { newHeartbeat } from './heartbeat';
 import { removeStrayCgroups } from './job-cgroups';
 import { reasonOf, warn } from './log';
 import { openNodeStore, type NodeStore, type StoredSample } from './node-store';
@@ -46,6 +47,8 @@ export interface SharedStore {
   open(): NodeStore;
   /** It did not work: the next `open` tries anew. */
   failed(): void;
+  /** A job's progress is in it. */
+  saved(): void;
   /** A summary waits in the outbox. */
   committed(): void;
 }
@@ -58,6 +61,8 @@ const LONGEST_PAUSE_MS = 300_000;
 const PRUNE_ODDS = 50;
 /** Of the other sources, while node.db can't be written. */
 const MOST_UNSAVED_BATCHES = 500;
+/** The ingester takes 64 KiB. */
+const MOST_HANDED_BYTES = 60_000;
 const DAY_MS = 86_400_000;
 const MIB = 1024 * 1024;
 
@@ -77,6 +82,7 @@ function nodeStorage({ run, settings, startedMs, deliver, shared }: StorageCondi
   let final: JobRecord | null = null;
   let committed = false;
   let complained = false;
+  const heartbeat = shared === null && deliver ? newHeartbeat(settings) : null;
 
   function tryWith(action: (opened: NodeStore) => void): boolean {
     try {
@@ -108,6 +114,8 @@ function nodeStorage({ run, settings, startedMs, deliver, shared }: StorageCondi
       if (tryWith((opened) => opened.saveProgress(name, startedMs(), record, unsaved, unsavedSeries))) {
         unsaved = [];
         unsavedSeries = [];
+        if (store !== null) void heartbeat?.beat(store);
+        shared?.saved();
         return;
       }
       // An unwritable disk must not fill the memory instead: the record keeps the peaks, the series its shape.
@@ -137,6 +145,8 @@ function nodeStorage({ run, settings, startedMs, deliver, shared }: StorageCondi
       }
       cleanUp();
       shared?.committed();
+      // What it carries for the other jobs of the node shall arrive; it takes seconds at most.
+      await heartbeat?.idle();
       const opened = store;
       if (opened === null || shared !== null) return;
       try {
@@ -218,9 +228,7 @@ function handedStorage({ settings, run }: StorageConditions): Storage {
       const path = join(outbox, `${run.job}.${run.task}.${randomBytes(12).toString('hex')}`);
       try {
         if (!statSync(outbox).isDirectory()) return 'memory';
-        let text = JSON.stringify(record);
-        if (text.length > 60_000) text = JSON.stringify({ ...record, series: null });
-        writeFileSync(`${path}.new`, text, { mode: 0o600, flag: 'wx' });
+        writeFileSync(`${path}.new`, textOfRecord(record, MOST_HANDED_BYTES), { mode: 0o600, flag: 'wx' });
         renameSync(`${path}.new`, path);
         return 'disk';
       } catch (error) {

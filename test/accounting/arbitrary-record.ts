@@ -112,6 +112,7 @@ export function arbitraryRecord(shape: { readonly keys?: number } = {}): fc.Arbi
       account: orNull(text),
       slots: orNull(fc.nat({ max: 512 })),
       host_slots: orNull(fc.nat({ max: 64 })),
+      granted_hosts: orNull(fc.array(plain({ host: name, slots: fc.nat({ max: 512 }) }), { maxLength: 5 })),
       submitted_at: orNull(time),
       started_at: orNull(time),
       ended_at: orNull(time),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { describe, it } from 'node:test';
 import { arrangeAttempts } from '../../src/accounting/attempts';
 import { asStored } from '../../src/accounting/merge';
 import type { StoredRecord } from '../../src/accounting/merge';
@@ -81,4 +81,77 @@ it('picks by time, and tells how many it left out', () => {
 it('does not mix clusters', () => {
   const records = [run('a', { submitted_at: iso(T0) }), run('b', { submitted_at: iso(T0 + DAY), cluster: 'other' })];
   assert.deepEqual(told(records, {}), ['a: 1, 1 of 1', 'b: 1, 1 of 1']);
+});
+
+describe('tasks of parallel jobs', () => {
+  const submitted_at = iso(T0);
+  const master = (runId: string, from: number, to: number | null, fields: Partial<JobRecord> = {}): StoredRecord =>
+    run(runId, { submitted_at, started_at: iso(T0 + from), ended_at: to === null ? null : iso(T0 + to), ...fields });
+  const task = (runId: string, id: string, from: number, fields: Partial<JobRecord> = {}): StoredRecord =>
+    run(runId, { submitted_at, started_at: iso(T0 + from), pe_task_id: id, host: id.split('.')[1] ?? '', ...fields });
+
+  it('belong to the run of the master in whose time they began', () => {
+    assert.deepEqual(
+      told([
+        master('m1', 0, 10_000),
+        master('m2', 60_000, 90_000),
+        task('a', '1.node2', 1000),
+        task('b', '2.node2', 2000),
+        task('c', '1.node3', 61_000),
+        task('outlives', '3.node2', 9000, { ended_at: iso(T0 + 70_000) }),
+      ]),
+      ['m1: 1, 1 of 2', 'm2: 1, 2 of 2', 'a: 1, 1 of 2', 'c: 1, 2 of 2', 'b: 1, 1 of 2', 'outlives: 1, 1 of 2'],
+    );
+  });
+
+  it('may begin a little before their master by the clock of another host', () => {
+    const early = [master('m1', 0, 10_000), master('m2', 60_000, 90_000), task('a', '1.node2', 58_500)];
+    assert.deepEqual(told(early), ['m1: 1, 1 of 2', 'm2: 1, 2 of 2', 'a: 1, 2 of 2']);
+    const first = [master('m1', 0, 10_000), task('a', '1.node2', -1900)];
+    assert.deepEqual(told(first), ['m1: 1, 1 of 1', 'a: 1, 1 of 1']);
+    const within = [master('m1', 0, 59_000), master('m2', 60_000, 90_000), task('a', '1.node2', 58_500)];
+    assert.deepEqual(told(within), ['m1: 1, 1 of 2', 'm2: 1, 2 of 2', 'a: 1, 1 of 2']);
+  });
+
+  it('of a run whose master nobody recorded are a run of their own', () => {
+    assert.deepEqual(told([task('a', '1.node2', 0), master('m2', 60_000, 90_000), task('b', '1.node2', 61_000)]), [
+      'm2: 1, 2 of 2',
+      'a: 1, 1 of 2',
+      'b: 1, 2 of 2',
+    ]);
+    assert.deepEqual(
+      told([
+        task('a', '1.node2', 0),
+        task('b', '1.node3', 100),
+        task('c', '2.node2', 200),
+        task('d', '1.node2', 60_000),
+        task('e', '1.node3', 60_100),
+      ]),
+      ['a: 1, 1 of 2', 'd: 1, 2 of 2', 'b: 1, 1 of 2', 'e: 1, 2 of 2', 'c: 1, 1 of 2'],
+    );
+  });
+
+  it('belong to the job, whenever their own qrsh was started', () => {
+    const late = { submitted_at: iso(T0 + 5000) };
+    assert.deepEqual(
+      told([master('m1', 0, 10_000), task('a', '1.node2', 5000, late), task('b', '1.node3', 6000, late)]),
+      ['m1: 1, 1 of 1', 'a: 1, 1 of 1', 'b: 1, 1 of 1'],
+    );
+    assert.deepEqual(told([task('a', '1.node2', 5000, late), task('b', '1.node3', 6000)]), [
+      'a: 1, 1 of 1',
+      'b: 1, 1 of 1',
+    ]);
+  });
+
+  it('of array tasks do not mix', () => {
+    assert.deepEqual(
+      told([
+        master('m1', 0, 10_000, { task_id: 1 }),
+        master('m2', 0, 10_000, { task_id: 2 }),
+        task('a', '1.node2', 1000, { task_id: 1 }),
+        task('b', '1.node2', 1000, { task_id: 2 }),
+      ]),
+      ['m1: 1, 1 of 1', 'a: 1, 1 of 1', 'm2: 1, 1 of 1', 'b: 1, 1 of 1'],
+    );
+  });
 });

@@ -145,6 +145,15 @@ describe('mergeRecords: status', () => {
       assert.equal(merged(a, b).record.status, expected);
     });
 
+  it('takes nothing from a late heartbeat of the same sampler, however it is dated', () => {
+    const end = made('root', 'finished', 5, { cpu_seconds: 10, processes: 4, max_threads: 7 });
+    for (const revision of [4, 9]) {
+      const heartbeat = made('root', 'running', revision, { cpu_seconds: 8, processes: 3, max_threads: 7 });
+      assert.equal(mergeRecords(end, heartbeat), end);
+      assert.deepEqual(mergeRecords(heartbeat, end), end);
+    }
+  });
+
   it('keeps the notes of the record whose status stands', () => {
     const heartbeat = made('root', 'running', 9, { notes: [] });
     const epilog = made('usage', 'finished', 1, { notes: ['the sampler died'] });

@@ -9,7 +9,7 @@ export interface BenchOptions {
   readonly progress: (text: string) => void;
 }
 
-export type Unit = 'ms' | 'us' | 'ns' | '%' | 'MiB' | 'x' | 'bytes' | 'jobs/s' | 'jobs' | 'KiB';
+export type Unit = 'ms' | 'us' | 'ns' | '%' | 'MiB' | 'x' | 'bytes' | 'jobs/s' | 'jobs' | 'requests/s' | 'KiB';
 
 /** One measured quantity. */
 export interface Row {

@@ -3,10 +3,13 @@ import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
 import { bracketsBench } from './brackets';
 import { hooksBench } from './hooks';
-import { busyNote, describeMachine, thisMachine } from './machine';
-import { samplerBench } from './sampler';
-import { sourcesBench } from './sources';
+import { liveBench } from './live-parse';
 import { nodeBench } from './node';
+import { samplerBench } from './sampler';
+import { liveScreenBench } from './live-screen';
+import { serveBench } from './serve';
+import { sourcesBench } from './sources';
+import { busyNote, describeMachine, thisMachine } from './machine';
 import { median } from './statistics';
 import { formatSection, verdict } from './table';
 
@@ -18,7 +21,16 @@ import { formatSection, verdict } from './table';
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
 
-const BENCHES: readonly Bench[] = [hooksBench, samplerBench, sourcesBench, bracketsBench, nodeBench];
+const BENCHES: readonly Bench[] = [
+  hooksBench,
+  samplerBench,
+  nodeBench,
+  sourcesBench,
+  bracketsBench,
+  liveBench,
+  liveScreenBench,
+  serveBench,
+];
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);

@@ -42,10 +42,11 @@ interface Running {
 const command = `i=1; while [ $i -lt ${PROCESSES} ]; do STEADY & i=$((i+1)); done; wait`;
 
 async function until<T>(what: string, look: () => T | null): Promise<T> {
-  for (const deadline = Date.now() + WITHIN_MS; ; await sleep(50)) {
+  for (const deadline = Date.now() + WITHIN_MS; ;) {
     const found = look();
     if (found !== null) return found;
     if (Date.now() > deadline) throw new Error(`${what} did not come within ${WITHIN_MS / 1000} s`);
+    await sleep(50);
   }
 }
 
@@ -99,6 +100,7 @@ interface Cost {
 }
 
 /** So many jobs of eight sleeping processes, watched for a while. */
+/** Also for a look at the service alone. */
 export async function watched(scope: Scope, count: number, options: BenchOptions): Promise<Cost> {
   const installation = install(scope);
   const release = await installation.keepListener();
@@ -118,7 +120,7 @@ export async function watched(scope: Scope, count: number, options: BenchOptions
     }
     const samplers = await until('the samplers', () => {
       const pids = running.map((job) => samplerOf(ground, job));
-      return pids.every((pid) => pid !== null) ? new Set(pids as number[]) : null;
+      return pids.every((pid) => pid !== null) ? new Set(pids) : null;
     });
     await sleep(SETTLE_MS);
     const windowMs = options.quick ? 10_000 : 30_000;
@@ -152,7 +154,7 @@ interface Throughput {
 }
 
 /** Jobs of a third of a second, some at once: CPU time of hooks, sampler and delivery for each, and how many a second. */
-export async function shortJobs(scope: Scope, jobs: number, options: BenchOptions): Promise<Throughput> {
+async function shortJobs(scope: Scope, jobs: number, options: BenchOptions): Promise<Throughput> {
   const installation = install(scope);
   const release = await installation.keepListener();
   let service: ChildProcess | null = null;

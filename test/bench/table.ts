@@ -11,6 +11,7 @@ const DECIMALS: Readonly<Record<Unit, number>> = {
   bytes: 2,
   'jobs/s': 1,
   jobs: 0,
+  'requests/s': 0,
   KiB: 0,
 };
 

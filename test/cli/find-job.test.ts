@@ -12,6 +12,7 @@ function readerOf(...records: readonly JobRecord[]): AccountingReader {
     job: (query) =>
       Promise.resolve(arrangeAttempts(records.filter(({ job_id: id }) => id === query.job_id).map(asStored), query)),
     owner: () => Promise.reject(new Error('not asked for')),
+    running: () => Promise.reject(new Error('not asked for')),
     close: () => Promise.resolve(),
   };
 }

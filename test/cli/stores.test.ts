@@ -80,4 +80,48 @@ describe('openStores', () => {
     const stores = await openStores([choices[1]], () => reader);
     assert.match(noStoreMessage(stores), /absent\.db does not exist; it comes with the first job/);
   });
+
+  it("asks the site's server for the site's store, where that can not be read or is not here", async () => {
+    const denied = (): never => {
+      throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+    };
+    const remote = {} as AccountingReader;
+    const server = { socket: '/s', ask: () => Promise.resolve(remote) };
+    const byServer = (path: string): string => `${path} by "qmemacct serve" at /s`;
+    const unreadable = await openStores([choices[0]], denied, server);
+    assert.deepEqual(unreadable, { readers: [remote], opened: [byServer(present)], problems: [], missing: [] });
+    const notHere = await openStores([{ path: absent, whose: 'site' }], () => reader, server);
+    assert.deepEqual(notHere, { readers: [remote], opened: [byServer(absent)], problems: [], missing: [] });
+  });
+
+  it("asks no server for the user's own store, or for one that was given", async () => {
+    const server = { socket: '/s', ask: () => assert.fail('asked') };
+    for (const whose of ['own', 'given'] as const) {
+      const stores = await openStores([{ path: absent, whose }], () => reader, server);
+      assert.deepEqual(stores, { readers: [], opened: [], problems: [], missing: [absent] });
+    }
+    assert.deepEqual((await openStores([choices[0]], () => reader, server)).opened, [present]);
+  });
+
+  it('says what was tried where the server does not help', async () => {
+    const here = [choices[0]] as const;
+    const broken = (): never => {
+      throw new StoreError(present, 'is not a database', 'restore it', false);
+    };
+    const fails = (error: Error) => ({ socket: '/s', ask: () => Promise.reject(error) });
+    const noSocket = Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
+    const told = async (error: Error): Promise<string> => noStoreMessage(await openStores(here, broken, fails(error)));
+    const head = `the site's accounting DB ${present} can't be read: is not a database; restore it;`;
+    assert.equal(await told(noSocket), `${head} no "qmemacct serve" at /s answers for it`);
+    assert.equal(
+      await told(new Error('it hung up')),
+      `${head} "qmemacct serve" at /s does not answer for it: it hung up`,
+    );
+    assert.equal(
+      await told(new StoreError('the server', 'it is locked', 'wait', true)),
+      `${head} "qmemacct serve" at /s can't read it: it is locked`,
+    );
+    const absentAlone = await openStores([{ path: absent, whose: 'site' }], () => reader, fails(noSocket));
+    assert.deepEqual([absentAlone.problems, absentAlone.missing], [[], [absent]]);
+  });
 });

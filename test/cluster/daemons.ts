@@ -46,9 +46,8 @@ export class Daemons {
     await this.hearFrom(names, startTimeoutMs);
   }
 
-  /** After stopMaster(); returns when qmaster has heard from every execd that runs. */
-  async restartMaster(): Promise<void> {
-    await this.startMaster();
+  /** Returns when qmaster has heard from every execd that runs. */
+  async hearExecds(): Promise<void> {
     await this.hearFrom(
       this.hosts.exec.filter((host) => this.execd(host) !== null),
       hearTimeoutMs,
@@ -74,6 +73,11 @@ export class Daemons {
    */
   execd(host: string): ProcessId | null {
     return this.daemon(host, 'sge_execd');
+  }
+
+  /** The qmaster, or null where none runs. */
+  qmaster(): ProcessId | null {
+    return this.daemon(this.hosts.master, 'sge_qmaster');
   }
 
   /** The last lines of these hosts' execd logs. */

@@ -166,6 +166,26 @@ export class Cell {
     return this.jobs.clearErrors();
   }
 
+  /** Ends qmaster as a manager does, `qconf -km`; execds and jobs live on. */
+  stopMaster(): Promise<void> {
+    return this.daemons.stopMaster();
+  }
+
+  /** Starts qmaster; returns when it answers. */
+  startMaster(): Promise<void> {
+    return this.daemons.startMaster();
+  }
+
+  /** Returns when qmaster has heard from every execd that runs: half a minute after its start. */
+  hearExecds(): Promise<void> {
+    return this.daemons.hearExecds();
+  }
+
+  /** The qmaster, or null where none runs. */
+  qmaster(): ReturnType<Daemons['qmaster']> {
+    return this.daemons.qmaster();
+  }
+
   /** Ends the execd of a host, whose shepherds and jobs live on; nothing happens where none runs. */
   stopExecd(host: string, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     return this.daemons.stopExecd(host, signal);
@@ -174,15 +194,5 @@ export class Cell {
   /** Starts the execd of a host; returns when its queue instances take jobs. */
   startExecd(host: string): Promise<void> {
     return this.daemons.startExecds([host]);
-  }
-
-  /** Ends qmaster (`qconf -km`); jobs and execds live on. Nothing happens where none runs. */
-  stopMaster(): Promise<void> {
-    return this.daemons.stopMaster();
-  }
-
-  /** Starts qmaster again; returns when the queue instances take jobs. */
-  startMaster(): Promise<void> {
-    return this.daemons.restartMaster();
   }
 }

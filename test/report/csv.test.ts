@@ -36,7 +36,7 @@ describe('renderCsv', () => {
             ),
           )
           .join(',') +
-        ',sampler_cpu_seconds,sampler_max_rss_bytes,sampler_mode,requests,notes,metrics\n',
+        ',sampler_cpu_seconds,sampler_max_rss_bytes,sampler_mode,requests,notes,metrics,granted_hosts\n',
     );
   });
 
@@ -53,6 +53,20 @@ describe('renderCsv', () => {
     assert.equal(row.sampler_mode, 'full');
     const [closed] = rowsOf(renderCsv([{ record: selfReported, attempt: 1 }]));
     assert.equal(closed?.peak_rss_exact, 'true');
+  });
+
+  it('tells the hosts of a parallel job', () => {
+    const hosts = [
+      { host: 'node07', slots: 4 },
+      { host: 'node08', slots: 2 },
+    ];
+    const [row, other] = rowsOf(
+      renderCsv([
+        { record: { ...ordinary, granted_hosts: hosts }, attempt: 1 },
+        { record: ordinary, attempt: 1 },
+      ]),
+    );
+    assert.deepEqual([row?.granted_hosts, other?.granted_hosts], ['node07=4 node08=2', '']);
   });
 
   it('is safe with what users wrote', () => {

@@ -11,6 +11,8 @@ import {
   hostile,
   killedAtLimit,
   lost,
+  mpiMaster,
+  mpiTask,
   ordinary,
   reserving,
   running,
@@ -35,6 +37,11 @@ const twoHosts: readonly JobRun[] = asRuns([
   { ...ordinary, pe: 'orte', slots: 6, host_slots: 2, host: 'node08', pe_task_id: '1.node08', run_id: '9.1.1' },
 ]);
 
+const onHosts = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);
+const mpiRuns = (hosts: number): readonly JobRun[] =>
+  asRuns([mpiMaster(hosts), ...onHosts(hosts).map((number) => mpiTask(number))]);
+const unseenHost: readonly JobRun[] = asRuns([mpiMaster(4), mpiTask(1), mpiTask(2), mpiTask(2, 3), mpiTask(4)]);
+
 const samples: Readonly<Record<string, JobReport>> = {
   ordinary: reportOf(asRuns([ordinary])),
   'killed-at-limit': reportOf(asRuns([killedAtLimit])),
@@ -48,6 +55,10 @@ const samples: Readonly<Record<string, JobReport>> = {
   'array-of-20': reportOf(asRuns(arrayOfTwenty)),
   're-run-of-a-re-used-number': reportOf([...asRuns([firstRun]), ...asRuns([ordinary], 2)], 3),
   'two-hosts': reportOf(twoHosts),
+  'four-hosts': reportOf(mpiRuns(4)),
+  'sixty-four-hosts': reportOf(mpiRuns(64)),
+  'a-host-not-seen': reportOf(unseenHost),
+  'only-the-master': reportOf(asRuns([mpiMaster(4)])),
 };
 
 describe('renderJob', () => {

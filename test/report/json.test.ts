@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { renderJson } from '../../src/report/json';
-import { hostile, ordinary } from './sample-records';
+import { jobSums } from '../../src/accounting/job-sum';
+import { asRuns, hostile, mpiMaster, mpiTask, ordinary } from './sample-records';
 
 describe('renderJson', () => {
   it('holds every field of the record, and the attempt', () => {
@@ -13,6 +14,16 @@ describe('renderJson', () => {
     const text = renderJson([{ record: hostile, attempt: 1 }]);
     assert.deepEqual(JSON.parse(text), { schema: 1, records: [{ ...hostile, attempt: 1 }] });
     assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\u202e]/u);
+  });
+
+  it('adds what parallel jobs are as a whole, one run a line', () => {
+    const runs = asRuns([mpiMaster(2), mpiTask(1), mpiTask(2)]);
+    const sums = jobSums(runs);
+    const text = renderJson(runs, sums);
+    const { records, sums: told } = JSON.parse(text) as { records: unknown[]; sums: unknown[] };
+    assert.equal(records.length, 3);
+    assert.deepEqual(told, JSON.parse(JSON.stringify(sums)));
+    assert.equal(text.split('\n').length, 3 + 1 + 1 + 3);
   });
 
   it('is one record a line', () => {

@@ -372,3 +372,83 @@ export const wellWatched: JobRecord = {
     weather_celsius: -3.25,
   },
 };
+
+/** Ends closed by exit records and lineage. */
+export function provedBracket(lower: number, upper: number, at: string | null, command: string | null): Bracket {
+  return {
+    ...openBracket(lower, at, command),
+    upper_bytes: upper,
+    slack_bytes: 262_144,
+    proved: true,
+    exact: upper - lower < MIB,
+    open: [],
+    sources: ['sample', 'mark', 'exit-record'],
+  };
+}
+
+const HOST_SLOTS = 16;
+
+/** The master of an MPI job on so many hosts of 16 slots: it starts the tasks and holds next to nothing itself. */
+export function mpiMaster(hosts: number): JobRecord {
+  return {
+    ...ordinary,
+    job_id: 4800,
+    job_name: 'cfd_solve',
+    pe: 'orte',
+    slots: hosts * HOST_SLOTS,
+    host_slots: HOST_SLOTS,
+    host: 'node01',
+    queue: 'mpi.q',
+    run_id: '1f2e3d4c.3001.99120',
+    granted_hosts: Array.from({ length: hosts }, (_, index) => ({ host: mpiHost(index + 1), slots: HOST_SLOTS })),
+    h_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * HOST_SLOTS * GIB, per: 'slot' },
+    requests: {},
+    peak_rss: provedBracket(30_000_000, 30_100_000, after(3), 'mpirun'),
+    peak_rss_swap: provedBracket(30_000_000, 30_100_000, after(3), 'mpirun'),
+    peak_process_vmem: provedBracket(220_000_000, 220_000_000, after(3), 'mpirun'),
+    peak_vmem: null,
+    cpu_seconds: 41,
+    cpu_efficiency: 41 / 5025 / HOST_SLOTS,
+    memory_efficiency: 30_000_000 / (32 * GIB),
+    processes: 3,
+    claimed_by_group_only: 0,
+    rss_byte_seconds: 150_000_000_000,
+    series: { start: after(0), step_seconds: 42, rss_bytes: Array.from({ length: 120 }, () => 30_000_000) },
+  };
+}
+
+export const mpiHost = (number: number): string => `node${String(number).padStart(2, '0')}`;
+
+/** The task on one of its hosts; it holds more, the higher the host's number. */
+export function mpiTask(number: number, task = 1): JobRecord {
+  const host = mpiHost(number);
+  const peak = 4_000_000_000 + 350_000_000 * number + 10_000_000 * task;
+  const cpu = 70_000 - 400 * ((number * 7) % 13);
+  return {
+    ...mpiMaster(4),
+    host,
+    pe_task_id: `${task}.${host}`,
+    run_id: `1f2e3d4c.${4000 + 10 * number + task}.99400`,
+    granted_hosts: null,
+    job_name: null,
+    slots: null,
+    submitted_at: null,
+    started_at: after(2 + (number % 3) / 4),
+    ended_at: after(5020),
+    wallclock_seconds: 5018,
+    exit_status: 0,
+    peak_rss: provedBracket(peak, peak + 20_000_000, after(2500), 'simpleFoam'),
+    peak_rss_swap: provedBracket(peak, peak + 20_000_000, after(2500), 'simpleFoam'),
+    peak_process_vmem: provedBracket(900_000_000, 900_000_000, after(2500), 'simpleFoam'),
+    cpu_seconds: cpu,
+    cpu_efficiency: cpu / 5018 / HOST_SLOTS,
+    memory_efficiency: peak / (2 * HOST_SLOTS * GIB),
+    processes: 17,
+    rss_byte_seconds: peak * 4000,
+    series: {
+      start: after(2),
+      step_seconds: 42,
+      rss_bytes: Array.from({ length: 120 }, (_, index) => Math.round(peak * Math.min(1, (index + 10) / 60))),
+    },
+  };
+}

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import { renderTable } from '../../src/report/table';
 import { testScreen } from './screens';
 
@@ -43,5 +44,31 @@ describe('renderTable', () => {
     assert.deepEqual(renderTable(columns, rows, screen, 19), ['name     a     b', 'a-long…  aaaa  bbbb']);
     assert.deepEqual(renderTable(columns, rows, screen, 12), ['name    a', 'a-lon…  aaaa']);
     assert.deepEqual(renderTable(columns, rows, screen, 3), ['name', 'a-lo…']);
+  });
+
+  it('fills room that is left with narrower columns that had to go', () => {
+    const columns = [{ head: 'name' }, { head: 'wide', dispensable: 1 }, { head: 'b', dispensable: 2 }];
+    assert.deepEqual(renderTable(columns, [['abcd', 'x'.repeat(20), 'b']], screen, 10), ['name  b', 'abcd  b']);
+  });
+
+  it('gives a column its usual width where there is room', () => {
+    const columns = [{ head: 'a', atLeast: 5 }, { head: 'b' }];
+    assert.deepEqual(renderTable(columns, [['x', 'y']], screen), ['a      b', 'x      y']);
+    assert.deepEqual(renderTable(columns, [['x', 'y']], screen, 5), ['a   b', 'x   y']);
+  });
+
+  it('aligns few and many lines alike', () => {
+    const columns = [{ head: 'left' }, { head: 'right', align: 'right' }, { head: 'cut', shrinksTo: 4 }] as const;
+    const unit = fc.constantFrom('a', 'B', '7', ' ', '–', '≥', '█', '日', 'ü', 'e\u0301', '🙂');
+    const cell = fc.string({ unit, maxLength: 12 }).map((text) => text.trim());
+    const coloured = cell.map((text) => testScreen({ colour: true }).style.warning(text));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cell, coloured, cell), { minLength: 1, maxLength: 20 }), (rows) => {
+        const few = renderTable(columns, rows, screen, 60);
+        const repeated = Array.from({ length: 100 }, () => rows).flat();
+        assert.deepEqual(renderTable(columns, repeated, screen, 60).slice(0, few.length), few);
+      }),
+      { numRuns: 30 },
+    );
   });
 });

@@ -63,6 +63,12 @@ describe('the private record', () => {
     const directory = temporaryDirectory(t);
     writePrivateRecord(directory, record, 2000);
     assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), { ...record, series: null });
+    const granted_hosts = Array.from({ length: 1000 }, (_, index) => ({ host: `node${index}`, slots: 4 }));
+    writePrivateRecord(directory, { ...record, granted_hosts }, 2000);
+    assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), { ...record, series: null });
+    const withHosts = { ...record, series: null, granted_hosts };
+    writePrivateRecord(directory, { ...record, granted_hosts }, JSON.stringify(withHosts).length);
+    assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), withHosts);
   });
 
   it('is no directory', (t) => {

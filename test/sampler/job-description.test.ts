@@ -47,6 +47,7 @@ describe('describeJob', () => {
         account: 'sge',
         slots: 2,
         host_slots: 2,
+        granted_hosts: null,
         submitted_at: '2025-11-21T04:40:00.000Z',
         h_vmem: { request_bytes: GIB, limit_bytes: 2 * GIB, per: 'slot' },
         requests: {},
@@ -62,6 +63,20 @@ describe('describeJob', () => {
     assertUnbelieved(described(samplePeTaskConfig, { ...RUN, peTask: '2.ge1' }));
     const single = described(sampleConfig({ pe: 'none', pe_slots: '0', host_slots: '1' })).fields;
     assert.deepEqual([single.pe, single.slots, single.host_slots], [null, 1, 1]);
+  });
+
+  it('takes the granted hosts for the master of a parallel job only, and never beside a forged config', () => {
+    const hosts = 'ge1 2 all.q@ge1 UNDEFINED\nge2 1 all.q@ge2 UNDEFINED\n';
+    const granted = (text: string): unknown => describeJob(text, RUN, [], hosts).fields.granted_hosts;
+    assert.deepEqual(granted(sampleConfig()), [
+      { host: 'ge1', slots: 2 },
+      { host: 'ge2', slots: 1 },
+    ]);
+    const task = describeJob(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }, [], hosts).fields;
+    assert.deepEqual([task.pe_task_id, task.granted_hosts], ['1.ge1', null]);
+    assert.equal(granted(sampleConfig({ pe: 'none' })), null);
+    assert.equal(granted(sampleConfig({ cwd: '/home/alice\nhost_slots=64' })), null);
+    assert.equal(describeJob(sampleConfig(), RUN, [], 'nothing of use').fields.granted_hosts, null);
   });
 
   it('tells the slots of the job and those of this host', () => {

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../src/native/libc';
 import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
-import { delivererIdentity, deliverOutbox, deliverRecord } from '../../src/sampler/outbox-feeder';
+import { delivererIdentity, deliverOutbox, deliverRecord, deliverRecords } from '../../src/sampler/outbox-feeder';
 import { emptyRecord, type JobRecord } from '../../src/sampler/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
 import { temporaryDirectory } from './temporary-directory';
@@ -106,6 +106,26 @@ describe('deliverOutbox', () => {
     assert.equal(tryLock(lock), true);
     assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 0, refused: 0, left: 1, problem: null });
     closeSync(lock);
+  });
+});
+
+describe('deliverRecords', () => {
+  it('delivers all in one go', async (t) => {
+    const { settings } = newNode(t);
+    const rows = [1, 2, 3].map((job) => JSON.stringify(record(job)));
+    assert.equal(await deliverRecords(rows, settings), null);
+    assert.deepEqual(await jobsIn(settings.accounting, 1, 2, 3), [1, 2, 3]);
+  });
+
+  it('says why it could not, at once', async (t) => {
+    const { settings } = newNode(t);
+    const one = JSON.stringify(record(1));
+    assert.match((await deliverRecords([one, '{"revision":5}'], settings)) ?? '', /cluster is not a string/);
+    assert.deepEqual(await jobsIn(settings.accounting, 1), [1]);
+    const dead = { ...settings, accounting: join(settings.state_dir, 'missing', 'accounting.db') };
+    const began = Date.now();
+    assert.match((await deliverRecords([one], dead)) ?? '', /missing/);
+    assert.ok(Date.now() - began < 5000);
   });
 });
 

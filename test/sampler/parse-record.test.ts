@@ -76,6 +76,13 @@ describe('parseRecord', () => {
       { series: { start: '2026-11-01T00:00:00Z', step_seconds: 1, rss_bytes: Array(241).fill(0) } },
       /^series\.rss_bytes has more than 240/,
     ],
+    ['a host without slots', { granted_hosts: [{ host: 'n1' }] }, /^granted_hosts\[0\].slots/],
+    ['a host without a name', { granted_hosts: [{ host: '', slots: 1 }] }, /^granted_hosts\[0\].host is empty/],
+    [
+      'too many hosts',
+      { granted_hosts: Array(4097).fill({ host: 'n', slots: 1 }) },
+      /^granted_hosts has more than 4096/,
+    ],
     ['a complex that is none', { requests: { 'a b': { request_bytes: 1 } } }, /^requests has a key/],
   ];
   for (const [title, fields, expected] of refused)

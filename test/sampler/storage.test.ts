@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { openNodeStore, type StoredSample } from '../../src/sampler/node-store';
 import { emptyRecord, type JobRecord } from '../../src/sampler/record';
 import { parseRunDescription, runDirectoryName, runId, type RunDescription } from '../../src/sampler/run-directory';
@@ -101,6 +102,26 @@ describe('storage in node.db', () => {
     });
     assert.equal(store.outbox(9).length, 0);
     assert.ok(existsSync(settings.accounting));
+  });
+
+  it('tells the accounting DB of the running jobs when that is due', async (t) => {
+    const { settings, choose } = newPlace(t);
+    const storage = choose();
+    const now = Date.now();
+    writeFileSync(join(settings.state_dir, 'heartbeat'), '');
+    storage.saveProgress({ ...running, revision: now }, [sample(0)]);
+    const end = { ...finished, revision: now + 1 };
+    await storage.afterwards(() => undefined);
+    const reader = openSqliteReader(settings.accounting);
+    t.after(() => reader.close());
+    assert.deepEqual(
+      (await reader.running({ since: 0 })).map(({ record }) => record),
+      [{ ...running, revision: now }],
+    );
+    const later = choose();
+    assert.equal(later.finish(end, []), 'disk');
+    await later.afterwards(() => undefined);
+    assert.deepEqual(await reader.running({ since: 0 }), []);
   });
 
   it('keeps in memory what can’t be written, and delivers it all the same', async (t) => {

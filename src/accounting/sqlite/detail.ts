@@ -1,4 +1,4 @@
-import type { Bracket, JobRecord, MemoryRequest, SamplerCost } from '../../sampler/record';
+import type { Bracket, GrantedSlots, JobRecord, MemoryRequest, SamplerCost } from '../../sampler/record';
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX } from '../merge';
 import type { Slot, Stamp, StoredRecord } from '../merge';
 import { BRACKET_SOURCES, OPEN_REASONS, TRUSTS } from '../../sampler/parse-record';
@@ -10,9 +10,10 @@ import { DamagedRecord } from './damaged-record';
 
 /**
  * `record.detail`, form 2: what the other columns do not hold, in the order of the code below. A change of this order
- * is a new form; `readDetail` keeps reading the old ones. Form 1 is the same without metrics.
+ * is a new form; `readDetail` keeps reading the old ones. Form 1 is the same without metrics, form 2 without granted
+ * hosts.
  */
-const FORM = 2;
+const FORM = 3;
 const OLDEST_FORM = 1;
 
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
@@ -42,6 +43,7 @@ export type Detail = Pick<
   JobRecord,
   | 'h_vmem'
   | 'requests'
+  | 'granted_hosts'
   | (typeof PEAKS)[number]
   | (typeof COUNTERS)[number]
   | 'wallclock_seconds'
@@ -68,6 +70,7 @@ const FLAG = {
   /** The record's own stamp is of a running job, though its status is not, or the reverse. */
   otherEnd: 1 << 10,
   metrics: 1 << 11,
+  grantedHosts: 1 << 12,
 } as const;
 
 /** Seconds as whole ms where that loses nothing; else the nearest real number, with the exact one in the blob. */
@@ -292,6 +295,21 @@ function readMetrics(reader: ByteReader, words: Words): JobRecord['metrics'] {
   );
 }
 
+function writeGrantedHosts(writer: ByteWriter, hosts: readonly GrantedSlots[], words: Words): void {
+  writer.unsigned(hosts.length);
+  for (const { host, slots } of hosts) {
+    writer.unsigned(words.intern('host', host));
+    writer.unsigned(slots);
+  }
+}
+
+function readGrantedHosts(reader: ByteReader, words: Words): readonly GrantedSlots[] {
+  return Array.from({ length: reader.unsigned() }, () => ({
+    host: words.text('host', reader.unsigned()),
+    slots: reader.unsigned(),
+  }));
+}
+
 function writeNotes(writer: ByteWriter, notes: readonly string[], words: Words): void {
   writer.unsigned(notes.length);
   for (const { template, numbers } of notes.map(splitNote)) {
@@ -333,7 +351,8 @@ export function writeDetail(stored: StoredRecord, columns: Columns, words: Words
     Number(exactWallclock) * FLAG.exactWallclock +
     Number(exactCpu) * FLAG.exactCpu +
     Number(stored.ended !== (record.status !== 'running')) * FLAG.otherEnd +
-    Number(Object.keys(record.metrics).length > 0) * FLAG.metrics;
+    Number(Object.keys(record.metrics).length > 0) * FLAG.metrics +
+    Number(record.granted_hosts !== null) * FLAG.grantedHosts;
 
   writer.unsigned(FORM);
   writer.unsigned(flags);
@@ -365,6 +384,7 @@ export function writeDetail(stored: StoredRecord, columns: Columns, words: Words
     writer.number(record.sampler.max_rss_bytes);
   }
   if (flags & FLAG.metrics) writeMetrics(writer, record.metrics, words);
+  if (record.granted_hosts !== null) writeGrantedHosts(writer, record.granted_hosts, words);
   if (record.notes.length > 0) writeNotes(writer, record.notes, words);
   if (flags & FLAG.provenance) writeProvenance(writer, stored, words);
   return writer.finish();
@@ -408,6 +428,7 @@ export function readDetail(blob: Uint8Array, columns: Columns, words: Words): De
         }
       : null;
   const metrics = flags & FLAG.metrics ? readMetrics(reader, words) : {};
+  const grantedHosts = flags & FLAG.grantedHosts ? readGrantedHosts(reader, words) : null;
   const notes = flags & FLAG.notes ? readNotes(reader, words) : [];
   const provenance = flags & FLAG.provenance ? readProvenance(reader, columns.revision, words) : {};
   return {
@@ -421,6 +442,7 @@ export function readDetail(blob: Uint8Array, columns: Columns, words: Words): De
     memory_efficiency: memoryShare,
     sampler,
     metrics,
+    granted_hosts: grantedHosts,
     notes,
     ended: (columns.status !== 'running') !== Boolean(flags & FLAG.otherEnd),
     provenance,

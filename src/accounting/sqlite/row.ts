@@ -181,6 +181,7 @@ export function fromRow(row: RecordRow, series: MemorySeries | null, words: Word
       account: word('account', row.account_id),
       slots: row.slots,
       host_slots: row.host_slots,
+      granted_hosts: detail.granted_hosts,
       submitted_at: toTime(row.submitted_at),
       started_at: started,
       ended_at: toTime(row.ended_at),

@@ -3,12 +3,29 @@ import type { JobRecord, MemorySeries } from '../../sampler/record';
 import { arrangeAttempts } from '../attempts';
 import { asStored, mergeRecords } from '../merge';
 import type { StoredRecord } from '../merge';
-import type { AccountingReader, AccountingStore, JobQuery, MergeOutcome, OwnerQuery, OwnerTotals } from '../store';
+import type {
+  AccountingReader,
+  AccountingStore,
+  JobQuery,
+  MergeOutcome,
+  OwnerQuery,
+  OwnerTotals,
+  RunningQuery,
+} from '../store';
 import { createWords } from './dictionary';
 import type { Words } from './dictionary';
 import { isStoreFault, storeError } from './faults';
 import { openForReading, openForWriting } from './open';
-import { FIND_RECORD, INSERT_RECORD, jobQuery, ownerQuery, ownerTotals, PUT_SERIES, UPDATE_RECORD } from './queries';
+import {
+  FIND_RECORD,
+  INSERT_RECORD,
+  jobQuery,
+  ownerQuery,
+  ownerTotals,
+  PUT_SERIES,
+  runningQuery,
+  UPDATE_RECORD,
+} from './queries';
 import { fromRow, toRow } from './row';
 import type { RecordRow } from './row';
 import { packRunId } from './run-id-codec';
@@ -58,6 +75,17 @@ const NO_TOTALS: OwnerTotals = {
   without_used: 0,
 };
 
+function byPlace({ record: a }: StoredRecord, { record: b }: StoredRecord): number {
+  const text = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
+  return (
+    text(a.cluster, b.cluster) ||
+    a.job_id - b.job_id ||
+    (a.task_id ?? 0) - (b.task_id ?? 0) ||
+    text(a.pe_task_id ?? '', b.pe_task_id ?? '') ||
+    text(a.host, b.host)
+  );
+}
+
 function reader(db: Database, words: Words): AccountingReader {
   /** The cluster's number: undefined where none is asked for, null where the store has none of that name. */
   const clusterId = (cluster: string | undefined): number | null | undefined =>
@@ -89,6 +117,14 @@ function reader(db: Database, words: Words): AccountingReader {
           const totals = db.prepare<[typeof parameters], OwnerTotals>(ownerTotals(byCluster)).get(parameters);
           return { records: rows.map((row) => fromRow(row, null, words)), totals: totals ?? NO_TOTALS };
         })();
+      }),
+    running: ({ cluster, since }: RunningQuery) =>
+      answer(db, () => {
+        const id = clusterId(cluster);
+        if (id === null) return [];
+        const parameters = { since, cluster_id: id };
+        const rows = db.prepare<[typeof parameters], FoundRow>(runningQuery(id !== undefined)).all(parameters);
+        return rows.map((row) => fromRow(row, seriesOf(row), words)).sort(byPlace);
       }),
     close: () => answer(db, () => void db.close()),
   };

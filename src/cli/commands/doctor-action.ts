@@ -7,6 +7,7 @@ import { checkKernel } from '../doctor/check-kernel';
 import { checkLimits } from '../doctor/check-limits';
 import { checkMeasurement } from '../doctor/check-measurement';
 import { checkProgram } from '../doctor/check-program';
+import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
 import { checkTools } from '../doctor/check-tools';
 import { because, findingsIn, type Finding } from '../doctor/finding';
@@ -71,6 +72,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...checkKernel(),
     ...checkLimits(state.isRoot),
     ...(await checkMeasurement(state)),
+    ...checkScope(state.settings),
     ...checkTools(),
     ...checkState(state, now),
     ...checkAccounting(state),

@@ -1,3 +1,4 @@
+import { jobSums } from '../../accounting/job-sum';
 import { renderCsv } from '../../report/csv';
 import { renderJob, type JobReport } from '../../report/job';
 import { renderJson } from '../../report/json';
@@ -35,7 +36,7 @@ function explainMissing(job: JobArgument, report: JobReport, searched: readonly 
   const where = searched.length === 0 ? 'on this host' : `in ${searched.join(' or ')}`;
   if (report.newer > 0)
     return `job ${label(job)}: no such job by then; ${report.newer} came later, see them with --all`;
-  return `job ${label(job)}: nothing known ${where}; a job gets there when it ends ("qmemacct doctor" checks the hooks)`;
+  return `job ${label(job)}: nothing known ${where}; a job gets there by its first heartbeat or when it ends ("qmemacct doctor" checks the hooks)`;
 }
 
 /** Shows jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -49,7 +50,10 @@ export async function showJobs(
   const jobs = names.map(parseJobArgument);
   const at = await readAt(options.at, terminal.now());
   const settings = loadSettings(options.config);
-  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open);
+  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open, {
+    socket: settings.serve_socket,
+    ask: sources.askServer,
+  });
   try {
     const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
     const reports = await findAll(jobs, at, options.all ?? false, { readers: stores.readers, running: () => running });
@@ -65,11 +69,14 @@ export async function showJobs(
       const { showJobSeries } = await import('./job-series-action.js');
       return found.length === 0 ? EXIT.nothing : await showJobSeries(found, options, settings.state_dir, terminal);
     }
-    if (format === 'json') terminal.write(renderJson(found.flatMap(({ runs }) => runs)));
-    else if (format === 'csv') terminal.write(renderCsv(found.flatMap(({ runs }) => runs)));
+    if (format === 'json') {
+      const runs = found.flatMap((report) => report.runs);
+      terminal.write(renderJson(runs, jobSums(runs)));
+    } else if (format === 'csv') terminal.write(renderCsv(found.flatMap(({ runs }) => runs)));
     else {
-      const screen = screenOf(terminal, options);
-      const parts = found.map((report) => renderJob(report, { allTasks: options.tasks ?? false }, screen));
+      const screen = screenOf(terminal, options, settings);
+      const shown = { allTasks: options.tasks ?? false, allHosts: (options.allHosts ?? options.tasks) === true };
+      const parts = found.map((report) => renderJob(report, shown, screen));
       parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
     }
     return found.length > 0 ? EXIT.found : EXIT.nothing;

@@ -5,6 +5,7 @@ export interface JobOptions extends GlobalOptions {
   readonly all?: boolean;
   readonly at?: string;
   readonly tasks?: boolean;
+  readonly allHosts?: boolean;
   readonly accounting?: string;
   readonly series?: string;
   readonly chart?: string;
@@ -18,7 +19,8 @@ export function registerJob(program: Command, context: CommandContext): void {
     .argument('<job...>', 'job number, or number.task for a task of an array job')
     .option('--all', 'every job that has had this number, not only the newest')
     .option('--at <time>', 'the job that had this number at that time (7d, 2026-11-01, yesterday ...)')
-    .option('--tasks', 'every task of an array job as a line')
+    .option('--tasks', 'every task of an array job, or of a parallel one, as a line')
+    .option('--all-hosts', 'every host of a parallel job as a line')
     .option(
       '--series <metrics>',
       'values over time, of "a,b" or of whole sources, as CSV or --json; on the host where it ran',

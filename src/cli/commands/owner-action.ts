@@ -69,7 +69,10 @@ export async function showOwner(
   const lines = limitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : EVERYTHING);
   const sort = sortOf(options.sort);
   const settings = loadSettings(options.config);
-  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open);
+  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open, {
+    socket: settings.serve_socket,
+    ask: sources.askServer,
+  });
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
     stores.problems.forEach((problem) => warn(terminal, problem));
@@ -96,7 +99,7 @@ export async function showOwner(
     const shown = (grouped ? toJobLines(records, sort) : toLines(records, sort)).slice(0, lines);
     if (format === 'text') {
       const report = { owner, since, until, lines: shown, totals: answer.totals };
-      writeLines(terminal, renderOwner(report, screenOf(terminal, options)));
+      writeLines(terminal, renderOwner(report, screenOf(terminal, options, settings)));
     } else {
       const accounts = await withAttempts(shown.flat(), {
         readers: stores.readers,

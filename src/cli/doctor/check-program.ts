@@ -91,6 +91,7 @@ function checkConf({ conf, settings, settingsPath }: NodeState): Finding[] {
     ['run_dir', settings.run_dir, conf.run],
     ['arm_wait_ms', String(settings.arm_wait_ms / 1000), conf.armWait],
     ['cgroup', settings.cgroup, conf.cgroup],
+    ['scope', settings.scope, conf.scope],
   ];
   return [
     ...pairs

@@ -18,8 +18,15 @@ export interface JobDetail {
   readonly peRange: readonly SlotRange[];
   readonly array: boolean;
   readonly tasks: readonly TaskDetail[];
-  /** Scheduler's reasons and error messages, one line each. */
+  /** Error messages of its tasks, and in JSON the scheduler's reasons; one line each. XML tells the reasons apart. */
   readonly messages: readonly string[];
+}
+
+/** Why jobs wait, as the scheduler says it. */
+export interface SchedulerReason {
+  readonly text: string;
+  /** Empty: it holds for all. */
+  readonly jobs: readonly number[];
 }
 
 export interface DetailRequest extends RequestText {

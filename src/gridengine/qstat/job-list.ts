@@ -4,6 +4,8 @@ export interface RequestText {
   readonly value: string;
   /** `default`: nobody asked, the complex has a default (`def_hard_request`). */
   readonly kind: 'hard' | 'soft' | 'default';
+  /** Asked for the master task or the slave tasks only (Open Cluster Scheduler); absent: for all. */
+  readonly scope?: 'master' | 'slave';
 }
 
 /** One row of `qstat [-u ...] [-r] [-ext] [-urg] [-f] -xml`: a job, an array task that runs, or the tasks that wait. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openProcess } from '../../sources/proc/process-files';
 import { unavailable, type Reading, type Unavailable } from '../../sources/source';
+import { inheritedFlags } from '../node-flags';
 import { startHelperProcess, type Failed, type HelperProcess } from './helper-process';
 import { putOff, type PutOff } from './put-off';
 
@@ -48,7 +49,7 @@ const isFailed = (outcome: readonly Reading[] | Unavailable | Failed): outcome i
 
 /** A helper process that is there when it is needed, and replaced when it hangs. Nothing is started yet. */
 export function startHelper(options: HelperOptions): Helper {
-  const { settingsPath, deadlineMs, idleMs = IDLE_MS, nodeOptions = process.execArgv, procRoot } = options;
+  const { settingsPath, deadlineMs, idleMs = IDLE_MS, nodeOptions = inheritedFlags(), procRoot } = options;
   const script = options.script ?? join(__dirname, 'helper-main.js');
   const now = options.now ?? ((): number => performance.now());
   const failures = new Map<string, PutOff>();

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../../native/libc';
+import { inheritedFlags } from '../node-flags';
 import { packageRoot } from '../package-root';
 import type { Settings } from '../settings';
 import { decodeReply, lineSplitter, type Reply, type Request } from './protocol';
@@ -45,7 +46,7 @@ function startListener(settingsPath: string, settings: Settings): void {
   try {
     if (!tryLock(descriptor)) return;
     const script = join(packageRoot(), 'dist', 'src', 'sampler', 'listener', 'main.js');
-    const child = spawn(process.execPath, [...process.execArgv, script, settingsPath], {
+    const child = spawn(process.execPath, [...inheritedFlags(), script, settingsPath], {
       cwd: '/',
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', descriptor],

@@ -5,6 +5,7 @@ import { makeFifo, raiseSoftLimit, resourceLimit, Rlimit, tryLock } from '../../
 import { bootId } from '../../sources/proc/clock';
 import { newShareMeter } from '../cpu-meter';
 import { followJob, type JobFollower } from '../job-follower';
+import { newHeartbeat } from '../heartbeat';
 import { reasonOf, warn } from '../log';
 import { newMachineScan } from '../machine-scan';
 import { openNodeStore, type NodeStore } from '../node-store';
@@ -26,6 +27,7 @@ import { adoptable } from './adoptable';
 import { commonStretch } from './common-stretch';
 import { reviveRuns } from './revive';
 import { serviceDirectory } from './service-directory';
+import { shareListener } from './shared-listener';
 import { watchSpools, type SpoolEntry, type SpoolWatch } from './spool-watch';
 
 /**
@@ -38,7 +40,7 @@ import { watchSpools, type SpoolEntry, type SpoolWatch } from './spool-watch';
  * what it knows of its jobs is kept for the next service (resume-state.ts).
  */
 
-const SAVE_EVERY_MS = 10_000;
+const SAVE_EVERY_MS = 20_000;
 const RESCAN_EVERY_MS = 5000;
 const TIDY_EVERY_MS = 60_000;
 const FIRST_TIDY_MS = 3000;
@@ -48,6 +50,8 @@ const DELIVER_EVERY_MS = 15_000;
 const DELIVERY_PATIENCE_S = 30;
 /** What one job finds out about the machine's processes serves the others so long. */
 const SCAN_FRESH_MS = 1000;
+const PHASES = 4;
+const PHASE_MS = 250;
 const SPARE_DESCRIPTORS = 256;
 const MOST_DESCRIPTORS = 65_536;
 /** The prolog may still be writing. */
@@ -138,6 +142,13 @@ function runNames(parent: string): readonly string[] {
   }
 }
 
+/** Looks at many jobs at once share what they ask for; in four parts, so that no epilog waits for all of them. */
+function phaseOf(name: string): number {
+  let sum = 0;
+  for (const character of name) sum += character.charCodeAt(0);
+  return (sum % PHASES) * PHASE_MS;
+}
+
 function serve(settings: Settings, settingsPath: string): void {
   const followed = new Map<string, Followed>();
   const failures = new Map<string, number>();
@@ -150,11 +161,13 @@ function serve(settings: Settings, settingsPath: string): void {
     left: Math.max(0, Math.min(resourceLimit(Rlimit.NOFILE).soft, MOST_DESCRIPTORS) - SPARE_DESCRIPTORS),
   };
   const stretch = commonStretch(settings.interval * 1000, settings.cpu_budget_percent);
+  const listener = shareListener(settingsPath, settings);
   let store: NodeStore | null = null;
   let spools: { readonly directory: string; readonly watch: SpoolWatch } | null = null;
   let delivering = false;
   let deliveredMs = -Infinity;
   let deliveryTimer: NodeJS.Timeout | null = null;
+  const heartbeat = newHeartbeat(settings);
 
   const shared: SharedStore = {
     open: () => (store ??= openNodeStore(settings.state_dir)),
@@ -162,6 +175,9 @@ function serve(settings: Settings, settingsPath: string): void {
       const broken = store;
       store = null;
       broken?.close();
+    },
+    saved: () => {
+      if (store !== null) void heartbeat.beat(store);
     },
     committed: () => {
       deliverSoon();
@@ -212,6 +228,8 @@ function serve(settings: Settings, settingsPath: string): void {
         shared,
         descriptors,
         machine,
+        connect: listener.connect,
+        phaseMs: phaseOf(name),
         meter: newShareMeter(),
         stretch: stretch.job(name),
         saveEveryMs: SAVE_EVERY_MS,

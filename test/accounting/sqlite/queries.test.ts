@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { migrate } from '../../../src/accounting/migrations';
-import { FIND_RECORD, jobQuery, ownerQuery, ownerTotals } from '../../../src/accounting/sqlite/queries';
+import { FIND_RECORD, jobQuery, ownerQuery, ownerTotals, runningQuery } from '../../../src/accounting/sqlite/queries';
 
 const QUERIES: readonly (readonly [string, string, string])[] = [
   ['finding a record to merge into', FIND_RECORD, 'record_by_job'],
@@ -13,6 +13,8 @@ const QUERIES: readonly (readonly [string, string, string])[] = [
   ['an owner, sorted', ownerQuery('unused', true), 'record_by_owner'],
   ["an owner's totals", ownerTotals(false), 'record_by_owner'],
   ["an owner's totals in a cluster", ownerTotals(true), 'record_by_owner'],
+  ['what runs', runningQuery(false), 'record_running'],
+  ['what runs in a cluster', runningQuery(true), 'record_running'],
 ];
 
 for (const [title, sql, index] of QUERIES)

@@ -62,17 +62,26 @@ function job(id: number, endedAt: number, fields: Partial<JobRecord> = {}): JobR
 }
 
 describe('merge', () => {
-  it('reads what was stored before there were metrics', async (t) => {
+  it('reads what was stored before there were metrics, and before there were granted hosts', async (t) => {
     const store = opened(t);
-    await store.merge([job(1, T0), job(2, T0, { metrics: { perf_cycles: 1.5e12, oom_kills: 0, gpu_share: 0.25 } })]);
+    const metrics = { perf_cycles: 1.5e12, oom_kills: 0, gpu_share: 0.25 };
+    const granted_hosts = [
+      { host: 'node1', slots: 2 },
+      { host: 'node2', slots: 300 },
+    ];
+    await store.merge([job(1, T0), job(2, T0, { metrics }), job(3, T0, { metrics, granted_hosts })]);
     const db = new SqliteDatabase(store.path);
     const detail = db.prepare<[], Buffer>('SELECT detail FROM record WHERE job_id = 1').pluck().get();
-    assert.equal(detail?.[0], 2);
+    assert.equal(detail?.[0], 3);
     db.prepare('UPDATE record SET detail = ? WHERE job_id = 1').run(Buffer.from([1, ...detail.subarray(1)]));
+    const second = db.prepare<[], Buffer>('SELECT detail FROM record WHERE job_id = 2').pluck().get();
+    db.prepare('UPDATE record SET detail = ? WHERE job_id = 2').run(Buffer.from([2, ...(second ?? []).slice(1)]));
     db.close();
-    const [old, recent] = await Promise.all([1, 2].map((id) => store.job({ job_id: id })));
-    assert.deepEqual(old?.records[0]?.record, job(1, T0));
-    assert.deepEqual(recent?.records[0]?.record.metrics, { perf_cycles: 1.5e12, oom_kills: 0, gpu_share: 0.25 });
+    const found = await Promise.all([1, 2, 3].map((id) => store.job({ job_id: id })));
+    assert.deepEqual(
+      found.map(({ records }) => records[0]?.record),
+      [job(1, T0), job(2, T0, { metrics }), job(3, T0, { metrics, granted_hosts })],
+    );
   });
 
   it('gives every record back as it came', async (t) => {
@@ -209,6 +218,81 @@ describe('job', () => {
       );
     assert.deepEqual(await found({}), ['cell 1 - 1', 'cell 2 - 1', 'cell 2 1.node2 1', 'other 2 - 1']);
     assert.deepEqual(await found({ task_id: 2, cluster: 'cell' }), ['cell 2 - 1', 'cell 2 1.node2 1']);
+  });
+});
+
+describe('running', () => {
+  const series = { start: iso(T0), step_seconds: 5, rss_bytes: [1, 2, 3] };
+  const heartbeat = (id: number, revision: number, fields: Partial<JobRecord> = {}): JobRecord => ({
+    ...job(id, T0, { ended_at: null, status: 'running', series, ...fields }),
+    revision,
+  });
+  const ids = async (store: AccountingStore, since: number, cluster?: string): Promise<readonly number[]> => {
+    const found = await store.running({ since, ...(cluster === undefined ? {} : { cluster }) });
+    return found.map(({ record }) => record.job_id);
+  };
+
+  it('lists what was heard of since then and has not ended, with its series', async (t) => {
+    const store = opened(t);
+    await store.merge([
+      heartbeat(3, T0 + 3000),
+      heartbeat(1, T0 + 1000),
+      heartbeat(2, T0 + 2000, { cluster: 'other' }),
+      job(4, T0 + 9000),
+    ]);
+    assert.deepEqual(await ids(store, T0), [1, 3, 2]);
+    assert.deepEqual(await ids(store, T0 + 2000), [3, 2]);
+    assert.deepEqual(await ids(store, T0, 'other'), [2]);
+    assert.deepEqual(await ids(store, T0, 'no such'), []);
+    assert.deepEqual((await store.running({ since: T0 + 3000 }))[0]?.record, heartbeat(3, T0 + 3000));
+  });
+
+  it('forgets a job that has ended, for good: a late heartbeat changes nothing', async (t) => {
+    const store = opened(t);
+    const finished = { ...job(1, T0 + 5000), series: { ...series, rss_bytes: [1, 2, 3, 4] } };
+    await store.merge([heartbeat(1, T0 + 1000)]);
+    assert.deepEqual(await ids(store, 0), [1]);
+    await store.merge([finished]);
+    assert.deepEqual(await ids(store, 0), []);
+    // The second by a clock that was set back after it.
+    for (const revision of [T0 + 4000, T0 + 99_000])
+      assert.deepEqual(await store.merge([heartbeat(1, revision)]), [{ ok: true, change: 'unchanged' }]);
+    assert.deepEqual((await store.job({ job_id: 1 })).records[0]?.record, finished);
+    assert.deepEqual(await ids(store, 0), []);
+  });
+
+  it('works on a store of an older schema as soon as a writer has opened it', async (t) => {
+    const store = opened(t);
+    await store.merge([heartbeat(1, T0 + 1000), job(2, T0)]);
+    const old = new SqliteDatabase(store.path);
+    old.exec('DROP INDEX record_running; PRAGMA user_version = 2');
+    old.close();
+    assert.throws(() => openSqliteReader(store.path), /it has schema 2, this qmemacct needs 3/);
+    const writer = openSqliteStore(store.path, 0o640);
+    t.after(() => writer.close());
+    assert.deepEqual(await ids(writer, T0), [1]);
+  });
+});
+
+describe('owner, of parallel jobs', () => {
+  it('counts limit and slots of a host once, use and CPU time of every task', async (t) => {
+    const store = opened(t);
+    const task = (host: string, id: string, run: string): JobRecord =>
+      job(7, T0, { host, pe_task_id: id, run_id: run, submitted_at: null });
+    await store.merge([
+      job(7, T0),
+      task('node1', '1.node1', 'a'),
+      task('node2', '1.node2', 'b'),
+      task('node2', '2.node2', 'c'),
+    ]);
+    const { totals } = await store.owner({ owner: 'bob', since: T0 - DAY, until: T0 + DAY });
+    assert.deepEqual(
+      [totals.records, totals.jobs, totals.requested_gib_hours, totals.requested_with_used_gib_hours],
+      [4, 1, 16, 16],
+    );
+    assert.deepEqual([totals.used_gib_hours, totals.cpu_seconds, totals.slot_seconds], [2, 7200, 14_400]);
+    const alone = await store.owner({ owner: 'bob', since: T0 - DAY, until: T0 + DAY, limit: 1 });
+    assert.equal(alone.records.length, 1);
   });
 });
 

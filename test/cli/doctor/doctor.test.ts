@@ -51,7 +51,18 @@ describe('doctor', { timeout: 60_000 }, () => {
     assert.deepEqual(
       [...new Set(answer.checks.map(({ area }) => area))],
       [
-        ...['program', 'kernel', 'limits', 'sources', 'kernel events', 'perf events', 'cgroups', 'tools', 'state'],
+        ...[
+          'program',
+          'kernel',
+          'limits',
+          'sources',
+          'kernel events',
+          'perf events',
+          'cgroups',
+          'scope',
+          'tools',
+          'state',
+        ],
         ...['accounting', 'clock', 'Grid Engine', 'self-test'],
       ],
     );

@@ -1,0 +1,366 @@
+import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../sampler/record';
+import { largestOfBrackets, sumOfBrackets, type Part } from './bracket-sum';
+import { highestSum } from './highest-sum';
+import type { JobAttempt } from './store';
+import { sumOfSeries } from './sum-of-series';
+
+/**
+ * A parallel job as a whole: what the records of one of its runs (the master's, and one for each task that was started
+ * on a host) say together. Records of other runs of the job are never added. Part of the published contract (schema 1).
+ *
+ * It speaks of the tasks that were recorded. Where a host or a task is known to be without a record, `open` of each peak
+ * says so ("unseen-host", "unseen-task") and its upper end is null; a task that left no trace at all can't be told.
+ */
+export interface JobSum extends Peaks {
+  readonly cluster: string;
+  readonly job_id: number;
+  readonly task_id: number | null;
+  readonly attempt: number;
+  /** Of the master; without its record: "running" while any task runs, else the least certain of the tasks'. */
+  readonly status: RecordStatus;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  /** Of all hosts. */
+  readonly slots: number | null;
+  /** h_vmem of the whole job: request x slots, or the request alone for a consumable JOB; null: none, or unknown. */
+  readonly limit_bytes: number | null;
+  readonly wallclock_seconds: number | null;
+  readonly cpu_seconds: number | null;
+  /** CPU time over wallclock x the slots of the hosts that were seen. */
+  readonly cpu_efficiency: number | null;
+  /** peak_rss.lower_bytes over limit_bytes. */
+  readonly memory_efficiency: number | null;
+  readonly processes: number | null;
+  readonly read_bytes: number | null;
+  readonly written_bytes: number | null;
+  readonly rss_byte_seconds: number | null;
+  /** The highest sum of what was sampled on all hosts at one time: an estimate, within the ends of peak_rss. */
+  readonly together_rss_bytes: number | null;
+  /** That sum over time: an estimate, too. */
+  readonly series: MemorySeries | null;
+  /** In the order in which they were granted; those without a record (`seen` false) among them. */
+  readonly hosts: readonly HostSum[];
+  /** Tasks that were started before one that was recorded on the same host, and left no record. */
+  readonly unseen_tasks: number;
+  /** By peak_rss per slot, and by CPU time per slot; null: not two hosts to compare. */
+  readonly memory_imbalance: Imbalance | null;
+  readonly cpu_imbalance: Imbalance | null;
+}
+
+/** All of a job's tasks on one host. */
+export interface HostSum extends Peaks {
+  readonly host: string;
+  /** Granted there; where the master's record does not tell, what the tasks held at least. */
+  readonly slots: number | null;
+  /** Whether any record tells of it; if not, either nothing of the job ran there or nobody sampled it. */
+  readonly seen: boolean;
+  /** Whether the job's master ran here. */
+  readonly master: boolean;
+  /** Recorded tasks (`qrsh -inherit`), beside the master. */
+  readonly tasks: number;
+  /** h_vmem on this host: request x slots; for a consumable JOB the request, on the master's host alone. */
+  readonly limit_bytes: number | null;
+  readonly cpu_seconds: number | null;
+  /** CPU time over the wallclock of the whole job x slots. */
+  readonly cpu_efficiency: number | null;
+  readonly memory_efficiency: number | null;
+}
+
+/** Sums over address spaces of all tasks, as brackets; peak_process_vmem is the largest of any process. */
+export interface Peaks {
+  readonly peak_rss: Bracket | null;
+  readonly peak_rss_swap: Bracket | null;
+  readonly peak_vmem: Bracket | null;
+  readonly peak_process_vmem: Bracket | null;
+  readonly peak_footprint: Bracket | null;
+}
+
+export interface Imbalance {
+  readonly most: string;
+  readonly least: string;
+  /** What the one held per slot over what the other did; null: the least loaded held nothing. */
+  readonly ratio: number | null;
+}
+
+/** A record and which run of its job it is of. */
+export type SummedRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
+
+/** Of one clock, how far a process's start may be told from the moment it was read. */
+const SAME_CLOCK_MS = 100;
+/** Grid Engine's own times are whole seconds, the fraction cut off. */
+const CUT_OFF_MS = 999;
+
+const STATUS_ORDER: readonly RecordStatus[] = ['running', 'lost', 'unsampled', 'finished'];
+
+/** Whether the records of one run are of a job with several parts: hosts, or tasks beside the master. */
+export function isParallel(records: readonly JobRecord[]): boolean {
+  return records.length > 1 || records.some(({ granted_hosts: hosts }) => (hosts?.length ?? 0) > 1);
+}
+
+/** The sums of all parallel jobs (array tasks, runs) among these records; none for the others. */
+export function jobSums(runs: readonly SummedRun[]): readonly JobSum[] {
+  const groups = new Map<string, SummedRun[]>();
+  for (const run of runs) {
+    const { cluster, job_id: job, task_id: task } = run.record;
+    const key = `${run.incarnation} ${job} ${task ?? ''} ${run.attempt} ${cluster}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [run]);
+    else group.push(run);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const records = group.map(({ record }) => record);
+    return isParallel(records) ? [sumOfJob(records, group[0]?.attempt ?? 1)] : [];
+  });
+}
+
+/** What the records of one run of one job (or array task) say together; at least one. */
+export function sumOfJob(records: readonly JobRecord[], attempt: number): JobSum {
+  const master = records.find(({ pe_task_id: task }) => task === null);
+  const first = master ?? records[0];
+  if (first === undefined) throw new RangeError('a job without any record');
+  const wallclock = master?.wallclock_seconds ?? spanSeconds(records);
+  const groups = recordsByHost(records);
+  const hosts = groups.map((group) => sumOfHost(group, first, wallclock));
+  const seen = hosts.filter((host) => host.seen);
+  const unseenTasks = groups.reduce((sum, group) => sum + unseenIn(group.records), 0);
+  const missing: OpenReason[] = [
+    ...(seen.length < hosts.length ? ['unseen-host' as const] : []),
+    ...(unseenTasks > 0 ? ['unseen-task' as const] : []),
+  ];
+  const peaks = peaksOf(
+    groups.flatMap(({ host, records: ofHost }) => ofHost.map((record) => ({ host, record }))),
+    missing,
+  );
+  const slots = sumOfAll(hosts.map((host) => host.slots)) ?? first.slots;
+  const seenSlots = sumOfAll(seen.map((host) => host.slots));
+  const limit = limitOfJob(first, hosts, slots);
+  const together = sumOfSeries(records.map((record) => ({ series: record.series, to: endOf(record) })));
+  const cpu = sumOfKnown(records.map((record) => record.cpu_seconds));
+  return {
+    cluster: first.cluster,
+    job_id: first.job_id,
+    task_id: first.task_id,
+    attempt,
+    status:
+      master?.status ?? STATUS_ORDER.find((status) => records.some((record) => record.status === status)) ?? 'lost',
+    started_at: master?.started_at ?? textOf(least(timesOf(records, 'started_at'))),
+    ended_at: master?.ended_at ?? (master === undefined ? textOf(greatest(timesOf(records, 'ended_at'))) : null),
+    slots,
+    limit_bytes: limit,
+    wallclock_seconds: wallclock,
+    cpu_seconds: cpu,
+    cpu_efficiency: efficiency(cpu, wallclock, seenSlots),
+    memory_efficiency: share(peaks.peak_rss, limit),
+    processes: sumOfKnown(records.map((record) => record.processes)),
+    read_bytes: sumOfKnown(records.map((record) => record.read_bytes)),
+    written_bytes: sumOfKnown(records.map((record) => record.written_bytes)),
+    rss_byte_seconds: sumOfKnown(records.map((record) => record.rss_byte_seconds)),
+    ...peaks,
+    together_rss_bytes: together === null ? null : within(together.highest, peaks.peak_rss),
+    series: together?.series ?? null,
+    hosts,
+    unseen_tasks: unseenTasks,
+    memory_imbalance: imbalance(seen, ({ peak_rss: peak }) => peak && (peak.upper_bytes ?? peak.lower_bytes)),
+    cpu_imbalance: imbalance(seen, (host) => host.cpu_seconds),
+  };
+}
+
+/** The records of one host. */
+export interface HostGroup {
+  readonly host: string;
+  /** Slots; null: not told. */
+  readonly granted: number | null;
+  readonly records: readonly JobRecord[];
+}
+
+/**
+ * Granted hosts first, in their order, then others that have records: a record's own name for its host may be longer or
+ * shorter than the granted one.
+ */
+export function recordsByHost(records: readonly JobRecord[]): readonly HostGroup[] {
+  const granted = records.find(({ pe_task_id: task }) => task === null)?.granted_hosts ?? [];
+  const groups = new Map<string, HostGroup & { readonly records: JobRecord[] }>();
+  for (const { host, slots } of granted) groups.set(host, { host, granted: slots, records: [] });
+  const nameOf = hostNames([...groups.keys()]);
+  for (const record of records) {
+    const host = nameOf(record.host);
+    const group = groups.get(host) ?? { host, granted: null, records: [] };
+    groups.set(host, group);
+    group.records.push(record);
+  }
+  return [...groups.values()];
+}
+
+/** A host's name as it was granted: equal but for case, or the only granted one with that first label. */
+function hostNames(granted: readonly string[]): (name: string) => string {
+  const exact = new Map(granted.map((host) => [host.toLowerCase(), host]));
+  const byLabel = new Map<string, string | null>();
+  const label = (host: string): string => host.toLowerCase().split('.')[0] ?? host;
+  for (const host of exact.values()) byLabel.set(label(host), byLabel.has(label(host)) ? null : host);
+  return (name) => exact.get(name.toLowerCase()) ?? byLabel.get(label(name)) ?? name;
+}
+
+function sumOfHost(group: HostGroup, first: JobRecord, wallclock: number | null): HostSum {
+  const { host, records } = group;
+  const master = records.some(({ pe_task_id: task }) => task === null);
+  const slots = group.granted ?? heldSlots(records);
+  const peaks = peaksOf(
+    records.map((record) => ({ host, record })),
+    unseenIn(records) > 0 ? ['unseen-task'] : [],
+  );
+  const limit = limitOnHost(first, records, slots, master);
+  const cpu = sumOfKnown(records.map((record) => record.cpu_seconds));
+  return {
+    host,
+    slots,
+    seen: records.length > 0,
+    master,
+    tasks: records.filter(({ pe_task_id: task }) => task !== null).length,
+    limit_bytes: limit,
+    cpu_seconds: cpu,
+    cpu_efficiency: efficiency(cpu, wallclock, slots),
+    memory_efficiency: share(peaks.peak_rss, limit),
+    ...peaks,
+  };
+}
+
+/**
+ * Slots of a host whose grant is not known: a record tells at least its own, and tasks that ran at one time took one
+ * each. Nothing follows from the job's other hosts: whether the master counts as a task differs from one parallel
+ * environment to the next.
+ */
+function heldSlots(records: readonly JobRecord[]): number | null {
+  const tasks = records.filter(({ pe_task_id: task }) => task !== null);
+  const told = records.reduce((most, { host_slots: slots }) => Math.max(most, slots ?? 0), 0);
+  const atOnce = highestSum(
+    tasks.map((task) => ({ clock: task.host, from: beginOf(task), to: lastMomentOf(task), value: 1 })),
+  );
+  const slots = Math.max(told, atOnce);
+  return slots === 0 ? null : slots;
+}
+
+function limitOnHost(
+  first: JobRecord,
+  records: readonly JobRecord[],
+  slots: number | null,
+  master: boolean,
+): number | null {
+  const asked = first.h_vmem;
+  if (asked?.request_bytes != null) {
+    if (asked.per === 'job') return master ? asked.request_bytes : null;
+    if (asked.limit_bytes !== null && slots !== null) return asked.request_bytes * slots;
+  }
+  const limits = records.flatMap(({ h_vmem: request }) => request?.limit_bytes ?? []);
+  return limits.length === 0 ? null : limits.reduce((a, b) => Math.max(a, b));
+}
+
+function limitOfJob(first: JobRecord, hosts: readonly HostSum[], slots: number | null): number | null {
+  const asked = first.h_vmem;
+  if (asked?.request_bytes != null && asked.limit_bytes !== null)
+    return asked.per === 'job' ? asked.request_bytes : slots === null ? null : asked.request_bytes * slots;
+  return sumOfAll(hosts.map((host) => host.limit_bytes));
+}
+
+/** Tasks are numbered from 1 on each host (`3.node02`): a number that is missing below another was a task, too. */
+function unseenIn(records: readonly JobRecord[]): number {
+  const numbers = new Set(records.flatMap(({ pe_task_id: task }) => /^([1-9]\d{0,8})\./.exec(task ?? '')?.[1] ?? []));
+  return [...numbers].reduce((most, number) => Math.max(most, Number(number)), 0) - numbers.size;
+}
+
+function peaksOf(
+  of: readonly { readonly host: string; readonly record: JobRecord }[],
+  missing: readonly OpenReason[],
+): Peaks {
+  const parts = (field: keyof Peaks): readonly Part[] =>
+    of.map(({ host, record }) => ({
+      host,
+      bracket: record[field],
+      from: beginOf(record) - SAME_CLOCK_MS,
+      to: endOf(record) + SAME_CLOCK_MS,
+    }));
+  return {
+    peak_rss: sumOfBrackets(parts('peak_rss'), missing),
+    peak_rss_swap: sumOfBrackets(parts('peak_rss_swap'), missing),
+    peak_vmem: sumOfBrackets(parts('peak_vmem'), missing),
+    peak_process_vmem: largestOfBrackets(parts('peak_process_vmem'), missing),
+    peak_footprint: sumOfBrackets(parts('peak_footprint'), missing),
+  };
+}
+
+function beginOf(record: JobRecord): number {
+  return record.started_at === null ? -Infinity : Date.parse(record.started_at);
+}
+
+/**
+ * The latest moment at which anything of a record may have lived. Processes may go on after the job's own end; what a
+ * record says of them it says until it was made.
+ */
+function endOf(record: JobRecord): number {
+  if (record.status === 'running') return Infinity;
+  const end = record.ended_at === null ? -Infinity : Date.parse(record.ended_at);
+  return Math.max(record.revision, end % 1000 === 0 ? end + CUT_OFF_MS : end);
+}
+
+/** A task that begins when another ends is not beside it. */
+function lastMomentOf(record: JobRecord): number {
+  if (record.status === 'running') return Infinity;
+  return record.ended_at === null ? beginOf(record) : Date.parse(record.ended_at) - 1;
+}
+
+function timesOf(records: readonly JobRecord[], field: 'started_at' | 'ended_at'): readonly number[] {
+  return records.flatMap((record) => (record[field] === null ? [] : [Date.parse(record[field])]));
+}
+
+const least = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Infinity);
+const greatest = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), -Infinity);
+
+function textOf(ms: number): string | null {
+  return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
+}
+
+function spanSeconds(records: readonly JobRecord[]): number | null {
+  const from = least(timesOf(records, 'started_at'));
+  const to = greatest(
+    records.map((record) => (record.ended_at === null ? record.revision : Date.parse(record.ended_at))),
+  );
+  return Number.isFinite(from) && to >= from ? (to - from) / 1000 : null;
+}
+
+function efficiency(cpu: number | null, wallclock: number | null, slots: number | null): number | null {
+  return cpu === null || wallclock === null || slots === null || wallclock * slots <= 0
+    ? null
+    : cpu / (wallclock * slots);
+}
+
+function share(peak: Bracket | null, limit: number | null): number | null {
+  return peak === null || limit === null || limit <= 0 ? null : peak.lower_bytes / limit;
+}
+
+function sumOfKnown(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((a, b) => a + b);
+}
+
+/** null where any is not known. */
+function sumOfAll(values: readonly (number | null)[]): number | null {
+  return values.includes(null) ? null : sumOfKnown(values);
+}
+
+function within(value: number, bracket: Bracket | null): number {
+  return bracket === null ? value : Math.min(Math.max(value, bracket.lower_bytes), bracket.upper_bytes ?? Infinity);
+}
+
+function imbalance(hosts: readonly HostSum[], loadOf: (host: HostSum) => number | null): Imbalance | null {
+  const loads = hosts
+    .flatMap((host) => {
+      const load = loadOf(host);
+      return load === null || host.slots === null || host.slots <= 0
+        ? []
+        : [{ host: host.host, perSlot: load / host.slots }];
+    })
+    .sort((a, b) => b.perSlot - a.perSlot);
+  const most = loads[0];
+  const least = loads.at(-1);
+  if (most === undefined || least === undefined || loads.length < 2) return null;
+  return { most: most.host, least: least.host, ratio: least.perSlot > 0 ? most.perSlot / least.perSlot : null };
+}

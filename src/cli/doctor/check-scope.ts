@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { keyValues, runDirectories } from '../../sampler/run-directory';
+import { activeJobsDirectory } from '../../sampler/service/active-jobs-directory';
+import { servicePid } from '../../sampler/service/service-directory';
+import type { Settings } from '../../sampler/settings';
+import { findingsIn, type Finding } from './finding';
+
+const { ok, note, problem, warning } = findingsIn('scope');
+
+/** From so many slots on, so many samplers at once cost more than one service. */
+const MANY_CPUS = 16;
+
+const START = 'run "qmemacct install --node", or "systemctl start qmemacct-sampler"';
+
+/** Runs whose sampler is this process. */
+function jobsOf(pid: number, settings: Settings): number {
+  return [settings.state_dir, settings.run_dir].flatMap(runDirectories).filter((directory) => {
+    try {
+      return keyValues(readFileSync(join(directory, 'pid'), 'utf8')).get('pid') === String(pid);
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+function checkService(settings: Settings): Finding {
+  const pid = servicePid(settings);
+  if (pid === null)
+    return problem(
+      'service',
+      'does not run: each job has a sampler of its own, and tasks of jobs on other hosts have none',
+      START,
+    );
+  const jobs = jobsOf(pid, settings);
+  return ok('service', `process ${pid}, ${jobs} job${jobs === 1 ? '' : 's'}`);
+}
+
+function checkSpool(settings: Settings): Finding {
+  const directory = activeJobsDirectory(settings.execd_spool_dir);
+  if (directory !== null) return ok('active_jobs', directory);
+  return settings.execd_spool_dir === ''
+    ? warning('active_jobs', 'no execd runs that would show where it is', 'start execd, or set execd_spool_dir')
+    : problem(
+        'active_jobs',
+        `${settings.execd_spool_dir} has no directory of this host with active_jobs in it`,
+        'set execd_spool_dir to the value of "qconf -sconf", or leave it out',
+      );
+}
+
+/** One sampler a job, or one service for the host: what runs, and which of them this host would be better off with. */
+export function checkScope(settings: Settings, slots = cpus().length): Finding[] {
+  if (settings.scope === 'node') return [checkService(settings), checkSpool(settings)];
+  const stray = servicePid(settings);
+  return [
+    stray === null
+      ? note(
+          'scope',
+          `"job": a sampler for each job; tasks of parallel jobs on other hosts than the master's are not seen`,
+          slots >= MANY_CPUS
+            ? `scope = "node" costs less on a host of ${slots} CPUs, and sees those`
+            : 'scope = "node" sees those',
+        )
+      : warning('service', `process ${stray} runs, though the scope is "job"`, 'run "qmemacct install --node"'),
+  ];
+}

@@ -1,0 +1,157 @@
+import { parsePrintedCount, parsePrintedNumber } from '../printed-number';
+import { parseReportTime } from '../report-time';
+import { parsePrintedSize, printSize } from './printed-size';
+import type { QhostHost, QhostJob, QhostQueue, QhostResource } from './qhost-report';
+
+/**
+ * Puts a host together from what the XML or the JSON tells, in the order of the document. `host` and `endHost` enclose
+ * a host; queues and jobs belong to it, and a job to the queue before it, where the job itself names none. Names and
+ * ids that stand among the values (JSON) are the values `name` and `id`.
+ */
+export interface HostBuilder {
+  host(name: string): void;
+  hostValue(name: string, text: string): void;
+  resource(resource: QhostResource): void;
+  queue(name: string): void;
+  queueValue(name: string, text: string): void;
+  job(id: string): void;
+  jobValue(name: string, text: string): void;
+  endHost(): void;
+}
+
+type Values = Map<string, string>;
+
+interface QueueDraft {
+  readonly values: Values;
+}
+
+interface JobDraft {
+  readonly queue: QueueDraft | undefined;
+  readonly values: Values;
+}
+
+interface HostDraft {
+  readonly values: Values;
+  readonly resources: QhostResource[];
+  readonly queues: QueueDraft[];
+  readonly jobs: JobDraft[];
+}
+
+/** Hosts go to `onHost` when they are whole; the pseudo host `global` does not, nor does a host without a name. */
+export function hostBuilder(onHost: (host: QhostHost) => void): HostBuilder {
+  let draft: HostDraft | null = null;
+  return {
+    host: (name) => (draft = { values: named('name', name), resources: [], queues: [], jobs: [] }),
+    hostValue: (name, text) => draft?.values.set(name, text),
+    resource: (resource) => draft?.resources.push(resource),
+    queue: (name) => draft?.queues.push({ values: named('name', name) }),
+    queueValue: (name, text) => draft?.queues.at(-1)?.values.set(name, text),
+    job: (id) => draft?.jobs.push({ queue: draft.queues.at(-1), values: named('id', id) }),
+    jobValue: (name, text) => draft?.jobs.at(-1)?.values.set(name, text),
+    endHost() {
+      const host = draft === null ? null : finishHost(draft);
+      draft = null;
+      if (host !== null && host.name !== '' && host.name !== 'global') onHost(host);
+    },
+  };
+}
+
+function named(key: string, name: string): Values {
+  return new Map(name === '' ? [] : [[key, name]]);
+}
+
+function finishHost({ values, resources, queues, jobs }: HostDraft): QhostHost {
+  const text = (key: string) => values.get(key) ?? '-';
+  return {
+    name: nameOf(values),
+    architecture: printed(text('arch_string')),
+    processors: parsePrintedCount(text('num_proc')),
+    sockets: parsePrintedCount(text('m_socket')),
+    cores: parsePrintedCount(text('m_core')),
+    threads: parsePrintedCount(text('m_thread')),
+    load: parsePrintedNumber(text('load_avg')),
+    memoryTotal: parsePrintedSize(text('mem_total')),
+    memoryUsed: parsePrintedSize(text('mem_used')),
+    swapTotal: parsePrintedSize(text('swap_total')),
+    swapUsed: parsePrintedSize(text('swap_used')),
+    processorsText: text('num_proc'),
+    memoryTotalText: sizeText(text('mem_total')),
+    resources,
+    queues: queues.map(finishQueue),
+    jobs: finishJobs(jobs),
+  };
+}
+
+/** The JSON tells bytes; all others print a size with a point in it. */
+function sizeText(text: string): string {
+  return /^\d{1,18}$/.test(text) ? printSize(Number(text)) : text;
+}
+
+function finishQueue({ values }: QueueDraft): QhostQueue {
+  return {
+    name: nameOf(values),
+    type: values.get('qtype_string') ?? '',
+    slotsUsed: parsePrintedCount(values.get('slots_used') ?? ''),
+    slots: parsePrintedCount(values.get('slots') ?? ''),
+    slotsReserved: parsePrintedCount(values.get('slots_resv') ?? ''),
+    state: values.get('state_string') ?? '',
+  };
+}
+
+function finishJobs(drafts: readonly JobDraft[]): readonly QhostJob[] {
+  const jobs: QhostJob[] = [];
+  let before: JobDraft | null = null;
+  for (const draft of drafts) {
+    if (before !== null && continues(draft, before)) inherit(draft.values, before.values);
+    const job = finishJob(draft);
+    if (job !== null) jobs.push(job);
+    before = draft;
+  }
+  return jobs;
+}
+
+/** From OCS 9.2 on a row for a further slot of the same task names only what differs from the row before. */
+function continues(draft: JobDraft, before: JobDraft): boolean {
+  const task = draft.values.get('taskid');
+  const sameJob = draft.values.get('id') === before.values.get('id') && draft.queue === before.queue;
+  return sameJob && (task === undefined || task === before.values.get('taskid'));
+}
+
+const shared = ['job_name', 'job_owner', 'job_state', 'priority', 'start_time', 'taskid'];
+
+function inherit(values: Values, from: Values): void {
+  // A row with a submit time has not started: the start of the row before is not its own.
+  if (values.has('submit_time')) return;
+  for (const key of shared) {
+    const value = from.get(key);
+    if (value !== undefined && !values.has(key)) values.set(key, value);
+  }
+}
+
+function finishJob({ queue, values }: JobDraft): QhostJob | null {
+  const job = parsePrintedCount(values.get('id') ?? '');
+  if (job === null || job === 0) return null;
+  const text = (key: string) => values.get(key) ?? '';
+  const instance = text('qinstance_name') || text('queue_name');
+  const role = text('pe_master').trim();
+  return {
+    job,
+    task: parsePrintedCount(/^\d*/.exec(text('taskid'))?.[0] ?? ''),
+    name: text('job_name'),
+    owner: text('job_owner'),
+    state: text('job_state'),
+    queue: instance.split('@', 1)[0] || (queue === undefined ? '' : nameOf(queue.values)),
+    queueInstance: instance.includes('@') ? instance : '',
+    priority: parsePrintedNumber(text('priority')),
+    startedAt: parseReportTime(text('start_time')),
+    role: role === 'MASTER' || role === 'SLAVE' ? role : '',
+  };
+}
+
+function nameOf(values: Values): string {
+  return values.get('name') ?? '';
+}
+
+function printed(text: string): string | null {
+  return text === '' || text === '-' ? null : text;
+}

@@ -1,0 +1,56 @@
+import type { XmlHandler } from '../xml/scan';
+import type { HostBuilder } from './host-builder';
+
+/**
+ * `qhost -xml`: `host[name] > hostvalue[name]`, `resourcevalue[name, dominance]`, `queue[name] > queuevalue[name]`,
+ * `job[name] > jobvalue[name]`. With `-q` the jobs follow the queue that they run in, beside it.
+ */
+export function qhostXml(hosts: HostBuilder): XmlHandler {
+  let name = '';
+  let dominance = '';
+  return {
+    open(tag, place) {
+      switch (tag) {
+        case 'host':
+          hosts.host(place.attribute('name') ?? '');
+          break;
+        case 'queue':
+          hosts.queue(place.attribute('name') ?? '');
+          break;
+        case 'job':
+          hosts.job(place.attribute('name') ?? '');
+          break;
+        case 'resourcevalue':
+          dominance = place.attribute('dominance') ?? '';
+          name = place.attribute('name') ?? '';
+          break;
+        case 'hostvalue':
+        case 'queuevalue':
+        case 'jobvalue':
+          name = place.attribute('name') ?? '';
+          break;
+        default:
+      }
+    },
+    close(tag, place) {
+      switch (tag) {
+        case 'host':
+          hosts.endHost();
+          break;
+        case 'hostvalue':
+          hosts.hostValue(name, place.text());
+          break;
+        case 'queuevalue':
+          hosts.queueValue(name, place.text());
+          break;
+        case 'jobvalue':
+          hosts.jobValue(name, place.text());
+          break;
+        case 'resourcevalue':
+          hosts.resource({ name, dominance, value: place.text() });
+          break;
+        default:
+      }
+    },
+  };
+}

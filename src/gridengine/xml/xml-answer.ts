@@ -1,0 +1,105 @@
+import { detectDialect, type Dialect } from '../dialect';
+import type { AnswerEnd, AnswerReader } from '../reading';
+import { firstLine, soundsLikeGridEngine } from '../said';
+import { scanXml, type XmlHandler, type XmlPlace } from './scan';
+
+/** Names asked for at a time are a few thousand; more than this is no answer to us. */
+const mostUnknown = 100_000;
+
+const schemaAttributes = ['xmlns:xsd', 'xsi:schemaLocation', 'xsi:noNamespaceSchemaLocation', 'xmlns'];
+
+/**
+ * An answer in XML: the document that `root` opens goes to `handler`, from its root tag to the end of it; what stands
+ * around it, and the documents by which Grid Engine says that it can't answer (`comunication_error`, `unknown_jobs`), go
+ * into the end. `job_info` is root and child, so the end of the document is where as many are closed as were opened.
+ */
+export function readXmlAnswer(root: string, handler: XmlHandler): AnswerReader {
+  let opened = false;
+  let nested = 0;
+  let complete = false;
+  let dialect: Dialect = 'unknown';
+  let said: string | null = null;
+  let tags = false;
+  let refused = false;
+  let inUnknown = false;
+  const unknownJobs: string[] = [];
+
+  function hear(place: XmlPlace): void {
+    said ??= firstLine(place.text());
+  }
+
+  function openOther(tag: string, place: XmlPlace): void {
+    hear(place);
+    if (tag === 'comunication_error' || tag === 'communication_error') refused = true;
+    else if (tag === 'unknown_jobs') {
+      inUnknown = true;
+      dialect = dialectOf(place);
+    }
+  }
+
+  function closeOther(tag: string, place: XmlPlace): void {
+    if (inUnknown && tag === 'unknown_jobs') {
+      inUnknown = false;
+      complete = true;
+    } else if (inUnknown) {
+      const id = firstLine(place.text());
+      if (id !== null && unknownJobs.length < mostUnknown) unknownJobs.push(id);
+    } else if (refused) hearReason(tag, place);
+    else hear(place);
+  }
+
+  /** `comunication_error` holds Grid Engine's answer list: `AN_status`, `AN_text`, `AN_quality`. */
+  function hearReason(tag: string, place: XmlPlace): void {
+    const line = firstLine(place.text());
+    if (line !== null && (tag === 'AN_text' || (said === null && !/^\d+$/.test(line)))) said = line;
+  }
+
+  const scanner = scanXml({
+    open(tag, place) {
+      tags = true;
+      if (opened) {
+        if (complete) return;
+        if (tag === root) nested += 1;
+        handler.open(tag, place);
+      } else if (tag === root) {
+        hear(place);
+        opened = true;
+        nested = 1;
+        dialect = dialectOf(place);
+        handler.open(tag, place);
+      } else openOther(tag, place);
+    },
+    close(tag, place) {
+      tags = true;
+      if (!opened) closeOther(tag, place);
+      else if (!complete) {
+        handler.close(tag, place);
+        if (tag === root) nested -= 1;
+        complete = nested === 0;
+      }
+    },
+    end(place) {
+      if (!opened || complete) hear(place);
+    },
+  });
+
+  function state(): AnswerEnd['state'] {
+    if (complete) return 'complete';
+    if (opened || inUnknown) return 'truncated';
+    if (refused || (said !== null && soundsLikeGridEngine(said))) return 'refused';
+    return tags || said !== null ? 'foreign' : 'empty';
+  }
+
+  return {
+    write: (piece) => scanner.write(piece),
+    end() {
+      scanner.end();
+      return { state: state(), said, dialect, unknownJobs };
+    },
+  };
+}
+
+function dialectOf(place: XmlPlace): Dialect {
+  const xmlSchema = schemaAttributes.map((name) => place.attribute(name) ?? '').join(' ');
+  return detectDialect({ xmlSchema }).dialect;
+}

@@ -1,0 +1,59 @@
+import type { ClusterView, JobPart, JobView, Trend } from './cluster-view';
+import { sumOfKnown } from './usage-memory';
+
+/** A job that will be killed or refused memory if it goes on like this, on the host where that comes first. */
+export interface AtRisk {
+  readonly job: JobView;
+  readonly part: JobPart;
+  /** `full`: it uses that much of its limit now; `trend`: it grows, and reaches it soon. */
+  readonly reason: 'full' | 'trend';
+  /** Of the limit on this host, in use now; null: unknown. */
+  readonly share: number | null;
+  /** Of the trend, where that is the reason. */
+  readonly trend: Trend | null;
+}
+
+export interface RiskOptions {
+  /** How far ahead a trend counts, in ms from `nowMs`. */
+  readonly withinMs: number;
+  readonly nowMs: number;
+  /** Share of the limit from which a job is at risk whether it grows or not: 0.9. */
+  readonly share: number;
+}
+
+/** Those that have most reason first: full ones by their share, then the others by the time that is left. */
+export function jobsAtRisk({ jobs }: Pick<ClusterView, 'jobs'>, options: RiskOptions): readonly AtRisk[] {
+  return jobs
+    .flatMap((job) => {
+      const risks = job.parts.flatMap((part) => riskOf(job, part, options) ?? []);
+      return risks.sort(mostUrgent).slice(0, 1);
+    })
+    .sort(mostUrgent);
+}
+
+/** Grid Engine and the kernel look at each host by itself, so a part of a job is at risk, not its sum. */
+function riskOf(job: JobView, part: JobPart, { withinMs, nowMs, share: full }: RiskOptions): AtRisk | null {
+  const share = shareInUse(job, part);
+  if (share !== null && share >= full) return { job, part, reason: 'full', share, trend: part.trend };
+  const limitAt = part.trend?.limitAt ?? null;
+  if (limitAt === null || limitAt - nowMs > withinMs) return null;
+  return { job, part, reason: 'trend', share, trend: part.trend };
+}
+
+/**
+ * Share of its limit that a part uses now: by whoever says more, since each is late in its own way. A unit's memory has
+ * the page cache in it, which goes before anybody is killed: there our own figure alone counts, if there is one.
+ */
+export function shareInUse({ measure }: Pick<JobView, 'measure'>, part: JobPart): number | null {
+  if (part.limit === null || part.limit <= 0) return null;
+  const theirs = sumOfKnown([part.masterVmem, ...part.tasks.map(({ vmem }) => vmem)]);
+  const rss = part.ours?.rss ?? null;
+  const used = measure === 'cgroup' && rss !== null ? [rss] : [theirs, rss].filter((value) => value !== null);
+  return used.length === 0 ? null : Math.max(...used) / part.limit;
+}
+
+function mostUrgent(a: AtRisk, b: AtRisk): number {
+  if (a.reason !== b.reason) return a.reason === 'full' ? -1 : 1;
+  if (a.reason === 'full') return (b.share ?? 0) - (a.share ?? 0);
+  return (a.trend?.limitAt ?? Infinity) - (b.trend?.limitAt ?? Infinity);
+}

@@ -1,0 +1,41 @@
+/** The name under which a host is known, for any spelling of it: `node01`, `Node01.cluster.example`. */
+export type HostNames = (name: string) => string;
+
+/**
+ * Names that Grid Engine, its tasks' ids and our own records give to the same host are one: equal but for case, or with
+ * the same first label where only one known host has it. A name that nobody knows is known from then on.
+ */
+export function hostNames(known: Iterable<string>): HostNames {
+  const exact = new Map<string, string>();
+  const byLabel = new Map<string, string | null>();
+
+  function learn(name: string): string {
+    const folded = name.toLowerCase();
+    const label = firstLabel(folded);
+    exact.set(folded, name);
+    byLabel.set(label, byLabel.has(label) ? null : name);
+    return name;
+  }
+
+  for (const name of known) if (!exact.has(name.toLowerCase())) learn(name);
+  return (name) => {
+    const folded = name.toLowerCase();
+    return exact.get(folded) ?? byLabel.get(firstLabel(folded)) ?? learn(name);
+  };
+}
+
+/** The first part of an address names nothing. */
+function firstLabel(name: string): string {
+  return /^[\d.]+$|:/.test(name) ? name : (name.split('.')[0] ?? name);
+}
+
+/** `node01` of `all.q@node01`; null: there is none. */
+export function hostOfQueue(queueInstance: string | null): string | null {
+  const host = queueInstance?.slice(queueInstance.indexOf('@') + 1) ?? '';
+  return queueInstance?.includes('@') === true && host !== '' ? host : null;
+}
+
+/** `all.q` of `all.q@node01`. */
+export function clusterQueue(queueInstance: string): string {
+  return queueInstance.split('@')[0] ?? queueInstance;
+}

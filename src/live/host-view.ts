@@ -1,0 +1,98 @@
+import { parseMemorySize } from '../gridengine/memory-size';
+import type { QhostHost } from '../gridengine/qhost/qhost-report';
+import type { HostView, JobPart } from './cluster-view';
+import { peakOfPart, useOfPart } from './job-parts';
+import { H_VMEM } from './requests';
+import { freeSlotsOf, stranded } from './stranded';
+import { sumOfKnown } from './usage-memory';
+
+export interface HostContext {
+  /** h_vmem of the host by `complex_values`, where somebody knows it; null: what is left and what is asked for. */
+  readonly capacity: number | null;
+  /** Bytes that a slot usually asks for; null: unknown. */
+  readonly usual: number | null;
+  /** Where not qhost tells it. */
+  readonly up?: boolean;
+}
+
+/** One host with the parts of the jobs on it. */
+export function hostView(host: QhostHost, parts: readonly JobPart[], context: HostContext): HostView {
+  const { capacity, usual, up = reports(host) } = context;
+  const free = consumable(host, H_VMEM);
+  const reserved = parts.map((part) => part.reserved);
+  // qhost's free figure goes with qhost's own list of jobs: one that only qstat knows is not in it yet.
+  const shown = new Set(host.jobs.map(({ job, task }) => `${job}.${task ?? ''}`));
+  const inFree = parts.filter(({ job, task }) => shown.has(`${job}.${task ?? ''}`)).map((part) => part.reserved);
+  const queues = host.queues.map((queue) => ({ ...queue, reserved: queue.slotsReserved }));
+  const slotsUsed = sumOfKnown(queues.map((queue) => queue.slotsUsed));
+  const slotsOfQueues = sumOfKnown(queues.map(({ slots }) => slots));
+  const slotsLeft = consumable(host, 'slots');
+  const freeSlots = freeSlotsOf(queues);
+  const left = stranded({ up, free, freeSlots: Math.min(freeSlots, slotsLeft ?? freeSlots), usual });
+  return {
+    name: host.name,
+    up,
+    processors: host.processors,
+    load: host.load,
+    memoryTotal: host.memoryTotal,
+    memoryUsed: host.memoryUsed,
+    swapTotal: host.swapTotal,
+    swapUsed: host.swapUsed,
+    // Several queues may offer the same cores: `complex_values slots=` then says how many there are.
+    slots:
+      slotsOfQueues === null || slotsLeft === null
+        ? slotsOfQueues
+        : Math.min(slotsOfQueues, (slotsUsed ?? 0) + slotsLeft),
+    slotsUsed: slotsUsed ?? parts.reduce((sum, { slots }) => sum + slots, 0),
+    capacity: capacity ?? (free === null ? null : free + sumOf(inFree)),
+    free,
+    requested: sumOf(reserved),
+    peak: sumOf(parts.map((part) => peakOfPart(part) ?? 0)),
+    used: sumOf(parts.map((part) => useOfPart(part) ?? 0)),
+    unlimited: parts.filter(({ limitState }) => limitState === 'unlimited').length,
+    strandedMemory: left.memory,
+    strandedSlots: left.slots,
+    queues: host.queues.map(({ name, slots, slotsUsed: taken, state }) => ({ name, slots, slotsUsed: taken, state })),
+    parts,
+  };
+}
+
+/** A host that only qstat knows: nothing is known of it but what runs there, and nobody says that it is down. */
+export function unlistedHost(name: string, parts: readonly JobPart[]): HostView {
+  const unknown: QhostHost = {
+    name,
+    architecture: null,
+    processors: null,
+    sockets: null,
+    cores: null,
+    threads: null,
+    load: null,
+    memoryTotal: null,
+    memoryUsed: null,
+    swapTotal: null,
+    swapUsed: null,
+    processorsText: '-',
+    memoryTotalText: '-',
+    resources: [],
+    queues: [],
+    jobs: [],
+  };
+  return hostView(unknown, parts, { capacity: null, usual: null, up: true });
+}
+
+/** Of a host whose execd is gone qhost goes on to print what does not change: architecture, processors, total memory. */
+function reports({ architecture, load, memoryUsed }: QhostHost): boolean {
+  return architecture !== null && (load !== null || memoryUsed !== null);
+}
+
+/** What is left of a consumable of the host; null: it is none there. */
+function consumable({ resources }: QhostHost, name: string): number | null {
+  const text = resources.find((resource) => resource.name === name && resource.dominance === 'hc')?.value;
+  if (text === undefined) return null;
+  const parsed = parseMemorySize(text.trim());
+  return parsed.ok && Number.isFinite(parsed.value) ? Math.round(parsed.value) : null;
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}

@@ -1,0 +1,110 @@
+import type { Dialect } from '../gridengine/dialect';
+import type { PeTaskDetail } from '../gridengine/qstat/job-detail';
+import type { JobRecord } from '../sampler/record';
+import type { JobPart, PartTask, Trend } from './cluster-view';
+import type { HostNames } from './host-names';
+import { figuresOfPart, type RecordsOfPart } from './our-figures';
+import type { MemoryLimit } from './requests';
+import type { RunningJob } from './running-jobs';
+import { slotsByHost, type HostSlots } from './slots-by-host';
+import { sumSeries } from './sum-series';
+import { trendOf } from './trend';
+import { sumOfKnown, usageMemory, type UsageMemory } from './usage-memory';
+
+/** What all parts of a view are made with. */
+export interface PartContext {
+  readonly dialect: Dialect;
+  readonly systemd: boolean;
+  /** What h_vmem is counted by. */
+  readonly hVmem: 'slot' | 'job';
+  readonly nowMs: number;
+  readonly nameOf: HostNames;
+  readonly recordsOf: RecordsOfPart;
+}
+
+/** The facts of the job that each of its parts repeats. */
+export interface PartOf {
+  readonly owner: string;
+  readonly name: string;
+  readonly state: string;
+  readonly startedAt: number | null;
+  readonly limit: MemoryLimit;
+}
+
+/** What a job has on each of its hosts, the master's first; none: nobody says where it runs. */
+export function jobParts(job: RunningJob, facts: PartOf, context: PartContext): readonly JobPart[] {
+  const tasks = job.taskDetail?.peTasks ?? [];
+  const hostOfTask = (task: PeTaskDetail): string | null => {
+    const host = task.past ? null : (task.host ?? /^[^.]+\.(.+)$/.exec(task.id)?.[1]);
+    return host == null || host === '' ? null : context.nameOf(host);
+  };
+  const placed = slotsByHost({
+    rows: job.rows,
+    granted: job.granted,
+    elsewhere: [...new Set([...job.listedHosts, ...tasks.flatMap((task) => hostOfTask(task) ?? [])])],
+  });
+  return placed.map((place) => {
+    // A task of which nobody knows the host is kept where the master is.
+    const here = tasks.filter((task) => {
+      const host = hostOfTask(task);
+      return host === null ? place.master : host === place.host;
+    });
+    return jobPart(job, facts, { ...place, tasks: here }, context);
+  });
+}
+
+function jobPart(
+  job: RunningJob,
+  facts: PartOf,
+  { host, slots, master, tasks }: HostSlots & { readonly tasks: readonly PeTaskDetail[] },
+  context: PartContext,
+): JobPart {
+  const memoryOf = ({ usage }: { readonly usage: PeTaskDetail['usage'] }): UsageMemory =>
+    usageMemory(usage, context.dialect, context.systemd);
+  const { limit } = facts;
+  const running = tasks.filter(({ past }) => !past);
+  const past = tasks.filter((task) => task.past).map(memoryOf);
+  const ofMaster = master && job.taskDetail !== null ? memoryOf(job.taskDetail) : null;
+  const bytes = limit.bytes === null ? null : context.hVmem === 'job' ? limit.bytes : limit.bytes * slots;
+  const records = context.recordsOf({ job: job.job, task: job.task, host }, facts.startedAt);
+  return {
+    host,
+    job: job.job,
+    task: job.task,
+    owner: facts.owner,
+    name: facts.name,
+    slots,
+    master,
+    limit: bytes,
+    limitState: limit.state,
+    reserved: context.hVmem === 'job' && !master ? 0 : (bytes ?? 0),
+    masterMaxvmem: ofMaster?.maxvmem ?? null,
+    masterVmem: ofMaster?.vmem ?? null,
+    tasks: running.map((task): PartTask => {
+      const { maxvmem, vmem } = memoryOf(task);
+      return { id: task.id, maxvmem, vmem };
+    }),
+    pastMaxvmem: sumOfKnown(past.map(({ maxvmem }) => maxvmem)),
+    ours: figuresOfPart(records, { master, tasks: running.length, past: past.length > 0 }),
+    trend: /[sST]/.test(facts.state) ? null : trendOfPart(records, bytes, context.nowMs),
+  };
+}
+
+/** What execd compares with the limit is the sum of all processes of the job on the host. */
+function trendOfPart(records: readonly JobRecord[], limit: number | null, nowMs: number): Trend | null {
+  const series = sumSeries(records.map((record) => record.series));
+  if (series === null) return null;
+  const seenAt = records.reduce((latest, { revision }) => Math.max(latest, revision), 0);
+  return trendOf(series, limit, nowMs, Math.min(seenAt, nowMs));
+}
+
+/** What a job has used at most on the host, tasks that have ended among it; null: nobody says. */
+export function peakOfPart({ masterMaxvmem, tasks, pastMaxvmem, ours }: JobPart): number | null {
+  const told = sumOfKnown([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), pastMaxvmem]);
+  return told ?? ours?.lower ?? null;
+}
+
+/** What it uses there now; null: nobody says. */
+export function useOfPart({ masterVmem, tasks, ours }: JobPart): number | null {
+  return sumOfKnown([masterVmem, ...tasks.map(({ vmem }) => vmem)]) ?? ours?.rss ?? null;
+}

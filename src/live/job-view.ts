@@ -1,0 +1,56 @@
+import type { JobPart, JobView, Trend } from './cluster-view';
+import { clusterQueue } from './host-names';
+import { jobParts, type PartContext } from './job-parts';
+import { figuresOfJob } from './our-figures';
+import { memoryLimit, requestViews } from './requests';
+import type { RunningJob } from './running-jobs';
+import { amountOf, sumOfKnown, usageMemory } from './usage-memory';
+
+/** A job that runs, or one task of it, with its parts. `complexes`: the memory complexes whose requests are shown. */
+export function jobView(job: RunningJob, complexes: ReadonlySet<string>, context: PartContext): JobView {
+  const { listed, detail, taskDetail } = job;
+  const row = job.rows.values().next().value?.[0] ?? null;
+  const requests = requestViews(listed, detail, complexes);
+  const perSlot = memoryLimit(requests, listed !== null || detail !== null);
+  const facts = {
+    name: listed?.name ?? detail?.name ?? row?.name ?? '',
+    owner: listed?.owner ?? detail?.owner ?? row?.owner ?? '',
+    state: listed?.state ?? row?.state ?? '',
+    startedAt: listed?.startedAt ?? taskDetail?.startedAt ?? row?.startedAt ?? null,
+  };
+  const parts = jobParts(job, { ...facts, limit: perSlot }, context);
+  const slots = job.granted ?? parts.reduce((sum, part) => sum + part.slots, 0);
+  const usages = taskDetail === null ? [] : [taskDetail, ...taskDetail.peTasks];
+  const memory = usages.map((task) => ({
+    past: 'past' in task && task.past,
+    ...usageMemory(task.usage, context.dialect, context.systemd),
+  }));
+  return {
+    job: job.job,
+    task: job.task,
+    ...facts,
+    uid: detail === null || detail.uid === '' ? null : detail.uid,
+    project: listed?.project ?? detail?.project ?? null,
+    queue: clusterQueue(listed?.queueInstance ?? row?.queue ?? ''),
+    pe: listed?.grantedPe ?? detail?.pe ?? null,
+    slots,
+    submittedAt: listed?.submittedAt ?? detail?.submittedAt ?? null,
+    requests,
+    limit: perSlot.bytes === null ? null : context.hVmem === 'job' ? perSlot.bytes : perSlot.bytes * slots,
+    limitState: perSlot.state,
+    vmem: sumOfKnown(memory.filter(({ past }) => !past).map(({ vmem }) => vmem)),
+    maxvmem: sumOfKnown(memory.map(({ maxvmem }) => maxvmem)),
+    measure: memory.find(({ measure }) => measure !== null)?.measure ?? null,
+    cpuSeconds: sumOfKnown(usages.map(({ usage }) => amountOf(usage, 'cpu'))) ?? listed?.cpuSeconds ?? null,
+    ours: figuresOfJob(parts.map(({ ours }) => ours)),
+    trend: soonest(parts),
+    parts,
+  };
+}
+
+/** Of a job whose parts grow without reaching a limit, the one that grows fastest. */
+function soonest(parts: readonly JobPart[]): Trend | null {
+  const trends = parts.flatMap(({ trend }) => trend ?? []);
+  const order = (trend: Trend): number => trend.limitAt ?? Infinity;
+  return [...trends].sort((a, b) => (order(a) === order(b) ? b.slope - a.slope : order(a) - order(b)))[0] ?? null;
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../sampler/settings';
+import { fetchSnapshot, NoServerError } from './fetch-snapshot';
+import type { LiveCell } from './poll-tools';
+import { newPollState, poll } from './poller';
+import { privateDirectory } from './private-directory';
+import { sharedState } from './shared-snapshot';
+import type { Snapshot } from './snapshot';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface LiveSnapshot {
+  readonly snapshot: Snapshot;
+  /** `server`: the site's, of `qmemacct serve`; `shared`: that of this user's live commands; `own`: asked for by us alone. */
+  readonly source: 'server' | 'shared' | 'own';
+  /** Why it is not a better source, where that should be told. */
+  readonly warning: string | null;
+}
+
+export interface LiveOptions {
+  readonly settings: Settings;
+  readonly env: Environment;
+  /** Made when it is first needed: no cell is looked for where a server answers. */
+  readonly cell: () => LiveCell;
+  /** Whether jobs that wait are asked for. */
+  readonly pending: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** The server asks for jobs that wait only when somebody wants them: its first answer may be without. */
+const PENDING_TRIES = 5;
+const PENDING_PAUSE_MS = 500;
+
+async function ofServer({ settings, pending, signal }: LiveOptions): Promise<Snapshot> {
+  for (let tries = 1; ; tries++) {
+    const snapshot = await fetchSnapshot(settings.serve_socket, {
+      pending,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (!pending || snapshot.pending !== null || tries === PENDING_TRIES) return snapshot;
+    await sleep(PENDING_PAUSE_MS, undefined, signal === undefined ? {} : { signal });
+  }
+}
+
+/** One query of each command, a few batches of `qstat -j`, and the time to read and write. */
+function longestPollMs(settings: Settings): number {
+  return (5 * settings.command_timeout + 10) * 1000;
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/**
+ * What qmaster said, by the politest way that there is: of the site's server, else of what this user's other live
+ * commands have asked for, else by asking. What fails is told in the snapshot; rejects only when `signal` is aborted.
+ */
+export async function liveSnapshot(options: LiveOptions): Promise<LiveSnapshot> {
+  const { settings, env, pending, signal } = options;
+  let warning: string | null = null;
+  try {
+    return { snapshot: await ofServer(options), source: 'server', warning };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof NoServerError))
+      warning = `qmemacct serve gave no answer (${reasonOf(error)}); qmaster is asked`;
+  }
+  const { cell, cluster, rules, tools } = options.cell();
+  try {
+    const { snapshot } = await sharedState({
+      directory: privateDirectory(env),
+      cluster,
+      cell,
+      rules,
+      pending,
+      poll: (before) => poll(before, rules, tools, pending, signal),
+      longestPollMs: longestPollMs(settings),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    signal?.throwIfAborted();
+    return { snapshot, source: 'shared', warning };
+  } catch (error) {
+    signal?.throwIfAborted();
+    warning = `what qmaster says can't be shared with other commands (${reasonOf(error)})`;
+  }
+  const { snapshot } = await poll(newPollState(cluster), rules, tools, pending, signal);
+  signal?.throwIfAborted();
+  return { snapshot, source: 'own', warning };
+}

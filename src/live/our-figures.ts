@@ -1,0 +1,99 @@
+import type { JobRecord } from '../sampler/record';
+import type { OurFigures } from './cluster-view';
+import type { HostNames } from './host-names';
+import { sumOfKnown } from './usage-memory';
+
+/** Clocks of qmaster and of an execution host may differ so far, in ms. */
+const CLOCKS_MS = 60_000;
+
+/** Finds the records of a job on a host: the newest one of each of its PE tasks and of the master. */
+export type RecordsOfPart = (
+  part: { readonly job: number; readonly task: number | null; readonly host: string },
+  startedAt: number | null,
+) => readonly JobRecord[];
+
+/**
+ * Sorts records of running jobs by where they belong. A record that began before the job did is of an earlier job or run
+ * with the same number, and left out.
+ */
+export function recordsByPart(records: readonly JobRecord[], nameOf: HostNames): RecordsOfPart {
+  const byPart = new Map<string, JobRecord[]>();
+  for (const record of records) {
+    if (record.status !== 'running') continue;
+    const key = keyOf(record.job_id, record.task_id, nameOf(record.host));
+    const known = byPart.get(key);
+    if (known === undefined) byPart.set(key, [record]);
+    else known.push(record);
+  }
+  return ({ job, task, host }, startedAt) => {
+    const newest = new Map<string | null, JobRecord>();
+    for (const record of byPart.get(keyOf(job, task, host)) ?? []) {
+      const known = newest.get(record.pe_task_id);
+      if (isOfThisRun(record, startedAt) && (known === undefined || known.revision < record.revision))
+        newest.set(record.pe_task_id, record);
+    }
+    return [...newest.values()];
+  };
+}
+
+/** What a host's records have to be complete for their sums to be the job's. */
+export interface Expected {
+  readonly master: boolean;
+  /** `qrsh -inherit` tasks that Grid Engine knows there. */
+  readonly tasks: number;
+  /** Some have ended already: their peaks are in no running record. */
+  readonly past: boolean;
+}
+
+/**
+ * Records of one job on one host put together. Their peaks need not coincide: the lower end is the greatest of theirs,
+ * the upper end their sum. Where a record is missing the sums are unknown.
+ */
+export function figuresOfPart(records: readonly JobRecord[], expected: Expected): OurFigures | null {
+  if (records.length === 0) return null;
+  const tasks = records.filter((record) => record.pe_task_id !== null).length;
+  const complete = (!expected.master || tasks < records.length) && tasks >= expected.tasks;
+  const figures = records.map((record): OurFigures => ({
+    rss: lastRss(record),
+    lower: record.peak_rss?.lower_bytes ?? null,
+    upper: record.peak_rss?.upper_bytes ?? null,
+    at: record.revision,
+  }));
+  const sum = together(figures, complete);
+  return expected.past ? { ...sum, upper: null } : sum;
+}
+
+/** The job's figures of those of its hosts; null: no host has any. */
+export function figuresOfJob(parts: readonly (OurFigures | null)[]): OurFigures | null {
+  const known = parts.filter((figures) => figures !== null);
+  return known.length === 0 ? null : together(known, known.length === parts.length);
+}
+
+function together(figures: readonly OurFigures[], complete: boolean): OurFigures {
+  const lowers = figures.flatMap(({ lower }) => lower ?? []);
+  return {
+    rss: complete ? sumOfAll(figures.map(({ rss }) => rss)) : null,
+    lower: lowers.length === 0 ? null : lowers.reduce((a, b) => Math.max(a, b)),
+    upper: complete ? sumOfAll(figures.map(({ upper }) => upper)) : null,
+    at: figures.reduce((oldest, { at }) => Math.min(oldest, at), Infinity),
+  };
+}
+
+function sumOfAll(values: readonly (number | null)[]): number | null {
+  return values.includes(null) ? null : sumOfKnown(values);
+}
+
+function lastRss({ series }: JobRecord): number | null {
+  const last = series?.rss_bytes.at(-1);
+  return last !== undefined && Number.isFinite(last) && last >= 0 ? last : null;
+}
+
+function isOfThisRun(record: JobRecord, startedAt: number | null): boolean {
+  const began = record.started_at === null ? NaN : Date.parse(record.started_at);
+  const latest = Number.isNaN(began) ? record.revision : began;
+  return startedAt === null || latest >= startedAt - CLOCKS_MS;
+}
+
+function keyOf(job: number, task: number | null, host: string): string {
+  return `${job}.${task ?? ''}@${host}`;
+}

@@ -1,0 +1,47 @@
+import { clientRunner } from '../gridengine/client-command';
+import { readClusterName } from '../gridengine/cluster-name';
+import { findCell, type CellLocation } from '../gridengine/find-cell';
+import { followOnlineUsage, onlineUsageFile } from '../gridengine/online-usage';
+import { readQhost } from '../gridengine/qhost/read-qhost';
+import { readJobDetails } from '../gridengine/qstat/read-job-details';
+import { readJobList } from '../gridengine/qstat/read-job-list';
+import type { Settings } from '../sampler/settings';
+import type { PollRules, PollTools, Readers } from './poller';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export const READERS: Readers = { qhost: readQhost, jobList: readJobList, jobDetails: readJobDetails };
+
+/** The cell that the live commands look at, and what they need for it. */
+export interface LiveCell {
+  /** null: none is found; the clients may find one by themselves. */
+  readonly cell: CellLocation | null;
+  readonly cluster: string;
+  readonly rules: PollRules;
+  readonly tools: PollTools;
+}
+
+export function pollRules({ poll_interval: interval, usage_interval: usage }: Settings): PollRules {
+  return {
+    intervalMs: interval * 1000,
+    usageIntervalMs: usage * 1000,
+    slackMs: Math.min(1000, interval * 100),
+  };
+}
+
+export function liveCell(settings: Settings, env: Environment): LiveCell {
+  const cell = findCell(env);
+  const rules = pollRules(settings);
+  const named = cell === null ? 'default' : readClusterName(cell.root, cell.cell).name;
+  return {
+    cell,
+    cluster: settings.cluster === '' ? named : settings.cluster,
+    rules,
+    tools: {
+      run: clientRunner({ env, cell, timeoutMs: settings.command_timeout * 1000 }),
+      readers: READERS,
+      now: Date.now,
+      onlineUsage: cell === null ? null : followOnlineUsage(onlineUsageFile(cell), 10 * rules.usageIntervalMs),
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { Settings } from '../sampler/settings';
+import type { LiveCell } from './poll-tools';
+import { newPollState, poll, type PollState } from './poller';
+import type { Snapshot } from './snapshot';
+
+export interface Polling {
+  /** Looks now rather than at the next time: someone wants to see something else. */
+  wake(): void;
+  /** Ends a query that runs; resolves when all is at rest. */
+  stop(): Promise<void>;
+}
+
+export type Source = (signal: AbortSignal) => Promise<Snapshot>;
+
+/** Asks qmaster itself and remembers what it said: for who owns the site's snapshot. */
+export function ownSource({ cluster, rules, tools }: LiveCell, pending: () => boolean): Source {
+  let state: PollState = newPollState(cluster);
+  return async (signal) => {
+    state = await poll(state, rules, tools, pending(), signal);
+    return state.snapshot;
+  };
+}
+
+/**
+ * Takes a snapshot every poll_interval, on absolute times so that lateness never adds up, and gives it to `onSnapshot`;
+ * never two at once: a source that takes longer than the interval leaves times out. What the source rejects with, or
+ * `onSnapshot` throws, goes to `onError`, and it goes on.
+ */
+export function startPolling(
+  { poll_interval: interval }: Pick<Settings, 'poll_interval'>,
+  source: Source,
+  onSnapshot: (snapshot: Snapshot) => void,
+  onError: (error: unknown) => void,
+): Polling {
+  const intervalMs = interval * 1000;
+  const began = performance.now();
+  const stopping = new AbortController();
+  let timer: NodeJS.Timeout | null = null;
+  let running: Promise<void> | null = null;
+  let again = false;
+
+  const look = async (): Promise<void> => {
+    try {
+      const snapshot = await source(stopping.signal);
+      if (!stopping.signal.aborted) onSnapshot(snapshot);
+    } catch (error) {
+      if (!stopping.signal.aborted) onError(error);
+    }
+  };
+  const schedule = (): void => {
+    const age = performance.now() - began;
+    const next = again ? 0 : (Math.floor(age / intervalMs) + 1) * intervalMs - age;
+    again = false;
+    timer = setTimeout(tick, next);
+  };
+  const tick = (): void => {
+    timer = null;
+    running = look().finally(() => {
+      running = null;
+      if (!stopping.signal.aborted) schedule();
+    });
+  };
+  tick();
+  return {
+    wake: () => {
+      if (running !== null) again = true;
+      else if (timer !== null) {
+        clearTimeout(timer);
+        tick();
+      }
+    },
+    stop: async () => {
+      stopping.abort();
+      if (timer !== null) clearTimeout(timer);
+      await running;
+    },
+  };
+}

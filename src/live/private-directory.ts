@@ -1,0 +1,56 @@
+import { closeSync, constants, fchmodSync, fstatSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { homedir, hostname } from 'node:os';
+import { join } from 'node:path';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Whether a directory, or what a link to it leads to, is this user's, and nobody else's to write in. */
+function isOurs(path: string): boolean {
+  try {
+    const { uid, mode } = statSync(path);
+    return uid === process.geteuid?.() && (mode & 0o022) === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Creates `path` where it is missing; in any case it is a directory of ours, and nobody else's (0700). Throws if not. */
+function makeOwn(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    const { uid, mode } = fstatSync(descriptor);
+    if (uid !== process.geteuid?.()) throw new Error(`${path} belongs to user ${uid}`);
+    if ((mode & 0o777) !== 0o700) fchmodSync(descriptor, 0o700);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * The user's own directory for what the live commands of this host share: in XDG_RUNTIME_DIR, or else in the home
+ * directory's `.cache`, with the host's name as hosts may share the home. Creates it (0700). Throws, with the reason,
+ * where there is none that nobody else could have planted.
+ */
+export function privateDirectory(env: Environment): string {
+  const runtime = env.XDG_RUNTIME_DIR ?? '';
+  if (runtime.startsWith('/') && isOurs(runtime)) {
+    const path = join(runtime, 'qmemacct');
+    makeOwn(path);
+    return path;
+  }
+  const home = env.HOME?.startsWith('/') === true ? env.HOME : homedir();
+  if (!isOurs(home)) throw new Error(`${home} is not the user's own, or others may write in it`);
+  const cache = join(home, '.cache');
+  // Users may have made a link of it, to a disk with more room.
+  if (!isOurs(cache)) makeOwn(cache);
+  const ours = join(cache, 'qmemacct');
+  makeOwn(ours);
+  const path = join(ours, hostname());
+  makeOwn(path);
+  return path;
+}

@@ -1,0 +1,160 @@
+import { hVmemRequest } from './requests';
+import type { ClusterView, JobPart, JobView } from './cluster-view';
+import type { Answer, Snapshot } from './snapshot';
+import { sumOfKnown } from './usage-memory';
+
+/** A value of QmemTools' JSON. Names that users choose are keys, so that objects are maps; Python's floats stay floats. */
+export type Json = string | number | boolean | Float | readonly Json[] | ReadonlyMap<string, Json>;
+
+export interface Float {
+  readonly float: number;
+}
+
+/** The envelope: `message` is empty where all is well. */
+export interface QmemAnswer {
+  readonly success: boolean;
+  readonly message: string;
+  readonly data: ReadonlyMap<string, Json>;
+}
+
+/**
+ * `/qhost` as QmemTools answers it, host by host. Where it could not be refreshed `success` is false and `message` says
+ * why and how old the data is. `view` is that of the snapshot.
+ */
+export function qhostAnswer(snapshot: Snapshot, view: ClusterView, nowMs: number): QmemAnswer {
+  const texts = new Map(snapshot.hosts.value.map((host) => [host.name, host]));
+  const data = view.hosts.map(({ name, parts }): [string, Json] => [
+    name,
+    fields({
+      // `-`: a host that is down, or does not say.
+      num_proc: texts.get(name)?.processorsText ?? '-',
+      mem_total: texts.get(name)?.memoryTotalText ?? '-',
+      jobs: new Map([...byJob(parts)].map(([job, ofJob]) => [String(job), hostJob(ofJob)])),
+    }),
+  ]);
+  return envelope('qhost', [snapshot.hosts, snapshot.running], new Map(data), nowMs);
+}
+
+/** `/qstat` as QmemTools answers it, owner by owner. */
+export function qstatAnswer(snapshot: Snapshot, view: ClusterView, nowMs: number): QmemAnswer {
+  const data = new Map<string, Json>();
+  const byOwner = new Map<string, JobView[]>();
+  for (const job of view.jobs) {
+    const known = byOwner.get(job.owner);
+    if (known === undefined) byOwner.set(job.owner, [job]);
+    else known.push(job);
+  }
+  for (const [owner, jobs] of byOwner) {
+    const ofOwner = new Map([...byJob(jobs)].map(([job, tasks]) => [String(job), ownersJob(tasks)]));
+    data.set(owner, fields({ uid: jobs.find(({ uid }) => uid !== null)?.uid ?? '', jobs: ofOwner }));
+  }
+  return envelope('qstat', [snapshot.running, snapshot.details], data, nowMs);
+}
+
+/** The text of an answer, its keys in QmemTools' order. */
+export function qmemAnswerText({ success, message, data }: QmemAnswer): string {
+  return textOf(fields({ success, message, data }));
+}
+
+function hostJob(parts: readonly JobPart[]): Json {
+  const [first] = parts;
+  const tasks = parts.flatMap(({ task }) => task ?? []);
+  return fields({
+    // Of an array job those of each task, which is 1 unless the tasks are parallel.
+    jobcount: Math.max(...parts.map(({ slots }) => slots)),
+    master: parts.some(({ master }) => master),
+    taskid: tasks.map(String),
+    jobname: first?.name ?? '',
+    owner: first?.owner ?? '',
+  });
+}
+
+function ownersJob(tasks: readonly JobView[]): Json {
+  const request = hVmemRequest(tasks[0]?.requests ?? []);
+  const hosts = new Map<string, Map<string, Json>>();
+  for (const part of tasks.flatMap(({ parts }) => parts)) {
+    const known = hosts.get(part.host) ?? new Map<string, Json>();
+    for (const [key, value] of usageOf(part)) known.set(key, value);
+    hosts.set(part.host, known);
+  }
+  return fields({
+    requested_h_vmem_strval: request?.text ?? '',
+    requested_h_vmem_dblval: { float: request?.bytes ?? 0 },
+    hostname: hosts,
+  });
+}
+
+/** By role, or by task of an array job; a task that has not reported yet has an empty value, which its viewer takes as 0. */
+function usageOf(part: JobPart): readonly (readonly [string, string])[] {
+  const tasks = sumOfKnown([...part.tasks.map(({ maxvmem }) => maxvmem), part.pastMaxvmem]);
+  if (part.task !== null) return [[String(part.task), bytesText(sumOfKnown([part.masterMaxvmem, tasks]))]];
+  const slave = ['slave', bytesText(tasks)] as const;
+  if (!part.master) return [slave];
+  const master = ['master', bytesText(part.masterMaxvmem)] as const;
+  return tasks === null ? [master] : [master, slave];
+}
+
+/** As Grid Engine prints it: `%f`. */
+function bytesText(bytes: number | null): string {
+  if (bytes === null || !Number.isFinite(bytes)) return '';
+  return bytes < 1e21 ? bytes.toFixed(6) : `${BigInt(bytes)}.000000`;
+}
+
+function envelope(
+  name: 'qhost' | 'qstat',
+  answers: readonly Answer<unknown>[],
+  data: QmemAnswer['data'],
+  nowMs: number,
+): QmemAnswer {
+  const problems = [...new Set(answers.flatMap(({ problem }) => problem ?? []))];
+  const [main] = answers;
+  const at = main?.at ?? null;
+  const said = problems.length === 0 ? [] : [problems.join('; ')];
+  if (at === null) {
+    const reason = said[0] ?? 'nothing has been asked of qmaster yet, try again in some seconds';
+    return { success: false, message: `No data for ${name}: ${reason}`, data: new Map() };
+  }
+  if (said.length > 0) {
+    const oldest = answers.reduce((least, answer) => Math.min(least, answer.at ?? least), at);
+    const age = Math.max(0, Math.round((nowMs - oldest) / 1000));
+    return { success: false, message: `${said.join('')}; the data is ${age} s old`, data };
+  }
+  // QmemTools calls an empty answer none, of a cluster without running jobs too.
+  if (data.size === 0) return { success: false, message: `No data for ${name}`, data };
+  return { success: true, message: '', data };
+}
+
+function byJob<T extends { readonly job: number }>(items: readonly T[]): ReadonlyMap<number, readonly T[]> {
+  const jobs = new Map<number, T[]>();
+  for (const item of items) {
+    const known = jobs.get(item.job);
+    if (known === undefined) jobs.set(item.job, [item]);
+    else known.push(item);
+  }
+  return jobs;
+}
+
+function fields(object: Readonly<Record<string, Json>>): ReadonlyMap<string, Json> {
+  return new Map(Object.entries(object));
+}
+
+function textOf(value: Json): string {
+  if (typeof value !== 'object') return JSON.stringify(value);
+  if (isList(value)) return `[${value.map(textOf).join(',')}]`;
+  if (isFloat(value)) return floatText(value.float);
+  return `{${[...value].map(([key, item]) => `${JSON.stringify(key)}:${textOf(item)}`).join(',')}}`;
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function isFloat(value: Float | ReadonlyMap<string, Json>): value is Float {
+  return 'float' in value;
+}
+
+/** Readers in Python divide it: without a fraction it would be an integer there. */
+function floatText(value: number): string {
+  const text = String(Number.isFinite(value) ? value : 0);
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}

@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  futimesSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CellLocation } from '../gridengine/find-cell';
+import { number, record, truth, type Check } from './checks';
+import { dueQueries, newPollState, type PollRules, type PollState, type QueryHistory } from './poller';
+import { checkedSnapshot, plainSnapshot } from './snapshot-json';
+
+export interface SharingOptions {
+  /** The user's own directory (0700). */
+  readonly directory: string;
+  readonly cluster: string;
+  readonly cell: CellLocation | null;
+  readonly rules: PollRules;
+  /** Whether jobs that wait are asked for. */
+  readonly pending: boolean;
+  /** Asks qmaster for what is due. */
+  readonly poll: (before: PollState) => Promise<PollState>;
+  /** ms that a poll can take at most: who holds the lock for longer has been stopped. */
+  readonly longestPollMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Where there is a last answer, nobody waits for the next one for longer than this. */
+const PATIENCE_MS = 2000;
+
+/** Between two looks at what another process does: more and more seldom, so that a thousand waiters cost little. */
+const FIRST_LOOK_MS = 20;
+const LONGEST_LOOK_MS = 250;
+
+/** Beyond this the file is none of ours. */
+const MOST_BYTES = 384 * 1024 * 1024;
+
+/** Who has just taken the lock may not have said so yet. */
+const TOUCH_MS = 1000;
+
+const OLD_LITTER_MS = 3_600_000;
+
+const history: Check<QueryHistory> = record<QueryHistory>({ failures: number, tookMs: number, unreachable: truth });
+const histories: Check<PollState['history']> = record<PollState['history']>({
+  hosts: history,
+  running: history,
+  details: history,
+  pending: history,
+});
+
+interface Files {
+  readonly directory: string;
+  /** `snapshot-` and the cell. */
+  readonly name: string;
+  readonly state: string;
+  readonly lock: string;
+}
+
+/** One user may look at several cells. */
+function filesOf({ directory, cell }: SharingOptions): Files {
+  const key = createHash('sha256')
+    .update(JSON.stringify(cell === null ? null : [cell.root, cell.cell]))
+    .digest('hex')
+    .slice(0, 12);
+  const name = `snapshot-${key}`;
+  return { directory, name, state: join(directory, `${name}.json`), lock: join(directory, `${name}.lock`) };
+}
+
+function openOwn(path: string, flags: number): number {
+  const descriptor = openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY, 0o600);
+  const status = fstatSync(descriptor);
+  if (status.isFile() && status.uid === process.geteuid?.() && status.size <= MOST_BYTES) return descriptor;
+  closeSync(descriptor);
+  throw new Error(`${path} is no file of ours`);
+}
+
+/** The last state; null: none, or none that can be read: the next one takes its place. */
+function readState(path: string): PollState | null {
+  try {
+    const descriptor = openOwn(path, constants.O_RDONLY);
+    try {
+      const value: unknown = JSON.parse(readFileSync(descriptor, 'utf8'));
+      const snapshot = checkedSnapshot(value);
+      return { snapshot, history: histories((value as { history?: unknown }).history) };
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return null;
+  }
+}
+
+/** Throws when the file system does. */
+function writeState(files: Files, state: PollState): void {
+  const fresh = join(files.directory, `${files.name}.${process.pid}.new`);
+  // A process that had our id may have left one behind.
+  rmSync(fresh, { force: true });
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+  const descriptor = openOwn(fresh, flags);
+  try {
+    writeFileSync(descriptor, JSON.stringify({ ...plainSnapshot(state.snapshot), history: state.history }));
+    renameSync(fresh, files.state);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** What processes left behind that were killed while they wrote. */
+function sweep({ directory, name }: Files): void {
+  for (const entry of readdirSync(directory)) {
+    if (!entry.startsWith(`${name}.`) || !entry.endsWith('.new')) continue;
+    const path = join(directory, entry);
+    const status = statSync(path, { throwIfNoEntry: false });
+    if (status !== undefined && Date.now() - status.mtimeMs > OLD_LITTER_MS) rmSync(path, { force: true });
+  }
+}
+
+/** Changes with every new state. */
+function versionOf(path: string): string {
+  const status = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return status === undefined ? '' : `${status.ino}:${status.mtimeNs}`;
+}
+
+/**
+ * The state that all live commands of this user on this host share. Whoever finds it too old and takes the lock asks
+ * qmaster; the others wait for that answer, or make do with the last one after a while. A holder of the lock who does
+ * not come back (stopped by the user) is passed over. Throws when the directory can't be used at all.
+ */
+export async function sharedState(options: SharingOptions): Promise<PollState> {
+  const { cluster, rules, pending, poll, longestPollMs, signal } = options;
+  const files = filesOf(options);
+  const isFresh = (state: PollState): boolean => dueQueries(state, rules, Date.now(), pending).size === 0;
+  let seen: string | null = null;
+  let state: PollState | null = null;
+  const look = (): void => {
+    const version = versionOf(files.state);
+    if (version === seen) return;
+    seen = version;
+    const read = readState(files.state);
+    state = read?.snapshot.cluster === cluster ? read : null;
+  };
+  const current = (): PollState | null => state;
+  const pollAndShare = async (): Promise<PollState> => {
+    const next = await poll(current() ?? newPollState(cluster));
+    if (signal?.aborted === true) return next;
+    try {
+      writeState(files, next);
+    } catch {
+      // A full disk: what we know is shown all the same, and the next one asks again.
+    }
+    return next;
+  };
+
+  look();
+  const early = current();
+  if (early !== null && isFresh(early)) return early;
+
+  const { tryLock } = await import('../native/libc.js');
+  const lock = openOwn(files.lock, constants.O_RDWR | constants.O_CREAT);
+  try {
+    const began = Date.now();
+    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_LOOK_MS)) {
+      const held = !tryLock(lock);
+      // After the lock: it may be ours because someone has just written.
+      look();
+      const found = current();
+      if (found !== null && isFresh(found)) return found;
+      if (!held) {
+        // Tells the others since when we hold it.
+        futimesSync(lock, new Date(), new Date());
+        sweep(files);
+        return await pollAndShare();
+      }
+      const waited = Date.now() - began;
+      if (waited > TOUCH_MS && Date.now() - fstatSync(lock).mtimeMs > longestPollMs) return await pollAndShare();
+      if (found !== null && waited > PATIENCE_MS) return found;
+      await sleep(pause * (0.75 + Math.random() / 2), undefined, signal === undefined ? {} : { signal });
+    }
+  } finally {
+    closeSync(lock);
+  }
+}

@@ -1,0 +1,38 @@
+import type { Dialect } from '../gridengine/dialect';
+import { memoryMeaning, type MemoryMeasure } from '../gridengine/memory-meaning';
+import type { Usage } from '../gridengine/qstat/job-detail';
+
+/** Grid Engine's own figures of a task, in bytes; null: not told (yet). */
+export interface UsageMemory {
+  readonly vmem: number | null;
+  readonly maxvmem: number | null;
+  /** What they add up. */
+  readonly measure: MemoryMeasure | null;
+}
+
+/**
+ * Memory of one task as Grid Engine reports it. Open Cluster Scheduler reports no vmem where systemd counts for it: its
+ * rss and maxrss, memory of the unit, stand in. `systemd`: for the dialects that don't show whether it counts.
+ */
+export function usageMemory(usage: Usage, dialect: Dialect, systemd = false): UsageMemory {
+  const vmem = amountOf(usage, 'vmem');
+  const maxvmem = amountOf(usage, 'maxvmem');
+  const byUnit = dialect === 'ocs' && vmem === null && maxvmem === null;
+  if (!byUnit)
+    return { vmem, maxvmem, measure: memoryMeaning(dialect, { systemd: dialect !== 'ocs' && systemd }).maxvmem };
+  const rss = amountOf(usage, 'rss');
+  const maxrss = amountOf(usage, 'maxrss');
+  return { vmem: rss, maxvmem: maxrss, measure: rss === null && maxrss === null ? null : 'cgroup' };
+}
+
+/** A figure of a usage list; null where it is missing or no amount. */
+export function amountOf(usage: Usage, name: string): number | null {
+  const value = usage.get(name);
+  return value !== undefined && Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+/** Sum of what is known; null: nothing is. */
+export function sumOfKnown(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
+}

@@ -1,0 +1,44 @@
+import type { JobPart, JobView } from '../../live/cluster-view';
+
+/** The larger of figures that may be unknown; null: all are. */
+export function largestOf(...values: readonly (number | null | undefined)[]): number | null {
+  return values.reduce<number | null>(
+    (most, value) => (value === null || value === undefined ? most : Math.max(most ?? 0, value)),
+    null,
+  );
+}
+
+/** The sum of those figures that are known; null: none is. */
+export function sumOf(values: readonly (number | null)[]): number | null {
+  return values.reduce<number | null>((total, value) => (value === null ? total : (total ?? 0) + value), null);
+}
+
+/** The largest memory that is known of a job so far, in bytes: Grid Engine's maxvmem or the lower end of our peak. */
+export function peakOfJob({ maxvmem, ours }: JobView): number | null {
+  return largestOf(maxvmem, ours?.lower, ours?.rss);
+}
+
+/** What it holds now, in bytes. */
+export function presentOfJob({ vmem, ours }: JobView): number | null {
+  return largestOf(vmem, ours?.rss);
+}
+
+/** Of a whole: null where either is unknown. */
+export function shareOf(bytes: number | null, limit: number | null): number | null {
+  return bytes === null || limit === null || limit <= 0 ? null : bytes / limit;
+}
+
+/** How much of its limit a job has used at most; null: no limit, or no figures. */
+export function shareOfJob(job: JobView): number | null {
+  return shareOf(peakOfJob(job), job.limit);
+}
+
+/** Grid Engine's maxvmem of a job on one host: its master task, the tasks that run, and those that have ended. */
+export function maxvmemOfPart({ masterMaxvmem, tasks, pastMaxvmem }: JobPart): number | null {
+  return sumOf([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), pastMaxvmem]);
+}
+
+/** The same of the memory in use now. */
+export function vmemOfPart({ masterVmem, tasks }: JobPart): number | null {
+  return sumOf([masterVmem, ...tasks.map(({ vmem }) => vmem)]);
+}

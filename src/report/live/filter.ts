@@ -1,0 +1,105 @@
+import type { HostView, JobPart, JobView, PendingView } from '../../live/cluster-view';
+import { matchesPattern } from './pattern';
+
+/** What is shown: each list holds names and globs, one of which must match; an empty list lets everything pass. */
+export interface LiveFilter {
+  /** `4711` (with all of its tasks), `4711.3`, `47*`. */
+  readonly job: readonly string[];
+  readonly owner: readonly string[];
+  /** `node01` also means `node01.example.org`. */
+  readonly host: readonly string[];
+  /** `all.q`, or `all.q@node01`. */
+  readonly queue: readonly string[];
+  readonly project: readonly string[];
+  /** Job, owner, name, host, queue or project; a word without `*` and `?` may stand anywhere in them. */
+  readonly any: readonly string[];
+}
+
+export const NO_FILTER: LiveFilter = { job: [], owner: [], host: [], queue: [], project: [], any: [] };
+
+export type FilterField = keyof LiveFilter;
+
+const lets = (patterns: readonly string[], matches: (pattern: string) => boolean): boolean =>
+  patterns.length === 0 || patterns.some(matches);
+
+function isHost(host: string, pattern: string): boolean {
+  if (matchesPattern(host, pattern)) return true;
+  return !pattern.includes('.') && matchesPattern(host.split('.', 1)[0] ?? '', pattern);
+}
+
+interface Numbered {
+  readonly job: number;
+  readonly task: number | null;
+}
+
+function isJob({ job, task }: Numbered, pattern: string): boolean {
+  return matchesPattern(String(job), pattern) || (task !== null && matchesPattern(`${job}.${task}`, pattern));
+}
+
+/** A queue is written `all.q` or `all.q@node01`, in patterns and by Grid Engine. */
+function isQueue(queue: string, hosts: readonly string[], pattern: string): boolean {
+  const name = queue.split('@', 1)[0] ?? '';
+  if (!pattern.includes('@')) return matchesPattern(name, pattern);
+  return hosts.some((host) => matchesPattern(`${name}@${host}`, pattern));
+}
+
+const isSomewhere = (texts: readonly string[], word: string): boolean => {
+  const pattern = /[*?]/.test(word) ? word : `*${word}*`;
+  return texts.some((text) => matchesPattern(text.toLowerCase(), pattern.toLowerCase()));
+};
+
+/** NONE is what Grid Engine calls no project. */
+const projectOf = (project: string | null): string => project ?? 'NONE';
+
+const labelOf = ({ job, task }: Numbered): string => (task === null ? String(job) : `${job}.${task}`);
+
+/** Whether a running job is asked for. */
+export function keepsJob(filter: LiveFilter, job: JobView): boolean {
+  const hosts = job.parts.map(({ host }) => host);
+  return (
+    lets(filter.job, (pattern) => isJob(job, pattern)) &&
+    lets(filter.owner, (pattern) => matchesPattern(job.owner, pattern)) &&
+    lets(filter.host, (pattern) => hosts.some((host) => isHost(host, pattern))) &&
+    lets(filter.queue, (pattern) => isQueue(job.queue, hosts, pattern)) &&
+    lets(filter.project, (pattern) => matchesPattern(projectOf(job.project), pattern)) &&
+    lets(filter.any, (word) =>
+      isSomewhere([labelOf(job), job.owner, job.name, job.queue, job.project ?? '', ...hosts], word),
+    )
+  );
+}
+
+/** Whether a waiting job is asked for; it has neither a host nor a queue yet. */
+export function keepsPending(filter: LiveFilter, job: PendingView): boolean {
+  return (
+    filter.host.length === 0 &&
+    filter.queue.length === 0 &&
+    lets(filter.job, (pattern) => matchesPattern(String(job.job), pattern)) &&
+    lets(filter.owner, (pattern) => matchesPattern(job.owner, pattern)) &&
+    lets(filter.project, (pattern) => matchesPattern(projectOf(job.project), pattern)) &&
+    lets(filter.any, (word) => isSomewhere([String(job.job), job.owner, job.name, job.project ?? ''], word))
+  );
+}
+
+/** Whether the filter asks for certain jobs, not for hosts alone. */
+export function asksForJobs(filter: LiveFilter): boolean {
+  return filter.job.length > 0 || filter.owner.length > 0 || filter.any.length > 0;
+}
+
+/** Whether what a job has on a host is asked for. */
+export function keepsPart(filter: LiveFilter, part: JobPart): boolean {
+  return (
+    lets(filter.job, (pattern) => isJob(part, pattern)) &&
+    lets(filter.owner, (pattern) => matchesPattern(part.owner, pattern)) &&
+    lets(filter.any, (word) => isSomewhere([labelOf(part), part.owner, part.name, part.host], word))
+  );
+}
+
+/** The host with the jobs that are asked for; null: neither it nor one of its jobs is. */
+export function filterHost(filter: LiveFilter, host: HostView): HostView | null {
+  if (!lets(filter.host, (pattern) => isHost(host.name, pattern))) return null;
+  if (!asksForJobs(filter)) return host;
+  const parts = host.parts.filter((part) => keepsPart(filter, part));
+  if (parts.length > 0) return { ...host, parts };
+  const byName = filter.job.length === 0 && filter.owner.length === 0;
+  return byName && lets(filter.any, (word) => isSomewhere([host.name], word)) ? { ...host, parts } : null;
+}

@@ -1,0 +1,45 @@
+import type { HostView } from '../../live/cluster-view';
+import type { Screen } from '../screen';
+import { formatBytes, formatCount } from '../units';
+
+/** What is unusual about a host, in a few words each, the most important first. */
+export function hostNotes(host: HostView, screen: Screen): readonly string[] {
+  const { style } = screen;
+  const queues = host.queues.filter(({ state }) => state !== '');
+  return [
+    ...(host.up ? [] : [style.bad('down')]),
+    ...queues.map(({ name, state }) => {
+      const paint = /[uEoc]/.test(state) ? style.bad : style.warning;
+      return paint(`${screen.safe(name)}: ${screen.safe(state)}`);
+    }),
+    ...(host.strandedMemory > 0 ? [style.warning(`${formatBytes(host.strandedMemory)} stranded`)] : []),
+    ...(host.strandedSlots > 0
+      ? [style.warning(`${formatCount(host.strandedSlots)} slot${host.strandedSlots === 1 ? '' : 's'} stranded`)]
+      : []),
+    ...(host.unlimited > 0
+      ? [style.warning(`${formatCount(host.unlimited)} job${host.unlimited === 1 ? '' : 's'} without limit`)]
+      : []),
+    ...(host.up && host.capacity === null ? [style.faint('no h_vmem')] : []),
+  ];
+}
+
+/** The most important of them in a word; empty: nothing is unusual. */
+export function hostFlag(host: HostView, { style }: Screen): string {
+  if (!host.up) return style.bad('down');
+  if (host.queues.some(({ state }) => state !== '')) return style.warning('queue');
+  if (host.strandedMemory > 0 || host.strandedSlots > 0) return style.warning('stranded');
+  if (host.unlimited > 0) return style.warning('no limit');
+  return host.capacity === null ? style.faint('no h_vmem') : '';
+}
+
+/** Whether there is anything to note. */
+export function isUnusual(host: HostView): boolean {
+  return (
+    !host.up ||
+    host.capacity === null ||
+    host.strandedMemory > 0 ||
+    host.strandedSlots > 0 ||
+    host.unlimited > 0 ||
+    host.queues.some(({ state }) => state !== '')
+  );
+}

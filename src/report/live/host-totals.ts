@@ -1,0 +1,71 @@
+import type { HostView } from '../../live/cluster-view';
+import type { Screen } from '../screen';
+import { formatBytes, formatCount, formatPercent, formatRequested } from '../units';
+import { shareOf, sumOf } from './figures';
+
+/** Sums over hosts; memory in bytes, null where no host knows it. */
+export interface HostTotals {
+  readonly hosts: number;
+  readonly down: number;
+  /** Used at most, and now. */
+  readonly peak: number;
+  readonly used: number;
+  readonly requested: number;
+  readonly total: number | null;
+  readonly free: number | null;
+  readonly slots: number | null;
+  readonly slotsUsed: number | null;
+  readonly strandedMemory: number;
+  readonly strandedSlots: number;
+}
+
+const total = (hosts: readonly HostView[], of: (host: HostView) => number): number =>
+  hosts.reduce((sum, host) => sum + of(host), 0);
+
+/** What hosts have together; what is free on a host that is down is free for nobody. */
+export function totalHosts(hosts: readonly HostView[]): HostTotals {
+  const up = hosts.filter((host) => host.up);
+  return {
+    hosts: hosts.length,
+    down: hosts.length - up.length,
+    peak: total(hosts, ({ peak }) => peak),
+    used: total(hosts, ({ used }) => used),
+    requested: total(hosts, ({ requested }) => requested),
+    total: sumOf(up.map(({ capacity, memoryTotal }) => capacity ?? memoryTotal)),
+    free: sumOf(up.map(({ free }) => free)),
+    slots: sumOf(up.map(({ slots }) => slots)),
+    slotsUsed: sumOf(up.map(({ slotsUsed }) => slotsUsed)),
+    strandedMemory: total(up, ({ strandedMemory }) => strandedMemory),
+    strandedSlots: total(up, ({ strandedSlots }) => strandedSlots),
+  };
+}
+
+/** The last lines of the report, of one sentence each. */
+export function describeTotals(totals: HostTotals, screen: Screen): readonly string[] {
+  const share = shareOf(totals.peak, totals.requested);
+  const size = (bytes: number): string => (bytes === 0 ? '0' : formatRequested(bytes));
+  const parts = [
+    `${totals.peak === 0 ? '0' : formatBytes(totals.peak)} used of ${size(totals.requested)} asked for${
+      share === null ? '' : ` (${formatPercent(share)})`
+    }`,
+    ...(totals.total === null ? [] : [`${size(totals.total)} in all`]),
+    ...(totals.free === null ? [] : [`${size(totals.free)} free`]),
+    ...(totals.slots === null
+      ? []
+      : [`${totals.slotsUsed === null ? '?' : formatCount(totals.slotsUsed)} of ${formatCount(totals.slots)} slots`]),
+  ];
+  const stranded = [
+    ...(totals.strandedMemory > 0 ? [`${formatBytes(totals.strandedMemory)} on hosts without a free slot`] : []),
+    ...(totals.strandedSlots > 0
+      ? [
+          `${formatCount(totals.strandedSlots)} slot${totals.strandedSlots === 1 ? '' : 's'} on hosts without memory to ask for`,
+        ]
+      : []),
+  ];
+  return [
+    `${screen.style.title('Total')}     ${parts.join(', ')}`,
+    ...(stranded.length === 0
+      ? []
+      : [`${screen.style.title('Stranded')}  ${screen.style.warning(stranded.join(', '))}`]),
+  ];
+}

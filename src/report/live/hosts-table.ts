@@ -1,0 +1,110 @@
+import type { HostView } from '../../live/cluster-view';
+import { shareTone } from '../gauge';
+import type { Screen } from '../screen';
+import { formatBytes, formatCount, formatNumber, formatPercent, formatRequested } from '../units';
+import { shareOf } from './figures';
+import { hostFlag, hostNotes, isUnusual } from './host-notes';
+import type { LiveColumn } from './live-column';
+import { renderMemoryBar } from './memory-bar';
+
+const NARROW = 80;
+const ROOMY = 120;
+
+/** As wide as qmemview's where there is room for it. */
+const BARS: readonly (readonly [screen: number, bar: number])[] = [
+  [150, 40],
+  [ROOMY, 24],
+  [90, 16],
+];
+
+function barWidth({ width }: Screen): number {
+  return BARS.find(([screen]) => width >= screen)?.[1] ?? 10;
+}
+
+const bytes = (value: number | null): string => (value === null ? '' : formatBytes(value));
+
+const slotsCell = ({ slots, slotsUsed }: HostView): string => {
+  if (slots === null) return slotsUsed === null ? '' : formatCount(slotsUsed);
+  return `${slotsUsed === null ? '?' : formatCount(slotsUsed)}/${formatCount(slots)}`;
+};
+
+/** What is told of a host. "used" is what its jobs have used at most so far, since h_vmem is compared with that. */
+export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
+  { head: 'host', atLeast: 8, shrinksTo: 10, cell: ({ name }, screen) => screen.safe(name) },
+  {
+    head: 'memory',
+    dispensable: 3,
+    has: ({ capacity, memoryTotal }) => (capacity ?? memoryTotal) !== null,
+    cell: (host, screen) => renderMemoryBar(host, barWidth(screen), screen) || ' '.repeat(barWidth(screen)),
+  },
+  {
+    head: '%',
+    align: 'right',
+    atLeast: 5,
+    has: ({ requested }) => requested > 0,
+    cell: ({ peak, requested }, screen) => {
+      const share = shareOf(peak, requested);
+      return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
+    },
+  },
+  { head: 'used', align: 'right', atLeast: 8, cell: ({ peak }) => (peak > 0 ? bytes(peak) : '0') },
+  { head: 'now', align: 'right', dispensable: 7, atLeast: 8, cell: ({ used }) => (used > 0 ? bytes(used) : '0') },
+  {
+    head: 'asked for',
+    align: 'right',
+    atLeast: 8,
+    cell: ({ requested }) => (requested > 0 ? formatRequested(requested) : '0'),
+  },
+  {
+    head: 'total',
+    align: 'right',
+    atLeast: 7,
+    dispensable: 6,
+    has: ({ capacity, memoryTotal }) => (capacity ?? memoryTotal) !== null,
+    cell: ({ capacity, memoryTotal }) => {
+      const whole = capacity ?? memoryTotal;
+      return whole === null ? '' : formatRequested(whole);
+    },
+  },
+  {
+    head: 'free',
+    align: 'right',
+    atLeast: 7,
+    has: ({ free }) => free !== null,
+    cell: ({ free }) => (free === null ? '' : free === 0 ? '0' : formatRequested(free)),
+  },
+  {
+    head: 'slots',
+    align: 'right',
+    atLeast: 5,
+    dispensable: 5,
+    has: ({ slots, slotsUsed }) => (slots ?? slotsUsed) !== null,
+    cell: slotsCell,
+  },
+  {
+    head: 'load',
+    align: 'right',
+    dispensable: 8,
+    has: ({ load }) => load !== null,
+    cell: ({ load }) => (load === null ? '' : formatNumber(load)),
+  },
+  {
+    head: 'swap used',
+    align: 'right',
+    dispensable: 9,
+    has: ({ swapUsed }) => (swapUsed ?? 0) > 0,
+    cell: ({ swapUsed }) => (swapUsed === null ? '' : swapUsed > 0 ? bytes(swapUsed) : '0'),
+  },
+  {
+    head: 'notes',
+    dispensable: 2,
+    has: isUnusual,
+    cell: (host, screen) => {
+      if (screen.width < NARROW) return hostFlag(host, screen) || ' ';
+      const notes = hostNotes(host, screen);
+      const [first, ...others] = notes;
+      if (first === undefined) return ' ';
+      return screen.width < ROOMY && others.length > 0 ? `${first} +${others.length}` : notes.join(', ');
+    },
+  },
+];

@@ -1,0 +1,106 @@
+import type { ClusterView, HostView } from '../../live/cluster-view';
+import type { Screen } from '../screen';
+import { wrap } from '../wrap';
+import { renderHeadline } from './headline';
+import { describeTotals, totalHosts } from './host-totals';
+import { HOST_COLUMNS } from './hosts-table';
+import { countText } from './jobs';
+import { chooseColumns, renderRows, type LiveColumn } from './live-column';
+import { memoryBarLegend } from './memory-bar';
+import { hostRows, PART_COLUMNS, type PartRow } from './parts-table';
+
+/** What `qmemacct hosts` shows: hosts that were chosen of those of a view. */
+export interface HostsReport {
+  readonly view: ClusterView;
+  readonly hosts: readonly HostView[];
+  /** With the jobs of each. */
+  readonly details: boolean;
+}
+
+const INDENT = 2;
+
+/** Columns for all hosts, of which only some may be shown at a time. */
+export interface HostColumns {
+  readonly hosts: readonly LiveColumn<HostView>[];
+  readonly parts: readonly LiveColumn<PartRow>[] | null;
+}
+
+export function chooseHostColumns(hosts: readonly HostView[], details: boolean): HostColumns {
+  return {
+    hosts: chooseColumns(HOST_COLUMNS, hosts),
+    parts: details ? chooseColumns(PART_COLUMNS, hosts.flatMap(hostRows)) : null,
+  };
+}
+
+/** A line of the list: a host, or what a job has on the host above. */
+export type HostLine = { readonly host: HostView } | { readonly row: PartRow };
+
+/** All lines in order. */
+export function hostLines(hosts: readonly HostView[], details: boolean): readonly HostLine[] {
+  return hosts.flatMap((host): HostLine[] => [
+    { host },
+    ...(details ? hostRows(host).map((row): HostLine => ({ row })) : []),
+  ]);
+}
+
+const hostsOf = (lines: readonly HostLine[]): readonly HostView[] =>
+  lines.flatMap((line) => ('host' in line ? [line.host] : []));
+
+const rowsOf = (lines: readonly HostLine[]): readonly PartRow[] =>
+  lines.flatMap((line) => ('row' in line ? [line.row] : []));
+
+/** Their heads, and the lines rendered, some of them or all; `beside` as in renderRows. */
+export function renderHostLines(
+  lines: readonly HostLine[],
+  columns: HostColumns,
+  screen: Screen,
+  beside: readonly HostLine[] = [],
+): { readonly head: readonly string[]; readonly body: readonly string[] } {
+  const [hostHead, ...hostBody] = renderRows(columns.hosts, hostsOf(lines), screen, { beside: hostsOf(beside) });
+  const indent = ' '.repeat(INDENT);
+  const [partHead, ...partBody] = renderRows(columns.parts ?? [], rowsOf(lines), screen, {
+    width: screen.width - INDENT,
+    beside: rowsOf(beside),
+  }).map((line) => `${indent}${line}`);
+  let host = 0;
+  let row = 0;
+  const body = lines.map((line) => ('host' in line ? hostBody[host++] : partBody[row++]) ?? '');
+  // As many lines of heads whatever part of the list is shown.
+  const heads = columns.parts === null ? [hostHead] : [hostHead, partHead];
+  return { head: heads.map((head) => head ?? ''), body };
+}
+
+/** What the columns mean. */
+export function hostsLegend(hosts: readonly HostView[], screen: Screen): readonly string[] {
+  const { strandedMemory, strandedSlots } = totalHosts(hosts);
+  return [
+    `${memoryBarLegend(screen)}      used: at most so far; %: used of asked for; total: h_vmem of the host, else its memory`,
+    ...(strandedMemory > 0 || strandedSlots > 0
+      ? ['stranded: memory on a host without a free slot, or slots on a host without memory to ask for']
+      : []),
+  ];
+}
+
+/** The hosts, a line each, with their jobs below where asked for, and what they have together. */
+export function renderHosts({ view, hosts, details }: HostsReport, screen: Screen): string[] {
+  const cluster = view.cluster === '' ? '' : ` in cluster ${screen.safe(view.cluster)}`;
+  const columns = chooseHostColumns(hosts, details);
+  const { head, body } = renderHostLines(hostLines(hosts, details), columns, screen);
+  return [
+    renderHeadline(`${countText(hosts.length, view.hosts.length, 'hosts')}${cluster}`, view, screen),
+    '',
+    ...(hosts.length === 0 ? ['No host is like that.'] : [...head, ...body, '']),
+    ...describeTotals(totalHosts(hosts), screen).flatMap((line) => wrapIndented(line, screen)),
+    '',
+    ...hostsLegend(hosts, screen).flatMap((line) => wrap(line, screen.width)),
+  ];
+}
+
+const TOTALS_INDENT = 10;
+
+/** A number stays on the line of its unit. */
+function wrapIndented(line: string, screen: Screen): string[] {
+  return wrap(line.replace(/(\d) (?=[%BKMGTPE])/g, '$1\u00a0'), screen.width - TOTALS_INDENT)
+    .map((part) => part.replaceAll('\u00a0', ' '))
+    .map((part, index) => (index === 0 ? part : ' '.repeat(TOTALS_INDENT) + part));
+}

@@ -1,0 +1,161 @@
+import type { JobView } from '../../live/cluster-view';
+import { renderBar } from '../bar';
+import { formatBracket } from '../bracket';
+import { shareTone } from '../gauge';
+import type { Screen } from '../screen';
+import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
+import { shareOfJob } from './figures';
+import { hostsLabel, jobNumber, requestText, splitRequests, stateLabel } from './labels';
+import { formatAge, runningFor, type LiveColumn } from './live-column';
+import { trendLabel } from './trend-label';
+
+const bytes = (value: number | null | undefined): string =>
+  value === null || value === undefined ? '' : formatBytes(value);
+
+/** From here on there is room for both ends of a bracket. */
+const ROOMY = 130;
+
+function peakCell({ ours }: JobView, screen: Screen): string {
+  const lower = ours?.lower ?? null;
+  const upper = ours?.upper ?? null;
+  if (lower === null) return '';
+  if (upper === null || screen.width >= ROOMY)
+    return formatBracket({ lower_bytes: lower, upper_bytes: upper, exact: false }, screen.glyphs);
+  return formatBytes(upper, 'up');
+}
+
+function askedCell(job: JobView, screen: Screen): string {
+  const { vmem } = splitRequests(job.requests);
+  if (vmem === null) return '';
+  const perSlot = job.slots > 1 && job.limit !== null && vmem.bytes !== null && job.limit > vmem.bytes;
+  return perSlot ? `${requestText(vmem, screen)} ${screen.glyphs.times}${job.slots}` : requestText(vmem, screen);
+}
+
+const BAR = 8;
+
+function barCell(job: JobView, screen: Screen): string {
+  const share = shareOfJob(job);
+  return share === null ? '' : renderBar(share, BAR, screen, screen.style[shareTone(share)]);
+}
+
+/** What is told of a running job, each with how soon it gives way. */
+export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
+  { head: 'job', atLeast: 7, cell: jobNumber },
+  { head: 'owner', atLeast: 6, shrinksTo: 6, cell: (job, screen) => screen.safe(job.owner) },
+  { head: 'name', atLeast: 10, shrinksTo: 10, cell: (job, screen) => screen.safe(job.name) },
+  { head: 'st', dispensable: 3, cell: (job, screen) => stateLabel(job.state, screen) },
+  { head: 'host', dispensable: 2, atLeast: 8, shrinksTo: 10, cell: hostsLabel },
+  {
+    head: 'queue',
+    dispensable: 13,
+    shrinksTo: 8,
+    cell: (job, screen) => screen.safe(job.queue.split('@', 1)[0] ?? ''),
+  },
+  {
+    head: 'project',
+    dispensable: 14,
+    shrinksTo: 8,
+    has: ({ project }) => project !== null && project !== 'NONE',
+    cell: (job, screen) => (job.project === null || job.project === 'NONE' ? '' : screen.safe(job.project)),
+  },
+  { head: 'slots', align: 'right', dispensable: 6, cell: (job) => String(job.slots) },
+  {
+    head: 'asked',
+    align: 'right',
+    dispensable: 8,
+    atLeast: 6,
+    shrinksTo: 8,
+    has: ({ requests }) => requests.some(({ complex }) => complex === 'h_vmem'),
+    cell: askedCell,
+  },
+  {
+    head: 'other requests',
+    dispensable: 12,
+    shrinksTo: 14,
+    has: ({ requests }) => splitRequests(requests).others.length > 0,
+    cell: (job, screen) =>
+      splitRequests(job.requests)
+        .others.map((request) => `${screen.safe(request.complex)}=${requestText(request, screen)}`)
+        .join(' '),
+  },
+  {
+    head: 'limit',
+    align: 'right',
+    atLeast: 7,
+    has: () => true,
+    cell: (job) => {
+      if (job.limit !== null) return formatRequested(job.limit);
+      return job.limitState === 'unlimited' ? 'no limit' : '';
+    },
+  },
+  {
+    head: 'vmem',
+    align: 'right',
+    dispensable: 9,
+    atLeast: 8,
+    has: (job) => job.vmem !== null,
+    cell: (job) => bytes(job.vmem),
+  },
+  {
+    head: 'maxvmem',
+    align: 'right',
+    dispensable: 4,
+    atLeast: 8,
+    has: (job) => job.maxvmem !== null,
+    cell: (job) => bytes(job.maxvmem),
+  },
+  {
+    head: 'RSS',
+    align: 'right',
+    dispensable: 7,
+    atLeast: 8,
+    has: ({ ours }) => typeof ours?.rss === 'number',
+    cell: (job) => bytes(job.ours?.rss),
+  },
+  {
+    head: 'peak',
+    align: 'right',
+    dispensable: 1,
+    atLeast: 10,
+    has: ({ ours }) => typeof ours?.lower === 'number',
+    cell: peakCell,
+  },
+  {
+    head: 'age',
+    from: 100,
+    align: 'right',
+    dispensable: 10,
+    atLeast: 4,
+    has: ({ ours }) => ours !== null,
+    cell: ({ ours }, screen) => (ours === null ? '' : screen.style.faint(formatAge(screen.now.getTime() - ours.at))),
+  },
+  {
+    head: '',
+    dispensable: 11,
+    atLeast: BAR,
+    has: (job) => shareOfJob(job) !== null,
+    cell: (job, screen) => barCell(job, screen) || ' '.repeat(BAR),
+  },
+  {
+    head: 'of it',
+    align: 'right',
+    has: (job) => shareOfJob(job) !== null,
+    cell: (job, screen) => {
+      const share = shareOfJob(job);
+      return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
+    },
+  },
+  {
+    head: 'CPU',
+    align: 'right',
+    dispensable: 15,
+    has: ({ cpuSeconds }) => cpuSeconds !== null,
+    cell: ({ cpuSeconds }) => (cpuSeconds === null ? '' : formatDuration(Math.round(cpuSeconds))),
+  },
+  { head: 'runs for', align: 'right', dispensable: 5, cell: (job, screen) => runningFor(job.startedAt, screen) },
+  {
+    head: 'full at',
+    has: ({ trend }) => (trend?.limitAt ?? null) !== null,
+    cell: (job, screen) => trendLabel(job.trend, screen),
+  },
+];

@@ -1,0 +1,52 @@
+import { formatDuration } from '../units';
+import type { Screen } from '../screen';
+import { renderTable, type Column } from '../table';
+
+/** A column over rows of one kind. */
+export interface LiveColumn<T> extends Column {
+  /** Empty: unknown, or nothing to say. */
+  readonly cell: (row: T, screen: Screen) => string;
+  /** Whether a row has something to show here; a column that no row has is left out. Left out: every row. */
+  readonly has?: (row: T) => boolean;
+  /** On no screen narrower than this, though there may be room. */
+  readonly from?: number;
+}
+
+/** The columns that any of all rows fills, so that they stay when only a part of the rows is shown. */
+export function chooseColumns<T>(columns: readonly LiveColumn<T>[], rows: readonly T[]): readonly LiveColumn<T>[] {
+  return columns.filter(({ has }) => has === undefined || rows.some(has));
+}
+
+/**
+ * A head and a line per row. Where a row has nothing for a column that others fill, a faint dash stands. `beside`: rows
+ * that are not shown, but count for the choice and the width of the columns.
+ */
+export function renderRows<T>(
+  all: readonly LiveColumn<T>[],
+  rows: readonly T[],
+  screen: Screen,
+  { width = screen.width, beside = [] }: { readonly width?: number; readonly beside?: readonly T[] } = {},
+): string[] {
+  const columns = all.filter(({ from }) => screen.width >= (from ?? 0));
+  const none = screen.style.faint(screen.glyphs.none);
+  const cellsOf = (row: T): string[] =>
+    columns.map((column) => {
+      const text = column.cell(row, screen);
+      return text === '' && column.has !== undefined ? none : text;
+    });
+  const lines = renderTable(columns, [...rows, ...beside].map(cellsOf), screen, width);
+  return lines.slice(0, 1 + rows.length);
+}
+
+/** How old something is: "12 s", "3 min", "2 h", "5 d". */
+export function formatAge(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 100) return `${seconds} s`;
+  if (seconds < 100 * 60) return `${Math.round(seconds / 60)} min`;
+  return seconds < 48 * 3600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
+}
+
+/** How long something runs since then; empty: unknown. */
+export function runningFor(since: number | null, screen: Screen): string {
+  return since === null ? '' : formatDuration(Math.max(0, Math.round((screen.now.getTime() - since) / 1000)));
+}

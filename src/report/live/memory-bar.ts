@@ -1,0 +1,36 @@
+import type { HostView } from '../../live/cluster-view';
+import type { Screen } from '../screen';
+
+/** How many of `width` cells stand for a share; anything at all is one. */
+function cellsFor(bytes: number, whole: number, width: number): number {
+  if (bytes <= 0) return 0;
+  return Math.min(width, Math.max(1, Math.round((bytes / whole) * width)));
+}
+
+/** A host's memory: used, asked for beyond that, free; what nobody can ask for counts as free. Empty: size unknown. */
+export function renderMemoryBar(host: HostView, width: number, screen: Screen): string {
+  const whole = host.capacity ?? host.memoryTotal;
+  if (whole === null || whole <= 0) return '';
+  const { barFull, barAsked, barRest } = screen.glyphs;
+  const used = cellsFor(host.peak, whole, width);
+  const asked = Math.max(used, cellsFor(host.requested, whole, width));
+  // More than was asked for can be used: by jobs without a limit, or where Grid Engine counts address space.
+  const over = Math.max(0, used - cellsFor(host.requested, whole, width));
+  const paintOver = host.requested > 0 && host.peak > host.requested ? screen.style.bad : screen.style.warning;
+  return (
+    screen.style.good(barFull.repeat(used - over)) +
+    paintOver(barFull.repeat(over)) +
+    screen.style.accent(barAsked.repeat(asked - used)) +
+    screen.style.faint(barRest.repeat(width - asked))
+  );
+}
+
+/** What its signs mean. */
+export function memoryBarLegend(screen: Screen): string {
+  const { barFull, barAsked, barRest } = screen.glyphs;
+  return [
+    `${screen.style.good(barFull)} used`,
+    `${screen.style.accent(barAsked)} asked for`,
+    `${screen.style.faint(barRest)} free`,
+  ].join('   ');
+}

@@ -1,0 +1,101 @@
+import type { HostView, JobPart } from '../../live/cluster-view';
+import { shareTone } from '../gauge';
+import { formatBytes, formatPercent, formatRequested } from '../units';
+import { peakOfPart, useOfPart } from '../../live/job-parts';
+import { shareOf } from './figures';
+import { jobNumber } from './labels';
+import type { LiveColumn } from './live-column';
+
+/** A line below a host: what a job has there, or one of its tasks. */
+export interface PartRow {
+  readonly role: string;
+  readonly part: JobPart;
+  /** null: the whole of what the job has on this host. */
+  readonly task: { readonly id: string; readonly maxvmem: number | null; readonly vmem: number | null } | null;
+}
+
+/** A line for what the job has here, and one for each of its tasks where it is more than one program. */
+export function partRows(part: JobPart): readonly PartRow[] {
+  const whole: PartRow = { role: part.master ? 'master' : 'slave', part, task: null };
+  if (part.tasks.length === 0 && part.pastMaxvmem === null) return [whole];
+  const master = { id: '(master)', maxvmem: part.masterMaxvmem, vmem: part.masterVmem };
+  const past = { id: '(ended)', maxvmem: part.pastMaxvmem, vmem: null };
+  return [
+    whole,
+    ...(part.masterMaxvmem === null ? [] : [{ role: '', part, task: master }]),
+    ...part.tasks.map((task): PartRow => ({ role: ' task', part, task })),
+    ...(part.pastMaxvmem === null ? [] : [{ role: '', part, task: past }]),
+  ];
+}
+
+/** The lines below a host, its jobs by number. */
+export function hostRows(host: HostView): readonly PartRow[] {
+  return host.parts.flatMap(partRows);
+}
+
+const bytes = (value: number | null): string => (value === null ? '' : formatBytes(value));
+
+/** What is told of a job on a host, as qmemview told it. */
+export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
+  { head: '', atLeast: 6, cell: ({ role }) => role || ' ' },
+  { head: 'job', atLeast: 7, cell: ({ part, task }) => (task === null ? jobNumber(part) : ' ') },
+  {
+    head: 'owner',
+    atLeast: 6,
+    shrinksTo: 6,
+    cell: ({ part, task }, screen) => (task === null ? screen.safe(part.owner) : ' '),
+  },
+  {
+    head: 'name',
+    atLeast: 15,
+    shrinksTo: 10,
+    cell: ({ part, task }, screen) => screen.safe(task === null ? part.name : task.id),
+  },
+  {
+    head: '%',
+    align: 'right',
+    dispensable: 3,
+    atLeast: 5,
+    has: ({ part }) => shareOf(peakOfPart(part), part.limit) !== null,
+    cell: ({ part, task }, screen) => {
+      const share = task === null ? shareOf(peakOfPart(part), part.limit) : null;
+      if (share !== null) return screen.style[shareTone(share)](formatPercent(share));
+      return task === null ? '' : ' ';
+    },
+  },
+  {
+    head: 'used',
+    align: 'right',
+    atLeast: 8,
+    has: () => true,
+    cell: ({ part, task }) => bytes(task === null ? peakOfPart(part) : task.maxvmem),
+  },
+  {
+    head: 'now',
+    align: 'right',
+    dispensable: 2,
+    atLeast: 8,
+    has: () => true,
+    cell: ({ part, task }) => {
+      if (task === null) return bytes(useOfPart(part));
+      return task.id === '(ended)' ? ' ' : bytes(task.vmem);
+    },
+  },
+  {
+    head: 'asked for',
+    align: 'right',
+    atLeast: 8,
+    has: () => true,
+    cell: ({ part, task }) => {
+      if (task !== null) return ' ';
+      if (part.limit !== null) return formatRequested(part.limit);
+      return part.limitState === 'unlimited' ? 'no limit' : '';
+    },
+  },
+  {
+    head: 'slots',
+    align: 'right',
+    dispensable: 1,
+    cell: ({ part, task }) => (task === null ? String(part.slots) : ' '),
+  },
+];

@@ -1,0 +1,35 @@
+/**
+ * Whether `text` is what `pattern` says: `*` stands for any characters, `?` for one, everything else for itself. Time
+ * grows with the product of the lengths at most, whatever they hold.
+ */
+export function matchesPattern(text: string, pattern: string): boolean {
+  let at = 0;
+  let next = 0;
+  // Where the last star stood, and up to where it reaches so far.
+  let star = -1;
+  let reached = 0;
+  while (at < text.length) {
+    if (pattern[next] === '*') {
+      star = next;
+      reached = at;
+      next += 1;
+    } else if (next < pattern.length && (pattern[next] === '?' || pattern[next] === text[at])) {
+      at += 1;
+      next += 1;
+    } else if (star >= 0) {
+      reached += 1;
+      at = reached;
+      next = star + 1;
+    } else return false;
+  }
+  while (pattern[next] === '*') next += 1;
+  return next === pattern.length;
+}
+
+/** "alice,bob*" as its parts, without blanks around them and without empty ones. */
+export function parsePatterns(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

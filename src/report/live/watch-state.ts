@@ -1,0 +1,168 @@
+import { NO_FILTER, type FilterField, type LiveFilter } from './filter';
+import { HOST_ORDERS } from './host-orders';
+import { JOB_ORDERS, PENDING_ORDERS } from './job-orders';
+import { parsePatterns } from './pattern';
+
+export type WatchPage = 'jobs' | 'pending' | 'hosts';
+
+export interface Sorting {
+  readonly key: string;
+  readonly reverse: boolean;
+}
+
+/** What a person watching has chosen. */
+export interface WatchState {
+  readonly page: WatchPage;
+  readonly filter: LiveFilter;
+  readonly sorting: Readonly<Record<WatchPage, Sorting>>;
+  /** Hosts with their jobs. */
+  readonly details: boolean;
+  /** The first line of the list that is shown. */
+  readonly top: number;
+  readonly paused: boolean;
+  readonly help: boolean;
+  /** A filter that is being written. */
+  readonly prompt: { readonly field: FilterField; readonly text: string } | null;
+  readonly quit: boolean;
+}
+
+/** How long the list is, and how much of it fits. */
+export interface Extent {
+  readonly lines: number;
+  readonly room: number;
+}
+
+/** The keys of `--sort`, in order. */
+export const SORT_KEYS: Readonly<Record<WatchPage, readonly string[]>> = {
+  jobs: JOB_ORDERS.map(({ key }) => key),
+  pending: PENDING_ORDERS.map(({ key }) => key),
+  hosts: HOST_ORDERS.map(({ key }) => key),
+};
+
+const PAGES: readonly WatchPage[] = ['jobs', 'pending', 'hosts'];
+
+/** Nothing scrolled, nothing asked. */
+export function startWatching(
+  page: WatchPage,
+  choice: { readonly filter: LiveFilter; readonly sorting: Sorting | null; readonly details: boolean },
+): WatchState {
+  const usual: WatchState['sorting'] = {
+    jobs: { key: JOB_ORDERS[0].key, reverse: false },
+    pending: { key: PENDING_ORDERS[0].key, reverse: false },
+    hosts: { key: HOST_ORDERS[0].key, reverse: false },
+  };
+  return {
+    page,
+    filter: choice.filter,
+    sorting: choice.sorting === null ? usual : { ...usual, [page]: choice.sorting },
+    details: choice.details,
+    top: 0,
+    paused: false,
+    help: false,
+    prompt: null,
+    quit: false,
+  };
+}
+
+/** The last `top` that leaves no empty room. */
+export function clampTop(top: number, { lines, room }: Extent): number {
+  return Math.max(0, Math.min(top, lines - room));
+}
+
+function next<T>(all: readonly T[], current: T, by: 1 | -1): T {
+  return all[(all.indexOf(current) + by + all.length) % all.length] ?? current;
+}
+
+function sortBy(state: WatchState, by: 1 | -1): WatchState {
+  const { key } = state.sorting[state.page];
+  const sorting = { key: next(SORT_KEYS[state.page], key, by), reverse: false };
+  return { ...state, sorting: { ...state.sorting, [state.page]: sorting }, top: 0 };
+}
+
+function reversed(state: WatchState): WatchState {
+  const sorting = state.sorting[state.page];
+  const turned = { ...sorting, reverse: !sorting.reverse };
+  return { ...state, sorting: { ...state.sorting, [state.page]: turned }, top: 0 };
+}
+
+/** Filters that a key writes; what stands there already can be changed. */
+const PROMPTS: Readonly<Record<string, FilterField>> = { '/': 'any', o: 'owner', h: 'host', j: 'job' };
+
+const LONGEST_FILTER = 1000;
+
+function stepPrompt(state: WatchState, prompt: NonNullable<WatchState['prompt']>, key: string): WatchState {
+  const write = (text: string): WatchState => ({ ...state, prompt: { ...prompt, text } });
+  switch (key) {
+    case 'ctrl-c':
+      return { ...state, quit: true };
+    case 'escape':
+      return { ...state, prompt: null };
+    case 'enter':
+      return {
+        ...state,
+        prompt: null,
+        filter: { ...state.filter, [prompt.field]: parsePatterns(prompt.text) },
+        top: 0,
+      };
+    case 'backspace':
+      return write(Array.from(prompt.text).slice(0, -1).join(''));
+    case 'ctrl-u':
+      return write('');
+    default:
+      return Array.from(key).length === 1 && prompt.text.length < LONGEST_FILTER ? write(prompt.text + key) : state;
+  }
+}
+
+function isEmpty(filter: LiveFilter): boolean {
+  return (Object.keys(filter) as FilterField[]).every((field) => filter[field].length === 0);
+}
+
+/**
+ * What a key changes. Keys are single characters, or names: up, down, pageup, pagedown, home, end, enter, escape,
+ * backspace, tab, ctrl-c, ctrl-u. Any other changes nothing.
+ */
+export function stepWatch(state: WatchState, key: string, extent: Extent): WatchState {
+  if (state.prompt !== null) return stepPrompt(state, state.prompt, key);
+  const scroll = (top: number): WatchState => ({ ...state, top: clampTop(top, extent) });
+  const page = Math.max(1, extent.room - 1);
+  switch (key) {
+    case 'q':
+    case 'ctrl-c':
+      return { ...state, quit: true };
+    case '?':
+      return { ...state, help: !state.help };
+    case 'escape':
+      return state.help ? { ...state, help: false } : state;
+    case 's':
+      return sortBy(state, 1);
+    case 'S':
+      return sortBy(state, -1);
+    case 'r':
+      return reversed(state);
+    case 'p':
+    case ' ':
+      return { ...state, paused: !state.paused };
+    case 'u':
+      return state.page === 'hosts' ? { ...state, details: !state.details, top: 0 } : state;
+    case 'c':
+      return isEmpty(state.filter) ? state : { ...state, filter: NO_FILTER, top: 0 };
+    case 'tab':
+      return { ...state, page: next(PAGES, state.page, 1), top: 0 };
+    case 'up':
+      return scroll(state.top - 1);
+    case 'down':
+      return scroll(state.top + 1);
+    case 'pageup':
+      return scroll(state.top - page);
+    case 'pagedown':
+      return scroll(state.top + page);
+    case 'home':
+      return scroll(0);
+    case 'end':
+      return scroll(extent.lines);
+    default: {
+      const field = Object.hasOwn(PROMPTS, key) ? PROMPTS[key] : undefined;
+      return field === undefined ? state : { ...state, prompt: { field, text: state.filter[field].join(',') } };
+    }
+  }
+}

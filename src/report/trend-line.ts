@@ -1,0 +1,60 @@
+import { sumOfSeries } from '../accounting/sum-of-series';
+import type { Trend } from '../live/cluster-view';
+import { trendOf } from '../live/trend';
+import type { JobRecord, MemorySeries } from '../sampler/record';
+import { limitOf } from './fit';
+import { heardOf } from './heard-of';
+import { formatClock, formatDay, formatMinute } from './local-time';
+import type { Screen } from './screen';
+import { formatBytes, formatDuration } from './units';
+import { wrap } from './wrap';
+
+/** What may run into a limit: a job, or its part on one host. */
+export interface Growing {
+  /** null: nothing to tell it from. */
+  readonly host: string | null;
+  readonly series: MemorySeries | null;
+  readonly limit: number | null;
+}
+
+const CONFIDENCE: Readonly<Record<Trend['confidence'], string>> = {
+  high: 'it grows steadily',
+  medium: 'it grows not quite evenly',
+  low: 'a guess: it grows unevenly, or there is little to go by',
+};
+
+/** A job on one host. */
+export function growingJob(record: JobRecord): Growing {
+  return { host: null, series: record.series, limit: limitOf(record) };
+}
+
+/** The tasks of a job on one host, under the limit of that host. */
+export function growingHost(host: string, records: readonly JobRecord[], limit: number | null): Growing {
+  const together = sumOfSeries(records.map(({ series }) => ({ series, to: Infinity })));
+  return { host, series: together?.series ?? null, limit };
+}
+
+const timeOf = (ms: number, screen: Screen): string => {
+  const date = new Date(ms);
+  return formatDay(date) === formatDay(screen.now) ? formatClock(date).slice(0, -3) : formatMinute(date);
+};
+
+/** "At this rate it reaches its limit at 14:53 ..."; nothing where it does not, or where the word of it is too old. */
+export function renderTrend(record: JobRecord, parts: readonly Growing[], screen: Screen): string[] {
+  if (record.status !== 'running' || heardOf(record, screen)?.silent) return [];
+  const now = screen.now.getTime();
+  const trends = parts.flatMap(({ host, series, limit }) => {
+    const trend = series === null ? null : trendOf(series, limit, now, Math.min(now, record.revision));
+    return trend?.limitAt == null ? [] : [{ host, trend, at: trend.limitAt }];
+  });
+  const [first] = trends.sort((a, b) => a.at - b.at);
+  if (first === undefined) return [];
+  const { host, trend, at } = first;
+  const where = host === null ? '' : ` on ${screen.safe(host)}`;
+  const rate = `${formatBytes(trend.slope * 60)} a minute over the last ${formatDuration(trend.overSeconds)}`;
+  const words =
+    at <= now
+      ? `It has reached its limit${where}, and grows by ${rate}.`
+      : `At this rate it reaches its limit${where} at ${timeOf(at, screen)}: ${rate}; ${CONFIDENCE[trend.confidence]}.`;
+  return wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`);
+}

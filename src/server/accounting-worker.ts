@@ -1,0 +1,56 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { openSqliteReader } from '../accounting/sqlite/sqlite-store';
+import { StoreError } from '../accounting/store-error';
+import { answerQuestion, type Question } from './accounting-question';
+import { HttpProblem } from './http-problem';
+import { keepReader } from './kept-reader';
+import type { Sight } from './sight';
+
+/**
+ * The thread that reads the accounting DB and writes its answers as JSON: a large answer, or a disk that hangs, holds up
+ * no one who asks for the running cluster.
+ */
+
+/** `question` null: whether the DB can be read. */
+export interface Asked {
+  readonly id: number;
+  readonly question: Question | null;
+  readonly sight: Sight;
+}
+
+export interface Told {
+  readonly id: number;
+  readonly json?: Uint8Array;
+  readonly problem?: { readonly status: number; readonly detail: string };
+}
+
+const { path } = workerData as { readonly path: string };
+const store = keepReader(path, (file) => Promise.resolve(openSqliteReader(file)));
+
+function problemOf(error: unknown): { readonly status: number; readonly detail: string } {
+  if (error instanceof HttpProblem) return { status: error.status, detail: error.message };
+  if (error instanceof StoreError) return { status: 503, detail: `the accounting DB: ${error.reason}; ${error.hint}` };
+  const { code, message } = error as NodeJS.ErrnoException;
+  const reason = code === undefined ? message : `${code} at ${path}`;
+  return { status: 503, detail: `the accounting DB can't be read: ${reason}` };
+}
+
+async function tell({ id, question, sight }: Asked): Promise<Told> {
+  try {
+    const reader = await store.open();
+    if (question === null) return { id };
+    return { id, json: new TextEncoder().encode(await answerQuestion(question, sight, reader)) };
+  } catch (error) {
+    if (!(error instanceof HttpProblem)) await store.drop().catch(() => undefined);
+    return { id, problem: problemOf(error) };
+  }
+}
+
+/** One question after the other, in the order they came. */
+let last: Promise<void> = Promise.resolve();
+parentPort?.on('message', (asked: Asked) => {
+  last = last.then(async () => {
+    const told = await tell(asked);
+    parentPort?.postMessage(told, told.json === undefined ? [] : [told.json.buffer as ArrayBuffer]);
+  });
+});

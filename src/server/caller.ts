@@ -1,0 +1,51 @@
+import type { Settings } from '../sampler/settings';
+import { HttpProblem } from './http-problem';
+import { SEES_ALL, type Sight } from './sight';
+import type { Tokens } from './tokens';
+import type { UserNames } from './user-names';
+
+/** How a request came. */
+export interface Caller {
+  /** By the kernel, over the unix socket; null: over HTTP. */
+  readonly uid: number | null;
+  /** `Authorization`; nothing else in a request says who it is from. */
+  readonly authorization: string | undefined;
+}
+
+export interface CallerRules {
+  readonly settings: Pick<Settings, 'serve_names' | 'serve_admins'>;
+  readonly tokens: Tokens;
+  readonly names: UserNames;
+}
+
+/** Token of an `Authorization: Bearer` header; null: none, or another scheme (a proxy's own). */
+function bearerToken(authorization: string | undefined): string | null {
+  return /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(authorization ?? '')?.[1] ?? null;
+}
+
+async function isAdmin(name: string, gids: readonly number[], { settings, names }: CallerRules): Promise<boolean> {
+  for (const admin of settings.serve_admins) {
+    if (admin === name) return true;
+    if (!admin.startsWith('@')) continue;
+    const gid = await names.group(admin.slice(1));
+    if (gid !== null && gids.includes(gid)) return true;
+  }
+  return false;
+}
+
+/** What a caller may see. Rejects with HttpProblem 401 where it shows a token that is none. */
+export async function sightOf(caller: Caller, rules: CallerRules): Promise<Sight> {
+  const { settings, tokens, names } = rules;
+  const token = bearerToken(caller.authorization);
+  if (token !== null) {
+    if (tokens.has(token)) return SEES_ALL;
+    throw new HttpProblem(401, 'this token is not accepted here; leave it out to see what everybody sees', {
+      'WWW-Authenticate': 'Bearer',
+    });
+  }
+  if (settings.serve_names === 'all' || caller.uid === 0) return SEES_ALL;
+  const of = settings.serve_names === 'own' ? 'own' : 'anonymous';
+  const user = caller.uid === null ? null : await names.user(caller.uid);
+  if (user === null) return { of, user: null };
+  return (await isAdmin(user.name, user.gids, rules)) ? SEES_ALL : { of, user: user.name };
+}

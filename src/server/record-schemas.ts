@@ -1,0 +1,162 @@
+import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp } from '../accounting/merge';
+import type { JobAttempt, OwnerTotals } from '../accounting/store';
+import { BRACKET_SOURCES, OPEN_REASONS, STATUSES, TRUSTS } from '../sampler/parse-record';
+import { RECORD_SCHEMA } from '../sampler/record';
+import type { Bracket, GrantedSlots, JobRecord, MemoryRequest, MemorySeries, SamplerCost } from '../sampler/record';
+import { bytes, component, flag, list, map, nullable, number, object, text, timestamp, whole, word } from './schema';
+import type { Schema } from './schema';
+
+/** A record as the server gives it: the fields of schema 1, and beside them how it was put together. */
+export type GivenRecord = JobRecord & Pick<JobAttempt, 'ended' | 'provenance'>;
+export type GivenAttempt = GivenRecord & Pick<JobAttempt, 'attempt' | 'attempts' | 'incarnation'>;
+
+export interface GivenJob {
+  readonly schema: typeof RECORD_SCHEMA;
+  readonly records: readonly GivenAttempt[];
+  readonly older_incarnations: number;
+  readonly newer_incarnations: number;
+}
+
+/** What was heard of running jobs. */
+export interface GivenRunning {
+  readonly schema: typeof RECORD_SCHEMA;
+  readonly records: readonly GivenRecord[];
+}
+
+export interface GivenOwner {
+  readonly schema: typeof RECORD_SCHEMA;
+  readonly records: readonly GivenRecord[];
+  readonly totals: OwnerTotals;
+}
+
+const bracket = nullable(component('Bracket'));
+const request = component('MemoryRequest');
+const maybeText = nullable(text);
+const maybeWhole = nullable(whole);
+const maybeNumber = nullable(number);
+const maybeTime = nullable(timestamp);
+
+const recordFields: { readonly [Field in keyof GivenRecord]-?: Schema } = {
+  cluster: text,
+  job_id: whole,
+  task_id: maybeWhole,
+  pe_task_id: maybeText,
+  host: text,
+  run_id: text,
+  owner: maybeText,
+  job_name: maybeText,
+  queue: maybeText,
+  project: maybeText,
+  pe: maybeText,
+  account: maybeText,
+  slots: maybeWhole,
+  host_slots: maybeWhole,
+  granted_hosts: nullable(list(component('GrantedSlots'))),
+  submitted_at: maybeTime,
+  started_at: maybeTime,
+  ended_at: maybeTime,
+  exit_status: maybeWhole,
+  signal: maybeWhole,
+  failed: maybeWhole,
+  status: word(...STATUSES),
+  trust: word(...TRUSTS),
+  h_vmem: nullable(request),
+  requests: map(request),
+  peak_rss: bracket,
+  peak_rss_swap: bracket,
+  peak_vmem: bracket,
+  peak_process_vmem: bracket,
+  peak_footprint: bracket,
+  wallclock_seconds: maybeNumber,
+  cpu_seconds: maybeNumber,
+  cpu_efficiency: maybeNumber,
+  memory_efficiency: maybeNumber,
+  processes: maybeWhole,
+  max_processes: maybeWhole,
+  max_threads: maybeWhole,
+  read_bytes: maybeWhole,
+  written_bytes: maybeWhole,
+  read_chars: maybeWhole,
+  written_chars: maybeWhole,
+  claimed_by_tree_only: maybeWhole,
+  claimed_by_group_only: maybeWhole,
+  samples: maybeWhole,
+  interval_seconds: maybeNumber,
+  longest_gap_seconds: maybeNumber,
+  unobserved_start_seconds: maybeNumber,
+  rss_byte_seconds: maybeNumber,
+  sampler: nullable(component('SamplerCost')),
+  metrics: map(number),
+  series: nullable(component('MemorySeries')),
+  notes: list(text),
+  revision: whole,
+  ended: { ...flag, description: 'whether the job had ended when this record was made' },
+  provenance: {
+    ...map(component('Stamp')),
+    description: `where a field came from, unless it is from the record's own trust and revision; also "status", "${REQUEST_PREFIX}COMPLEX" and "${METRIC_PREFIX}NAME"`,
+    propertyNames: {
+      pattern: `^(?:${['status', ...MERGED_FIELDS].join('|')}|(?:${REQUEST_PREFIX}|${METRIC_PREFIX}).+)$`,
+    },
+  },
+};
+
+/** The parts of /v1/job and /v1/owner, by their names under `components`. */
+export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
+  Bracket: object<Bracket>(
+    {
+      lower_bytes: bytes,
+      upper_bytes: nullable(bytes),
+      slack_bytes: bytes,
+      proved: flag,
+      exact: flag,
+      open: list(word(...OPEN_REASONS)),
+      sources: list(word(...BRACKET_SOURCES)),
+      at: maybeTime,
+      command: maybeText,
+    },
+    'a peak as bounds with the truth between them; upper_bytes null: open, for the reasons in "open"',
+  ),
+  MemoryRequest: object<MemoryRequest>({
+    request_bytes: nullable(bytes),
+    limit_bytes: nullable(bytes),
+    per: word('slot', 'job'),
+  }),
+  GrantedSlots: object<GrantedSlots>({ host: text, slots: whole }, 'what a parallel job was granted on a host'),
+  SamplerCost: object<SamplerCost>({ cpu_seconds: number, max_rss_bytes: bytes, mode: word('full', 'small') }),
+  MemorySeries: object<MemorySeries>({ start: timestamp, step_seconds: number, rss_bytes: list(bytes) }),
+  Stamp: object<Stamp>({ trust: word(...TRUSTS), revision: whole, ended: flag }),
+  Record: object<GivenRecord>(recordFields, "one job's account on one host (schema 1)"),
+  Attempt: object<GivenAttempt>(
+    { ...recordFields, attempt: whole, attempts: whole, incarnation: whole },
+    'a record, which of its starts it is, of how many, and of which job that had this number',
+  ),
+  Job: object<GivenJob>({
+    schema: { const: RECORD_SCHEMA },
+    records: list(component('Attempt')),
+    older_incarnations: whole,
+    newer_incarnations: whole,
+  }),
+  OwnerTotals: object<OwnerTotals>({
+    records: whole,
+    jobs: whole,
+    running: whole,
+    requested_gib_hours: number,
+    requested_with_used_gib_hours: number,
+    requested_with_peak_gib_hours: number,
+    used_gib_hours: number,
+    peak_gib_hours: number,
+    cpu_seconds: number,
+    slot_seconds: number,
+    above_request: whole,
+    far_below: whole,
+    without_limit: whole,
+    without_peak: whole,
+    without_used: whole,
+  }),
+  Running: object<GivenRunning>({ schema: { const: RECORD_SCHEMA }, records: list(component('Record')) }),
+  Owner: object<GivenOwner>({
+    schema: { const: RECORD_SCHEMA },
+    records: list(component('Record')),
+    totals: component('OwnerTotals'),
+  }),
+};

@@ -1,0 +1,112 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Settings } from '../sampler/settings';
+import { openAccountingDesk, type AccountingDesk } from './accounting-desk';
+import { newAnswerCache } from './answer-cache';
+import { sightOf } from './caller';
+import { answerer } from './handle';
+import { createHttpServer, type Answer } from './http-server';
+import { listenAt, nameOfPlace, type Place } from './listen';
+import type { LiveBoard } from './live-board';
+import { ROUTES } from './routes';
+import { sayChanges } from './say-changes';
+import { openTokens } from './tokens';
+import { newUserNames, type UserNames } from './user-names';
+
+export interface ServerOptions {
+  readonly settings: Pick<Settings, 'accounting' | 'poll_interval' | 'serve_names' | 'serve_admins' | 'serve_tokens'>;
+  readonly places: readonly Place[];
+  readonly live: LiveBoard;
+  /** Told of each request for the jobs that wait. */
+  readonly wantPending?: () => void;
+  readonly version: string;
+  /** One line for each problem. */
+  readonly log: (line: string) => void;
+  readonly names?: UserNames;
+  readonly accounting?: AccountingDesk;
+  readonly now?: () => number;
+}
+
+export interface RunningServer {
+  /** Where it listens, with the ports that were chosen. */
+  readonly places: readonly Place[];
+  /** Takes no more requests, lets those under way end (5 s at most), then closes. */
+  readonly stop: () => Promise<void>;
+}
+
+const LAST_ANSWERS_MS = 5000;
+const PROBE_MS = 30_000;
+
+function stopListening(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+async function peerUid(): Promise<(socket: Socket) => number | null> {
+  const { peerCredentials } = await import('../native/peer-credentials.js');
+  const known = new WeakMap<Socket, number | null>();
+  return (socket) => {
+    const found = known.get(socket);
+    if (found !== undefined) return found;
+    const uid = peerCredentials(socket)?.uid ?? null;
+    known.set(socket, uid);
+    return uid;
+  };
+}
+
+/** The place with the port that the system has chosen. */
+function placeOf(server: Server, place: Place): Place {
+  const address = server.address();
+  return place.kind === 'tcp' && typeof address === 'object' && address !== null
+    ? { ...place, port: address.port }
+    : place;
+}
+
+/** Starts to answer at every place. Rejects with ListenError, and listens nowhere then. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { settings, live, log, version, now = Date.now } = options;
+  const tokens = openTokens(settings.serve_tokens);
+  const accounting = options.accounting ?? openAccountingDesk({ path: settings.accounting });
+  const rules = { settings, tokens, names: options.names ?? newUserNames() };
+  const { wantPending = () => undefined } = options;
+  const site = { settings, live, wantPending, accounting, cache: newAnswerCache(), version, startedAt: now() };
+  const answerOf = answerer(ROUTES);
+  const answer: Answer = async (request, caller) => answerOf(request, await sightOf(caller, rules), site, now());
+
+  const sayAccounting = sayChanges(log, 'the accounting DB can be read again');
+  const sayTokens = sayChanges(log, 'serve_tokens can be used again');
+  const check = async (): Promise<void> => {
+    await accounting.probe();
+    sayAccounting(accounting.problem());
+    sayTokens(tokens.problem());
+  };
+  const timer = setInterval(() => void check(), PROBE_MS);
+  timer.unref();
+
+  const uidOf = await peerUid();
+  const servers: { readonly server: Server; readonly place: Place }[] = [];
+  const stop = async (): Promise<void> => {
+    clearInterval(timer);
+    await Promise.all(servers.map(({ server }) => stopListening(server)));
+    await accounting.stop();
+  };
+  try {
+    for (const place of options.places) {
+      const server = createHttpServer({ answer, uidOf: place.kind === 'tcp' ? () => null : uidOf, log });
+      await listenAt(server, place);
+      server.on('error', (error) => log(`${nameOfPlace(place)}: ${error.message}`));
+      servers.push({ server, place: placeOf(server, place) });
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  void check();
+  return { places: servers.map(({ place }) => place), stop };
+}

@@ -1,0 +1,374 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { jobSums, sumOfJob, type JobSum } from '../../src/accounting/job-sum';
+import { emptyRecord } from '../../src/sampler/record';
+import type { Bracket, JobRecord } from '../../src/sampler/record';
+
+const T0 = Date.UTC(2026, 10, 1);
+const GIB = 2 ** 30;
+const iso = (ms: number): string => new Date(T0 + ms).toISOString();
+
+function peak(lower: number, upper: number | null, more: Partial<Bracket> = {}): Bracket {
+  return {
+    lower_bytes: lower,
+    upper_bytes: upper,
+    slack_bytes: 0,
+    proved: upper !== null,
+    exact: upper === lower,
+    open: upper === null ? ['exec'] : [],
+    sources: ['sample'],
+    at: iso(500),
+    command: 'solver',
+    ...more,
+  };
+}
+
+interface Told {
+  readonly task?: string | null;
+  readonly from?: number;
+  readonly to?: number | null;
+  readonly fields?: Partial<JobRecord>;
+}
+
+/** A record of job 7; with a task's number, of that task. */
+function told(host: string, rss: Bracket | null, { task = null, from = 0, to = 60_000, fields = {} }: Told = {}) {
+  const key = {
+    cluster: 'c',
+    job_id: 7,
+    task_id: null,
+    pe_task_id: task,
+    host,
+    run_id: `${host}/${task ?? ''}/${from}`,
+  };
+  return {
+    ...emptyRecord(key, to === null ? 'running' : 'finished', 'root', T0 + (to ?? 30_000)),
+    started_at: iso(from),
+    ended_at: to === null ? null : iso(to),
+    wallclock_seconds: ((to ?? 30_000) - from) / 1000,
+    peak_rss: rss,
+    h_vmem: { request_bytes: GIB, limit_bytes: GIB, per: 'slot' as const },
+    host_slots: 1,
+    ...fields,
+  };
+}
+
+const granted = (...slots: readonly number[]): Partial<JobRecord> => ({
+  granted_hosts: slots.map((count, index) => ({ host: `n${index + 1}`, slots: count })),
+  host_slots: slots[0] ?? 1,
+  slots: slots.reduce((a, b) => a + b, 0),
+  pe: 'orte',
+});
+
+const ends = (sum: JobSum): unknown => [sum.peak_rss?.lower_bytes, sum.peak_rss?.upper_bytes, sum.peak_rss?.open];
+
+describe('sumOfJob: peaks', () => {
+  it('adds what may have been held at one time', () => {
+    const sum = sumOfJob(
+      [
+        told('n1', peak(100, 110), { fields: granted(2, 1) }),
+        told('n1', peak(300, 320), { task: '1.n1' }),
+        told('n2', peak(200, 230), { task: '1.n2' }),
+      ],
+      1,
+    );
+    assert.deepEqual(ends(sum), [300, 660, []]);
+    assert.equal(sum.peak_rss?.proved, true);
+    assert.deepEqual(
+      sum.hosts.map(({ peak_rss: host }) => [host?.lower_bytes, host?.upper_bytes]),
+      [
+        [300, 430],
+        [200, 230],
+      ],
+    );
+  });
+
+  it('does not add what came after each other', () => {
+    const sum = sumOfJob(
+      [
+        told('n1', peak(50, 50), { fields: granted(1, 1) }),
+        told('n2', peak(300, 300), { task: '1.n2', from: 1000, to: 10_000 }),
+        told('n2', peak(200, 200), { task: '2.n2', from: 11_500, to: 20_000 }),
+      ],
+      1,
+    );
+    // On one host a tenth of a second lies between them, and Grid Engine's whole seconds.
+    assert.deepEqual(ends(sum), [300, 350, []]);
+  });
+
+  it('adds them where the clocks of two hosts leave it open', () => {
+    const after = (gap: number): unknown =>
+      sumOfJob(
+        [
+          told('n1', peak(300, 300), { to: 10_001, fields: granted(1, 1) }),
+          told('n2', peak(200, 200), { task: '1.n2', from: 10_001 + gap }),
+        ],
+        1,
+      ).peak_rss?.upper_bytes;
+    assert.deepEqual([after(1500), after(4500)], [500, 300]);
+  });
+
+  it('is open where a part is, for all their reasons', () => {
+    const sum = sumOfJob(
+      [
+        told('n1', peak(300, null, { open: ['swap'] }), { fields: granted(1, 1) }),
+        told('n2', peak(200, null, { open: ['exec', 'start-gap'] }), { task: '1.n2' }),
+      ],
+      1,
+    );
+    assert.deepEqual(ends(sum), [300, null, ['start-gap', 'exec', 'swap']]);
+    assert.equal(sum.peak_rss?.proved, false);
+    const unknown = sumOfJob(
+      [told('n1', peak(1, 1), { fields: granted(1, 1) }), told('n2', null, { task: '1.n2' })],
+      1,
+    );
+    assert.deepEqual(ends(unknown), [1, null, ['no-samples']]);
+  });
+
+  it('is open where a host or a task is known to be without a record', () => {
+    const master = told('n1', peak(300, 300), { fields: granted(2, 2) });
+    assert.deepEqual(ends(sumOfJob([master], 1)), [300, null, ['unseen-host']]);
+    const third = told('n2', peak(100, 100), { task: '3.n2' });
+    const sum = sumOfJob([master, third], 1);
+    assert.deepEqual([ends(sum), sum.unseen_tasks], [[300, null, ['unseen-task']], 2]);
+    assert.deepEqual(
+      sum.hosts.map((host) => [host.host, host.seen, host.peak_rss?.open]),
+      [
+        ['n1', true, []],
+        ['n2', true, ['unseen-task']],
+      ],
+    );
+  });
+
+  it('knows the largest process, whenever it lived', () => {
+    const sum = sumOfJob(
+      [
+        told('n1', null, { fields: { ...granted(1, 1), peak_process_vmem: peak(10, 20) } }),
+        told('n2', null, { task: '1.n2', fields: { peak_process_vmem: peak(15, 17) } }),
+      ],
+      1,
+    );
+    assert.deepEqual([sum.peak_process_vmem?.lower_bytes, sum.peak_process_vmem?.upper_bytes], [15, 20]);
+  });
+});
+
+describe('sumOfJob: slots, limits, load', () => {
+  it('takes slots as granted, whether the master counts as a task or not', () => {
+    const sum = sumOfJob(
+      [
+        told('n1.cluster', peak(GIB, GIB), { fields: { ...granted(1, 4, 2), cpu_seconds: 30 } }),
+        told('n2', peak(2 * GIB, 2 * GIB), { task: '1.n2', fields: { cpu_seconds: 120 } }),
+        told('N2.cluster', peak(2 * GIB, 2 * GIB), { task: '2.n2', fields: { cpu_seconds: 120 } }),
+      ],
+      2,
+    );
+    assert.deepEqual(
+      sum.hosts.map((host) => [host.host, host.slots, host.seen, host.master, host.tasks, host.limit_bytes]),
+      [
+        ['n1', 1, true, true, 0, GIB],
+        ['n2', 4, true, false, 2, 4 * GIB],
+        ['n3', 2, false, false, 0, 2 * GIB],
+      ],
+    );
+    assert.deepEqual([sum.slots, sum.limit_bytes, sum.attempt], [7, 7 * GIB, 2]);
+    // 270 s of CPU in 60 s on the five slots that were seen.
+    assert.equal(sum.cpu_efficiency, 270 / 300);
+    assert.deepEqual(
+      sum.hosts.map((host) => host.cpu_efficiency),
+      [0.5, 1, null],
+    );
+    assert.equal(sum.memory_efficiency, 2 / 7);
+    assert.deepEqual(sum.memory_imbalance, { most: 'n1', least: 'n2', ratio: 1 });
+    assert.deepEqual(sum.cpu_imbalance, { most: 'n2', least: 'n1', ratio: 2 });
+  });
+
+  it('debits a consumable JOB once, at the master', () => {
+    const h_vmem = { request_bytes: 3 * GIB, limit_bytes: 3 * GIB, per: 'job' as const };
+    const sum = sumOfJob(
+      [
+        told('n1', peak(GIB, GIB), { fields: { ...granted(2, 4), h_vmem } }),
+        told('n2', peak(GIB, GIB), { task: '1.n2', fields: { h_vmem } }),
+      ],
+      1,
+    );
+    assert.equal(sum.limit_bytes, 3 * GIB);
+    assert.deepEqual(
+      sum.hosts.map((host) => host.limit_bytes),
+      [3 * GIB, null],
+    );
+  });
+
+  it('knows no limit where there is none', () => {
+    const h_vmem = { request_bytes: null, limit_bytes: null, per: 'slot' as const };
+    const sum = sumOfJob([told('n1', peak(1, 1), { fields: { ...granted(1, 1), h_vmem } })], 1);
+    assert.deepEqual([sum.limit_bytes, sum.memory_efficiency, sum.hosts[0]?.limit_bytes], [null, null, null]);
+  });
+
+  it('counts the tasks that held slots at one time where nobody tells the grant', () => {
+    const sum = sumOfJob(
+      [
+        told('n2', peak(1, 1), { task: '1.n2', from: 0, to: 10_000 }),
+        told('n2', peak(1, 1), { task: '2.n2', from: 10_000, to: 20_000 }),
+        told('n2', peak(1, 1), { task: '3.n2', from: 12_000, to: 20_000 }),
+        told('n3', peak(1, 1), { task: '1.n3', from: 0, to: 20_000 }),
+      ],
+      1,
+    );
+    assert.deepEqual(
+      sum.hosts.map((host) => [host.host, host.slots]),
+      [
+        ['n2', 2],
+        ['n3', 1],
+      ],
+    );
+    assert.deepEqual([sum.status, sum.started_at, sum.ended_at], ['finished', iso(0), iso(20_000)]);
+    assert.equal(sum.wallclock_seconds, 20);
+  });
+
+  it('runs as long as its master does', () => {
+    const running = told('n2', peak(1, 1), { task: '1.n2', to: null });
+    const master = told('n1', peak(1, 1), { fields: granted(1, 1) });
+    assert.equal(sumOfJob([master, running], 1).status, 'finished');
+    assert.equal(sumOfJob([{ ...running, pe_task_id: null, ...granted(1, 1) }, master], 1).status, 'running');
+    assert.equal(sumOfJob([running], 1).status, 'running');
+  });
+
+  it('estimates what was held together by the series', () => {
+    const series = (start: number, ...rss: readonly number[]): Partial<JobRecord> => ({
+      series: { start: iso(start), step_seconds: 10, rss_bytes: rss },
+    });
+    const sum = sumOfJob(
+      [
+        told('n1', peak(100, 400), { fields: { ...granted(1, 1), ...series(0, 10, 100, 50, 50, 50, 50) } }),
+        told('n2', peak(200, 400), { task: '1.n2', from: 20_000, fields: series(20_000, 20, 200, 60, 60) }),
+      ],
+      1,
+    );
+    assert.equal(sum.together_rss_bytes, 250);
+    assert.deepEqual(sum.series, { start: iso(0), step_seconds: 10, rss_bytes: [10, 100, 70, 250, 110, 110] });
+    const bounded = sumOfJob([told('n1', peak(120, 130), { fields: { ...granted(1, 1), ...series(0, 10, 100) } })], 1);
+    assert.equal(bounded.together_rss_bytes, 120);
+  });
+});
+
+describe('jobSums', () => {
+  const master = told('n1', peak(100, 100), { fields: granted(1, 1) });
+  const task = told('n2', peak(200, 200), { task: '1.n2' });
+
+  it('adds no record of another run, array task or job', () => {
+    const runs = [
+      { record: master, attempt: 1, incarnation: 1 },
+      { record: task, attempt: 1, incarnation: 1 },
+      { record: master, attempt: 2, incarnation: 1 },
+      { record: task, attempt: 2, incarnation: 1 },
+      { record: { ...master, task_id: 3 }, attempt: 1, incarnation: 1 },
+      { record: master, attempt: 1, incarnation: 2 },
+    ];
+    assert.deepEqual(
+      jobSums(runs).map((sum) => [sum.task_id, sum.attempt, sum.peak_rss?.lower_bytes, sum.peak_rss?.upper_bytes]),
+      [
+        [null, 1, 200, 300],
+        [null, 2, 200, 300],
+        [3, 1, 100, null],
+        [null, 1, 100, null],
+      ],
+    );
+  });
+
+  it('has nothing to say of a job with one record on its only host', () => {
+    const serial = { ...master, granted_hosts: null };
+    const threads = { ...master, ...granted(8) };
+    for (const record of [serial, threads]) assert.deepEqual(jobSums([{ record, attempt: 1, incarnation: 1 }]), []);
+  });
+
+  it('takes thousands of tasks in no time', () => {
+    const many = Array.from({ length: 20_000 }, (_, index) =>
+      told(`n${(index % 200) + 1}`, peak(1, 2), {
+        task: `${Math.floor(index / 200) + 1}.n`,
+        from: index,
+        to: index + 50_000,
+      }),
+    );
+    const began = performance.now();
+    assert.equal(sumOfJob(many, 1).peak_rss?.upper_bytes, 40_000);
+    assert.ok(performance.now() - began < 3000);
+  });
+});
+
+/** What one task truly held: values over equal steps of true time, from `from` on. */
+interface History {
+  readonly host: number;
+  readonly from: number;
+  readonly values: readonly number[];
+  /** How far the bracket's ends lie below and above the true peak; null: open. */
+  readonly below: number;
+  readonly above: number | null;
+  /** Grid Engine's whole seconds; how much later than the end the record was made. */
+  readonly wholeSeconds: boolean;
+  readonly late: number;
+}
+
+const STEP = 250;
+const history: fc.Arbitrary<History> = fc.record({
+  host: fc.nat({ max: 3 }),
+  from: fc.nat({ max: 80 }).map((steps) => steps * STEP),
+  values: fc.array(fc.nat({ max: 1000 }), { minLength: 1, maxLength: 40 }),
+  below: fc.nat({ max: 50 }),
+  above: fc.option(fc.nat({ max: 50 }), { freq: 20 }),
+  wholeSeconds: fc.boolean(),
+  late: fc.nat({ max: 3000 }),
+});
+
+describe('sumOfJob against the truth', () => {
+  // Pairs of clocks are 2 s apart at most.
+  const clocks = fc.array(fc.integer({ min: 0, max: 2000 }), { minLength: 4, maxLength: 4 });
+
+  it('has the true peak of the sum inside, on each host and of all', () => {
+    let closed = 0;
+    fc.assert(
+      fc.property(fc.array(history, { minLength: 1, maxLength: 10 }), clocks, (histories, offsets) => {
+        const records = histories.map(({ host, from, values, below, above, wholeSeconds, late }, index) => {
+          const most = Math.max(...values);
+          const end = from + values.length * STEP + (offsets[host] ?? 0);
+          const bracket = peak(Math.max(0, most - below), above === null ? null : most + above);
+          const whole = (ms: number): number => (wholeSeconds ? Math.floor(ms / 1000) * 1000 : ms);
+          const task = `${histories.slice(0, index + 1).filter((other) => other.host === host).length}.n${host}`;
+          return told(`n${host}`, bracket, {
+            task,
+            from: whole(from + (offsets[host] ?? 0)),
+            to: whole(end),
+            fields: { revision: T0 + end + late },
+          });
+        });
+        const truth = (of: readonly History[]): number => {
+          const sums = Array.from({ length: 130 }, (_, step) =>
+            of.reduce((sum, { from, values }) => sum + (values[step - from / STEP] ?? 0), 0),
+          );
+          return Math.max(...sums);
+        };
+        const holds = (bracket: Bracket | null, of: readonly History[]): void => {
+          assert.ok(bracket !== null);
+          const peakOfSum = truth(of);
+          assert.ok(bracket.lower_bytes <= peakOfSum, `${bracket.lower_bytes} > ${peakOfSum}`);
+          assert.equal(bracket.upper_bytes === null, bracket.open.length > 0);
+          assert.equal(
+            bracket.upper_bytes === null,
+            of.some(({ above }) => above === null),
+          );
+          if (bracket.upper_bytes === null) return;
+          closed++;
+          assert.ok(bracket.upper_bytes >= peakOfSum, `${bracket.upper_bytes} < ${peakOfSum}`);
+        };
+        const sum = sumOfJob(records, 1);
+        holds(sum.peak_rss, histories);
+        for (const host of sum.hosts)
+          holds(
+            host.peak_rss,
+            histories.filter((one) => `n${one.host}` === host.host),
+          );
+      }),
+      { numRuns: 2000 },
+    );
+    assert.ok(closed > 1000);
+  });
+});

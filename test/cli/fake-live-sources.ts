@@ -1,0 +1,21 @@
+import type { LiveSources } from '../../src/cli/live-sources';
+import type { Snapshot } from '../../src/live/snapshot';
+import type { JobRecord } from '../../src/sampler/record';
+import { sampleRecords, sampleSnapshot } from '../live/snapshots';
+
+/** What qmaster and the samplers would say; by default the sample cluster. Keeps what was asked for. */
+export function fakeLiveSources(
+  snapshot: Snapshot = sampleSnapshot(),
+  records: readonly JobRecord[] = sampleRecords(),
+  warning: string | null = null,
+): LiveSources & { readonly asked: boolean[] } {
+  const asked: boolean[] = [];
+  return {
+    asked,
+    snapshot: (_settings, { pending }) => {
+      asked.push(pending);
+      return Promise.resolve({ snapshot: pending ? snapshot : { ...snapshot, pending: null }, warning });
+    },
+    running: () => Promise.resolve(records),
+  };
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SCREEN_CODES } from '../../../src/cli/watch/frame-writer';
+import { watch, type WatchJob, type Watched } from '../../../src/cli/watch/watch';
+import type { WatchEvents, WatchTty } from '../../../src/cli/watch/watch-tty';
+import type { ClusterView } from '../../../src/live/cluster-view';
+import { NO_FILTER } from '../../../src/report/live/filter';
+import { startWatching } from '../../../src/report/live/watch-state';
+import { liveScreen, sampleView } from '../../report/live/sample-view';
+
+interface FakeTty extends WatchTty {
+  readonly writes: string[];
+  readonly events: () => WatchEvents;
+  readonly listening: () => boolean;
+  readonly resize: (columns: number, rows: number) => void;
+}
+
+function fakeTty(): FakeTty {
+  const writes: string[] = [];
+  let size = { columns: 100, rows: 20 };
+  let events: WatchEvents | null = null;
+  const heard = (): WatchEvents => {
+    assert.ok(events !== null);
+    return events;
+  };
+  return {
+    writes,
+    events: heard,
+    listening: () => events !== null,
+    size: () => size,
+    resize: (columns, rows) => {
+      size = { columns, rows };
+      heard().resize();
+    },
+    write: (text) => void writes.push(text),
+    listen: (listener) => {
+      events = listener;
+      return () => {
+        events = null;
+      };
+    },
+  };
+}
+
+const start = startWatching('jobs', { filter: NO_FILTER, sorting: null, details: false });
+
+function watching(
+  tty: FakeTty,
+  changes: Partial<WatchJob> = {},
+): { readonly ended: Promise<Watched>; readonly asked: boolean[] } {
+  const asked: boolean[] = [];
+  const fetch = (pending: boolean): Promise<ClusterView> => {
+    asked.push(pending);
+    return Promise.resolve(sampleView(pending ? {} : { pending: null }));
+  };
+  const screen = (columns: number): ReturnType<typeof liveScreen> => liveScreen({ width: columns });
+  return { ended: watch({ start, fetch, interval: 50, screen, tty, ...changes }), asked };
+}
+
+const restored = (tty: FakeTty): void => {
+  assert.equal(tty.writes.at(-1), SCREEN_CODES.leave);
+  assert.equal(tty.listening(), false);
+};
+
+describe('watch', () => {
+  it('draws whole frames in the alternate screen, and leaves it at the end', async () => {
+    const tty = fakeTty();
+    const { ended, asked } = watching(tty);
+    await sleep(30);
+    assert.equal(tty.writes[0], SCREEN_CODES.enter);
+    assert.match(tty.writes[1] ?? '', /Asking Grid Engine/);
+    assert.match(tty.writes[2] ?? '', /12 running.*serial/s);
+    tty.events().key('q');
+    const { view, signal } = await ended;
+    assert.deepEqual([view?.jobs.length, signal, asked[0]], [12, null, false]);
+    restored(tty);
+  });
+
+  it('redraws on keys and on a change of size', async () => {
+    const tty = fakeTty();
+    const { ended } = watching(tty);
+    await sleep(20);
+    tty.events().key('r');
+    assert.match(tty.writes.at(-1) ?? '', /reversed/);
+    tty.resize(60, 6);
+    assert.ok(tty.writes.at(-1)?.startsWith('\u001b[2J'));
+    assert.ok(!tty.writes.at(-1)?.includes('\u001b[7;1H'));
+    tty.resize(7, 1);
+    tty.resize(1000, 300);
+    tty.events().key('ctrl-l');
+    assert.ok(tty.writes.at(-1)?.startsWith('\u001b[2J'));
+    tty.events().key('q');
+    await ended;
+    restored(tty);
+  });
+
+  it('asks again and again, not while paused, for waiting jobs when they are shown', async () => {
+    const tty = fakeTty();
+    const { ended, asked } = watching(tty);
+    await sleep(200);
+    assert.ok(asked.length >= 2, String(asked.length));
+    tty.events().key('p');
+    await sleep(20);
+    const before = asked.length;
+    await sleep(150);
+    assert.equal(asked.length, before);
+    tty.events().key('p');
+    tty.events().key('tab');
+    await sleep(30);
+    assert.equal(asked.at(-1), true);
+    assert.match(tty.writes.join(''), /2 waiting/);
+    tty.events().key('q');
+    await ended;
+  });
+
+  it('ends on a signal, whose name it tells', async () => {
+    const tty = fakeTty();
+    const { ended } = watching(tty);
+    tty.events().end('SIGTERM');
+    assert.equal((await ended).signal, 'SIGTERM');
+    restored(tty);
+  });
+
+  it('restores the terminal when something fails', async () => {
+    const tty = fakeTty();
+    const { ended } = watching(tty, { fetch: () => Promise.reject(new Error('nothing to see')) });
+    await assert.rejects(ended, /nothing to see/);
+    restored(tty);
+    const other = fakeTty();
+    let drawn = 0;
+    const failing = watching(other, {
+      screen: () => {
+        drawn += 1;
+        if (drawn > 2) throw new Error('can not draw');
+        return liveScreen();
+      },
+    });
+    await sleep(20);
+    other.events().key('r');
+    await assert.rejects(failing.ended, /can not draw/);
+    restored(other);
+  });
+
+  it('tells who answers that nobody listens any more', async () => {
+    const tty = fakeTty();
+    let stopped: AbortSignal | null = null;
+    const { ended } = watching(tty, {
+      fetch: (_pending, signal) => {
+        stopped = signal;
+        return new Promise(() => undefined);
+      },
+    });
+    tty.events().key('q');
+    const { view } = await ended;
+    assert.deepEqual([view, (stopped as AbortSignal | null)?.aborted], [null, true]);
+  });
+});

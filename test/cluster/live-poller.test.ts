@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { rmSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answer, Snapshot } from '../../src/live/snapshot';
+import { checkedSnapshot } from '../../src/live/snapshot-json';
+import { clusterObstacle, upCell, type Cell } from './cell';
+import { client } from './layout';
+import { waitFor } from './wait';
+
+/** What a watching command showed at one time. */
+interface Shown {
+  readonly now: number;
+  readonly tookMs: number;
+  readonly source: string;
+  readonly warning: string | null;
+  readonly snapshot: Snapshot;
+}
+
+interface Watcher {
+  readonly shown: Shown[];
+  /** The first that is as wanted, of those that come from now on. */
+  until(what: string, wanted: (shown: Shown) => boolean, timeoutMs?: number): Promise<Shown>;
+}
+
+const SETTINGS = { poll_interval: 1, usage_interval: 2, command_timeout: 4, serve_socket: '/nowhere/serve.sock' };
+
+/** A live command on a host of the cell, until the test is over. */
+function watch(t: TestContext, cell: Cell, host: string): Watcher {
+  const home = mkdtempSync(join(tmpdir(), 'qmemacct-live-'));
+  const program = [process.execPath, join(__dirname, 'live-program.js'), JSON.stringify(SETTINGS), 'pending'];
+  const { argv, env } = cell.command(host, program, { env: { HOME: home } });
+  const child = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const shown: Shown[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const one = JSON.parse(line) as Omit<Shown, 'snapshot'> & { snapshot: unknown };
+    shown.push({ ...one, snapshot: checkedSnapshot(one.snapshot) });
+  });
+  // It may be gone with the cell.
+  child.stdin.on('error', () => undefined);
+  t.after(async () => {
+    child.stdin.end();
+    await ended;
+    rmSync(home, { recursive: true, force: true });
+  });
+  return {
+    shown,
+    until: (what, wanted, timeoutMs = 20_000) => {
+      const from = shown.length;
+      return waitFor(
+        () => shown.slice(from).find(wanted) ?? null,
+        timeoutMs,
+        () => `${what}; the last shown was ${JSON.stringify(shown.at(-1), null, 1).slice(0, 4000)}`,
+      );
+    },
+  };
+}
+
+type Query = 'running' | 'hosts' | 'details' | 'pending';
+const QUERIES: readonly Query[] = ['running', 'hosts', 'details', 'pending'];
+
+function answer({ snapshot }: Shown, query: Query): Answer<readonly unknown[]> {
+  const found: Answer<readonly unknown[]> | null = snapshot[query];
+  assert.ok(found !== null);
+  return found;
+}
+
+const problems = (shown: Shown): readonly (string | null)[] => QUERIES.map((query) => answer(shown, query).problem);
+
+const isWell = (shown: Shown): boolean =>
+  shown.snapshot.pending !== null && problems(shown).every((problem) => problem === null);
+
+interface Jobs {
+  readonly runs: number;
+  readonly stopped: number;
+  readonly array: number;
+  readonly held: number;
+}
+
+async function submitJobs(cell: Cell): Promise<Jobs> {
+  const args = ['-l', 'h_vmem=200M'];
+  const runs = await cell.submit('gealice', ['-N', 'a<b&"c', ...args], 'sleep 600');
+  const stopped = await cell.submit('gealice', ['-N', 'stopped', ...args], 'sleep 600');
+  const array = await cell.submit('gebob', ['-N', 'array', '-t', '1-3', ...args], 'sleep 600');
+  const held = await cell.submit('gebob', ['-N', 'held', '-h', ...args], 'sleep 600');
+  await cell.waitRunning(runs);
+  await cell.waitRunning(stopped);
+  await cell.waitRunning(array, 3);
+  await cell.check(cell.master, [client('qmod'), '-sj', stopped]);
+  return { runs: Number(runs), stopped: Number(stopped), array: Number(array), held: Number(held) };
+}
+
+/** Everything that qmaster knows of these jobs is shown. */
+async function everythingIsShown(cell: Cell, watcher: Watcher, jobs: Jobs): Promise<void> {
+  const usageOf = ({ snapshot }: Shown, job: number): number =>
+    snapshot.details.value
+      .filter((detail) => detail.job === job)
+      .flatMap(({ tasks }) => tasks.map(({ usage }) => usage.get('vmem') ?? 0))
+      .filter((vmem) => vmem > 0).length;
+  const shown = await watcher.until(
+    'usage of all jobs',
+    (one) =>
+      isWell(one) &&
+      one.snapshot.running.value.some(({ job, state }) => job === jobs.stopped && state === 's') &&
+      usageOf(one, jobs.runs) === 1 &&
+      usageOf(one, jobs.stopped) === 1 &&
+      usageOf(one, jobs.array) === 3,
+  );
+  const { snapshot } = shown;
+  assert.equal(snapshot.dialect, 'sge8.1.9');
+  assert.equal(shown.source, 'shared');
+  assert.equal(shown.warning, null);
+  const rows = snapshot.running.value.map(({ job, tasks, state }) => [job, tasks, state]);
+  assert.deepEqual(
+    rows.sort((a, b) => String(a).localeCompare(String(b))),
+    [
+      [jobs.runs, null, 'r'],
+      [jobs.stopped, null, 's'],
+      [jobs.array, '1', 'r'],
+      [jobs.array, '2', 'r'],
+      [jobs.array, '3', 'r'],
+    ].sort((a, b) => String(a).localeCompare(String(b))),
+  );
+  assert.deepEqual(
+    snapshot.pending?.value.map(({ job, state }) => [job, state]),
+    [[jobs.held, 'hqw']],
+  );
+  const names = snapshot.hosts.value.map(({ name }) => name);
+  for (const host of cell.execHosts) assert.ok(names.includes(host), String(names));
+  const onHosts = snapshot.hosts.value.flatMap((host) => host.jobs.map(({ job }) => job));
+  assert.deepEqual(new Set(onHosts), new Set([jobs.runs, jobs.stopped, jobs.array]));
+  for (const query of QUERIES) {
+    const age = shown.now - (answer(shown, query).at ?? 0);
+    assert.ok(age >= 0 && age < 5000, `${query} is ${age} ms old`);
+  }
+}
+
+/** A job that ends between two polls leaves the others alone. */
+async function endedJobIsNoError(cell: Cell, watcher: Watcher, jobs: Jobs): Promise<void> {
+  const from = watcher.shown.length;
+  await cell.qdel([String(jobs.array)]);
+  await watcher.until(
+    'the array is gone',
+    (one) => isWell(one) && !one.snapshot.details.value.some(({ job }) => job === jobs.array),
+  );
+  for (const one of watcher.shown.slice(from)) assert.deepEqual(problems(one), [null, null, null, null]);
+}
+
+/** As long as qmaster can't be had, everything shown is old and says so; nothing takes longer than a command may. */
+function assertOldAndTold(shown: Shown, before: Shown, reason: RegExp): void {
+  for (const query of QUERIES) {
+    const now = answer(shown, query);
+    assert.match(now.problem ?? 'no problem', reason, query);
+    assert.ok((now.at ?? 0) < shown.now - 1000, `${query} is told as of ${shown.now - (now.at ?? 0)} ms ago`);
+    assert.equal(now.value.length, answer(before, query).value.length, query);
+  }
+}
+
+async function masterIsGone(cell: Cell, watcher: Watcher): Promise<void> {
+  const before = watcher.shown.at(-1);
+  assert.ok(before !== undefined);
+  await cell.stopMaster();
+  const reason = /^qmaster does not answer \(qstat: .*\); look whether sge_qmaster runs on the host/;
+  const first = await watcher.until('the end of qmaster is told', (one) => problems(one).every(Boolean));
+  assertOldAndTold(first, before, reason);
+  await sleep(4000);
+  const last = watcher.shown.at(-1);
+  assert.ok(last !== undefined);
+  assertOldAndTold(last, before, reason);
+  assert.ok(last.now - first.now > 2500, 'the watching goes on');
+  assert.equal(answer(last, 'running').at, answer(first, 'running').at);
+  assert.equal(answer(last, 'running').triedAt, answer(first, 'running').triedAt, 'qmaster is left alone for a while');
+
+  await cell.startMaster();
+  const back = Date.now();
+  const well = await watcher.until('the return of qmaster is seen', isWell, 30_000);
+  assert.ok((answer(well, 'details').at ?? 0) > back - 1000);
+  assert.ok(well.now - back < 25_000, `seen after ${well.now - back} ms`);
+}
+
+async function masterHangs(cell: Cell, watcher: Watcher): Promise<void> {
+  const before = watcher.shown.at(-1);
+  const master = cell.qmaster();
+  assert.ok(before !== undefined && master !== null);
+  process.kill(master.pid, 'SIGSTOP');
+  try {
+    const told = await watcher.until('a qmaster that hangs is told', (one) => problems(one).every(Boolean));
+    assertOldAndTold(told, before, /^qstat did not answer within 4 s and was ended/);
+    assert.ok(told.tookMs < 7000, `took ${told.tookMs} ms`);
+    const left = cell.processes().filter(({ command }) => /\/qstat|\/qhost/.test(command));
+    assert.deepEqual(left, []);
+  } finally {
+    process.kill(master.pid, 'SIGCONT');
+  }
+  await watcher.until('qmaster answers again', isWell, 40_000);
+}
+
+/** A host that is neither submit nor admin host is told so, in all of its answers. */
+async function hostIsDenied(t: TestContext, cell: Cell): Promise<void> {
+  const host = 'ge2';
+  await cell.qconf(['-ds', host]);
+  await cell.qconf(['-dh', host]);
+  try {
+    const shown = await watch(t, cell, host).until('the denial', ({ snapshot }) => snapshot.running.problem !== null);
+    const told = /^Grid Engine denies this host \(qstat: denied: host "ge2" is neither submit nor admin host\)/;
+    assert.match(shown.snapshot.running.problem ?? '', told);
+    assert.match(shown.snapshot.hosts.problem ?? '', told);
+    assert.equal(shown.snapshot.running.at, null);
+  } finally {
+    await cell.qconf(['-ah', host]);
+    await cell.qconf(['-as', host]);
+  }
+}
+
+describe('the poller on a real Grid Engine', () => {
+  it('shows what qmaster knows, and what became of qmaster', { timeout: 900_000 }, async (t) => {
+    const obstacle = clusterObstacle();
+    if (obstacle !== null) {
+      t.skip(obstacle);
+      return;
+    }
+    const cell = await upCell({ waitMs: 600_000 });
+    try {
+      const jobs = await submitJobs(cell);
+      const watcher = watch(t, cell, cell.master);
+      await everythingIsShown(cell, watcher, jobs);
+      await endedJobIsNoError(cell, watcher, jobs);
+      await masterIsGone(cell, watcher);
+      await masterHangs(cell, watcher);
+      await hostIsDenied(t, cell);
+    } finally {
+      await cell.down();
+    }
+  });
+});

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { bytesToText, wholeCharacters } from '../../src/gridengine/bytes-to-text';
+
+describe('bytesToText', () => {
+  it('is UTF-8 where the run is valid as that, else Latin-1', () => {
+    const bytes = Buffer.concat([Buffer.from('Ä€😀'), Buffer.from('Ä', 'latin1')]);
+    assert.equal(bytesToText(bytes, 0, 9), 'Ä€😀');
+    assert.equal(bytesToText(bytes, 9, 10), 'Ä');
+    assert.equal(bytesToText(bytes, 0, 10), bytes.toString('latin1'));
+  });
+
+  it('any bytes are some text', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 20 }), (bytes) => {
+        const text = bytesToText(Buffer.from(bytes), 0, bytes.length);
+        assert.ok(!text.includes('\ufffd') || Buffer.from(bytes).toString().includes('\ufffd'));
+        assert.equal(text === '', bytes.length === 0);
+      }),
+    );
+  });
+});
+
+describe('wholeCharacters', () => {
+  it('leaves no character cut', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 20 }), fc.nat(), (text, random) => {
+        const bytes = Buffer.from(text);
+        const to = random % (bytes.length + 1);
+        const whole = wholeCharacters(bytes, 0, to);
+        assert.ok(whole <= to && to - whole < 4);
+        assert.ok(text.startsWith(bytes.toString('utf8', 0, whole)));
+        if (text.startsWith(bytes.toString('utf8', 0, to))) assert.equal(whole, to);
+      }),
+    );
+    assert.equal(wholeCharacters(Buffer.from([0x80, 0x80, 0x80, 0x80, 0x80]), 0, 5), 5, 'no UTF-8 at all');
+  });
+});

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clientRunner, type ClientAnswer } from '../../src/gridengine/client-command';
+import { readJobList } from '../../src/gridengine/qstat/read-job-list';
+import { temporaryDirectory } from '../sampler/temporary-directory';
+import { collector, fakeClients, type FakeClients } from './fake-clients';
+
+interface Bench {
+  readonly directory: string;
+  readonly fake: FakeClients;
+  readonly run: ReturnType<typeof clientRunner>;
+}
+
+function bench(t: TestContext, timeoutMs = 10_000, mostBytes?: number): Bench {
+  const directory = temporaryDirectory(t);
+  const fake = fakeClients(directory);
+  const env = { ...process.env, PATH: `${fake.bin}:/usr/bin:/bin`, LANG: 'de_DE.UTF-8', LC_ALL: 'de_DE.UTF-8' };
+  const cell = { root: '/no/such/root', cell: 'seven' };
+  const limit = mostBytes === undefined ? {} : { mostBytes };
+  return { directory, fake, run: clientRunner({ env, cell, timeoutMs, ...limit }) };
+}
+
+const ASK = ['-u', '*', '-xml'];
+
+async function answerOf({ fake, run }: Bench, script: string): Promise<ClientAnswer> {
+  fake.put('qstat', script);
+  return run(
+    'qstat',
+    ASK,
+    readJobList(() => undefined),
+  );
+}
+
+/** Processes that are still there, of those whose ids the scripts wrote down. */
+function alive(path: string): readonly number[] {
+  return readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+      } catch {
+        return false;
+      }
+    });
+}
+
+async function untilGone(path: string): Promise<void> {
+  for (let tries = 0; tries < 100 && alive(path).length > 0; tries++) await sleep(20);
+  assert.deepEqual(alive(path), []);
+}
+
+describe('a client of Grid Engine', () => {
+  it('gets the arguments, English, its cell, no input, and its output reaches the reader', async (t) => {
+    const b = bench(t);
+    b.fake.put('qstat', 'cat; printf "%s|" "$LC_ALL" "$SGE_ROOT" "$SGE_CELL" "$@"');
+    const reader = collector(() => ({}));
+    const answer = await b.run('qstat', ASK, reader);
+    assert.equal(reader.text(), 'C|/no/such/root|seven|-u|*|-xml|');
+    assert.equal(answer.problem, null);
+    assert.equal(answer.status, 0);
+    assert.ok(Math.abs(answer.startedAt + answer.tookMs - Date.now()) < 5000);
+  });
+
+  it('is of use when the document is whole, whatever the status and the warnings', async (t) => {
+    const b = bench(t);
+    b.fake.put('qstat', 'echo "warning: something" >&2; echo whole; exit 1');
+    const answer = await b.run(
+      'qstat',
+      ASK,
+      collector(() => ({ state: 'complete' })),
+    );
+    assert.equal(answer.problem, null);
+    assert.equal(answer.status, 1);
+  });
+
+  it('that hangs is ended with all its children when the time is up', async (t) => {
+    const b = bench(t, 400);
+    const pids = join(b.directory, 'pids');
+    const answer = await answerOf(b, `echo $$ > ${pids}; sleep 1000 & echo $! >> ${pids}; trap "" TERM; sleep 1000`);
+    assert.match(answer.problem ?? '', /qstat did not answer within 0\.4 s and was ended; .*command_timeout/);
+    assert.equal(answer.unreachable, true);
+    assert.ok(answer.tookMs < 3000, `took ${answer.tookMs} ms`);
+    await untilGone(pids);
+  });
+
+  it('whose output is held open by a process of another group is not waited for', async (t) => {
+    const b = bench(t);
+    const pids = join(b.directory, 'pids');
+    const answer = await answerOf(b, `echo "<job_info>"; setsid sleep 5 & echo $! > ${pids}; exit 0`);
+    assert.equal(alive(pids).length, 1);
+    for (const pid of alive(pids)) process.kill(pid);
+    assert.ok(answer.tookMs < 4000, `took ${answer.tookMs} ms`);
+    assert.match(answer.problem ?? '', /ends in the middle/);
+    assert.equal(answer.unreachable, false);
+  });
+
+  it('that prints garbage without end is ended by its size, in bounded memory', async (t) => {
+    const b = bench(t, 60_000, 64 * 1024 * 1024);
+    const before = process.memoryUsage().rss;
+    const answer = await answerOf(b, 'exec yes "<job_list>"');
+    assert.match(answer.problem ?? '', /more than can be an answer/);
+    assert.ok(process.memoryUsage().rss - before < 100 * 1024 * 1024);
+  });
+
+  it('that is slow but answers is waited for', async (t) => {
+    const b = bench(t, 10_000);
+    const document =
+      '<?xml version=\'1.0\'?><job_info  xmlns:xsd="http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd">';
+    const answer = await answerOf(
+      b,
+      `echo '${document}'; sleep 0.5; echo '<queue_info></queue_info><job_info></job_info>'; sleep 0.5; echo '</job_info>'`,
+    );
+    assert.equal(answer.problem, null);
+    assert.equal(answer.end.dialect, 'sge8.1.9');
+    assert.ok(answer.tookMs >= 900);
+  });
+
+  it('tells cause and mend of what goes wrong', async (t) => {
+    const b = bench(t);
+    const cases: readonly (readonly [script: string, problem: RegExp, unreachable: boolean])[] = [
+      [
+        'echo "error: commlib error: got select error (Connection refused)" >&2; exit 1',
+        /^qmaster does not answer \(qstat: commlib error: got select error \(Connection refused\)\); look whether sge_qmaster runs/,
+        true,
+      ],
+      [
+        'echo "denied: host \\"login7\\" is neither submit nor admin host" >&2; exit 1',
+        /^Grid Engine denies this host \(qstat: denied: host "login7" .*\); ask on a submit host, or .*qconf -as/,
+        true,
+      ],
+      [
+        'echo "denied: host \\"login7\\" is neither submit nor admin host"; exit 1',
+        /^Grid Engine denies this host/,
+        true,
+      ],
+      [
+        'echo "Please set the environment variable SGE_ROOT." >&2; exit 1',
+        /the cell is not found .*set SGE_ROOT/,
+        true,
+      ],
+      ['exit 0', /^qstat said nothing \(exit status 0\); try it by hand/, true],
+      ['kill -SEGV $$', /^qstat said nothing \(ended by SIGSEGV\)/, true],
+      ['printf "\\033[2Jhello world"; exit 0', /^qstat printed no XML \(exit status 0, .*hello world\)/, false],
+      ['echo "<?xml version=\'1.0\'?><job_info><queue_info>"; exit 0', /ends in the middle \(exit status 0\)/, false],
+      [
+        'echo "<?xml version=\'1.0\'?><comunication_error><element><AN_status>1</AN_status><AN_text>unable to contact qmaster</AN_text></element></comunication_error>"; exit 0',
+        /^qmaster does not answer/,
+        true,
+      ],
+    ];
+    for (const [script, problem, unreachable] of cases) {
+      const answer = await answerOf(b, script);
+      assert.match(answer.problem ?? 'no problem', problem, script);
+      assert.doesNotMatch(answer.problem ?? '', /\p{C}/u);
+      assert.equal(answer.unreachable, unreachable, script);
+    }
+  });
+
+  it('that is not there, or can not be run, is told', async (t) => {
+    const b = bench(t);
+    const run = clientRunner({ env: { PATH: b.fake.bin }, cell: null, timeoutMs: 5000 });
+    const missing = await run(
+      'qhost',
+      ['-xml'],
+      readJobList(() => undefined),
+    );
+    assert.match(missing.problem ?? '', /^qhost is not found; put Grid Engine's commands into PATH or set SGE_ROOT/);
+    writeFileSync(join(b.fake.bin, 'qhost'), 'no program', { mode: 0o644 });
+    const denied = await run(
+      'qhost',
+      ['-xml'],
+      readJobList(() => undefined),
+    );
+    assert.match(denied.problem ?? '', /qhost can't be executed/);
+    b.fake.put('qstat', 'exit 0');
+    const tooLong = await b.run(
+      'qstat',
+      ['x'.repeat(3_000_000)],
+      readJobList(() => undefined),
+    );
+    assert.match(tooLong.problem ?? '', /could not be started \(E2BIG\)/);
+    assert.equal(tooLong.unreachable, false);
+  });
+
+  it('is found below SGE_ROOT/bin when PATH has none, of this architecture first', async (t) => {
+    const directory = temporaryDirectory(t);
+    const fakes = ['lx-mips', process.arch === 'x64' ? 'lx-amd64' : `lx-${process.arch}`, 'sol-amd64'].map(
+      (architecture) => {
+        const fake = fakeClients(join(directory, 'bin', architecture, 'x'));
+        return { architecture, fake };
+      },
+    );
+    for (const { architecture, fake } of fakes) {
+      fake.put('qstat', `echo ${architecture}`);
+      const target = join(directory, 'bin', architecture, 'qstat');
+      writeFileSync(target, readFileSync(join(fake.bin, 'qstat')), { mode: 0o755 });
+    }
+    const run = clientRunner({
+      env: { PATH: '/nowhere' },
+      cell: { root: directory, cell: 'default' },
+      timeoutMs: 5000,
+    });
+    const reader = collector(() => ({}));
+    assert.equal((await run('qstat', ASK, reader)).problem, null);
+    assert.equal(reader.text().trim(), fakes[1]?.architecture);
+  });
+
+  it('is ended at once when its caller wants no more', async (t) => {
+    const b = bench(t);
+    const pids = join(b.directory, 'pids');
+    b.fake.put('qstat', `echo $$ > ${pids}; sleep 1000`);
+    const stop = new AbortController();
+    const answer = b.run(
+      'qstat',
+      ASK,
+      readJobList(() => undefined),
+      stop.signal,
+    );
+    while (!existsSync(pids)) await sleep(20);
+    stop.abort();
+    assert.match((await answer).problem ?? '', /was stopped before it had answered/);
+    await untilGone(pids);
+    const early = await b.run(
+      'qstat',
+      ASK,
+      readJobList(() => undefined),
+      AbortSignal.abort(),
+    );
+    assert.match(early.problem ?? '', /was stopped/);
+  });
+
+  it('does not outlive us, whichever signal ends us', async (t) => {
+    const b = bench(t);
+    const program = join(b.directory, 'program.cjs');
+    const module = join(__dirname, '../../src/gridengine/client-command.js');
+    writeFileSync(
+      program,
+      `const { clientRunner } = require(${JSON.stringify(module)});
+      const run = clientRunner({ env: process.env, cell: null, timeoutMs: 60000 });
+      run('qstat', [], { write() {}, end: () => ({ state: 'empty', said: null, dialect: 'unknown', unknownJobs: [] }) });`,
+    );
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      const pids = join(b.directory, `pids-${signal}`);
+      b.fake.put('qstat', `sleep 1000 & echo $$ $! | tr ' ' '\\n' > ${pids}.new; mv ${pids}.new ${pids}; wait`);
+      const child = spawn(process.execPath, [program], {
+        env: { ...process.env, PATH: `${b.fake.bin}:/usr/bin:/bin` },
+      });
+      while (!existsSync(pids)) await sleep(20);
+      const ended = new Promise((resolve) => child.once('exit', (_, by) => resolve(by)));
+      child.kill(signal);
+      assert.equal(await ended, signal);
+      await untilGone(pids);
+    }
+  });
+});

@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { packageRoot } from '../../../src/sampler/package-root';
+import type { JobDetail, SchedulerReason } from '../../../src/gridengine/qstat/job-detail';
+import { readJobDetails } from '../../../src/gridengine/qstat/read-job-details';
+import type { AnswerEnd } from '../../../src/gridengine/reading';
+import { anySizes, feed, garbage } from '../feed';
+
+const fixture = (name: string): Buffer => readFileSync(join(packageRoot(), 'test', 'gridengine', 'fixtures', name));
+
+interface Read {
+  readonly jobs: readonly JobDetail[];
+  readonly reasons: readonly SchedulerReason[];
+  readonly end: AnswerEnd;
+}
+
+function read(answer: string | Uint8Array, sizes?: readonly number[]): Read {
+  const reasons: SchedulerReason[] = [];
+  const { items, end } = feed<JobDetail>(
+    (onJob) => readJobDetails(onJob, (reason) => reasons.push(reason)),
+    answer,
+    sizes,
+  );
+  return { jobs: items, reasons, end };
+}
+
+const usage = (entries: Readonly<Record<string, number>>): ReadonlyMap<string, number> =>
+  new Map(Object.entries(entries));
+
+const bare: JobDetail = {
+  job: 0,
+  name: '',
+  owner: '',
+  uid: '',
+  group: null,
+  project: null,
+  department: null,
+  account: null,
+  submittedAt: null,
+  requests: [],
+  pe: null,
+  peRange: [],
+  array: false,
+  tasks: [],
+  messages: [],
+};
+
+const complete = (dialect: AnswerEnd['dialect']): AnswerEnd => ({
+  state: 'complete',
+  said: null,
+  dialect,
+  unknownJobs: [],
+});
+
+describe('readJobDetails', () => {
+  it('reads wrappers with names, control characters in the environment, reasons behind the jobs', () => {
+    const { jobs, reasons, end } = read(fixture('ugecore-8.0/jobs.qstat-j.xml'));
+    assert.deepEqual(jobs, [
+      {
+        ...bare,
+        job: 7001,
+        name: 'relax<1>',
+        owner: 'carol',
+        uid: '1501',
+        group: 'chem',
+        project: 'dft',
+        account: 'sge',
+        submittedAt: 1_700_000_000_000,
+        requests: [
+          { complex: 'h_vmem', value: '16G', kind: 'hard', amount: 16 * 1024 ** 3 },
+          { complex: 'hostname', value: 'n1*', kind: 'hard', amount: null },
+          { complex: 'mem_free', value: '2G', kind: 'soft', amount: 2 * 1024 ** 3 },
+        ],
+        pe: 'shm',
+        peRange: [
+          { least: 2, most: 4, step: 1 },
+          { least: 8, most: 16, step: 4 },
+        ],
+        tasks: [
+          {
+            task: 1,
+            status: 128,
+            startedAt: 1_700_000_100_000,
+            usage: usage({ cpu: 12.5, vmem: 217_243_648, maxvmem: 317_243_648 }),
+            peTasks: [],
+          },
+        ],
+      },
+      {
+        ...bare,
+        job: 7002,
+        name: 'sweep',
+        owner: 'dave',
+        uid: '1502',
+        group: 'chem',
+        account: 'sge',
+        submittedAt: 1_700_000_001_000,
+        array: true,
+        tasks: [
+          { task: 3, status: 65_536, startedAt: null, usage: usage({}), peTasks: [] },
+          {
+            task: 5,
+            status: 128,
+            startedAt: 1_700_000_200_000,
+            usage: usage({ maxvmem: 1_048_576 }),
+            peTasks: [],
+          },
+        ],
+        messages: [`11/14/2023 22:13:21 [1502:99]: error: can't open output file "/gone/o"`],
+      },
+    ]);
+    assert.deepEqual(reasons, [
+      { text: 'Job is in error state', jobs: [7002, 7003] },
+      { text: 'queue instance "all.q@n7" dropped because it is full', jobs: [] },
+    ]);
+    assert.deepEqual(end, complete('univa'));
+  });
+
+  it('reads jobs without wrappers: the next number is the next job', () => {
+    const { jobs, reasons, end } = read(fixture('ogs-2011/jobs.qstat-j.xml'));
+    assert.deepEqual(
+      jobs.map(({ job, name, owner, peRange, array }) => ({ job, name, owner, peRange, array })),
+      [
+        { job: 8101, name: 'desktop', owner: 'erin', peRange: [{ least: 16, most: 16, step: 1 }], array: false },
+        { job: 8102, name: 'after', owner: 'frank', peRange: [], array: false },
+      ],
+    );
+    assert.deepEqual(jobs[0]?.tasks, [
+      {
+        task: 1,
+        status: 128,
+        startedAt: null,
+        usage: usage({ cpu: 22.54, vmem: 5_044_887_552, maxvmem: 5_298_225_152 }),
+        peTasks: [],
+      },
+    ]);
+    assert.deepEqual(reasons, [{ text: '(Collecting of scheduler job information is turned off)', jobs: [] }]);
+    assert.deepEqual(end, complete('ogs'));
+  });
+
+  it('reads nothing but attributes: tasks by their number, requests by their name, PE tasks by their id', () => {
+    const { jobs, end } = read(fixture('univa-8.6/jobs.qstat-j.xml'));
+    assert.deepEqual(jobs, [
+      {
+        ...bare,
+        job: 9201,
+        name: 'notebook',
+        owner: 'grace',
+        uid: '3001',
+        group: 'bio',
+        project: 'shared',
+        department: 'defaultdepartment',
+        account: 'sge',
+        submittedAt: 1_592_928_409_331,
+        requests: [
+          { complex: 'h_rt', value: '14400', kind: 'hard', amount: 14_400 },
+          { complex: 'h_vmem', value: 'INFINITY', kind: 'hard', amount: Infinity },
+        ],
+        pe: 'sm',
+        peRange: [
+          { least: 4, most: 4, step: 1 },
+          { least: 8, most: 8, step: 1 },
+        ],
+        array: true,
+        tasks: [
+          {
+            task: 1,
+            status: 128,
+            startedAt: 1_592_928_425_042,
+            usage: usage({ cpu: 0.69, maxvmem: 57_413_632, memrss: 0.25 }),
+            peTasks: [
+              { id: '1.c20', host: 'c20.example.org', past: false, usage: usage({ maxvmem: 2 }) },
+              { id: '2.c20', host: 'c20', past: false, usage: usage({ maxvmem: 3 }) },
+            ],
+          },
+          { task: 2, status: 128, startedAt: 1_592_928_426_000, usage: usage({}), peTasks: [] },
+        ],
+      },
+      { ...bare, job: 9202, name: 'second', owner: 'heidi', uid: '3002' },
+    ]);
+    assert.deepEqual(end, complete('univa'));
+  });
+
+  it('reads elements without a name and the request sets of Open Cluster Scheduler', () => {
+    const { jobs, end } = read(fixture('ocs-9.1/jobs.qstat-j.xml'));
+    assert.deepEqual(jobs[0]?.requests, [
+      { complex: 'h_vmem', value: '1G', kind: 'hard', amount: 1024 ** 3 },
+      { complex: 'h_vmem', value: '4G', kind: 'hard', scope: 'master', amount: 4 * 1024 ** 3 },
+      { complex: 'exclusive', value: 'TRUE', kind: 'soft', scope: 'slave', amount: 1 },
+    ]);
+    assert.equal(jobs[0].submittedAt, 1_774_720_000_123);
+    assert.equal(jobs[0].tasks[0]?.startedAt, 1_774_720_001_000);
+    assert.deepEqual(jobs[0].tasks[0].usage, usage({ wallclock: 60, rss: 1_000_000, maxrss: 2_000_000 }));
+    assert.deepEqual(end, complete('ocs'));
+  });
+
+  it('reads the JSON of Open Cluster Scheduler, with the commas that it leaves out', () => {
+    const { jobs, end } = read(fixture('ocs-9.2/jobs.qstat-j.json'));
+    assert.deepEqual(jobs, [
+      {
+        ...bare,
+        job: 410,
+        name: 'tide "M2" \\ Jürgen',
+        owner: 'judy',
+        uid: '5001',
+        group: 'geo',
+        department: 'defaultdepartment',
+        account: 'ocs',
+        submittedAt: Date.UTC(2026, 2, 28, 18, 16, 36, 640),
+        requests: [
+          { complex: 'h_vmem', value: '1073741824', kind: 'hard', amount: 1024 ** 3 },
+          { complex: 'arch', value: 'lx-amd64', kind: 'hard', amount: null },
+          { complex: 'h_vmem', value: 'INFINITY', kind: 'hard', scope: 'master', amount: Infinity },
+          { complex: 'exclusive', value: 'true', kind: 'soft', scope: 'slave', amount: 1 },
+        ],
+        pe: 'mpi',
+        peRange: [
+          { least: 2, most: 8, step: 2 },
+          { least: 10, most: 10, step: 1 },
+        ],
+        array: true,
+        tasks: [
+          {
+            task: 1,
+            status: null,
+            startedAt: Date.UTC(2026, 2, 28, 18, 16, 37, 1),
+            usage: usage({ wallclock: 12.5, cpu: 11.25, vmem: 2_147_480_000, maxrss: 65_536 }),
+            peTasks: [],
+          },
+          { task: 2, status: null, startedAt: null, usage: usage({}), peTasks: [] },
+        ],
+        messages: ["can't chdir to /gone", 'not all array tasks may be started'],
+      },
+      { ...bare, job: 411, name: 'plain' },
+    ]);
+    assert.deepEqual(end, complete('ocs'));
+  });
+
+  it('hands a job over before the next is read, and not one that is cut', () => {
+    const text = fixture('ugecore-8.0/jobs.qstat-j.xml').toString('latin1');
+    const second = text.indexOf('<JB_job_number>7002');
+    const early: number[] = [];
+    const reader = readJobDetails((job) => early.push(job.job));
+    reader.write(Buffer.from(text.slice(0, second + 40), 'latin1'));
+    assert.deepEqual(early, [7001]);
+    assert.equal(reader.end().state, 'truncated');
+    assert.deepEqual(early, [7001]);
+  });
+
+  it('tells the ids that Grid Engine does not know', () => {
+    assert.deepEqual(read(fixture('sge-6.2/unknown.qstat-j.xml')).end, {
+      ...complete('sge6.2'),
+      unknownJobs: ['12', '13'],
+    });
+  });
+
+  const samples = [
+    'ugecore-8.0/jobs.qstat-j.xml',
+    'ogs-2011/jobs.qstat-j.xml',
+    'univa-8.6/jobs.qstat-j.xml',
+    'ocs-9.1/jobs.qstat-j.xml',
+    'ocs-9.2/jobs.qstat-j.json',
+    'sge-6.2/unknown.qstat-j.xml',
+  ].map(fixture);
+
+  it('reads the same however the answer is cut', () => {
+    for (const sample of samples) {
+      const whole = read(sample);
+      assert.deepEqual(read(sample, [1]), whole);
+      fc.assert(
+        fc.property(anySizes, (sizes) => assert.deepEqual(read(sample, sizes), whole)),
+        { numRuns: 15 },
+      );
+    }
+  });
+
+  it('takes any cut-off, damaged or foreign bytes', () => {
+    const states = new Set(['complete', 'truncated', 'empty', 'refused', 'foreign']);
+    const damaged = fc
+      .record({
+        sample: fc.constantFrom(...samples),
+        from: fc.double({ min: 0, max: 1, noNaN: true }),
+        lost: fc.nat(400),
+        put: fc.uint8Array({ maxLength: 20 }),
+      })
+      .map(({ sample, from, lost, put }) => {
+        const at = Math.floor(sample.length * from);
+        return Buffer.concat([sample.subarray(0, at), put, sample.subarray(at + lost)]);
+      });
+    const words = [
+      '<detailed_job_info>',
+      '<djob_info>',
+      '<JB_job_number>1</JB_job_number>',
+      '<JB_ja_tasks>',
+      '<JAT_status>',
+    ];
+    const more = [
+      '<UA_value>1',
+      '<PET_id>',
+      '</JAT_task_list>',
+      '{"jobs":[',
+      '{"job_number":1',
+      '}',
+      ']',
+      '"array_tasks":[',
+    ];
+    fc.assert(
+      fc.property(fc.oneof(damaged, garbage([...words, ...more])), (bytes) => {
+        const { jobs, end } = read(bytes);
+        assert.ok(states.has(end.state));
+        for (const { job, tasks } of jobs) {
+          assert.ok(Number.isSafeInteger(job) && job > 0);
+          for (const { usage: own } of tasks) for (const value of own.values()) assert.ok(!Number.isNaN(value));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { jobsAtRisk, shareInUse, type AtRisk } from '../../src/live/at-risk';
+import type { ClusterView } from '../../src/live/cluster-view';
+import { viewCluster } from '../../src/live/view';
+import type { Snapshot } from '../../src/live/snapshot';
+import { anyRecords, anySnapshot } from './arbitrary-snapshot';
+import { answer, AT, detail, GIB, hard, listed, MIB, peTask, running, snapshot, taskDetail, usage } from './snapshots';
+
+const HOUR = 3_600_000;
+const options = { withinMs: HOUR, nowMs: AT, share: 0.9 };
+const viewOf = (told: Snapshot, records: Parameters<typeof viewCluster>[1] = []): ClusterView =>
+  viewCluster(told, records, { hVmem: 'slot', memoryComplexes: [], nowMs: AT });
+
+/** Jobs of 4 GiB that use so much now, in GiB. */
+function using(...vmem: readonly number[]): Snapshot {
+  return snapshot({
+    running: answer(vmem.map((_, index) => listed(index + 1, 'q@a', { requests: [hard('4G')] }))),
+    details: answer(vmem.map((gib, index) => detail(index + 1, [taskDetail(usage(8, gib))]))),
+  });
+}
+
+const brief = (risks: readonly AtRisk[]): unknown => risks.map(({ job, reason, share }) => [job.job, reason, share]);
+
+/** From nothing at the start an hour ago, each minute so much. */
+const growth = (each: number): readonly number[] => Array.from({ length: 60 }, (_, minute) => (minute + 1) * each);
+
+describe('jobsAtRisk', () => {
+  it('has jobs that use most of their limit now, whatever they have used before', () => {
+    assert.deepEqual(brief(jobsAtRisk(viewOf(using(3.5, 3.7, 1, 5)), options)), [
+      [4, 'full', 1.25],
+      [2, 'full', 0.925],
+    ]);
+  });
+
+  it('has jobs that grow into their limit within the time', () => {
+    const records = [
+      running(1, 'a', growth(50 * MIB)),
+      running(2, 'a', growth(40 * MIB)),
+      running(3, 'a', growth(10 * MIB)),
+    ];
+    const risks = jobsAtRisk(viewOf(using(1, 1, 1), records), options);
+    assert.deepEqual(
+      risks.map(({ job, reason, trend }) => [job.job, reason, trend?.limitAt]),
+      [
+        [1, 'trend', AT - HOUR + (4096 / 50) * 60_000],
+        [2, 'trend', AT - HOUR + (4096 / 40) * 60_000],
+      ],
+    );
+    assert.equal(jobsAtRisk(viewOf(using(1, 1, 1), records), { ...options, withinMs: 60_000 }).length, 0);
+  });
+
+  it('puts full ones first, and tells a job once', () => {
+    const records = [running(1, 'a', growth(50 * MIB)), running(2, 'a', growth(64 * MIB))];
+    assert.deepEqual(brief(jobsAtRisk(viewOf(using(1, 1), records), options)), [
+      [2, 'full', 0.9375],
+      [1, 'trend', (3000 * MIB) / (4 * GIB)],
+    ]);
+  });
+
+  it('looks at each host of a parallel job by itself', () => {
+    const told = snapshot({
+      running: answer([listed(1, 'q@a', { slots: 2, requests: [hard('4G')] })]),
+      details: answer([detail(1, [taskDetail(usage(0.5), { peTasks: [peTask('1.b', usage(3.9))] })])]),
+    });
+    const [risk] = jobsAtRisk(viewOf(told), options);
+    assert.deepEqual([risk?.part.host, risk?.share], ['b', 0.975]);
+  });
+
+  it('has nobody without a limit', () => {
+    const told = using(100);
+    const free = { ...told, running: answer([listed(1, 'q@a')]) };
+    assert.deepEqual(jobsAtRisk(viewOf(free, [running(1, 'a', growth(GIB))]), options), []);
+  });
+
+  it('survives any view', () => {
+    fc.assert(
+      fc.property(anySnapshot, anyRecords, (told, records) => {
+        const view = viewOf(told, records);
+        const risks = jobsAtRisk(view, options);
+        assert.ok(risks.length <= view.jobs.length);
+        for (const { part } of risks) assert.notEqual(part.limit, null);
+      }),
+    );
+  });
+});
+
+describe('shareInUse', () => {
+  it('goes by whoever says more, but by our own figure where the other has the page cache in it', () => {
+    const [job] = viewOf(using(2), [running(1, 'a', [3 * GIB])]).jobs;
+    assert.ok(job);
+    const [part] = job.parts;
+    assert.ok(part);
+    assert.equal(shareInUse({ measure: 'rss_swap_sum' }, part), 0.75);
+    const cached = { ...part, masterVmem: 4 * GIB };
+    assert.equal(shareInUse({ measure: 'rss_swap_sum' }, cached), 1);
+    assert.equal(shareInUse({ measure: 'cgroup' }, cached), 0.75);
+    assert.equal(shareInUse({ measure: 'cgroup' }, { ...cached, ours: null }), 1);
+    assert.equal(shareInUse({ measure: null }, { ...part, ours: null, masterVmem: null }), null);
+  });
+});

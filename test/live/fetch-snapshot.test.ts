@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fetchSnapshot, NoServerError } from '../../src/live/fetch-snapshot';
+import { snapshotToJson } from '../../src/live/snapshot-json';
+import { temporaryDirectory } from '../sampler/temporary-directory';
+import { anEmptySnapshot, serveOnSocket } from './snapshot-server';
+
+describe("the site's snapshot", () => {
+  it("is fetched from the server's socket", async (t) => {
+    const asked: (string | undefined)[] = [];
+    const socket = await serveOnSocket(t, ({ url }, response) => {
+      asked.push(url);
+      response.end(snapshotToJson(anEmptySnapshot('site')));
+    });
+    assert.deepEqual(await fetchSnapshot(socket), anEmptySnapshot('site'));
+    await fetchSnapshot(socket, { pending: true });
+    assert.deepEqual(asked, ['/v1/snapshot', '/v1/snapshot?pending=true']);
+  });
+
+  it('is not there where nobody serves', async (t) => {
+    const directory = temporaryDirectory(t);
+    const file = join(directory, 'file');
+    writeFileSync(file, '');
+    mkdirSync(join(directory, 'closed'), { mode: 0o000 });
+    for (const path of [join(directory, 'none'), file, join(file, 'below')])
+      await assert.rejects(fetchSnapshot(path), NoServerError, path);
+  });
+
+  it('is refused when it is another answer, too long, or no answer at all', async (t) => {
+    const json = snapshotToJson(anEmptySnapshot('site'));
+    const status = await serveOnSocket(t, (_, response) => response.writeHead(503).end(json));
+    await assert.rejects(fetchSnapshot(status), /serve\.sock: HTTP status 503/);
+    const garbage = await serveOnSocket(t, (_, response) => response.end('<html>'));
+    await assert.rejects(fetchSnapshot(garbage), /serve\.sock: not a snapshot/);
+    const long = await serveOnSocket(t, (_, response) => {
+      const more = (): void => {
+        if (!response.destroyed) response.write('x'.repeat(65536), () => setImmediate(more));
+      };
+      more();
+    });
+    await assert.rejects(fetchSnapshot(long, { mostBytes: 1_000_000 }), /longer than 1000000 bytes/);
+    const cut = await serveOnSocket(t, (_, response) => {
+      response.writeHead(200, { 'content-length': json.length });
+      response.write(json.slice(0, 50), () => response.destroy());
+    });
+    await assert.rejects(fetchSnapshot(cut), /serve\.sock: (aborted|socket hang up)/);
+    const silent = await serveOnSocket(t, () => undefined);
+    await assert.rejects(fetchSnapshot(silent, { timeoutMs: 100 }), /no answer within 0\.1 s/);
+    const drip = await serveOnSocket(t, (_, response) => {
+      const timer = setInterval(() => response.write(' '), 20);
+      response.on('close', () => clearInterval(timer));
+    });
+    await assert.rejects(fetchSnapshot(drip, { timeoutMs: 300 }), /no answer within 0\.3 s/);
+    await assert.rejects(fetchSnapshot(silent, { signal: AbortSignal.timeout(50) }), /aborted/);
+  });
+
+  it('is refused when it is no HTTP', async (t) => {
+    const path = join(temporaryDirectory(t), 'raw.sock');
+    const server = createServer((socket) => socket.end('220 mail\r\n'));
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    t.after(() => server.close());
+    await assert.rejects(fetchSnapshot(path), /raw\.sock: Parse Error/);
+  });
+});

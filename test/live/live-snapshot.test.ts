@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { liveSnapshot, type LiveOptions } from '../../src/live/live-snapshot';
+import { snapshotToJson } from '../../src/live/snapshot-json';
+import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
+import { temporaryDirectory } from '../sampler/temporary-directory';
+import { fakeQmaster, healthy, type FakeQmaster } from './fake-qmaster';
+import { anEmptySnapshot, serveOnSocket } from './snapshot-server';
+
+function options(t: TestContext, socket: string, fake: FakeQmaster, more: Partial<LiveOptions> = {}): LiveOptions {
+  return {
+    settings: { ...DEFAULT_SETTINGS, serve_socket: socket },
+    env: { HOME: temporaryDirectory(t) },
+    cell: () => ({
+      cell: null,
+      cluster: 'own',
+      rules: { intervalMs: 10_000, usageIntervalMs: 40_000 },
+      tools: { ...fake.tools, now: Date.now },
+    }),
+    pending: false,
+    ...more,
+  };
+}
+
+const nowhere = (t: TestContext): string => join(temporaryDirectory(t), 'none.sock');
+
+describe('what a live command shows', () => {
+  it("comes from the site's server where there is one, and costs qmaster nothing", async (t) => {
+    const fake = fakeQmaster(healthy(() => []));
+    const socket = await serveOnSocket(t, (_, response) => response.end(snapshotToJson(anEmptySnapshot('site'))));
+    const noCell = (): never => assert.fail('looked for a cell');
+    const live = await liveSnapshot(options(t, socket, fake, { cell: noCell }));
+    assert.deepEqual(live, { snapshot: anEmptySnapshot('site'), source: 'server', warning: null });
+    assert.deepEqual(fake.asked, []);
+  });
+
+  it('waits for the server to learn of jobs that wait, not for ever', async (t) => {
+    const fake = fakeQmaster(healthy(() => []));
+    let answers = 0;
+    const socket = await serveOnSocket(t, (_, response) => {
+      answers++;
+      const snapshot = anEmptySnapshot('site');
+      response.end(snapshotToJson(answers < 3 ? snapshot : { ...snapshot, pending: snapshot.running }));
+    });
+    const { snapshot } = await liveSnapshot(options(t, socket, fake, { pending: true }));
+    assert.deepEqual(snapshot.pending, snapshot.running);
+    assert.equal(answers, 3);
+    const never = await serveOnSocket(t, (_, response) => response.end(snapshotToJson(anEmptySnapshot('site'))));
+    assert.equal((await liveSnapshot(options(t, never, fake, { pending: true }))).snapshot.pending, null);
+  });
+
+  it("is shared by the user's commands where there is no server", async (t) => {
+    const fake = fakeQmaster(healthy(() => [1]));
+    const given = options(t, nowhere(t), fake);
+    const first = await liveSnapshot(given);
+    assert.deepEqual([first.source, first.warning, first.snapshot.cluster], ['shared', null, 'own']);
+    assert.deepEqual(await liveSnapshot(given), first);
+    assert.equal(fake.asked.length, 3);
+  });
+
+  it("says when the server's answer is none, and goes on without it", async (t) => {
+    const fake = fakeQmaster(healthy(() => []));
+    const socket = await serveOnSocket(t, (_, response) => response.end('{}'));
+    const { source, warning } = await liveSnapshot(options(t, socket, fake));
+    assert.equal(source, 'shared');
+    assert.match(
+      warning ?? '',
+      /^qmemacct serve gave no answer \(.*not a snapshot: it has no version\); qmaster is asked$/,
+    );
+  });
+
+  it('is asked for by itself, and says so, where nothing can be shared', async (t) => {
+    const fake = fakeQmaster(healthy(() => [1]));
+    const home = temporaryDirectory(t);
+    chmodSync(home, 0o777);
+    const { snapshot, source, warning } = await liveSnapshot(options(t, nowhere(t), fake, { env: { HOME: home } }));
+    assert.equal(source, 'own');
+    assert.match(warning ?? '', /can't be shared with other commands \(.*others may write in it\)/);
+    assert.equal(snapshot.running.value.length, 1);
+  });
+
+  it('is given up when it is no more wanted', async (t) => {
+    const fake = fakeQmaster(healthy(() => []));
+    const silent = await serveOnSocket(t, () => undefined);
+    const given = options(t, silent, fake, { signal: AbortSignal.timeout(50) });
+    await assert.rejects(liveSnapshot(given), { name: 'TimeoutError' });
+    assert.deepEqual(fake.asked, []);
+  });
+});

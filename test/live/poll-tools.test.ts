@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { liveCell, pollRules } from '../../src/live/poll-tools';
+import { newPollState, poll } from '../../src/live/poller';
+import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
+import { fakeClients } from '../gridengine/fake-clients';
+import { temporaryDirectory } from '../sampler/temporary-directory';
+
+function cellAt(t: TestContext, name: string): string {
+  const root = temporaryDirectory(t);
+  const common = join(root, 'seven/common');
+  mkdirSync(common, { recursive: true });
+  writeFileSync(join(common, 'bootstrap'), '');
+  writeFileSync(join(common, 'cluster_name'), `${name}\n`);
+  return root;
+}
+
+describe('what the live commands need', () => {
+  it('comes from the settings and the cell', (t) => {
+    const env = { SGE_ROOT: cellAt(t, 'p6444'), SGE_CELL: 'seven' };
+    const found = liveCell(DEFAULT_SETTINGS, env);
+    assert.deepEqual(found.cell, { root: env.SGE_ROOT, cell: 'seven' });
+    assert.equal(found.cluster, 'p6444');
+    assert.equal(liveCell({ ...DEFAULT_SETTINGS, cluster: 'named' }, env).cluster, 'named');
+    assert.deepEqual(found.rules, { intervalMs: 10_000, usageIntervalMs: 40_000, slackMs: 1000 });
+    assert.equal(pollRules({ ...DEFAULT_SETTINGS, poll_interval: 1 }).slackMs, 100);
+    assert.equal(found.tools.onlineUsage?.look(), false);
+  });
+
+  it('asks this cell with its time limit', async (t) => {
+    const root = cellAt(t, 'slow');
+    const fake = fakeClients(root);
+    fake.put('qstat', 'sleep 60');
+    const env = { ...process.env, SGE_ROOT: root, SGE_CELL: 'seven', PATH: `${fake.bin}:/usr/bin:/bin` };
+    const { cluster, rules, tools } = liveCell({ ...DEFAULT_SETTINGS, command_timeout: 0.3 }, env);
+    const { snapshot } = await poll(newPollState(cluster), rules, tools, true);
+    for (const answer of [snapshot.running, snapshot.hosts, snapshot.details, snapshot.pending])
+      assert.match(answer?.problem ?? '', /^qstat did not answer within 0\.3 s/);
+    assert.deepEqual(fake.calls('qstat'), ['-u * -s rs -r -ext -urg -xml']);
+  });
+});

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { OnlineUsage, OnlineUsageFollower } from '../../src/gridengine/online-usage';
+import { newPollState, poll, type PollRules, type PollState } from '../../src/live/poller';
+import { aRow, fakeQmaster, healthy, type FakeQmaster, type Reply } from './fake-qmaster';
+
+const RULES: PollRules = { intervalMs: 10_000, usageIntervalMs: 40_000 };
+
+async function polled(fake: FakeQmaster, before: PollState, pending = false): Promise<PollState> {
+  fake.asked.length = 0;
+  return poll(before, RULES, fake.tools, pending);
+}
+
+const RUNNING = 'qstat -u * -s rs -r -ext -urg -xml';
+const HOSTS = 'qhost -F -q -j -xml';
+const PENDING = 'qstat -u * -s p -r -ext -urg -xml';
+
+describe('a poll', () => {
+  it('asks for what runs, the hosts, and the usage of what runs', async () => {
+    const fake = fakeQmaster(healthy(() => [1, 2]));
+    const { snapshot } = await polled(fake, newPollState('cluster'));
+    assert.deepEqual(fake.asked, [RUNNING, HOSTS, 'qstat -j 1,2 -xml']);
+    assert.equal(snapshot.cluster, 'cluster');
+    assert.equal(snapshot.dialect, 'sge8.1.9');
+    assert.deepEqual(
+      [snapshot.running, snapshot.hosts, snapshot.details].map(({ at, triedAt, problem, value }) => [
+        at,
+        triedAt,
+        problem,
+        value.length,
+      ]),
+      [
+        [fake.now, fake.now, null, 2],
+        [fake.now, fake.now, null, 1],
+        [fake.now, fake.now, null, 2],
+      ],
+    );
+    assert.equal(snapshot.pending, null);
+  });
+
+  it('asks no more often than the intervals say, each query by its own', async () => {
+    const fake = fakeQmaster(healthy(() => [1]));
+    let state = await polled(fake, newPollState('c'));
+    const counts: Record<string, number> = {};
+    for (let second = 1; second <= 120; second++) {
+      fake.now += 1000;
+      state = await polled(fake, state, second > 60);
+      for (const query of fake.asked) counts[query] = (counts[query] ?? 0) + 1;
+    }
+    assert.deepEqual(counts, { [RUNNING]: 12, [HOSTS]: 12, 'qstat -j 1 -xml': 3, [PENDING]: 6 });
+    assert.equal(state.snapshot.pending?.value.length, 1);
+  });
+
+  it('asks at once when the clock was set back', async () => {
+    const fake = fakeQmaster(healthy(() => []));
+    const state = await polled(fake, newPollState('c'));
+    fake.now -= 3_600_000;
+    await polled(fake, state);
+    assert.equal(fake.asked[0], RUNNING);
+  });
+
+  it('asks a qmaster that takes long more seldom', async () => {
+    const fake = fakeQmaster((client, args) => ({ ...(healthy(() => [])(client, args) as Reply), tookMs: 6000 }));
+    const state = await polled(fake, newPollState('c'));
+    fake.now += 29_000;
+    assert.equal(await polled(fake, state).then(() => fake.asked.length), 0);
+    fake.now += 1000;
+    assert.equal(await polled(fake, state).then(() => fake.asked.length), 2);
+  });
+
+  it('asks for usage in batches, each job once, and for none where nothing runs', async () => {
+    const ids = Array.from({ length: 1200 }, (_, index) => index + 1);
+    const fake = fakeQmaster(healthy(() => [...ids, ...ids]));
+    const { snapshot } = await polled(fake, newPollState('c'));
+    const batches = fake.asked.filter((query) => query.startsWith('qstat -j'));
+    assert.deepEqual(
+      batches.map((query) => query.split(',').length),
+      [500, 500, 200],
+    );
+    assert.equal(snapshot.details.value.length, 1200);
+
+    const idle = fakeQmaster(healthy(() => []));
+    const nothing = await polled(idle, newPollState('c'));
+    assert.deepEqual(idle.asked, [RUNNING, HOSTS]);
+    assert.equal(nothing.snapshot.details.at, idle.now);
+    assert.equal(nothing.snapshot.details.problem, null);
+  });
+
+  it('takes no notice of jobs that have ended meanwhile, though one unknown id hides the others', async () => {
+    const ended = new Set(['2', '4']);
+    const well = healthy(() => [1, 2, 3, 4]);
+    const fake = fakeQmaster((client, args) => {
+      const unknownJobs = args[0] === '-j' ? (args[1] ?? '').split(',').filter((id) => ended.has(id)) : [];
+      return unknownJobs.length > 0 ? { unknownJobs } : well(client, args);
+    });
+    const { snapshot } = await polled(fake, newPollState('c'));
+    assert.deepEqual(fake.asked.slice(2), ['qstat -j 1,2,3,4 -xml', 'qstat -j 1,3 -xml']);
+    assert.deepEqual(
+      snapshot.details.value.map(({ job }) => job),
+      [1, 3],
+    );
+    assert.equal(snapshot.details.problem, null);
+  });
+
+  it('keeps the last good answer when qmaster is gone, says why, asks one query only, more and more seldom', async () => {
+    let down = false;
+    const well = healthy(() => [1]);
+    const fake = fakeQmaster((client, args) =>
+      down ? { problem: 'qmaster does not answer', unreachable: true } : well(client, args),
+    );
+    let state = await polled(fake, newPollState('c'), true);
+    const good = fake.now;
+    down = true;
+    const tries: number[] = [];
+    for (let second = 1; second <= 1300; second++) {
+      fake.now += 1000;
+      state = await polled(fake, state, true);
+      if (fake.asked.length > 0) tries.push(second);
+      assert.ok(fake.asked.length === 0 || (fake.asked.length === 1 && fake.asked[0] === RUNNING), String(fake.asked));
+    }
+    assert.deepEqual(tries, [10, 20, 40, 80, 160, 320, 620, 920, 1220]);
+    for (const answer of [
+      state.snapshot.running,
+      state.snapshot.hosts,
+      state.snapshot.details,
+      state.snapshot.pending,
+    ]) {
+      assert.equal(answer?.at, good);
+      assert.equal(answer.value.length, 1);
+      assert.equal(answer.problem, 'qmaster does not answer');
+    }
+
+    down = false;
+    fake.now += 300_000;
+    state = await polled(fake, state, true);
+    assert.deepEqual(fake.asked, [RUNNING, HOSTS, 'qstat -j 1 -xml', PENDING]);
+    for (const answer of [state.snapshot.running, state.snapshot.hosts, state.snapshot.details, state.snapshot.pending])
+      assert.deepEqual([answer?.at, answer?.problem], [fake.now, null]);
+    fake.now += 10_000;
+    await polled(fake, state, true);
+    assert.deepEqual(fake.asked, [RUNNING, HOSTS, PENDING]);
+  });
+
+  it('has an empty answer with its problem where qmaster never answered', async () => {
+    const fake = fakeQmaster(() => ({ problem: 'denied', unreachable: true }));
+    const { snapshot } = await polled(fake, newPollState('c'));
+    assert.deepEqual(fake.asked, [RUNNING]);
+    assert.deepEqual(snapshot.running, { at: null, value: [], problem: 'denied', triedAt: fake.now });
+    assert.deepEqual([snapshot.hosts.at, snapshot.hosts.value, snapshot.hosts.problem], [null, [], 'denied']);
+    assert.equal(snapshot.details.at, null);
+  });
+
+  it('goes on with the others where one command fails by itself', async () => {
+    const well = healthy(() => [1]);
+    const fake = fakeQmaster((client, args) =>
+      client === 'qhost' ? { items: [1, 2], problem: 'ends in the middle' } : well(client, args),
+    );
+    const { snapshot } = await polled(fake, newPollState('c'));
+    assert.deepEqual(fake.asked, [RUNNING, HOSTS, 'qstat -j 1 -xml']);
+    assert.deepEqual(snapshot.hosts.value, []);
+    assert.equal(snapshot.hosts.problem, 'ends in the middle');
+    assert.equal(snapshot.running.problem, null);
+    assert.equal(snapshot.details.value.length, 1);
+  });
+
+  it('that is stopped leaves everything as it was', async () => {
+    const stop = new AbortController();
+    const well = healthy(() => [1]);
+    const fake = fakeQmaster((client, args) => {
+      if (client === 'qhost') stop.abort();
+      return well(client, args);
+    });
+    const before = newPollState('c');
+    const { snapshot, history } = await poll(before, RULES, fake.tools, true, stop.signal);
+    assert.deepEqual(fake.asked, [RUNNING, HOSTS]);
+    assert.equal(snapshot.running.at, fake.now);
+    assert.deepEqual([snapshot.hosts, snapshot.details], [before.snapshot.hosts, before.snapshot.details]);
+    assert.equal(history.hosts.failures, 0);
+  });
+});
+
+/** A reporting file that tells what stands here. */
+function follower(usages: OnlineUsage[]): OnlineUsageFollower {
+  return { look: () => true, of: (job) => usages.filter((usage) => usage.job === job), close: () => undefined };
+}
+
+describe('a poll where the cell writes online usage', () => {
+  const usage = (job: number, rss: number, at: number): OnlineUsage => ({
+    at,
+    job,
+    task: 0,
+    peTask: null,
+    usage: new Map([['rss', rss]]),
+  });
+
+  it('asks for each job once and takes the rest from the file', async () => {
+    const usages: OnlineUsage[] = [];
+    const fake = fakeQmaster(
+      healthy(() => [1, 2], 'ocs'),
+      follower(usages),
+    );
+    usages.push(usage(1, 10, fake.now), usage(2, 20, fake.now));
+    let state = await polled(fake, newPollState('c'));
+    assert.deepEqual(fake.asked.slice(2), ['qstat -j 1,2 -xml']);
+    for (let round = 0; round < 8; round++) {
+      fake.now += 10_000;
+      usages.splice(0, 2, usage(1, 100 + round, fake.now), usage(2, 200 + round, fake.now));
+      state = await polled(fake, state);
+      assert.deepEqual(fake.asked, [RUNNING, HOSTS]);
+      assert.deepEqual(
+        state.snapshot.details.value.map(({ tasks }) => tasks[0]?.usage.get('rss')),
+        [100 + round, 200 + round],
+      );
+    }
+  });
+
+  it('asks again for a job of which the file has long said nothing', async () => {
+    const usages: OnlineUsage[] = [];
+    const fake = fakeQmaster(
+      healthy(() => [1, 2], 'ocs'),
+      follower(usages),
+    );
+    let state = await polled(fake, newPollState('c'));
+    usages.push(usage(1, 10, fake.now), usage(2, 20, fake.now - 200_000));
+    fake.now += 40_000;
+    state = await polled(fake, state);
+    assert.deepEqual(fake.asked, [RUNNING, HOSTS, 'qstat -j 2 -xml']);
+    assert.deepEqual(
+      state.snapshot.details.value.map(({ job }) => job),
+      [1, 2],
+    );
+  });
+
+  it('does not look at the file in other dialects', async () => {
+    const fake = fakeQmaster(
+      healthy(() => [1]),
+      {
+        look: () => assert.fail('looked'),
+        of: () => [],
+        close: () => undefined,
+      },
+    );
+    await polled(fake, newPollState('c'));
+    assert.equal(fake.asked.length, 3);
+  });
+});
+
+describe('a row', () => {
+  it('of an array stands for a job that is asked for once', async () => {
+    const well = healthy(() => []);
+    const fake = fakeQmaster((client, args) =>
+      args[3] === 'rs' ? { items: [aRow(5, '1'), aRow(5, '2'), aRow(6)] } : well(client, args),
+    );
+    await polled(fake, newPollState('c'));
+    assert.equal(fake.asked[2], 'qstat -j 5,6 -xml');
+  });
+});

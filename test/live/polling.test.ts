@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ownSource, startPolling } from '../../src/live/polling';
+import type { Snapshot } from '../../src/live/snapshot';
+import { fakeQmaster, healthy } from './fake-qmaster';
+import { anEmptySnapshot } from './snapshot-server';
+
+const fail = (error: unknown): void => assert.fail(String(error));
+
+describe('polling', () => {
+  it('looks at once and then at every interval, on absolute times', async () => {
+    const times: number[] = [];
+    const polling = startPolling(
+      { poll_interval: 0.2 },
+      async () => {
+        await sleep(30);
+        return anEmptySnapshot('c');
+      },
+      () => times.push(performance.now()),
+      fail,
+    );
+    await sleep(1290);
+    await polling.stop();
+    assert.ok(times.length >= 5 && times.length <= 7, `${times.length} snapshots`);
+    const [first = 0] = times;
+    for (const [index, time] of times.entries())
+      assert.ok(Math.abs(time - first - index * 200) < 120, `snapshot ${index} after ${time - first} ms`);
+  });
+
+  it('never asks twice at once: what takes longer than the interval leaves times out', async () => {
+    let at = 0;
+    let most = 0;
+    let polls = 0;
+    const polling = startPolling(
+      { poll_interval: 0.1 },
+      async () => {
+        most = Math.max(most, ++at);
+        polls++;
+        await sleep(250);
+        at--;
+        return anEmptySnapshot('c');
+      },
+      () => undefined,
+      fail,
+    );
+    await sleep(950);
+    await polling.stop();
+    assert.equal(most, 1);
+    assert.ok(polls >= 3 && polls <= 4, `${polls} polls`);
+  });
+
+  it('looks at once when it is woken, after the one that runs', async () => {
+    const polls: number[] = [];
+    const began = performance.now();
+    const polling = startPolling(
+      { poll_interval: 60 },
+      async () => {
+        polls.push(performance.now() - began);
+        await sleep(100);
+        return anEmptySnapshot('c');
+      },
+      () => undefined,
+      fail,
+    );
+    polling.wake();
+    await sleep(300);
+    polling.wake();
+    await sleep(50);
+    await polling.stop();
+    assert.equal(polls.length, 3);
+    assert.ok((polls[1] ?? 0) >= 95 && (polls[1] ?? 0) < 250, String(polls));
+  });
+
+  it('goes on after a failure, and tells it', async () => {
+    const errors: unknown[] = [];
+    let polls = 0;
+    const polling = startPolling(
+      { poll_interval: 0.05 },
+      () => (++polls === 1 ? Promise.reject(new Error('no')) : Promise.resolve(anEmptySnapshot('c'))),
+      () => {
+        if (polls === 2) throw new Error('bad view');
+      },
+      (error) => errors.push(error instanceof Error ? error.message : error),
+    );
+    await sleep(300);
+    await polling.stop();
+    assert.deepEqual(errors, ['no', 'bad view']);
+    assert.ok(polls > 2);
+  });
+
+  it('ends the query that runs when it stops, and says no more', async () => {
+    const seen: Snapshot[] = [];
+    let aborted = false;
+    const polling = startPolling(
+      { poll_interval: 60 },
+      (signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            aborted = true;
+            reject(new Error('stopped'));
+          });
+        }),
+      (snapshot) => seen.push(snapshot),
+      fail,
+    );
+    await sleep(20);
+    await polling.stop();
+    assert.equal(aborted, true);
+    assert.deepEqual(seen, []);
+  });
+
+  it("of one's own remembers what was said", async () => {
+    const fake = fakeQmaster(healthy(() => [1]));
+    let pending = false;
+    const cell = {
+      cell: null,
+      cluster: 'c',
+      rules: { intervalMs: 10_000, usageIntervalMs: 40_000, slackMs: 1000 },
+      tools: fake.tools,
+    };
+    const source = ownSource(cell, () => pending);
+    const { signal } = new AbortController();
+    await source(signal);
+    // As early as a tick may be.
+    fake.now += 9_100;
+    pending = true;
+    const snapshot = await source(signal);
+    assert.equal(fake.asked.length, 6);
+    assert.equal(snapshot.details.at, fake.now - 9_100);
+    assert.equal(snapshot.pending?.value.length, 1);
+  });
+});

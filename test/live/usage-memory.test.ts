@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { amountOf, sumOfKnown, usageMemory } from '../../src/live/usage-memory';
+import { GIB, usage } from './snapshots';
+
+const ofUnit = new Map([
+  ['rss', 1],
+  ['maxrss', 2],
+]);
+
+describe('usageMemory', () => {
+  it('is vmem and maxvmem under the meaning of the dialect', () => {
+    assert.deepEqual(usageMemory(usage(2, 1), 'sge8.1.9'), { vmem: GIB, maxvmem: 2 * GIB, measure: 'rss_swap_sum' });
+    assert.deepEqual(usageMemory(usage(2, 1), 'sge6.2'), { vmem: GIB, maxvmem: 2 * GIB, measure: 'vmem_sum' });
+    assert.equal(usageMemory(usage(2), 'daimh').measure, 'rss_swap_sum');
+    assert.equal(usageMemory(usage(2), 'daimh', true).measure, 'cgroup');
+  });
+
+  it("is the unit's rss and maxrss where OCS has no vmem", () => {
+    assert.deepEqual(usageMemory(ofUnit, 'ocs'), { vmem: 1, maxvmem: 2, measure: 'cgroup' });
+    assert.deepEqual(usageMemory(new Map([...ofUnit, ...usage(2)]), 'ocs', true), {
+      vmem: 2 * GIB,
+      maxvmem: 2 * GIB,
+      measure: 'vmem_sum',
+    });
+    assert.deepEqual(usageMemory(new Map(), 'ocs'), { vmem: null, maxvmem: null, measure: null });
+  });
+
+  it('takes rss of no other dialect for vmem', () => {
+    assert.deepEqual(usageMemory(ofUnit, 'univa'), { vmem: null, maxvmem: null, measure: 'vmem_sum' });
+  });
+});
+
+describe('amountOf', () => {
+  it('is an amount or nothing', () => {
+    const figures = new Map([
+      ['a', 0],
+      ['b', -1],
+      ['c', NaN],
+      ['d', Infinity],
+    ]);
+    assert.deepEqual(
+      ['a', 'b', 'c', 'd', 'e'].map((name) => amountOf(figures, name)),
+      [0, null, null, null, null],
+    );
+  });
+});
+
+describe('sumOfKnown', () => {
+  it('is null where nothing is known', () => {
+    assert.deepEqual(
+      [sumOfKnown([]), sumOfKnown([null]), sumOfKnown([null, 0]), sumOfKnown([1, null, 2])],
+      [null, null, 0, 3],
+    );
+  });
+});

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { displayWidth } from '../../../src/report/display-width';
+import { renderJobs, type JobsReport } from '../../../src/report/live/jobs';
+import { assertGolden } from '../golden';
+import { GIB } from '../../live/snapshots';
+import { liveScreen, manyJobs, NOW, oneJob, sampleView, trendIn } from './sample-view';
+
+process.env.TZ = 'Europe/Berlin';
+
+const view = sampleView();
+const report: JobsReport = { view, jobs: view.jobs, pending: view.pending };
+const of = (jobs: JobsReport['jobs']): JobsReport => ({ view: { ...view, jobs }, jobs, pending: null });
+
+describe('renderJobs', () => {
+  it('shows jobs that run and jobs that wait', () => assertGolden('live', renderJobs(report, liveScreen())));
+  it('on a narrow screen', () => assertGolden('live-narrow', renderJobs(report, liveScreen({ width: 60 }))));
+  it('on a wide screen', () => assertGolden('live-wide', renderJobs(report, liveScreen({ width: 160 }))));
+  it('in colour', () => assertGolden('live-colour', renderJobs(report, liveScreen({ colour: true }))));
+  it('in ASCII', () => assertGolden('live-ascii', renderJobs(report, liveScreen({ unicode: false }))));
+
+  it('keeps within its screen, harmless', () => {
+    for (const width of [60, 70, 80, 100, 120, 160, 200])
+      for (const unicode of [true, false])
+        for (const line of renderJobs(report, liveScreen({ width, unicode }))) {
+          assert.ok(displayWidth(line) <= width, `${width}: ${line}`);
+          assert.doesNotMatch(line, unicode ? /\p{C}/u : /[^ -~]/);
+        }
+  });
+
+  it('tells how many of how many', () => {
+    const [head] = renderJobs({ ...report, jobs: view.jobs.slice(0, 2), pending: null }, liveScreen());
+    assert.match(head ?? '', /^2 of 12 running in cluster default +13:00:00, 3 s old$/);
+    assert.ok(renderJobs({ ...report, jobs: [] }, liveScreen()).includes('No running job is like that.'));
+  });
+
+  it('tells when a job will reach its limit, doubts among it', () => {
+    const jobs = [
+      oneJob(1, { trend: trendIn(30) }),
+      oneJob(2, { trend: trendIn(120, { confidence: 'low' }) }),
+      oneJob(3, { trend: trendIn(24 * 60) }),
+      oneJob(4, { trend: trendIn(-1) }),
+      oneJob(5, { trend: trendIn(40 * 24 * 60) }),
+      oneJob(6, { trend: { ...trendIn(0), limitAt: null } }),
+    ];
+    const ends = renderJobs(of(jobs), liveScreen({ width: 80 }))
+      .filter((line) => /^\d +alice/.test(line))
+      .map((line) => [Number(line[0]), line.split(/ {2,}/).at(-1)]);
+    assert.deepEqual(ends, [
+      [1, '13:30'],
+      [2, '15:00?'],
+      [3, '11-21 13:00'],
+      [4, 'now'],
+      [5, '–'],
+      [6, '–'],
+    ]);
+  });
+
+  it('says what the figures of each dialect add up', () => {
+    const foot = (measure: 'cgroup' | 'vmem_sum' | null): string =>
+      renderJobs(of([oneJob(1, { measure })]), liveScreen({ width: 200 })).join('\n');
+    assert.match(foot('cgroup'), /memory charged to the job's cgroup, page cache included/);
+    assert.match(foot('vmem_sum'), /at most: address space \(more than is resident\)\./);
+    assert.match(foot(null), /what they add up is not known/);
+  });
+
+  it('shows both ends of a peak where there is room, an open one as it is', () => {
+    const ours = { rss: GIB, lower: GIB, upper: 1.5 * GIB, at: NOW.getTime() - 125_000 };
+    const lines = (width: number): string =>
+      renderJobs(of([oneJob(1, { ours }), oneJob(2, { ours: { ...ours, upper: null } })]), liveScreen({ width })).join(
+        '\n',
+      );
+    assert.match(lines(160), /1\.00 – 1\.50 GiB +2 min/);
+    assert.match(lines(160), /≥ 1\.00 GiB +2 min/);
+    assert.match(lines(100), / 1\.50 GiB +25 %/);
+  });
+
+  it('shows states, soft requests, no limit, and what waits', () => {
+    const jobs = [
+      oneJob(1, { state: 'Eqw', limit: null, limitState: 'unlimited', requests: [] }),
+      oneJob(2, { requests: [{ complex: 'h_vmem', kind: 'soft', text: '4G', bytes: 4 * GIB }], project: 'p1' }),
+      oneJob(3, { slots: 8, limit: 32 * GIB, maxvmem: null, vmem: null, startedAt: null }),
+    ];
+    const text = renderJobs(of(jobs), liveScreen({ width: 200 })).join('\n');
+    assert.match(text, /Eqw.*no limit/);
+    assert.match(text, /4G soft/);
+    assert.match(text, /4G ×8 +32 GiB/);
+    assert.match(text, / p1 /);
+  });
+
+  it('renders ten thousand jobs in a moment', () => {
+    const jobs = manyJobs(10_000);
+    const start = performance.now();
+    const lines = renderJobs(of(jobs), liveScreen({ width: 160, colour: true }));
+    assert.ok(lines.length > 10_000);
+    assert.ok(performance.now() - start < 5000, `${performance.now() - start} ms`);
+  });
+});

@@ -1,0 +1,137 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { request as httpRequest, type Agent, type IncomingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
+import type { Snapshot } from '../../src/live/snapshot';
+import { viewCluster } from '../../src/live/view';
+import type { JobRecord } from '../../src/sampler/record';
+import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
+import { newLiveBoard, type LiveBoard } from '../../src/server/live-board';
+import { startServer, type ServerOptions } from '../../src/server/start-server';
+import type { UserNames } from '../../src/server/user-names';
+import { AT, workedExample } from '../live/snapshots';
+
+export const NOW = AT + 5000;
+
+/** alice is user 1001 of group 50, whose name is staff; carol, user 1003, is in no group. */
+export const testNames: UserNames = {
+  user: (uid) => {
+    const names = new Map([
+      [1001, { name: 'alice', gids: [50] }],
+      [1003, { name: 'carol', gids: [1003] }],
+    ]);
+    return Promise.resolve(names.get(uid) ?? null);
+  },
+  group: (name) => Promise.resolve(name === 'staff' ? 50 : null),
+};
+
+export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-server-'));
+  chmodSync(directory, 0o755);
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** A board that shows a snapshot as of `NOW`. */
+export function boardOf(snapshot: Snapshot | null, changes: { readonly now?: () => number } = {}): LiveBoard {
+  const board = newLiveBoard({
+    viewOf: (given) => viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: NOW }),
+    log: () => undefined,
+    overdueMs: 600_000,
+    now: () => NOW,
+    ...changes,
+  });
+  if (snapshot !== null) board.put(snapshot);
+  return board;
+}
+
+export interface Got {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  readonly text: string;
+  readonly json: () => unknown;
+}
+
+export interface Ask {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly agent?: Agent | false;
+  readonly body?: string;
+}
+
+/** One request to a port, or to a socket. */
+export function ask(where: { readonly port: number } | { readonly socketPath: string }, given: Ask): Promise<Got> {
+  const { path, method = 'GET', headers = {}, agent = false, body } = given;
+  return new Promise((resolve, reject) => {
+    const asked = httpRequest({ host: '127.0.0.1', ...where, path, method, headers, agent }, (answer) => {
+      const pieces: Buffer[] = [];
+      answer.on('data', (piece: Buffer) => pieces.push(piece));
+      answer.on('error', reject);
+      answer.on('end', () => {
+        const bytes = Buffer.concat(pieces);
+        const text = bytes.toString('utf8');
+        const json = (): unknown => JSON.parse(text) as unknown;
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, bytes, text, json });
+      });
+    });
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+
+export interface TestSite {
+  readonly port: number;
+  readonly socket: string;
+  readonly directory: string;
+  readonly lines: readonly string[];
+  readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Got>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface TestSiteOptions extends Partial<Omit<ServerOptions, 'settings'>> {
+  readonly settings?: Partial<Settings>;
+  readonly snapshot?: Snapshot | null;
+  readonly records?: readonly JobRecord[];
+}
+
+/** A server on a port of its own and on a socket, for the worked example unless another state is given. */
+export async function startTestSite(t: Pick<TestContext, 'after'>, options: TestSiteOptions = {}): Promise<TestSite> {
+  const { snapshot = workedExample(), records, settings = {}, ...rest } = options;
+  const directory = temporaryDirectory(t);
+  const socket = join(directory, 'serve.sock');
+  const accounting = join(directory, 'accounting.db');
+  if (records !== undefined) {
+    const store = openSqliteStore(accounting, 0o600);
+    await store.merge(records);
+    await store.close();
+  }
+  const lines: string[] = [];
+  const server = await startServer({
+    settings: { ...DEFAULT_SETTINGS, accounting, ...settings },
+    places: [
+      { kind: 'tcp', address: '127.0.0.1', port: 0 },
+      { kind: 'socket', path: socket },
+    ],
+    live: boardOf(snapshot),
+    version: '1.2.3',
+    log: (line) => void lines.push(line),
+    names: testNames,
+    now: () => NOW,
+    ...rest,
+  });
+  t.after(() => server.stop());
+  const [first] = server.places;
+  const port = first?.kind === 'tcp' ? first.port : 0;
+  return {
+    port,
+    socket,
+    directory,
+    lines,
+    get: (path, headers = {}) => ask({ port }, { path, headers }),
+    stop: server.stop,
+  };
+}
