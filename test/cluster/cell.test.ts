@@ -125,6 +125,7 @@ async function goesOnWithoutQmaster(cell: Cell): Promise<void> {
   await cell.stopMaster();
   await assert.rejects(cell.qstat(), /unable to send message to qmaster/);
   await cell.startMaster();
+  await cell.hearExecds();
   const [record] = await cell.waitFinished(job);
   assert.equal(record?.exit_status, '4');
 }

@@ -46,9 +46,8 @@ export class Daemons {
     await this.hearFrom(names, startTimeoutMs);
   }
 
-  /** After stopMaster(); returns when qmaster has heard from every execd that runs. */
-  async restartMaster(): Promise<void> {
-    await this.startMaster();
+  /** Returns when qmaster has heard from every execd that runs. */
+  async hearExecds(): Promise<void> {
     await this.hearFrom(
       this.hosts.exec.filter((host) => this.execd(host) !== null),
       hearTimeoutMs,

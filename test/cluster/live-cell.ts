@@ -176,6 +176,11 @@ export class Cell {
     return this.daemons.restartMaster();
   }
 
+  /** Returns when qmaster has heard from every execd that runs: half a minute after its start. */
+  hearExecds(): Promise<void> {
+    return this.daemons.hearExecds();
+  }
+
   /** The qmaster, or null where none runs. */
   qmaster(): ReturnType<Daemons['qmaster']> {
     return this.daemons.qmaster();
