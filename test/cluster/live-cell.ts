@@ -171,9 +171,9 @@ export class Cell {
     return this.daemons.stopMaster();
   }
 
-  /** Starts qmaster again; returns when the queue instances take jobs. */
+  /** Starts qmaster; returns when it answers. */
   startMaster(): Promise<void> {
-    return this.daemons.restartMaster();
+    return this.daemons.startMaster();
   }
 
   /** Returns when qmaster has heard from every execd that runs: half a minute after its start. */
