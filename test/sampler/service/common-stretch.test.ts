@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { commonStretch } from '../../../src/sampler/service/common-stretch';
+
+/** `jobs` jobs whose looks take `cost` ms each; the interval after so many of them. */
+function intervalOf(jobs: number, cost: number, looks = 60, budget = 1): number {
+  const stretch = commonStretch(1000, budget);
+  const each = Array.from({ length: jobs }, (_, index) => stretch.job(`job ${index}`));
+  let interval = 0;
+  for (let look = 1; look <= looks; look++) for (const one of each) interval = one.afterTick(look * cost);
+  return interval;
+}
+
+describe('the stretch that all jobs of a process share', () => {
+  it('leaves cheap jobs alone', () => {
+    assert.equal(intervalOf(1, 5), 1000);
+    assert.equal(intervalOf(16, 0.5), 1000);
+  });
+
+  it('counts what all of them cost together, against a share that grows with them', () => {
+    assert.equal(Math.round(intervalOf(1, 20)), 2000);
+    assert.equal(Math.round(intervalOf(16, 2)), 3200);
+    // Four shares of a core for 64 jobs.
+    assert.equal(intervalOf(64, 0.5), 1000);
+    assert.equal(Math.round(intervalOf(64, 2)), 3200);
+    assert.equal(intervalOf(2, 100_000), 60_000);
+  });
+
+  it('takes neither the first, cold looks nor a small excess for a measure', () => {
+    assert.equal(intervalOf(1, 500, 4), 1000);
+    assert.equal(intervalOf(1, 11), 1000);
+  });
+
+  it('forgets a job that has ended', () => {
+    const stretch = commonStretch(1000, 1);
+    const dear = stretch.job('dear');
+    const cheap = stretch.job('cheap');
+    let interval = 0;
+    for (let look = 1; look <= 20; look++) {
+      dear.afterTick(look * 100);
+      interval = cheap.afterTick(look);
+    }
+    assert.ok(interval > 5000, `${interval}`);
+    stretch.end('dear');
+    assert.equal(cheap.afterTick(21), 1000);
+    // And takes one of its name as a new one.
+    const again = stretch.job('dear');
+    for (let look = 1; look <= 4; look++) assert.equal(again.afterTick(look * 100), 1000);
+  });
+});
