@@ -144,14 +144,14 @@ interface Live {
   /** Slept when it was last read. */
   sleeps: boolean;
   /** What it had run for then. */
-  ran: number | null;
+  ran: string | null;
   /** As it was when it had run for `ran`; null: not worth remembering. */
   rest: Rest | null;
 }
 
 /** A whole reading of a process with one thread, which holds for as long as the process does not run. */
 interface Rest {
-  readonly ran: number;
+  readonly ran: string;
   readonly reading: MemoryReading;
   readonly sweep: SweepReading;
   readonly counters: Counters;

@@ -1,7 +1,6 @@
 import { closeSync, existsSync, openSync, readSync, readlinkSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseIo, type ProcessIo } from './io';
-import { readNumber } from './scan';
 import { parseStat, type Stat } from './stat';
 import { parseStatm, type Statm } from './statm';
 import { parseStatusMemory, type StatusMemory } from './status';
@@ -19,10 +18,11 @@ export interface ProcessFiles {
   status<T>(test: (text: Buffer, length: number) => T): T | null;
   io(): ProcessIo | null;
   /**
-   * Nanoseconds that the first thread has run: of a process with one thread the same value twice says that it did nothing
-   * in between. null: gone, or a kernel without CONFIG_SCHED_INFO.
+   * Marks what the first thread has run so far: how long it ran and waited to, and how often it was put on a CPU. Of a
+   * process with one thread the same mark twice says that it did nothing in between (the time alone would not: of one
+   * that runs the kernel adds it up at its next clock tick). null: gone, or the kernel does not count (CONFIG_SCHED_INFO).
    */
-  ran(): number | null;
+  ran(): string | null;
   /** Pids of the children of the first thread, or of all threads. */
   children(allThreads: boolean): readonly number[];
   /** Base name of the executable; null without the right to see it. */
@@ -127,7 +127,9 @@ export function openProcess(pid: number, budget: DescriptorBudget, procRoot = '/
     },
     ran: () => {
       const length = read('schedstat');
-      return length > 0 ? readNumber(buffer, 0, length) : null;
+      if (length === 0) return null;
+      const text = buffer.toString('latin1', 0, length);
+      return text.startsWith('0 0 0') ? null : text;
     },
     children: (allThreads) => {
       if (!allThreads) return withKept('children', readPids) ?? [];
