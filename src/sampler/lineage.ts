@@ -59,7 +59,7 @@ interface Member {
 }
 
 interface Saved {
-  /** Time of the last event that counts in it. */
+  /** Time of the last event. */
   readonly latest: number;
   readonly members: readonly (readonly [number, Member])[];
   readonly upper: unknown;
@@ -80,9 +80,7 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
   let whole = state?.totals.whole ?? true;
   let rootPid: number | null = null;
   let waiting: ProcessEvent[] = [];
-  /** Time of the last event that `settle` took; of the last one that was given. */
-  let settledUntil = state?.latest ?? 0;
-  let latest = settledUntil;
+  let latest = state?.latest ?? 0;
   /** Events until then have been given before. */
   let knownUntil = 0;
   /** Smallest sum of faults of a process that replaced a program; null: none did, or one left no record. */
@@ -164,7 +162,6 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
     settle: (sweep) => {
       const events = waiting.sort((a, b) => a.at - b.at);
       waiting = [];
-      settledUntil = latest;
       const adopted = adopt(sweep, events);
       const gone: EndedProcess[] = [];
       for (const event of events) {
@@ -188,7 +185,7 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
     upper,
     replacerFaults: () => replacerFaults,
     save: (): Saved => ({
-      latest: settledUntil,
+      latest,
       members: [...members],
       upper: upper.save(),
       totals: { processes, ended, unsampled, sums, whole: false },
