@@ -40,6 +40,7 @@ import { watchSpools, type SpoolEntry, type SpoolWatch } from './spool-watch';
  * what it knows of its jobs is kept for the next service (resume-state.ts).
  */
 
+/** Or as often as heartbeats tell of it. */
 const SAVE_EVERY_MS = 20_000;
 const RESCAN_EVERY_MS = 5000;
 const TIDY_EVERY_MS = 60_000;
@@ -168,6 +169,7 @@ function serve(settings: Settings, settingsPath: string): void {
   let deliveredMs = -Infinity;
   let deliveryTimer: NodeJS.Timeout | null = null;
   const heartbeat = newHeartbeat(settings);
+  const saveEveryMs = settings.heartbeat > 0 ? Math.min(SAVE_EVERY_MS, settings.heartbeat * 1000) : SAVE_EVERY_MS;
 
   const shared: SharedStore = {
     open: () => (store ??= openNodeStore(settings.state_dir)),
@@ -232,7 +234,7 @@ function serve(settings: Settings, settingsPath: string): void {
         phaseMs: phaseOf(name),
         meter: newShareMeter(),
         stretch: stretch.job(name),
-        saveEveryMs: SAVE_EVERY_MS,
+        saveEveryMs,
         spendable: Infinity,
         jobs: () => Math.max(1, followed.size),
         keepState: (state) => writeResumeState(settings, run, state),
