@@ -248,8 +248,13 @@ export function followJob(
       said.push(
         "The hooks ran as the job's owner: these figures are the owner's own word, and other users' processes were not seen.",
       );
+<<<<<<< HEAD
     // What its prolog found holds for a sampler of the job's own.
     if (run.memory === 'small' && surroundings.shared === null)
+=======
+    const small = run.memory === 'small' && surroundings.shared === null;
+    if (small)
+>>>>>>> h-seen
       said.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
     const record = buildRecord({
       key: keyOfRun(run, description, settings),
@@ -261,7 +266,7 @@ export function followJob(
       cost: {
         cpu_seconds: Math.round((priorCpuSeconds + meter.seconds()) * 1000) / 1000,
         max_rss_bytes: Math.round((process.resourceUsage().maxRSS * 1024) / surroundings.jobs()),
-        mode: run.memory === 'small' && surroundings.shared === null ? 'small' : 'full',
+        mode: small ? 'small' : 'full',
       },
       intervalSeconds: intervalMs / 1000,
       notes: said,

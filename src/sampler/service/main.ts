@@ -44,6 +44,7 @@ import { watchSpools, type SpoolEntry, type SpoolWatch } from './spool-watch';
  * what it knows of its jobs is kept for the next service (resume-state.ts).
  */
 
+/** Or as often as heartbeats tell of it. */
 const SAVE_EVERY_MS = 20_000;
 const RESCAN_EVERY_MS = 5000;
 const TIDY_EVERY_MS = 60_000;
@@ -207,6 +208,7 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
   let deliveredMs = -Infinity;
   let deliveryTimer: NodeJS.Timeout | null = null;
   const heartbeat = newHeartbeat(settings);
+  const saveEveryMs = settings.heartbeat > 0 ? Math.min(SAVE_EVERY_MS, settings.heartbeat * 1000) : SAVE_EVERY_MS;
 
   const shared = shareStore(settings.state_dir, {
     saved: (store) => void heartbeat.beat(store),
@@ -272,7 +274,7 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
         phaseMs: phaseOf(name),
         meter: newShareMeter(),
         stretch: stretch.job(name),
-        saveEveryMs: SAVE_EVERY_MS,
+        saveEveryMs,
         spendable: Infinity,
         jobs: () => Math.max(1, followed.size),
         keepState: (state) => writeResumeState(settings, run, state),

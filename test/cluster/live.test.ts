@@ -1,0 +1,481 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
+import type { JobSum } from '../../src/accounting/job-sum';
+import { packageRoot } from '../../src/sampler/package-root';
+import type { JobRecord } from '../../src/sampler/record';
+import { SETTINGS_FILE } from '../../src/sampler/settings';
+import type { Truth } from '../burners/build';
+import { askClients, type Said } from './client-words';
+import {
+  assertAgreement,
+  type HostsJson,
+  type LiveJson,
+  type Looked,
+  type PartOfJson,
+  type QhostJson,
+  type QstatJson,
+} from './live-agreement';
+import { timeHooks } from './hook-times';
+import { client } from './layout';
+import { emptyCell, fillCell, submitSingles } from './load';
+import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, type Site } from './site';
+import { taskTruths, tightScript, type TightTask } from './tight';
+import { waitFor } from './wait';
+import { watchAs } from './watcher';
+
+const limits = { timeout: 900_000 };
+const MASTER = 'ge0';
+const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
+const PORT = 8181;
+const SHORT_INTERVALS = 'poll_interval = 1\nusage_interval = 1\nheartbeat = 2\n';
+/** The shells around a burner, and the clients of tasks that the script starts. */
+const AROUND = mib(24);
+/** How old the word of an execution host may be: heartbeats come every 2 s, and take a process each. */
+const OLDEST_MS = 15_000;
+
+/** What a command prints as JSON; it has nothing to complain of. */
+async function json<T>({ cell }: Site, words: readonly string[], user = 'root'): Promise<T> {
+  const { status, stdout, stderr } = await cell.on(MASTER, [...QMEMACCT, ...words], { user });
+  assert.equal(status, 0, `${words.join(' ')}: ${stderr}${stdout}`);
+  assert.equal(stderr, '', words.join(' '));
+  return JSON.parse(stdout) as T;
+}
+
+async function get<T>({ cell }: Site, path: string): Promise<T> {
+  const code = `fetch('http://127.0.0.1:${PORT}${path}').then((answer) => answer.text()).then(console.log)`;
+  return JSON.parse(await cell.check(MASTER, ['node', '-e', code])) as T;
+}
+
+/** The settings of the login host, which has none of its own otherwise. */
+async function writeSettings({ cell, product }: Site): Promise<void> {
+  const stdin = `${SHORT_INTERVALS}accounting = "${product.accounting}"\n`;
+  await cell.check(MASTER, `cat >${SETTINGS_FILE} && chmod 644 ${SETTINGS_FILE}`, { stdin });
+}
+
+async function startServer({ cell }: Site): Promise<ChildProcess> {
+  const { argv, env } = cell.command(MASTER, [...QMEMACCT, 'serve', '--port', String(PORT)]);
+  const server = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  server.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  await waitFor(
+    () => (said.includes(': serves ') ? true : null),
+    20_000,
+    () => `a server: ${said}`,
+  );
+  return server;
+}
+
+async function stopServer(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const end = once(server, 'exit');
+  server.kill();
+  assert.deepEqual(await end, [0, null]);
+}
+
+const HOLD = 22_000;
+
+const task = (on: TightTask['on'], size: number): TightTask => ({
+  on,
+  burner: 'steady',
+  options: { mib: size, hold: HOLD },
+});
+
+interface Jobs {
+  readonly parallel: string;
+  readonly serial: string;
+  readonly array: string;
+  readonly suspended: string;
+}
+
+/** One of each kind, all of which run when this returns. */
+async function submitKinds({ cell }: Site): Promise<Jobs> {
+  const burn = (truth: string, size: number): string => burnerCommand('steady', truth, { mib: size, hold: HOLD });
+  const submit = (user: string, name: string, request: string, script: string, ...args: string[]): Promise<string> =>
+    cell.submit(user, ['-N', name, '-j', 'y', '-l', `h_vmem=${request}`, ...args], script);
+  const tasks = [task('master', 40), task('other', 50), task('other', 60)];
+  const jobs = {
+    parallel: await submit(
+      'gealice',
+      'par',
+      '500M',
+      tightScript('par', tasks, burn('par.own', 70)),
+      '-pe',
+      'tight',
+      '4',
+    ),
+    serial: await submit('gebob', 'a<b&"c', '300M', burn('serial', 100)),
+    array: await submit('gealice', 'arr', '0.2G', burn('arr.$SGE_TASK_ID', 30), '-t', '1-2'),
+    suspended: await submit('gebob', 'susp', '250M', 'sleep 600'),
+  };
+  for (const [job, count] of [
+    [jobs.parallel, 1],
+    [jobs.serial, 1],
+    [jobs.array, 2],
+    [jobs.suspended, 1],
+  ] as const)
+    await cell.waitRunning(job, count);
+  await cell.check(MASTER, [client('qmod'), '-sj', jobs.suspended]);
+  return jobs;
+}
+
+/** Everybody's view of the same state: what the clients say is the same before and after ours. */
+async function look(site: Site, jobs: Jobs): Promise<Looked> {
+  const ids = Object.values(jobs) as string[];
+  const names = new Map([
+    [Number(jobs.parallel), 'par'],
+    [Number(jobs.serial), 'a<b&"c'],
+    [Number(jobs.array), 'arr'],
+    [Number(jobs.suspended), 'susp'],
+  ]);
+  const isComplete = ({ jobs: said }: Said): boolean =>
+    said.get(Number(jobs.parallel))?.tasks[0]?.slaves.length === 3 &&
+    [...said.values()].every(({ tasks }) =>
+      tasks.every(({ maxvmem, slaves }) => [maxvmem, ...slaves.map((slave) => slave.maxvmem)].every((one) => one > 0)),
+    );
+  return waitFor(
+    async () => {
+      const before = await askClients(site.cell, ids);
+      // The server and the CLI ask every second.
+      await sleep(1500);
+      const [live, hosts, qhost, qstat] = await Promise.all([
+        json<LiveJson>(site, ['live', '--json']),
+        json<HostsJson>(site, ['hosts', '-u', '--json']),
+        get<QhostJson>(site, '/qhost'),
+        get<QstatJson>(site, '/qstat'),
+      ]);
+      const said = await askClients(site.cell, ids);
+      if (!isComplete(before) || flat(said) !== flat(before)) return null;
+      return { names, said, live, hosts, qhost, qstat };
+    },
+    15_000,
+    async () => `two equal answers of the clients: ${flat(await askClients(site.cell, ids))}`,
+  );
+}
+
+const flat = ({ hosts, jobs }: Said): string => JSON.stringify([[...hosts], [...jobs]]);
+
+const keyOf = (job: number, host: string): string => `${job}@${host}`;
+
+/** What each job's burners held on each host, when all have ended. */
+function truthsOf({ cell }: Site, jobs: Jobs, { said }: Looked): ReadonlyMap<string, readonly Truth[]> {
+  const truths = new Map<string, Truth[]>();
+  const add = (job: string, host: string, truth: Truth): void => {
+    const key = keyOf(Number(job), host);
+    truths.set(key, [...(truths.get(key) ?? []), truth]);
+  };
+  const masterOf = (job: string, task: number | null): string =>
+    [...said.hosts].find(([, host]) =>
+      host.jobs.some((part) => part.job === Number(job) && part.task === task && part.master),
+    )?.[0] ?? '';
+  add(jobs.parallel, masterOf(jobs.parallel, null), truthOf(cell, 'gealice', 'par.own'));
+  for (const [id, truth] of taskTruths(cell, 'gealice', 'par')) add(jobs.parallel, id.split('.')[1] ?? '', truth);
+  add(jobs.serial, masterOf(jobs.serial, null), truthOf(cell, 'gebob', 'serial'));
+  return truths;
+}
+
+const sumOf = (truths: readonly Truth[]): number => truths.reduce((sum, { rssSum }) => sum + rssSum, 0);
+
+/** Our own figures of every job on every host have come, and are young. */
+function assertFiguresAreYoung({ hosts }: Looked, now: number, { suspended }: Jobs): void {
+  for (const { host, jobs } of hosts.hosts)
+    for (const part of jobs.filter(({ job_id: job }) => job !== Number(suspended))) {
+      const age = now - Date.parse(part.figures_at ?? '');
+      assert.ok(
+        age >= -1000 && age < OLDEST_MS,
+        `job ${part.job_id} on ${host}: figures of ${part.figures_at}, ${age} ms`,
+      );
+      assert.ok(part.rss_bytes !== null && part.peak_lower_bytes !== null);
+    }
+}
+
+/** What we said while they ran, beside what the burners wrote at their end. */
+function assertFiguresHold({ hosts }: Looked, truths: ReadonlyMap<string, readonly Truth[]>): void {
+  const of = new Map<string, PartOfJson>(
+    hosts.hosts.flatMap(({ host, jobs }) => jobs.map((part) => [keyOf(part.job_id, host), part])),
+  );
+  assert.equal(truths.size, 3);
+  for (const [key, burners] of truths) {
+    const part = of.get(key);
+    assert.ok(part !== undefined, key);
+    const truth = sumOf(burners);
+    const around = AROUND * (burners.length + (part.tasks.length > 0 ? 2 : 0));
+    const rss = part.rss_bytes ?? NaN;
+    assert.ok(rss >= 0.97 * truth && rss <= truth + around, `${key}: RSS ${rss}, of the burners ${truth}`);
+    assert.ok((part.peak_lower_bytes ?? Infinity) <= truth + around, `${key}: ${part.peak_lower_bytes} of ${truth}`);
+    assert.ok((part.peak_upper_bytes ?? Infinity) >= truth, `${key}: ${part.peak_upper_bytes} of ${truth}`);
+  }
+}
+
+async function everybodyAgrees(t: TestContext, site: Site): Promise<void> {
+  const { cell } = site;
+  const jobs = await submitKinds(site);
+  const server = await startServer(site);
+  try {
+    const looked = await look(site, jobs);
+    assertAgreement(looked);
+    assertFiguresAreYoung(looked, Date.now(), jobs);
+    await userSeesTheSame(site, looked);
+    await cell.qdel([jobs.suspended]);
+    for (const job of [jobs.parallel, jobs.serial, jobs.array]) await cell.waitFinished(job);
+    const truths = truthsOf(site, jobs, looked);
+    assertFiguresHold(looked, truths);
+    await sumHolds(site, jobs, truths);
+  } finally {
+    await stopServer(server);
+    await emptyCell(cell);
+  }
+}
+
+/** Through the server's socket: the accounting DB is not open to her. */
+async function userSeesTheSame(site: Site, { live, hosts }: Looked): Promise<void> {
+  const hers = await json<LiveJson>(site, ['live', '--json'], 'gealice');
+  const herHosts = await json<HostsJson>(site, ['hosts', '-u', '--json'], 'gealice');
+  assert.deepEqual([hers.problems, herHosts.problems], [[], []]);
+  const told = ({ jobs }: LiveJson): unknown =>
+    jobs.map((job) => [job.job_id, job.task_id, job.owner, job.job_name, job.limit_bytes, job.hosts.length]);
+  assert.deepEqual(told(hers), told(live));
+  assert.deepEqual(
+    herHosts.hosts.map(({ host, requested_bytes: requested, jobs }) => [host, requested, jobs.length]),
+    hosts.hosts.map(({ host, requested_bytes: requested, jobs }) => [host, requested, jobs.length]),
+  );
+  const figures = herHosts.hosts.flatMap(({ jobs }) => jobs.map(({ figures_at: at }) => at));
+  assert.ok(
+    figures.every((at) => at !== null),
+    `heartbeats reach her: ${figures.join(', ')}`,
+  );
+}
+
+/** Afterwards the job is one, and the bracket of its sum holds. */
+async function sumHolds(site: Site, jobs: Jobs, truths: ReadonlyMap<string, readonly Truth[]>): Promise<void> {
+  const records = await site.product.records(jobs.parallel, 4);
+  const { sums } = await json<{ readonly sums: readonly JobSum[] }>(site, ['job', jobs.parallel, '--json']);
+  const [sum] = sums;
+  assert.ok(sum !== undefined && sums.length === 1);
+  const ofHost = (host: string): readonly Truth[] => truths.get(keyOf(Number(jobs.parallel), host)) ?? [];
+  const all = site.cell.execHosts.flatMap(ofHost);
+  assert.equal(all.length, 4);
+  assertHolds(sum.peak_rss, sumOf(all), 6 * AROUND);
+  const together = sum.together_rss_bytes ?? NaN;
+  assert.ok(together >= 0.97 * sumOf(all) && together <= sumOf(all) + 6 * AROUND, `${together} of ${sumOf(all)}`);
+  assert.deepEqual(sum.hosts.map(({ host }) => host).sort(), [...site.cell.execHosts].sort());
+  const master = records.find(({ record }) => record.pe_task_id === null)?.record.host;
+  for (const host of sum.hosts) {
+    assert.deepEqual(
+      [host.slots, host.seen, host.master, host.tasks],
+      [2, true, host.host === master, host.host === master ? 1 : 2],
+    );
+    assertHolds(host.peak_rss, sumOf(ofHost(host.host)), 4 * AROUND);
+  }
+}
+
+/** Somebody watches while qmaster goes and comes back. */
+async function watchesTheMaster(t: TestContext, { cell }: Site): Promise<void> {
+  const job = await cell.submit('gebob', ['-N', 'watched', '-l', 'h_vmem=300M'], 'sleep 600');
+  await cell.waitRunning(job);
+  const watcher = watchAs(cell, MASTER, 'gealice', [...QMEMACCT, 'live', '--watch', '1']);
+  const showsJob = (lines: readonly string[]): boolean =>
+    lines.some((line) => line.startsWith(job) && line.includes('watched'));
+  const problem = (lines: readonly string[]): string[] =>
+    lines.filter((line) => line.includes('qmaster does not answer'));
+  try {
+    const before = await watcher.sees('the job', showsJob);
+    assert.deepEqual(problem(before), []);
+    await cell.stopMaster();
+    const gone = Date.now();
+    const without = await watcher.sees(
+      'that qmaster is gone, with the age of what is shown',
+      (lines) => problem(lines).length > 0 && /, [1-9]\d* s old$/.test(lines[0] ?? ''),
+    );
+    t.diagnostic(`qmaster gone, told after ${Date.now() - gone} ms: ${without[0] ?? ''} | ${without[1] ?? ''}`);
+    assert.equal(problem(without).length, 1);
+    assert.ok(showsJob(without), without.join('\n'));
+    await cell.startMaster();
+    const back = Date.now();
+    const after = await watcher.sees(
+      'the job again, and no word of qmaster',
+      (lines) => problem(lines).length === 0 && showsJob(lines) && !(lines[0] ?? '').endsWith(' old'),
+      40_000,
+    );
+    t.diagnostic(`qmaster back, seen after ${Date.now() - back} ms: ${after[0] ?? ''}`);
+    watcher.type('q');
+    const text = await watcher.ended();
+    assert.match(text, /status=0\r?\n/);
+    const of = (name: string): string => new RegExp(`${name}=(\\S+)`).exec(text)?.[1] ?? `no ${name}`;
+    assert.equal(of('after'), of('before'), 'how the terminal is set');
+    const last = (code: string): number => text.lastIndexOf(`\u001b[?${code}`);
+    assert.ok(last('1049l') > last('1049h') && last('25h') > last('25l') && last('7h') > last('7l'));
+  } finally {
+    watcher.kill();
+  }
+}
+
+const SHORT_JOBS = 300;
+const SLOTS = 10;
+
+/** Runs so many jobs of a second, of which none starts before all are submitted; seconds that they took. */
+async function runShortJobs(
+  { cell }: Site,
+  count: number,
+): Promise<{ readonly jobs: ReadonlySet<string>; readonly took: number }> {
+  await cell.check(MASTER, [client('qmod'), '-d', 'all.q']);
+  const jobs = new Set(await submitSingles(cell, count, { script: 'sleep 1', args: ['-l', 'h_vmem=300M'] }));
+  const begun = Date.now();
+  await cell.check(MASTER, [client('qmod'), '-e', 'all.q']);
+  const ended = (): number => cell.accounting().filter(({ job_number: job }) => jobs.has(job)).length;
+  await waitFor(
+    () => (ended() >= count ? true : null),
+    180_000,
+    () => `the end of ${count} jobs: ${ended()} have ended`,
+    100,
+  );
+  return { jobs, took: (Date.now() - begun) / 1000 };
+}
+
+/** Their records, when there is one of each. */
+async function recordsOf({ product }: Site, jobs: ReadonlySet<string>): Promise<readonly JobRecord[]> {
+  const found = new Map<string, JobRecord>();
+  const reader = openSqliteReader(product.accounting);
+  try {
+    return await waitFor(
+      async () => {
+        for (const job of jobs) {
+          if (found.has(job)) continue;
+          const { records } = await reader.job({ job_id: Number(job), all: true });
+          const [first, ...others] = records.map(({ record }) => record).filter(({ status }) => status !== 'running');
+          assert.equal(others.length, 0, `job ${job} has more than one record`);
+          if (first !== undefined) found.set(job, first);
+        }
+        return found.size === jobs.size ? [...found.values()] : null;
+      },
+      60_000,
+      () => `records of all ${jobs.size} jobs: none of ${[...jobs].filter((job) => !found.has(job)).join(', ')}`,
+      500,
+    );
+  } finally {
+    await reader.close();
+  }
+}
+
+function quantile(values: Iterable<number>, share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
+}
+
+const inMs = (values: Iterable<number>): string =>
+  [0.5, 0.95, 1].map((share) => quantile(values, share).toFixed(0)).join(' / ');
+
+async function shortJobs(t: TestContext, site: Site): Promise<void> {
+  const { cell } = site;
+  await cell.setQueue({ slots: String(SLOTS) });
+  const times = await timeHooks(cell);
+  const { jobs, took } = await runShortJobs(site, SHORT_JOBS);
+  const held = { prolog: [...times.of('prolog').values()], epilog: [...times.of('epilog').values()] };
+  const records = await recordsOf(site, jobs);
+  const lines = new Map(cell.accounting().map((line) => [line.job_number, line]));
+  for (const record of records) {
+    const line = lines.get(String(record.job_id));
+    const what = `job ${record.job_id}: ${JSON.stringify({ ...record, series: null })}`;
+    assert.deepEqual([record.status, record.exit_status, record.host], ['finished', 0, line?.hostname], what);
+    assert.ok((record.samples ?? 0) > 0 || record.trust === 'usage', what);
+    const late = Date.parse(record.started_at ?? '') / 1000 - Number(line?.start_time);
+    assert.ok(Math.abs(late) <= 2, `${late} s; ${what}`);
+  }
+  await assertQueuesWell(cell);
+  const sampled = records.filter(({ samples }) => (samples ?? 0) > 0).length;
+  t.diagnostic(
+    `${SHORT_JOBS} jobs of 1 s on ${2 * SLOTS} slots: ${took.toFixed(1)} s, ${(SHORT_JOBS / took).toFixed(2)} jobs/s`,
+  );
+  t.diagnostic(`records ${records.length}, with samples ${sampled}`);
+  t.diagnostic(
+    `held by the prolog ${inMs(held.prolog)} ms, by the epilog ${inMs(held.epilog)} ms (median / 95 % / most)`,
+  );
+
+  for (const host of cell.execHosts) await cell.check(host, 'touch /etc/qmemacct/disabled');
+  const without = await runShortJobs(site, SHORT_JOBS);
+  for (const host of cell.execHosts) await cell.check(host, 'rm /etc/qmemacct/disabled');
+  t.diagnostic(
+    `switched off: ${without.took.toFixed(1)} s, ${(SHORT_JOBS / without.took).toFixed(2)} jobs/s; ratio ${(took / without.took).toFixed(3)}`,
+  );
+
+  assert.deepEqual([held.prolog.length, held.epilog.length], [SHORT_JOBS, SHORT_JOBS]);
+  for (const [hook, of] of Object.entries(held)) assert.ok(quantile(of, 0.95) < 1000, `${hook}: ${inMs(of)} ms`);
+}
+
+const RUNNING = 60;
+const PENDING = 1500;
+
+async function timed<T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
+  const begun = performance.now();
+  const value = await work();
+  return { value, ms: Math.round(performance.now() - begun) };
+}
+
+/** `1-5:2,9`: four tasks. */
+function countTasks(text: string | null): number {
+  if (text === null) return 1;
+  return text.split(',').reduce((sum, range) => {
+    const [, from, to, step] = /^(\d+)(?:-(\d+):(\d+))?$/.exec(range) ?? assert.fail(`tasks ${text}`);
+    return sum + (to === undefined ? 1 : Math.floor((Number(to) - Number(from)) / Number(step)) + 1);
+  }, 0);
+}
+
+async function manyWait(t: TestContext, site: Site): Promise<void> {
+  const { cell } = site;
+  await fillCell(cell, RUNNING, PENDING, { args: ['-l', 'h_vmem=200M'] });
+  const asked = async (...args: readonly string[]): Promise<number> =>
+    (await timed(() => cell.check(MASTER, [client(args[0] === '-F' ? 'qhost' : 'qstat'), ...args, '-xml']))).ms;
+  const ids = [...new Set((await cell.tasks()).flatMap(({ job, state }) => (state === 'r' ? job : [])))];
+  const running = await asked('-u', '*', '-s', 'rs', '-r', '-ext', '-urg');
+  const pending = await asked('-u', '*', '-s', 'p', '-r', '-ext', '-urg');
+  const details = await asked('-j', ids.join(','));
+  const hostsAlone = await asked('-F', '-q', '-j');
+
+  await sleep(1100);
+  const live = await timed(() => json<LiveJson>(site, ['live', '--pending', '--json']));
+  const again = await timed(() => json<LiveJson>(site, ['live', '--pending', '--json']));
+  const hosts = await timed(() => json<HostsJson>(site, ['hosts', '--json']));
+  const text = await timed(() => cell.check(MASTER, [...QMEMACCT, 'hosts', '-u']));
+  for (const { value } of [live, again]) {
+    assert.equal(value.jobs.length, RUNNING);
+    assert.equal(
+      (value.pending ?? []).reduce((sum, { tasks }) => sum + countTasks(tasks), 0),
+      PENDING,
+    );
+  }
+  assert.deepEqual(
+    hosts.value.hosts.map(({ host, slots, slots_used: used, jobs, requested_bytes: requested }) => [
+      host,
+      slots,
+      used,
+      jobs.length,
+      requested,
+    ]),
+    cell.execHosts.map((host) => [host, RUNNING / 2, RUNNING / 2, RUNNING / 2, (RUNNING / 2) * mib(200)]),
+  );
+  t.diagnostic(
+    `${RUNNING} running, ${PENDING} waiting; qstat running ${running} ms, waiting ${pending} ms, -j of ${ids.length} ${details} ms, qhost ${hostsAlone} ms`,
+  );
+  t.diagnostic(
+    `live --pending --json ${live.ms} ms, again ${again.ms} ms; hosts --json ${hosts.ms} ms; hosts -u ${text.ms} ms`,
+  );
+  await emptyCell(cell);
+}
+
+describe('the running cluster, on a real Grid Engine', () => {
+  it('is shown as it is', limits, async (t) => {
+    const settings = `scope = "node"\ndelivery_jitter_ms = 0\n${SHORT_INTERVALS}`;
+    await withSite(t, { settings }, async (site) => {
+      await writeSettings(site);
+      await t.test('hosts, live, /qhost and /qstat say what qhost and qstat say', (t) => everybodyAgrees(t, site));
+      await t.test(`${PENDING} jobs that wait`, (t) => manyWait(t, site));
+      await t.test(`${SHORT_JOBS} jobs of a second`, (t) => shortJobs(t, site));
+      await t.test('who watches sees qmaster go and come back', (t) => watchesTheMaster(t, site));
+      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+    });
+  });
+});

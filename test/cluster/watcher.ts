@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { replay } from '../cli/watch/replay';
+import type { Cell } from './cell';
+import { waitFor } from './wait';
+
+/** Somebody who watches at a terminal of 120 x 24. */
+export interface Watcher {
+  /** The screen as it is now. */
+  readonly screen: () => readonly string[];
+  /** The first screen that is like that. */
+  readonly sees: (
+    what: string,
+    wanted: (lines: readonly string[]) => boolean,
+    timeoutMs?: number,
+  ) => Promise<readonly string[]>;
+  readonly type: (keys: string) => void;
+  /** When it has ended: all that the terminal was sent. Rejects after 20 s. */
+  readonly ended: () => Promise<string>;
+  readonly kill: () => void;
+}
+
+const SIZE = { columns: 120, rows: 24 };
+
+/**
+ * Starts a command under a pseudo terminal, on a host, as that user. Its exit status (`status=0`) and how the terminal is
+ * set (`stty -g`, as `before=...` and `after=...`) are told around it.
+ */
+export function watchAs(cell: Cell, host: string, user: string, words: readonly string[]): Watcher {
+  const script = [
+    `stty cols ${SIZE.columns} rows ${SIZE.rows}`,
+    'echo "before=$(stty -g)"',
+    words.join(' '),
+    'echo "status=$?"',
+    'echo "after=$(stty -g)"',
+  ].join('; ');
+  const { argv, env } = cell.command(host, ['script', '-qec', script, '/dev/null'], {
+    user,
+    env: { TERM: 'xterm', SHELL: '/bin/sh', NO_COLOR: '1' },
+  });
+  const child = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] });
+  let text = '';
+  let over = false;
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+  child.stdin.on('error', () => undefined);
+  child.on('close', () => (over = true));
+  const screen = (): readonly string[] => replay(text, SIZE);
+  return {
+    screen,
+    sees: (what, wanted, timeoutMs = 20_000) =>
+      waitFor(
+        () => {
+          const lines = screen();
+          return wanted(lines) ? lines : null;
+        },
+        timeoutMs,
+        () => `${what} on the screen of ${user}:\n${screen().join('\n')}`,
+        100,
+      ),
+    type: (keys) => void child.stdin.write(keys),
+    ended: async () => {
+      await waitFor(
+        () => (over ? true : null),
+        20_000,
+        () => `the end of ${words.join(' ')}:\n${screen().join('\n')}`,
+      );
+      return text;
+    },
+    kill: () => void child.kill('SIGKILL'),
+  };
+}
