@@ -27,13 +27,8 @@ export interface Heartbeat {
 
 /** Nodes that started together must not stay together: each interval is up to so much shorter or longer. */
 const JITTER = 0.2;
-<<<<<<< HEAD
-/** A record that old was saved by a sampler that has died since; recovery will tell of it. The service saves every 20 s. */
-const LEAST_PATIENCE_MS = 45_000;
-=======
 /** A record that old was saved by a sampler that has died since; recovery will tell of it. Samplers save every 20 s. */
 const LEAST_PATIENCE_MS = 60_000;
->>>>>>> h-seen
 const LONGEST_DELIVERY_MS = 30_000;
 
 export function newHeartbeat(settings: Settings): Heartbeat {

@@ -248,13 +248,9 @@ export function followJob(
       said.push(
         "The hooks ran as the job's owner: these figures are the owner's own word, and other users' processes were not seen.",
       );
-<<<<<<< HEAD
     // What its prolog found holds for a sampler of the job's own.
-    if (run.memory === 'small' && surroundings.shared === null)
-=======
     const small = run.memory === 'small' && surroundings.shared === null;
     if (small)
->>>>>>> h-seen
       said.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
     const record = buildRecord({
       key: keyOfRun(run, description, settings),
