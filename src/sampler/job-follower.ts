@@ -244,8 +244,7 @@ export function followJob(
         "The hooks ran as the job's owner: these figures are the owner's own word, and other users' processes were not seen.",
       );
     const small = run.memory === 'small' && surroundings.shared === null;
-    if (small)
-      said.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
+    if (small) said.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
     const record = buildRecord({
       key: keyOfRun(run, description, settings),
       description,
