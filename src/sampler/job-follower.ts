@@ -250,8 +250,7 @@ export function followJob(
       );
     // What its prolog found holds for a sampler of the job's own.
     const small = run.memory === 'small' && surroundings.shared === null;
-    if (small)
-      said.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
+    if (small) said.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
     const record = buildRecord({
       key: keyOfRun(run, description, settings),
       description,

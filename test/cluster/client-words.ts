@@ -52,10 +52,10 @@ export async function askClients(cell: Cell, jobs: readonly string[]): Promise<S
     cell.check(cell.master, [client('qhost'), '-F', 'h_vmem']),
     ...jobs.map((job) => cell.qstat(['-j', job, '-xml'])),
   ]);
-  const free = freeMemory(resources ?? '');
+  const free = freeMemory(resources);
   return {
     hosts: new Map(
-      blocks(hosts ?? '', /<host name='(\w+)'>(.*?)<\/host>/gs)
+      blocks(hosts, /<host name='(\w+)'>(.*?)<\/host>/gs)
         .filter(([name]) => name !== 'global')
         .map(([name, text]) => [name, saidHost(text, free.get(name) ?? NaN)]),
     ),
@@ -109,7 +109,10 @@ function saidJob(xml: string): SaidJob {
   return {
     owner: inTag(xml, 'JB_owner'),
     uid: inTag(xml, 'JB_uid'),
-    request: { text: inTag(request ?? '', 'CE_stringval'), bytes: Math.floor(Number(inTag(request ?? '', 'CE_doubleval'))) },
+    request: {
+      text: inTag(request ?? '', 'CE_stringval'),
+      bytes: Math.floor(Number(inTag(request ?? '', 'CE_doubleval'))),
+    },
     tasks: blocks(xml, /<(ulong_sublist)>(.*?)<\/ulong_sublist>/gs).map(([, task]) => ({
       task: Number(inTag(task, 'JAT_task_number')),
       maxvmem: maxvmem(task, 'JAT_scaled_usage_list'),

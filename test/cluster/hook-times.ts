@@ -4,19 +4,23 @@ import type { Cell } from './cell';
 
 export type HookName = 'prolog' | 'epilog';
 
-/** How long our hooks held each job, in ms. */
 export interface HookTimes {
+  /** By job, how long our hook held it, in ms; so far. */
   readonly of: (hook: HookName) => ReadonlyMap<string, number>;
 }
 
-/** Writes the time beside WHAT and JOB, then becomes COMMAND if there is one. */
+/** As our hook became this, it is as old as that one: WHAT, JOB, and its age in ms (of clock ticks of 10 ms). */
 const STAMP = (file: string): string =>
-  ['#!/bin/bash', `echo "$1 $2 $EPOCHREALTIME" >>${file}`, 'shift 2', '[ $# -eq 0 ] || exec "$@"', ''].join('\n');
+  [
+    '#!/bin/bash',
+    'read -r uptime _ </proc/uptime',
+    'read -r stat </proc/$$/stat',
+    'fields=(${stat##*) })',
+    `echo "$1 $2 $((10#\${uptime/./} * 10 - \${fields[19]} * 10))" >>${file}`,
+    '',
+  ].join('\n');
 
-/**
- * Puts a clock around our hooks, as they are configured: it writes the time and becomes our hook, which hands over to a
- * site's hook that writes the time again. So what our hook needs to find and start the site's hook counts, too.
- */
+/** Chains a site's hook behind each of ours, which tells how long that took to hand over. Times count from now on. */
 export async function timeHooks(cell: Cell): Promise<HookTimes> {
   const directory = join(cell.stateDir, 'stamps');
   mkdirSync(directory);
@@ -27,19 +31,18 @@ export async function timeHooks(cell: Cell): Promise<HookTimes> {
   const timed = (hook: HookName): string => {
     const ours = config.get(hook) ?? '';
     if (!ours.startsWith('root@') || ours.includes(' -- ')) throw new Error(`${hook} ${ours}: not ours alone`);
-    return `root@${stamp} ${hook}.begin $job_id ${ours.slice('root@'.length)} -- root@${stamp} ${hook}.end $job_id`;
+    return `${ours} -- root@${stamp} ${hook} $job_id`;
   };
   await cell.setGlobal({ prolog: timed('prolog'), epilog: timed('epilog') });
   return { of: (hook) => timesOf(file, hook) };
 }
 
 function timesOf(file: string, hook: HookName): ReadonlyMap<string, number> {
-  const begins = new Map<string, number>();
-  const times = new Map<string, number>();
-  for (const line of existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []) {
-    const [what, job = '', at] = line.split(' ');
-    if (what === `${hook}.begin`) begins.set(job, Number(at));
-    else if (what === `${hook}.end`) times.set(job, (Number(at) - (begins.get(job) ?? NaN)) * 1000);
-  }
-  return times;
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+  return new Map(
+    lines.flatMap((line) => {
+      const [what, job = '', ms] = line.split(' ');
+      return what === hook ? [[job, Number(ms)]] : [];
+    }),
+  );
 }

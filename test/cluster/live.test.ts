@@ -20,7 +20,7 @@ import {
   type QhostJson,
   type QstatJson,
 } from './live-agreement';
-import { timeHooks } from './hook-times';
+import { timeHooks, type HookName, type HookTimes } from './hook-times';
 import { client } from './layout';
 import { emptyCell, fillCell, submitSingles } from './load';
 import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, type Site } from './site';
@@ -77,7 +77,7 @@ async function stopServer(server: ChildProcess): Promise<void> {
   assert.deepEqual(await end, [0, null]);
 }
 
-const HOLD = 22_000;
+const HOLD = 26_000;
 
 const task = (on: TightTask['on'], size: number): TightTask => ({
   on,
@@ -137,6 +137,7 @@ async function look(site: Site, jobs: Jobs): Promise<Looked> {
     [...said.values()].every(({ tasks }) =>
       tasks.every(({ maxvmem, slaves }) => [maxvmem, ...slaves.map((slave) => slave.maxvmem)].every((one) => one > 0)),
     );
+  let settledAt: number | null = null;
   return waitFor(
     async () => {
       const before = await askClients(site.cell, ids);
@@ -150,12 +151,23 @@ async function look(site: Site, jobs: Jobs): Promise<Looked> {
       ]);
       const said = await askClients(site.cell, ids);
       if (!isComplete(before) || flat(said) !== flat(before)) return null;
+      settledAt ??= Date.now();
+      if (!areFiguresSince(settledAt, hosts, jobs)) return null;
       return { names, said, live, hosts, qhost, qstat };
     },
-    15_000,
+    20_000,
     async () => `two equal answers of the clients: ${flat(await askClients(site.cell, ids))}`,
   );
 }
+
+/** Every host has told of every task (until then sums are unknown), and since the burners are at rest. */
+const areFiguresSince = (at: number, { hosts }: HostsJson, { suspended }: Jobs): boolean =>
+  hosts.every(({ jobs }) =>
+    jobs.every(
+      ({ job_id: job, rss_bytes: rss, figures_at: figuresAt }) =>
+        job === Number(suspended) || (rss !== null && Date.parse(figuresAt ?? '') >= at),
+    ),
+  );
 
 const flat = ({ hosts, jobs }: Said): string => JSON.stringify([[...hosts], [...jobs]]);
 
@@ -369,12 +381,26 @@ function quantile(values: Iterable<number>, share: number): number {
 const inMs = (values: Iterable<number>): string =>
   [0.5, 0.95, 1].map((share) => quantile(values, share).toFixed(0)).join(' / ');
 
+interface Held {
+  readonly prolog: readonly number[];
+  readonly epilog: readonly number[];
+}
+
+function heldBy(times: HookTimes, jobs: ReadonlySet<string>): Held {
+  const of = (hook: HookName): readonly number[] =>
+    [...times.of(hook)].flatMap(([job, ms]) => (jobs.has(job) ? ms : []));
+  return { prolog: of('prolog'), epilog: of('epilog') };
+}
+
+const heldText = ({ prolog, epilog }: Held): string =>
+  `held by the prolog ${inMs(prolog)} ms, by the epilog ${inMs(epilog)} ms (median / 95 % / most)`;
+
 async function shortJobs(t: TestContext, site: Site): Promise<void> {
   const { cell } = site;
   await cell.setQueue({ slots: String(SLOTS) });
   const times = await timeHooks(cell);
   const { jobs, took } = await runShortJobs(site, SHORT_JOBS);
-  const held = { prolog: [...times.of('prolog').values()], epilog: [...times.of('epilog').values()] };
+  const held = heldBy(times, jobs);
   const records = await recordsOf(site, jobs);
   const lines = new Map(cell.accounting().map((line) => [line.job_number, line]));
   for (const record of records) {
@@ -391,9 +417,7 @@ async function shortJobs(t: TestContext, site: Site): Promise<void> {
     `${SHORT_JOBS} jobs of 1 s on ${2 * SLOTS} slots: ${took.toFixed(1)} s, ${(SHORT_JOBS / took).toFixed(2)} jobs/s`,
   );
   t.diagnostic(`records ${records.length}, with samples ${sampled}`);
-  t.diagnostic(
-    `held by the prolog ${inMs(held.prolog)} ms, by the epilog ${inMs(held.epilog)} ms (median / 95 % / most)`,
-  );
+  t.diagnostic(heldText(held));
 
   for (const host of cell.execHosts) await cell.check(host, 'touch /etc/qmemacct/disabled');
   const without = await runShortJobs(site, SHORT_JOBS);
@@ -402,8 +426,12 @@ async function shortJobs(t: TestContext, site: Site): Promise<void> {
     `switched off: ${without.took.toFixed(1)} s, ${(SHORT_JOBS / without.took).toFixed(2)} jobs/s; ratio ${(took / without.took).toFixed(3)}`,
   );
 
+  t.diagnostic(heldText(heldBy(times, without.jobs)));
+
   assert.deepEqual([held.prolog.length, held.epilog.length], [SHORT_JOBS, SHORT_JOBS]);
-  for (const [hook, of] of Object.entries(held)) assert.ok(quantile(of, 0.95) < 1000, `${hook}: ${inMs(of)} ms`);
+  // After 4 s the epilog would have given up.
+  for (const hook of ['prolog', 'epilog'] as const)
+    assert.ok(quantile(held[hook], 0.5) < 700 && quantile(held[hook], 1) < 4000, `${hook}: ${inMs(held[hook])} ms`);
 }
 
 const RUNNING = 60;
@@ -426,7 +454,10 @@ function countTasks(text: string | null): number {
 
 async function manyWait(t: TestContext, site: Site): Promise<void> {
   const { cell } = site;
-  await fillCell(cell, RUNNING, PENDING, { args: ['-l', 'h_vmem=200M'] });
+  // Arrays come first otherwise, and a single job would be all that runs.
+  const args = ['-l', 'h_vmem=200M'];
+  await submitSingles(cell, RUNNING / 2, { args });
+  await fillCell(cell, RUNNING, PENDING - RUNNING / 2, { args });
   const asked = async (...args: readonly string[]): Promise<number> =>
     (await timed(() => cell.check(MASTER, [client(args[0] === '-F' ? 'qhost' : 'qstat'), ...args, '-xml']))).ms;
   const ids = [...new Set((await cell.tasks()).flatMap(({ job, state }) => (state === 'r' ? job : [])))];
@@ -475,7 +506,6 @@ describe('the running cluster, on a real Grid Engine', () => {
       await t.test(`${PENDING} jobs that wait`, (t) => manyWait(t, site));
       await t.test(`${SHORT_JOBS} jobs of a second`, (t) => shortJobs(t, site));
       await t.test('who watches sees qmaster go and come back', (t) => watchesTheMaster(t, site));
-      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
     });
   });
 });
