@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 
@@ -36,9 +36,9 @@ function ofExecd(host: string, procRoot: string): string | null {
 
 /**
  * Where this host's execd keeps a directory for each of its jobs: below the configured spool directory, or where execd
- * itself works. null: not known yet, since no execd runs.
+ * itself works; the path has no links in it. null: not known yet, since no execd runs.
  */
 export function activeJobsDirectory(configured: string, host = hostname(), procRoot = '/proc'): string | null {
   const found = configured === '' ? ofExecd(host, procRoot) : below(configured, host);
-  return found !== null && isDirectory(found) ? found : null;
+  return found !== null && isDirectory(found) ? realpathSync(found) : null;
 }

@@ -14,9 +14,6 @@ interface Member {
 
 type NodeReply = Extract<Reply, { kind: 'node' }>;
 
-/** Of many that ask at about the same time. */
-const SYNC_GATHER_MS = 2;
-
 export function shareListener(settingsPath: string, settings: Settings): SharedListener {
   const members = new Set<Member>();
   const owners = new Map<number, Member>();
@@ -86,7 +83,8 @@ export function shareListener(settingsPath: string, settings: Settings): SharedL
 
   function sync(shared: ListenerLink, withinMs: number): Promise<boolean> {
     syncing ??= new Promise((resolve) => {
-      setTimeout(() => {
+      // After all timers that are due now: jobs are looked at together.
+      setImmediate(() => {
         // Who asks from now on wants to hear of what comes from now on.
         syncing = null;
         void shared.sync(withinMs).then((answered) => {
@@ -94,7 +92,7 @@ export function shareListener(settingsPath: string, settings: Settings): SharedL
           if (!answered) drop(shared);
           resolve(answered);
         });
-      }, SYNC_GATHER_MS);
+      });
     });
     return syncing;
   }

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { startTicksOf, type RunDescription } from '../../../src/sampler/run-directory';
+import { adoptable, type Adoption } from '../../../src/sampler/service/adoptable';
+import type { SpoolEntry } from '../../../src/sampler/service/spool-watch';
+import { bootId } from '../../../src/sources/proc/clock';
+import { sampleConfig } from '../../gridengine/spool-samples';
+import { temporaryDirectory } from '../temporary-directory';
+
+const OURS = (stage: string, user = 'root@/usr/bin/env -i '): string =>
+  `${user}/bin/sh -p /opt/qmemacct/current/hooks/${stage}.sh $job_id $ja_task_id`;
+const asRoot = process.getuid?.() === 0;
+
+interface Fake {
+  readonly entry: SpoolEntry;
+  readonly shepherd: ChildProcess & { readonly pid: number };
+  write(name: string, text: string): void;
+  config(changes?: Readonly<Record<string, string | null>>): void;
+}
+
+/** A spool directory with a process in it, as execd leaves it when the shepherd has started. */
+async function fake(t: TestContext, name = '1516.1', peTask: string | null = null): Promise<Fake> {
+  const path = join(temporaryDirectory(t), name, peTask ?? '');
+  mkdirSync(path, { recursive: true });
+  const child = spawn('sleep', ['120'], { cwd: path, stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  const shepherd = Object.assign(child, { pid: child.pid ?? 0 });
+  const write = (file: string, text: string): void => writeFileSync(join(path, file), text);
+  const config = (changes: Readonly<Record<string, string | null>> = {}): void => write('config', sampleConfig(changes));
+  config({ prolog: 'none', epilog: 'none' });
+  write('pid', `${shepherd.pid}\n`);
+  const [job, task] = name.split('.').map(Number);
+  return { entry: { path, job: job ?? 0, task: task ?? 0, peTask }, shepherd, write, config };
+}
+
+function runOf(adoption: Adoption): RunDescription {
+  assert.ok(typeof adoption !== 'string', `${adoption as string}`);
+  return adoption.run;
+}
+
+describe('what is done about a job in active_jobs', () => {
+  it('is to follow it, as what its directory says it is', async (t) => {
+    const { entry, shepherd } = await fake(t);
+    const run = runOf(adoptable(entry));
+    assert.deepEqual(
+      { ...run, uptime: 0 },
+      {
+        version: 1,
+        job: 1516,
+        task: 0,
+        spool: entry.path,
+        shepherdPid: shepherd.pid,
+        shepherdStart: startTicksOf(shepherd.pid),
+        boot: bootId(),
+        hooks: 'root',
+        memory: 'full',
+        reason: '',
+        uptime: 0,
+        addressSpaceKib: null,
+        attached: false,
+        peTask: null,
+        ends: 'usage',
+      },
+    );
+    assert.ok(run.uptime > 0);
+  });
+
+  it('knows the tasks of an array, and those of parallel jobs', async (t) => {
+    const array = await fake(t, '1516.5');
+    array.config({ ja_task_id: '5', prolog: 'none', epilog: 'none' });
+    assert.equal(runOf(adoptable(array.entry)).task, 5);
+    const first = await fake(t, '1516.1');
+    first.config({ ja_task_id: '1', prolog: 'none', epilog: 'none' });
+    assert.equal(runOf(adoptable(first.entry)).task, 1);
+    // Our hooks in its config run for its master only.
+    const task = await fake(t, '1516.1', '2.ge2');
+    task.config({ prolog: OURS('prolog'), epilog: OURS('epilog') });
+    const run = runOf(adoptable(task.entry));
+    assert.deepEqual([run.task, run.peTask, run.ends], [0, '2.ge2', 'usage']);
+  });
+
+  it('is to wait for its own prolog, until that has had its time', async (t) => {
+    const { entry, config, write } = await fake(t);
+    config({ prolog: OURS('prolog'), epilog: OURS('epilog') });
+    assert.equal(adoptable(entry), 'wait');
+    write('job_pid', '');
+    assert.equal(adoptable(entry), 'wait');
+    write('job_pid', '4711\n');
+    assert.equal(runOf(adoptable(entry)).ends, 'epilog');
+    config({ prolog: OURS('prolog'), epilog: 'none' });
+    assert.equal(runOf(adoptable(entry)).ends, 'usage');
+  });
+
+  it("does not count on hooks of other names, or on those that run as the job's owner", async (t) => {
+    const { entry, config } = await fake(t);
+    for (const prolog of ['root@/site/prolog.sh', OURS('prolog', ''), OURS('prolog', 'ge@/usr/bin/env -i ')]) {
+      config({ prolog, epilog: OURS('epilog', '') });
+      assert.equal(runOf(adoptable(entry)).ends, 'usage');
+    }
+  });
+
+  it('is to wait while there is no shepherd yet', async (t) => {
+    const { entry, write } = await fake(t);
+    for (const text of ['', '\n', '0\n', '1\n', '-5\n', 'pid\n', '99999999999999999999\n']) {
+      write('pid', text);
+      assert.equal(adoptable(entry), 'wait', JSON.stringify(text));
+    }
+    rmSync(join(entry.path, 'pid'));
+    assert.equal(adoptable(entry), 'wait');
+    rmSync(entry.path, { recursive: true });
+    assert.equal(adoptable(entry), 'wait');
+  });
+
+  it('is nothing once it is over, or where the number is of a process that works elsewhere', async (t) => {
+    const { entry, shepherd, write } = await fake(t);
+    write('pid', `${process.pid}\n`);
+    assert.equal(adoptable(entry), 'over');
+    write('pid', '4194303\n');
+    assert.equal(adoptable(entry), 'over');
+    write('pid', `${shepherd.pid}\n`);
+    const ended = once(shepherd, 'exit');
+    shepherd.kill('SIGKILL');
+    await ended;
+    assert.equal(adoptable(entry), 'over');
+  });
+
+  it('believes no pid file of a user, and no link', { skip: asRoot ? false : 'gives files away' }, async (t) => {
+    const { entry, shepherd } = await fake(t);
+    chownSync(join(entry.path, 'pid'), 65534, 65534);
+    assert.equal(adoptable(entry), 'wait');
+    rmSync(join(entry.path, 'pid'));
+    writeFileSync(join(entry.path, '..', 'elsewhere'), `${shepherd.pid}\n`);
+    symlinkSync('../elsewhere', join(entry.path, 'pid'));
+    assert.equal(adoptable(entry), 'wait');
+  });
+
+  it('follows also where config is missing or forged', async (t) => {
+    const { entry, write, config } = await fake(t);
+    config({ cwd: `/home/alice\nprolog=${OURS('prolog')}\nja_task_id=9`, epilog: 'none' });
+    // A forged word of our prolog costs its owner the first moments.
+    assert.equal(adoptable(entry), 'wait');
+    write('job_pid', '4711\n');
+    assert.equal(runOf(adoptable(entry)).job, 1516);
+    write('config', '\0\xff=\n=\n\n');
+    assert.deepEqual([runOf(adoptable(entry)).task, runOf(adoptable(entry)).ends], [0, 'usage']);
+    rmSync(join(entry.path, 'config'));
+    assert.equal(runOf(adoptable(entry)).task, 0);
+  });
+});

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { SqliteDatabase } from '../../../src/native/sqlite';
+import { emptyRecord, type JobRecord } from '../../../src/sampler/record';
+import type { RunDescription } from '../../../src/sampler/run-directory';
+import { shareStore } from '../../../src/sampler/service/shared-store';
+import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
+import { chooseStorage, type SharedStore, type Storage } from '../../../src/sampler/storage';
+import { temporaryDirectory } from '../temporary-directory';
+
+const deaf = { saved: (): void => undefined, committed: (): void => undefined };
+
+function runOf(job: number): RunDescription {
+  return {
+    version: 1,
+    job,
+    task: 0,
+    spool: '/s',
+    shepherdPid: job,
+    shepherdStart: 5,
+    boot: '0badcafe-1',
+    hooks: 'root',
+    memory: 'full',
+    reason: '',
+    uptime: 1,
+    addressSpaceKib: null,
+    attached: false,
+    peTask: null,
+    ends: 'usage',
+  };
+}
+
+function recordOf(job: number): JobRecord {
+  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: `0badcafe.${job}.5` };
+  return emptyRecord(key, 'running', 'root', 1);
+}
+
+interface Jobs {
+  readonly state: string;
+  readonly shared: SharedStore;
+  readonly storage: readonly Storage[];
+  save(job: number): void;
+  /** Jobs whose progress is in node.db. */
+  saved(): readonly number[];
+}
+
+function jobs(t: TestContext, count: number): Jobs {
+  const state = temporaryDirectory(t);
+  const shared = shareStore(state, deaf);
+  const storage = Array.from({ length: count }, (_, job) =>
+    chooseStorage({
+      run: runOf(job),
+      directory: null,
+      settings: { ...DEFAULT_SETTINGS, state_dir: state },
+      fileSizeLimit: Infinity,
+      startedMs: () => 1,
+      deliver: true,
+      shared,
+    }),
+  );
+  return {
+    state,
+    shared,
+    storage,
+    save: (job) => storage[job]?.saveProgress(recordOf(job), []),
+    saved: () => {
+      const database = new SqliteDatabase(join(state, 'node.db'), { readonly: true });
+      const runs = database.prepare<[], string>('SELECT run FROM job').pluck().all();
+      database.close();
+      return runs.map(Number.parseFloat).sort((a, b) => a - b);
+    },
+  };
+}
+
+/** Time as the store sees it. */
+function clock(t: TestContext): (ms: number) => void {
+  let nowMs = 1000;
+  t.mock.method(performance, 'now', () => nowMs);
+  return (ms) => {
+    nowMs += ms;
+  };
+}
+
+describe('node.db of many jobs', () => {
+  it('is opened once', (t) => {
+    const { shared } = jobs(t, 0);
+    assert.equal(shared.open(), shared.open());
+  });
+
+  it('that is locked by somebody costs little waiting, loses nothing, and is soon tried again', (t) => {
+    const pass = clock(t);
+    const { state, save, saved } = jobs(t, 8);
+    save(0);
+    const holder = new SqliteDatabase(join(state, 'node.db'));
+    t.after(() => holder.close());
+    holder.exec('BEGIN IMMEDIATE');
+    const begin = process.hrtime.bigint();
+    for (let round = 0; round < 3; round++) for (let job = 0; job < 8; job++) save(job);
+    const ms = Number(process.hrtime.bigint() - begin) / 1e6;
+    assert.ok(ms < 2000, `${ms} ms for 24 saves`);
+    holder.exec('ROLLBACK');
+    pass(6000);
+    // Whoever had the broken one in his hands spoils nobody the new one.
+    for (let job = 7; job >= 0; job--) save(job);
+    assert.deepEqual(saved(), [0, 1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  it('that one job found broken is whole for all others after that', (t) => {
+    const pass = clock(t);
+    const { shared, save, saved } = jobs(t, 3);
+    for (const job of [0, 1, 2]) save(job);
+    const broken = shared.open();
+    shared.failed(broken);
+    assert.throws(() => shared.open(), /a moment ago/);
+    pass(6000);
+    const whole = shared.open();
+    assert.notEqual(whole, broken);
+    // Of a job that learns of it late.
+    shared.failed(broken);
+    shared.failed(null);
+    assert.equal(shared.open(), whole);
+    for (const job of [0, 1, 2]) save(job);
+    assert.deepEqual(saved(), [0, 1, 2]);
+  });
+
+  it('that somebody has taken away is made anew', (t) => {
+    const { state, save, saved } = jobs(t, 2);
+    save(0);
+    for (const name of ['node.db', 'node.db-wal', 'node.db-shm']) rmSync(join(state, name), { force: true });
+    save(1);
+    assert.deepEqual(saved(), [1]);
+  });
+
+  it('that can be written nowhere keeps what was to go there in memory', (t) => {
+    const pass = clock(t);
+    const { state, storage, save, saved } = jobs(t, 1);
+    renameSync(state, `${state}.away`);
+    t.after(() => rmSync(`${state}.away`, { recursive: true, force: true }));
+    save(0);
+    assert.equal(storage[0]?.finish({ ...recordOf(0), status: 'finished' }, []), 'memory');
+    assert.equal(existsSync(state), false);
+    mkdirSync(state);
+    pass(6000);
+    assert.equal(storage[0]?.finish({ ...recordOf(0), status: 'finished' }, []), 'disk');
+    assert.deepEqual(saved(), [0]);
+  });
+});
