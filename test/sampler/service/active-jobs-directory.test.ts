@@ -14,7 +14,8 @@ function proc(top: string, pid: number, comm: string, cwd: string | null): void 
 describe('where active_jobs is', () => {
   it('is below the configured directory, under any form of the name of this host', (t) => {
     const top = temporaryDirectory(t);
-    for (const host of ['node1', 'node10', 'NODE2.cluster.site']) mkdirSync(join(top, host, 'active_jobs'), { recursive: true });
+    for (const host of ['node1', 'node10', 'NODE2.cluster.site'])
+      mkdirSync(join(top, host, 'active_jobs'), { recursive: true });
     assert.equal(activeJobsDirectory(top, 'node1'), join(top, 'node1', 'active_jobs'));
     assert.equal(activeJobsDirectory(top, 'node1.cluster.site'), join(top, 'node1', 'active_jobs'));
     assert.equal(activeJobsDirectory(top, 'node2'), join(top, 'NODE2.cluster.site', 'active_jobs'));

@@ -31,7 +31,8 @@ async function fake(t: TestContext, name = '1516.1', peTask: string | null = nul
   await once(child, 'spawn');
   const shepherd = Object.assign(child, { pid: child.pid ?? 0 });
   const write = (file: string, text: string): void => writeFileSync(join(path, file), text);
-  const config = (changes: Readonly<Record<string, string | null>> = {}): void => write('config', sampleConfig(changes));
+  const config = (changes: Readonly<Record<string, string | null>> = {}): void =>
+    write('config', sampleConfig(changes));
   config({ prolog: 'none', epilog: 'none' });
   write('pid', `${shepherd.pid}\n`);
   const [job, task] = name.split('.').map(Number);

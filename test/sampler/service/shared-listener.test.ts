@@ -3,7 +3,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import type { ListenerLink } from '../../../src/sampler/listener/client';
-import { decodeRequest, encodeReply, lineSplitter, type Reply, type Request } from '../../../src/sampler/listener/protocol';
+import {
+  decodeRequest,
+  encodeReply,
+  lineSplitter,
+  type Reply,
+  type Request,
+} from '../../../src/sampler/listener/protocol';
 import { listenerPaths } from '../../../src/sampler/listener/socket-path';
 import { shareListener, type SharedListener } from '../../../src/sampler/service/shared-listener';
 import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
@@ -71,7 +77,13 @@ async function join({ shared }: Played): Promise<Member> {
   return { link, replies, lost: () => lost };
 }
 
-const fork = (parent: number, child: number, at = child): Reply => ({ kind: 'fork', at, parent, child, thread: parent });
+const fork = (parent: number, child: number, at = child): Reply => ({
+  kind: 'fork',
+  at,
+  parent,
+  child,
+  thread: parent,
+});
 const exec = (pid: number, at = pid): Reply => ({ kind: 'exec', at, pid });
 const exit = (pid: number, at = pid): Reply => ({ kind: 'exit', at, pid, account: null });
 const pidsOf = (replies: readonly Reply[]): readonly string[] =>
@@ -93,7 +105,17 @@ describe('a connection that many jobs share', () => {
     const other = await join(listener);
     one.link.follow([10]);
     other.link.follow([20]);
-    listener.send(fork(10, 11), fork(20, 21), exec(11), exec(21), fork(11, 12), fork(99, 98), exec(98), exit(12), exit(21));
+    listener.send(
+      fork(10, 11),
+      fork(20, 21),
+      exec(11),
+      exec(21),
+      fork(11, 12),
+      fork(99, 98),
+      exec(98),
+      exit(12),
+      exit(21),
+    );
     await other.link.sync(1000);
     assert.deepEqual(pidsOf(one.replies), ['fork 11', 'exec 11', 'fork 12', 'exit 12']);
     assert.deepEqual(pidsOf(other.replies), ['fork 21', 'exec 21', 'exit 21']);
@@ -144,7 +166,10 @@ describe('a connection that many jobs share', () => {
       members.map(({ lost }) => lost()),
       [1, 1, 1],
     );
-    await until('its end', () => listener.sockets[0]?.destroyed === true || listener.sockets[0]?.readableEnded === true);
+    await until(
+      'its end',
+      () => listener.sockets[0]?.destroyed === true || listener.sockets[0]?.readableEnded === true,
+    );
     listener.answers = true;
     const again = await Promise.all(members.map(() => join(listener)));
     assert.equal(listener.sockets.length, 2);

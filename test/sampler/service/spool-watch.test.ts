@@ -47,7 +47,9 @@ describe('active_jobs', () => {
       symlinkSync('../12.1', join(top, '13.1', '3.ge2'));
     });
     assert.deepEqual(
-      heard.map(({ path, ...rest }) => ({ path: path.slice(directory.length + 1), ...rest })).sort((a, b) => (a.path < b.path ? -1 : 1)),
+      heard
+        .map(({ path, ...rest }) => ({ path: path.slice(directory.length + 1), ...rest }))
+        .sort((a, b) => (a.path < b.path ? -1 : 1)),
       [
         { path: '12.1', job: 12, task: 1, peTask: null },
         { path: '12.7', job: 12, task: 7, peTask: null },
@@ -135,15 +137,19 @@ describe('active_jobs', () => {
     await told('95.1');
   });
 
-  it('that cannot be read for a while stops nothing', { skip: process.getuid?.() === 0 ? 'root reads everything' : false }, (t) => {
-    const { directory, watch, heard } = watchSome(t, (top) => mkdirSync(join(top, '96.1')));
-    chmodSync(directory, 0);
-    heard.length = 0;
-    watch.rescan();
-    chmodSync(directory, 0o755);
-    watch.rescan();
-    assert.equal(heard.length, 1);
-  });
+  it(
+    'that cannot be read for a while stops nothing',
+    { skip: process.getuid?.() === 0 ? 'root reads everything' : false },
+    (t) => {
+      const { directory, watch, heard } = watchSome(t, (top) => mkdirSync(join(top, '96.1')));
+      chmodSync(directory, 0);
+      heard.length = 0;
+      watch.rescan();
+      chmodSync(directory, 0o755);
+      watch.rescan();
+      assert.equal(heard.length, 1);
+    },
+  );
 
   it('of 500 jobs is followed', async (t) => {
     const { directory, told, heard, watch } = watchSome(t, (top) => {
