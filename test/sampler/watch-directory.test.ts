@@ -96,7 +96,8 @@ describe('a watched directory', () => {
     const { directory, names, gone } = listenTo(t);
     const noise = join(directory, 'trace');
     let written = 0;
-    for (const end = Date.now() + 400; Date.now() < end; await delay(1)) {
+    for (const end = Date.now() + 400; Date.now() < end;) {
+      await delay(1);
       for (let index = 0; index < 20; index++) {
         appendFileSync(noise, '.');
         // The kernel takes equal events that follow each other for one.

@@ -18,8 +18,8 @@ const asRoot = process.getuid?.() === 0;
 interface Fake {
   readonly entry: SpoolEntry;
   readonly shepherd: ChildProcess & { readonly pid: number };
-  write(name: string, text: string): void;
-  config(changes?: Readonly<Record<string, string | null>>): void;
+  readonly write: (name: string, text: string) => void;
+  readonly config: (changes?: Readonly<Record<string, string | null>>) => void;
 }
 
 /** A spool directory with a process in it, as execd leaves it when the shepherd has started. */
@@ -40,7 +40,7 @@ async function fake(t: TestContext, name = '1516.1', peTask: string | null = nul
 }
 
 function runOf(adoption: Adoption): RunDescription {
-  assert.ok(typeof adoption !== 'string', `${adoption as string}`);
+  assert.ok(typeof adoption !== 'string', 'not adopted');
   return adoption.run;
 }
 

@@ -41,9 +41,9 @@ interface Jobs {
   readonly state: string;
   readonly shared: SharedStore;
   readonly storage: readonly Storage[];
-  save(job: number): void;
+  readonly save: (job: number) => void;
   /** Jobs whose progress is in node.db. */
-  saved(): readonly number[];
+  readonly saved: () => readonly number[];
 }
 
 function jobs(t: TestContext, count: number): Jobs {
@@ -143,7 +143,7 @@ describe('node.db of many jobs', () => {
     assert.equal(existsSync(state), false);
     mkdirSync(state);
     pass(6000);
-    assert.equal(storage[0]?.finish({ ...recordOf(0), status: 'finished' }, []), 'disk');
+    assert.equal(storage[0].finish({ ...recordOf(0), status: 'finished' }, []), 'disk');
     assert.deepEqual(saved(), [0]);
   });
 });

@@ -12,8 +12,8 @@ interface Spools {
   readonly heard: SpoolEntry[];
   readonly watch: SpoolWatch;
   /** How often a directory was told of. */
-  times(path: string): number;
-  told(path: string, more?: number): Promise<SpoolEntry>;
+  readonly times: (path: string) => number;
+  readonly told: (path: string, more?: number) => Promise<SpoolEntry>;
 }
 
 function watchSome(t: TestContext, before: (directory: string) => void = () => undefined): Spools {
