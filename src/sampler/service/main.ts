@@ -343,7 +343,7 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
   /** Follows a run that has a directory, unless somebody does. `again`: how often it has been looked at in vain. */
   function takeUp(directory: string, again = 0): void {
     const id = runIdOf(basename(directory));
-    if (followed.has(id) || mustWait(id) || existsSync(DISABLED_FILE)) return;
+    if (followed.has(id) || done.has(id) || mustWait(id) || existsSync(DISABLED_FILE)) return;
     const run = readRunDescription(directory);
     if (run === null) {
       const wait = LOOK_AGAIN_MS[again];
