@@ -195,7 +195,7 @@ export function followJob(
     directory,
     settings,
     fileSizeLimit: resourceLimit(Rlimit.FSIZE).soft,
-    startedMs: () => sampler.observation().startMs ?? Date.now(),
+    startedMs: () => sampler.startMs() ?? Date.now(),
     deliver: surroundings.settingsProblem === null,
     shared: surroundings.shared,
   });
@@ -336,6 +336,13 @@ export function followJob(
     return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenAt(file) ?? nowMs);
   }
 
+  /** Looks through all of /proc come in the same second for all jobs of a process, and it is done once. */
+  function isScanDue(nowMs: number, lastMs: number): boolean {
+    const everyMs = settings.scan_interval * 1000;
+    if (surroundings.phaseMs === undefined || everyMs < ALIGNED_FROM_MS) return nowMs - lastMs >= everyMs;
+    return Math.floor(nowMs / everyMs) > Math.floor(lastMs / everyMs);
+  }
+
   function untilNextLook(nowMs: number, startMs: number): number {
     const age = nowMs - startMs;
     const wait = nextTick(age, intervalMs) - age;
@@ -348,7 +355,7 @@ export function followJob(
     const longestSleepMs = watchDirectories() ? Infinity : UNTOLD_MS;
     const shepherd = openProcess(run.shepherdPid, { left: 1 });
     const begun = Date.now();
-    let started = sampler.observation().startMs !== null;
+    let started = sampler.startMs() !== null;
     if (started) {
       // A successor of another sampler: the job's first process may have gone.
       rootPid = readJobPid(run.spool);
@@ -380,14 +387,13 @@ export function followJob(
         // A wake-up for another file in the spool directory is no reason for another sample.
         if (started && (told !== null || now >= due)) {
           meter.around(() => {
-            const scan = told !== null || now - lastScan >= settings.scan_interval * 1000;
+            const scan = told !== null || isScanDue(now, lastScan);
             if (scan) lastScan = now;
             readAddressSpaceLimit();
             const readings = sampler.tick(now, scan, told !== null);
             hearing.afterTick(readings);
-            const seen = sampler.observation();
-            stream(readings, seen);
-            figures.look(now, readings, seen.sums.cpu, hearing.link());
+            stream(readings, sampler.observation);
+            figures.look(now, readings, sampler.cpuTicks(), hearing.link());
           });
           intervalMs = surroundings.stretch.afterTick(meter.seconds() * 1000);
           if (intervalMs > settings.interval * 1000)
@@ -416,7 +422,7 @@ export function followJob(
           prepared = true;
           storage.prepare();
         }
-        const startMs = sampler.observation().startMs;
+        const startMs = sampler.startMs();
         const after = Date.now();
         const wait = !started
           ? after - begun < 2000

@@ -177,6 +177,8 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
   const live = new Map<string, Live>();
   const idOfPid = new Map<number, string>();
   const childrenListed = listsChildren(rules.procRoot);
+  /** `live`, parents before children; null: to be made anew. */
+  let ordered: readonly (readonly [string, Live])[] | null = null;
   const machine = rules.machine ?? newMachineScan(rules.procRoot);
   let seen = 0;
   let treeOnly = 0;
@@ -240,6 +242,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     process.shared = sharesWithParent(process, stat);
     tracked.set(id, process);
     live.set(id, { process, files, sleeps: false, ran: null, rest: null });
+    ordered = null;
     idOfPid.set(pid, id);
     seen++;
     if (rules.group !== null && process.byTree && !byGroup) treeOnly++;
@@ -355,6 +358,7 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
     }
     entry.files.close();
     live.delete(id);
+    ordered = null;
     tracked.delete(id);
     idOfPid.delete(process.pid);
   }
@@ -384,8 +388,16 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       const first = new Map<string, { rss: number; vmem: number }>();
       const pageSize = rules.precision.pageSize;
       for (const [id, entry] of live) {
-        if (presumed.has(entry)) continue;
-        const { process, files } = entry;
+        const { process, files, rest } = entry;
+        if (rest !== null && presumed.has(entry)) {
+          const checkedAt = monotonicUs();
+          if (files.ran() === rest.ran) {
+            swept.push({ ...rest.sweep, at: checkedAt, asleep: true });
+            continue;
+          }
+          // It has woken up: it is read twice, as everybody else.
+          presumed.delete(entry);
+        }
         const statm = files.statm();
         if (statm === null) continue;
         // No address space: a zombie, or a first thread that has exited.
@@ -394,26 +406,33 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
         else first.set(id, { rss: statm.resident * pageSize, vmem: statm.size * pageSize });
       }
 
-      /** Takes a process as it was read last, if it has not run since then. */
-      function takeResting(id: string, entry: Live, atMs: number, readAt: number): boolean {
+      /** Takes a process that had not run when this tick began as it was read last. */
+      function takeResting(id: string, entry: Live, atMs: number): boolean {
         const { process, files, rest } = entry;
+<<<<<<< HEAD
         if (rest === null) return false;
         if (files.ran() !== rest.ran) return false;
         const statm = files.statm();
         if (!statm?.size) return false;
+=======
+        const statm = rest === null ? null : files.statm();
+        if (rest === null || !statm?.size) return false;
+>>>>>>> 5bc331a
         rest.ticks++;
         // Asleep it can only lose pages: to the kernel, which wants them for others.
         const rss = Math.min(statm.resident * pageSize, rest.reading.rss);
         const lost = rest.reading.rss - rss;
-        const reading = {
-          ...rest.reading,
-          rss,
-          rssSwap: Math.max(0, rest.reading.rssSwap - lost),
-          anonymous: Math.max(0, rest.reading.anonymous - lost),
-        };
+        const reading =
+          lost === 0
+            ? rest.reading
+            : {
+                ...rest.reading,
+                rss,
+                rssSwap: Math.max(0, rest.reading.rssSwap - lost),
+                anonymous: Math.max(0, rest.reading.anonymous - lost),
+              };
         const sample = rss === rest.sample.rss ? rest.sample : { ...rest.sample, rss };
         counters.set(id, rest.counters);
-        swept.push({ ...rest.sweep, at: readAt, asleep: true });
         memory.push(reading);
         read.push(entry);
         processes.push(sample);
@@ -435,10 +454,11 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       const gone = new Map<string, TrackedProcess>();
       const sum = { rss: 0, vmem: 0, swap: 0, anonymous: 0, file: 0, shmem: 0, threads: 0 };
       // Parents before children: what a child takes into its parent while this goes on is not counted in both.
-      for (const [id, entry] of [...live].sort(([, a], [, b]) => a.process.startTicks - b.process.startTicks)) {
+      ordered ??= [...live].sort(([, a], [, b]) => a.process.startTicks - b.process.startTicks);
+      for (const [id, entry] of ordered) {
         const { process, files } = entry;
+        if (presumed.has(entry) && takeResting(id, entry, atMs)) continue;
         const readAt = monotonicUs();
-        if (presumed.has(entry) && takeResting(id, entry, atMs, readAt)) continue;
         entry.rest = null;
         // Before anything else is read: what has not run since then is as it is read now.
         const ran = entry.sleeps && process.threads === 1 ? files.ran() : null;

@@ -51,6 +51,10 @@ export interface JobSampler {
   heard(events: readonly ProcessEvent[]): void;
   /** Returns the processes that no fork explains: what becomes of their descendants must be asked for. */
   settle(readings: TickReadings): readonly number[];
+  /** When the job's first process started; null: not yet. */
+  startMs(): number | null;
+  /** CPU time of the job so far, in clock ticks. */
+  cpuTicks(): number;
   /** Processes of the job at the last tick. */
   pids(): readonly number[];
   /** Some events are missing. */
@@ -286,6 +290,8 @@ export function sampleJob(
       lineage?.events(events);
     },
     settle,
+    startMs: () => numbers.startMs,
+    cpuTicks: () => sums.cpu,
     pids: () => [...processes.tracked.values()].map(({ pid }) => pid),
     open: (reason) => {
       if (reason === 'lost-records') complete = false;

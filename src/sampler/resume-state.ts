@@ -45,13 +45,13 @@ export function writeResumeState(settings: Settings, run: RunDescription, state:
 
 /** null: there is none that can be used. */
 export function readResumeState(settings: Settings, run: RunDescription, nowMs = Date.now()): ResumeState | null {
-  let file: ResumeFile;
+  let file: ResumeFile | null;
   try {
-    file = JSON.parse(readFileSync(pathOf(settings, run), 'utf8')) as ResumeFile;
+    file = JSON.parse(readFileSync(pathOf(settings, run), 'utf8')) as ResumeFile | null;
   } catch {
     return null;
   }
-  if (file.version !== VERSION || file.boot !== bootId()) return null;
+  if (file?.version !== VERSION || file.boot !== bootId()) return null;
   const seconds = Math.max(0, Math.round((nowMs - file.at) / 1000));
   return nowMs - file.at <= REMEMBERED_MS
     ? { state: file.state }

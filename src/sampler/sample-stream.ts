@@ -25,7 +25,7 @@ export interface StreamedSample {
   readonly written_chars: number;
 }
 
-export type SampleStream = (readings: TickReadings, observation: Observation) => void;
+export type SampleStream = (readings: TickReadings, observation: () => Observation) => void;
 
 const toLine = (readings: TickReadings, { sums, startMs }: Observation): string =>
   `${JSON.stringify({
@@ -57,9 +57,11 @@ export function openSampleStream(directory: string | null): SampleStream {
     fd = null;
   }
   return (readings, observation) => {
-    if (fd === null || observation.samples === 0) return;
+    if (fd === null) return;
+    const seen = observation();
+    if (seen.samples === 0) return;
     try {
-      writeSync(fd, toLine(readings, observation));
+      writeSync(fd, toLine(readings, seen));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return;
       closeSync(fd);

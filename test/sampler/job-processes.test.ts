@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   followProcesses,
   type ClaimRules,
@@ -498,5 +503,154 @@ describe('a successor', () => {
     job.tree.set(101, { ppid: 1, start: 7000 });
     const next = followProcesses(job.rules, { left: 0 }, saved);
     assert.deepEqual(pids(next.tick(1000, false, () => false)), [ROOT]);
+  });
+});
+
+describe('a process that sleeps', () => {
+  interface Sleeper extends Job {
+    /** What the kernel says of its running time. */
+    ran(ns: number): void;
+    last(seconds: number): TickReadings;
+  }
+
+  /** Asleep, and read as often as it takes to be believed. */
+  function sleeper(t: TestContext): Sleeper {
+    const job = newJob(t);
+    const ran = (ns: number): void => writeFileSync(join(job.tree.root, String(ROOT), 'schedstat'), `${ns} 7 3\n`);
+    ran(1000);
+    for (const second of [0, 1, 2]) job.tick(second);
+    return { ...job, ran, last: (seconds) => job.processes.tick(seconds * 1000, false, () => false, true) };
+  }
+
+  const sampleOf = (readings: TickReadings): readonly [number, number, number] => {
+    const [sample] = readings.processes;
+    assert.ok(sample !== undefined && readings.processes.length === 1);
+    return [sample.rss / KIB, sample.cpuTicks, (readings.memory[0]?.rssMark ?? 0) / KIB];
+  };
+  const asleep = (readings: TickReadings): boolean => readings.sweep.readings[0]?.asleep === true;
+
+  it('is taken as it was for eight ticks, and then read again', (t) => {
+    const job = sleeper(t);
+    job.tree.set(ROOT, { mark: 1500, cpu: 50 });
+    for (let second = 3; second < 11; second++) {
+      const readings = job.tick(second);
+      assert.deepEqual(sampleOf(readings), [1000, 0, 1000]);
+      assert.equal(asleep(readings), true);
+      assert.equal(readings.rss, 1000 * KIB);
+      assert.equal(readings.counters.size, 1);
+    }
+    const again = job.tick(11);
+    assert.deepEqual([sampleOf(again), asleep(again)], [[1000, 50, 1500], false]);
+    assert.equal(asleep(job.tick(12)), true);
+  });
+
+  it('is read at once when it has run, until it has slept over two readings', (t) => {
+    const job = sleeper(t);
+    assert.equal(asleep(job.tick(3)), true);
+    job.tree.set(ROOT, { rss: 1300, mark: 1300, cpu: 7 });
+    job.ran(2000);
+    for (const second of [4, 5]) {
+      const readings = job.tick(second);
+      assert.deepEqual([sampleOf(readings), asleep(readings)], [[1300, 7, 1300], false]);
+    }
+    const readings = job.tick(6);
+    assert.deepEqual([sampleOf(readings), asleep(readings)], [[1300, 7, 1300], true]);
+  });
+
+  it('is read whole at the last tick', (t) => {
+    const job = sleeper(t);
+    job.tree.set(ROOT, { mark: 1500, cpu: 50 });
+    const readings = job.last(3);
+    assert.deepEqual([sampleOf(readings), asleep(readings)], [[1000, 50, 1500], false]);
+  });
+
+  it('counts no more than the kernel has left it', (t) => {
+    const job = sleeper(t);
+    job.tree.set(ROOT, { rss: 400, anonymous: 200 });
+    const readings = job.tick(3);
+    assert.equal(asleep(readings), true);
+    const [reading] = readings.memory;
+    assert.deepEqual([reading?.rss, reading?.rssSwap, reading?.anonymous], [400 * KIB, 400 * KIB, 200 * KIB]);
+    assert.equal(readings.rss, 400 * KIB);
+    // What it gets back without running was another's doing, and waits for its next reading.
+    job.tree.set(ROOT, { rss: 5000 });
+    assert.deepEqual(sampleOf(job.tick(4))[0], 1000);
+  });
+
+  it('that is a zombie by now, or gone, is no longer taken for what it was', (t) => {
+    const zombie = sleeper(t);
+    zombie.tree.set(ROOT, { state: 'Z' });
+    assert.deepEqual([zombie.tick(3).processes, zombie.processes.tracked.size], [[], 1]);
+    const gone = sleeper(t);
+    gone.tree.remove(ROOT);
+    assert.deepEqual([gone.tick(3).processes, gone.processes.tracked.size], [[], 0]);
+  });
+
+  it('is never taken for asleep while it runs, has threads, or is a copy about to execute something', (t) => {
+    for (const changes of [{ state: 'R' }, { state: 'D' }, { threads: 2 }, { forked: true }]) {
+      const job = newJob(t);
+      job.tree.set(ROOT, changes);
+      writeFileSync(join(job.tree.root, String(ROOT), 'schedstat'), '1000 7 3\n');
+      for (let second = 0; second < 6; second++) assert.equal(asleep(job.tick(second)), false, JSON.stringify(changes));
+    }
+  });
+
+  it('is, in the real /proc, one whose time does not go on', async (t) => {
+    const child = spawn(
+      '/bin/sh',
+      ['-c', 'while read -r line; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo; done'],
+      {
+        stdio: ['pipe', 'pipe', 'ignore'],
+      },
+    );
+    t.after(() => child.kill('SIGKILL'));
+    await once(child, 'spawn');
+    const pid = child.pid ?? 0;
+    const processes = followProcesses(
+      {
+        procRoot: '/proc',
+        rootPid: pid,
+        shepherdPid: null,
+        group: null,
+        notBefore: 0,
+        precision: { kernel: [6, 18], pageSize: 4096, cpus: 2 },
+        sharesAddressSpace: () => false,
+        eventsTell: false,
+      },
+      { left: 10 },
+    );
+    t.after(() => processes.close());
+    const tick = (last = false): TickReadings => processes.tick(Date.now(), false, () => false, last);
+    const cpuOf = (readings: TickReadings): number => readings.processes[0]?.cpuTicks ?? -1;
+    await delay(200);
+    for (let round = 0; round < 3; round++) tick();
+    const before = tick();
+    assert.equal(asleep(before), true);
+    const done = once(child.stdout, 'data');
+    child.stdin.write('go\n');
+    await done;
+    await delay(100);
+    const after = tick();
+    assert.equal(asleep(after), false);
+    assert.ok(cpuOf(after) > cpuOf(before), 'what it has computed is read at once');
+    tick();
+    assert.equal(asleep(tick()), true);
+    assert.equal(asleep(tick(true)), false);
+  });
+});
+
+describe('what is known of the machine since a while', () => {
+  it('claims nobody whose number is someone else’s by now', (t) => {
+    const seen = [
+      { pid: 300, parent: 1, groups: [GROUP] },
+      { pid: 301, parent: ROOT, groups: [] },
+      { pid: 302, parent: 1, groups: [GROUP] },
+    ];
+    const job = newJob(t, { machine: { processes: () => seen } });
+    // As they are now: two strangers, and one that carries the group still.
+    job.tree.set(300, { ppid: 1, groups: [] });
+    job.tree.set(301, { ppid: 1, groups: [] });
+    job.tree.set(302, { ppid: 1, groups: [GROUP] });
+    assert.deepEqual(pids(job.tick(0, { scan: true })), [ROOT, 302]);
   });
 });

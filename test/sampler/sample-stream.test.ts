@@ -43,8 +43,8 @@ describe('the stream of samples', () => {
     const fd = listen(directory);
     const [readings, observation] = sampled(t);
     const stream = openSampleStream(directory);
-    stream(readings, observation);
-    stream(readings, observation);
+    stream(readings, () => observation);
+    stream(readings, () => observation);
     const buffer = Buffer.alloc(10_000);
     const lines = buffer.toString('utf8', 0, readSync(fd, buffer)).trimEnd().split('\n');
     closeSync(fd);
@@ -59,23 +59,23 @@ describe('the stream of samples', () => {
     const fd = listen(directory);
     const [readings, observation] = sampled(t);
     const stream = openSampleStream(directory);
-    for (let index = 0; index < 1000; index++) stream(readings, observation);
+    for (let index = 0; index < 1000; index++) stream(readings, () => observation);
     const buffer = Buffer.alloc(100_000);
     const text = buffer.toString('utf8', 0, readSync(fd, buffer));
     assert.ok(text.length <= 65_536 && text.endsWith('}\n'));
     closeSync(fd);
-    stream(readings, observation);
-    stream(readings, observation);
+    stream(readings, () => observation);
+    stream(readings, () => observation);
   });
 
   it('goes nowhere without a FIFO, or without a listener', (t) => {
     const [readings, observation] = sampled(t);
     const directory = temporaryDirectory(t);
-    for (const place of [null, directory]) openSampleStream(place)(readings, observation);
+    for (const place of [null, directory]) openSampleStream(place)(readings, () => observation);
     writeFileSync(join(directory, STREAM), '');
-    openSampleStream(directory)(readings, observation);
+    openSampleStream(directory)(readings, () => observation);
     const other = temporaryDirectory(t);
     makeFifo(join(other, STREAM), 0o600);
-    openSampleStream(other)(readings, observation);
+    openSampleStream(other)(readings, () => observation);
   });
 });

@@ -5,6 +5,9 @@ const COUNTERS: ReadonlySet<string> = new Set(
   ALL_FACTS.flatMap(({ metrics }) => metrics.filter(({ kind }) => kind === 'counter').map(({ name }) => name)),
 );
 
+const own = (metrics: JobMetrics, name: string): number | undefined =>
+  Object.hasOwn(metrics, name) ? metrics[name] : undefined;
+
 /**
  * Metrics of a job that two processes have watched one after the other: what was counted adds up, of peaks the higher
  * one stands; those in `absolute` are the kernel's own totals, and the later ones hold.
@@ -17,8 +20,8 @@ export function withEarlierMetrics(
   const names = new Set([...Object.keys(earlier), ...Object.keys(metrics)]);
   return Object.fromEntries(
     [...names].map((name): [string, number] => {
-      const before = earlier[name];
-      const now = metrics[name];
+      const before = own(earlier, name);
+      const now = own(metrics, name);
       if (before === undefined) return [name, now as number];
       if (now === undefined) return [name, before];
       if (absolute.has(name)) return [name, now];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { hasGroup, parentPid, parseStatusMemory, realUid } from '../../../src/sources/proc/status';
+import { hasGroup, parentPid, parseStatusMemory, realUid, supplementaryGroups } from '../../../src/sources/proc/status';
 import { fixture, garbage, inUsedBuffer, KERNEL_THREAD, KERNELS, prefixes, PROCESS, ZOMBIE } from './fixtures';
 
 const memoryOf = (text: Buffer | string): ReturnType<typeof parseStatusMemory> =>
@@ -147,5 +147,43 @@ describe('parentPid, realUid', () => {
         hasGroup(...inUsedBuffer(bytes), 20007);
       }),
     );
+  });
+});
+
+describe('supplementaryGroups', () => {
+  const groupsOf = (text: Buffer | string): readonly number[] => supplementaryGroups(...inUsedBuffer(text));
+
+  it('reads them all, or none', () => {
+    assert.deepEqual(
+      groupsOf('Name:\tx\nGroups:\t4 24 41503 4294967295 \nVmPeak:\t1 kB\n'),
+      [4, 24, 41503, 4294967295],
+    );
+    assert.deepEqual(groupsOf('Name:\tx\nGroups:\t \nVmPeak:\t1 kB\n'), []);
+    assert.deepEqual(groupsOf('Name:\tx\n'), []);
+  });
+
+  it('are those of which hasGroup tells, on every kernel', () => {
+    for (const kernel of KERNELS) {
+      const text = fixture(kernel, PROCESS, 'status');
+      for (const group of groupsOf(text)) assert.equal(hasGroup(...inUsedBuffer(text), group), true);
+    }
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat({ max: 2 ** 32 - 1 }), { maxLength: 40 }),
+        fc.nat({ max: 2 ** 32 - 1 }),
+        (groups, other) => {
+          const text = `Name:\tx\nGroups:\t${groups.join(' ')} \nVmPeak:\t1 kB\n`;
+          assert.deepEqual(groupsOf(text), groups);
+          assert.equal(hasGroup(...inUsedBuffer(text), other), groups.includes(other));
+        },
+      ),
+    );
+  });
+
+  it('throws at nothing', () => {
+    fc.assert(
+      fc.property(garbage(fixture('5.14', PROCESS, 'status')), (text) => assert.ok(Array.isArray(groupsOf(text)))),
+    );
+    for (const text of prefixes(fixture('5.14', PROCESS, 'status'))) assert.ok(Array.isArray(groupsOf(text)));
   });
 });
