@@ -392,7 +392,7 @@ export function followJob(
             readAddressSpaceLimit();
             const readings = sampler.tick(now, scan, told !== null);
             hearing.afterTick(readings);
-            stream(readings, sampler.observation);
+            stream(readings, () => sampler.observation());
             figures.look(now, readings, sampler.cpuTicks(), hearing.link());
           });
           intervalMs = surroundings.stretch.afterTick(meter.seconds() * 1000);

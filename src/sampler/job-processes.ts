@@ -409,15 +409,8 @@ export function followProcesses(rules: ClaimRules, budget: DescriptorBudget, sav
       /** Takes a process that had not run when this tick began as it was read last. */
       function takeResting(id: string, entry: Live, atMs: number): boolean {
         const { process, files, rest } = entry;
-<<<<<<< HEAD
-        if (rest === null) return false;
-        if (files.ran() !== rest.ran) return false;
-        const statm = files.statm();
-        if (!statm?.size) return false;
-=======
         const statm = rest === null ? null : files.statm();
         if (rest === null || !statm?.size) return false;
->>>>>>> 5bc331a
         rest.ticks++;
         // Asleep it can only lose pages: to the kernel, which wants them for others.
         const rss = Math.min(statm.resident * pageSize, rest.reading.rss);
