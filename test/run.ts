@@ -8,7 +8,7 @@ import { join } from 'node:path';
  */
 const GROUPS: Readonly<Record<string, { readonly concurrency: number; readonly belongs: (path: string) => boolean }>> =
   {
-    unit: { concurrency: 2, belongs: (path) => !/\/(cluster|vm|bench)\//.test(path) },
+    unit: { concurrency: 3, belongs: (path) => !/\/(cluster|vm|bench)\//.test(path) },
     cluster: { concurrency: 1, belongs: (path) => path.includes('/cluster/') },
     vm: { concurrency: 1, belongs: (path) => path.includes('/vm/') },
   };
