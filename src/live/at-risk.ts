@@ -17,9 +17,12 @@ export interface RiskOptions {
   /** How far ahead a trend counts, in ms from `nowMs`. */
   readonly withinMs: number;
   readonly nowMs: number;
-  /** Share of the limit from which a job is at risk whether it grows or not: 0.9. */
+  /** Share of the limit from which a job is at risk whether it grows or not. */
   readonly share: number;
 }
+
+/** Where nobody asks for another share. */
+export const FULL_SHARE = 0.9;
 
 /** Those that have most reason first: full ones by their share, then the others by the time that is left. */
 export function jobsAtRisk({ jobs }: Pick<ClusterView, 'jobs'>, options: RiskOptions): readonly AtRisk[] {

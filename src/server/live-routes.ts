@@ -1,4 +1,4 @@
-import { jobsAtRisk, type AtRisk } from '../live/at-risk';
+import { FULL_SHARE, jobsAtRisk, type AtRisk } from '../live/at-risk';
 import type { ClusterView } from '../live/cluster-view';
 import { plainSnapshot } from '../live/snapshot-json';
 import { JSON_TYPE } from './body';
@@ -77,7 +77,6 @@ interface Risks extends Pick<ClusterView, 'cluster' | 'at' | 'problems'> {
 
 const DEFAULT_HOURS = 24;
 const MOST_HOURS = 8784;
-const DEFAULT_SHARE = 0.9;
 const HOUR_MS = 3_600_000;
 
 const atRiskRoute = route({
@@ -86,7 +85,7 @@ const atRiskRoute = route({
   parameters: {
     ...FILTER,
     within: queryCount(`how many hours ahead (default: ${DEFAULT_HOURS})`, MOST_HOURS),
-    share: queryShare(`at risk from this share of the limit on, growing or not (default: ${DEFAULT_SHARE})`),
+    share: queryShare(`at risk from this share of the limit on, growing or not (default: ${FULL_SHARE})`),
   },
   type: JSON_TYPE,
   schema: object<Risks>({
@@ -103,7 +102,7 @@ const atRiskRoute = route({
   }),
   problems: [503],
   answer: (asked) => {
-    const { within = DEFAULT_HOURS, share = DEFAULT_SHARE, ...filter } = asked.values;
+    const { within = DEFAULT_HOURS, share = FULL_SHARE, ...filter } = asked.values;
     const options = { withinMs: within * HOUR_MS, nowMs: asked.now, share };
     return ofView(asked, `at-risk ${JSON.stringify(asked.values)}`, (view): Risks => {
       const found = filterView(view, filter);

@@ -1,4 +1,4 @@
-import { jobsAtRisk, type AtRisk } from '../../live/at-risk';
+import { FULL_SHARE, jobsAtRisk, type AtRisk } from '../../live/at-risk';
 import { riskLine } from '../../report/live/at-risk';
 import { renderJobsCsv } from '../../report/live/csv';
 import { keepsJob } from '../../report/live/filter';
@@ -27,9 +27,6 @@ function limitOf(text: string | undefined): number {
   if (limit < 1) throw usageError(`--limit: "${text}" is not a number of jobs; write 1 or more`);
   return limit;
 }
-
-/** So near its limit a job is at risk whether it grows or not. */
-const FULL = 0.95;
 
 function writeReport(report: JobsReport, format: OutputFormat, options: LiveOptions, terminal: Terminal): void {
   if (format === 'json') terminal.write(renderJobsJson(report));
@@ -74,7 +71,7 @@ export async function showLive(options: LiveOptions, terminal: Terminal, parts: 
   if (options.atRisk) {
     const kept = { jobs: view.jobs.filter((job) => keepsJob(filter, job)) };
     const now = terminal.now().getTime();
-    const risks = jobsAtRisk(kept, { withinMs: within, nowMs: now, share: FULL }).slice(0, limit);
+    const risks = jobsAtRisk(kept, { withinMs: within, nowMs: now, share: FULL_SHARE }).slice(0, limit);
     writeRisks(risks, { view, jobs: risks.map(({ job }) => job), pending: null }, options, terminal);
     return risks.length > 0 ? EXIT.found : EXIT.nothing;
   }
