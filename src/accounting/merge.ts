@@ -70,6 +70,7 @@ export const MERGED_FIELDS = [
   'sampler',
   'series',
   'granted_hosts',
+  'grid_engine',
 ] as const satisfies readonly MergedField[];
 
 /** Fails to compile where a field of the record is not listed above. */

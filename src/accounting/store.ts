@@ -1,5 +1,6 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord, RecordStatus } from '../sampler/record';
 import type { StoredRecord } from './merge';
+import type { SummaryAnswer, SummaryQuery } from './summary';
 
 /**
  * The shared store of job records: one interface, SQLite or PostgreSQL behind it.
@@ -8,8 +9,10 @@ import type { StoredRecord } from './merge';
 export interface AccountingReader {
   /** The records of a job, attempt by attempt; none: empty `records`. */
   job(query: JobQuery): Promise<JobAnswer>;
-  /** The records of an owner in an interval, and totals over all of that interval. */
-  owner(query: OwnerQuery): Promise<OwnerAnswer>;
+  /** The records that a filter selects, and totals over all of them. */
+  records(query: RecordsQuery): Promise<RecordsAnswer>;
+  /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
+  summary(query: SummaryQuery): Promise<SummaryAnswer>;
   /** What was heard of running jobs, with their series: heartbeats, by cluster, job, task, pe task and host. */
   running(query: RunningQuery): Promise<readonly StoredRecord[]>;
   close(): Promise<void>;
@@ -63,36 +66,61 @@ export interface RunningQuery {
   readonly since: number;
 }
 
-export type OwnerSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';
-
-export interface OwnerQuery {
-  readonly owner: string;
-  readonly cluster?: string;
+/** Which records: those that count in the interval and satisfy every part that is given. */
+export interface RecordFilter {
   /** Half-open, ms since the epoch. A job counts where it ended, a running one where it was last heard of. */
   readonly since: number;
   readonly until: number;
+  readonly cluster?: string;
+  readonly owner?: string;
+  readonly project?: string;
+  readonly queue?: string;
+  readonly host?: string;
+  readonly pe?: string;
+  /** A name, or a pattern with `*` and `?`. */
+  readonly job_name?: string;
+  readonly states?: readonly RecordStatus[];
+  /** Ended badly: Grid Engine's `failed`, exit status or signal is not 0. */
+  readonly failed?: boolean;
+  /** Whether the sampler, or another root source, saw the job. */
+  readonly sampled?: boolean;
+  /** Of the lower end of the peak of rss. */
+  readonly peak_at_least?: number;
+  readonly peak_at_most?: number;
+  /** Of the h_vmem limit on the host. */
+  readonly limit_at_least?: number;
+  readonly limit_at_most?: number;
+  /** Peak over limit. */
+  readonly share_at_least?: number;
+  readonly share_at_most?: number;
+  readonly wallclock_at_least?: number;
+}
+
+export type RecordSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';
+
+export interface RecordsQuery extends RecordFilter {
   /** Largest first; 'time' (the default): newest first; 'unused': limit less peak, times wallclock. */
-  readonly sort?: OwnerSort;
+  readonly sort?: RecordSort;
   /** At most this many records (default 50); the totals cover all. */
   readonly limit?: number;
   /** A peak under this share of the limit counts as far below it (default 0.25). */
   readonly far_below?: number;
 }
 
-export interface OwnerAnswer {
+export interface RecordsAnswer {
   /** Without their series (null). */
   readonly records: readonly StoredRecord[];
-  readonly totals: OwnerTotals;
+  readonly totals: Totals;
 }
 
 /** Sums over records: a job on three hosts, or started three times, has three. */
-export interface OwnerTotals {
+export interface Totals {
   readonly records: number;
   /** Distinct jobs and array tasks. */
   readonly jobs: number;
   /** Records of jobs that still run. */
   readonly running: number;
-  /** h_vmem limit x wallclock; of each host of a parallel job once, however many tasks it had. */
+  /** h_vmem request (the limit, where nothing else was asked for) x wallclock; of each host of a parallel job once, however many tasks it had. */
   readonly requested_gib_hours: number;
   /** The part of it that belongs to records with an integral of rss: what `used_gib_hours` compares with. */
   readonly requested_with_used_gib_hours: number;
@@ -108,6 +136,16 @@ export interface OwnerTotals {
   /** Records whose proved peak of rss is above the limit; and far below it, of jobs that have ended. */
   readonly above_request: number;
   readonly far_below: number;
+  /** h_vmem limit x wallclock, each host of a parallel job once. */
+  readonly limit_gib_hours: number;
+  /** What the jobs were charged with, of those records that know; and the slot seconds of those records. */
+  readonly energy_joules: number;
+  readonly slot_seconds_with_energy: number;
+  /** Records of jobs that ended badly, and of those that memory ended (`killedByMemory`). */
+  readonly failed: number;
+  readonly killed_by_memory: number;
+  /** Ended records without a sample of ours. */
+  readonly unsampled: number;
   /** Records that the sums leave out. */
   readonly without_limit: number;
   readonly without_peak: number;

@@ -96,6 +96,16 @@ const NESTED: Readonly<Record<Nested, (record: JobRecord) => Cells>> = {
   granted_hosts: ({ granted_hosts: hosts }) => [
     ['granted_hosts', hosts?.map(({ host, slots }) => `${host}=${slots}`).join(' ') ?? null],
   ],
+  grid_engine: ({ grid_engine: account }) => [
+    ['ge_wallclock_seconds', account?.wallclock_seconds ?? null],
+    ['ge_cpu_seconds', account?.cpu_seconds ?? null],
+    ['ge_maxvmem_bytes', account?.maxvmem_bytes ?? null],
+    ['ge_maxrss_bytes', account?.maxrss_bytes ?? null],
+    ['ge_mem_gib_seconds', account?.mem_gib_seconds ?? null],
+    ['ge_io_gib', account?.io_gib ?? null],
+    ['ge_category', account?.category ?? null],
+    ['ge_deleted_by', account?.deleted_by ?? null],
+  ],
   // A chart has no place in a row.
   series: () => [],
 };

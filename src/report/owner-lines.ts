@@ -1,4 +1,4 @@
-import type { OwnerSort } from '../accounting/store';
+import type { RecordSort } from '../accounting/store';
 import type { JobRecord } from '../sampler/record';
 import { limitOf } from './fit';
 import { groupBy } from './job-run';
@@ -20,7 +20,7 @@ const mostOf =
     line.reduce((most, record) => Math.max(most, of(record)), -Infinity);
 
 /** What a line weighs in each order, as the stores count it for one record. */
-const WEIGHT: Readonly<Record<OwnerSort, (line: OwnerLine) => number>> = {
+const WEIGHT: Readonly<Record<RecordSort, (line: OwnerLine) => number>> = {
   time: mostOf((record) => (record.ended_at === null ? record.revision : Date.parse(record.ended_at))),
   wallclock: mostOf(wallclockOf),
   cpu: sumOf((record) => record.cpu_seconds ?? 0),
@@ -30,7 +30,7 @@ const WEIGHT: Readonly<Record<OwnerSort, (line: OwnerLine) => number>> = {
 };
 
 /** A line per record, largest or latest first. */
-export function toLines(records: readonly JobRecord[], sort: OwnerSort): OwnerLine[] {
+export function toLines(records: readonly JobRecord[], sort: RecordSort): OwnerLine[] {
   return sortLines(
     records.map((record) => [record]),
     sort,
@@ -38,7 +38,7 @@ export function toLines(records: readonly JobRecord[], sort: OwnerSort): OwnerLi
 }
 
 /** A line per job, its tasks and runs together, largest or latest first. */
-export function toJobLines(records: readonly JobRecord[], sort: OwnerSort): OwnerLine[] {
+export function toJobLines(records: readonly JobRecord[], sort: RecordSort): OwnerLine[] {
   const submissions = groupBy(
     records.filter(({ pe_task_id: task }) => task === null),
     ({ cluster, job_id: job }) => `${cluster} ${job}`,
@@ -73,7 +73,7 @@ export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
 
 const placeOf = ({ task_id: task, host }: JobRecord): string => `${task ?? ''} ${host}`;
 
-function sortLines(lines: readonly OwnerLine[], sort: OwnerSort): OwnerLine[] {
+function sortLines(lines: readonly OwnerLine[], sort: RecordSort): OwnerLine[] {
   const weighed = lines.map((line) => ({ line, weight: WEIGHT[sort](line) }));
   return weighed.sort((a, b) => b.weight - a.weight).map(({ line }) => line);
 }

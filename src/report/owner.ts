@@ -1,4 +1,4 @@
-import type { OwnerTotals } from '../accounting/store';
+import type { Totals } from '../accounting/store';
 import { FAR_BELOW_LIMIT } from './fit';
 import { renderGauges, shareTone, type Gauge } from './gauge';
 import { formatMinute, formatZone } from './local-time';
@@ -16,12 +16,12 @@ export interface OwnerReport {
   /** In the order in which they are shown. */
   readonly lines: readonly OwnerLine[];
   /** Over all records of the interval, shown or not. */
-  readonly totals: OwnerTotals;
+  readonly totals: Totals;
 }
 
 const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
-function memoryAmount(totals: OwnerTotals, unit: string): string {
+function memoryAmount(totals: Totals, unit: string): string {
   const used = formatNumber(totals.used_gib_hours);
   const asked = totals.requested_with_used_gib_hours;
   if (asked > 0) return `${used} of ${formatNumber(asked)} ${unit}`;
@@ -29,7 +29,7 @@ function memoryAmount(totals: OwnerTotals, unit: string): string {
   return `${formatNumber(totals.requested_gib_hours)} ${unit} asked for, use not known`;
 }
 
-function totalGauges(totals: OwnerTotals, screen: Screen): Gauge[] {
+function totalGauges(totals: Totals, screen: Screen): Gauge[] {
   const { dot } = screen.glyphs;
   const asked = totals.requested_with_used_gib_hours;
   const held = asked > 0 ? Math.min(totals.used_gib_hours, asked * 10) / asked : null;
@@ -50,7 +50,7 @@ function totalGauges(totals: OwnerTotals, screen: Screen): Gauge[] {
   ];
 }
 
-function renderFit(totals: OwnerTotals, screen: Screen): string[] {
+function renderFit(totals: Totals, screen: Screen): string[] {
   const far = `far below (peak under ${formatPercent(FAR_BELOW_LIMIT)} of the limit)`;
   const words = `${formatCount(totals.above_request)} above their request, ${formatCount(totals.far_below)} ${far}.`;
   const leftOut = [

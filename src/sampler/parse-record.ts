@@ -2,6 +2,7 @@ import type {
   Bracket,
   BracketSource,
   GrantedSlots,
+  GridEngineAccount,
   JobRecord,
   MemoryRequest,
   MemorySeries,
@@ -203,6 +204,26 @@ const sampler: Check<SamplerCost> = (value, path) => {
   };
 };
 
+const gridEngine: Check<GridEngineAccount> = (value, path) => {
+  const given = table(value, path);
+  const field = <Name extends keyof GridEngineAccount>(name: Name, check: Check<GridEngineAccount[Name]>) =>
+    check(given[name], `${path}.${name}`);
+  const amount = nullable(number(0, 1e30));
+  return {
+    wallclock_seconds: field('wallclock_seconds', seconds),
+    cpu_seconds: field('cpu_seconds', seconds),
+    user_seconds: field('user_seconds', nullable(seconds)),
+    system_seconds: field('system_seconds', nullable(seconds)),
+    maxvmem_bytes: field('maxvmem_bytes', nullable(bytes)),
+    maxrss_bytes: field('maxrss_bytes', nullable(bytes)),
+    mem_gib_seconds: field('mem_gib_seconds', amount),
+    io_gib: field('io_gib', amount),
+    category: field('category', nullable(text)),
+    deleted_by: field('deleted_by', nullable(text)),
+    lines: field('lines', integer(1)),
+  };
+};
+
 const series: Check<MemorySeries> = (value, path) => {
   const given = table(value, path);
   return {
@@ -264,6 +285,7 @@ const CHECKS: Checks = {
   unobserved_start_seconds: nullable(seconds),
   rss_byte_seconds: nullable(number(0, 1e30)),
   sampler: nullable(sampler),
+  grid_engine: nullable(gridEngine),
   metrics,
   series: nullable(series),
   notes: (value, path) => list(text, RECORD_LIMITS.notes)(value ?? [], path),

@@ -77,6 +77,28 @@ export interface GrantedSlots {
   readonly slots: number;
 }
 
+/**
+ * What Grid Engine's own accounting says of the job on this host, under its dialect's meaning; where it wrote several
+ * lines for one run (midnight's intermediate ones), their sums and largest.
+ */
+export interface GridEngineAccount {
+  readonly wallclock_seconds: number;
+  /** `cpu`, and what rusage says of it. */
+  readonly cpu_seconds: number;
+  readonly user_seconds: number | null;
+  readonly system_seconds: number | null;
+  readonly maxvmem_bytes: number | null;
+  readonly maxrss_bytes: number | null;
+  /** The integral of memory over CPU time. */
+  readonly mem_gib_seconds: number | null;
+  readonly io_gib: number | null;
+  /** The options that the job was submitted with, as Grid Engine normalised them; the user chooses them. */
+  readonly category: string | null;
+  /** Who deleted the job, where the dialect tells. */
+  readonly deleted_by: string | null;
+  readonly lines: number;
+}
+
 /** What identifies a record (with `pe_task_id` null for the job's master task). */
 export interface RecordKey {
   readonly cluster: string;
@@ -145,6 +167,8 @@ export interface JobRecord extends RecordKey {
   /** Integral of rss_sum over time. */
   readonly rss_byte_seconds: number | null;
   readonly sampler: SamplerCost | null;
+  /** Grid Engine's own figures; null until joined from accounting. */
+  readonly grid_engine: GridEngineAccount | null;
   /** What the other sources say of the whole job, by metric name (`qmemacct metrics`), in the metric's unit. */
   readonly metrics: Readonly<Record<string, number>>;
   readonly series: MemorySeries | null;
@@ -206,6 +230,7 @@ export function emptyRecord(key: RecordKey, status: RecordStatus, trust: Trust, 
     unobserved_start_seconds: null,
     rss_byte_seconds: null,
     sampler: null,
+    grid_engine: null,
     metrics: {},
     series: null,
     notes: [],

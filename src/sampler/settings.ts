@@ -18,10 +18,12 @@ export interface Settings {
   readonly execd_spool_dir: string;
   /** Node-local tmpfs directory: live figures of running jobs, and the hooks' second choice when state_dir is unwritable. */
   readonly run_dir: string;
-  /** The accounting DB: a path (SQLite). */
+  /** The accounting DB: a path (SQLite) or `postgres://[USER@]HOST[:PORT]/DATABASE[?sslmode=...]`, without password. */
   readonly accounting: string;
   /** Octal permission of the accounting DB: 0640 keeps it to its group, 0644 lets every user read it. */
   readonly accounting_mode: string;
+  /** File of mode 0600 (`pgpass` lines) with the password for PostgreSQL; empty: none is needed. */
+  readonly accounting_credentials: string;
   /** User that the deliverer becomes before it opens the accounting DB. */
   readonly deliver_as: string;
   /** Complexes recorded beside h_vmem. */
@@ -73,6 +75,27 @@ export interface Settings {
   readonly serve_names: string;
   /** Users and @groups who see everything over the socket; root always. */
   readonly serve_admins: readonly string[];
+  /** What a user may see of other users' jobs: "all", "project" (jobs of the projects that are theirs) or "own". */
+  readonly visibility: string;
+  /** Grid Engine's accounting files to import; empty: the cell's. */
+  readonly accounting_files: readonly string[];
+  /** Days that the accounting DB keeps job records, their charts, and the days' sums; 0: for ever. */
+  readonly keep_records_days: number;
+  readonly keep_charts_days: number;
+  readonly keep_rollups_days: number;
+  /** Where the nightly reports are kept; empty: they are not. */
+  readonly report_dir: string;
+  /** `smtp://[USER@]HOST[:PORT]`, `smtps://...`; empty: the host's sendmail. */
+  readonly mail_server: string;
+  /** File of mode 0600 with the password for it; empty: none is needed. */
+  readonly mail_credentials: string;
+  readonly mail_from: string;
+  /** Who gets the site's report; empty: nobody. */
+  readonly mail_admins: readonly string[];
+  /** Domain of the owners' addresses; empty: the local name. */
+  readonly mail_domain: string;
+  /** Who gets a digest of their own jobs: "nobody", "listed" (those who asked for it) or "all" (but those who declined). */
+  readonly mail_owners: string;
   /** Tables `[sources.NAME]`: enabled, interval (s), and what that source alone knows. */
   readonly sources: Readonly<Record<string, SourceTable>>;
 }
@@ -89,6 +112,7 @@ export const DEFAULT_SETTINGS: Settings = {
   run_dir: '/run/qmemacct',
   accounting: '/var/lib/qmemacct/accounting/accounting.db',
   accounting_mode: '0640',
+  accounting_credentials: '',
   deliver_as: '',
   memory_complexes: ['s_vmem', 'mem_free', 'virtual_free', 'h_rss', 's_rss', 'mem_limit'],
   interval: 1,
@@ -115,6 +139,18 @@ export const DEFAULT_SETTINGS: Settings = {
   serve_tokens: '',
   serve_names: 'all',
   serve_admins: [],
+  visibility: 'all',
+  accounting_files: [],
+  keep_records_days: 0,
+  keep_charts_days: 400,
+  keep_rollups_days: 0,
+  report_dir: '/var/lib/qmemacct/reports',
+  mail_server: '',
+  mail_credentials: '',
+  mail_from: 'qmemacct',
+  mail_admins: [],
+  mail_domain: '',
+  mail_owners: 'nobody',
   sources: {},
 };
 
@@ -123,9 +159,17 @@ const CHOICES: Readonly<Partial<Record<keyof Settings, readonly string[]>>> = {
   cgroup: ['off', 'auto', 'own'],
   scope: ['job', 'node'],
   serve_names: ['all', 'anonymous', 'own'],
+  visibility: ['all', 'project', 'own'],
+  mail_owners: ['nobody', 'listed', 'all'],
 };
 const PATHS: readonly (keyof Settings)[] = ['state_dir', 'run_dir', 'accounting', 'serve_socket'];
-const PATHS_OR_NOTHING: readonly (keyof Settings)[] = ['execd_spool_dir', 'serve_tokens'];
+const PATHS_OR_NOTHING: readonly (keyof Settings)[] = [
+  'execd_spool_dir',
+  'serve_tokens',
+  'accounting_credentials',
+  'report_dir',
+  'mail_credentials',
+];
 
 /** Bounds of the numeric keys: [least, most]. */
 const RANGES: Readonly<Partial<Record<keyof Settings, readonly [number, number]>>> = {
@@ -145,6 +189,9 @@ const RANGES: Readonly<Partial<Record<keyof Settings, readonly [number, number]>
   usage_interval: [1, 3600],
   command_timeout: [1, 600],
   serve_port: [0, 65535],
+  keep_records_days: [0, 36500],
+  keep_charts_days: [0, 36500],
+  keep_rollups_days: [0, 36500],
 };
 
 /** A configuration that can't be used: which file, which key, what to write instead. */

@@ -1,5 +1,5 @@
 import { arrangeAttempts } from '../accounting/attempts';
-import type { AccountingReader, JobQuery, OwnerQuery, RunningQuery } from '../accounting/store';
+import type { AccountingReader, JobQuery, RecordsQuery, RunningQuery } from '../accounting/store';
 import type { StoredRecord } from '../accounting/merge';
 import { escapeJson } from '../report/escape';
 import { RECORD_SCHEMA } from '../sampler/record';
@@ -7,6 +7,8 @@ import type { GivenAttempt, GivenJob, GivenOwner, GivenRecord, GivenRunning } fr
 import { HttpProblem } from './http-problem';
 import { mayAskFor, redactRecords } from './redaction';
 import type { Sight } from './sight';
+
+type OwnerQuery = RecordsQuery & { readonly owner: string };
 
 /** What callers ask of the accounting DB. */
 export type Question =
@@ -48,7 +50,7 @@ async function answerJob(query: JobQuery, sight: Sight, reader: AccountingReader
 async function answerOwner(query: OwnerQuery, sight: Sight, reader: AccountingReader): Promise<GivenOwner> {
   if (!mayAskFor(query.owner, sight))
     throw new HttpProblem(403, 'this site shows you your own jobs only; ask as their owner, or as an admin');
-  const { records, totals } = await reader.owner(query);
+  const { records, totals } = await reader.records(query);
   return { schema: RECORD_SCHEMA, records: redactRecords(records, sight).map(given), totals };
 }
 

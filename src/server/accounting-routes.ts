@@ -1,4 +1,4 @@
-import type { OwnerSort } from '../accounting/store';
+import type { RecordSort } from '../accounting/store';
 import { MOST_RECORDS, type Question } from './accounting-question';
 import { JSON_TYPE, makeBody } from './body';
 import { HttpProblem } from './http-problem';
@@ -16,7 +16,7 @@ import {
 import { route, type Answered, type Asked, type Route } from './route';
 import { component } from './schema';
 
-const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly OwnerSort[];
+const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly RecordSort[];
 
 /** The history changes whenever a job ends: asked for anew each time. */
 async function ask({ site, sight }: Asked<Parameters>, question: Question): Promise<Answered> {

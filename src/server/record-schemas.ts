@@ -1,8 +1,16 @@
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp } from '../accounting/merge';
-import type { JobAttempt, OwnerTotals } from '../accounting/store';
+import type { JobAttempt, Totals } from '../accounting/store';
 import { BRACKET_SOURCES, OPEN_REASONS, STATUSES, TRUSTS } from '../sampler/parse-record';
 import { RECORD_SCHEMA } from '../sampler/record';
-import type { Bracket, GrantedSlots, JobRecord, MemoryRequest, MemorySeries, SamplerCost } from '../sampler/record';
+import type {
+  Bracket,
+  GrantedSlots,
+  GridEngineAccount,
+  JobRecord,
+  MemoryRequest,
+  MemorySeries,
+  SamplerCost,
+} from '../sampler/record';
 import { bytes, component, flag, list, map, nullable, number, object, text, timestamp, whole, word } from './schema';
 import type { Schema } from './schema';
 
@@ -26,7 +34,7 @@ export interface GivenRunning {
 export interface GivenOwner {
   readonly schema: typeof RECORD_SCHEMA;
   readonly records: readonly GivenRecord[];
-  readonly totals: OwnerTotals;
+  readonly totals: Totals;
 }
 
 const bracket = nullable(component('Bracket'));
@@ -86,6 +94,7 @@ const recordFields: { readonly [Field in keyof GivenRecord]-?: Schema } = {
   unobserved_start_seconds: maybeNumber,
   rss_byte_seconds: maybeNumber,
   sampler: nullable(component('SamplerCost')),
+  grid_engine: nullable(component('GridEngineAccount')),
   metrics: map(number),
   series: nullable(component('MemorySeries')),
   notes: list(text),
@@ -123,6 +132,22 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
   GrantedSlots: object<GrantedSlots>({ host: text, slots: whole }, 'what a parallel job was granted on a host'),
   SamplerCost: object<SamplerCost>({ cpu_seconds: number, max_rss_bytes: bytes, mode: word('full', 'small') }),
+  GridEngineAccount: object<GridEngineAccount>(
+    {
+      wallclock_seconds: number,
+      cpu_seconds: number,
+      user_seconds: maybeNumber,
+      system_seconds: maybeNumber,
+      maxvmem_bytes: nullable(bytes),
+      maxrss_bytes: nullable(bytes),
+      mem_gib_seconds: maybeNumber,
+      io_gib: maybeNumber,
+      category: maybeText,
+      deleted_by: maybeText,
+      lines: whole,
+    },
+    "what Grid Engine's own accounting says, under its dialect's meaning",
+  ),
   MemorySeries: object<MemorySeries>({ start: timestamp, step_seconds: number, rss_bytes: list(bytes) }),
   Stamp: object<Stamp>({ trust: word(...TRUSTS), revision: whole, ended: flag }),
   Record: object<GivenRecord>(recordFields, "one job's account on one host (schema 1)"),
@@ -136,7 +161,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
     older_incarnations: whole,
     newer_incarnations: whole,
   }),
-  OwnerTotals: object<OwnerTotals>({
+  Totals: object<Totals>({
     records: whole,
     jobs: whole,
     running: whole,
@@ -147,6 +172,12 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
     peak_gib_hours: number,
     cpu_seconds: number,
     slot_seconds: number,
+    limit_gib_hours: number,
+    energy_joules: number,
+    slot_seconds_with_energy: number,
+    failed: whole,
+    killed_by_memory: whole,
+    unsampled: whole,
     above_request: whole,
     far_below: whole,
     without_limit: whole,
@@ -157,6 +188,6 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
   Owner: object<GivenOwner>({
     schema: { const: RECORD_SCHEMA },
     records: list(component('Record')),
-    totals: component('OwnerTotals'),
+    totals: component('Totals'),
   }),
 };

@@ -11,9 +11,9 @@ import type {
   JobAnswer,
   JobAttempt,
   JobQuery,
-  OwnerAnswer,
-  OwnerQuery,
-  OwnerTotals,
+  RecordsAnswer,
+  RecordsQuery,
+  Totals,
 } from '../accounting/store';
 import { StoreError } from '../accounting/store-error';
 import { parseRecord, TRUSTS } from '../sampler/parse-record';
@@ -96,17 +96,23 @@ const TOTALS = {
   peak_gib_hours: amount,
   cpu_seconds: amount,
   slot_seconds: amount,
+  limit_gib_hours: amount,
+  energy_joules: amount,
+  slot_seconds_with_energy: amount,
+  failed: count,
+  killed_by_memory: count,
+  unsampled: count,
   above_request: count,
   far_below: count,
   without_limit: count,
   without_peak: count,
   without_used: count,
-} as const satisfies Record<keyof OwnerTotals, (value: unknown, what: string) => number>;
+} as const satisfies Record<keyof Totals, (value: unknown, what: string) => number>;
 
-function totals(value: unknown): OwnerTotals {
+function totals(value: unknown): Totals {
   const given = table(value, 'totals');
   const entries = Object.entries(TOTALS).map(([name, check]) => [name, check(given[name], name)] as const);
-  return Object.fromEntries(entries) as Record<keyof OwnerTotals, number>;
+  return Object.fromEntries(entries) as Record<keyof Totals, number>;
 }
 
 const NOTHING: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
@@ -141,9 +147,16 @@ export function remoteReader(client: ServerClient): AccountingReader {
       throw error;
     }
   };
-  const ownerPage = async (query: OwnerQuery): Promise<OwnerAnswer> => {
-    const { owner, limit, ...rest } = query;
-    const choice = { ...rest, ...(limit === undefined ? {} : { limit: Math.min(limit, MOST_RECORDS) }) };
+  const ownerPage = async (query: RecordsQuery): Promise<RecordsAnswer> => {
+    const { owner = '', limit, since, until, cluster, sort, far_below } = query;
+    const choice = {
+      since,
+      until,
+      cluster,
+      sort,
+      far_below,
+      ...(limit === undefined ? {} : { limit: Math.min(limit, MOST_RECORDS) }),
+    };
     const { status, answer } = await ask(`/v1/owner/${encodeURIComponent(owner)}${queryText(choice)}`);
     return read(status, answer, (given) => ({
       records: list(given.records, 'records').map(stored),
@@ -151,7 +164,7 @@ export function remoteReader(client: ServerClient): AccountingReader {
     }));
   };
   /** All records of an interval that has more than one answer holds, half by half. */
-  const everyRecord = async (query: OwnerQuery, page: OwnerAnswer): Promise<readonly StoredRecord[]> => {
+  const everyRecord = async (query: RecordsQuery, page: RecordsAnswer): Promise<readonly StoredRecord[]> => {
     const { since, until } = query;
     if (page.totals.records <= page.records.length) return page.records;
     if (until - since < 2) throw storeError(`more than ${MOST_RECORDS} jobs ended in the same ms`);
@@ -175,11 +188,12 @@ export function remoteReader(client: ServerClient): AccountingReader {
         newer_incarnations: count(given.newer_incarnations, 'newer_incarnations'),
       }));
     },
-    owner: async (query) => {
+    records: async (query) => {
       const page = await ownerPage(query);
       const wanted = query.limit ?? 0;
       return wanted <= MOST_RECORDS ? page : { records: await everyRecord(query, page), totals: page.totals };
     },
+    summary: () => Promise.reject(storeError('it gives no summaries')),
     running: async (query) => {
       const { status, answer } = await ask(`/v1/running${queryText({ ...query })}`);
       return read(status, answer, (given) => list(given.records, 'records').map(stored));

@@ -149,6 +149,21 @@ export function arbitraryRecord(shape: { readonly keys?: number } = {}): fc.Arbi
           fc.double({ min: 0, max: 1e30, noNaN: true }).map((v) => v + 0),
         ),
       ),
+      grid_engine: orNull(
+        plain({
+          wallclock_seconds: seconds,
+          cpu_seconds: seconds,
+          user_seconds: orNull(seconds),
+          system_seconds: orNull(seconds),
+          maxvmem_bytes: orNull(fc.nat()),
+          maxrss_bytes: orNull(fc.nat()),
+          mem_gib_seconds: orNull(seconds),
+          io_gib: orNull(seconds),
+          category: orNull(text),
+          deleted_by: orNull(text),
+          lines: fc.integer({ min: 1, max: 99 }),
+        }),
+      ),
       sampler: orNull(
         plain({
           cpu_seconds: seconds,

@@ -36,7 +36,8 @@ describe('renderCsv', () => {
             ),
           )
           .join(',') +
-        ',sampler_cpu_seconds,sampler_max_rss_bytes,sampler_mode,requests,notes,metrics,granted_hosts\n',
+        ',sampler_cpu_seconds,sampler_max_rss_bytes,sampler_mode,requests,notes,metrics,granted_hosts' +
+        ',ge_wallclock_seconds,ge_cpu_seconds,ge_maxvmem_bytes,ge_maxrss_bytes,ge_mem_gib_seconds,ge_io_gib,ge_category,ge_deleted_by\n',
     );
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { OwnerTotals } from '../../src/accounting/store';
+import type { Totals } from '../../src/accounting/store';
 import { displayWidth } from '../../src/report/display-width';
 import { renderOwner } from '../../src/report/owner';
 import { toJobLines, toLines } from '../../src/report/owner-lines';
@@ -23,7 +23,7 @@ process.env.TZ = 'Europe/Berlin';
 
 const records = [ordinary, firstRun, killedAtLimit, unsampled, lost, running, selfReported, hostile, ...arrayOfTwenty];
 
-const totals: OwnerTotals = {
+const totals: Totals = {
   records: 28,
   jobs: 27,
   running: 1,
@@ -34,6 +34,12 @@ const totals: OwnerTotals = {
   peak_gib_hours: 12.2,
   cpu_seconds: 70_000,
   slot_seconds: 90_000,
+  limit_gib_hours: 0,
+  energy_joules: 0,
+  slot_seconds_with_energy: 0,
+  failed: 0,
+  killed_by_memory: 0,
+  unsampled: 0,
   above_request: 0,
   far_below: 4,
   without_limit: 0,
@@ -69,7 +75,7 @@ describe('renderOwner', () => {
   });
 
   it('bears totals without anything in them', () => {
-    const none = Object.fromEntries(Object.keys(totals).map((name) => [name, 0])) as Record<keyof OwnerTotals, number>;
+    const none = Object.fromEntries(Object.keys(totals).map((name) => [name, 0])) as Record<keyof Totals, number>;
     assert.match(renderOwner({ ...report, totals: none }, testScreen()).join('\n'), /0 GiB·h, nothing asked for/);
     const unsampledOnly = renderOwner({ ...report, totals: { ...none, requested_gib_hours: 5 } }, testScreen());
     assert.match(unsampledOnly.join('\n'), /5\.00 GiB·h asked for, use not known/);

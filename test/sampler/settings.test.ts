@@ -41,6 +41,9 @@ const NUMBERS: readonly (readonly [keyof Settings, number, number])[] = [
   ['usage_interval', 1, 3600],
   ['command_timeout', 1, 600],
   ['serve_port', 0, 65535],
+  ['keep_records_days', 0, 36500],
+  ['keep_charts_days', 0, 36500],
+  ['keep_rollups_days', 0, 36500],
 ];
 const STRINGS = [
   'cluster',
@@ -57,8 +60,16 @@ const STRINGS = [
   'serve_address',
   'serve_tokens',
   'serve_names',
+  'accounting_credentials',
+  'visibility',
+  'report_dir',
+  'mail_server',
+  'mail_credentials',
+  'mail_from',
+  'mail_domain',
+  'mail_owners',
 ] as const;
-const LISTS = ['memory_complexes', 'serve_admins'] as const;
+const LISTS = ['memory_complexes', 'serve_admins', 'accounting_files', 'mail_admins'] as const;
 
 describe('parseSettings', () => {
   it('has a default for everything', () => {

@@ -60,7 +60,7 @@ describe('remoteReader', () => {
       { ...OWNER, cluster: 'biology' },
       { ...OWNER, owner: 'nobody/../x?y=1 %' },
     ])
-      assert.deepEqual(await remote.owner(query), await direct.owner(query), JSON.stringify(query));
+      assert.deepEqual(await remote.records(query), await direct.records(query), JSON.stringify(query));
     const running = await remote.running({ since: 0 });
     assert.deepEqual(running, await direct.running({ since: 0 }));
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe('remoteReader', () => {
         return Promise.resolve({ status: 200, json: { schema: 1, records, totals } });
       },
     };
-    const { records, totals } = await remoteReader(client).owner({ owner: 'bob', since: 0, until: 9000, limit: 1e9 });
+    const { records, totals } = await remoteReader(client).records({ owner: 'bob', since: 0, until: 9000, limit: 1e9 });
     assert.deepEqual(
       records.map(({ record }) => record.revision),
       all.map(({ at }) => at),

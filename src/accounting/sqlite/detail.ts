@@ -1,4 +1,11 @@
-import type { Bracket, GrantedSlots, JobRecord, MemoryRequest, SamplerCost } from '../../sampler/record';
+import type {
+  Bracket,
+  GrantedSlots,
+  GridEngineAccount,
+  JobRecord,
+  MemoryRequest,
+  SamplerCost,
+} from '../../sampler/record';
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX } from '../merge';
 import type { Slot, Stamp, StoredRecord } from '../merge';
 import { BRACKET_SOURCES, OPEN_REASONS, TRUSTS } from '../../sampler/parse-record';
@@ -9,11 +16,11 @@ import { joinNote, splitNote } from './note-codec';
 import { DamagedRecord } from './damaged-record';
 
 /**
- * `record.detail`, form 2: what the other columns do not hold, in the order of the code below. A change of this order
+ * `record.detail`, form 4: what the other columns do not hold, in the order of the code below. A change of this order
  * is a new form; `readDetail` keeps reading the old ones. Form 1 is the same without metrics, form 2 without granted
- * hosts.
+ * hosts, form 3 without Grid Engine's account and with every counter.
  */
-const FORM = 3;
+const FORM = 4;
 const OLDEST_FORM = 1;
 
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
@@ -44,6 +51,7 @@ export type Detail = Pick<
   | 'h_vmem'
   | 'requests'
   | 'granted_hosts'
+  | 'grid_engine'
   | (typeof PEAKS)[number]
   | (typeof COUNTERS)[number]
   | 'wallclock_seconds'
@@ -71,6 +79,7 @@ const FLAG = {
   otherEnd: 1 << 10,
   metrics: 1 << 11,
   grantedHosts: 1 << 12,
+  gridEngine: 1 << 13,
 } as const;
 
 /** Seconds as whole ms where that loses nothing; else the nearest real number, with the exact one in the blob. */
@@ -330,6 +339,55 @@ function baseTime(columns: Columns): number {
   return columns.started_at === null ? 0 : Date.parse(columns.started_at);
 }
 
+/** What an account shares with its record, as most do, and which of its words there are. */
+const ACCOUNT = { wallclock: 1, cpu: 2, oneLine: 4, category: 8, deletedBy: 16 } as const;
+const ACCOUNT_AMOUNTS = [
+  'user_seconds',
+  'system_seconds',
+  'maxvmem_bytes',
+  'maxrss_bytes',
+  'mem_gib_seconds',
+  'io_gib',
+] as const;
+
+function writeAccount(writer: ByteWriter, account: GridEngineAccount, record: JobRecord, words: Words): void {
+  const code =
+    Number(account.wallclock_seconds === record.wallclock_seconds) * ACCOUNT.wallclock +
+    Number(account.cpu_seconds === record.cpu_seconds) * ACCOUNT.cpu +
+    Number(account.lines === 1) * ACCOUNT.oneLine +
+    Number(account.category !== null) * ACCOUNT.category +
+    Number(account.deleted_by !== null) * ACCOUNT.deletedBy;
+  writer.unsigned(code);
+  if (!(code & ACCOUNT.wallclock)) writer.number(account.wallclock_seconds);
+  if (!(code & ACCOUNT.cpu)) writer.number(account.cpu_seconds);
+  if (!(code & ACCOUNT.oneLine)) writer.unsigned(account.lines);
+  if (account.category !== null) writer.unsigned(words.intern('category', account.category));
+  if (account.deleted_by !== null) writer.unsigned(words.intern('owner', account.deleted_by));
+  for (const amount of ACCOUNT_AMOUNTS) writer.number(account[amount]);
+}
+
+function readAccount(
+  reader: ByteReader,
+  { wallclock, cpu }: { readonly wallclock: number | null; readonly cpu: number | null },
+  words: Words,
+): GridEngineAccount {
+  const code = reader.unsigned();
+  const wallclockSeconds = code & ACCOUNT.wallclock ? wallclock : reader.number();
+  const cpuSeconds = code & ACCOUNT.cpu ? cpu : reader.number();
+  const lines = code & ACCOUNT.oneLine ? 1 : reader.unsigned();
+  const category = code & ACCOUNT.category ? words.text('category', reader.unsigned()) : null;
+  const deletedBy = code & ACCOUNT.deletedBy ? words.text('owner', reader.unsigned()) : null;
+  const amounts = Object.fromEntries(ACCOUNT_AMOUNTS.map((amount) => [amount, reader.number()]));
+  return {
+    wallclock_seconds: wallclockSeconds ?? 0,
+    cpu_seconds: cpuSeconds ?? 0,
+    ...(amounts as Pick<GridEngineAccount, (typeof ACCOUNT_AMOUNTS)[number]>),
+    category,
+    deleted_by: deletedBy,
+    lines,
+  };
+}
+
 /** The blob for a record. New strings go to the dictionaries: inside a write transaction only. */
 export function writeDetail(stored: StoredRecord, columns: Columns, words: Words): Buffer {
   const { record } = stored;
@@ -352,7 +410,8 @@ export function writeDetail(stored: StoredRecord, columns: Columns, words: Words
     Number(exactCpu) * FLAG.exactCpu +
     Number(stored.ended !== (record.status !== 'running')) * FLAG.otherEnd +
     Number(Object.keys(record.metrics).length > 0) * FLAG.metrics +
-    Number(record.granted_hosts !== null) * FLAG.grantedHosts;
+    Number(record.granted_hosts !== null) * FLAG.grantedHosts +
+    Number(record.grid_engine !== null) * FLAG.gridEngine;
 
   writer.unsigned(FORM);
   writer.unsigned(flags);
@@ -378,13 +437,15 @@ export function writeDetail(stored: StoredRecord, columns: Columns, words: Words
     writeBracket(writer, bracket, first, peak === 'peak_rss', base, words);
     first ??= bracket;
   }
-  for (const counter of COUNTERS) writer.number(record[counter]);
+  writer.unsigned(COUNTERS.reduce((mask, counter, index) => mask + Number(record[counter] !== null) * 2 ** index, 0));
+  for (const counter of COUNTERS) if (record[counter] !== null) writer.number(record[counter]);
   if (record.sampler !== null) {
     writer.number(record.sampler.cpu_seconds);
     writer.number(record.sampler.max_rss_bytes);
   }
   if (flags & FLAG.metrics) writeMetrics(writer, record.metrics, words);
   if (record.granted_hosts !== null) writeGrantedHosts(writer, record.granted_hosts, words);
+  if (record.grid_engine !== null) writeAccount(writer, record.grid_engine, record, words);
   if (record.notes.length > 0) writeNotes(writer, record.notes, words);
   if (flags & FLAG.provenance) writeProvenance(writer, stored, words);
   return writer.finish();
@@ -418,7 +479,10 @@ export function readDetail(blob: Uint8Array, columns: Columns, words: Words): De
     first ??= bracket;
     peaks[peak] = bracket;
   }
-  const counters = Object.fromEntries(COUNTERS.map((counter) => [counter, reader.number()]));
+  const counted = form < 4 ? 2 ** COUNTERS.length - 1 : reader.unsigned();
+  const counters = Object.fromEntries(
+    COUNTERS.map((counter, index) => [counter, Math.floor(counted / 2 ** index) % 2 === 1 ? reader.number() : null]),
+  );
   const sampler: SamplerCost | null =
     flags & FLAG.sampler
       ? {
@@ -429,6 +493,7 @@ export function readDetail(blob: Uint8Array, columns: Columns, words: Words): De
       : null;
   const metrics = flags & FLAG.metrics ? readMetrics(reader, words) : {};
   const grantedHosts = flags & FLAG.grantedHosts ? readGrantedHosts(reader, words) : null;
+  const account = flags & FLAG.gridEngine ? readAccount(reader, { wallclock, cpu }, words) : null;
   const notes = flags & FLAG.notes ? readNotes(reader, words) : [];
   const provenance = flags & FLAG.provenance ? readProvenance(reader, columns.revision, words) : {};
   return {
@@ -443,6 +508,7 @@ export function readDetail(blob: Uint8Array, columns: Columns, words: Words): De
     sampler,
     metrics,
     granted_hosts: grantedHosts,
+    grid_engine: account,
     notes,
     ended: (columns.status !== 'running') !== Boolean(flags & FLAG.otherEnd),
     provenance,

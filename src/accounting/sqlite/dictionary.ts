@@ -15,6 +15,7 @@ export const DICTIONARIES = [
   'complex',
   'metric',
   'note',
+  'category',
 ] as const;
 export type Dictionary = (typeof DICTIONARIES)[number];
 

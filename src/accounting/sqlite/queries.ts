@@ -1,4 +1,4 @@
-import type { OwnerSort } from '../store';
+import type { RecordSort } from '../store';
 import { ROW_COLUMNS } from './row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
@@ -42,7 +42,7 @@ function ofOwner(byCluster: boolean): string {
 
 const REQUESTED = 'r.h_vmem_limit * 1.0 * r.wallclock_ms';
 
-const SORTS: Readonly<Record<OwnerSort, string>> = {
+const SORTS: Readonly<Record<RecordSort, string>> = {
   time: '',
   wallclock: 'r.wallclock_ms DESC, ',
   cpu: 'r.cpu_ms DESC, ',
@@ -52,7 +52,7 @@ const SORTS: Readonly<Record<OwnerSort, string>> = {
 };
 
 /** Parameters: @owner_id, @since, @until, @limit, @cluster_id where chosen. */
-export function ownerQuery(sort: OwnerSort, byCluster: boolean): string {
+export function ownerQuery(sort: RecordSort, byCluster: boolean): string {
   return `SELECT ${ROW} ${ofOwner(byCluster)} ORDER BY ${SORTS[sort]}r.counted_at DESC, r.id DESC LIMIT @limit`;
 }
 
@@ -87,6 +87,7 @@ export function ownerTotals(byCluster: boolean): string {
     total(r.peak_rss_lower * 1.0 * r.wallclock_ms) / ${GIB_HOUR} AS peak_gib_hours,
     total(r.cpu_ms) / 1000 AS cpu_seconds,
     total(r.wallclock_ms * 1.0 * coalesce(r.host_slots, 1)) FILTER (WHERE ${STANDS_FOR_HOST}) / 1000 AS slot_seconds,
+    0 AS limit_gib_hours, 0 AS energy_joules, 0 AS slot_seconds_with_energy, 0 AS failed, 0 AS killed_by_memory, 0 AS unsampled,
     count(*) FILTER (WHERE r.peak_rss_lower > r.h_vmem_limit) AS above_request,
     count(*) FILTER (WHERE r.status <> 1 AND r.peak_rss_lower < @far_below * r.h_vmem_limit) AS far_below,
     count(*) FILTER (WHERE r.h_vmem_limit IS NULL) AS without_limit,

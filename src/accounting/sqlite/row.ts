@@ -216,6 +216,7 @@ export function fromRow(row: RecordRow, series: MemorySeries | null, words: Word
       unobserved_start_seconds: detail.unobserved_start_seconds,
       rss_byte_seconds: row.rss_byte_seconds,
       sampler: detail.sampler,
+      grid_engine: detail.grid_engine,
       metrics: detail.metrics,
       series,
       notes: detail.notes,

@@ -8,8 +8,8 @@ import type {
   AccountingStore,
   JobQuery,
   MergeOutcome,
-  OwnerQuery,
-  OwnerTotals,
+  RecordsQuery,
+  Totals,
   RunningQuery,
 } from '../store';
 import { createWords } from './dictionary';
@@ -57,7 +57,7 @@ function answer<T>(db: Database, step: () => T): Promise<T> {
   });
 }
 
-const NO_TOTALS: OwnerTotals = {
+const NO_TOTALS: Totals = {
   records: 0,
   jobs: 0,
   running: 0,
@@ -68,6 +68,12 @@ const NO_TOTALS: OwnerTotals = {
   peak_gib_hours: 0,
   cpu_seconds: 0,
   slot_seconds: 0,
+  limit_gib_hours: 0,
+  energy_joules: 0,
+  slot_seconds_with_energy: 0,
+  failed: 0,
+  killed_by_memory: 0,
+  unsampled: 0,
   above_request: 0,
   far_below: 0,
   without_limit: 0,
@@ -103,10 +109,10 @@ function reader(db: Database, words: Words): AccountingReader {
           query,
         );
       }),
-    owner: (query: OwnerQuery) =>
+    records: (query: RecordsQuery) =>
       answer(db, () => {
         const cluster = clusterId(query.cluster);
-        const owner = words.find('owner', query.owner);
+        const owner = words.find('owner', query.owner ?? '');
         if (cluster === null || owner === null) return { records: [], totals: NO_TOTALS };
         const { since, until, sort = 'time', limit = DEFAULT_LIMIT, far_below = DEFAULT_FAR_BELOW } = query;
         const parameters = { owner_id: owner, cluster_id: cluster, since, until, limit, far_below };
@@ -114,10 +120,11 @@ function reader(db: Database, words: Words): AccountingReader {
         // One transaction: the list and its totals are of the same moment.
         return db.transaction(() => {
           const rows = db.prepare<[typeof parameters], RecordRow>(ownerQuery(sort, byCluster)).all(parameters);
-          const totals = db.prepare<[typeof parameters], OwnerTotals>(ownerTotals(byCluster)).get(parameters);
+          const totals = db.prepare<[typeof parameters], Totals>(ownerTotals(byCluster)).get(parameters);
           return { records: rows.map((row) => fromRow(row, null, words)), totals: totals ?? NO_TOTALS };
         })();
       }),
+    summary: () => Promise.reject(new Error('not yet')),
     running: ({ cluster, since }: RunningQuery) =>
       answer(db, () => {
         const id = clusterId(cluster);

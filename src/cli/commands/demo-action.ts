@@ -82,7 +82,7 @@ async function settle(state: PrivateState, records: number): Promise<void> {
     }
     try {
       const reader = openSqliteReader(state.settings.accounting);
-      const { totals } = await reader.owner({ owner: userInfo().username, since: 0, until: Date.now() + 60_000 });
+      const { totals } = await reader.records({ owner: userInfo().username, since: 0, until: Date.now() + 60_000 });
       await reader.close();
       if (totals.jobs >= records) return;
     } catch {

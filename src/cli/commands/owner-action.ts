@@ -1,4 +1,4 @@
-import type { OwnerSort } from '../../accounting/store';
+import type { RecordSort } from '../../accounting/store';
 import { renderCsv } from '../../report/csv';
 import { FAR_BELOW_LIMIT } from '../../report/fit';
 import { renderJson, type Account } from '../../report/json';
@@ -17,7 +17,7 @@ import type { Terminal } from '../terminal';
 import { parseInterval } from '../time-arguments';
 import type { OwnerOptions } from './owner';
 
-const SORTS = new Map<string, OwnerSort>([
+const SORTS = new Map<string, RecordSort>([
   ['ended', 'time'],
   ['time', 'time'],
   ['ran', 'wallclock'],
@@ -32,7 +32,7 @@ const SORTS = new Map<string, OwnerSort>([
 const LINES_ON_A_SCREEN = 50;
 const EVERYTHING = 1_000_000_000;
 
-function sortOf(key: string): OwnerSort {
+function sortOf(key: string): RecordSort {
   const sort = SORTS.get(key);
   if (sort === undefined)
     throw usageError(`--sort: "${key}" is not a key; write ended, ran, cpu, peak, requested or unused`);

@@ -10,7 +10,10 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   execd_spool_dir: "Directory that holds HOST/active_jobs; empty: Grid Engine's configuration says where.",
   run_dir:
     'Node-local directory on tmpfs: live figures of running jobs, second choice of the hooks. As state_dir: install again.',
-  accounting: 'The accounting DB, shared by all hosts (SQLite).',
+  accounting:
+    'The accounting DB, shared by all hosts: a file (SQLite), or postgres://USER@HOST/DATABASE?sslmode=verify-full.',
+  accounting_credentials:
+    "File of mode 0600 with PostgreSQL's password (a pgpass line), owned by who delivers. Empty: none is needed.",
   accounting_mode: 'Its octal permission: 0640 keeps it to its group, 0644 lets every user read it.',
   deliver_as:
     'User that the deliverer becomes before it opens the accounting DB (root is squashed on most NFS mounts);\n# must be in /etc/passwd of every host. Empty: nobody.',
@@ -44,6 +47,18 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   serve_names:
     'What users see of the jobs of others: "all", "anonymous" (without owner and name), "own" (not these jobs at all).',
   serve_admins: 'Users and @groups (of the system) who see everything; root always.',
+  visibility: 'What users see of the jobs of others: "all"; "project": those of their own projects; "own": none.',
+  accounting_files: 'Grid Engine\'s accounting files, for "qmemacct import"; empty: the cell\'s own.',
+  keep_records_days: 'Days that the accounting DB keeps job records; 0: for ever.',
+  keep_charts_days: "Days that it keeps the chart of a job's memory; 0: for ever.",
+  keep_rollups_days: "Days that it keeps the days' sums; 0: for ever.",
+  report_dir: 'Where the nightly reports are kept; empty: they are not.',
+  mail_server: 'smtp://[USER@]HOST[:PORT] or smtps://...; empty: the sendmail of this host.',
+  mail_credentials: 'File of mode 0600 with the password for it; empty: none is needed.',
+  mail_from: 'From whom the reports come.',
+  mail_admins: "Who gets the site's report.",
+  mail_domain: "Domain of the owners' addresses; empty: the local name alone.",
+  mail_owners: 'Who gets a digest of the own jobs: "nobody", "listed" (who asked for it), "all" (but who declined).',
   sources:
     'Per source, as [sources.NAME] at the end of this file: enabled, interval (s) and its own options.\n# "qmemacct metrics" lists them.',
 };

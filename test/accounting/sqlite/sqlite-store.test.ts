@@ -5,7 +5,7 @@ import { SqliteDatabase } from '../../../src/native/sqlite';
 import fc from 'fast-check';
 import { asStored, mergeRecords } from '../../../src/accounting/merge';
 import { openSqliteReader, openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
-import type { AccountingStore, OwnerSort } from '../../../src/accounting/store';
+import type { AccountingStore, RecordSort } from '../../../src/accounting/store';
 import { StoreError } from '../../../src/accounting/store-error';
 import { emptyRecord } from '../../../src/sampler/record';
 import type { JobRecord } from '../../../src/sampler/record';
@@ -285,13 +285,13 @@ describe('owner, of parallel jobs', () => {
       task('node2', '1.node2', 'b'),
       task('node2', '2.node2', 'c'),
     ]);
-    const { totals } = await store.owner({ owner: 'bob', since: T0 - DAY, until: T0 + DAY });
+    const { totals } = await store.records({ owner: 'bob', since: T0 - DAY, until: T0 + DAY });
     assert.deepEqual(
       [totals.records, totals.jobs, totals.requested_gib_hours, totals.requested_with_used_gib_hours],
       [4, 1, 16, 16],
     );
     assert.deepEqual([totals.used_gib_hours, totals.cpu_seconds, totals.slot_seconds], [2, 7200, 14_400]);
-    const alone = await store.owner({ owner: 'bob', since: T0 - DAY, until: T0 + DAY, limit: 1 });
+    const alone = await store.records({ owner: 'bob', since: T0 - DAY, until: T0 + DAY, limit: 1 });
     assert.equal(alone.records.length, 1);
   });
 });
@@ -314,7 +314,7 @@ describe('owner', () => {
       job(8, T0 - 1),
       job(9, T0 + HOUR),
     ]);
-    const { records, totals } = await store.owner({ owner: 'bob', since: T0, until: T0 + HOUR, limit: 2 });
+    const { records, totals } = await store.records({ owner: 'bob', since: T0, until: T0 + HOUR, limit: 2 });
     assert.deepEqual(
       records.map(({ record }) => record.job_id),
       [6, 5],
@@ -339,7 +339,7 @@ describe('owner', () => {
         without_used: 1,
       },
     );
-    const strict = await store.owner({ owner: 'bob', since: T0, until: T0 + HOUR, far_below: 0.1 });
+    const strict = await store.records({ owner: 'bob', since: T0, until: T0 + HOUR, far_below: 0.1 });
     assert.equal(strict.totals.far_below, 0);
   });
 
@@ -347,7 +347,7 @@ describe('owner', () => {
     const store = opened(t);
     await store.merge([job(1, T0 - 1), job(2, T0), job(3, T0 + 1), job(4, T0 + DAY)]);
     const ids = async (since: number, until: number): Promise<unknown> =>
-      (await store.owner({ owner: 'bob', since, until })).records.map(({ record }) => record.job_id);
+      (await store.records({ owner: 'bob', since, until })).records.map(({ record }) => record.job_id);
     assert.deepEqual(await ids(0, T0), [1]);
     assert.deepEqual(await ids(T0, T0 + DAY), [3, 2]);
     assert.deepEqual(await ids(T0 + DAY, T0 + 2 * DAY), [4]);
@@ -361,8 +361,8 @@ describe('owner', () => {
       job(2, T0 + 2, { wallclock_seconds: 20, cpu_seconds: 5, peak_rss: { ...peak, lower_bytes: 8 * GIB } }),
       job(3, T0 + 1, { wallclock_seconds: 15, cpu_seconds: 500, peak_rss: null }),
     ]);
-    const order = async (sort: OwnerSort): Promise<unknown> =>
-      (await store.owner({ owner: 'bob', since: T0, until: T0 + DAY, sort })).records.map(
+    const order = async (sort: RecordSort): Promise<unknown> =>
+      (await store.records({ owner: 'bob', since: T0, until: T0 + DAY, sort })).records.map(
         ({ record }) => record.job_id,
       );
     assert.deepEqual(await order('time'), [1, 2, 3]);
@@ -377,9 +377,9 @@ describe('owner', () => {
     const store = opened(t);
     await store.merge([job(1, T0), job(1, T0, { cluster: 'other' })]);
     const interval = { since: 0, until: T0 + DAY };
-    assert.equal((await store.owner({ owner: 'bob', cluster: 'other', ...interval })).totals.records, 1);
-    assert.equal((await store.owner({ owner: 'bob', cluster: 'none', ...interval })).totals.records, 0);
-    assert.equal((await store.owner({ owner: 'mallory', ...interval })).totals.jobs, 0);
+    assert.equal((await store.records({ owner: 'bob', cluster: 'other', ...interval })).totals.records, 1);
+    assert.equal((await store.records({ owner: 'bob', cluster: 'none', ...interval })).totals.records, 0);
+    assert.equal((await store.records({ owner: 'mallory', ...interval })).totals.jobs, 0);
   });
 });
 

@@ -1,0 +1,77 @@
+import type { AccountingRecord } from '../gridengine/accounting-line';
+import type { AccountingStore } from './store';
+
+/** A file of Grid Engine's accounting, known again after a rename, a rotation or compression by how it begins. */
+export interface ImportedFile {
+  readonly cluster: string;
+  /** Hash of its first `headBytes` bytes, uncompressed (the whole of a file that is shorter than the usual 4,096). */
+  readonly head: string;
+  readonly headBytes: number;
+  /** Where it was last seen. */
+  readonly path: string;
+  readonly device: number;
+  readonly inode: number;
+  /** Uncompressed bytes that are in the store: up to and with the newline of the last line that is. */
+  readonly offset: number;
+  readonly lines: number;
+}
+
+/** A line that could not be read: kept aside, as it is. */
+export interface UnreadableLine {
+  readonly offset: number;
+  readonly reason: string;
+  /** At most its first 4,096 bytes, as Latin-1. */
+  readonly text: string;
+}
+
+export interface ImportBatch {
+  /** As it will be once the batch is in the store. */
+  readonly file: ImportedFile;
+  /** As it was before: another importer has been at work where the store says otherwise. null: not known before. */
+  readonly before: ImportedFile | null;
+  readonly lines: readonly AccountingRecord[];
+  readonly unreadable: readonly UnreadableLine[];
+}
+
+export interface ImportOutcome {
+  /** New records; lines joined with a record that was there; lines that changed nothing. */
+  readonly added: number;
+  readonly joined: number;
+  readonly unchanged: number;
+  /** The file was not as `before` says, and nothing was done: read `importedFiles` again. */
+  readonly conflict: boolean;
+}
+
+/** How long work goes on, and who hears of it. */
+export interface LongWork {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (done: number, of: number) => void;
+}
+
+/** Ages in days; 0: for ever. */
+export interface Retention {
+  readonly records: number;
+  readonly series: number;
+  readonly rollups: number;
+}
+
+export interface Pruned {
+  readonly records: number;
+  readonly series: number;
+  readonly rollups: number;
+  /** Bytes given back to the file system. */
+  readonly freed: number;
+  /** false: interrupted; the rest is for the next time. */
+  readonly complete: boolean;
+}
+
+/** What the nightly job and the import need beyond the hooks' `merge`. Methods reject with StoreError. */
+export interface HistoryStore extends AccountingStore {
+  importedFiles(cluster: string): Promise<readonly ImportedFile[]>;
+  /** One transaction: the lines as records (joined with those that are there), what was unreadable, the file's new offset. */
+  importLines(batch: ImportBatch): Promise<ImportOutcome>;
+  /** Sums the days whose records changed since; resolves to how many. Short transactions. */
+  rollUp(work: LongWork): Promise<number>;
+  /** Removes what is older than `rules` allow at `now` (ms), in short transactions. */
+  prune(rules: Retention, now: number, work: LongWork): Promise<Pruned>;
+}

@@ -1,0 +1,58 @@
+import type { RecordFilter, Totals } from './store';
+
+/** What a day's jobs are summed by in the roll-ups. */
+export const DIMENSIONS = ['owner', 'project', 'queue', 'host', 'job_name'] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+/**
+ * A filter by nothing, or by one dimension alone, grouped by time, or by that dimension, is answered from roll-ups;
+ * any other is read from the records of the interval.
+ */
+export interface SummaryQuery extends RecordFilter {
+  /** `job_name` groups by name class: digits that a name differs in are one `#`. */
+  readonly by: Dimension | 'day' | 'cluster';
+  /** At most this many groups, by `sort` (default: all). */
+  readonly limit?: number;
+  readonly sort?: keyof Totals;
+  readonly far_below?: number;
+}
+
+export interface SummaryGroup {
+  /** The owner, host ...; null where records have none; of 'day' the ISO date (UTC) it begins at. */
+  readonly key: string | null;
+  readonly totals: Totals;
+}
+
+/** What an hour of the day (0 to 23, local time of the reader) saw, over all days of the interval. */
+export interface HourOfDay {
+  readonly requested_gib_hours: number;
+  readonly used_gib_hours: number;
+  readonly slot_hours: number;
+}
+
+/** Why a job has no samples, or only some. */
+export type CoverageReason =
+  | 'sampled'
+  /** Only Grid Engine's own line is known: the hooks did not run, or their record has not come. */
+  | 'no-hooks'
+  /** Never started: no host, no wallclock. */
+  | 'never-started'
+  /** Its limits left no room for a sampler. */
+  | 'limits'
+  | 'unprivileged'
+  | 'switched-off'
+  | 'sampler-lost'
+  | 'other';
+
+export interface SummaryAnswer {
+  readonly groups: readonly SummaryGroup[];
+  /** Over all records, also those of groups that `limit` leaves out. */
+  readonly totals: Totals;
+  /** 24 items. */
+  readonly hours: readonly HourOfDay[];
+  /** Ended records by peak over limit: below 5 %, 10 %, ... 100 %, and above: 21 items. */
+  readonly shares: readonly number[];
+  readonly coverage: Readonly<Record<CoverageReason, number>>;
+  /** Records that were read one by one, since their days have no roll-up that holds. */
+  readonly read: number;
+}
