@@ -172,7 +172,11 @@ export function accountingReader(): AccountingReader {
     count = 1;
     starts[0] = from;
     for (let at = from; at < to; at++) {
-      if (given[at] !== COLON) continue;
+      const byte = given[at] as number;
+      if (byte > COLON) continue;
+      // Where a machine crashed, a file may have a hole of zeros.
+      if (byte === 0) return malformed('a zero byte');
+      if (byte !== COLON) continue;
       if (count === MOST_FIELDS) return malformed(`more than ${MOST_FIELDS} fields`);
       starts[count++] = at + 1;
     }

@@ -35,7 +35,7 @@ function fits(fields: readonly string[], layout: AccountingLayout): boolean {
 export function plainAccountingLine(line: string): AccountingRecord | 'no-record' | 'malformed' {
   if (line.length <= 1 || line.startsWith('#')) return 'no-record';
   const fields = line.split(':');
-  if (fields.length < 43) return 'malformed';
+  if (fields.length < 43 || line.includes('\0')) return 'malformed';
   const layouts = Number(fields[8]) >= 1e11 ? UNIVA : CLASSIC;
   const layout = layouts.find((candidate) => fits(fields, candidate));
   if (layout === undefined || NUMBERS.some((index) => !decimal.test(fields[index] ?? ''))) return 'malformed';
