@@ -64,15 +64,16 @@ export function lineCpu(line: AccountingRecord): number {
   return Math.round(Math.max(0, line.cpuSeconds) * 1000) / 1000;
 }
 
-/** The master's line stands for the job on all its hosts; what each of its tasks had is not told. */
+/** Of a parallel job the line tells the slots of all its hosts together. */
 export function lineHostSlots(line: AccountingRecord): number | null {
-  return line.peTaskId === null && line.slots > 0 ? line.slots : null;
+  return line.peTaskId === null && (line.slots === 1 || (line.pe === null && line.slots > 0)) ? line.slots : null;
 }
 
-/** Only where the line is sure to tell the CPU time of all slots: where each task has its own, the master's does not. */
+/** Only where the slots are known: of a parallel job each task may have a line of its own, with the CPU time. */
 export function lineCpuEfficiency(line: AccountingRecord): number | null {
+  const slots = lineHostSlots(line);
   const wallclock = lineWallclock(line);
-  return lineHostSlots(line) !== 1 || wallclock <= 0 ? null : lineCpu(line) / wallclock;
+  return slots === null || wallclock <= 0 ? null : lineCpu(line) / (wallclock * slots);
 }
 
 /** When the line was written, as far as it tells. */
