@@ -28,7 +28,7 @@ export function headerText(text: string): string {
     .replace(/[\p{C}\p{Z}]+/gu, ' ')
     .replace(/(?<=\p{M}{3})\p{M}+/gu, '')
     .trim();
-  const characters = [...plain];
+  const characters = Array.from(plain);
   return characters.length <= LONGEST_SUBJECT ? plain : `${characters.slice(0, LONGEST_SUBJECT - 1).join('')}…`;
 }
 

@@ -71,7 +71,7 @@ export async function sendBySmtp(
       ...(ca === null ? {} : { ca: [...rootCertificates, ca] }),
     },
   });
-  let begun = false;
+  let begun = false as boolean;
   // Pulled only once the server has asked for it.
   const body = Readable.from(
     (function* () {
@@ -79,7 +79,7 @@ export async function sendBySmtp(
       yield message.raw;
     })(),
   );
-  let toRecipient = false;
+  let toRecipient = false as boolean;
   try {
     await new Promise<void>((resolve, reject) => {
       connection.on('error', reject);

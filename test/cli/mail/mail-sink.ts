@@ -85,7 +85,7 @@ export async function scriptedServer(t: TestContext, lines: readonly (string | n
     socket.on('data', (data) => {
       heard += data.toString('latin1');
       // A message is one thing to answer.
-      if (/\r\n$/.test(heard)) {
+      if (heard.endsWith('\r\n')) {
         heard = '';
         say();
       }

@@ -85,6 +85,6 @@ describe('a message', () => {
   });
 
   it('cuts a subject that no list would show', () => {
-    assert.equal([...headerText('𝔛'.repeat(500))].length, 200);
+    assert.equal(Array.from(headerText('𝔛'.repeat(500))).length, 200);
   });
 });
