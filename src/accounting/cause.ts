@@ -1,3 +1,4 @@
+import { failedCode } from '../gridengine/failed-code';
 import type { JobRecord } from '../sampler/record';
 import { endingSignal, succeeded } from './job-end';
 
@@ -5,8 +6,8 @@ import { endingSignal, succeeded } from './job-end';
 export const CLOSE_TO_LIMIT = 0.9;
 
 const SIGKILL = 9;
-/** Refused memory mostly ends so: abort (C++, Python), a null pointer, a bus error, or an error status. */
-const AFTER_REFUSAL: ReadonlySet<number> = new Set([0, 6, 7, 11]);
+/** Refused memory mostly ends so: abort (C++, Python), a null pointer, a bus error; or with an error status. */
+const AFTER_REFUSAL: ReadonlySet<number> = new Set([6, 7, 11]);
 const LIMIT_ENFORCED = 37;
 
 /** How a bad end, as far as memory may have brought it about, stands to h_vmem; shares of the limit, null: unknown. */
@@ -30,9 +31,9 @@ function heldBytes(record: JobRecord): number | null {
   );
 }
 
-/** null: it ended well, or it is not known how. */
+/** null: it ended well or never started, or it is not known how it ended. */
 export function memoryEnd(record: JobRecord): MemoryEnd | null {
-  if (succeeded(record) !== false) return null;
+  if (succeeded(record) !== false || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
   const signal = endingSignal(record);
   const limit = record.h_vmem?.limit_bytes ?? 0;
   const shareOf = (bytes: number | null): number | null => (bytes === null || limit <= 0 ? null : bytes / limit);
@@ -46,7 +47,7 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
       ? 'oom-killer'
       : killed && close(held)
         ? 'execd'
-        : AFTER_REFUSAL.has(signal) && close(space)
+        : (signal === 0 ? (record.exit_status ?? 0) !== 0 : AFTER_REFUSAL.has(signal)) && close(space)
           ? 'refusal'
           : null;
   return { by, held, space };

@@ -49,6 +49,11 @@ describe('killedByMemory', () => {
     is(false, { exit_status: 1, metrics: { cgroup_oom_kills: 1 } });
   });
 
+  it('is no end of a job that failed before it ran, or whose epilog failed', () => {
+    is(false, { ...KILLED, failed: 8, peak_rss_swap: openBracket(16 * GIB, null, null) });
+    is(false, { exit_status: 0, failed: 15, peak_process_vmem: openBracket(16 * GIB, null, null) });
+  });
+
   it("knows a job that nobody sampled by Grid Engine's own peak", () => {
     is(true, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(16.1 * GIB) });
     is(false, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(2 * GIB) });
@@ -65,7 +70,7 @@ describe('killedByMemory', () => {
       fc.property(
         arbitraryRecord(),
         fc.nat({ max: 2 ** 50 }),
-        fc.double({ min: 0.01, max: 1 }),
+        fc.double({ min: 0.01, max: 1, noNaN: true }),
         (record, by, share) => {
           if (!killedByMemory(record)) return;
           const limit = record.h_vmem?.limit_bytes ?? null;
