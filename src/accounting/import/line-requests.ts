@@ -33,5 +33,5 @@ export function lineRequests(category: string, slots: number, rules: RequestRule
   const hVmem = found.get('h_vmem') ?? null;
   found.delete('h_vmem');
   if (hVmem === null && found.size === 0) return NO_REQUESTS;
-  return { h_vmem: hVmem, requests: Object.fromEntries(found) };
+  return { h_vmem: hVmem, requests: found.size === 0 ? NO_REQUESTS.requests : Object.fromEntries(found) };
 }

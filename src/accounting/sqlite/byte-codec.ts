@@ -55,11 +55,11 @@ const LONGEST_NUMBER = 10;
 const FIRST_ROOM = 256;
 
 export function createByteWriter(): ByteWriter {
-  let out = Buffer.allocUnsafeSlow(FIRST_ROOM);
+  let out = Buffer.allocUnsafe(FIRST_ROOM);
   let length = 0;
   const makeRoom = (more: number): void => {
     if (length + more <= out.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(2 * out.length, length + more));
+    const larger = Buffer.allocUnsafe(Math.max(2 * out.length, length + more));
     out.copy(larger, 0, 0, length);
     out = larger;
   };
