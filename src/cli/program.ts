@@ -13,6 +13,7 @@ import { registerDemo } from './commands/demo';
 import { registerDigest } from './commands/digest';
 import { registerDoctor } from './commands/doctor';
 import { registerFlush } from './commands/flush';
+import { registerImport } from './commands/import';
 import { registerInstall } from './commands/install';
 import { registerNightly } from './commands/nightly';
 import { registerPrune } from './commands/prune';
@@ -34,6 +35,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerMetrics,
   registerRun,
   registerDemo,
+  registerImport,
   registerInstall,
   registerUninstall,
   registerDoctor,

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 /** A file is known again by so many of its first bytes, uncompressed: some fifteen lines. */
 export const HEAD_BYTES = 4096;
 const CHUNK_BYTES = 1 << 20;
+const PACKED_BYTES = 1 << 18;
 
 /** An open accounting file, plain or compressed. Positions are those of its uncompressed bytes. */
 export interface AccountingFile {
@@ -87,16 +89,24 @@ function plainFile(handle: FileHandle): Reading {
 
 function gzipFile(handle: FileHandle, of: number): Reading {
   let done = 0;
+  async function* packed(): AsyncGenerator<Buffer, void> {
+    for (;;) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(PACKED_BYTES), 0, PACKED_BYTES, done);
+      if (bytesRead === 0) return;
+      done += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
   async function* unpacked(): AsyncGenerator<Buffer, void> {
-    const packed = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: CHUNK_BYTES / 4 });
+    done = 0;
     const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
-    packed.on('data', (chunk) => (done += chunk.length));
-    packed.on('error', (error) => gunzip.destroy(error));
-    packed.pipe(gunzip);
+    const source = Readable.from(packed(), { objectMode: false });
+    source.on('error', (error) => gunzip.destroy(error));
+    source.pipe(gunzip);
     try {
       for await (const chunk of gunzip) yield chunk as Buffer;
     } finally {
-      packed.destroy();
+      source.destroy();
       gunzip.destroy();
     }
   }
@@ -117,7 +127,6 @@ function gzipFile(handle: FileHandle, of: number): Reading {
     },
     async *read(from) {
       let skip = from;
-      done = 0;
       for await (const chunk of unpacked()) {
         const skipped = Math.min(skip, chunk.length);
         skip -= skipped;

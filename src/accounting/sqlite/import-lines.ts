@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 import type { JobRecord } from '../../sampler/record';
-import type { ImportBatch, ImportedFile, ImportOutcome } from '../history-store';
+import type { ImportBatch, ImportedFile, ImportOutcome, KeptLine } from '../history-store';
 import { lineHost, lineRevision, lineRunId, recordOfLine, startSecond } from '../import/line-record';
 import { USUAL_RULES } from '../import/line-requests';
 import { LINE_RUN } from '../coverage';
@@ -46,6 +46,7 @@ function isSameTask(a: AccountingRecord, b: AccountingRecord): boolean {
 export interface LineImporter {
   readonly importedFiles: (cluster: string) => readonly ImportedFile[];
   readonly importLines: (batch: ImportBatch) => ImportOutcome;
+  readonly unreadableLines: (cluster: string, limit: number) => readonly KeptLine[];
 }
 
 /**
@@ -76,6 +77,10 @@ export function lineImporter(
   );
   const addUnreadable = db.prepare<[number, number, string, string]>(
     'INSERT OR REPLACE INTO unreadable_line (file_id, offset, reason, text) VALUES (?, ?, ?, ?)',
+  );
+  const kept = db.prepare<[number, number], KeptLine>(
+    `SELECT f.path, u.offset, u.reason, u.text FROM unreadable_line u JOIN imported_file f ON f.id = u.file_id
+     WHERE f.cluster_id = ? ORDER BY u.file_id DESC, u.offset DESC LIMIT ?`,
   );
   const insertMany = db.prepare<unknown[]>(insertOf(ROWS_AT_ONCE));
   const insertOne = db.prepare<unknown[]>(insertOf(1));
@@ -207,6 +212,10 @@ export function lineImporter(
     importedFiles(cluster) {
       const id = words.find('cluster', cluster);
       return id === null ? [] : files.all(id);
+    },
+    unreadableLines(cluster, limit) {
+      const id = words.find('cluster', cluster);
+      return id === null ? [] : kept.all(id, Number.isFinite(limit) ? limit : -1).reverse();
     },
     importLines(batch) {
       try {

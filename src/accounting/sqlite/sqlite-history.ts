@@ -30,6 +30,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
     ...storeOn(db, words),
     importedFiles: (cluster) => answer(db, () => importer().importedFiles(cluster)),
     importLines: (batch) => answer(db, () => importer().importLines(batch)),
+    unreadableLines: (cluster, limit) => answer(db, () => importer().unreadableLines(cluster, limit)),
     rollUp: (work) => told(rollUp(db, words, work)),
     prune: (rules, now, work) => told(prune(db, words, rules, now, work)),
   };

@@ -2,6 +2,7 @@ import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import type { AccountingReader } from '../../accounting/store';
 import type { Settings } from '../../sampler/settings';
 import { openHistory } from '../history';
+import { importSiteAccounting } from '../import/import-site';
 import { realSources } from '../sources';
 import type { Terminal } from '../terminal';
 import type { Night } from './night';
@@ -23,6 +24,6 @@ export interface NightSteps {
 export const nightSteps: NightSteps = {
   openStore: openHistory,
   openReader: ({ accounting }) => realSources.open(accounting),
-  importAccounting: () => Promise.reject(new Error('not yet')),
+  importAccounting: importSiteAccounting,
   report: () => Promise.reject(new Error('not yet')),
 };
