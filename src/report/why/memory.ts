@@ -1,4 +1,4 @@
-import { CLOSE_TO_LIMIT } from '../../accounting/cause';
+import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../accounting/cause';
 import { memoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../sampler/record';
@@ -7,12 +7,6 @@ import { endName, endTime, type BadEnd, type HostPart } from './bad-end';
 import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGXCPU } from './codes';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { amountOf, type Words } from './words';
-
-/**
- * After a refusal: abort (C++, Java), an illegal instruction or a trap (V8, Go), a null pointer, a bus error; 0: an error
- * status.
- */
-export const AFTER_REFUSAL: ReadonlySet<number> = new Set([0, 4, 5, 6, 7, 11]);
 
 function noLimit(part: HostPart, name: string): string {
   return part.limitKnown ? `no ${name} was in force` : `whether ${name} was in force is not known`;
@@ -67,6 +61,24 @@ export function notByExecd(end: BadEnd): string | null {
   return null;
 }
 
+/** Nobody sampled a parallel job: what Grid Engine counted may be of one host or of all. */
+function heldByAccount(
+  end: BadEnd,
+  part: HostPart,
+  limit: number,
+  of: string,
+  kill: string,
+  judged: Judge,
+): Hypothesis {
+  const counted = part.record.grid_engine?.maxvmem_bytes ?? 0;
+  return counted >= CLOSE_TO_LIMIT * limit
+    ? judged.consistent(
+        end.failed === LIMIT_ENFORCED ? 2 : 1,
+        `Grid Engine counted ${formatBytes(counted)} ${of}${kill}`,
+      )
+    : judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
+}
+
 /** What the brackets of one host say; what execd itself counted is not known. */
 function heldByBracket(
   end: BadEnd,
@@ -78,7 +90,7 @@ function heldByBracket(
 ): Hypothesis {
   const measure = memoryMeaning(end.dialect).execdLimit ?? 'rss_swap_sum';
   const held = heldOf(measure, part.record);
-  if (held === null) return judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
+  if (held === null) return heldByAccount(end, part, limit, of, kill, judged);
   const { lower_bytes: lower, upper_bytes: upper } = held;
   const amount = `it ${HOLDS[measure]} ${amountOf(held)} ${of}`;
   if (lower >= limit) return judged.consistent(2, amount + kill);
@@ -123,10 +135,8 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
   const kill = `${end.signal === SIGKILL ? ` when SIGKILL came${endTime(end, words)}` : ''}${growth(end.subject)}`;
-  // execd compares maxvmem itself, whatever its dialect adds up there; it is 0 of a job that was over before its first
-  // look, and of a parallel job it may be a sum over hosts.
-  const counted = end.parallel ? 0 : (record.grid_engine?.maxvmem_bytes ?? 0);
-  if (counted === 0) return heldByBracket(end, part, limit, of, kill, judged);
+  const counted = end.parallel ? null : countedByExecd(record);
+  if (counted === null) return heldByBracket(end, part, limit, of, kill, judged);
   const amount = `Grid Engine counted ${formatBytes(counted)} ${of} (maxvmem)`;
   return counted < limit ? judged.contradicted(amount) : judged.consistent(2, amount + kill);
 }
@@ -151,7 +161,7 @@ function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number
 /** The kernel refuses a process memory beyond RLIMIT_AS: s_vmem, or else h_vmem. */
 export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('refused-memory', 'memory that was refused at h_vmem');
-  if (!AFTER_REFUSAL.has(end.signal) || end.status === 0)
+  if (end.signal === 0 ? end.status === 0 : !AFTER_REFUSAL.has(end.signal))
     return judged.otherwise(`it ended by ${endName(end)}: refused memory makes a program stop by itself`);
   if (end.failed !== null && end.failed !== 0 && end.failed !== AFTER_SIGNAL)
     return judged.otherwise(`Grid Engine says failed ${end.failed}`);
@@ -193,11 +203,12 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
       ? judged.contradicted('no s_vmem was in force')
       : judged.undecidable('whether s_vmem was in force is not known', ACCOUNTING_LINE);
   const held = heldOf(memoryMeaning(end.dialect).execdLimit, part.record);
-  const own = part.record.grid_engine?.maxvmem_bytes ?? 0;
+  const own = end.parallel ? null : countedByExecd(part.record);
   const of = `of the ${formatRequested(limit)} of s_vmem on ${words.safe(part.host)}`;
-  if (own > 0 && own < limit && !end.parallel)
-    return judged.contradicted(`Grid Engine itself counted ${formatBytes(own)} ${of} (maxvmem)`);
-  if (own >= limit) return judged.consistent(2, `Grid Engine counted ${formatBytes(own)} ${of} (maxvmem)`);
+  if (own !== null) {
+    const counted = `Grid Engine counted ${formatBytes(own)} ${of} (maxvmem)`;
+    return own < limit ? judged.contradicted(counted) : judged.consistent(2, counted);
+  }
   if (held === null) return judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
   const share = (held.upper_bytes ?? held.lower_bytes) / limit;
   const amount = `it held ${amountOf(held)} ${of}`;
