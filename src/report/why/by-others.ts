@@ -1,5 +1,15 @@
 import { endName, endTime, type BadEnd } from './bad-end';
-import { ACCOUNTING_LINE, AFTER_SIGNAL, CRASHES, LIMIT_ENFORCED, SIGKILL, SIGUSR2, SIGXCPU, SIGXFSZ } from './codes';
+import {
+  ACCOUNTING_LINE,
+  AFTER_SIGNAL,
+  CRASHES,
+  LIMIT_ENFORCED,
+  LIMIT_SAYS,
+  SIGKILL,
+  SIGUSR2,
+  SIGXCPU,
+  SIGXFSZ,
+} from './codes';
 import { judge, type Hypothesis } from './hypothesis';
 import { shareOfLimit } from './memory';
 import type { Words } from './words';
@@ -11,8 +21,7 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
     return judged.consistent(3, `Grid Engine says that ${words.safe(end.deletedBy)} deleted it`);
   if (end.signal !== SIGKILL && end.signal !== SIGUSR2)
     return judged.otherwise(`it ended by ${endName(end)}, qdel sends SIGKILL`);
-  if (end.failed === LIMIT_ENFORCED)
-    return judged.contradicted(`Grid Engine says failed ${LIMIT_ENFORCED}: it enforced a limit`);
+  if (end.failed === LIMIT_ENFORCED) return judged.contradicted(LIMIT_SAYS);
   if (end.dialect === 'ocs' && end.failed !== null)
     return judged.contradicted('Grid Engine says who deletes a job, and names nobody');
   if (end.direct === false && end.signal === SIGKILL)
@@ -59,12 +68,8 @@ const EXPLAINED: ReadonlySet<number> = new Set([0, SIGXCPU, SIGXFSZ, ...CRASHES]
 export function signalled(end: BadEnd): Hypothesis {
   const judged = judge('signalled', 'a signal from the job itself, its owner or root');
   if (EXPLAINED.has(end.signal)) return judged.otherwise(`it ended by ${endName(end)}`);
-  if (end.failed === LIMIT_ENFORCED)
-    return judged.contradicted(`Grid Engine says failed ${LIMIT_ENFORCED}: it enforced a limit`);
+  if (end.failed === LIMIT_ENFORCED) return judged.contradicted(LIMIT_SAYS);
   return end.signal === SIGKILL
-    ? judged.undecidable(
-        'a SIGKILL leaves no mark of who sent it',
-        "the job's own output, and the node's process accounting",
-      )
+    ? judged.undecidable('a SIGKILL leaves no mark of who sent it', "the job's own output")
     : judged.consistent(1, `it ended by ${endName(end)}, which Grid Engine and the kernel do not send unasked`);
 }

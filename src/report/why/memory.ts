@@ -4,7 +4,7 @@ import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../sampler/record';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
 import { endName, endTime, type BadEnd, type HostPart } from './bad-end';
-import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGXCPU } from './codes';
+import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './codes';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { amountOf, type Words } from './words';
 
@@ -99,16 +99,10 @@ function heldByBracket(
     const spaces = part.record.peak_vmem?.upper_bytes ?? Infinity;
     return end.dialect !== 'unknown' || spaces < limit
       ? judged.contradicted(amount)
-      : closeOrOpen(end, upper, limit, amount, kill, judged);
+      : closeOrOpen(end, upper, limit, amount, kill, '', judged);
   }
-  return closeOrOpen(
-    end,
-    upper ?? lower,
-    limit,
-    upper === null ? amount + sampling(part.record) : amount,
-    kill,
-    judged,
-  );
+  const seen = upper === null ? sampling(part.record) : '';
+  return closeOrOpen(end, upper ?? lower, limit, amount, kill, seen, judged);
 }
 
 function closeOrOpen(
@@ -117,11 +111,12 @@ function closeOrOpen(
   limit: number,
   amount: string,
   kill: string,
+  seen: string,
   judged: Judge,
 ): Hypothesis {
   if (bytes >= CLOSE_TO_LIMIT * limit)
     return judged.consistent(end.failed === LIMIT_ENFORCED ? 2 : 1, amount + kill, ACCOUNTING_LINE);
-  return judged.undecidable(amount, end.failed === null ? ACCOUNTING_LINE : 'a shorter interval of the samples');
+  return judged.undecidable(amount + seen, end.failed === null ? ACCOUNTING_LINE : 'a shorter interval of the samples');
 }
 
 function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
@@ -240,7 +235,7 @@ const couldBeOom = (end: BadEnd): boolean => end.signal === SIGKILL || (end.sign
 
 function notByOom(end: BadEnd): string | null {
   if (!couldBeOom(end)) return `it ended by ${endName(end)}, the kernel's killer sends SIGKILL`;
-  if (end.failed === LIMIT_ENFORCED) return `Grid Engine says failed ${LIMIT_ENFORCED}: it killed the job itself`;
+  if (end.failed === LIMIT_ENFORCED) return LIMIT_SAYS;
   return null;
 }
 
@@ -248,7 +243,7 @@ const processes = (count: number): string => `${count} process${count === 1 ? ''
 
 /** The kernel's OOM killer, for the limit of the job's own control group. */
 export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
-  const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer at the limit of the job's cgroup");
+  const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer at the limit of its cgroup");
   const never = notByOom(end);
   if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
   const told = killsOf(end);

@@ -13,8 +13,7 @@ const CPU_SHARE = 0.95;
 
 /** Nothing was asked for: the queue may have a limit of its own. */
 function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
-  if (end.category === null)
-    return judged.undecidable(`whether it had a limit ${complex} is not known`, ACCOUNTING_LINE);
+  if (end.category === null) return judged.undecidable('what limits of time it had is not known', ACCOUNTING_LINE);
   const queue = end.master.queue ?? end.subject.queue;
   const ask =
     queue === null ? 'the limits of its queue (qconf -sq)' : `qconf -sq ${words.safe(queue.split('@')[0] ?? queue)}`;

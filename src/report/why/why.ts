@@ -66,7 +66,7 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 
 function tellers(hypotheses: readonly Hypothesis[]): string {
   const told = [...new Set(hypotheses.flatMap(({ wouldTell }) => (wouldTell === null ? [] : [wouldTell])))];
-  return told.length === 0 ? '' : ` ${capital(listed(told.slice(0, 3), 'or'))} would tell.`;
+  return told.length === 0 ? '' : ` ${capital(listed(told.slice(0, 2), 'or'))} would tell.`;
 }
 
 function sentenceOf(
