@@ -116,6 +116,11 @@ export function endName(end: BadEnd): string {
   return end.direct === false ? `${status} (a shell's word for ${signalName(end.signal)})` : signalName(end.signal);
 }
 
+/** "by SIGKILL", "with exit status 1". */
+export function endedBy(end: BadEnd): string {
+  return end.signal > 0 && end.direct !== false ? `by ${endName(end)}` : `with ${endName(end)}`;
+}
+
 /** " at 14:12:23"; nothing where the time is not known. */
 export function endTime(end: BadEnd, words: Words): string {
   return end.subject.ended_at === null ? '' : ` at ${words.clock(end.subject.ended_at)}`;

@@ -3,7 +3,7 @@ import { memoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meani
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../sampler/record';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
-import { endName, endTime, type BadEnd, type HostPart } from './bad-end';
+import { endedBy, endTime, type BadEnd, type HostPart } from './bad-end';
 import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './codes';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { amountOf, type Words } from './words';
@@ -50,7 +50,7 @@ const tellsLimits = ({ dialect }: BadEnd): boolean => dialect === 'sge8.1.9' || 
 /** Why execd can't have killed it, whatever the limit; null: it can. */
 export function notByExecd(end: BadEnd): string | null {
   if (end.signal !== SIGKILL && end.failed !== LIMIT_ENFORCED)
-    return `it ended by ${endName(end)}, Grid Engine kills by SIGKILL`;
+    return `it ended ${endedBy(end)}, Grid Engine kills by SIGKILL`;
   if (end.failed === LIMIT_ENFORCED) return null;
   if (end.direct === false)
     return 'the shell of the job outlived the SIGKILL and told of it: Grid Engine kills all processes of a job';
@@ -132,8 +132,13 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
   const kill = `${end.signal === SIGKILL ? ` when SIGKILL came${endTime(end, words)}` : ''}${growth(end.subject)}`;
   const counted = end.parallel ? null : countedByExecd(record);
   if (counted === null) return heldByBracket(end, part, limit, of, kill, judged);
-  const amount = `Grid Engine counted ${formatBytes(counted)} ${of} (maxvmem)`;
-  return counted < limit ? judged.contradicted(amount) : judged.consistent(2, amount + kill);
+  const told = `Grid Engine counted ${formatBytes(counted)}`;
+  if (counted < limit) return judged.contradicted(`${told} ${of} (maxvmem)`);
+  const held = heldOf(memoryMeaning(end.dialect).execdLimit, record);
+  return judged.consistent(
+    2,
+    held === null ? `${told} ${of} (maxvmem)${kill}` : `it held ${amountOf(held)} ${of} (${told} as maxvmem)${kill}`,
+  );
 }
 
 /** execd adds up what all processes hold and kills the job above h_vmem. */
@@ -157,7 +162,7 @@ function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number
 export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('refused-memory', 'memory that was refused at h_vmem');
   if (end.signal === 0 ? end.status === 0 : !AFTER_REFUSAL.has(end.signal))
-    return judged.otherwise(`it ended by ${endName(end)}: refused memory makes a program stop by itself`);
+    return judged.otherwise(`it ended ${endedBy(end)}: refused memory makes a program stop by itself`);
   if (end.failed !== null && end.failed !== 0 && end.failed !== AFTER_SIGNAL)
     return judged.otherwise(`Grid Engine says failed ${end.failed}`);
   const { subject } = end;
@@ -175,7 +180,7 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
   const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
   if (space.lower_bytes >= CLOSE_TO_LIMIT * limit)
-    return refused.consistent(2, `${reached} when it ended by ${endName(end)}${endTime(end, words)}`);
+    return refused.consistent(2, `${reached} when it ended ${endedBy(end)}${endTime(end, words)}`);
   const least = formatBytes(Math.max(0, limit - (space.upper_bytes ?? space.lower_bytes)), 'down');
   return refused.undecidable(
     `${reached}; a single request for ${least} more would have been refused and leaves no mark`,
@@ -189,7 +194,7 @@ const limitsOf = (end: BadEnd): boolean =>
 /** execd's SIGXCPU above s_vmem. */
 export function softMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('s_vmem', "Grid Engine's SIGXCPU at s_vmem");
-  if (end.signal !== SIGXCPU) return judged.otherwise(`it ended by ${endName(end)}, s_vmem sends SIGXCPU`);
+  if (end.signal !== SIGXCPU) return judged.otherwise(`it ended ${endedBy(end)}, s_vmem sends SIGXCPU`);
   const [part] = end.hosts;
   if (part === undefined) return judged.undecidable('no host of it is known');
   const limit = requestedBytes(end, part.record, 's_vmem');
@@ -234,7 +239,7 @@ function killsOf(end: BadEnd): Kills | null {
 const couldBeOom = (end: BadEnd): boolean => end.signal === SIGKILL || (end.signal === 0 && (end.status ?? 0) > 0);
 
 function notByOom(end: BadEnd): string | null {
-  if (!couldBeOom(end)) return `it ended by ${endName(end)}, the kernel's killer sends SIGKILL`;
+  if (!couldBeOom(end)) return `it ended ${endedBy(end)}, the kernel's killer sends SIGKILL`;
   if (end.failed === LIMIT_ENFORCED) return LIMIT_SAYS;
   return null;
 }
@@ -273,7 +278,7 @@ export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
   if (told !== null) return judged.contradicted('it killed nothing in the cgroup of the job');
   if (end.signal !== SIGKILL) return judged.undecidable('the kernel does not say so in anything that was read', log);
   return end.direct === false
-    ? judged.consistent(1, 'a process of the job was killed and its shell was not, as the kernel does it', log)
+    ? judged.consistent(1, 'it takes one process of a job and leaves its shell', log)
     : judged.undecidable('the kernel does not say so in anything that was read', log);
 }
 
