@@ -10,9 +10,14 @@ import { registerNode } from './commands/node';
 import { registerOwner } from './commands/owner';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
+import { registerDigest } from './commands/digest';
 import { registerDoctor } from './commands/doctor';
 import { registerFlush } from './commands/flush';
+import { registerImport } from './commands/import';
 import { registerInstall } from './commands/install';
+import { registerNightly } from './commands/nightly';
+import { registerPrune } from './commands/prune';
+import { registerRollup } from './commands/rollup';
 import { registerServe } from './commands/serve';
 import { registerUninstall } from './commands/uninstall';
 import { warn } from './output';
@@ -30,11 +35,16 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerMetrics,
   registerRun,
   registerDemo,
+  registerImport,
   registerInstall,
   registerUninstall,
   registerDoctor,
   registerFlush,
   registerServe,
+  registerNightly,
+  registerRollup,
+  registerPrune,
+  registerDigest,
 ];
 
 function createProgram(version: string, context: CommandContext): Command {
