@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { asStored } from '../../src/accounting/merge';
 import { viewCluster } from '../../src/live/view';
-import { HIDDEN, mayAskFor, redactRecords, redactSnapshot, redactView } from '../../src/server/redaction';
-import { SEES_ALL, sightKey, type Sight } from '../../src/server/sight';
+import { HIDDEN, redactRecords, redactSnapshot, redactView } from '../../src/server/redaction';
+import { mayAskFor, SEES_ALL, sightKey, type Sight } from '../../src/server/sight';
 import { ordinary } from '../report/sample-records';
 import { AT, answer, detail, taskDetail, usage, waiting, workedExample } from '../live/snapshots';
 
