@@ -1,4 +1,4 @@
-import type { RecordsAnswer, Totals } from './store';
+import type { RecordsAnswer, Shown, Totals } from './store';
 import type { CoverageReason, HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
 
 /** Totals of no records. */
@@ -41,6 +41,12 @@ function plus(a: number, b: number, sign: Sign): number {
 export function addTotals(a: Totals, b: Totals, sign: Sign = 1): Totals {
   const sums = TOTALS.map((name) => [name, plus(a[name], b[name], sign)] as const);
   return Object.fromEntries(sums) as Record<keyof Totals, number>;
+}
+
+/** Where one of two shows only a part, so do both together. */
+function shownOf(...answers: readonly { readonly shown?: Shown }[]): { readonly shown?: Shown } {
+  const shown = answers.flatMap((answer) => answer.shown ?? [])[0];
+  return shown === undefined ? {} : { shown };
 }
 
 const addLists = (a: readonly number[], b: readonly number[], sign: Sign): number[] =>
@@ -97,6 +103,7 @@ export function addSummaries(a: SummaryAnswer, b: SummaryAnswer, sign: Sign = 1)
     shares: addLists(a.shares, b.shares, sign),
     coverage: Object.fromEntries(coverage) as Record<CoverageReason, number>,
     read: a.read + b.read,
+    ...shownOf(a, b),
   };
 }
 
@@ -111,5 +118,5 @@ export function cutGroups(answer: SummaryAnswer, { sort, limit }: Pick<SummaryQu
 
 /** Records of both, and totals over all of them; they must have none in common. */
 export function addRecords(a: RecordsAnswer, b: RecordsAnswer): RecordsAnswer {
-  return { records: [...a.records, ...b.records], totals: addTotals(a.totals, b.totals) };
+  return { records: [...a.records, ...b.records], totals: addTotals(a.totals, b.totals), ...shownOf(a, b) };
 }

@@ -61,7 +61,7 @@ function checkOwner(owner: string | undefined, sight: Sight): void {
 async function answerRecords(query: RecordsQuery, sight: Sight, reader: AccountingReader): Promise<GivenRecords> {
   checkOwner(query.owner, sight);
   const { records, totals } = await visibleRecords(query, sight, reader);
-  return { schema: RECORD_SCHEMA, records: records.map(given), totals };
+  return { schema: RECORD_SCHEMA, records: records.map(given), totals, shown: sight.of };
 }
 
 async function answerSummary(
@@ -74,6 +74,7 @@ async function answerSummary(
   const { groups, ...sums } = await visibleSummary({ ...query, limit: query.limit + 1 }, sight, reader);
   return {
     schema: RECORD_SCHEMA,
+    shown: sight.of,
     by: query.by,
     groups: groups.slice(0, query.limit),
     more: groups.length > query.limit,

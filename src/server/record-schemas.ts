@@ -20,6 +20,7 @@ import type {
 } from '../sampler/record';
 import { bytes, component, flag, list, map, nullable, number, object, text, timestamp, whole, word } from './schema';
 import type { Schema } from './schema';
+import type { Sight } from './sight';
 
 /** A record as the server gives it: the fields of schema 1, and beside them how it was put together. */
 export type GivenRecord = JobRecord & Pick<JobAttempt, 'ended' | 'provenance'>;
@@ -42,9 +43,11 @@ export interface GivenRecords {
   readonly schema: typeof RECORD_SCHEMA;
   readonly records: readonly GivenRecord[];
   readonly totals: Totals;
+  readonly shown: Sight['of'];
 }
 
-export interface GivenSummary extends SummaryAnswer {
+export interface GivenSummary extends Omit<SummaryAnswer, 'shown'> {
+  readonly shown: Sight['of'];
   readonly schema: typeof RECORD_SCHEMA;
   readonly by: SummaryQuery['by'];
   /** Whether there are more groups than are told. */
@@ -53,6 +56,12 @@ export interface GivenSummary extends SummaryAnswer {
 
 /** What a summary can be grouped by. */
 export const SUMMARY_KEYS = [...DIMENSIONS, 'day', 'cluster'] as const satisfies readonly SummaryQuery['by'][];
+
+const shown = {
+  ...word('all', 'anonymous', 'project', 'own'),
+  description:
+    "what the caller is shown of others' jobs: all, without owners and names, those of the caller's projects, or none; sums are over what is shown",
+};
 
 const bracket = nullable(component('Bracket'));
 const request = component('MemoryRequest');
@@ -209,6 +218,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
   HourOfDay: object<HourOfDay>({ requested_gib_hours: number, used_gib_hours: number, slot_hours: number }),
   Summary: object<GivenSummary>({
     schema: { const: RECORD_SCHEMA },
+    shown,
     by: word(...SUMMARY_KEYS),
     groups: list(component('SummaryGroup')),
     more: { ...flag, description: 'whether there are more groups than are told' },
@@ -234,5 +244,6 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
     schema: { const: RECORD_SCHEMA },
     records: list(component('Record')),
     totals: component('Totals'),
+    shown,
   }),
 };

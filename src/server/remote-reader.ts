@@ -14,6 +14,7 @@ import type {
   RecordsAnswer,
   RecordFilter,
   RecordsQuery,
+  Shown,
   Totals,
 } from '../accounting/store';
 import type { CoverageReason, HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from '../accounting/summary';
@@ -155,6 +156,14 @@ function itemsOf(value: unknown, what: string, wanted: number): readonly unknown
   return items;
 }
 
+const SHOWN: readonly Shown[] = ['anonymous', 'project', 'own'];
+
+/** Older servers do not tell. */
+function shownOf(given: Table): { readonly shown?: Shown } {
+  const shown = SHOWN.find((known) => known === given.shown);
+  return shown === undefined ? {} : { shown };
+}
+
 function summaryAnswer(given: Table): SummaryAnswer {
   return {
     groups: list(given.groups, 'groups').map(group),
@@ -163,6 +172,7 @@ function summaryAnswer(given: Table): SummaryAnswer {
     shares: itemsOf(given.shares, 'shares', 21).map((share) => count(share, 'a share')),
     coverage: numbersOf(COVERAGE, given.coverage, 'coverage'),
     read: count(given.read, 'read'),
+    ...shownOf(given),
   };
 }
 
@@ -226,6 +236,7 @@ export function remoteReader(client: ServerClient): AccountingReader {
     return read(status, answer, (given) => ({
       records: list(given.records, 'records').map(stored),
       totals: totals(given.totals),
+      ...shownOf(given),
     }));
   };
   /** All records of an interval that has more than one answer holds, half by half. */
@@ -256,7 +267,7 @@ export function remoteReader(client: ServerClient): AccountingReader {
     records: async (query) => {
       const page = await recordsPage(query);
       const wanted = query.limit ?? 0;
-      return wanted <= MOST_RECORDS ? page : { records: await everyRecord(query, page), totals: page.totals };
+      return wanted <= MOST_RECORDS ? page : { ...page, records: await everyRecord(query, page) };
     },
     summary: async (query) => {
       // Who wants all groups, and has more than one answer holds, gets the largest.
