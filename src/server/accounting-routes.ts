@@ -1,5 +1,5 @@
-import { NO_TOTALS } from '../accounting/add-summaries';
-import type { RecordFilter, RecordSort, Totals } from '../accounting/store';
+import type { RecordFilter, RecordSort } from '../accounting/store';
+import { TOTALS_NAMES } from '../accounting/sums';
 import { STATUSES } from '../sampler/parse-record';
 import { MOST_GROUPS, MOST_RECORDS, type Question } from './accounting-question';
 import { JSON_TYPE, makeBody } from './body';
@@ -22,7 +22,6 @@ import { SUMMARY_KEYS } from './record-schemas';
 import { component } from './schema';
 
 const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly RecordSort[];
-const TOTALS = Object.keys(NO_TOTALS) as (keyof Totals)[];
 
 /** The history changes whenever a job ends: asked for anew each time. */
 async function ask({ site, sight }: Asked<Parameters>, question: Question): Promise<Answered> {
@@ -122,7 +121,10 @@ const summaryRoute = route({
   parameters: {
     ...FILTER,
     by: queryWord('one group for each of these (default: owner); names that differ in digits are one', SUMMARY_KEYS),
-    sort: queryWord('the groups with most of this first (default: by key)', TOTALS),
+    sort: queryWord(
+      'the groups with most of this first (default: requested_gib_hours; days in their order)',
+      TOTALS_NAMES,
+    ),
     limit: queryCount(`at most so many groups (default: ${MOST_GROUPS})`, MOST_GROUPS),
     far_below,
   },

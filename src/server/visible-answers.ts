@@ -1,4 +1,4 @@
-import { addSummaries, addTotals, cutGroups, NO_SUMMARY, NO_TOTALS } from '../accounting/add-summaries';
+import { addSummaries, chooseGroups, sumTotals, NO_SUMMARY, NO_TOTALS } from '../accounting/add-summaries';
 import type { StoredRecord } from '../accounting/merge';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../accounting/summary';
@@ -31,14 +31,14 @@ export async function visibleRecords(
     const answer = await reader.records(sign < 0 ? { ...filter, limit: 1 } : filter);
     if (sign < 0) subtracted.push(answer.totals);
     else {
-      totals = addTotals(totals, answer.totals);
+      totals = sumTotals(totals, answer.totals);
       for (const stored of answer.records) found.set(recordKeyText(stored.record), stored);
     }
   }
   const records = sortRecords([...found.values()], query.sort ?? 'time').slice(0, query.limit ?? DEFAULT_LIMIT);
   return {
     records: redactRecords(records, sight),
-    totals: subtracted.reduce((sum, part) => addTotals(sum, part, -1), totals),
+    totals: subtracted.reduce((sum, part) => sumTotals(sum, part, -1), totals),
   };
 }
 
@@ -62,13 +62,13 @@ export async function visibleSummary(
   sight: Sight,
   reader: AccountingReader,
 ): Promise<SummaryAnswer> {
-  if (sight.of === 'all') return cutGroups(await reader.summary(query), query);
+  if (sight.of === 'all') return reader.summary(query);
   const everyGroup = { ...query, limit: EVERY_GROUP };
   if (tellsNames(sight) || (query.by !== 'owner' && query.by !== 'job_name'))
-    return cutGroups(await sumParts(everyGroup, sight, reader), query);
+    return chooseGroups(await sumParts(everyGroup, sight, reader), query);
   const own = await sumParts(everyGroup, { of: 'own', user: sight.user }, reader);
   const all = await sumParts({ ...everyGroup, by: 'cluster' }, sight, reader);
-  const others = addTotals(all.totals, own.totals, -1);
+  const others = sumTotals(all.totals, own.totals, -1);
   const hidden = others.records > 0 ? [{ key: HIDDEN, totals: others }] : [];
-  return cutGroups({ ...all, groups: [...own.groups, ...hidden] }, query);
+  return chooseGroups({ ...all, groups: [...own.groups, ...hidden] }, query);
 }

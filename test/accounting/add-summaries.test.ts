@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { addSummaries, addTotals, cutGroups, NO_SUMMARY, NO_TOTALS } from '../../src/accounting/add-summaries';
+import { addSummaries, chooseGroups, sumTotals, NO_SUMMARY, NO_TOTALS } from '../../src/accounting/add-summaries';
 import { MANY_OWNERS } from '../report/many-owners';
 import { memoryReader } from './memory-reader';
 
@@ -13,14 +13,14 @@ describe('addSummaries', () => {
       const [a = NO_SUMMARY, b = NO_SUMMARY] = await Promise.all(halves.map((half) => half.summary({ ...ALWAYS, by })));
       const all = await memoryReader(MANY_OWNERS).summary({ ...ALWAYS, by });
       const close = (x: number, y: number): void => assert.ok(Math.abs(x - y) < 1e-9, `${x} ${y}`);
-      const both = cutGroups(addSummaries(a, b), {});
+      const both = chooseGroups(addSummaries(a, b), { by });
       assert.deepEqual(
         both.groups.map(({ key, totals }) => [key, totals.records, totals.failed]),
         all.groups.map(({ key, totals }) => [key, totals.records, totals.failed]),
       );
       close(both.totals.used_gib_hours, all.totals.used_gib_hours);
       assert.deepEqual(both.shares, all.shares);
-      const rest = cutGroups(addSummaries(both, b, -1), {});
+      const rest = chooseGroups(addSummaries(both, b, -1), { by });
       assert.deepEqual(
         rest.groups.map(({ key, totals }) => [key, totals.records]),
         a.groups.map(({ key, totals }) => [key, totals.records]),
@@ -30,24 +30,24 @@ describe('addSummaries', () => {
   });
 });
 
-describe('addTotals', () => {
+describe('sumTotals', () => {
   it('leaves nothing where all is taken off, and never less', () => {
     const some = { ...NO_TOTALS, records: 3, used_gib_hours: 0.1 + 0.2 };
-    assert.deepEqual(addTotals(some, { ...some, used_gib_hours: 0.3 }, -1), NO_TOTALS);
-    assert.deepEqual(addTotals(NO_TOTALS, some), some);
+    assert.deepEqual(sumTotals(some, { ...some, used_gib_hours: 0.3 }, -1), NO_TOTALS);
+    assert.deepEqual(sumTotals(NO_TOTALS, some), some);
   });
 });
 
-describe('cutGroups', () => {
-  it('puts the largest first, else by key', () => {
+describe('chooseGroups', () => {
+  it('puts the largest first, days in their order', () => {
     const group = (key: string | null, jobs: number): (typeof NO_SUMMARY.groups)[number] => ({
       key,
       totals: { ...NO_TOTALS, jobs },
     });
     const answer = { ...NO_SUMMARY, groups: [group('b', 1), group('a', 1), group(null, 5)] };
-    const keys = (query: Parameters<typeof cutGroups>[1]): unknown =>
-      cutGroups(answer, query).groups.map(({ key }) => key);
-    assert.deepEqual(keys({}), [null, 'a', 'b']);
-    assert.deepEqual(keys({ sort: 'jobs', limit: 2 }), [null, 'a']);
+    const keys = (query: Parameters<typeof chooseGroups>[1]): unknown =>
+      chooseGroups(answer, query).groups.map(({ key }) => key);
+    assert.deepEqual(keys({ by: 'day' }), ['a', 'b', null]);
+    assert.deepEqual(keys({ by: 'owner', sort: 'jobs', limit: 2 }), [null, 'a']);
   });
 });

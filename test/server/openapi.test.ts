@@ -7,7 +7,6 @@ import type { Schema } from '../../src/server/schema';
 import { AT, running, waiting, workedExample, answer, GIB } from '../live/snapshots';
 import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../report/sample-records';
 import { schemaFaults } from './matches-schema';
-import { memoryDesk } from './memory-desk';
 import { NOW, startTestSite } from './test-site';
 
 interface Operation {
@@ -93,7 +92,7 @@ describe('the description of the interface', () => {
       ...arrayOfTwenty,
       { ...ordinary, job_id: 5, status: 'running' as const },
     ];
-    const site = await startTestSite(t, { accounting: memoryDesk(records), live: fullBoard() });
+    const site = await startTestSite(t, { records, live: fullBoard() });
     const description = (await site.get('/v1/openapi.json')).json() as Description;
     const { schemas } = description.components;
     assert.equal(description.openapi, '3.1.0');
