@@ -71,11 +71,11 @@ export interface Settings {
   readonly serve_port: number;
   /** File with tokens, one in a line: who shows one over HTTP sees what an admin sees. Empty: nobody. */
   readonly serve_tokens: string;
-  /** What users see of other users' jobs: "all", "anonymous" (no owners and names), "own" (not the jobs at all). */
+  /** How the server shows other users' jobs: "all", "anonymous" (no owners and names), "own" (as visibility "own"). */
   readonly serve_names: string;
   /** Users and @groups who see everything over the socket; root always. */
   readonly serve_admins: readonly string[];
-  /** What a user may see of other users' jobs: "all", "project" (jobs of the projects that are theirs) or "own". */
+  /** Which jobs of other users a user may see: "all", "project" (those of the user's own projects) or "own" (none). */
   readonly visibility: string;
   /** Grid Engine's accounting files to import; empty: the cell's. */
   readonly accounting_files: readonly string[];
