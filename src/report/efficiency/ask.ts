@@ -1,9 +1,11 @@
-import type { AccountingReader, RecordsQuery } from '../../accounting/store';
+import type { AccountingReader, RecordsQuery, Totals } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { JobRecord } from '../../sampler/record';
 import { hitLimit } from '../ending';
 import { FAR_BELOW_LIMIT } from '../fit';
+import { groupBy } from '../job-run';
 import { dayWeights, heavyDays, type HeavyDays, type Stretch } from './heavy-days';
+import { lineKey, unusedOf, type Beyond, type WholeName } from './job-line';
 import type { HostFindings } from './silent-nodes';
 import { wasteOf } from './sums';
 
@@ -19,10 +21,9 @@ export interface ReportQuestion {
 }
 
 /** Records that were looked for on some days. */
-export interface Found {
+export interface Found extends Beyond {
   readonly records: readonly JobRecord[];
-  /** More than these belong here. */
-  readonly cut: boolean;
+  /** Those that were looked at; null: all. */
   readonly days: readonly string[] | null;
 }
 
@@ -42,25 +43,71 @@ const WASTERS = 10;
 /** Records that a list is made from: enough for its lines where some are arrays. */
 const PER_WASTER = 200;
 const PER_LIST = 500;
+const NAMES_OF_A_WASTER = 3;
+const NAMES_OF_A_LIST = 10;
+/** With so many of the highest peaks of a name, what they need is what all of that name need. */
 /** Records that one list may be looked for in, so that the whole report keeps within half a second. */
 const READ_PER_WASTER = 5_000;
 const READ_PER_LIST = 50_000;
+const HIGHEST = 20;
 const LOST_HOSTS = 50;
 const WEEK_MS = 7 * 86_400_000;
 const ENDED = ['finished', 'lost', 'unsampled'] as const;
 
 type Filter = Omit<RecordsQuery, 'since' | 'until' | 'limit'>;
 
-/** Up to `limit` records of each stretch, and whether there were more. */
-async function look(reader: ReportReader, where: HeavyDays, filter: Filter, limit: number): Promise<Found> {
+interface Look {
+  readonly where: HeavyDays;
+  readonly filter: Filter;
+  /** Records to list, and names of which all is asked where these records may not be all of them. */
+  readonly limit: number;
+  readonly names: number;
+  readonly chosen: boolean;
+}
+
+/** All of a name on the days that are looked at, whatever else the filter asks for: what it needs must fit them all. */
+async function askForName(reader: ReportReader, { stretches }: HeavyDays, one: JobRecord): Promise<WholeName> {
+  const highest: JobRecord[] = [];
+  const sums = { records: 0, jobs: 0, waste_gib_hours: 0 };
+  for (const stretch of stretches) {
+    const { records, totals } = await reader.records({
+      ...stretch,
+      cluster: one.cluster,
+      ...(one.owner === null ? {} : { owner: one.owner }),
+      ...(one.job_name === null ? {} : { job_name: one.job_name }),
+      states: ENDED,
+      sort: 'peak',
+      limit: HIGHEST,
+    });
+    highest.push(...records.map(({ record }) => record));
+    sums.records += totals.records;
+    sums.jobs += totals.jobs;
+    sums.waste_gib_hours += wasteOf(totals);
+  }
+  return { ...sums, highest };
+}
+
+/** The names that make most of some records' waste, with a record of each. */
+function heaviestNames(records: readonly JobRecord[], most: number): readonly (readonly [string, JobRecord])[] {
+  return [...groupBy(records, lineKey)]
+    .map(([key, group]) => ({ key, group, waste: group.reduce((sum, record) => sum + unusedOf(record), 0) }))
+    .sort((a, b) => b.waste - a.waste)
+    .flatMap(({ key, group: [first] }) => (first === undefined ? [] : [[key, first] as const]))
+    .slice(0, most);
+}
+
+async function look(reader: ReportReader, { where, filter, limit, names, chosen }: Look): Promise<Found> {
   const records: JobRecord[] = [];
   let cut = false;
   for (const stretch of where.stretches) {
-    const answer = await reader.records({ ...filter, ...stretch, limit, far_below: FAR_BELOW_LIMIT });
+    const answer = await reader.records({ ...filter, ...stretch, limit });
     cut ||= answer.totals.records > answer.records.length;
     records.push(...answer.records.map(({ record }) => record));
   }
-  return { records, cut: cut || where.days !== null, days: where.days };
+  const whole = new Map<string, WholeName>();
+  if (cut || chosen)
+    for (const [key, record] of heaviestNames(records, names)) whole.set(key, await askForName(reader, where, record));
+  return { records, cut, days: where.days, whole, chosen };
 }
 
 async function lastOfLostHosts(reader: ReportReader, period: Stretch): Promise<readonly JobRecord[]> {
@@ -103,27 +150,36 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
     .filter(({ key, totals }) => key !== null && wasteOf(totals) > 0)
     .sort((a, b) => wasteOf(b.totals) - wasteOf(a.totals))
     .slice(0, WASTERS);
+  const alone = owner !== null;
   const wasters = [];
   for (const group of largest) {
     const filter = { owner: group.key ?? '', states: ENDED, sort: 'unused' } as const;
-    const oneDay = days.length <= 1;
-    const own = owner !== null || oneDay ? days : (await reader.summary({ ...all, owner: filter.owner, by: 'day' })).groups;
-    const where = heavyDays(dayWeights(own, wasteOf), period, owner === null ? READ_PER_WASTER : READ_PER_LIST);
-    wasters.push({ group, found: await look(reader, where, filter, owner === null ? PER_WASTER : PER_LIST) });
+    const own = alone || days.length <= 1 ? days : (await reader.summary({ ...all, owner: filter.owner, by: 'day' })).groups;
+    const found = await look(reader, {
+      where: heavyDays(dayWeights(own, wasteOf), period, alone ? READ_PER_LIST : READ_PER_WASTER),
+      filter,
+      limit: alone ? PER_LIST : PER_WASTER,
+      names: alone ? NAMES_OF_A_LIST : NAMES_OF_A_WASTER,
+      chosen: false,
+    });
+    wasters.push({ group, found });
   }
-
-  const killedDays = heavyDays(
-    dayWeights(days, ({ killed_by_memory: killed }) => killed),
-    period,
-    READ_PER_LIST,
-  );
-  const failed = await look(reader, killedDays, { ...whose, failed: true, states: ENDED }, PER_LIST);
-  const farDays = heavyDays(
-    dayWeights(days, ({ far_below: far }) => far),
-    period,
-    READ_PER_LIST,
-  );
-  const far = { ...whose, states: ENDED, share_at_most: FAR_BELOW_LIMIT, sort: 'unused' } as const;
+  const onDaysWith = (weightOf: (totals: Totals) => number): HeavyDays =>
+    heavyDays(dayWeights(days, weightOf), period, READ_PER_LIST);
+  const failed = await look(reader, {
+    where: onDaysWith((totals) => totals.killed_by_memory),
+    filter: { ...whose, failed: true, states: ENDED },
+    limit: PER_LIST,
+    names: 0,
+    chosen: true,
+  });
+  const farBelow = await look(reader, {
+    where: onDaysWith((totals) => totals.far_below),
+    filter: { ...whose, states: ENDED, share_at_most: FAR_BELOW_LIMIT, sort: 'unused' },
+    limit: PER_LIST,
+    names: NAMES_OF_A_LIST,
+    chosen: true,
+  });
 
   return {
     question,
@@ -131,7 +187,7 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
     site,
     wasters,
     killed: { ...failed, records: failed.records.filter(hitLimit) },
-    farBelow: await look(reader, farDays, far, PER_LIST),
+    farBelow,
     hosts:
       owner === null
         ? await askForHosts(reader, period, site.coverage['sampler-lost'])

@@ -23,6 +23,8 @@ const couldAskForLess = ({ advice, limit_bytes: limit, peak_bytes: peak }: JobLi
   advice?.kind === 'lower' ||
   (advice === null && limit !== null && peak !== null && peak < FAR_BELOW_LIMIT * limit);
 
+const wastes = ({ waste_gib_hours: waste }: JobLine): boolean => waste > 0;
+
 /** The report that the store's answers make. */
 export function buildReport(material: Material): Report {
   const { question, site } = material;
@@ -30,7 +32,7 @@ export function buildReport(material: Material): Report {
   const wasteOfAll = wasteOf(site.totals);
   const list = (found: Found, records: number, most: number, keep: (line: JobLine) => boolean = () => true): JobList => ({
     records,
-    lines: toJobLineList(found.records, found.cut).filter(keep).slice(0, most),
+    lines: toJobLineList(found.records, found).filter(keep).slice(0, most),
     looked_at_days: found.days,
   });
   return {
@@ -49,7 +51,7 @@ export function buildReport(material: Material): Report {
       name: group.key ?? '',
       sums: toSums(group.totals, fitting),
       share_of_waste: wasteOfAll > 0 ? Math.min(1, wasteOf(group.totals) / wasteOfAll) : 0,
-      jobs: list(found, group.totals.records, question.owner === null ? LINES_OF_A_WASTER : LINES),
+      jobs: list(found, group.totals.records, question.owner === null ? LINES_OF_A_WASTER : LINES, wastes),
     })),
     killed_by_memory: list(material.killed, site.totals.killed_by_memory, LINES),
     far_below: list(material.farBelow, site.totals.far_below, LINES, couldAskForLess),

@@ -106,33 +106,35 @@ export interface JobList {
   readonly looked_at_days: readonly string[] | null;
 }
 
-/** A job; an array, or a parallel job, is one line. */
+/** The jobs of one name and owner: single ones, the tasks of an array, the hosts of a parallel job. */
 export interface JobLine {
   readonly cluster: string;
-  readonly job_id: number;
-  readonly job_name: string | null;
   readonly owner: string | null;
+  readonly job_name: string | null;
+  /** Distinct jobs and array tasks. */
+  readonly jobs: number;
+  readonly records: number;
+  /** false: at least so many; more of this name may belong here. */
+  readonly complete: boolean;
+  /** The one that wasted most. */
+  readonly job_id: number;
+  /** null: not of an array, or all tasks of this array are here, and nothing else. */
+  readonly task_id: number | null;
   readonly project: string | null;
   readonly queue: string | null;
   readonly hosts: readonly string[];
-  /** Distinct array tasks; 0: no array. */
-  readonly tasks: number;
-  readonly records: number;
-  /** false: an array of which more tasks than these may belong here. */
-  readonly complete: boolean;
-  /** Of its last record. */
+  /** Of the last record. */
   readonly ended_at: string | null;
-  readonly wallclock_seconds: number;
   /** The largest on one host. */
   readonly limit_bytes: number | null;
   readonly peak_bytes: number | null;
   readonly waste_gib_hours: number;
-  /** How it ended, in a few words. */
+  /** How they ended, in a few words. */
   readonly ending: string;
   readonly advice: LineAdvice | null;
 }
 
-/** What to ask for next time. */
+/** What to ask for next time, so that it would have been enough for every job of the line. */
 export interface LineAdvice {
   /** "h_vmem=1.9G", for `qsub -l`. */
   readonly request: string;

@@ -51,7 +51,9 @@ export function memoryReader(all: readonly JobRecord[]): ReportReader {
       const weight = (record: JobRecord): number =>
         query.sort === 'unused'
           ? ((limitOf(record) ?? 0) - (record.peak_rss?.lower_bytes ?? 0)) * (record.wallclock_seconds ?? 0)
-          : countedAt(record);
+          : query.sort === 'peak'
+            ? (record.peak_rss?.lower_bytes ?? 0)
+            : countedAt(record);
       const sorted = records.slice().sort((a, b) => weight(b) - weight(a));
       const shown = sorted.slice(0, query.limit ?? 50);
       return Promise.resolve({
@@ -86,6 +88,7 @@ function select(all: readonly JobRecord[], filter: RecordFilter): JobRecord[] {
       at >= filter.since &&
       at < filter.until &&
       (filter.owner === undefined || record.owner === filter.owner) &&
+      (filter.job_name === undefined || record.job_name === filter.job_name) &&
       (filter.host === undefined || record.host === filter.host) &&
       (filter.states === undefined || filter.states.includes(record.status)) &&
       (filter.failed !== true || succeeded(record) === false) &&
