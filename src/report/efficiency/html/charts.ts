@@ -3,7 +3,7 @@ import type { Report } from '../report';
 import { amount, GIB_HOURS, hoursText, sharesText } from '../words';
 import { look, type ColourName } from './look';
 import { element, fragment, type Html } from './markup';
-import { layout, note } from './parts';
+import { note } from './parts';
 
 /** Charts of table cells: mail programs show no SVG and run no script. */
 
@@ -15,23 +15,15 @@ interface Segment {
 }
 
 /** One column: segments from the bottom, empty above. */
-function column(segments: readonly Segment[], width: string): Html {
-  const filled = segments.filter(({ pixels }) => pixels > 0);
-  const rest = HEIGHT - filled.reduce((sum, { pixels }) => sum + pixels, 0);
-  const row = (pixels: number, colour: ColourName | null): Html =>
-    element(
-      'tr',
-      {},
-      element('td', {
-        ...look(`font-size:1px;line-height:1px;height:${pixels}px`, ...(colour === null ? [] : [colour])),
-        height: pixels,
-      }),
-    );
-  const rows = [
-    ...(rest > 0 ? [row(rest, null)] : []),
-    ...[...filled].reverse().map(({ pixels, colour }) => row(pixels, colour)),
-  ];
-  return element('td', { style: 'padding:0 1px;vertical-align:bottom', width }, layout('', ...rows));
+function column(segments: readonly Segment[]): Html {
+  const filled = segments.filter(({ pixels }) => pixels > 0).reverse();
+  const row = ({ pixels, colour }: Segment): Html =>
+    element('tr', {}, element('td', { ...look('', colour), height: pixels }));
+  return element(
+    'td',
+    { valign: 'bottom', style: 'padding:0 1px' },
+    filled.length === 0 ? null : element('table', { cellpadding: 0, cellspacing: 0, width: '100%' }, ...filled.map(row)),
+  );
 }
 
 interface Tick {
@@ -53,11 +45,11 @@ function chart(columns: readonly Html[], ticks: readonly Tick[], top: string, la
         'aria-label': label,
         cellpadding: 0,
         cellspacing: 0,
-        border: 0,
         width: '100%',
-        ...look('border-collapse:collapse;table-layout:fixed'),
+        style: 'table-layout:fixed',
       },
-      element('tr', look('border-bottom-width:1px;border-bottom-style:solid', 'line'), ...columns),
+      element('tr', { height: HEIGHT, style: 'font-size:1px;line-height:1px' }, ...columns),
+      element('tr', {}, element('td', { ...look('', 'rest'), height: 1, colspan: columns.length })),
       element('tr', {}, ...labels),
     ),
   );
@@ -77,13 +69,10 @@ export function hoursChart(report: Report): Html | null {
   const most = report.hours.reduce((least, hour) => Math.max(least, hour.requested_gib_hours, hour.used_gib_hours), 0);
   const columns = report.hours.map(({ requested_gib_hours: asked, used_gib_hours: used }) => {
     const usedPixels = scaled(used, most);
-    return column(
-      [
-        { pixels: usedPixels, colour: 'used' },
-        { pixels: Math.max(0, scaled(asked, most) - usedPixels), colour: 'asked' },
-      ],
-      '4.16%',
-    );
+    return column([
+      { pixels: usedPixels, colour: 'used' },
+      { pixels: Math.max(0, scaled(asked, most) - usedPixels), colour: 'asked' },
+    ]);
   });
   const ticks = Array.from({ length: 8 }, (_, index) => ({ text: `${index * 3} h`, columns: 3 }));
   return fragment(
@@ -104,7 +93,7 @@ export function sharesChart(report: Report): Html | null {
   if (says === null) return null;
   const most = report.shares.reduce((least, { records }) => Math.max(least, records), 0);
   const columns = report.shares.map(({ from, to, records }) =>
-    column([{ pixels: scaled(records, most), colour: fillOf(from, to) }], '4.76%'),
+    column([{ pixels: scaled(records, most), colour: fillOf(from, to) }]),
   );
   const ticks = [
     ...[0, 25, 50, 75].map((percent) => ({ text: `${percent} %`, columns: 5 })),

@@ -4,9 +4,10 @@ import { shareTone } from '../../gauge';
 import type { Tone } from '../../screen';
 import { formatPercent } from '../../units';
 import { FONT, look, lookAs, MONO, type ColourName } from './look';
-import { element, fragment, type Child, type Html } from './markup';
+import { element, fragment, type Attributes, type Child, type Html } from './markup';
 
-const TABLE = { role: 'presentation', cellpadding: 0, cellspacing: 0, border: 0 } as const;
+/** Lean: Gmail cuts off a mail after 102 kB. */
+const PLAIN = { cellpadding: 0, cellspacing: 0, width: '100%' } as const;
 const SMALL = 'font-size:13px;line-height:18px';
 const LONGEST_NAME = 48;
 
@@ -17,7 +18,7 @@ export function named(text: string): Html {
 
 /** A table that only arranges. */
 export function layout(style: string, ...rows: readonly Child[]): Html {
-  return element('table', { ...TABLE, width: '100%', style: `border-collapse:collapse;${style}` }, ...rows);
+  return element('table', { ...PLAIN, role: 'presentation', style }, ...rows);
 }
 
 /** A section in a box of its own; nothing where there is nothing in it. */
@@ -27,7 +28,7 @@ export function card(title: string, ...children: readonly Child[]): Html {
   const heading = element('h2', look('font-size:16px;line-height:22px;font-weight:600;margin:0 0 10px', 'ink'), title);
   return fragment(
     layout(
-      'margin:0 0 12px;border-collapse:separate',
+      'margin:0 0 12px',
       element(
         'tr',
         {},
@@ -53,16 +54,14 @@ const FILLS: Readonly<Record<Tone, ColourName>> = {
 
 /** A bar of cells, which no mail program strips. */
 export function bar(share: number, fill: ColourName, height: number): Html {
-  const percent = Math.round(Math.min(1, Math.max(0, share)) * 1000) / 10;
+  const percent = Math.round(Math.min(1, Math.max(0, share)) * 100);
   const cell = (width: number, colour: ColourName): Html | null =>
-    width <= 0
-      ? null
-      : element('td', {
-          ...look(`font-size:1px;line-height:1px;height:${height}px`, colour),
-          width: `${width}%`,
-          height,
-        });
-  return layout('table-layout:fixed', element('tr', {}, cell(percent, fill), cell(100 - percent, 'rest')));
+    width <= 0 ? null : element('td', { ...look('', colour), width: `${width}%`, height });
+  return element(
+    'table',
+    { ...PLAIN, style: 'font-size:1px;line-height:1px' },
+    element('tr', {}, cell(percent, fill), cell(100 - percent, 'rest')),
+  );
 }
 
 /** How much of what was asked for was used: a bar in the colour of the verdict. */
@@ -82,38 +81,34 @@ export interface Column {
   readonly width?: string;
 }
 
-function cellLook(column: Column, head: boolean): Readonly<Record<string, string>> {
-  const align = column.align ?? 'left';
-  const room = `padding:${head ? 4 : 6}px 0 ${head ? 4 : 6}px ${align === 'right' ? 10 : 0}px`;
-  const wrap = align === 'right' ? 'white-space:nowrap' : 'overflow-wrap:anywhere;padding-right:8px';
-  const style = `${room};border-bottom-width:1px;border-bottom-style:solid;text-align:${align};vertical-align:top;${SMALL};${wrap};font-variant-numeric:tabular-nums`;
-  const { class: classes, style: written } = look(head ? `${style};font-weight:500` : style, head ? 'faint' : 'ink', 'line');
-  const name = [column.wide ? 'wide' : '', String(classes)].join(' ').trim();
-  return { class: name, style: String(written), ...(column.width === undefined ? {} : { width: column.width }) };
+function cellLook({ align, wide, width }: Column, before: Column | undefined, head: boolean): Attributes {
+  const afterNumber = before?.align === 'right' && before.head !== '';
+  const left = align === 'right' || afterNumber ? 12 : 0;
+  const style = `border-bottom:1px solid #e2e5ea;padding:${head ? 4 : 6}px 0 ${head ? 4 : 6}px ${left}px`;
+  const wrap = align === 'right' ? '' : ';white-space:normal;overflow-wrap:anywhere';
+  const name = `line${wide === true ? ' wide' : ''}`;
+  return { class: name, style: `${style}${head ? ';font-weight:400' : wrap}`, align: align ?? (head ? 'left' : null), width: width ?? null };
 }
 
 /** A table of figures; a row of one cell goes over all columns. */
 export function table(columns: readonly Column[], rows: readonly (readonly Child[])[]): Html {
   if (rows.length === 0) return fragment();
-  const heads = columns.map((column) =>
-    element('th', { scope: 'col', ...cellLook(column, true), align: column.align ?? 'left' }, column.head),
-  );
+  const heads = columns.map((column, index) => element('th', cellLook(column, columns[index - 1], true), column.head));
   const body = rows.map((row) =>
     element(
       'tr',
-      {},
+      { valign: 'top' },
       ...(row.length === 1
-        ? [element('td', { colspan: columns.length, style: 'padding:12px 0 2px' }, row[0] ?? null)]
-        : columns.map((column, index) =>
-            element('td', { ...cellLook(column, false), align: column.align ?? 'left' }, row[index] ?? null),
-          )),
+        ? [element('td', { colspan: columns.length, style: 'padding:12px 0 2px;white-space:normal' }, row[0] ?? null)]
+        : columns.map((column, index) => element('td', cellLook(column, columns[index - 1], false), row[index] ?? null))),
     ),
   );
+  const style = `${SMALL};white-space:nowrap;font-variant-numeric:tabular-nums;${FONT}`;
   return element(
     'table',
-    { cellpadding: 0, cellspacing: 0, border: 0, width: '100%', style: 'border-collapse:collapse' },
-    element('thead', {}, element('tr', {}, ...heads)),
-    element('tbody', {}, ...body),
+    { ...PLAIN, ...look(style, 'ink') },
+    columns.every(({ head }) => head === '') ? null : element('tr', { ...look('', 'faint') }, ...heads),
+    ...body,
   );
 }
 
@@ -121,7 +116,7 @@ export function table(columns: readonly Column[], rows: readonly (readonly Child
 export function code(text: string): Html {
   return element(
     'code',
-    look(`${MONO};font-size:12px;padding:1px 5px;border-radius:4px;white-space:nowrap`, 'code', 'ink'),
+    look(`${MONO};font-size:12px;padding:1px 5px;border-radius:4px`, 'code'),
     text,
   );
 }

@@ -240,7 +240,7 @@ export function coverageCard({ coverage }: Report): Html {
     coverage.reasons.length === 0
       ? null
       : table(
-          [{ head: 'without', align: 'right', width: '1%' }, { head: 'since' }],
+          [{ head: '', align: 'right', width: '1%' }, { head: '' }],
           coverage.reasons.map(({ records, says }) => [
             formatCount(records),
             element('div', { style: 'padding-left:12px' }, says),
