@@ -3,7 +3,7 @@ import { adviseRequest } from '../advice';
 import { endingLabel } from '../ending';
 import { limitOf } from '../fit';
 import { groupBy } from '../job-run';
-import { hostsOf, toJobLines } from '../owner-lines';
+import { hostsOf, toJobLines } from '../record-lines';
 import type { JobLine, LineAdvice } from './report';
 
 const BYTE_SECONDS = 1024 ** 3 * 3600;
