@@ -14,9 +14,13 @@ import { registerProject } from './commands/project';
 import { registerQueue } from './commands/queue';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
+import { registerDigest } from './commands/digest';
 import { registerDoctor } from './commands/doctor';
 import { registerFlush } from './commands/flush';
 import { registerInstall } from './commands/install';
+import { registerNightly } from './commands/nightly';
+import { registerPrune } from './commands/prune';
+import { registerRollup } from './commands/rollup';
 import { registerServe } from './commands/serve';
 import { registerTop } from './commands/top';
 import { registerUninstall } from './commands/uninstall';
@@ -45,6 +49,10 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerDoctor,
   registerFlush,
   registerServe,
+  registerNightly,
+  registerRollup,
+  registerPrune,
+  registerDigest,
 ];
 
 function createProgram(version: string, context: CommandContext): Command {

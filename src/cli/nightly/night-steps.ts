@@ -1,0 +1,28 @@
+import type { HistoryStore, LongWork } from '../../accounting/history-store';
+import type { AccountingReader } from '../../accounting/store';
+import type { Settings } from '../../sampler/settings';
+import { openHistory } from '../history';
+import { realSources } from '../sources';
+import type { Terminal } from '../terminal';
+import type { Night } from './night';
+import type { NightReport } from './night-mail';
+
+/** What a night's work is made of, so that a test can put something else there. */
+export interface NightSteps {
+  readonly openStore: (settings: Settings) => Promise<HistoryStore>;
+  readonly openReader: (settings: Settings) => Promise<AccountingReader>;
+  readonly importAccounting: (
+    store: HistoryStore,
+    settings: Settings,
+    env: Terminal['env'],
+    work: LongWork,
+  ) => Promise<string>;
+  readonly report: (store: AccountingReader, night: Night, owner: string | null, now: Date) => Promise<NightReport>;
+}
+
+export const nightSteps: NightSteps = {
+  openStore: openHistory,
+  openReader: ({ accounting }) => realSources.open(accounting),
+  importAccounting: () => Promise.reject(new Error('not yet')),
+  report: () => Promise.reject(new Error('not yet')),
+};
