@@ -1,7 +1,7 @@
+import { killedByMemory } from '../../accounting/cause';
 import type { AccountingReader, RecordsQuery, Totals } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { JobRecord } from '../../sampler/record';
-import { hitLimit } from '../ending';
 import { FAR_BELOW_LIMIT } from '../fit';
 import { groupBy } from '../job-run';
 import { dayWeights, heavyDays, type HeavyDays, type Stretch } from './heavy-days';
@@ -17,6 +17,8 @@ export interface ReportQuestion {
   readonly by: Dimension;
   /** This owner's jobs alone. */
   readonly owner: string | null;
+  /** This cluster's alone. */
+  readonly cluster: string | null;
   readonly now: Date;
 }
 
@@ -110,19 +112,21 @@ async function look(reader: ReportReader, { where, filter, limit, names, chosen 
   return { records, cut, days: where.days, whole, chosen };
 }
 
-async function lastOfLostHosts(reader: ReportReader, period: Stretch): Promise<readonly JobRecord[]> {
+type Place = Stretch & Pick<RecordsQuery, 'cluster'>;
+
+async function lastOfLostHosts(reader: ReportReader, period: Place): Promise<readonly JobRecord[]> {
   const { records } = await reader.records({ ...period, states: ['lost'], limit: PER_LIST });
   const hosts = [...new Set(records.map(({ record }) => record.host))].slice(0, LOST_HOSTS);
   const last: JobRecord[] = [];
   for (const host of hosts) {
-    const [newest] = (await reader.records({ ...period, host, limit: 1 })).records;
-    if (newest !== undefined) last.push(newest.record);
+    const newest = (await reader.records({ ...period, host, limit: 1 })).records.map(({ record }) => record);
+    last.push(...newest.sort((a, b) => b.revision - a.revision).slice(0, 1));
   }
   return last;
 }
 
-async function askForHosts(reader: ReportReader, period: Stretch, lost: number): Promise<HostFindings> {
-  const week = { since: period.since - WEEK_MS, until: period.since };
+async function askForHosts(reader: ReportReader, period: Place, lost: number): Promise<HostFindings> {
+  const week = { ...period, since: period.since - WEEK_MS, until: period.since };
   const before = await reader.summary({ ...week, by: 'host' });
   const during = await reader.summary({ ...period, by: 'host' });
   return {
@@ -137,9 +141,10 @@ async function askForHosts(reader: ReportReader, period: Stretch, lost: number):
  * jobs, on the days that weigh most where the period has more. Rejects with StoreError.
  */
 export async function askForReport(reader: ReportReader, question: ReportQuestion): Promise<Material> {
-  const { by, owner } = question;
+  const { by, owner, cluster } = question;
   const period: Stretch = { since: question.since.getTime(), until: question.until.getTime() };
-  const whose = owner === null ? {} : { owner };
+  const where = cluster === null ? {} : { cluster };
+  const whose = owner === null ? where : { ...where, owner };
   const all = { ...period, ...whose, far_below: FAR_BELOW_LIMIT };
   const site = await reader.summary({ ...all, by });
   const clusters = await reader.summary({ ...all, by: 'cluster' });
@@ -153,8 +158,9 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
   const alone = owner !== null;
   const wasters = [];
   for (const group of largest) {
-    const filter = { owner: group.key ?? '', states: ENDED, sort: 'unused' } as const;
-    const own = alone || days.length <= 1 ? days : (await reader.summary({ ...all, owner: filter.owner, by: 'day' })).groups;
+    const filter = { ...where, owner: group.key ?? '', states: ENDED, sort: 'unused' } as const;
+    const own =
+      alone || days.length <= 1 ? days : (await reader.summary({ ...all, owner: filter.owner, by: 'day' })).groups;
     const found = await look(reader, {
       where: heavyDays(dayWeights(own, wasteOf), period, alone ? READ_PER_LIST : READ_PER_WASTER),
       filter,
@@ -186,11 +192,11 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
     clusters: clusters.groups.flatMap(({ key }) => key ?? []),
     site,
     wasters,
-    killed: { ...failed, records: failed.records.filter(hitLimit) },
+    killed: { ...failed, records: failed.records.filter(killedByMemory) },
     farBelow,
     hosts:
       owner === null
-        ? await askForHosts(reader, period, site.coverage['sampler-lost'])
+        ? await askForHosts(reader, { ...period, ...where }, site.coverage['sampler-lost'])
         : { before: [], during: [], last: [] },
   };
 }

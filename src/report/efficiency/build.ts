@@ -20,8 +20,7 @@ function toShares(counts: readonly number[]): ShareOfLimit[] {
 
 /** Those that a smaller request would have served, as far as that can be told. */
 const couldAskForLess = ({ advice, limit_bytes: limit, peak_bytes: peak }: JobLine): boolean =>
-  advice?.kind === 'lower' ||
-  (advice === null && limit !== null && peak !== null && peak < FAR_BELOW_LIMIT * limit);
+  advice?.kind === 'lower' || (advice === null && limit !== null && peak !== null && peak < FAR_BELOW_LIMIT * limit);
 
 const wastes = ({ waste_gib_hours: waste }: JobLine): boolean => waste > 0;
 
@@ -30,7 +29,12 @@ export function buildReport(material: Material): Report {
   const { question, site } = material;
   const fitting = fittingOf(site.totals);
   const wasteOfAll = wasteOf(site.totals);
-  const list = (found: Found, records: number, most: number, keep: (line: JobLine) => boolean = () => true): JobList => ({
+  const list = (
+    found: Found,
+    records: number,
+    most: number,
+    keep: (line: JobLine) => boolean = () => true,
+  ): JobList => ({
     records,
     lines: toJobLineList(found.records, found).filter(keep).slice(0, most),
     looked_at_days: found.days,

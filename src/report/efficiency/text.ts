@@ -81,7 +81,12 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
   { head: 'mean %', align: 'right', dispensable: 2, cell: (sums, screen) => tinted(sums.memory_efficiency, screen) },
   { head: 'waste', align: 'right', cell: (sums) => amount(sums.waste_gib_hours) },
   { head: 'killed', align: 'right', dispensable: 4, cell: (sums) => orNothing(sums.killed_by_memory) },
-  { head: 'kWh', align: 'right', dispensable: 5, cell: (sums) => (sums.energy_kwh === null ? '' : amount(sums.energy_kwh)) },
+  {
+    head: 'kWh',
+    align: 'right',
+    dispensable: 5,
+    cell: (sums) => (sums.energy_kwh === null ? '' : amount(sums.energy_kwh)),
+  },
 ];
 
 function groupName({ name }: ReportGroup, screen: Screen): string {
@@ -113,8 +118,8 @@ interface LineColumn extends Column {
   readonly cell: (line: JobLine, screen: Screen) => string;
 }
 
-const JOB: LineColumn = { head: 'job', cell: (line, { glyphs }) => lineJob(line, glyphs.atLeast) };
-const NAME: LineColumn = { head: 'name', shrinksTo: 12, cell: (line, screen) => screen.safe(line.job_name ?? '') };
+const JOB: LineColumn = { head: 'job', shrinksTo: 12, cell: (line, { glyphs }) => lineJob(line, glyphs.atLeast) };
+const NAME: LineColumn = { head: 'name', shrinksTo: 8, cell: (line, screen) => screen.safe(line.job_name ?? '') };
 const OWNER: LineColumn = { head: 'owner', shrinksTo: 8, cell: (line, screen) => screen.safe(line.owner ?? '') };
 const HOST: LineColumn = {
   head: 'host',
@@ -125,6 +130,7 @@ const HOST: LineColumn = {
 const ASKED: LineColumn = {
   head: 'asked',
   align: 'right',
+  dispensable: 4,
   cell: ({ limit_bytes: limit }, screen) => bytesOr(limit, screen, formatRequested),
 };
 const PEAK: LineColumn = {
@@ -132,7 +138,12 @@ const PEAK: LineColumn = {
   align: 'right',
   cell: ({ peak_bytes: peak }, screen) => bytesOr(peak, screen, (bytes) => formatBytes(bytes, 'up')),
 };
-const WASTE: LineColumn = { head: 'waste', align: 'right', cell: (line) => amount(line.waste_gib_hours) };
+const WASTE: LineColumn = {
+  head: 'waste',
+  align: 'right',
+  dispensable: 3,
+  cell: (line) => amount(line.waste_gib_hours),
+};
 const ENDED: LineColumn = { head: 'ended', dispensable: 1, shrinksTo: 8, cell: (line) => line.ending };
 const NEXT: LineColumn = {
   head: 'next time',
@@ -150,7 +161,9 @@ function renderList(columns: readonly LineColumn[], list: JobList, screen: Scree
 
 function renderWasters(report: Report, screen: Screen): string[] {
   if (report.owner !== null)
-    return report.wasters.flatMap(({ jobs }) => renderList([JOB, NAME, HOST, ASKED, PEAK, WASTE, ENDED, NEXT], jobs, screen));
+    return report.wasters.flatMap(({ jobs }) =>
+      renderList([JOB, NAME, HOST, ASKED, PEAK, WASTE, ENDED, NEXT], jobs, screen),
+    );
   return shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }, index) => {
     const right = `${amount(sums.waste_gib_hours)} ${ownWords(GIB_HOURS, screen)}, ${formatPercent(part)} of all waste`;
     return [
@@ -200,14 +213,12 @@ function renderHours(report: Report, screen: Screen): string[] {
   });
   const most = parts.reduce((least, { asked }) => Math.max(least, asked), 0);
   const two = (hour: number): string => String(hour).padStart(2, '0');
-  const bars = parts.map(
-    ({ asked, used }, index): Bar => ({
-      name: `${two(index * HOURS_A_BAR)}-${two((index + 1) * HOURS_A_BAR)} h`,
-      part: used / most,
-      behind: asked / most,
-      text: `${amount(used)} of ${amount(asked)}`,
-    }),
-  );
+  const bars = parts.map(({ asked, used }, index): Bar => ({
+    name: `${two(index * HOURS_A_BAR)}-${two((index + 1) * HOURS_A_BAR)} h`,
+    part: used / most,
+    behind: asked / most,
+    text: `${amount(used)} of ${amount(asked)}`,
+  }));
   return [...renderBars(bars, screen), ...paragraph(text, screen).map(screen.style.faint)];
 }
 
@@ -256,7 +267,9 @@ function renderSilent(report: Report, screen: Screen): string[] {
       ),
     ),
     ...paragraph(
-      idle.length === 0 ? null : `${plural(idle.length, 'host')} with jobs in the week before and none now: ${named}${more}.`,
+      idle.length === 0
+        ? null
+        : `${plural(idle.length, 'host')} with jobs in the week before and none now: ${named}${more}.`,
       screen,
     ),
   ];
@@ -275,7 +288,13 @@ export function renderReport(report: Report, screen: Screen): string[] {
     spread(title, countText(site), screen, style.title, style.title),
     style.faint(periodText(report, glyphs.arrow)),
   ];
-  if (site.records === 0) return [...head, '', '  No job ended in this time.', ...section('Silent nodes', renderSilent(report, screen), screen)];
+  if (site.records === 0)
+    return [
+      ...head,
+      '',
+      '  No job ended in this time.',
+      ...section('Silent nodes', renderSilent(report, screen), screen),
+    ];
   return [
     ...head,
     '',

@@ -82,7 +82,10 @@ export function farBelowText({ records }: JobList): string {
 
 export function killedText({ records }: JobList, { failed }: Sums): string {
   if (failed === 0) return 'No job ended badly.';
-  const by = records === 0 ? 'by the looks of it none by its memory' : `${formatCount(records)} of them by the memory limit, by the looks of it`;
+  const by =
+    records === 0
+      ? 'by the looks of it none by its memory'
+      : `${formatCount(records)} of them by the memory limit, by the looks of it`;
   return `${plural(failed, 'record')} ended badly, ${by}.`;
 }
 

@@ -1,7 +1,8 @@
 import type { RecordFilter, Totals } from '../../../src/accounting/store';
 import type { CoverageReason, SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
-import { hitLimit, succeeded } from '../../../src/report/ending';
+import { killedByMemory } from '../../../src/accounting/cause';
+import { succeeded } from '../../../src/report/ending';
 import { limitOf } from '../../../src/report/fit';
 import type { JobRecord } from '../../../src/sampler/record';
 
@@ -87,6 +88,7 @@ function select(all: readonly JobRecord[], filter: RecordFilter): JobRecord[] {
     return (
       at >= filter.since &&
       at < filter.until &&
+      (filter.cluster === undefined || record.cluster === filter.cluster) &&
       (filter.owner === undefined || record.owner === filter.owner) &&
       (filter.job_name === undefined || record.job_name === filter.job_name) &&
       (filter.host === undefined || record.host === filter.host) &&
@@ -122,7 +124,7 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
     energy_joules: sum((record) => energy(record) ?? 0),
     slot_seconds_with_energy: sum((record) => (energy(record) === undefined ? 0 : slots(record))),
     failed: count((record) => succeeded(record) === false),
-    killed_by_memory: count(hitLimit),
+    killed_by_memory: count(killedByMemory),
     unsampled: count((record) => record.samples === null),
     without_limit: count((record) => limitOf(record) === null),
     without_peak: count((record) => record.peak_rss === null),

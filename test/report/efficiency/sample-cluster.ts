@@ -45,13 +45,90 @@ interface Kind {
 }
 
 const KINDS: readonly Kind[] = [
-  { owner: 'mweber', project: 'genomics', name: 'star_align', queue: 'all.q', slots: 8, askedGib: 8, peak: 0.46, hours: 3, cpu: 0.78, weight: 10 },
-  { owner: 'ljensen', project: 'imaging', name: 'segment_3', queue: 'all.q', slots: 1, askedGib: 32, peak: 0.07, hours: 2.2, cpu: 0.93, weight: 14 },
-  { owner: 'ljensen', project: 'imaging', name: 'train-unet', queue: 'gpu.q', slots: 4, askedGib: 16, peak: 0.3, hours: 7, cpu: 0.4, weight: 2 },
-  { owner: 'akhan', project: 'physics', name: 'mc_sim', queue: 'all.q', slots: 1, askedGib: 4, peak: 0.81, hours: 1.4, cpu: 0.98, weight: 24 },
-  { owner: 'rossi', project: 'chemistry', name: 'orca_opt', queue: 'long.q', slots: 16, askedGib: 4, peak: 0.6, hours: 6, cpu: 0.88, weight: 3 },
-  { owner: 'tanaka', project: 'climate', name: 'regrid.2026-11', queue: 'all.q', slots: 2, askedGib: 12, peak: 0.22, hours: 1.1, cpu: 0.35, weight: 9 },
-  { owner: 'dupont', project: 'genomics', name: 'qc', queue: 'short.q', slots: 1, askedGib: 2, peak: 0.35, hours: 0.2, cpu: 0.7, weight: 30 },
+  {
+    owner: 'mweber',
+    project: 'genomics',
+    name: 'star_align',
+    queue: 'all.q',
+    slots: 8,
+    askedGib: 8,
+    peak: 0.46,
+    hours: 3,
+    cpu: 0.78,
+    weight: 10,
+  },
+  {
+    owner: 'ljensen',
+    project: 'imaging',
+    name: 'segment_3',
+    queue: 'all.q',
+    slots: 1,
+    askedGib: 32,
+    peak: 0.07,
+    hours: 2.2,
+    cpu: 0.93,
+    weight: 14,
+  },
+  {
+    owner: 'ljensen',
+    project: 'imaging',
+    name: 'train-unet',
+    queue: 'gpu.q',
+    slots: 4,
+    askedGib: 16,
+    peak: 0.3,
+    hours: 7,
+    cpu: 0.4,
+    weight: 2,
+  },
+  {
+    owner: 'akhan',
+    project: 'physics',
+    name: 'mc_sim',
+    queue: 'all.q',
+    slots: 1,
+    askedGib: 4,
+    peak: 0.81,
+    hours: 1.4,
+    cpu: 0.98,
+    weight: 24,
+  },
+  {
+    owner: 'rossi',
+    project: 'chemistry',
+    name: 'orca_opt',
+    queue: 'long.q',
+    slots: 16,
+    askedGib: 4,
+    peak: 0.6,
+    hours: 6,
+    cpu: 0.88,
+    weight: 3,
+  },
+  {
+    owner: 'tanaka',
+    project: 'climate',
+    name: 'regrid.2026-11',
+    queue: 'all.q',
+    slots: 2,
+    askedGib: 12,
+    peak: 0.22,
+    hours: 1.1,
+    cpu: 0.35,
+    weight: 9,
+  },
+  {
+    owner: 'dupont',
+    project: 'genomics',
+    name: 'qc',
+    queue: 'short.q',
+    slots: 1,
+    askedGib: 2,
+    peak: 0.35,
+    hours: 0.2,
+    cpu: 0.7,
+    weight: 30,
+  },
 ];
 
 /** Names that try everything. */
@@ -67,7 +144,7 @@ export function sampleDay(until: number, count: number, seed: number, firstJob: 
   const total = KINDS.reduce((sum, { weight }) => sum + weight, 0);
   return Array.from({ length: count }, (_, index): JobRecord => {
     let pick = next() * total;
-    const kind = KINDS.find(({ weight }) => (pick -= weight) < 0) ?? (KINDS[0] as Kind);
+    const kind = KINDS.find(({ weight }) => (pick -= weight) < 0) ?? KINDS[0];
     const end = until - 1 - Math.floor(next() * DAY_MS);
     const seconds = Math.max(20, Math.round(kind.hours * 3600 * (0.4 + 1.2 * next())));
     const limit = kind.askedGib * kind.slots * GIB;

@@ -22,7 +22,9 @@ function column(segments: readonly Segment[]): Html {
   return element(
     'td',
     { valign: 'bottom', style: 'padding:0 1px' },
-    filled.length === 0 ? null : element('table', { cellpadding: 0, cellspacing: 0, width: '100%' }, ...filled.map(row)),
+    filled.length === 0
+      ? null
+      : element('table', { cellpadding: 0, cellspacing: 0, width: '100%' }, ...filled.map(row)),
   );
 }
 
@@ -56,11 +58,21 @@ function chart(columns: readonly Html[], ticks: readonly Tick[], top: string, la
 }
 
 function key(colour: ColourName, text: string): Html {
-  const box = element('span', look('display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:5px', colour), '');
-  return element('span', look('font-size:12px;line-height:18px;margin-right:14px;white-space:nowrap', 'faint'), box, text);
+  const box = element(
+    'span',
+    look('display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:5px', colour),
+    '',
+  );
+  return element(
+    'span',
+    look('font-size:12px;line-height:18px;margin-right:14px;white-space:nowrap', 'faint'),
+    box,
+    text,
+  );
 }
 
-const scaled = (value: number, most: number): number => (value <= 0 ? 0 : Math.max(1, Math.round((value / most) * HEIGHT)));
+const scaled = (value: number, most: number): number =>
+  value <= 0 ? 0 : Math.max(1, Math.round((value / most) * HEIGHT));
 
 /** Memory asked for and in use, hour by hour; null: nothing to draw. */
 export function hoursChart(report: Report): Html | null {

@@ -26,12 +26,20 @@ function titleOf(report: Report): string {
 function header(report: Report): Html {
   const title =
     report.owner === null
-      ? fragment('Memory report', report.clusters.length === 0 ? '' : ' of ', ...report.clusters.flatMap((cluster, index) => [index === 0 ? '' : ', ', named(cluster)]))
+      ? fragment(
+          'Memory report',
+          report.clusters.length === 0 ? '' : ' of ',
+          ...report.clusters.flatMap((cluster, index) => [index === 0 ? '' : ', ', named(cluster)]),
+        )
       : fragment('Jobs of ', named(report.owner));
   return element(
     'td',
     look(`padding:10px 4px 14px;${FONT}`, 'ink'),
-    element('h1', look('font-size:22px;line-height:28px;font-weight:650;margin:0;overflow-wrap:anywhere', 'ink'), title),
+    element(
+      'h1',
+      look('font-size:22px;line-height:28px;font-weight:650;margin:0;overflow-wrap:anywhere', 'ink'),
+      title,
+    ),
     element(
       'div',
       look('font-size:14px;line-height:20px', 'faint'),
@@ -52,8 +60,7 @@ function overview(report: Report): Html {
 }
 
 function body(report: Report): readonly Html[] {
-  if (report.site.records === 0)
-    return [card('No jobs', sentence('No job ended in this time.')), silentCard(report)];
+  if (report.site.records === 0) return [card('No jobs', sentence('No job ended in this time.')), silentCard(report)];
   return [
     overview(report),
     silentCard(report),
@@ -82,7 +89,13 @@ export function renderReportHtml(report: Report): string {
   );
   const outer = layout(
     '',
-    row(element('td', { ...lookAs('page outer', 'padding:16px', 'page'), align: 'center' }, element('div', { style: 'max-width:860px;margin:0 auto;text-align:left' }, page))),
+    row(
+      element(
+        'td',
+        { ...lookAs('outer', 'padding:16px', 'page'), align: 'center' },
+        element('div', { style: 'max-width:860px;margin:0 auto;text-align:left' }, page),
+      ),
+    ),
   );
   const document = element(
     'html',

@@ -3,7 +3,7 @@ import { escapeForTerminal } from '../../escape';
 import { shareTone } from '../../gauge';
 import type { Tone } from '../../screen';
 import { formatPercent } from '../../units';
-import { FONT, look, lookAs, MONO, type ColourName } from './look';
+import { FONT, look, MONO, type ColourName } from './look';
 import { element, fragment, type Attributes, type Child, type Html } from './markup';
 
 /** Lean: Gmail cuts off a mail after 102 kB. */
@@ -32,7 +32,7 @@ export function card(title: string, ...children: readonly Child[]): Html {
       element(
         'tr',
         {},
-        element('td', lookAs('card', `padding:18px 20px;border-radius:8px;${FONT}`, 'card', 'ink'), heading, ...shown),
+        element('td', look(`padding:18px 20px;border-radius:8px;${FONT}`, 'card', 'ink'), heading, ...shown),
       ),
     ),
   );
@@ -70,7 +70,9 @@ export function shareBar(share: number | null, height: number): Html {
 }
 
 export function toned(share: number | null): Html {
-  return share === null ? element('span', look('', 'faint'), '–') : element('span', look('', shareTone(share)), formatPercent(share));
+  return share === null
+    ? element('span', look('', 'faint'), '–')
+    : element('span', look('', shareTone(share)), formatPercent(share));
 }
 
 export interface Column {
@@ -84,10 +86,16 @@ export interface Column {
 function cellLook({ align, wide, width }: Column, before: Column | undefined, head: boolean): Attributes {
   const afterNumber = before?.align === 'right' && before.head !== '';
   const left = align === 'right' || afterNumber ? 12 : 0;
-  const style = `border-bottom:1px solid #e2e5ea;padding:${head ? 4 : 6}px 0 ${head ? 4 : 6}px ${left}px`;
+  const high = head ? 4 : 6;
+  const style = `border-bottom:1px solid #e2e5ea;padding:${high}px ${align === 'right' ? 0 : 8}px ${high}px ${left}px`;
   const wrap = align === 'right' ? '' : ';white-space:normal;overflow-wrap:anywhere';
   const name = `line${wide === true ? ' wide' : ''}`;
-  return { class: name, style: `${style}${head ? ';font-weight:400' : wrap}`, align: align ?? (head ? 'left' : null), width: width ?? null };
+  return {
+    class: name,
+    style: `${style}${head ? ';font-weight:400' : wrap}`,
+    align: align ?? (head ? 'left' : null),
+    width: width ?? null,
+  };
 }
 
 /** A table of figures; a row of one cell goes over all columns. */
@@ -100,7 +108,9 @@ export function table(columns: readonly Column[], rows: readonly (readonly Child
       { valign: 'top' },
       ...(row.length === 1
         ? [element('td', { colspan: columns.length, style: 'padding:12px 0 2px;white-space:normal' }, row[0] ?? null)]
-        : columns.map((column, index) => element('td', cellLook(column, columns[index - 1], false), row[index] ?? null))),
+        : columns.map((column, index) =>
+            element('td', cellLook(column, columns[index - 1], false), row[index] ?? null),
+          )),
     ),
   );
   const style = `${SMALL};white-space:nowrap;font-variant-numeric:tabular-nums;${FONT}`;
@@ -114,9 +124,5 @@ export function table(columns: readonly Column[], rows: readonly (readonly Child
 
 /** A piece of a command line. */
 export function code(text: string): Html {
-  return element(
-    'code',
-    look(`${MONO};font-size:12px;padding:1px 5px;border-radius:4px`, 'code'),
-    text,
-  );
+  return element('code', look(`${MONO};font-size:12px;padding:1px 5px;border-radius:4px`, 'code'), text);
 }

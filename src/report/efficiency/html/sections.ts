@@ -35,7 +35,11 @@ function tile({ name, value, says, bar: drawn }: Tile): Html {
     'td',
     { ...lookAs('tile', `padding:0 16px 8px 0;vertical-align:top;${FONT}`, 'ink'), width: '25%' },
     element('div', look('font-size:12px;line-height:16px', 'faint'), name),
-    element('div', look('font-size:24px;line-height:32px;font-weight:600;font-variant-numeric:tabular-nums', 'ink'), value),
+    element(
+      'div',
+      look('font-size:24px;line-height:32px;font-weight:600;font-variant-numeric:tabular-nums', 'ink'),
+      value,
+    ),
     drawn === undefined ? null : element('div', { style: 'padding:2px 0 4px' }, drawn),
     element('div', look('font-size:12px;line-height:17px', 'faint'), says),
   );
@@ -61,7 +65,14 @@ export function tiles({ site }: Report): Html {
       says: `${amount(site.cpu_hours)} of ${amount(site.core_hours)} core hours`,
       bar: bar(site.cpu_efficiency ?? 0, 'used', 6),
     },
-    { name: 'Waste', value: fragment(amount(site.waste_gib_hours), element('span', look('font-size:14px;font-weight:400', 'faint'), ` ${GIB_HOURS}`)), says: fits },
+    {
+      name: 'Waste',
+      value: fragment(
+        amount(site.waste_gib_hours),
+        element('span', look('font-size:14px;font-weight:400', 'faint'), ` ${GIB_HOURS}`),
+      ),
+      says: fits,
+    },
     {
       name: 'Ended by memory',
       value: element('span', look('', site.killed_by_memory > 0 ? 'bad' : 'ink'), formatCount(site.killed_by_memory)),
@@ -103,8 +114,7 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
     head: 'killed',
     align: 'right',
     wide: true,
-    cell: ({ killed_by_memory: killed }) =>
-      killed === 0 ? '' : element('span', look('', 'bad'), formatCount(killed)),
+    cell: ({ killed_by_memory: killed }) => (killed === 0 ? '' : element('span', look('', 'bad'), formatCount(killed))),
     if: ({ killed_by_memory: killed }) => killed > 0,
   },
   {
@@ -118,7 +128,9 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
 
 export function groupsCard(report: Report): Html {
   const shown = report.groups.slice(0, GROUPS_SHOWN);
-  const columns = GROUP_COLUMNS.filter((column) => column.if === undefined || shown.some(({ sums }) => column.if?.(sums)));
+  const columns = GROUP_COLUMNS.filter(
+    (column) => column.if === undefined || shown.some(({ sums }) => column.if?.(sums)),
+  );
   const rows = shown.map(({ name, sums }): Child[] => [
     name === null ? NONE : named(name),
     ...columns.map(({ cell }) => cell(sums)),
@@ -135,7 +147,8 @@ export function groupsCard(report: Report): Html {
 
 const lineName = ({ job_name: name }: JobLine): Child => (name === null ? NONE : named(name));
 const jobNumber = (line: JobLine): Html => element('span', look('', 'faint'), lineJob(line, '≥ '));
-const bytesOr = (bytes: number | null, format: (bytes: number) => string): string => (bytes === null ? NONE : format(bytes));
+const bytesOr = (bytes: number | null, format: (bytes: number) => string): string =>
+  bytes === null ? NONE : format(bytes);
 const next = ({ advice }: JobLine): Child => (advice === null ? NONE : code(`-l ${advice.request}`));
 const hostOf = ({ hosts }: JobLine): Child => (hosts.length === 1 ? named(hosts[0] ?? '') : `${hosts.length} hosts`);
 
@@ -161,7 +174,10 @@ const NEXT: LineColumn = { head: 'next time', align: 'right', cell: next };
 
 function lines(columns: readonly LineColumn[], list: JobList): Html {
   return fragment(
-    table(columns, list.lines.map((line) => columns.map(({ cell }) => cell(line)))),
+    table(
+      columns,
+      list.lines.map((line) => columns.map(({ cell }) => cell(line))),
+    ),
     note(listNote(list)),
   );
 }
@@ -180,8 +196,16 @@ export function wastersCard(report: Report): Html {
       element(
         'tr',
         {},
-        element('td', look('font-size:14px;line-height:20px;font-weight:600;overflow-wrap:anywhere', 'ink'), named(name)),
-        element('td', { ...look('font-size:13px;line-height:20px;padding-left:10px', 'ink'), align: 'right' }, amountText),
+        element(
+          'td',
+          look('font-size:14px;line-height:20px;font-weight:600;overflow-wrap:anywhere', 'ink'),
+          named(name),
+        ),
+        element(
+          'td',
+          { ...look('font-size:13px;line-height:20px;padding-left:10px', 'ink'), align: 'right' },
+          amountText,
+        ),
       ),
     );
     const of = listNote(jobs);
@@ -219,7 +243,11 @@ export function chartsCard(report: Report): Html {
       : element(
           'td',
           {
-            ...lookAs('half whole', `vertical-align:top;padding:0 ${side === 'left' ? '16px 12px 0' : '0 12px 16px'}`, 'ink'),
+            ...lookAs(
+              'half whole',
+              `vertical-align:top;padding:0 ${side === 'left' ? '16px 12px 0' : '0 12px 16px'}`,
+              'ink',
+            ),
             width: '50%',
           },
           element('div', look('font-size:13px;line-height:18px;font-weight:600;margin:0 0 6px', 'ink'), title),
@@ -275,11 +303,7 @@ export function silentCard(report: Report): Html {
   if (nodes.length === 0) return card('Hosts without jobs', quiet);
   const box = layout(
     '',
-    element(
-      'tr',
-      {},
-      element('td', look(`padding:10px 12px;border-radius:6px;${FONT}`, 'alert', 'ink'), ...items),
-    ),
+    element('tr', {}, element('td', look(`padding:10px 12px;border-radius:6px;${FONT}`, 'alert', 'ink'), ...items)),
   );
   return card('Silent nodes', box, quiet);
 }
