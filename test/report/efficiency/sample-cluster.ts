@@ -144,7 +144,8 @@ export function sampleDay(until: number, count: number, seed: number, firstJob: 
   const total = KINDS.reduce((sum, { weight }) => sum + weight, 0);
   return Array.from({ length: count }, (_, index): JobRecord => {
     let pick = next() * total;
-    const kind = KINDS.find(({ weight }) => (pick -= weight) < 0) ?? KINDS[0];
+    const kind = KINDS.find(({ weight }) => (pick -= weight) < 0);
+    if (kind === undefined) throw new Error('no kind of job was picked');
     const end = until - 1 - Math.floor(next() * DAY_MS);
     const seconds = Math.max(20, Math.round(kind.hours * 3600 * (0.4 + 1.2 * next())));
     const limit = kind.askedGib * kind.slots * GIB;
