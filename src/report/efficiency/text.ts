@@ -295,6 +295,28 @@ export function renderReport(report: Report, screen: Screen): string[] {
       '  No job ended in this time.',
       ...section('Silent nodes', renderSilent(report, screen), screen),
     ];
+  const groups = section(`By ${DIMENSION_NAMES[report.by]}`, renderGroups(report, screen), screen);
+  const wasters = section(
+    owner === null ? 'Largest waste, and the jobs that make it' : 'Jobs with the largest waste',
+    renderWasters(report, screen),
+    screen,
+  );
+  const killed = section(
+    'Ended by memory',
+    [
+      ...paragraph(killedText(report.killed_by_memory, site), screen),
+      ...renderList(ANYWHERE, report.killed_by_memory, screen),
+    ],
+    screen,
+  );
+  const farBelow = section(
+    'Far below their request',
+    [
+      ...paragraph(farBelowText(report.far_below), screen),
+      ...renderList([JOB, NAME, OWNER, ASKED, PEAK, WASTE, ENDED, NEXT], report.far_below, screen),
+    ],
+    screen,
+  );
   return [
     ...head,
     '',
@@ -304,30 +326,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
     ...paragraph(energy === null ? null : `Energy charged to these jobs: ${energy}.`, screen),
     ...paragraph(leftOutText(site), screen).map(style.faint),
     ...section('Silent nodes', renderSilent(report, screen), screen),
-    ...section(`By ${DIMENSION_NAMES[report.by]}`, renderGroups(report, screen), screen),
-    ...section(
-      owner === null ? 'Largest waste, and the jobs that make it' : 'Jobs with the largest waste',
-      renderWasters(report, screen),
-      screen,
-    ),
-    ...section(
-      'Ended by memory',
-      [
-        ...paragraph(killedText(report.killed_by_memory, site), screen),
-        ...renderList(ANYWHERE, report.killed_by_memory, screen),
-      ],
-      screen,
-    ),
-    ...section(
-      'Far below their request',
-      [
-        ...paragraph(farBelowText(report.far_below), screen),
-        ...(owner === null
-          ? renderList([JOB, NAME, OWNER, ASKED, PEAK, WASTE, ENDED, NEXT], report.far_below, screen)
-          : []),
-      ],
-      screen,
-    ),
+    ...(owner === null ? [groups, wasters, killed, farBelow] : [killed, wasters, groups]).flat(),
     ...section('Memory by hour of the day: in use of what was asked for', renderHours(report, screen), screen),
     ...section('Peak over limit: records', renderShares(report, screen), screen),
     ...section('Coverage', renderCoverage(report, screen), screen),

@@ -65,7 +65,7 @@ export const SHEET =
   `.half{display:block!important;width:100%!important;padding-left:0!important;padding-right:0!important}` +
   `.card{padding:14px 12px!important}.outer{padding:6px!important}}` +
   `@media print{${light}.page{background-color:#fff!important}.card{border-radius:0!important;padding:10px 0!important}` +
-  `.outer{padding:0!important}tr,.whole{break-inside:avoid}h2{break-after:avoid}}`;
+  `.outer{padding:0!important}h2,.data tr,.whole{break-inside:avoid}h2{break-after:avoid}}`;
 
 export const FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 export const MONO = 'font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace';

@@ -64,9 +64,9 @@ function body(report: Report): readonly Html[] {
   return [
     overview(report),
     silentCard(report),
-    groupsCard(report),
-    wastersCard(report),
-    killedCard(report),
+    ...(report.owner === null
+      ? [groupsCard(report), wastersCard(report), killedCard(report)]
+      : [killedCard(report), wastersCard(report), groupsCard(report)]),
     farBelowCard(report),
     chartsCard(report),
     coverageCard(report),

@@ -3,7 +3,7 @@ import { escapeForTerminal } from '../../escape';
 import { shareTone } from '../../gauge';
 import type { Tone } from '../../screen';
 import { formatPercent } from '../../units';
-import { FONT, look, MONO, type ColourName } from './look';
+import { FONT, look, lookAs, MONO, type ColourName } from './look';
 import { element, fragment, type Attributes, type Child, type Html } from './markup';
 
 /** Lean: Gmail cuts off a mail after 102 kB. */
@@ -116,7 +116,7 @@ export function table(columns: readonly Column[], rows: readonly (readonly Child
   const style = `${SMALL};white-space:nowrap;font-variant-numeric:tabular-nums;${FONT}`;
   return element(
     'table',
-    { ...PLAIN, ...look(style, 'ink') },
+    { ...PLAIN, ...lookAs('data', style, 'ink') },
     columns.every(({ head }) => head === '') ? null : element('tr', { ...look('', 'faint') }, ...heads),
     ...body,
   );

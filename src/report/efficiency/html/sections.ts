@@ -146,7 +146,13 @@ export function groupsCard(report: Report): Html {
 }
 
 const lineName = ({ job_name: name }: JobLine): Child => (name === null ? NONE : named(name));
-const jobNumber = (line: JobLine): Html => element('span', look('', 'faint'), lineJob(line, '≥ '));
+
+/** Whose, and which: in small letters under the name. */
+function jobNumber(line: JobLine, withOwner: boolean): Html {
+  const owner = withOwner && line.owner !== null ? [named(line.owner), ' · '] : [];
+  return element('span', look('', 'faint'), ...owner, lineJob(line, '≥ '));
+}
+
 const bytesOr = (bytes: number | null, format: (bytes: number) => string): string =>
   bytes === null ? NONE : format(bytes);
 const next = ({ advice }: JobLine): Child => (advice === null ? NONE : code(`-l ${advice.request}`));
@@ -156,11 +162,13 @@ interface LineColumn extends Column {
   readonly cell: (line: JobLine) => Child;
 }
 
-const NAME: LineColumn = {
+const nameColumn = (withOwner: boolean): LineColumn => ({
   head: 'job',
-  cell: (line) => fragment(lineName(line), element('br', {}), jobNumber(line)),
-};
-const OWNER: LineColumn = { head: 'owner', cell: ({ owner }) => (owner === null ? NONE : named(owner)) };
+  width: '36%',
+  cell: (line) => fragment(lineName(line), element('br', {}), jobNumber(line, withOwner)),
+});
+const NAME = nameColumn(false);
+const NAME_AND_OWNER = nameColumn(true);
 const HOST: LineColumn = { head: 'host', wide: true, cell: hostOf };
 const ASKED: LineColumn = { head: 'asked', align: 'right', cell: (line) => bytesOr(line.limit_bytes, formatRequested) };
 const PEAK: LineColumn = {
@@ -188,7 +196,7 @@ export function wastersCard(report: Report): Html {
       'Jobs with the largest waste',
       ...report.wasters.map(({ jobs }) => lines([NAME, ASKED, PEAK, WASTE, ENDED, NEXT], jobs)),
     );
-  const columns = [NAME, ASKED, PEAK, { ...WASTE, wide: false }, NEXT];
+  const columns = [NAME, ASKED, PEAK, WASTE, NEXT];
   const rows = shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }): (readonly Child[])[] => {
     const amountText = `${amount(sums.waste_gib_hours)} ${GIB_HOURS}, ${formatPercent(part)} of all waste`;
     const head = layout(
@@ -218,19 +226,22 @@ export function wastersCard(report: Report): Html {
 }
 
 export function killedCard(report: Report): Html {
+  if (report.owner !== null && report.killed_by_memory.records === 0) return fragment();
   return card(
     'Ended by memory',
     sentence(killedText(report.killed_by_memory, report.site)),
-    lines([NAME, ...(report.owner === null ? [OWNER] : []), HOST, ASKED, PEAK, ENDED, NEXT], report.killed_by_memory),
+    lines([report.owner === null ? NAME_AND_OWNER : NAME, HOST, ASKED, PEAK, ENDED, NEXT], report.killed_by_memory),
   );
 }
 
+/** Of one owner the jobs with the largest waste say it. */
 export function farBelowCard(report: Report): Html {
+  if (report.owner !== null) return fragment();
   return card(
     'Far below their request',
     sentence(farBelowText(report.far_below)),
-    report.owner === null ? lines([NAME, OWNER, ASKED, PEAK, WASTE, NEXT], report.far_below) : null,
-    report.owner === null && report.far_below.lines.length > 0
+    lines([NAME_AND_OWNER, ASKED, PEAK, WASTE, NEXT], report.far_below),
+    report.far_below.lines.length > 0
       ? note('Next time: enough for all jobs of that name and owner in this time, with room to spare.')
       : null,
   );
