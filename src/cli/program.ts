@@ -12,6 +12,7 @@ import { registerNode } from './commands/node';
 import { registerOwner } from './commands/owner';
 import { registerProject } from './commands/project';
 import { registerQueue } from './commands/queue';
+import { registerReport } from './commands/report';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
 import { registerDigest } from './commands/digest';
@@ -43,6 +44,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerHosts,
   registerNode,
   registerMetrics,
+  registerReport,
   registerRun,
   registerDemo,
   registerImport,
