@@ -9,7 +9,8 @@ export interface BenchOptions {
   readonly progress: (text: string) => void;
 }
 
-export type Unit = 'ms' | 'us' | 'ns' | '%' | 'MiB' | 'x' | 'bytes' | 'jobs/s' | 'jobs' | 'requests/s' | 'KiB';
+export type Unit =
+  'ms' | 'us' | 'ns' | '%' | 'MiB' | 'x' | 'bytes' | 'jobs/s' | 'jobs' | 'requests/s' | 'KiB' | 's' | 'records/s';
 
 /** One measured quantity. */
 export interface Row {

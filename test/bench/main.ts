@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
 import { bracketsBench } from './brackets';
+import { deliveryBench } from './delivery';
 import { hooksBench } from './hooks';
 import { liveBench } from './live';
 import { nodeBench } from './node';
@@ -28,6 +29,7 @@ const BENCHES: readonly Bench[] = [
   bracketsBench,
   liveBench,
   serveBench,
+  deliveryBench,
 ];
 
 function usage(): string {
