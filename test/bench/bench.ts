@@ -5,6 +5,8 @@ export interface BenchOptions {
   readonly runs: number;
   /** A first look: shorter windows, fewer runs. */
   readonly quick: boolean;
+  /** Size of a history; null: the benchmark's own. */
+  readonly jobs: number | null;
   /** Tells on a terminal how far it has come. */
   readonly progress: (text: string) => void;
 }
