@@ -145,7 +145,7 @@ async function anotherBuild(site: Site): Promise<void> {
 
 async function crashedShepherd(site: Site): Promise<void> {
   const { cell, product } = site;
-  const job = await cell.submit('gebob', ['-N', 'crash', '-r', 'n', '-l', 'h_vmem=1G'], 'sleep 30');
+  const job = await cell.submit('gebob', ['-N', 'crash', '-r', 'n', '-l', 'h_vmem=1G'], 'sleep 8');
   await cell.waitRunning(job);
   const sampler = await samplerOf(site, job);
   await sleep(1500);
