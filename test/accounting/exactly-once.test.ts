@@ -10,7 +10,7 @@ import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { SqliteDatabase } from '../../src/native/sqlite';
 import { recordKeyText } from '../../src/sampler/record';
 import { deliveriesOf, underFire } from './nodes-under-fire';
-import type { Ashes, Fire } from './nodes-under-fire';
+import type { Fire } from './nodes-under-fire';
 import { seededRandom } from './realistic-record';
 import { cannotRun, sharedStore, UNPRIVILEGED } from './run-deliverer';
 
@@ -64,11 +64,12 @@ async function assertHolds(reader: AccountingReader, expected: ReadonlyMap<strin
   }
 }
 
-function tell(t: TestContext, seed: number, ashes: Ashes, told: readonly number[]): void {
-  const { refused, ...figures } = ashes;
-  t.diagnostic(`seed ${seed}: ${JSON.stringify({ ...figures, told })}`);
-  assert.deepEqual(refused, []);
-  assert.ok(ashes.killed >= 10 && ashes.killedAtWork > 0, 'deliverers were killed at work');
+/** A small file system of the deliverers' own; false where none can be mounted. */
+function mountTmpfs(directory: string, size: string): boolean {
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0755`, 'tmpfs', directory]).status !== 0)
+    return false;
+  chownSync(directory, UNPRIVILEGED.uid ?? 0, UNPRIVILEGED.gid ?? 0);
+  return true;
 }
 
 /** A file that takes all the room there is. */
@@ -84,27 +85,35 @@ function fill(path: string): void {
   closeSync(file);
 }
 
+async function delivers(
+  t: TestContext,
+  args: readonly string[],
+  list: readonly Trouble[],
+): Promise<ReadonlyMap<string, StoredRecord>> {
+  const seed = Date.now() % 1e6;
+  const random = seededRandom(seed);
+  const { nodes, expected } = deliveriesOf(NODES, DELIVERIES, random);
+  const { told, ...hooks } = troubles(list);
+  const ashes = await underFire({ args, nodes, random, kills: 40, ...hooks });
+  const { refused, ...figures } = ashes;
+  t.diagnostic(`seed ${seed}: ${JSON.stringify({ ...figures, told: told() })}`);
+  assert.deepEqual(refused, []);
+  assert.ok(ashes.killed >= 10 && ashes.killedAtWork > 0, 'deliverers were killed at work');
+  assert.ok(
+    told().every((times) => times >= ENOUGH),
+    'every trouble was met',
+  );
+  return expected;
+}
+
 describe('exactly once, from 50 deliverers at once', { skip: cannotRun() }, () => {
   it('into SQLite: SIGKILLs, a full disk, a directory that is read-only for a while', async (t) => {
-    const seed = Date.now() % 1e6;
-    const random = seededRandom(seed);
     const path = sharedStore(t);
     const mount = dirname(path);
-    const isMount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m,mode=0755', 'tmpfs', mount]).status === 0;
+    const isMount = mountTmpfs(mount, '24m');
     try {
-      if (isMount) chownSync(mount, UNPRIVILEGED.uid ?? 0, UNPRIVILEGED.gid ?? 0);
-      else t.diagnostic("no file system can be mounted here: the disk won't be full");
+      if (!isMount) t.diagnostic("no file system can be mounted here: the disk won't be full");
       const ballast = join(mount, 'ballast');
-      const readOnly: Trouble = {
-        at: 0.6,
-        says: /make the file and its directory writable|may not open it/,
-        begin: () => {
-          chmodSync(mount, 0o555);
-        },
-        end: () => {
-          chmodSync(mount, 0o755);
-        },
-      };
       const full: Trouble = {
         at: 0.25,
         says: /its file system is full/,
@@ -115,11 +124,17 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun() }, () =
           rmSync(ballast);
         },
       };
-      const { nodes, expected } = deliveriesOf(NODES, DELIVERIES, random);
-      const { told, ...hooks } = troubles(isMount ? [full, readOnly] : [readOnly]);
-      const ashes = await underFire({ args: ['--accounting', path], nodes, random, kills: 40, ...hooks });
-      tell(t, seed, ashes, told());
-      assert.ok(told().every((times) => times >= ENOUGH));
+      const readOnly: Trouble = {
+        at: 0.6,
+        says: /make the file and its directory writable|may not open it/,
+        begin: () => {
+          chmodSync(mount, 0o555);
+        },
+        end: () => {
+          chmodSync(mount, 0o755);
+        },
+      };
+      const expected = await delivers(t, ['--accounting', path], isMount ? [full, readOnly] : [readOnly]);
       const db = new SqliteDatabase(path, { readonly: true });
       assert.equal(db.pragma('integrity_check', { simple: true }), 'ok');
       assert.equal(db.prepare('SELECT count(*) FROM record').pluck().get(), expected.size);
