@@ -1,5 +1,6 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { packRunId, unpackRunId } from '../../src/accounting/sqlite/run-id-codec';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { parseAccountingLine } from '../../src/gridengine/accounting-line';
 import type { AccountingRecord } from '../../src/gridengine/accounting-line';
@@ -98,7 +99,18 @@ async function inBatches(records: readonly JobRecord[], merge: (batch: readonly 
   for (let at = 0; at < records.length; at += BATCH) await merge(records.slice(at, at + BATCH));
 }
 
-/** Columns that hold a time in ms, and how a run's name moves in time where it is made of one. */
+/** A run's name: of one that only a line tells of it is made of a time. */
+function movedRun(run: Buffer | string, seconds: number): Buffer | string {
+  const name = unpackRunId(run);
+  if (!name.startsWith('accounting.')) return run;
+  return packRunId(
+    name.replace(/^(accounting\.(?:0\.)?)([1-9]\d*)/, (_all, before: string, time: string) =>
+      [before, Number(time) + seconds].join(''),
+    ),
+  );
+}
+
+/** Columns that hold a time in ms. */
 const TIMES: ReadonlySet<string> = new Set(['submitted_at', 'started_at', 'ended_at', 'revision']);
 
 /** Copies the store's rows, the first week's, into each later week: as fast as SQLite inserts into its indexes. */
@@ -109,11 +121,7 @@ function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress
     db.pragma('synchronous = OFF');
     db.pragma('cache_size = -1000000');
     db.function('moved_run', { deterministic: true }, (run: unknown, seconds: unknown) =>
-      typeof run === 'string'
-        ? run.replace(/^(accounting\.(?:0\.)?)([1-9]\d*)/, (_all, before: string, time: string) =>
-            [before, Number(time) + Number(seconds)].join(''),
-          )
-        : run,
+      movedRun(run as Buffer | string, Number(seconds)),
     );
     const columns = db
       .prepare<[], { name: string; hidden: number }>("SELECT name, hidden FROM pragma_table_xinfo('record')")
