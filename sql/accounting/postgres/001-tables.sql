@@ -1,5 +1,5 @@
 -- Job records of all clusters, hosts and years. Times: ms since the epoch, UTC. Sizes: bytes.
--- Run as qmemacct_owner, in the schema qmemacct (search_path: pg_catalog, qmemacct, pg_temp).
+-- Run as qmemacct_owner, in the schema qmemacct (search_path: qmemacct, pg_catalog, pg_temp).
 
 -- Repeated strings. Unique by the lock under which word_id() adds them: an index on the text itself would bound its length.
 CREATE TABLE word (
@@ -79,6 +79,13 @@ CREATE TABLE job_month (
   block     bigint NOT NULL,         -- job_id / 1024
   key_month integer NOT NULL,
   PRIMARY KEY (block, key_month)
+);
+
+-- Which months have records that count on a day: what spares an interval the others.
+CREATE TABLE day_month (
+  day       integer NOT NULL,
+  key_month integer NOT NULL,
+  PRIMARY KEY (day, key_month)
 );
 
 -- Days (since 1970, UTC) whose records changed since they were summed; each transaction adds its own rows, so none waits

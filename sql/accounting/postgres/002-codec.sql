@@ -83,10 +83,13 @@ CREATE FUNCTION known_word(the_kind "char", the_text text) RETURNS integer STABL
   WHERE kind = the_kind AND hashtextextended(text, 0) = hashtextextended(the_text COLLATE "C", 0) AND text = the_text
 $$;
 
-CREATE FUNCTION to_ms(time text) RETURNS bigint IMMUTABLE STRICT LANGUAGE sql AS
-  $$ SELECT floor(extract(epoch FROM date_trunc('milliseconds', time::timestamptz)) * 1000)::bigint $$;
-CREATE FUNCTION to_time(ms bigint) RETURNS text IMMUTABLE STRICT LANGUAGE sql AS
-  $$ SELECT to_char(to_timestamp(ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
+CREATE FUNCTION to_ms(moment text) RETURNS bigint IMMUTABLE STRICT LANGUAGE sql AS
+  $$ SELECT floor(extract(epoch FROM moment::timestamptz) * 1000)::bigint $$;
+-- In whole numbers: a double has no room for the ms of the year 9999.
+CREATE FUNCTION to_time(ms bigint) RETURNS text IMMUTABLE STRICT LANGUAGE sql AS $$
+  SELECT to_char(date '1970-01-01' + (ms / 86400000)::integer + (ms % 86400000) * interval '1 ms',
+    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$$;
 
 -- The month that a record is kept in. One that no clock should show gets 0, or a hostile node would have us make a
 -- table for every month until the year 9999.
@@ -197,8 +200,8 @@ BEGIN
 END $$;
 
 CREATE FUNCTION stamp_of(trust text, ended boolean, revision bigint) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$
-  SELECT (array_position('{self-reported,accounting,usage,root}'::text[], trust) - 1)::bigint << 55
-    | ended::integer::bigint << 54 | revision
+  SELECT ((array_position('{self-reported,accounting,usage,root}'::text[], trust) - 1)::bigint << 55)
+    | (ended::integer::bigint << 54) | revision
 $$;
 CREATE FUNCTION revision_of(stamp bigint) RETURNS bigint IMMUTABLE LANGUAGE sql AS
   'SELECT stamp & 18014398509481983';
@@ -244,7 +247,8 @@ BEGIN
   PERFORM pack_request(jsonb_populate_record(NULL::incoming_request, v)) FROM jsonb_each(r.requests) AS e (k, v);
   PERFORM v::text::double precision FROM jsonb_each(r.metrics) AS e (k, v);
   PERFORM pack_request(r.h_vmem), pack_series(r.series), to_ms(r.submitted_at), to_ms(r.started_at), to_ms(r.ended_at);
-  PERFORM check_bracket(b) FROM unnest(ARRAY[r.peak_rss, r.peak_rss_swap, r.peak_vmem, r.peak_process_vmem, r.peak_footprint]) AS b;
+  PERFORM check_bracket(r.peak_rss), check_bracket(r.peak_rss_swap), check_bracket(r.peak_vmem),
+    check_bracket(r.peak_process_vmem), check_bracket(r.peak_footprint);
   IF EXISTS (SELECT FROM unnest(r.granted_hosts) AS g WHERE g.host IS NULL OR g.slots IS NULL)
     OR (r.grid_engine IS DISTINCT FROM NULL AND ((r.grid_engine).wallclock_seconds IS NULL
       OR (r.grid_engine).cpu_seconds IS NULL OR (r.grid_engine).lines IS NULL OR (r.grid_engine).lines < 1))

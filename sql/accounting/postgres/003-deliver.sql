@@ -4,7 +4,7 @@
 -- src/accounting/merge.ts has, too (compareValues).
 CREATE FUNCTION compare_values(a jsonb, b jsonb) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
-  kinds CONSTANT text[] := '{null,boolean,number,string,array,object}';
+  kinds CONSTANT text[] := '{"null",boolean,number,string,array,object}';
   order_of integer := sign(array_position(kinds, jsonb_typeof(a)) - array_position(kinds, jsonb_typeof(b)));
   keys_a text[];
   keys_b text[];
@@ -45,7 +45,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION verdict_order(status "char", stamp bigint) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$
-  SELECT (stamp & 18014398509481984) << 6 | (stamp >> 55) << 4
+  SELECT ((stamp & 18014398509481984) << 6) | ((stamp >> 55) << 4)
     | CASE status WHEN 'f' THEN 3 WHEN 'l' THEN 2 WHEN 'u' THEN 1 ELSE 0 END
 $$;
 
@@ -94,16 +94,16 @@ BEGIN
         SELECT key, va, vb, sa, sb, vb IS NOT NULL AND (va IS NULL OR sb > sa OR sb = sa AND va <> vb AND
           CASE left(key, 1) WHEN 'r' THEN compare_values(request_json(va), request_json(vb)) < 0
           ELSE va::double precision < vb::double precision END) AS taken
-        FROM (SELECT 'r' || k AS key, v AS va, coalesce((a.stamps ->> ('r' || k))::bigint, a.stamp) AS sa
-              FROM jsonb_each_text(a.requests) AS e (k, v)
+        FROM (SELECT 'r' || k AS key, val AS va, coalesce((a.stamps ->> ('r' || k))::bigint, a.stamp) AS sa
+              FROM jsonb_each_text(a.requests) AS e (k, val)
               UNION ALL
-              SELECT 'm' || k, v, coalesce((a.stamps ->> ('m' || k))::bigint, a.stamp)
-              FROM jsonb_each_text(a.metrics) AS e (k, v)) AS ours
-        FULL JOIN (SELECT 'r' || k AS key, v AS vb, coalesce((b.stamps ->> ('r' || k))::bigint, b.stamp) AS sb
-              FROM jsonb_each_text(b.requests) AS e (k, v)
+              SELECT 'm' || k, val, coalesce((a.stamps ->> ('m' || k))::bigint, a.stamp)
+              FROM jsonb_each_text(a.metrics) AS e (k, val)) AS ours
+        FULL JOIN (SELECT 'r' || k AS key, val AS vb, coalesce((b.stamps ->> ('r' || k))::bigint, b.stamp) AS sb
+              FROM jsonb_each_text(b.requests) AS e (k, val)
               UNION ALL
-              SELECT 'm' || k, v, coalesce((b.stamps ->> ('m' || k))::bigint, b.stamp)
-              FROM jsonb_each_text(b.metrics) AS e (k, v)) AS others USING (key)) AS compared) AS chosen;
+              SELECT 'm' || k, val, coalesce((b.stamps ->> ('m' || k))::bigint, b.stamp)
+              FROM jsonb_each_text(b.metrics) AS e (k, val)) AS others USING (key)) AS compared) AS chosen;
   END IF;
   IF NOT changed THEN RETURN NULL; END IF;
   a.stamp := own;
@@ -141,6 +141,13 @@ CREATE FUNCTION same_host(a integer, b integer) RETURNS boolean STABLE LANGUAGE 
     FROM (SELECT word_text(a) AS x, word_text(b) AS y) AS names)
 $$;
 
+CREATE FUNCTION note_day(counted_at bigint, month integer) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM day_month WHERE day = counted_at / 86400000 AND key_month = month) THEN
+    INSERT INTO day_month (day, key_month) VALUES (counted_at / 86400000, month) ON CONFLICT DO NOTHING;
+  END IF;
+END $$;
+
 -- Puts an account into the store, its jobs locked and its month made: 'added', 'changed' or 'unchanged', and the days
 -- whose sums it changes. An accounting line's record and a sampler's of the same run are one.
 CREATE FUNCTION put(a account, month integer, OUT change text, OUT days integer[]) LANGUAGE plpgsql AS $$
@@ -149,7 +156,7 @@ DECLARE
   found_at tid;
   found job_record;
   candidate job_record;
-  candidate_at tid;
+  met record;
   best bigint;
   distance bigint;
   points text;
@@ -160,11 +167,12 @@ BEGIN
   days := '{}';
   FOR its_month IN SELECT key_month FROM job_month WHERE block = a.job_id / 1024 ORDER BY key_month LOOP
     -- By its number, not as a parameter: only that month is planned for and locked.
-    FOR candidate, candidate_at IN EXECUTE format(
-      'SELECT r, r.ctid FROM qmemacct.job_record AS r WHERE key_month = %s AND job_id = $1 AND cluster_id = $2
+    FOR met IN EXECUTE format(
+      'SELECT r AS candidate, r.ctid AS place FROM qmemacct.job_record AS r WHERE key_month = %s AND job_id = $1 AND cluster_id = $2
          AND task_id IS NOT DISTINCT FROM $3 AND pe_task_id IS NOT DISTINCT FROM $4 FOR UPDATE', its_month)
       USING a.job_id, a.cluster_id, a.task_id, a.pe_task_id
     LOOP
+      candidate := met.candidate;
       IF candidate.host_id = a.host_id AND candidate.run_id = a.run_id THEN distance := -1;
       ELSIF from_line <> (candidate.run_id LIKE 'accounting.%') AND candidate.owner_id = a.v[1]::integer
         AND abs(candidate.started_at - a.v[10]::bigint) <= 2000 AND same_host(candidate.host_id, a.host_id) THEN
@@ -174,7 +182,7 @@ BEGIN
       IF best IS NULL OR distance < best THEN
         best := distance;
         found := candidate;
-        found_at := candidate_at;
+        found_at := met.place;
       END IF;
     END LOOP;
   END LOOP;
@@ -184,8 +192,10 @@ BEGIN
     IF a.v[40] IS NOT NULL THEN
       INSERT INTO series (record_id, key_month, points) VALUES (row_now.id, month, a.v[40]);
     END IF;
-    INSERT INTO job_month (block, key_month) SELECT a.job_id / 1024, month
-      WHERE NOT EXISTS (SELECT FROM job_month WHERE block = a.job_id / 1024 AND key_month = month) ON CONFLICT DO NOTHING;
+    IF NOT EXISTS (SELECT FROM job_month WHERE block = a.job_id / 1024 AND key_month = month) THEN
+      INSERT INTO job_month (block, key_month) VALUES (a.job_id / 1024, month) ON CONFLICT DO NOTHING;
+    END IF;
+    PERFORM note_day(row_now.counted_at, month);
     change := 'added';
     days := ARRAY[row_now.counted_at / 86400000];
     RETURN;
@@ -208,6 +218,7 @@ BEGIN
   row_now := row_of(b, found.id, found.key_month);
   EXECUTE format('DELETE FROM qmemacct.job_record WHERE key_month = %s AND ctid = $1', found.key_month) USING found_at;
   INSERT INTO job_record SELECT row_now.*;
+  PERFORM note_day(row_now.counted_at, found.key_month);
   IF b.v[40] IS DISTINCT FROM points THEN
     EXECUTE format('INSERT INTO qmemacct.%I (record_id, key_month, points) VALUES ($1, $2, $3)
       ON CONFLICT (record_id, key_month) DO UPDATE SET points = excluded.points', 'series_' || found.key_month)
