@@ -1,5 +1,7 @@
+import { memoryEnd } from '../accounting/cause';
+import { endingSignal } from '../accounting/job-end';
 import type { JobRecord } from '../sampler/record';
-import { CLOSE_TO_LIMIT, limitOf } from './fit';
+import { limitOf } from './fit';
 import { signalName } from './signals';
 import { formatPercent } from './units';
 
@@ -24,18 +26,8 @@ const FAILED: Readonly<Record<number, string>> = {
   100: 'after the job: killed by a signal',
 };
 
-/** The signal that ended the job, be it told directly or by a shell's 128 + n; 0: none. */
-export function endingSignal(record: JobRecord): number {
-  if (record.signal !== null && record.signal > 0) return record.signal;
-  const status = record.exit_status ?? 0;
-  return status > 128 && status < 128 + 65 ? status - 128 : 0;
-}
-
-/** Whether the job is known to have ended in good order; null: not known. */
-export function succeeded(record: JobRecord): boolean | null {
-  if (record.exit_status === null && record.signal === null) return null;
-  return (record.exit_status ?? 0) === 0 && (record.signal ?? 0) === 0 && (record.failed ?? 0) === 0;
-}
+export { killedByMemory as hitLimit } from '../accounting/cause';
+export { endingSignal, succeeded } from '../accounting/job-end';
 
 /** How the job ended, in one phrase: "exit status 0", "killed by SIGKILL (exit status 137)". */
 export function describeEnding(record: JobRecord): string {
@@ -63,9 +55,6 @@ export function endingLabel(record: JobRecord): string {
 }
 
 const SIGKILL = 9;
-/** Refused memory mostly ends so: abort (C++, Python), a null pointer, a bus error, or an error status. */
-const AFTER_REFUSAL: ReadonlySet<number> = new Set([0, 6, 7, 11]);
-
 export interface MemoryVerdict {
   /** Whether the end is one that the memory limit brings about. */
   readonly consistent: boolean;
@@ -78,32 +67,28 @@ export interface MemoryVerdict {
  * no mark. null: nothing to say.
  */
 export function memoryVerdict(record: JobRecord): MemoryVerdict | null {
+  const end = memoryEnd(record);
+  if (end?.by === 'oom-killer')
+    return {
+      consistent: true,
+      text: "Its end is consistent with the kernel's out-of-memory killer: it killed in the job's cgroup.",
+    };
   const limit = limitOf(record);
-  if (limit === null || limit <= 0 || succeeded(record) !== false) return null;
-  const signal = endingSignal(record);
-  const held = record.peak_rss_swap ?? record.peak_rss;
-  const heldShare = held === null ? null : (held.upper_bytes ?? held.lower_bytes) / limit;
-  const spaceShare = record.peak_process_vmem === null ? null : record.peak_process_vmem.lower_bytes / limit;
-  const killed = signal === SIGKILL || record.failed === 37;
-  if (killed && heldShare !== null && heldShare >= CLOSE_TO_LIMIT)
+  if (limit === null || limit <= 0 || end === null) return null;
+  if (end.by === 'execd' && end.held !== null)
     return {
       consistent: true,
-      text: `Its end is consistent with Grid Engine's kill at h_vmem: it held ${formatPercent(heldShare)} of it.`,
+      text: `Its end is consistent with Grid Engine's kill at h_vmem: it held ${formatPercent(end.held)} of it.`,
     };
-  if (AFTER_REFUSAL.has(signal) && spaceShare !== null && spaceShare >= CLOSE_TO_LIMIT)
+  if (end.by === 'refusal' && end.space !== null)
     return {
       consistent: true,
-      text: `Its end is consistent with refused memory: the address space of a process had reached ${formatPercent(spaceShare)} of h_vmem.`,
+      text: `Its end is consistent with refused memory: the address space of a process had reached ${formatPercent(end.space)} of h_vmem.`,
     };
-  if (signal === SIGKILL && heldShare !== null)
+  if (endingSignal(record) === SIGKILL && end.held !== null)
     return {
       consistent: false,
-      text: `No sign of h_vmem: it held ${formatPercent(heldShare)} of it. qdel, h_rt and the kernel's out-of-memory killer send SIGKILL too.`,
+      text: `No sign of h_vmem: it held ${formatPercent(end.held)} of it. qdel, h_rt and the kernel's out-of-memory killer send SIGKILL too.`,
     };
   return null;
-}
-
-/** Whether the record's end is consistent with its memory limit. */
-export function hitLimit(record: JobRecord): boolean {
-  return memoryVerdict(record)?.consistent ?? false;
 }

@@ -1,3 +1,4 @@
+import { CLOSE_TO_LIMIT } from '../accounting/cause';
 import type { Bracket, JobRecord } from '../sampler/record';
 
 export type NeedQuantity = 'peak_rss' | 'peak_rss_swap' | 'peak_process_vmem';
@@ -32,8 +33,7 @@ export function limitOf(record: JobRecord): number | null {
 
 export type Fit = 'above' | 'close' | 'fits' | 'far-below' | 'no-limit' | 'unknown';
 
-/** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
-export const CLOSE_TO_LIMIT = 0.9;
+export { CLOSE_TO_LIMIT };
 /** Below this share of the limit a request is called far too large. */
 export const FAR_BELOW_LIMIT = 0.25;
 
