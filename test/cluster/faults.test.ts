@@ -100,7 +100,10 @@ async function accountingDb(
   } finally {
     await mendIt();
   }
-  for (const host of cell.execHosts) await product.run(host, 'flush');
+  for (const host of cell.execHosts) {
+    const { status, stdout, stderr } = await product.run(host, 'flush');
+    assert.equal(status, 0, `${host}: ${stdout}${stderr}`);
+  }
   for (const job of jobs) {
     await product.record(job, 90_000);
     assert.equal((await product.present(job)).length, 1);
