@@ -115,9 +115,14 @@ export async function underFire(fire: Fire): Promise<Ashes> {
   return { deliverers, killed, killedAtWork, answersLost, setBack, refused };
 }
 
+function importedLine(line: JobRecord): JobRecord {
+  return { ...line, run_id: `accounting.${Math.floor(Date.parse(line.started_at ?? '') / 1000)}` };
+}
+
 /**
  * Deliveries of `nodes` nodes, `perNode` each, and what a store is to hold in the end. Some jobs are told of several
- * times, by nodes that know nothing of each other and in any order: a heartbeat, the end, the accounting line.
+ * times, by nodes that know nothing of each other and in any order: a heartbeat, the end, the accounting line, also as
+ * an import has it, which does not know the run.
  */
 export function deliveriesOf(
   nodes: number,
@@ -128,8 +133,9 @@ export function deliveriesOf(
   const deliveries = Array.from({ length: nodes }, () => Array.from({ length: perNode }, (): JobRecord[] => []));
   const expected = new Map<string, StoredRecord>();
   const anyOf = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
-  const give = (delivery: JobRecord[], record: JobRecord): void => {
-    delivery.push(record);
+  /** `told`: as what it is handed over, where that is not under the key that it has in the end. */
+  const give = (delivery: JobRecord[], record: JobRecord, told = record): void => {
+    delivery.push(told);
     const key = recordKeyText(record);
     const present = expected.get(key);
     expected.set(key, present === undefined ? asStored(record) : mergeRecords(present, asStored(record)));
@@ -139,6 +145,10 @@ export function deliveriesOf(
     give(delivery, record);
     if (random() < 0.3) give(anyOf(anyOf(deliveries)), heartbeatOf(record));
     if (random() < 0.3) give(anyOf(anyOf(deliveries)), accountingLineOf(record));
+    if (random() < 0.2) {
+      const line = { ...accountingLineOf(record), revision: record.revision + 90_000, exit_status: 3 };
+      give(anyOf(anyOf(deliveries)), line, importedLine(line));
+    }
     if (random() < 0.1) give(anyOf(anyOf(deliveries)), record);
   }
   return { nodes: deliveries, expected };

@@ -1,7 +1,7 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { packRunId, unpackRunId } from '../../src/accounting/sqlite/run-id-codec';
-import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
+import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
 import { parseAccountingLine } from '../../src/gridengine/accounting-line';
 import type { AccountingRecord } from '../../src/gridengine/accounting-line';
 import { SqliteDatabase } from '../../src/native/sqlite';
@@ -35,6 +35,9 @@ export interface History {
   readonly delivered: number;
   readonly importedMs: number;
   readonly copiedMs: number;
+  /** Days that were summed up. */
+  readonly days: number;
+  readonly rolledMs: number;
   readonly fileMs: number;
 }
 
@@ -141,6 +144,7 @@ function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress
       db.transaction(() => copy.run({ jobs: week * jobs, seconds: (week * WEEK_MS) / 1000 }))();
       progress(`history: week ${week + 1} of ${weeks}`);
     }
+    db.exec('INSERT OR IGNORE INTO stale_day SELECT DISTINCT counted_at / 86400000 FROM record');
   } finally {
     db.close();
   }
@@ -185,7 +189,7 @@ export async function fillHistory(
   const sampled = week.runs.flatMap(({ record }) =>
     record === null ? [] : { ...record, job_id: FIRST_JOB + record.job_id },
   );
-  const open = openSqliteStore(store, 0o640);
+  const open = openSqliteHistory(store, 0o640);
   const deliveredMs = await timed(() => inBatches(sampled, (batch) => open.merge(batch)));
   const lines = week.runs.map((run) => lineRecord(run, parsedLine(run)));
   const importedMs = await timed(() => inBatches(lines, (batch) => open.merge(batch)));
@@ -193,6 +197,13 @@ export async function fillHistory(
   const copiedMs = await timed(() => {
     copyWeeks(store, weeks, week.jobs, progress);
   });
+  progress('history: sums of the days');
+  const rolling = openSqliteHistory(store, 0o640);
+  let days = 0;
+  const rolledMs = await timed(async () => {
+    days = await rolling.rollUp({});
+  });
+  await rolling.close();
   const fileMs = await timed(() => {
     writeFile(file, week, weeks, progress);
   });
@@ -209,6 +220,8 @@ export async function fillHistory(
     delivered: sampled.length,
     importedMs,
     copiedMs,
+    days,
+    rolledMs,
     fileMs,
   };
 }

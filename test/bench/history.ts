@@ -247,6 +247,11 @@ function fillRows(history: History): readonly Row[] {
       ? [{ what: 'rows copied', unit: 'records/s' as const, values: perSecond(copied, history.copiedMs) }]
       : []),
     {
+      what: `records rolled up, ${history.days} days`,
+      unit: 'records/s',
+      values: perSecond(history.records, history.rolledMs),
+    },
+    {
       what: 'a record with all indexes',
       unit: 'bytes',
       values: [sizeOf(history.store) / history.records],
