@@ -16,6 +16,7 @@ export const DICTIONARIES = [
   'metric',
   'note',
   'category',
+  'name_class',
 ] as const;
 export type Dictionary = (typeof DICTIONARIES)[number];
 

@@ -1,9 +1,29 @@
 import type { HistoryStore } from '../history-store';
-import { openSqliteStore } from './sqlite-store';
+import { createWords } from './dictionary';
+import { storeError } from './faults';
+import { openForWriting } from './open';
+import { prune } from './prune';
+import { rollUp } from './roll-up';
+import { storeOn } from './sqlite-store';
 
 const later = (): Promise<never> => Promise.reject(new Error('not built yet'));
 
 /** The SQLite store at `path` with all that the nightly job and the import need. Throws StoreError. */
 export function openSqliteHistory(path: string, mode: number): HistoryStore {
-  return { ...openSqliteStore(path, mode), importedFiles: later, importLines: later, rollUp: later, prune: later };
+  const db = openForWriting(path, mode);
+  const words = createWords(db);
+  const told = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      throw storeError(db.name, error);
+    }
+  };
+  return {
+    ...storeOn(db, words),
+    importedFiles: later,
+    importLines: later,
+    rollUp: (work) => told(rollUp(db, words, work)),
+    prune: (rules, now, work) => told(prune(db, words, rules, now, work)),
+  };
 }

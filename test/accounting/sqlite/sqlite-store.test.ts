@@ -12,6 +12,7 @@ import type { JobRecord } from '../../../src/sampler/record';
 import { GIB, HOUR, iso, job, peakOf, T0 } from '../suite/fixture';
 import { mergeSuite } from '../suite/merge-suite';
 import { querySuite } from '../suite/query-suite';
+import { summarySuite } from '../suite/summary-suite';
 import { temporaryStore } from '../temporary-store';
 
 function opened(t: TestContext): HistoryStore & { readonly path: string } {
@@ -25,6 +26,7 @@ const open = (t: TestContext): Promise<HistoryStore> => Promise.resolve(opened(t
 
 mergeSuite(open);
 querySuite(open);
+summarySuite(open);
 
 describe('a store that an earlier version wrote', () => {
   /** As form 1 to 3 wrote the detail of the same record, joined with an accounting line. */
