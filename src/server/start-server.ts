@@ -14,7 +14,9 @@ import { openTokens } from './tokens';
 import { newUserNames, type UserNames } from './user-names';
 
 export interface ServerOptions {
-  readonly settings: Pick<Settings, 'accounting' | 'poll_interval' | 'serve_names' | 'serve_admins' | 'serve_tokens'>;
+  readonly settings: Pick<
+    Settings,
+    'accounting' | 'accounting_credentials' | 'poll_interval' | 'serve_names' | 'serve_admins' | 'serve_tokens'>;
   readonly places: readonly Place[];
   readonly live: LiveBoard;
   /** Told of each request for the jobs that wait. */
@@ -72,7 +74,10 @@ function placeOf(server: Server, place: Place): Place {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, live, log, version, now = Date.now } = options;
   const tokens = openTokens(settings.serve_tokens);
-  const accounting = options.accounting ?? openAccountingDesk({ path: settings.accounting });
+  const accounting = options.accounting ?? openAccountingDesk({
+      path: settings.accounting,
+      credentials: settings.accounting_credentials,
+    });
   const rules = { settings, tokens, names: options.names ?? newUserNames() };
   const { wantPending = () => undefined } = options;
   const site = { settings, live, wantPending, accounting, cache: newAnswerCache(), version, startedAt: now() };
