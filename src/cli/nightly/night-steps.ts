@@ -21,9 +21,24 @@ export interface NightSteps {
   readonly report: (store: AccountingReader, night: Night, owner: string | null, now: Date) => Promise<NightReport>;
 }
 
+/** By owner, or, of one owner, by the names of the jobs. */
+async function reportOf(
+  store: AccountingReader,
+  { since, until }: Night,
+  owner: string | null,
+  now: Date,
+): Promise<NightReport> {
+  const [{ makeReport }, { toMailReport }] = await Promise.all([
+    import('../../report/efficiency/make-report.js'),
+    import('../../report/efficiency/mail-report.js'),
+  ]);
+  const by = owner === null ? 'owner' : 'job_name';
+  return toMailReport(await makeReport(store, { since, until, by, owner, cluster: null, now }));
+}
+
 export const nightSteps: NightSteps = {
   openStore: openHistory,
   openReader: ({ accounting }) => realSources.open(accounting),
   importAccounting: importSiteAccounting,
-  report: () => Promise.reject(new Error('not yet')),
+  report: reportOf,
 };

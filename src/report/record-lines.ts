@@ -4,23 +4,23 @@ import { limitOf } from './fit';
 import { groupBy } from './job-run';
 
 /** The records that one line tells of: one, or the tasks and runs of a job. */
-export type OwnerLine = readonly [JobRecord, ...JobRecord[]];
+export type RecordLine = readonly [JobRecord, ...JobRecord[]];
 
 const wallclockOf = (record: JobRecord): number => record.wallclock_seconds ?? 0;
 const peakOf = (record: JobRecord): number => record.peak_rss?.lower_bytes ?? 0;
 
 const sumOf =
   (of: (record: JobRecord) => number) =>
-  (line: OwnerLine): number =>
+  (line: RecordLine): number =>
     line.reduce((total, record) => total + of(record), 0);
 
 const mostOf =
   (of: (record: JobRecord) => number) =>
-  (line: OwnerLine): number =>
+  (line: RecordLine): number =>
     line.reduce((most, record) => Math.max(most, of(record)), -Infinity);
 
 /** What a line weighs in each order, as the stores count it for one record. */
-const WEIGHT: Readonly<Record<RecordSort, (line: OwnerLine) => number>> = {
+const WEIGHT: Readonly<Record<RecordSort, (line: RecordLine) => number>> = {
   time: mostOf((record) => (record.ended_at === null ? record.revision : Date.parse(record.ended_at))),
   wallclock: mostOf(wallclockOf),
   cpu: sumOf((record) => record.cpu_seconds ?? 0),
@@ -30,7 +30,7 @@ const WEIGHT: Readonly<Record<RecordSort, (line: OwnerLine) => number>> = {
 };
 
 /** A line per record, largest or latest first. */
-export function toLines(records: readonly JobRecord[], sort: RecordSort): OwnerLine[] {
+export function toLines(records: readonly JobRecord[], sort: RecordSort): RecordLine[] {
   return sortLines(
     records.map((record) => [record]),
     sort,
@@ -38,7 +38,7 @@ export function toLines(records: readonly JobRecord[], sort: RecordSort): OwnerL
 }
 
 /** A line per job, its tasks and runs together, largest or latest first. */
-export function toJobLines(records: readonly JobRecord[], sort: RecordSort): OwnerLine[] {
+export function toJobLines(records: readonly JobRecord[], sort: RecordSort): RecordLine[] {
   const submissions = groupBy(
     records.filter(({ pe_task_id: task }) => task === null),
     ({ cluster, job_id: job }) => `${cluster} ${job}`,
@@ -73,7 +73,13 @@ export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
 
 const placeOf = ({ task_id: task, host }: JobRecord): string => `${task ?? ''} ${host}`;
 
-function sortLines(lines: readonly OwnerLine[], sort: RecordSort): OwnerLine[] {
+/** Records, largest or latest first. */
+export function sortRecords<T extends { readonly record: JobRecord }>(items: readonly T[], sort: RecordSort): T[] {
+  const weighed = items.map((item) => ({ item, weight: WEIGHT[sort]([item.record]) }));
+  return weighed.sort((a, b) => b.weight - a.weight).map(({ item }) => item);
+}
+
+function sortLines(lines: readonly RecordLine[], sort: RecordSort): RecordLine[] {
   const weighed = lines.map((line) => ({ line, weight: WEIGHT[sort](line) }));
   return weighed.sort((a, b) => b.weight - a.weight).map(({ line }) => line);
 }

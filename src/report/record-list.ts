@@ -2,21 +2,23 @@ import type { Totals } from '../accounting/store';
 import { FAR_BELOW_LIMIT } from './fit';
 import { renderGauges, shareTone, type Gauge } from './gauge';
 import { formatMinute, formatZone } from './local-time';
-import type { OwnerLine } from './owner-lines';
-import { renderOwnerTable } from './owner-table';
+import type { RecordLine } from './record-lines';
+import { renderRecordTable, type RecordTableView } from './record-table';
 import type { Screen } from './screen';
 import { spread } from './title';
 import { formatCount, formatNumber, formatPercent } from './units';
 import { wrap } from './wrap';
 
-export interface OwnerReport {
-  readonly owner: string;
+export interface RecordListReport {
+  /** "Jobs of bob": harmless text. */
+  readonly title: string;
   readonly since: Date;
   readonly until: Date;
   /** In the order in which they are shown. */
-  readonly lines: readonly OwnerLine[];
+  readonly lines: readonly RecordLine[];
   /** Over all records of the interval, shown or not. */
   readonly totals: Totals;
+  readonly view: RecordTableView;
 }
 
 const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
@@ -61,8 +63,8 @@ function renderFit(totals: Totals, screen: Screen): string[] {
   return wrap(words + rest, screen.width - 2).map((line) => `  ${line}`);
 }
 
-/** An owner's jobs in an interval: what they used of what they asked for, then a line for each. */
-export function renderOwner(report: OwnerReport, screen: Screen): string[] {
+/** Jobs of an interval that have something in common: what they used of what they asked for, then a line for each. */
+export function renderRecordList(report: RecordListReport, screen: Screen): string[] {
   const { totals } = report;
   const { style, glyphs } = screen;
   const count = [
@@ -72,8 +74,18 @@ export function renderOwner(report: OwnerReport, screen: Screen): string[] {
   ];
   const shown = report.lines.reduce((total, line) => total + line.length, 0);
   const legend = `asked: h_vmem on the host; peak: resident memory; unused: asked for, never used, in GiB${glyphs.dot}h`;
+  const table = renderRecordTable(report.lines, report.view, screen);
+  const notes = [
+    ...(report.view.chosen ? [] : [legend]),
+    ...(table.leftOut.length > 0
+      ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
+      : []),
+    ...(shown < totals.records
+      ? [`${formatCount(shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]
+      : []),
+  ];
   return [
-    spread(`Jobs of ${screen.safe(report.owner)}`, count.join(', '), screen, style.title, style.title),
+    spread(report.title, count.join(', '), screen, style.title, style.title),
     style.faint(
       `${formatMinute(report.since)} ${glyphs.arrow} ${formatMinute(report.until)} ${formatZone(report.until)}`,
     ),
@@ -82,11 +94,8 @@ export function renderOwner(report: OwnerReport, screen: Screen): string[] {
     '',
     ...renderFit(totals, screen),
     '',
-    ...renderOwnerTable(report.lines, screen),
+    ...table.lines,
     '',
-    ...wrap(legend, screen.width).map(style.faint),
-    ...(shown < totals.records
-      ? [style.faint(`${formatCount(shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`)]
-      : []),
+    ...notes.flatMap((note) => wrap(note, screen.width)).map(style.faint),
   ];
 }

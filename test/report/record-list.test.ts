@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Totals } from '../../src/accounting/store';
 import { displayWidth } from '../../src/report/display-width';
-import { renderOwner } from '../../src/report/owner';
-import { toJobLines, toLines } from '../../src/report/owner-lines';
+import { OWNER_COLUMNS } from '../../src/report/record-columns';
+import { toJobLines, toLines } from '../../src/report/record-lines';
+import { renderRecordList } from '../../src/report/record-list';
 import { assertGolden } from './golden';
 import {
   after,
@@ -47,37 +48,43 @@ const totals: Totals = {
   without_used: 2,
 };
 
+const view = { columns: OWNER_COLUMNS, chosen: false, width: 100 };
+
 const report = {
-  owner: 'bob',
+  title: 'Jobs of bob',
+  view,
   since: new Date(after(-6 * 86_400)),
   until: new Date(after(86_400)),
   lines: toLines(records, 'time'),
   totals,
 };
 
-describe('renderOwner', () => {
-  it('shows a line per record', () => assertGolden('owner', renderOwner(report, testScreen())));
+describe('renderRecordList', () => {
+  it('shows a line per record', () => assertGolden('owner', renderRecordList(report, testScreen())));
 
   it('shows a line per job', () =>
-    assertGolden('owner-by-job', renderOwner({ ...report, lines: toJobLines(records, 'unused') }, testScreen())));
+    assertGolden('owner-by-job', renderRecordList({ ...report, lines: toJobLines(records, 'unused') }, testScreen())));
 
   it('keeps within 80 columns, harmless', () => {
     for (const unicode of [true, false])
-      for (const line of renderOwner({ ...report, owner: hostile.owner ?? '' }, testScreen({ width: 80, unicode }))) {
+      for (const line of renderRecordList(
+        { ...report, view: { ...view, width: 80 } },
+        testScreen({ width: 80, unicode }),
+      )) {
         assert.ok(displayWidth(line) <= 80, line);
         assert.doesNotMatch(line, unicode ? /\p{C}/u : /[^ -~]/);
       }
   });
 
   it('tells how much is not shown', () => {
-    const lines = renderOwner({ ...report, lines: report.lines.slice(0, 5) }, testScreen());
+    const lines = renderRecordList({ ...report, lines: report.lines.slice(0, 5) }, testScreen());
     assert.equal(lines.at(-1), '5 of 28 records shown: --limit N, --sort KEY');
   });
 
   it('bears totals without anything in them', () => {
     const none = Object.fromEntries(Object.keys(totals).map((name) => [name, 0])) as Record<keyof Totals, number>;
-    assert.match(renderOwner({ ...report, totals: none }, testScreen()).join('\n'), /0 GiB·h, nothing asked for/);
-    const unsampledOnly = renderOwner({ ...report, totals: { ...none, requested_gib_hours: 5 } }, testScreen());
+    assert.match(renderRecordList({ ...report, totals: none }, testScreen()).join('\n'), /0 GiB·h, nothing asked for/);
+    const unsampledOnly = renderRecordList({ ...report, totals: { ...none, requested_gib_hours: 5 } }, testScreen());
     assert.match(unsampledOnly.join('\n'), /5\.00 GiB·h asked for, use not known/);
   });
 });
