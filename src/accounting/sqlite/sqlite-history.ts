@@ -1,21 +1,28 @@
 import type { HistoryStore } from '../history-store';
 import { createWords } from './dictionary';
 import { storeError } from './faults';
+import { lineImporter, type LineImporter } from './import-lines';
+import { createMerger } from './merger';
 import { openForWriting } from './open';
 import { prune } from './prune';
 import { rollUp } from './roll-up';
-import { storeOn } from './sqlite-store';
+import { answer, storeOn } from './sqlite-store';
+import { staleDays } from './stale-days';
 
 /** Roll-ups and imports come back to the same pages of the indexes. */
 const CACHE_KIB = 64 * 1024;
-
-const later = (): Promise<never> => Promise.reject(new Error('not built yet'));
 
 /** The SQLite store at `path` with all that the nightly job and the import need. Throws StoreError. */
 export function openSqliteHistory(path: string, mode: number): HistoryStore {
   const db = openForWriting(path, mode);
   db.pragma(`cache_size = -${CACHE_KIB}`);
   const words = createWords(db);
+  let made: LineImporter | null = null;
+  const importer = (): LineImporter => {
+    if (made !== null) return made;
+    const stale = staleDays(db);
+    return (made = lineImporter(db, words, stale, createMerger(db, words, stale)));
+  };
   const told = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
@@ -25,8 +32,9 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
   };
   return {
     ...storeOn(db, words),
-    importedFiles: later,
-    importLines: later,
+    importedFiles: (cluster) => answer(db, () => importer().importedFiles(cluster)),
+    importLines: (batch) => answer(db, () => importer().importLines(batch)),
+    unreadableLines: (cluster, limit) => answer(db, () => importer().unreadableLines(cluster, limit)),
     rollUp: (work) => told(rollUp(db, words, work)),
     prune: (rules, now, work) => told(prune(db, words, rules, now, work)),
   };
