@@ -147,4 +147,13 @@ describe('importLines', () => {
     assert.deepEqual(await store.importedFiles('cell'), [longer]);
     await store.close();
   });
+
+  it('leaves a file to the importer that knows more of it', async (t) => {
+    const store = openSqliteHistory(temporaryStore(t), 0o600);
+    const short: ImportedFile = { ...FILE, head: 'def', headBytes: 100, offset: 100, lines: 1 };
+    for (const file of [FILE, short]) assert.equal((await store.importLines(batchOf([], { file }))).conflict, false);
+    assert.equal((await store.importLines(batchOf([], { file: FILE, before: short }))).conflict, true);
+    assert.deepEqual(await store.importedFiles('cell'), [FILE, short]);
+    await store.close();
+  });
 });

@@ -19,7 +19,14 @@ describe('accountingFilesIn', () => {
       'accounting.jsonl',
       'accounting',
     ];
-    const others = ['accounting.lock', 'accounting_old', 'act_qmaster', 'accounting.txt', 'my-accounting', 'accounting~'];
+    const others = [
+      'accounting.lock',
+      'accounting_old',
+      'act_qmaster',
+      'accounting.txt',
+      'my-accounting',
+      'accounting~',
+    ];
     for (const [index, name] of [...names, ...others].entries()) {
       writeFileSync(join(directory, name), '');
       utimesSync(join(directory, name), 1000 + index, 1000 + index);
