@@ -8,7 +8,7 @@ import { formatCount } from '../../report/units';
 import { loadSettings, type Settings } from '../../sampler/settings';
 import { EXIT, usageError } from '../command-error';
 import { openHistory } from '../history';
-import { accountingFilesIn, clusterOf, sizeOnDisk } from '../import/accounting-files';
+import { accountingFilesIn, changedFiles, clusterOf, sizeOnDisk } from '../import/accounting-files';
 import { dryStore } from '../import/dry-run';
 import { waitForChange } from '../import/follow-files';
 import { importProgress } from '../import/import-progress';
@@ -93,12 +93,13 @@ export async function importAccounting(
   try {
     if (options.unreadable) return await listUnreadable(store, site.cluster, options, terminal);
     const target = options.dryRun ? dryStore(await store.importedFiles(site.cluster)) : store;
+    const changed = changedFiles();
     let sums = NOTHING_IMPORTED;
     let problems: readonly string[] = [];
     for (let round = 0; ; round++) {
       const paths = site.directory === null ? site.paths : accountingFilesIn(site.directory);
       const progress = importProgress(terminal);
-      const outcome = await importFiles(paths, target, {
+      const outcome = await importFiles(changed(paths), target, {
         cluster: site.cluster,
         signal,
         sizeOf: sizeOnDisk,
