@@ -15,6 +15,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     t.after(() => store.close());
     return store;
   };
-  mergeSuite(open);
+  // Each run waits for the disk several times.
+  mergeSuite(open, 30);
   querySuite(open);
 });
