@@ -24,6 +24,6 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   querySuite(open);
   filterSuite(open);
   joinSuite(open);
-  summarySuite(open);
+  summarySuite(open, 10);
   pruneSuite(open);
 });
