@@ -125,6 +125,11 @@ CREATE TABLE imported_file (
   lines      bigint NOT NULL,
   UNIQUE (cluster, head, head_bytes)
 );
+-- How far other stores have been taken over: they are gone through again from the beginning once that is done.
+CREATE TABLE taken_over (
+  source   text PRIMARY KEY,
+  after_id bigint NOT NULL
+);
 CREATE TABLE unreadable_line (
   file_id  integer NOT NULL REFERENCES imported_file ON DELETE CASCADE,
   "offset" bigint NOT NULL,

@@ -6,6 +6,9 @@ import { storeOn } from './postgres-store';
 import { prune } from './prune';
 import { rollUp } from './roll-up';
 
+/** Of an integer of the database. */
+const MOST = 2 ** 31 - 1;
+
 /** The PostgreSQL store at a URL with all that the nightly job and the import need: for a member of qmemacct_owner. */
 export function openPostgresHistory(url: string, options: ConnectOptions = {}): HistoryStore {
   return historyOn(connect(url, options));
@@ -24,7 +27,7 @@ export function historyOn(db: Connection): HistoryStore {
     unreadableLines: async (cluster, limit) => {
       const rows = await db.query<{ line: KeptLine }>('SELECT qmemacct.read_unreadable_lines($1, $2) AS line', [
         cluster,
-        limit,
+        Math.min(limit, MOST),
       ]);
       return rows.map(({ line }) => line);
     },
