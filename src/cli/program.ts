@@ -2,18 +2,29 @@ import { Command, CommanderError } from 'commander';
 import { SETTINGS_FILE } from '../sampler/settings';
 import { CommandError, EXIT } from './command-error';
 import type { CommandContext, LiveParts } from './command-context';
+import { registerHost } from './commands/host';
 import { registerHosts } from './commands/hosts';
 import { registerJob } from './commands/job';
+import { registerJobs } from './commands/jobs';
 import { registerLive } from './commands/live';
 import { registerMetrics } from './commands/metrics';
 import { registerNode } from './commands/node';
 import { registerOwner } from './commands/owner';
+import { registerProject } from './commands/project';
+import { registerQueue } from './commands/queue';
+import { registerReport } from './commands/report';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
+import { registerDigest } from './commands/digest';
 import { registerDoctor } from './commands/doctor';
 import { registerFlush } from './commands/flush';
+import { registerImport } from './commands/import';
 import { registerInstall } from './commands/install';
+import { registerNightly } from './commands/nightly';
+import { registerPrune } from './commands/prune';
+import { registerRollup } from './commands/rollup';
 import { registerServe } from './commands/serve';
+import { registerTop } from './commands/top';
 import { registerUninstall } from './commands/uninstall';
 import { warn } from './output';
 import type { Terminal } from './terminal';
@@ -23,18 +34,29 @@ export type RegisterCommand = (program: Command, context: CommandContext) => voi
 
 const COMMANDS: readonly RegisterCommand[] = [
   registerJob,
+  registerJobs,
   registerOwner,
+  registerProject,
+  registerQueue,
+  registerHost,
+  registerTop,
   registerLive,
   registerHosts,
   registerNode,
   registerMetrics,
+  registerReport,
   registerRun,
   registerDemo,
+  registerImport,
   registerInstall,
   registerUninstall,
   registerDoctor,
   registerFlush,
   registerServe,
+  registerNightly,
+  registerRollup,
+  registerPrune,
+  registerDigest,
 ];
 
 function createProgram(version: string, context: CommandContext): Command {

@@ -4,6 +4,7 @@ import { renderConsumption } from './consumption';
 import { describeEnding, endingSignal, succeeded } from './ending';
 import { limitOf } from './fit';
 import { renderGauges } from './gauge';
+import { renderGridEngine } from './grid-engine';
 import { heardOf, runningLabel } from './heard-of';
 import { endingTone, recordGauges, renderVerdict } from './headline';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
@@ -117,6 +118,7 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
     ...blank(section('Peaks', renderPeaks(record, room, screen))),
     ...blank(section('Used', renderConsumption(record, screen))),
     ...renderMetrics(record, room, screen).flatMap(({ heading, lines }) => blank(section(heading, lines))),
+    ...blank(section('qacct', renderGridEngine(record, room, screen))),
     ...blank(section('Ended', renderEnding(record, why, room, screen))),
     ...blank(section('Trust', renderTrust(record, room, screen))),
     ...blank(section('Memory', chart)),

@@ -114,6 +114,26 @@ function tabulate(columns: readonly Sized[], rows: readonly (readonly string[])[
     .map((line) => line.trimEnd());
 }
 
+function sizedOf(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly Sized[] {
+  return columns
+    .map((column, index): Sized => {
+      const cells = rows.map((row) => row[index] ?? '');
+      return { column, cells, width: Math.max(column.atLeast ?? 0, displayWidth(column.head), widest(cells)) };
+    })
+    .filter(({ cells }) => cells.some((cell) => cell !== ''));
+}
+
+/** Indices of the columns that `renderTable` leaves out for want of room. */
+export function columnsWithoutRoom(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): readonly number[] {
+  const sized = sizedOf(columns, rows);
+  const shown = chosen(sized, width);
+  return sized.filter((one) => !shown.includes(one)).map(({ column }) => columns.indexOf(column));
+}
+
 /**
  * A table without rules: two blanks between columns, a faint head (none where every head is empty). Columns without
  * any content are left out, and dispensable ones where `width` is too little.
@@ -124,13 +144,7 @@ export function renderTable(
   screen: Screen,
   width = screen.width,
 ): string[] {
-  const sized = columns
-    .map((column, index): Sized => {
-      const cells = rows.map((row) => row[index] ?? '');
-      return { column, cells, width: Math.max(column.atLeast ?? 0, displayWidth(column.head), widest(cells)) };
-    })
-    .filter(({ cells }) => cells.some((cell) => cell !== ''));
-  const shown = shrunk(chosen(sized, width), width, screen.glyphs.ellipsis);
+  const shown = shrunk(chosen(sizedOf(columns, rows), width), width, screen.glyphs.ellipsis);
   if (shown.length === 0) return [];
   const heads = shown.map(({ column }) => screen.style.faint(column.head));
   const head = shown.some(({ column }) => column.head !== '') ? [heads] : [];

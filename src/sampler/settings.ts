@@ -71,11 +71,11 @@ export interface Settings {
   readonly serve_port: number;
   /** File with tokens, one in a line: who shows one over HTTP sees what an admin sees. Empty: nobody. */
   readonly serve_tokens: string;
-  /** What users see of other users' jobs: "all", "anonymous" (no owners and names), "own" (not the jobs at all). */
+  /** How the server shows other users' jobs: "all", "anonymous" (no owners and names), "own" (as visibility "own"). */
   readonly serve_names: string;
   /** Users and @groups who see everything over the socket; root always. */
   readonly serve_admins: readonly string[];
-  /** What a user may see of other users' jobs: "all", "project" (jobs of the projects that are theirs) or "own". */
+  /** Which jobs of other users a user may see: "all", "project" (those of the user's own projects) or "own" (none). */
   readonly visibility: string;
   /** Grid Engine's accounting files to import; empty: the cell's. */
   readonly accounting_files: readonly string[];
@@ -85,7 +85,7 @@ export interface Settings {
   readonly keep_rollups_days: number;
   /** Where the nightly reports are kept; empty: they are not. */
   readonly report_dir: string;
-  /** `smtp://[USER@]HOST[:PORT]`, `smtps://...`; empty: the host's sendmail. */
+  /** `smtp://[USER@]HOST[:PORT][?tls=verify|unverified|off][&ca=FILE]`, `smtps://...`; a path: that sendmail; empty: the host's. */
   readonly mail_server: string;
   /** File of mode 0600 with the password for it; empty: none is needed. */
   readonly mail_credentials: string;
@@ -96,6 +96,8 @@ export interface Settings {
   readonly mail_domain: string;
   /** Who gets a digest of their own jobs: "nobody", "listed" (those who asked for it) or "all" (but those who declined). */
   readonly mail_owners: string;
+  /** Directory (root's, 1777) where users say that they want the digest or don't: `qmemacct digest`. */
+  readonly digest_dir: string;
   /** Tables `[sources.NAME]`: enabled, interval (s), and what that source alone knows. */
   readonly sources: Readonly<Record<string, SourceTable>>;
 }
@@ -151,6 +153,7 @@ export const DEFAULT_SETTINGS: Settings = {
   mail_admins: [],
   mail_domain: '',
   mail_owners: 'nobody',
+  digest_dir: '/var/lib/qmemacct/digest',
   sources: {},
 };
 
@@ -162,7 +165,7 @@ const CHOICES: Readonly<Partial<Record<keyof Settings, readonly string[]>>> = {
   visibility: ['all', 'project', 'own'],
   mail_owners: ['nobody', 'listed', 'all'],
 };
-const PATHS: readonly (keyof Settings)[] = ['state_dir', 'run_dir', 'accounting', 'serve_socket'];
+const PATHS: readonly (keyof Settings)[] = ['state_dir', 'run_dir', 'accounting', 'serve_socket', 'digest_dir'];
 const PATHS_OR_NOTHING: readonly (keyof Settings)[] = [
   'execd_spool_dir',
   'serve_tokens',

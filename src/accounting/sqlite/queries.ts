@@ -1,4 +1,7 @@
+import { JOB_SPAN_MS } from '../facts';
 import type { RecordSort } from '../store';
+import { TOTALS_NAMES } from '../sums';
+import type { Condition } from './record-filter';
 import { ROW_COLUMNS } from './row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
@@ -7,10 +10,15 @@ const ROW = ROW_COLUMNS.map((column) => `r.${column}`).join(', ');
 const FROM_RECORD = 'FROM record r';
 const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
 
-/** Parameters: job, task, pe task, cluster, host, run. */
-export const FIND_RECORD = `SELECT r.id, ${ROW}, s.start AS series_start, s.points AS series_points
+/**
+ * Parameters: @job_id, @task_id, @pe_task_id, @cluster_id, @host_id, @run_id; @from, @to: when a record that it may join
+ * has started. `exact`: the row of that key.
+ */
+export const FIND_RECORD = `SELECT r.id, r.host_id = @host_id AND r.run_id = @run_id AS exact, ${ROW},
+    s.start AS series_start, s.points AS series_points
   ${FROM_RECORD} ${WITH_SERIES}
-  WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ? AND r.host_id = ? AND r.run_id = ?`;
+  WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.pe_task_id IS @pe_task_id AND r.cluster_id = @cluster_id
+    AND (r.host_id = @host_id AND r.run_id = @run_id OR r.started_at BETWEEN @from AND @to)`;
 
 export const INSERT_RECORD = `INSERT INTO record (${ROW_COLUMNS.join(', ')})
   VALUES (${ROW_COLUMNS.map((column) => `@${column}`).join(', ')})`;
@@ -35,63 +43,117 @@ export function runningQuery(byCluster: boolean): string {
   WHERE r.status = 1 AND r.revision >= @since${byCluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
 }
 
-function ofOwner(byCluster: boolean): string {
-  return `${FROM_RECORD}
-  WHERE r.owner_id = @owner_id AND r.counted_at >= @since AND r.counted_at < @until${byCluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
+/** Parameter: the row's id. */
+export const READ_RECORD = `SELECT ${ROW} ${FROM_RECORD} WHERE r.id = ?`;
+export const DELETE_RECORD = 'DELETE FROM record WHERE id = ?';
+export const DELETE_SERIES = 'DELETE FROM series WHERE record_id = ?';
+
+/** Parameter: @day. */
+export const MARK_STALE = `INSERT OR IGNORE INTO stale_day SELECT @day
+  WHERE NOT EXISTS (SELECT 1 FROM pruned_day p WHERE p.day = @day)`;
+
+/** Days with other records of a job. Parameters: @job_id, @task_id, @cluster_id, @from, @to. */
+export const MARK_JOB_DAYS = `INSERT OR IGNORE INTO stale_day
+  SELECT DISTINCT r.counted_at / 86400000 ${FROM_RECORD}
+  WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.cluster_id = @cluster_id
+    AND r.counted_at >= @from AND r.counted_at < @to
+    AND NOT EXISTS (SELECT 1 FROM pruned_day p WHERE p.day = r.counted_at / 86400000)`;
+
+export const LAST_ROLLED_DAY = 'SELECT max(day) FROM rollup WHERE dimension = 0';
+
+/** The records of a time: by the owner's index where there is one owner, else by that of time. */
+function selected(condition: Pick<Condition, 'sql' | 'byOwner'>): string {
+  return `FROM record r INDEXED BY ${condition.byOwner ? 'record_by_owner' : 'record_by_time'}
+  WHERE r.counted_at >= @since AND r.counted_at < @until${condition.sql}`;
 }
 
-const REQUESTED = 'r.h_vmem_limit * 1.0 * r.wallclock_ms';
+const REQUESTED_BYTES = 'coalesce(r.h_vmem_request, r.h_vmem_limit)';
 
-const SORTS: Readonly<Record<RecordSort, string>> = {
-  time: '',
-  wallclock: 'r.wallclock_ms DESC, ',
-  cpu: 'r.cpu_ms DESC, ',
-  peak: 'r.peak_rss_lower DESC, ',
-  requested: `${REQUESTED} DESC, `,
-  unused: '(r.h_vmem_limit - r.peak_rss_lower) * 1.0 * r.wallclock_ms DESC, ',
+const SORTS: Readonly<Record<RecordSort, string | null>> = {
+  time: null,
+  wallclock: 'r.wallclock_ms',
+  cpu: 'r.cpu_ms',
+  peak: 'r.peak_rss_lower',
+  requested: `${REQUESTED_BYTES} * 1.0 * r.wallclock_ms`,
+  unused: '(r.h_vmem_limit - r.peak_rss_lower) * 1.0 * r.wallclock_ms',
 };
 
-/** Parameters: @owner_id, @since, @until, @limit, @cluster_id where chosen. */
-export function ownerQuery(sort: RecordSort, byCluster: boolean): string {
-  return `SELECT ${ROW} ${ofOwner(byCluster)} ORDER BY ${SORTS[sort]}r.counted_at DESC, r.id DESC LIMIT @limit`;
+/** Rows with `id`, `counted_at` and `sort_value`. Parameters: @since, @until, @limit, and those of the condition. */
+export function recordsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>, sort: RecordSort): string {
+  const value = SORTS[sort];
+  return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${ROW} ${selected(condition)}
+  ORDER BY ${value === null ? '' : 'sort_value DESC, '}r.counted_at DESC, r.id DESC LIMIT @limit`;
 }
 
-/** One value per job and array task. Strings cost twice the time, so only array tasks are strings. */
-const JOB =
-  "iif(r.task_id IS NULL, r.job_id * 65536 + r.cluster_id, r.cluster_id || '/' || r.job_id || '/' || r.task_id)";
-
-/**
- * Records that stand for their hosts. Every task of a parallel job is given its whole host's limit and slots, as the
- * master is: so of each host only one record counts there, the master's, or that of the first task.
- */
-const STANDS_FOR_HOST = `(r.pe_task_id IS NULL OR r.pe_task_id GLOB '1.*' AND NOT EXISTS (
+const STANDS_FOR_HOST = `CASE WHEN r.pe_task_id IS NULL THEN 1 WHEN r.pe_task_id GLOB '1.*' THEN NOT EXISTS (
       SELECT 1 FROM record m WHERE m.job_id = r.job_id AND m.task_id IS r.task_id AND m.pe_task_id IS NULL
-      AND m.host_id = r.host_id AND m.cluster_id = r.cluster_id))`;
+      AND m.host_id = r.host_id AND m.cluster_id = r.cluster_id
+      AND m.counted_at BETWEEN r.counted_at - ${JOB_SPAN_MS} AND r.counted_at + ${JOB_SPAN_MS}) ELSE 0 END`;
 
-/** Bytes x ms in a GiB x h. */
-const GIB_HOUR = 2 ** 30 * 3_600_000;
+/** As `hostSlots` (facts.ts) says; trust 2: Grid Engine's accounting. */
+const SLOTS =
+  'coalesce(r.host_slots, CASE WHEN r.trust <> 2 THEN 1 WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)';
 
 /**
- * Parameters: @owner_id, @since, @until, @far_below, @cluster_id where chosen.
- * total(), not sum(): the sum of integers fails beyond 64 bits.
+ * What sums need of records, oldest first, in the order of `FactRow`. Parameters: @since, @until, those of the condition;
+ * @after: the id of the last row read so far, which counts at @since; @limit.
  */
-export function ownerTotals(byCluster: boolean): string {
-  return `SELECT
-    count(*) AS records,
-    count(DISTINCT ${JOB}) AS jobs,
-    count(*) FILTER (WHERE r.status = 1) AS running,
-    total(${REQUESTED}) FILTER (WHERE ${STANDS_FOR_HOST}) / ${GIB_HOUR} AS requested_gib_hours,
-    total(${REQUESTED}) FILTER (WHERE r.rss_byte_seconds IS NOT NULL AND ${STANDS_FOR_HOST}) / ${GIB_HOUR} AS requested_with_used_gib_hours,
-    total(${REQUESTED}) FILTER (WHERE r.peak_rss_lower IS NOT NULL AND ${STANDS_FOR_HOST}) / ${GIB_HOUR} AS requested_with_peak_gib_hours,
-    total(r.rss_byte_seconds) * 1000 / ${GIB_HOUR} AS used_gib_hours,
-    total(r.peak_rss_lower * 1.0 * r.wallclock_ms) / ${GIB_HOUR} AS peak_gib_hours,
-    total(r.cpu_ms) / 1000 AS cpu_seconds,
-    total(r.wallclock_ms * 1.0 * coalesce(r.host_slots, 1)) FILTER (WHERE ${STANDS_FOR_HOST}) / 1000 AS slot_seconds,
-    0 AS limit_gib_hours, 0 AS energy_joules, 0 AS slot_seconds_with_energy, 0 AS failed, 0 AS killed_by_memory, 0 AS unsampled,
-    count(*) FILTER (WHERE r.peak_rss_lower > r.h_vmem_limit) AS above_request,
-    count(*) FILTER (WHERE r.status <> 1 AND r.peak_rss_lower < @far_below * r.h_vmem_limit) AS far_below,
-    count(*) FILTER (WHERE r.h_vmem_limit IS NULL) AS without_limit,
-    count(*) FILTER (WHERE r.peak_rss_lower IS NULL) AS without_peak,
-    count(*) FILTER (WHERE r.rss_byte_seconds IS NULL) AS without_used
-  ${ofOwner(byCluster)}`;
+export function factsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>): string {
+  return `SELECT r.id, r.counted_at, r.cluster_id, r.job_id, r.task_id, r.owner_id, r.project_id, r.queue_id, r.host_id,
+    r.job_name_id, r.status, ${STANDS_FOR_HOST}, ${SLOTS}, r.wallclock_ms, r.cpu_ms, r.h_vmem_limit, ${REQUESTED_BYTES},
+    r.peak_rss_lower, r.rss_byte_seconds, r.energy, r.failed, r.exit_status, r.signal, r.judged
+  ${selected(condition)} AND (r.counted_at > @since OR r.id > @after)
+  ORDER BY r.counted_at, r.id LIMIT @limit`;
 }
+
+/** Days that are to be read from the records. Parameters: @first, @end. */
+export const STALE_DAYS = 'SELECT day FROM stale_day WHERE day >= @first AND day < @end ORDER BY day';
+
+/** Days on which records of a key may be. Parameters: @dimension, @key, @first, @end. */
+export const DAYS_OF_KEY = `SELECT day FROM rollup WHERE dimension = @dimension AND key = @key AND day >= @first AND day < @end
+  UNION SELECT day FROM stale_day WHERE day >= @first AND day < @end ORDER BY day`;
+
+/** The jobs of a day that had a record before it. Parameters: @since, @until: the day; @earliest; the condition's. */
+export function jobsSeenBefore(condition: Pick<Condition, 'sql' | 'byOwner'>): string {
+  return `SELECT DISTINCT r.cluster_id, r.job_id, r.task_id ${selected(condition)} AND EXISTS (
+    SELECT 1 FROM record e WHERE e.job_id = r.job_id AND e.task_id IS r.task_id AND e.cluster_id = r.cluster_id
+    AND e.counted_at >= @earliest AND e.counted_at < @day_start)`;
+}
+
+/** What a job's records of that time count under, and when the last of each. Parameters: job, task, cluster, from, to. */
+export const SEEN_BEFORE = `SELECT r.owner_id, r.project_id, r.queue_id, r.host_id, r.job_name_id, max(r.counted_at)
+  ${FROM_RECORD} WHERE r.job_id = ? AND r.task_id IS ? AND r.cluster_id = ? AND r.counted_at >= ? AND r.counted_at < ?
+  GROUP BY 1, 2, 3, 4, 5`;
+
+export interface RollUpChoice {
+  readonly key: boolean;
+  readonly cluster: boolean;
+}
+
+function rolled(table: string, { key, cluster }: RollUpChoice): string {
+  const index = key && table === 'rollup' ? ' INDEXED BY rollup_by_key' : '';
+  return `FROM ${table} u${index} WHERE u.dimension = @dimension AND u.day >= @first AND u.day < @end${key ? ' AND u.key = @key' : ''}${
+    cluster ? ' AND u.cluster_id = @cluster' : ''
+  } AND NOT EXISTS (SELECT 1 FROM stale_day d WHERE d.day = u.day)`;
+}
+
+/** Rows of the roll-up: day, key, cluster, bins, then TOTALS_NAMES. Parameters: @dimension, @first, @end, @key, @cluster. */
+export function rollUpRows(choice: RollUpChoice): string {
+  return `SELECT u.day, u.key, u.cluster_id, u.bins, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')} ${rolled('rollup', choice)}`;
+}
+
+/** The same summed by key, without bins. */
+export function rollUpByKey(choice: RollUpChoice): string {
+  return `SELECT NULL, u.key, NULL, NULL, ${TOTALS_NAMES.map((name) => `sum(u.${name})`).join(', ')} ${rolled('rollup', choice)}
+  GROUP BY u.key`;
+}
+
+/** Jobs that were counted before, in the same interval: key, cluster, how many. Parameters: the same, and @since. */
+export function rollUpAgain(choice: RollUpChoice): string {
+  return `SELECT u.key, u.cluster_id, count(*) ${rolled('rollup_again', choice)} AND u.before >= @since
+  GROUP BY u.key, u.cluster_id`;
+}
+
+export const INSERT_ROLLUP = `INSERT INTO rollup (dimension, day, key, cluster_id, bins, ${TOTALS_NAMES.join(', ')})
+  VALUES (?, ?, ?, ?, ?, ${TOTALS_NAMES.map(() => '?').join(', ')})`;
+export const INSERT_AGAIN = 'INSERT INTO rollup_again (dimension, day, key, cluster_id, before) VALUES (?, ?, ?, ?, ?)';

@@ -1,4 +1,7 @@
 import type { JobRecord, MemorySeries, RecordKey } from '../../sampler/record';
+import { killedByMemory } from '../cause';
+import { COVERAGE_REASONS, coverageReason, isSampled } from '../coverage';
+import { chargedEnergy, endedBadly, requestedBytes } from '../facts';
 import type { StoredRecord } from '../merge';
 import { STATUSES, TRUSTS } from '../../sampler/parse-record';
 import { readDetail, wholeMs, writeDetail } from './detail';
@@ -38,6 +41,9 @@ export interface RecordRow {
   readonly cpu_ms: number | null;
   readonly rss_byte_seconds: number | null;
   readonly detail: Buffer;
+  readonly h_vmem_request: number | null;
+  readonly energy: number | null;
+  readonly judged: number | null;
 }
 
 export const ROW_COLUMNS = [
@@ -70,6 +76,9 @@ export const ROW_COLUMNS = [
   'cpu_ms',
   'rss_byte_seconds',
   'detail',
+  'h_vmem_request',
+  'energy',
+  'judged',
 ] as const satisfies readonly (keyof RecordRow)[];
 
 function toMs(time: string | null): number | null {
@@ -100,10 +109,17 @@ function milliseconds(seconds: number | null): number | null {
   return seconds === null ? null : (wholeMs(seconds) ?? seconds * 1000);
 }
 
+/** What sums need to know of a record that only the whole of it tells: decided once, when it is stored. */
+function judge(record: JobRecord): number {
+  const killed = endedBadly(record) && killedByMemory(record);
+  return 4 * COVERAGE_REASONS.indexOf(coverageReason(record)) + 2 * Number(!isSampled(record)) + Number(killed);
+}
+
 /** The row of a record. New strings go to the dictionaries: inside a write transaction only. */
 export function toRow(stored: StoredRecord, words: Words): RecordRow {
   const { record } = stored;
   const columns = columnsOf(record);
+  const requested = requestedBytes(record);
   const word = (dictionary: Dictionary, text: string | null): number | null =>
     text === null ? null : words.intern(dictionary, text);
   return {
@@ -136,6 +152,9 @@ export function toRow(stored: StoredRecord, words: Words): RecordRow {
     cpu_ms: milliseconds(record.cpu_seconds),
     rss_byte_seconds: record.rss_byte_seconds,
     detail: writeDetail(stored, columns, words),
+    h_vmem_request: requested === columns.h_vmem_limit ? null : requested,
+    energy: chargedEnergy(record),
+    judged: judge(record),
   };
 }
 

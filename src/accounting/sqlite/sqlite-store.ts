@@ -1,52 +1,27 @@
 import type { Database } from 'better-sqlite3';
-import type { JobRecord, MemorySeries } from '../../sampler/record';
+import type { JobRecord } from '../../sampler/record';
 import { arrangeAttempts } from '../attempts';
-import { asStored, mergeRecords } from '../merge';
 import type { StoredRecord } from '../merge';
-import type {
-  AccountingReader,
-  AccountingStore,
-  JobQuery,
-  MergeOutcome,
-  RecordsQuery,
-  Totals,
-  RunningQuery,
-} from '../store';
+import type { AccountingReader, AccountingStore, JobQuery, MergeOutcome, RecordsQuery, RunningQuery } from '../store';
+import type { SummaryQuery } from '../summary';
 import { createWords } from './dictionary';
 import type { Words } from './dictionary';
 import { isStoreFault, storeError } from './faults';
+import { createMerger, seriesOf } from './merger';
+import type { FoundRow } from './merger';
 import { openForReading, openForWriting } from './open';
-import {
-  FIND_RECORD,
-  INSERT_RECORD,
-  jobQuery,
-  ownerQuery,
-  ownerTotals,
-  PUT_SERIES,
-  runningQuery,
-  UPDATE_RECORD,
-} from './queries';
-import { fromRow, toRow } from './row';
+import { jobQuery, recordsQuery, runningQuery } from './queries';
+import { conditionOf } from './record-filter';
+import { fromRow } from './row';
 import type { RecordRow } from './row';
-import { packRunId } from './run-id-codec';
-import { packSeries, unpackSeries } from './series-codec';
+import { daysOfKey } from './spans';
+import { staleDays } from './stale-days';
+import { summarise } from './summarise';
 
 const DEFAULT_LIMIT = 50;
-const DEFAULT_FAR_BELOW = 0.25;
-
-interface FoundRow extends RecordRow {
-  readonly series_start: number | null;
-  readonly series_points: Buffer | null;
-}
-
-function seriesOf(row: FoundRow): MemorySeries | null {
-  return row.series_start === null || row.series_points === null
-    ? null
-    : unpackSeries(new Date(row.series_start).toISOString(), row.series_points);
-}
 
 /** A synchronous step on the database as a promise, its errors as StoreError. */
-function answer<T>(db: Database, step: () => T): Promise<T> {
+export function answer<T>(db: Database, step: () => T): Promise<T> {
   return new Promise((resolve) => {
     try {
       resolve(step());
@@ -57,30 +32,6 @@ function answer<T>(db: Database, step: () => T): Promise<T> {
   });
 }
 
-const NO_TOTALS: Totals = {
-  records: 0,
-  jobs: 0,
-  running: 0,
-  requested_gib_hours: 0,
-  requested_with_used_gib_hours: 0,
-  requested_with_peak_gib_hours: 0,
-  used_gib_hours: 0,
-  peak_gib_hours: 0,
-  cpu_seconds: 0,
-  slot_seconds: 0,
-  limit_gib_hours: 0,
-  energy_joules: 0,
-  slot_seconds_with_energy: 0,
-  failed: 0,
-  killed_by_memory: 0,
-  unsampled: 0,
-  above_request: 0,
-  far_below: 0,
-  without_limit: 0,
-  without_peak: 0,
-  without_used: 0,
-};
-
 function byPlace({ record: a }: StoredRecord, { record: b }: StoredRecord): number {
   const text = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
   return (
@@ -90,6 +41,31 @@ function byPlace({ record: a }: StoredRecord, { record: b }: StoredRecord): numb
     text(a.pe_task_id ?? '', b.pe_task_id ?? '') ||
     text(a.host, b.host)
   );
+}
+
+interface SelectedRow extends RecordRow {
+  readonly id: number;
+  readonly counted_at: number;
+  readonly sort_value: number | null;
+}
+
+/** The first records that a query selects, in its order; inside one transaction. */
+function selectRecords(db: Database, words: Words, query: RecordsQuery): readonly StoredRecord[] {
+  const { sort = 'time', limit = DEFAULT_LIMIT } = query;
+  const condition = conditionOf(query, words);
+  if (condition === null) return [];
+  const statement = db.prepare<object, SelectedRow>(recordsQuery(condition, sort));
+  const chosen: SelectedRow[] = [];
+  for (const { since, until } of daysOfKey(db, condition, query).toReversed()) {
+    if (sort === 'time' && chosen.length >= limit) break;
+    for (const row of statement.all({ ...condition.parameters, since, until, limit })) chosen.push(row);
+  }
+  const value = ({ sort_value: known }: SelectedRow): number => known ?? -Infinity;
+  if (sort !== 'time')
+    chosen.sort(
+      (a, b) => Number(value(b) > value(a)) - Number(value(b) < value(a)) || b.counted_at - a.counted_at || b.id - a.id,
+    );
+  return chosen.slice(0, limit).map((row) => fromRow(row, null, words));
 }
 
 function reader(db: Database, words: Words): AccountingReader {
@@ -110,21 +86,14 @@ function reader(db: Database, words: Words): AccountingReader {
         );
       }),
     records: (query: RecordsQuery) =>
-      answer(db, () => {
-        const cluster = clusterId(query.cluster);
-        const owner = words.find('owner', query.owner ?? '');
-        if (cluster === null || owner === null) return { records: [], totals: NO_TOTALS };
-        const { since, until, sort = 'time', limit = DEFAULT_LIMIT, far_below = DEFAULT_FAR_BELOW } = query;
-        const parameters = { owner_id: owner, cluster_id: cluster, since, until, limit, far_below };
-        const byCluster = cluster !== undefined;
-        // One transaction: the list and its totals are of the same moment.
-        return db.transaction(() => {
-          const rows = db.prepare<[typeof parameters], RecordRow>(ownerQuery(sort, byCluster)).all(parameters);
-          const totals = db.prepare<[typeof parameters], Totals>(ownerTotals(byCluster)).get(parameters);
-          return { records: rows.map((row) => fromRow(row, null, words)), totals: totals ?? NO_TOTALS };
-        })();
-      }),
-    summary: () => Promise.reject(new Error('not yet')),
+      // One transaction: the list and its totals are of the same moment.
+      answer(db, () =>
+        db.transaction(() => ({
+          records: selectRecords(db, words, query),
+          totals: summarise(db, words, { ...query, by: 'cluster', sort: 'records', limit: 0 }).totals,
+        }))(),
+      ),
+    summary: (query: SummaryQuery) => answer(db, () => db.transaction(() => summarise(db, words, query))()),
     running: ({ cluster, since }: RunningQuery) =>
       answer(db, () => {
         const id = clusterId(cluster);
@@ -137,43 +106,9 @@ function reader(db: Database, words: Words): AccountingReader {
   };
 }
 
-type FoundRecord = FoundRow & { readonly id: number };
-type KeyParameters = [number, number | null, string | null, number, number, Buffer | string];
-
-/** Merges one record into its row. */
-function createMerger(db: Database, words: Words): (record: JobRecord) => MergeOutcome {
-  const find = db.prepare<KeyParameters, FoundRecord>(FIND_RECORD);
-  const insert = db.prepare<[RecordRow]>(INSERT_RECORD);
-  const update = db.prepare<[RecordRow & { readonly id: number }]>(UPDATE_RECORD);
-  const putSeries = db.prepare<[number, number, Buffer]>(PUT_SERIES);
-  const storeSeries = (id: number, series: MemorySeries | null): void => {
-    if (series !== null) putSeries.run(id, Date.parse(series.start), packSeries(series));
-  };
-  return (record) => {
-    const incoming = asStored(record);
-    const row = find.get(
-      record.job_id,
-      record.task_id,
-      record.pe_task_id,
-      words.intern('cluster', record.cluster),
-      words.intern('host', record.host),
-      packRunId(record.run_id),
-    );
-    if (row === undefined) {
-      storeSeries(Number(insert.run(toRow(incoming, words)).lastInsertRowid), record.series);
-      return { ok: true, change: 'added' };
-    }
-    const stored = fromRow(row, seriesOf(row), words);
-    const merged: StoredRecord = mergeRecords(stored, incoming);
-    if (merged === stored) return { ok: true, change: 'unchanged' };
-    update.run({ id: row.id, ...toRow(merged, words) });
-    if (merged.record.series !== stored.record.series) storeSeries(row.id, merged.record.series);
-    return { ok: true, change: 'changed' };
-  };
-}
-
 function merging(db: Database, words: Words): AccountingStore['merge'] {
-  const mergeOne = db.transaction(createMerger(db, words));
+  const stale = staleDays(db);
+  const mergeOne = db.transaction(createMerger(db, words, stale));
   /** A record that can't be stored is undone on its own (a savepoint) and leaves the others alone. */
   const mergeOrTell = (record: JobRecord): MergeOutcome => {
     try {
@@ -184,13 +119,18 @@ function merging(db: Database, words: Words): AccountingStore['merge'] {
       return { ok: false, error: error instanceof Error ? error.message : 'unknown reason' };
     }
   };
-  const mergeAll = db.transaction((records: readonly JobRecord[]) => records.map(mergeOrTell));
+  const mergeAll = db.transaction((records: readonly JobRecord[]) => {
+    const outcomes = records.map(mergeOrTell);
+    stale.flush();
+    return outcomes;
+  });
   return (records) =>
     answer(db, () => {
       try {
         return mergeAll.immediate(records);
       } catch (error) {
         words.forget();
+        stale.forget();
         throw error;
       }
     });
@@ -202,9 +142,13 @@ export function openSqliteReader(path: string): AccountingReader {
   return reader(db, createWords(db));
 }
 
+/** What every user of an open database is given. */
+export function storeOn(db: Database, words: Words): AccountingStore {
+  return { ...reader(db, words), merge: merging(db, words) };
+}
+
 /** The SQLite store at `path`, to be written; its file is made, with permissions `mode`, where missing. Throws StoreError. */
 export function openSqliteStore(path: string, mode: number): AccountingStore {
   const db = openForWriting(path, mode);
-  const words = createWords(db);
-  return { ...reader(db, words), merge: merging(db, words) };
+  return storeOn(db, createWords(db));
 }

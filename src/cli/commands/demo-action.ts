@@ -14,7 +14,8 @@ import { makePrivateState, takeJobNumber, writeSpool, type PrivateState } from '
 import type { Terminal } from '../terminal';
 import type { DemoOptions } from './demo';
 import { showJobs } from './job-action';
-import { showOwner } from './owner-action';
+import { ownerSubject } from '../record-subject';
+import { showRecords } from './records-action';
 
 /** The hooks as an installation has them: with absolute paths in hook.conf beside them. */
 function installHooks(state: PrivateState): string {
@@ -116,7 +117,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
       terminal,
     );
     writeLines(terminal, ['', '']);
-    await showOwner(userInfo().username, { ...common, since: '1h', sort: 'ended' }, terminal);
+    await showRecords(ownerSubject(userInfo().username), { ...common, since: '1h', sort: 'ended' }, terminal);
     if (options.keep)
       warn(
         terminal,

@@ -1,0 +1,30 @@
+import type { JobRecord } from '../sampler/record';
+import { LINE_RUN } from './coverage';
+
+/** What Grid Engine's accounting and our own records tell differently of one start: whole seconds, another clock's. */
+export const SAME_START_MS = 2000;
+
+/** Whether only Grid Engine's accounting knows the record: it carries no run id of its own yet. */
+export function isLineOnly({ run_id }: Pick<JobRecord, 'run_id'>): boolean {
+  return run_id.startsWith(LINE_RUN);
+}
+
+/** Whether two names are of one host: without the domain where one of them has none. */
+export function sameHost(a: string, b: string): boolean {
+  if (a === b) return true;
+  const [shortA, ...domainA] = a.split('.');
+  const [shortB, ...domainB] = b.split('.');
+  return shortA === shortB && (domainA.length === 0 || domainB.length === 0);
+}
+
+/**
+ * How far apart the starts of an accounting line's record and of ours are, in ms, where the two (of one cluster, job,
+ * task and pe task) are one run; null: they are not.
+ */
+export function startsApart(a: JobRecord, b: JobRecord): number | null {
+  if (isLineOnly(a) === isLineOnly(b) || !sameHost(a.host, b.host)) return null;
+  if (a.owner !== b.owner && a.owner !== null && b.owner !== null) return null;
+  if (a.started_at === null || b.started_at === null) return null;
+  const apart = Math.abs(Date.parse(a.started_at) - Date.parse(b.started_at));
+  return apart <= SAME_START_MS ? apart : null;
+}

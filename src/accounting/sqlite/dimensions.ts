@@ -1,0 +1,27 @@
+import { nameClass } from '../name-class';
+import { DIMENSIONS } from '../summary';
+import type { Dimension } from '../summary';
+import type { Dictionary, Words } from './dictionary';
+
+/** Number of a dimension in the roll-ups; 0: all of a cluster. */
+export function dimensionNumber(name: Dimension): number {
+  return DIMENSIONS.indexOf(name) + 1;
+}
+
+/** The dictionary that tells a key of a roll-up's dimension. */
+export function dictionaryOf(name: Dimension): Dictionary {
+  return name === 'job_name' ? 'name_class' : name;
+}
+
+/** The class of a job name, by its number; remembers. */
+export function nameClasses(words: Words): (nameId: number) => string {
+  const classes = new Map<number, string>();
+  return (nameId) => {
+    const known = classes.get(nameId);
+    if (known !== undefined) return known;
+    if (classes.size >= 50_000) classes.clear();
+    const made = nameClass(words.text('job_name', nameId));
+    classes.set(nameId, made);
+    return made;
+  };
+}

@@ -1,0 +1,123 @@
+import type { Database } from 'better-sqlite3';
+import type { JobRecord, MemorySeries } from '../../sampler/record';
+import { countedAt } from '../facts';
+import { isLineOnly, SAME_START_MS, startsApart } from '../join';
+import { asStored, mergeRecords } from '../merge';
+import type { StoredRecord } from '../merge';
+import type { MergeOutcome } from '../store';
+import type { Words } from './dictionary';
+import { DELETE_RECORD, DELETE_SERIES, FIND_RECORD, INSERT_RECORD, PUT_SERIES, UPDATE_RECORD } from './queries';
+import { fromRow, toRow } from './row';
+import type { RecordRow } from './row';
+import { packRunId } from './run-id-codec';
+import { packSeries, unpackSeries } from './series-codec';
+import type { StaleDays } from './stale-days';
+
+/** A row with its series, where it has one. */
+export interface FoundRow extends RecordRow {
+  readonly series_start: number | null;
+  readonly series_points: Buffer | null;
+}
+
+export function seriesOf(row: FoundRow): MemorySeries | null {
+  return row.series_start === null || row.series_points === null
+    ? null
+    : unpackSeries(new Date(row.series_start).toISOString(), row.series_points);
+}
+
+interface Candidate {
+  readonly id: number;
+  readonly exact: boolean;
+  readonly stored: StoredRecord;
+}
+
+interface Matches {
+  /** The row that the record goes into. */
+  readonly base: Candidate;
+  /** A row that is found to be of the same run, and goes into it as well. */
+  readonly absorbed: Candidate | null;
+}
+
+/** Which of the rows found are of the run that `record` is of: its own by key, and the nearest one that it joins. */
+function matchesOf(record: JobRecord, candidates: readonly Candidate[]): Matches | null {
+  const own = candidates.find(({ exact }) => exact) ?? null;
+  let joined: Candidate | null = null;
+  let nearest = Infinity;
+  for (const candidate of candidates) {
+    const apart = candidate === own ? null : startsApart(record, candidate.stored.record);
+    if (apart === null || apart >= nearest) continue;
+    joined = candidate;
+    nearest = apart;
+  }
+  if (own === null) return joined === null ? null : { base: joined, absorbed: null };
+  if (joined === null) return { base: own, absorbed: null };
+  return isLineOnly(record) ? { base: joined, absorbed: own } : { base: own, absorbed: joined };
+}
+
+/** Under the key of another record of the same run. */
+function underKeyOf(stored: StoredRecord, { host, run_id }: JobRecord): StoredRecord {
+  return { ...stored, record: { ...stored.record, host, run_id } };
+}
+
+/**
+ * Merges one record into its row; inside a write transaction. A record of Grid Engine's accounting joins ours of the
+ * same run, whichever comes first, and the row then carries our key.
+ */
+export function createMerger(db: Database, words: Words, stale: StaleDays): (record: JobRecord) => MergeOutcome {
+  const find = db.prepare<Record<string, number | string | Buffer | null>, FoundRow & { id: number; exact: number }>(
+    FIND_RECORD,
+  );
+  const insert = db.prepare<[RecordRow]>(INSERT_RECORD);
+  const update = db.prepare<[RecordRow & { readonly id: number }]>(UPDATE_RECORD);
+  const putSeries = db.prepare<[number, number, Buffer]>(PUT_SERIES);
+  const remove = [DELETE_RECORD, DELETE_SERIES].map((sql) => db.prepare<[number]>(sql));
+  const storeSeries = (id: number, series: MemorySeries | null): void => {
+    if (series !== null) putSeries.run(id, Date.parse(series.start), packSeries(series));
+  };
+  const touch = (record: JobRecord, clusterId: number): void => {
+    const { job_id, task_id, pe, pe_task_id } = record;
+    const parallel = pe !== null || pe_task_id !== null;
+    stale.touch({ job_id, task_id, cluster_id: clusterId, counted_at: countedAt(record), parallel });
+  };
+  return (record) => {
+    const incoming = asStored(record);
+    const clusterId = words.intern('cluster', record.cluster);
+    const started = record.started_at === null ? null : Date.parse(record.started_at);
+    const rows = find.all({
+      job_id: record.job_id,
+      task_id: record.task_id,
+      pe_task_id: record.pe_task_id,
+      cluster_id: clusterId,
+      host_id: words.intern('host', record.host),
+      run_id: packRunId(record.run_id),
+      from: started === null ? null : started - SAME_START_MS,
+      to: started === null ? null : started + SAME_START_MS,
+    });
+    const matches = matchesOf(
+      record,
+      rows.map((row) => ({ id: row.id, exact: row.exact === 1, stored: fromRow(row, seriesOf(row), words) })),
+    );
+    if (matches === null) {
+      storeSeries(Number(insert.run(toRow(incoming, words)).lastInsertRowid), record.series);
+      touch(incoming.record, clusterId);
+      return { ok: true, change: 'added' };
+    }
+    const { base, absorbed } = matches;
+    const keyed = isLineOnly(base.stored.record) && !isLineOnly(record);
+    const before = keyed ? underKeyOf(base.stored, record) : base.stored;
+    const merged = mergeRecords(
+      absorbed === null ? before : mergeRecords(before, underKeyOf(absorbed.stored, before.record)),
+      incoming,
+    );
+    if (merged === base.stored && absorbed === null) return { ok: true, change: 'unchanged' };
+    if (absorbed !== null) {
+      for (const statement of remove) statement.run(absorbed.id);
+      touch(absorbed.stored.record, clusterId);
+    }
+    update.run({ id: base.id, ...toRow(merged, words) });
+    if (merged.record.series !== base.stored.record.series) storeSeries(base.id, merged.record.series);
+    touch(base.stored.record, clusterId);
+    touch(merged.record, clusterId);
+    return { ok: true, change: 'changed' };
+  };
+}

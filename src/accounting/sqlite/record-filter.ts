@@ -1,0 +1,110 @@
+import { STATUSES } from '../../sampler/parse-record';
+import { nameClass } from '../name-class';
+import type { RecordFilter } from '../store';
+import type { Dimension } from '../summary';
+import type { Words } from './dictionary';
+
+/** A condition on `record r`, its values apart. */
+export interface Condition {
+  readonly sql: string;
+  readonly parameters: Readonly<Record<string, number | string>>;
+  /** The one dimension that is asked for by itself, with its number in the dictionary. */
+  readonly dimension: { readonly name: Dimension; readonly id: number } | null;
+  /** Nothing else is asked for, apart from the cluster and the time. */
+  readonly plain: boolean;
+  readonly cluster: number | null;
+  readonly byOwner: boolean;
+  /** What the roll-ups tell the days of on which there may be such records. */
+  readonly sparse: { readonly name: Dimension; readonly id: number } | null;
+}
+
+/** SQLite's GLOB knows sets in brackets, which our patterns do not. */
+function globOf(pattern: string): string {
+  return pattern.replaceAll('[', '[[]');
+}
+
+const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
+
+const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
+/** Rows of before schema 4 do not say: those with an integral over time had samples. */
+const UNSAMPLED = '(CASE WHEN r.judged IS NULL THEN r.rss_byte_seconds IS NULL ELSE (r.judged & 2) <> 0 END)';
+
+/** What a filter asks of a record, apart from the time; null: a word in it is unknown here, so nothing can match. */
+export function conditionOf(filter: RecordFilter, words: Words): Condition | null {
+  const parts: string[] = [];
+  const parameters: Record<string, number | string> = {};
+  const dimensions: { readonly name: Dimension; readonly id: number }[] = [];
+  let plain = true;
+  const put = (sql: string, name: string, value: number | string): void => {
+    parts.push(sql);
+    parameters[name] = value;
+  };
+  const cluster = filter.cluster === undefined ? undefined : words.find('cluster', filter.cluster);
+  if (cluster === null) return null;
+  if (cluster !== undefined) put('r.cluster_id = @cluster_id', 'cluster_id', cluster);
+  for (const name of DIMENSION_COLUMNS) {
+    const text = filter[name];
+    if (text === undefined) continue;
+    const id = words.find(name, text);
+    if (id === null) return null;
+    dimensions.push({ name, id });
+    put(`r.${name}_id = @${name}_id`, `${name}_id`, id);
+  }
+  const more = (sql: string, name: string, value: number | string | undefined): void => {
+    if (value === undefined) return;
+    plain = false;
+    put(sql, name, value);
+  };
+  if (filter.pe !== undefined) {
+    const id = words.find('pe', filter.pe);
+    if (id === null) return null;
+    more('r.pe_id = @pe_id', 'pe_id', id);
+  }
+  let sparse = dimensions.findLast(({ name }) => name !== 'owner') ?? null;
+  if (filter.job_name !== undefined)
+    if (/[*?]/.test(filter.job_name))
+      more(
+        'r.job_name_id IN (SELECT n.id FROM job_name n WHERE n.name GLOB @job_name)',
+        'job_name',
+        globOf(filter.job_name),
+      );
+    else {
+      const id = words.find('job_name', filter.job_name);
+      if (id === null) return null;
+      more('r.job_name_id = @job_name_id', 'job_name_id', id);
+      // A class that no roll-up knows: the days that have none.
+      sparse ??= { name: 'job_name', id: words.find('name_class', nameClass(filter.job_name)) ?? -1 };
+    }
+  if (filter.states !== undefined) {
+    plain = false;
+    const names = filter.states.map((_state, index) => `@state${index}`);
+    parts.push(`r.status IN (${names.join(', ')})`);
+    filter.states.forEach((state, index) => (parameters[`state${index}`] = STATUSES.indexOf(state)));
+  }
+  if (filter.failed !== undefined) {
+    plain = false;
+    parts.push(filter.failed ? FAILED : `NOT ${FAILED}`);
+  }
+  if (filter.sampled !== undefined) {
+    plain = false;
+    parts.push(filter.sampled ? `NOT ${UNSAMPLED}` : UNSAMPLED);
+  }
+  const share = 'r.peak_rss_lower * 1.0 / r.h_vmem_limit';
+  more('r.peak_rss_lower >= @peak_at_least', 'peak_at_least', filter.peak_at_least);
+  more('r.peak_rss_lower <= @peak_at_most', 'peak_at_most', filter.peak_at_most);
+  more('r.h_vmem_limit >= @limit_at_least', 'limit_at_least', filter.limit_at_least);
+  more('r.h_vmem_limit <= @limit_at_most', 'limit_at_most', filter.limit_at_most);
+  more(`${share} >= @share_at_least`, 'share_at_least', filter.share_at_least);
+  more(`${share} <= @share_at_most`, 'share_at_most', filter.share_at_most);
+  const wallclock = filter.wallclock_at_least;
+  more('r.wallclock_ms >= @wallclock_at_least', 'wallclock_at_least', wallclock && wallclock * 1000);
+  return {
+    sql: parts.map((part) => ` AND ${part}`).join(''),
+    parameters,
+    dimension: dimensions.length === 1 ? (dimensions[0] ?? null) : null,
+    plain: plain && dimensions.length <= 1,
+    cluster: cluster ?? null,
+    byOwner: filter.owner !== undefined,
+    sparse,
+  };
+}

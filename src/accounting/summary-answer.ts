@@ -1,0 +1,53 @@
+import { COVERAGE_REASONS } from './coverage';
+import type { CoverageReason, HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
+import type { Totals } from './store';
+
+/** Sums of an interval, before they are put in order. The hours are of the local time zone. */
+export interface RawSummary {
+  readonly groups: readonly SummaryGroup[];
+  readonly totals: Totals;
+  readonly hours: Float64Array;
+  readonly shares: Float64Array;
+  readonly coverage: Float64Array;
+  readonly read: number;
+}
+
+function compareKeys(a: string | null, b: string | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Groups largest first (days in their order), as many as are asked for. */
+export function chosenGroups(
+  groups: readonly SummaryGroup[],
+  { by, sort, limit }: Pick<SummaryQuery, 'by' | 'sort' | 'limit'>,
+): readonly SummaryGroup[] {
+  const name = sort ?? (by === 'day' ? null : 'requested_gib_hours');
+  const sorted = groups.toSorted(
+    (a, b) => (name === null ? 0 : b.totals[name] - a.totals[name]) || compareKeys(a.key, b.key),
+  );
+  return limit === undefined ? sorted : sorted.slice(0, limit);
+}
+
+/** The answer that a store gives. */
+export function summaryAnswer(raw: RawSummary, query: SummaryQuery): SummaryAnswer {
+  const hours = Array.from({ length: 24 }, (_item, hour): HourOfDay => ({
+    requested_gib_hours: raw.hours[hour] ?? 0,
+    used_gib_hours: raw.hours[24 + hour] ?? 0,
+    slot_hours: raw.hours[48 + hour] ?? 0,
+  }));
+  const coverage = COVERAGE_REASONS.map((reason, index) => [reason, raw.coverage[index] ?? 0]);
+  return {
+    groups: chosenGroups(raw.groups, query),
+    totals: raw.totals,
+    hours,
+    shares: [...raw.shares],
+    coverage: Object.fromEntries(coverage) as Record<CoverageReason, number>,
+    read: raw.read,
+  };
+}
+
+/** How far ahead of UTC the local time zone is at noon (UTC) of a day since 1970, in minutes: for all of that day. */
+export function zoneOffset(day: number): number {
+  return 0 - new Date((day + 0.5) * 86_400_000).getTimezoneOffset();
+}

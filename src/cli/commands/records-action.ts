@@ -1,0 +1,135 @@
+import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import { hostNames } from '../../live/host-names';
+import { renderCsv } from '../../report/csv';
+import { FAR_BELOW_LIMIT } from '../../report/fit';
+import { renderJson, type Account } from '../../report/json';
+import { formatMinute, formatZone } from '../../report/local-time';
+import { toJobLines, toLines } from '../../report/record-lines';
+import { renderRecordList } from '../../report/record-list';
+import { renderRecordColumns, type RecordTableView } from '../../report/record-table';
+import type { Screen } from '../../report/screen';
+import { recordKeyText, type JobRecord } from '../../sampler/record';
+import { loadSettings } from '../../sampler/settings';
+import { CommandError, EXIT, usageError } from '../command-error';
+import { findJob, type JobSources } from '../find-job';
+import { findRecords, findSummary } from '../find-records';
+import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { recordChoiceOf, type RecordFilterOptions } from '../record-filter-options';
+import { lineLimitOf, recordColumnsOf, recordSortOf, type RecordListOptions } from '../record-list-options';
+import { filterSubject, type RecordSubject } from '../record-subject';
+import { sayShown } from '../say-shown';
+import { realSources, type Sources } from '../sources';
+import { chooseStores, noStoreMessage, openStores } from '../stores';
+import type { Terminal } from '../terminal';
+import { parseInterval, type Interval } from '../time-arguments';
+
+const LINES_ON_A_SCREEN = 50;
+const EVERYTHING = 1_000_000_000;
+
+/** Which run of its job each record is, by record key: the store numbers the runs job by job. */
+async function withAttempts(records: readonly JobRecord[], sources: JobSources): Promise<Account[]> {
+  const attempts = new Map<string, number>();
+  for (const job of new Set(records.map((record) => record.job_id))) {
+    const { runs } = await findJob({ job_id: job, all: true }, sources);
+    for (const { record, attempt } of runs) attempts.set(recordKeyText(record), attempt);
+  }
+  return records.map((record) => ({ record, attempt: attempts.get(recordKeyText(record)) ?? 1 }));
+}
+
+/**
+ * The records of a query. A host of which there are none may be known under a longer or shorter spelling of its name:
+ * then of that.
+ */
+async function findOnHost(query: RecordsQuery, readers: readonly AccountingReader[]): Promise<RecordsAnswer> {
+  const answer = await findRecords(query, readers);
+  const { host, since, until, cluster } = query;
+  if (host === undefined || answer.totals.records > 0) return answer;
+  const interval = { since, until, ...(cluster === undefined ? {} : { cluster }) };
+  const { groups } = await findSummary({ ...interval, by: 'host' }, readers);
+  const known = hostNames(groups.flatMap(({ key }) => key ?? []))(host);
+  return known === host ? answer : findRecords({ ...query, host: known }, readers);
+}
+
+function viewOf(
+  subject: RecordSubject,
+  options: RecordListOptions,
+  terminal: Terminal,
+  screen: Screen,
+): RecordTableView {
+  if (options.columns === undefined) return { columns: subject.columns, chosen: false, width: screen.width };
+  const bounded = terminal.isTTY || terminal.env.COLUMNS !== undefined;
+  return { columns: recordColumnsOf(options.columns), chosen: true, width: bounded ? screen.width : null };
+}
+
+function nothingFound({ who }: RecordSubject, { since, until }: Interval): string {
+  return `${who}: no job ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`;
+}
+
+/** Shows the records of a subject; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function showRecords(
+  subject: RecordSubject,
+  options: RecordListOptions,
+  terminal: Terminal,
+  sources: Sources = realSources,
+): Promise<number> {
+  const format = outputFormat(options);
+  const settings = loadSettings(options.config);
+  const screen = screenOf(terminal, options, settings);
+  if (options.columns === 'help') {
+    writeLines(terminal, renderRecordColumns(screen));
+    return EXIT.found;
+  }
+  if (options.columns !== undefined && format !== 'text')
+    throw usageError('--columns is for people: --json and --csv always have all fields');
+  const interval = parseInterval(options.since, options.until, terminal.now());
+  const grouped = (options.group ?? false) && format === 'text';
+  const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : EVERYTHING);
+  const sort = recordSortOf(options.sort);
+  const view = viewOf(subject, options, terminal, screen);
+  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open, {
+    socket: settings.serve_socket,
+    ask: sources.askServer,
+  });
+  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  try {
+    stores.problems.forEach((problem) => warn(terminal, problem));
+    const answer = await findOnHost(
+      {
+        ...subject.choice,
+        ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
+        since: interval.since.getTime(),
+        until: interval.until.getTime(),
+        sort,
+        // The tasks of one array may lie far apart in the order: to group them, all are needed.
+        limit: grouped ? EVERYTHING : lines,
+        far_below: FAR_BELOW_LIMIT,
+      },
+      stores.readers,
+    );
+    sayShown(answer.shown, subject.choice.owner, terminal);
+    if (answer.records.length === 0) {
+      warn(terminal, nothingFound(subject, interval));
+      if (format === 'text') return EXIT.nothing;
+    }
+    const records = answer.records.map(({ record }) => record);
+    const shown = (grouped ? toJobLines(records, sort) : toLines(records, sort)).slice(0, lines);
+    if (format === 'text') {
+      const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view };
+      writeLines(terminal, renderRecordList(report, screen));
+    } else {
+      const accounts = await withAttempts(shown.flat(), {
+        readers: stores.readers,
+        running: () => Promise.resolve([]),
+      });
+      terminal.write(format === 'json' ? renderJson(accounts) : renderCsv(accounts));
+    }
+    return records.length > 0 ? EXIT.found : EXIT.nothing;
+  } finally {
+    await Promise.all(stores.readers.map((reader) => reader.close()));
+  }
+}
+
+/** Shows whatever the options choose, as `showRecords` does. */
+export function showChosen(options: RecordListOptions & RecordFilterOptions, terminal: Terminal): Promise<number> {
+  return showRecords(filterSubject(recordChoiceOf(options)), options, terminal);
+}

@@ -1,0 +1,79 @@
+import { arrangeAttempts } from '../../src/accounting/attempts';
+import { countedAt } from '../../src/accounting/facts';
+import { asStored } from '../../src/accounting/merge';
+import type { AccountingReader, RecordFilter } from '../../src/accounting/store';
+import type { SummaryAnswer, SummaryQuery } from '../../src/accounting/summary';
+import { sortRecords } from '../../src/report/record-lines';
+import type { JobRecord } from '../../src/sampler/record';
+import { plainSummary } from './suite/plain-summary';
+
+/** A store of a few records in memory, for tests of what asks one. */
+
+const within = (value: number | null | undefined, least = -Infinity, most = Infinity): boolean =>
+  (least === -Infinity && most === Infinity) || (value != null && value >= least && value <= most);
+
+function matches(pattern: string, name: string | null): boolean {
+  const text = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return name !== null && new RegExp(`^${text}$`, 's').test(name);
+}
+
+function isChosen(record: JobRecord, filter: RecordFilter): boolean {
+  const at = countedAt(record);
+  const limit = record.h_vmem?.limit_bytes;
+  const peak = record.peak_rss?.lower_bytes;
+  const failed = (record.exit_status ?? 0) !== 0 || (record.signal ?? 0) !== 0 || (record.failed ?? 0) !== 0;
+  const same = (['cluster', 'owner', 'project', 'queue', 'host', 'pe'] as const).every(
+    (name) => filter[name] === undefined || record[name] === filter[name],
+  );
+  return (
+    same &&
+    at >= filter.since &&
+    at < filter.until &&
+    (filter.job_name === undefined || matches(filter.job_name, record.job_name)) &&
+    (filter.states?.includes(record.status) ?? true) &&
+    (filter.failed === undefined || filter.failed === failed) &&
+    (filter.sampled === undefined || filter.sampled === (record.trust === 'root')) &&
+    within(peak, filter.peak_at_least, filter.peak_at_most) &&
+    within(limit, filter.limit_at_least, filter.limit_at_most) &&
+    within(record.memory_efficiency, filter.share_at_least, filter.share_at_most) &&
+    within(record.wallclock_seconds, filter.wallclock_at_least)
+  );
+}
+
+/** A reader of these records; `asked` gets every filter that it was asked by. */
+export function memoryReader(records: readonly JobRecord[], asked: RecordFilter[] = []): AccountingReader {
+  const stored = records.map(asStored);
+  const summarise = (query: SummaryQuery): SummaryAnswer =>
+    plainSummary(records, query, (record) => isChosen(record, query));
+  return {
+    job: (query) =>
+      Promise.resolve(
+        arrangeAttempts(
+          stored.filter(
+            ({ record }) =>
+              record.job_id === query.job_id && (query.task_id === undefined || record.task_id === query.task_id),
+          ),
+          query,
+        ),
+      ),
+    records: (query) => {
+      asked.push(query);
+      const found = stored.filter(({ record }) => isChosen(record, query));
+      const sorted = sortRecords(found, query.sort ?? 'time').slice(0, query.limit ?? 50);
+      return Promise.resolve({
+        records: sorted.map((one) => ({ ...one, record: { ...one.record, series: null } })),
+        totals: summarise({ ...query, by: 'cluster', sort: 'records' }).totals,
+      });
+    },
+    summary: (query) => {
+      asked.push(query);
+      return Promise.resolve(summarise(query));
+    },
+    running: ({ since }) =>
+      Promise.resolve(stored.filter(({ record }) => record.status === 'running' && record.revision >= since)),
+    close: () => Promise.resolve(),
+  };
+}

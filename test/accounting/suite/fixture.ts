@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { HistoryStore } from '../../../src/accounting/history-store';
+import { emptyRecord } from '../../../src/sampler/record';
+import type { Bracket, JobRecord } from '../../../src/sampler/record';
+
+/** A new, empty store of the test's own, gone after the test. */
+export type OpenStore = (t: TestContext) => Promise<HistoryStore>;
+
+export const GIB = 2 ** 30;
+export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
+export const T0 = Date.UTC(2026, 10, 1);
+
+export const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** A job of an hour, which ended then, as a root sampler saw it. */
+export function job(id: number, endedAt: number, fields: Partial<JobRecord> = {}): JobRecord {
+  const key = {
+    cluster: 'cell',
+    job_id: id,
+    task_id: null,
+    pe_task_id: null,
+    host: 'node1',
+    run_id: `0badcafe.${id}.1`,
+  };
+  return {
+    ...emptyRecord({ ...key, ...fields }, 'finished', 'root', endedAt),
+    owner: 'bob',
+    submitted_at: iso(endedAt - 2 * HOUR),
+    started_at: iso(endedAt - HOUR),
+    ended_at: iso(endedAt),
+    wallclock_seconds: 3600,
+    host_slots: 2,
+    cpu_seconds: 1800,
+    h_vmem: { request_bytes: 4 * GIB, limit_bytes: 8 * GIB, per: 'slot' },
+    peak_rss: {
+      lower_bytes: GIB,
+      upper_bytes: null,
+      slack_bytes: 0,
+      proved: false,
+      exact: false,
+      open: ['exec'],
+      sources: ['sample'],
+      at: iso(endedAt - 1),
+      command: 'sort',
+    },
+    rss_byte_seconds: 3600 * 0.5 * GIB,
+    samples: 3600,
+    ...fields,
+  };
+}
+
+/** A peak of rss of that many bytes, for `job`. */
+export function peakOf(bytes: number): Bracket {
+  return { ...(job(1, T0).peak_rss ?? assert.fail()), lower_bytes: bytes };
+}
+
+/** As Grid Engine's accounting file tells of the same run, before it is joined with anything. */
+export function lineOf(record: JobRecord, fields: Partial<JobRecord> = {}): JobRecord {
+  const start = Math.floor(Date.parse(record.started_at ?? iso(0)) / 1000) * 1000;
+  const end = Math.floor(Date.parse(record.ended_at ?? iso(0)) / 1000) * 1000;
+  const wallclock = Math.round((end - start) / 1000);
+  const key = { ...record, run_id: `accounting.${start / 1000}`, ...fields };
+  return {
+    ...emptyRecord(key, 'finished', 'accounting', end),
+    owner: record.owner,
+    job_name: record.job_name,
+    queue: 'all.q',
+    project: 'physics',
+    submitted_at: record.submitted_at,
+    started_at: iso(start),
+    ended_at: iso(end),
+    exit_status: 0,
+    failed: 0,
+    slots: 2,
+    wallclock_seconds: wallclock,
+    cpu_seconds: 1799,
+    grid_engine: {
+      wallclock_seconds: wallclock,
+      cpu_seconds: 1799,
+      user_seconds: 1700,
+      system_seconds: 99,
+      maxvmem_bytes: 2 * GIB,
+      maxrss_bytes: GIB,
+      mem_gib_seconds: 3600,
+      io_gib: 0.5,
+      category: '-l h_vmem=4G',
+      deleted_by: null,
+      lines: 1,
+    },
+    ...fields,
+  };
+}

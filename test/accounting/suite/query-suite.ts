@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AccountingStore, RecordSort } from '../../../src/accounting/store';
+import type { JobRecord } from '../../../src/sampler/record';
+import { DAY, GIB, HOUR, iso, job, peakOf, T0 } from './fixture';
+import type { OpenStore } from './fixture';
+
+/** What every store answers of jobs, of what runs, and of the records that a filter selects. */
+export function querySuite(open: OpenStore): void {
+  describe('job', () => {
+    it('finds nothing for an unknown job or cluster', async (t) => {
+      const store = await open(t);
+      await store.merge([job(1, T0)]);
+      const nothing = { records: [], older_incarnations: 0, newer_incarnations: 0 };
+      assert.deepEqual(await store.job({ job_id: 2 }), nothing);
+      assert.deepEqual(await store.job({ job_id: 1, cluster: 'elsewhere' }), nothing);
+      assert.deepEqual(await store.job({ job_id: 1, task_id: 1 }), nothing);
+    });
+
+    it('numbers attempts, and picks the newest of the jobs that shared a number', async (t) => {
+      const store = await open(t);
+      const first = { submitted_at: iso(T0) };
+      const again = { submitted_at: iso(T0 + 90 * DAY) };
+      await store.merge([
+        job(7, T0 + HOUR, { ...first, run_id: 'a.1.1', started_at: iso(T0 + 10) }),
+        job(7, T0 + 9 * HOUR, { ...first, run_id: 'a.2.2', started_at: iso(T0 + 8 * HOUR), host: 'node2' }),
+        job(7, T0 + 91 * DAY, { ...again, run_id: 'b.1.1', started_at: iso(T0 + 90 * DAY + 10) }),
+      ]);
+      const newest = await store.job({ job_id: 7 });
+      assert.equal(newest.older_incarnations, 1);
+      assert.deepEqual(
+        newest.records.map(({ record, attempt, attempts, incarnation }) => [
+          record.run_id,
+          attempt,
+          attempts,
+          incarnation,
+        ]),
+        [['b.1.1', 1, 1, 2]],
+      );
+      const all = await store.job({ job_id: 7, all: true });
+      assert.deepEqual(
+        all.records.map(({ record, attempt, attempts, incarnation }) => [
+          record.run_id,
+          attempt,
+          attempts,
+          incarnation,
+        ]),
+        [
+          ['a.1.1', 1, 2, 1],
+          ['a.2.2', 2, 2, 1],
+          ['b.1.1', 1, 1, 2],
+        ],
+      );
+      const then = await store.job({ job_id: 7, at: T0 + 10 * DAY });
+      assert.deepEqual([then.records.length, then.older_incarnations, then.newer_incarnations], [2, 0, 1]);
+    });
+
+    it('narrows to a task and to a cluster', async (t) => {
+      const store = await open(t);
+      await store.merge([
+        job(7, T0, { task_id: 1 }),
+        job(7, T0, { task_id: 2 }),
+        job(7, T0, { task_id: 2, cluster: 'other' }),
+        job(7, T0, { task_id: 2, pe_task_id: '1.node2', host: 'node2' }),
+      ]);
+      const found = async (query: object): Promise<unknown> =>
+        (await store.job({ job_id: 7, ...query })).records.map(({ record, attempt }) =>
+          [record.cluster, record.task_id, record.pe_task_id ?? '-', attempt].join(' '),
+        );
+      assert.deepEqual(await found({}), ['cell 1 - 1', 'cell 2 - 1', 'cell 2 1.node2 1', 'other 2 - 1']);
+      assert.deepEqual(await found({ task_id: 2, cluster: 'cell' }), ['cell 2 - 1', 'cell 2 1.node2 1']);
+    });
+  });
+
+  describe('running', () => {
+    const series = { start: iso(T0), step_seconds: 5, rss_bytes: [1, 2, 3] };
+    const heartbeat = (id: number, revision: number, fields: Partial<JobRecord> = {}): JobRecord => ({
+      ...job(id, T0, { ended_at: null, status: 'running', series, ...fields }),
+      revision,
+    });
+    const ids = async (store: AccountingStore, since: number, cluster?: string): Promise<readonly number[]> => {
+      const found = await store.running({ since, ...(cluster === undefined ? {} : { cluster }) });
+      return found.map(({ record }) => record.job_id);
+    };
+
+    it('lists what was heard of since then and has not ended, with its series', async (t) => {
+      const store = await open(t);
+      await store.merge([
+        heartbeat(3, T0 + 3000),
+        heartbeat(1, T0 + 1000),
+        heartbeat(2, T0 + 2000, { cluster: 'other' }),
+        job(4, T0 + 9000),
+      ]);
+      assert.deepEqual(await ids(store, T0), [1, 3, 2]);
+      assert.deepEqual(await ids(store, T0 + 2000), [3, 2]);
+      assert.deepEqual(await ids(store, T0, 'other'), [2]);
+      assert.deepEqual(await ids(store, T0, 'no such'), []);
+      assert.deepEqual((await store.running({ since: T0 + 3000 }))[0]?.record, heartbeat(3, T0 + 3000));
+    });
+
+    it('forgets a job that has ended, for good: a late heartbeat changes nothing', async (t) => {
+      const store = await open(t);
+      const finished = { ...job(1, T0 + 5000), series: { ...series, rss_bytes: [1, 2, 3, 4] } };
+      await store.merge([heartbeat(1, T0 + 1000)]);
+      assert.deepEqual(await ids(store, 0), [1]);
+      await store.merge([finished]);
+      assert.deepEqual(await ids(store, 0), []);
+      // The second by a clock that was set back after it.
+      for (const revision of [T0 + 4000, T0 + 99_000])
+        assert.deepEqual(await store.merge([heartbeat(1, revision)]), [{ ok: true, change: 'unchanged' }]);
+      assert.deepEqual((await store.job({ job_id: 1 })).records[0]?.record, finished);
+      assert.deepEqual(await ids(store, 0), []);
+    });
+  });
+
+  describe('owner, of parallel jobs', () => {
+    it('counts limit and slots of a host once, use and CPU time of every task', async (t) => {
+      const store = await open(t);
+      const task = (host: string, id: string, run: string): JobRecord =>
+        job(7, T0, { host, pe_task_id: id, run_id: run, submitted_at: null });
+      await store.merge([
+        job(7, T0),
+        task('node1', '1.node1', 'a'),
+        task('node2', '1.node2', 'b'),
+        task('node2', '2.node2', 'c'),
+      ]);
+      const { totals } = await store.records({ owner: 'bob', since: T0 - DAY, until: T0 + DAY });
+      assert.deepEqual(
+        [totals.records, totals.jobs, totals.requested_gib_hours, totals.requested_with_used_gib_hours],
+        [4, 1, 16, 16],
+      );
+      assert.deepEqual([totals.used_gib_hours, totals.cpu_seconds, totals.slot_seconds], [2, 7200, 14_400]);
+      const alone = await store.records({ owner: 'bob', since: T0 - DAY, until: T0 + DAY, limit: 1 });
+      assert.equal(alone.records.length, 1);
+    });
+  });
+
+  describe('owner', () => {
+    const hours = (value: number): number => Math.round(value * 1e6) / 1e6;
+
+    it('sums over the whole interval, not only over the rows shown', async (t) => {
+      const store = await open(t);
+      await store.merge([
+        job(1, T0),
+        job(2, T0 + 1),
+        job(3, T0 + 2, { peak_rss: peakOf(9 * GIB) }),
+        job(4, T0 + 3, { h_vmem: null }),
+        job(5, T0 + 4, { peak_rss: null, rss_byte_seconds: null }),
+        job(5, T0 + 5, { run_id: 'x.y.z', cpu_seconds: null, host_slots: null }),
+        job(6, T0 + 6, { status: 'running', ended_at: null }),
+        job(7, T0, { owner: 'eve' }),
+        job(8, T0 - 1),
+        job(9, T0 + HOUR),
+      ]);
+      const { records, totals } = await store.records({ owner: 'bob', since: T0, until: T0 + HOUR, limit: 2 });
+      assert.deepEqual(
+        records.map(({ record }) => record.job_id),
+        [6, 5],
+      );
+      assert.deepEqual(
+        Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, hours(value as number)])),
+        {
+          records: 7,
+          jobs: 6,
+          running: 1,
+          requested_gib_hours: 6 * 8,
+          requested_with_used_gib_hours: 5 * 8,
+          requested_with_peak_gib_hours: 5 * 8,
+          used_gib_hours: 6 * 0.5,
+          peak_gib_hours: 5 * 1 + 9,
+          cpu_seconds: 6 * 1800,
+          slot_seconds: 6 * 7200 + 3600,
+          above_request: 1,
+          far_below: 3,
+          limit_gib_hours: 6 * 8,
+          energy_joules: 0,
+          slot_seconds_with_energy: 0,
+          failed: 0,
+          killed_by_memory: 0,
+          unsampled: 0,
+          without_limit: 1,
+          without_peak: 1,
+          without_used: 1,
+        },
+      );
+      const strict = await store.records({ owner: 'bob', since: T0, until: T0 + HOUR, far_below: 0.1 });
+      assert.equal(strict.totals.far_below, 0);
+    });
+
+    it('counts every job in exactly one of adjoining intervals', async (t) => {
+      const store = await open(t);
+      await store.merge([job(1, T0 - 1), job(2, T0), job(3, T0 + 1), job(4, T0 + DAY)]);
+      const ids = async (since: number, until: number): Promise<unknown> =>
+        (await store.records({ owner: 'bob', since, until })).records.map(({ record }) => record.job_id);
+      assert.deepEqual(await ids(0, T0), [1]);
+      assert.deepEqual(await ids(T0, T0 + DAY), [3, 2]);
+      assert.deepEqual(await ids(T0 + DAY, T0 + 2 * DAY), [4]);
+    });
+
+    it('sorts by what it is asked to', async (t) => {
+      const store = await open(t);
+      await store.merge([
+        job(1, T0 + 3, { wallclock_seconds: 10, cpu_seconds: 50 }),
+        job(2, T0 + 2, { wallclock_seconds: 20, cpu_seconds: 5, peak_rss: peakOf(8 * GIB) }),
+        job(3, T0 + 1, { wallclock_seconds: 15, cpu_seconds: 500, peak_rss: null }),
+      ]);
+      const order = async (sort: RecordSort): Promise<unknown> =>
+        (await store.records({ owner: 'bob', since: T0, until: T0 + DAY, sort })).records.map(
+          ({ record }) => record.job_id,
+        );
+      assert.deepEqual(await order('time'), [1, 2, 3]);
+      assert.deepEqual(await order('wallclock'), [2, 3, 1]);
+      assert.deepEqual(await order('cpu'), [3, 1, 2]);
+      assert.deepEqual(await order('peak'), [2, 1, 3]);
+      assert.deepEqual(await order('requested'), [2, 3, 1]);
+      assert.deepEqual(await order('unused'), [1, 2, 3]);
+    });
+
+    it('narrows to a cluster and knows nothing of strangers', async (t) => {
+      const store = await open(t);
+      await store.merge([job(1, T0), job(1, T0, { cluster: 'other' })]);
+      const interval = { since: 0, until: T0 + DAY };
+      assert.equal((await store.records({ owner: 'bob', cluster: 'other', ...interval })).totals.records, 1);
+      assert.equal((await store.records({ owner: 'bob', cluster: 'none', ...interval })).totals.records, 0);
+      assert.equal((await store.records({ owner: 'mallory', ...interval })).totals.jobs, 0);
+    });
+  });
+}

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { HistoryStore } from '../../../src/accounting/history-store';
+import type { RecordFilter } from '../../../src/accounting/store';
+import type { SummaryAnswer, SummaryQuery } from '../../../src/accounting/summary';
+import type { JobRecord } from '../../../src/sampler/record';
+import { DAY, GIB, HOUR, iso, job, lineOf, peakOf, T0 } from './fixture';
+import type { OpenStore } from './fixture';
+import { plainSummary } from './plain-summary';
+
+const DAYS = 4;
+const BYS = ['owner', 'project', 'queue', 'host', 'job_name', 'day', 'cluster'] as const;
+
+/** Roll-ups keep the hours of the day in thousandths; all else is the same but for the order of additions. */
+const HOURS_TOLERANCE = 0.01;
+
+export function assertSameSummary(actual: SummaryAnswer, expected: SummaryAnswer): void {
+  const close = (a: number, b: number, within: number): boolean => Math.abs(a - b) <= within + 1e-9 * Math.abs(b);
+  const totalsAre = (a: object, b: object, what: string): void => {
+    for (const [name, value] of Object.entries(b) as [string, number][])
+      assert.ok(
+        close((a as Record<string, number>)[name] ?? NaN, value, 1e-6),
+        `${what}: ${name} ${JSON.stringify([a, b])}`,
+      );
+  };
+  totalsAre(actual.totals, expected.totals, 'totals');
+  const keys = (answer: SummaryAnswer): unknown => answer.groups.map(({ key }) => key ?? '-').sort();
+  assert.deepEqual(keys(actual), keys(expected));
+  for (const group of expected.groups)
+    totalsAre(actual.groups.find(({ key }) => key === group.key)?.totals ?? {}, group.totals, group.key ?? 'none');
+  assert.deepEqual(actual.shares, expected.shares);
+  assert.deepEqual(actual.coverage, expected.coverage);
+  assert.equal(actual.hours.length, 24);
+  for (const [index, hour] of expected.hours.entries())
+    for (const [name, value] of Object.entries(hour) as [keyof typeof hour, number][])
+      assert.ok(close(actual.hours[index]?.[name] ?? NaN, value, HOURS_TOLERANCE), `hour ${index} ${name}`);
+}
+
+/** Jobs of a small site, of which many meet: re-runs, parallel tasks, lines, heartbeats. */
+const someRecord = fc
+  .record({
+    id: fc.integer({ min: 1, max: 6 }),
+    task: fc.constantFrom(null, null, 1, 2),
+    pe: fc.constantFrom(null, null, null, '1.node1', '1.node2', '2.node2'),
+    host: fc.constantFrom('node1', 'node2', 'node3'),
+    cluster: fc.constantFrom('cell', 'cell', 'other'),
+    run: fc.constantFrom('a.1.1', 'a.2.2'),
+    end: fc.oneof(fc.integer({ min: 0, max: DAYS * DAY - 1 }), fc.constantFrom(0, DAY, DAY - 1, 2 * DAY)),
+    wallclock: fc.constantFrom(null, 0, 1.5, 3600, 100_000, 400_000),
+    owner: fc.constantFrom('bob', 'eve', null),
+    project: fc.constantFrom('physics', null),
+    name: fc.constantFrom('step_1', 'step_22', 'other', null),
+    limit: fc.constantFrom(null, 4 * GIB, 10 * GIB),
+    peak: fc.constantFrom(null, GIB, 2.5 * GIB, 4 * GIB, 11 * GIB),
+    used: fc.constantFrom(null, 3600 * GIB),
+    energy: fc.constantFrom({}, { energy_package_joules: 1000, energy_dram_joules: 24 }),
+    samples: fc.constantFrom(null, 0, 10),
+    exit: fc.constantFrom(0, 0, 137),
+    status: fc.constantFrom('finished' as const, 'finished' as const, 'running' as const, 'lost' as const),
+    revision: fc.nat({ max: 3 }),
+    line: fc.boolean(),
+  })
+  .map((it): JobRecord => {
+    const end = T0 + it.end;
+    const wallclock = it.wallclock;
+    const running = it.status === 'running';
+    const record = job(it.id, end, {
+      task_id: it.task,
+      pe_task_id: it.pe,
+      host: it.pe === null ? it.host : it.pe.slice(2),
+      cluster: it.cluster,
+      run_id: it.run,
+      owner: it.owner,
+      project: it.project,
+      queue: 'all.q',
+      job_name: it.name,
+      status: it.status,
+      ended_at: running ? null : iso(end),
+      started_at: iso(end - (wallclock ?? 0) * 1000),
+      wallclock_seconds: wallclock,
+      h_vmem: it.limit === null ? null : { request_bytes: it.limit / 2, limit_bytes: it.limit, per: 'slot' },
+      host_slots: it.limit === null ? null : it.limit === 4 * GIB ? 2 : 4,
+      peak_rss: it.peak === null ? null : peakOf(it.peak),
+      rss_byte_seconds: it.used,
+      metrics: it.energy,
+      samples: it.samples,
+      exit_status: it.exit,
+      pe: it.pe === null ? null : 'mpi',
+    });
+    const revised = { ...record, revision: end + it.revision };
+    return it.line && !running ? lineOf(revised, { project: it.project }) : revised;
+  });
+
+type Step = 'roll-up' | readonly JobRecord[];
+
+async function everyRecord(store: HistoryStore): Promise<readonly JobRecord[]> {
+  const { records } = await store.records({ since: 0, until: T0 + 99 * DAY, limit: 100_000 });
+  return records.map(({ record }) => record);
+}
+
+const QUERIES: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) => boolean])[] = [
+  [{}, () => true],
+  [{ cluster: 'other' }, ({ cluster }) => cluster === 'other'],
+  [{ owner: 'bob' }, ({ owner }) => owner === 'bob'],
+  [{ host: 'node2' }, ({ host }) => host === 'node2'],
+  [{ project: 'physics', cluster: 'cell' }, (record) => record.project === 'physics' && record.cluster === 'cell'],
+  [{ queue: 'all.q', owner: 'eve' }, (record) => record.queue === 'all.q' && record.owner === 'eve'],
+  [{ job_name: 'step_1' }, ({ job_name }) => job_name === 'step_1'],
+  [{ sampled: false }, ({ samples }) => !((samples ?? 0) > 0)],
+];
+
+/** What every store answers of an interval, by whatever it keeps summed up. */
+export function summarySuite(open: OpenStore): void {
+  describe('summary', () => {
+    const interval = { since: T0, until: T0 + DAYS * DAY };
+
+    it('says what the records say, however much of them is summed up', async (t) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.oneof(fc.constant<Step>('roll-up'), fc.array(someRecord, { minLength: 1, maxLength: 6 })), {
+            minLength: 1,
+            maxLength: 6,
+          }),
+          fc.constantFrom(...BYS),
+          fc.constantFrom(0, 1, DAY, DAY + HOUR / 2),
+          fc.constantFrom(DAYS * DAY, 2 * DAY, 3 * DAY - 1),
+          fc.constantFrom(0.25, 0.1, 0.333),
+          async (steps, by, from, to, far_below) => {
+            const store = await open(t);
+            for (const step of steps)
+              if (step === 'roll-up') await store.rollUp({});
+              else await store.merge(step);
+            const all = await everyRecord(store);
+            for (const [filter, selects] of QUERIES) {
+              const filtered = { ...filter, since: T0 + from, until: T0 + to, far_below };
+              const query: SummaryQuery = { ...filtered, by };
+              assertSameSummary(await store.summary(query), plainSummary(all, query, selects));
+              const { totals } = await store.records({ ...filtered, limit: 1 });
+              assert.equal(totals.jobs, plainSummary(all, query, selects).totals.jobs);
+            }
+            await store.close();
+          },
+        ),
+        { numRuns: 40, endOnFailure: true },
+      );
+    });
+
+    it('reads no record of the days that are summed up, and sums up only those that changed', async (t) => {
+      const store = await open(t);
+      await store.merge([job(1, T0 + HOUR), job(2, T0 + DAY + HOUR), job(3, T0 + 2 * DAY + HOUR)]);
+      const read = async (since = T0): Promise<number> =>
+        (await store.summary({ ...interval, since, by: 'owner' })).read;
+      assert.equal(await read(), 3);
+      assert.equal(await store.rollUp({}), 3);
+      assert.equal(await read(), 0);
+      assert.equal(await read(T0 + 1), 1);
+      assert.equal(await store.rollUp({}), 0);
+      await store.merge([{ ...job(2, T0 + DAY + HOUR), revision: T0 + 9 * DAY, cpu_seconds: 1 }]);
+      assert.equal(await read(), 1);
+      await store.merge([{ ...job(2, T0 + DAY + HOUR), revision: T0 + 9 * DAY, cpu_seconds: 1 }]);
+      assert.equal(await store.rollUp({}), 1);
+      assert.equal((await store.summary({ ...interval, by: 'owner' })).totals.cpu_seconds, 3601);
+    });
+
+    it('counts a job once that ran on two days, wherever its days are summed up', async (t) => {
+      const store = await open(t);
+      const jobs = async (since: number, until: number): Promise<number> =>
+        (await store.summary({ since, until, by: 'owner' })).totals.jobs;
+      await store.merge([job(1, T0 + DAY + 1, { run_id: 'second', started_at: iso(T0 + DAY) })]);
+      await store.rollUp({});
+      await store.merge([job(1, T0 + HOUR, { run_id: 'first' })]);
+      for (const roll of [false, true]) {
+        if (roll) await store.rollUp({});
+        assert.equal(await jobs(T0, T0 + 2 * DAY), 1);
+        assert.equal(await jobs(T0, T0 + DAY), 1);
+        assert.equal(await jobs(T0 + DAY, T0 + 2 * DAY), 1);
+        assert.equal(await jobs(T0 + 2 * HOUR, T0 + 2 * DAY), 1);
+      }
+    });
+
+    it('leaves off when it is told to, and goes on where it left off', async (t) => {
+      const store = await open(t);
+      await store.merge([job(1, T0), job(2, T0 + DAY), job(3, T0 + 2 * DAY)]);
+      const stop = new AbortController();
+      const seen: (readonly number[])[] = [];
+      const rolled = await store.rollUp({
+        signal: stop.signal,
+        onProgress: (done, of) => {
+          seen.push([done, of]);
+          stop.abort();
+        },
+      });
+      assert.deepEqual([rolled, seen], [1, [[1, 3]]]);
+      assert.equal((await store.summary({ ...interval, by: 'owner' })).read, 2);
+      assert.equal(await store.rollUp({}), 2);
+    });
+
+    it('spreads what a job held over the hours in which it ran, and says how far from the limit it stayed', async (t) => {
+      const store = await open(t);
+      // From 22:00 to 02:00 UTC, 8 GiB asked for, 0.5 GiB used.
+      const night = job(1, T0 + DAY + 2 * HOUR, { wallclock_seconds: 4 * 3600, rss_byte_seconds: 2 * 3600 * GIB });
+      await store.merge([night, job(2, T0 + DAY, { peak_rss: peakOf(8 * GIB), wallclock_seconds: null })]);
+      const { hours, shares } = await store.summary({ ...interval, by: 'owner' });
+      const asked = hours.flatMap(({ requested_gib_hours: amount }, hour) => (amount > 1e-9 ? [hour] : []));
+      const local = [22, 23, 24, 25].map((hour) => new Date(T0 + hour * HOUR).getHours());
+      if (new Date(T0).getTimezoneOffset() % 60 === 0)
+        assert.deepEqual(
+          asked,
+          local.sort((a, b) => a - b),
+        );
+      const sum = (name: keyof (typeof hours)[number]): number =>
+        Math.round(hours.reduce((total, hour) => total + hour[name], 0) * 1000) / 1000;
+      assert.deepEqual([sum('requested_gib_hours'), sum('used_gib_hours'), sum('slot_hours')], [32, 2, 8]);
+      assert.deepEqual(
+        shares.flatMap((count, step) => (count > 0 ? [[step, count]] : [])),
+        [
+          [2, 1],
+          [20, 1],
+        ],
+      );
+    });
+
+    it('puts the largest groups first, as many as are asked for, and sums all of them', async (t) => {
+      const store = await open(t);
+      await store.merge([
+        job(1, T0 + 1, { job_name: 'step_1_of_2', cpu_seconds: 1 }),
+        job(2, T0 + 2, { job_name: 'step_20_of_30', cpu_seconds: 2 }),
+        job(3, T0 + DAY, { job_name: 'other', cpu_seconds: 10 }),
+        job(4, T0 + DAY, { job_name: null, cpu_seconds: 5 }),
+      ]);
+      const groups = async (query: Partial<SummaryQuery>): Promise<unknown> =>
+        (await store.summary({ ...interval, by: 'job_name', ...query })).groups.map(({ key, totals }) => [
+          key,
+          totals.records,
+        ]);
+      for (const roll of [false, true]) {
+        if (roll) await store.rollUp({});
+        assert.deepEqual(await groups({}), [
+          ['step_#_of_#', 2],
+          ['other', 1],
+          [null, 1],
+        ]);
+        assert.deepEqual(await groups({ sort: 'cpu_seconds', limit: 2 }), [
+          ['other', 1],
+          [null, 1],
+        ]);
+        assert.deepEqual(await groups({ by: 'day' }), [
+          ['2026-11-01', 2],
+          ['2026-11-02', 2],
+        ]);
+        assert.equal((await store.summary({ ...interval, by: 'host', limit: 0 })).totals.records, 4);
+      }
+      assert.deepEqual((await store.summary({ ...interval, by: 'owner', owner: 'nobody' })).groups, []);
+    });
+
+    it('says why jobs have no samples', async (t) => {
+      const store = await open(t);
+      const unseen = { samples: 0, peak_rss: null, rss_byte_seconds: null } as const;
+      await store.merge([
+        job(1, T0),
+        job(2, T0, {
+          ...unseen,
+          notes: ["Not sampled: the job's limit of 4096 KiB leaves no room for a sampler and could not be lifted."],
+        }),
+        job(3, T0, { ...unseen, trust: 'self-reported' }),
+        lineOf(job(4, T0)),
+        lineOf(job(5, T0), { started_at: null, wallclock_seconds: 0, failed: 1, run_id: 'accounting.0.7.1' }),
+        job(6, T0, {
+          ...unseen,
+          notes: ['Not sampled: the sampler did not start or died before its first saved sample.'],
+        }),
+        job(7, T0, { status: 'running', ended_at: null, ...unseen }),
+      ]);
+      const { coverage, totals } = await store.summary({ ...interval, by: 'owner' });
+      assert.deepEqual(coverage, {
+        sampled: 1,
+        'no-hooks': 1,
+        'never-started': 1,
+        limits: 1,
+        unprivileged: 1,
+        'switched-off': 0,
+        'sampler-lost': 1,
+        other: 0,
+      });
+      assert.equal(totals.unsampled, 5);
+    });
+  });
+}

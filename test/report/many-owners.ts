@@ -1,0 +1,13 @@
+import type { JobRecord } from '../../src/sampler/record';
+import { arrayOfTwenty, hostile, killedAtLimit, lost, ordinary, running, selfReported } from './sample-records';
+
+/** Jobs of several owners, projects and hosts; each record has a key of its own. */
+export const MANY_OWNERS: readonly JobRecord[] = [
+  { ...ordinary, project: 'genome' },
+  { ...killedAtLimit, owner: 'alice', project: 'genome', host: 'node08' },
+  { ...running, owner: 'alice', project: 'NONE' },
+  { ...lost, owner: 'carol', project: 'proteins' },
+  { ...selfReported, owner: 'carol', project: null },
+  { ...hostile, project: 'genome', requests: {} },
+  ...arrayOfTwenty.map((task) => ({ ...task, owner: 'dave', project: 'sweeps', host: 'node09.cluster.example' })),
+];
