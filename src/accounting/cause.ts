@@ -25,12 +25,14 @@ export interface MemoryEnd {
 
 /**
  * Bytes that execd itself compared with h_vmem at the job's highest, whatever its dialect adds up there. null: not told
- * of this host alone (a parallel job's may be a sum over hosts), or the job was over before execd's first look.
+ * of this host alone (a parallel job's may be a sum over hosts), the job was over before execd's first look, or the site
+ * accounts what was reserved instead (ACCT_RESERVED_USAGE).
  */
 export function countedByExecd(record: JobRecord): number | null {
   const counted = record.grid_engine?.maxvmem_bytes ?? 0;
   const hosts = record.granted_hosts?.length ?? (record.pe === null || record.slots === 1 ? 1 : 0);
-  return counted > 0 && record.pe_task_id === null && hosts === 1 ? counted : null;
+  const reserved = counted === record.h_vmem?.limit_bytes;
+  return counted > 0 && record.pe_task_id === null && hosts === 1 && !reserved ? counted : null;
 }
 
 function isKilledAtLimit(record: JobRecord, limit: number, held: number | null): boolean {

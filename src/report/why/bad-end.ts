@@ -1,6 +1,6 @@
 import { isParallel } from '../../accounting/job-sum';
 import { diedItself, endingSignal, succeeded } from '../../accounting/job-end';
-import { parseCategory, type Category } from '../../gridengine/category';
+import { categoryRequests, type CategoryRequest } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';
 import type { JobRecord } from '../../sampler/record';
@@ -38,8 +38,8 @@ export interface BadEnd {
   readonly seconds: number | null;
   readonly cpuSeconds: number | null;
   readonly slots: number;
-  /** null: no accounting line was joined. */
-  readonly category: Category | null;
+  /** What it asked for, by accounting's category; null: no accounting line was joined. */
+  readonly asked: readonly CategoryRequest[] | null;
   readonly deletedBy: string | null;
   readonly dialect: Dialect;
 }
@@ -103,7 +103,7 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
     seconds: largest(one.wallclock_seconds, one.grid_engine?.wallclock_seconds),
     cpuSeconds: largest(subject.cpu_seconds, subject.grid_engine?.cpu_seconds),
     slots: Math.max(1, subject.host_slots ?? subject.slots ?? 1),
-    category: told.length === 0 ? null : parseCategory(category ?? ''),
+    asked: told.length === 0 ? null : categoryRequests(category ?? ''),
     deletedBy: told.find((account) => account.deleted_by !== null && account.deleted_by !== '')?.deleted_by ?? null,
     dialect,
   };

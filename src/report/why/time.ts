@@ -1,4 +1,4 @@
-import { requestedSeconds } from '../../gridengine/category';
+import { requestedSeconds } from '../../gridengine/category-requests';
 import { formatDuration } from '../units';
 import { endedBy, endName, endTime, type BadEnd } from './bad-end';
 import { ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGUSR1, SIGXCPU } from './codes';
@@ -14,7 +14,7 @@ const CPU_SECONDS = 0.5;
 
 /** Nothing was asked for: the queue may have a limit of its own. */
 function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
-  if (end.category === null) return judged.undecidable('what limits of time it had is not known', ACCOUNTING_LINE);
+  if (end.asked === null) return judged.undecidable('what limits of time it had is not known', ACCOUNTING_LINE);
   const queue = end.master.queue ?? end.subject.queue;
   const ask =
     queue === null ? 'the limits of its queue (qconf -sq)' : `qconf -sq ${words.safe(queue.split('@')[0] ?? queue)}`;
@@ -22,7 +22,7 @@ function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hy
 }
 
 function reachedTime(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
-  const limit = end.category === null ? null : requestedSeconds(end.category, complex);
+  const limit = end.asked === null ? null : requestedSeconds(end.asked, complex);
   if (limit === null) return notAsked(end, complex, judged, words);
   if (end.seconds === null) return judged.undecidable('how long it ran is not known', ACCOUNTING_LINE);
   const ran = `it ran ${formatDuration(end.seconds)} of the ${formatDuration(limit)} of ${complex}`;
@@ -55,7 +55,7 @@ export function cpuTime(end: BadEnd, words: Words): Hypothesis {
     return judged.otherwise(`it ended ${endedBy(end)}, a limit of CPU time sends SIGXCPU or SIGKILL`);
   if (end.failed !== null && ![0, LIMIT_ENFORCED, AFTER_SIGNAL].includes(end.failed))
     return judged.contradicted(`Grid Engine says failed ${end.failed}`);
-  const perSlot = end.category === null ? null : requestedSeconds(end.category, complex);
+  const perSlot = end.asked === null ? null : requestedSeconds(end.asked, complex);
   if (perSlot === null) return notAsked(end, complex, judged, words);
   const limit = perSlot * end.slots;
   if (end.cpuSeconds === null) return judged.undecidable('how much CPU time it used is not known', ACCOUNTING_LINE);

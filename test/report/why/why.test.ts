@@ -2,48 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { killedByMemory } from '../../../src/accounting/cause';
-import { parseCategory, requestedSeconds } from '../../../src/gridengine/category';
+import { categoryRequests, requestedSeconds } from '../../../src/gridengine/category-requests';
 import type { Dialect } from '../../../src/gridengine/dialect';
 import type { Cause, Standing } from '../../../src/report/why/hypothesis';
 import { whyEnded, type Why } from '../../../src/report/why/why';
 import type { GridEngineAccount, JobRecord } from '../../../src/sampler/record';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
-import { after, mpiMaster, mpiTask, openBracket, ordinary, provedBracket } from '../sample-records';
+import { accountOf, modest } from '../bad-ends';
+import { after, mpiMaster, mpiTask, openBracket, provedBracket } from '../sample-records';
 
 const GIB = 1024 ** 3;
-
-/** One slot and 4 GiB of h_vmem, of which it used little; nothing of its end. */
-const job: JobRecord = {
-  ...ordinary,
-  pe: null,
-  slots: 1,
-  host_slots: 1,
-  h_vmem: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' },
-  requests: {},
-  peak_rss: provedBracket(GIB, 1.1 * GIB, after(30), 'sim'),
-  peak_rss_swap: provedBracket(GIB, 1.1 * GIB, after(30), 'sim'),
-  peak_process_vmem: provedBracket(1.2 * GIB, 1.2 * GIB, after(30), 'sim'),
-  peak_vmem: provedBracket(1.5 * GIB, 1.6 * GIB, after(30), 'sim'),
-  ended_at: after(600),
-  wallclock_seconds: 600,
-  cpu_seconds: 500,
-  series: null,
-};
-
-const account = (changes: Partial<GridEngineAccount> = {}): GridEngineAccount => ({
-  wallclock_seconds: 600,
-  cpu_seconds: 500,
-  user_seconds: 490,
-  system_seconds: 10,
-  maxvmem_bytes: null,
-  maxrss_bytes: null,
-  mem_gib_seconds: null,
-  io_gib: null,
-  category: '-l h_vmem=4G',
-  deleted_by: null,
-  lines: 1,
-  ...changes,
-});
 
 const bySignal = (signal: number): Partial<JobRecord> => ({ signal, exit_status: 128 + signal });
 const KILLED = bySignal(9);
@@ -56,11 +24,11 @@ const held = (bytes: number, upper: number | null = null): Partial<JobRecord> =>
 };
 const space = (bytes: number): Partial<JobRecord> => ({ peak_process_vmem: openBracket(bytes, null, 'java') });
 const asked = (category: string, changes: Partial<GridEngineAccount> = {}): Partial<JobRecord> => ({
-  grid_engine: account({ category, ...changes }),
+  grid_engine: accountOf({ category, ...changes }),
 });
 
 const why = (changes: Partial<JobRecord>, dialect?: Dialect): Why => {
-  const told = whyEnded([{ ...job, ...changes }], undefined, dialect);
+  const told = whyEnded([{ ...modest, ...changes }], undefined, dialect);
   assert.ok(told !== null);
   return told;
 };
@@ -248,10 +216,10 @@ describe('whyEnded', () => {
   });
 
   it('has nothing to say of a job that ended well, runs, or of which the end is unknown', () => {
-    assert.equal(whyEnded([job]), null);
+    assert.equal(whyEnded([modest]), null);
     assert.equal(whyEnded([]), null);
-    assert.equal(whyEnded([{ ...job, ...KILLED, status: 'running' }]), null);
-    assert.equal(whyEnded([{ ...job, exit_status: null, signal: null }]), null);
+    assert.equal(whyEnded([{ ...modest, ...KILLED, status: 'running' }]), null);
+    assert.equal(whyEnded([{ ...modest, exit_status: null, signal: null }]), null);
   });
 });
 
@@ -325,7 +293,7 @@ describe('the sentence', () => {
       ['deleted'],
       /^It was deleted: Grid Engine says that bob deleted it\.$/,
     );
-    const told = whyEnded([{ ...job, ...AFTER_SIGNAL, ...asked('', { deleted_by: '\u001b[31mbob' }) }], {
+    const told = whyEnded([{ ...modest, ...AFTER_SIGNAL, ...asked('', { deleted_by: '\u001b[31mbob' }) }], {
       safe: (text) => text.replace(/\p{C}/gu, '?'),
       clock: (time) => time,
     });
@@ -385,7 +353,11 @@ describe('whatever the records say', () => {
       { cgroup_oom_kills: 1, cgroup_oom_events: 0 },
     ),
   });
-  const accounts = fc.constantFrom(null, account(), account({ category: '-l h_rt=60,h_cpu=30', maxvmem_bytes: GIB }));
+  const accounts = fc.constantFrom(
+    null,
+    accountOf(),
+    accountOf({ category: '-l h_rt=60,h_cpu=30', maxvmem_bytes: GIB }),
+  );
   const records = fc.array(
     fc
       .tuple(arbitraryRecord(), ends, accounts)
@@ -414,7 +386,7 @@ describe('whatever the records say', () => {
         if (run.length !== 1 || one === undefined || (one.granted_hosts?.length ?? 0) > 1) return;
         const causes = whyEnded(run, undefined, dialect)?.causes ?? [];
         const limit = one.h_vmem?.limit_bytes ?? null;
-        const category = parseCategory(one.grid_engine?.category ?? '');
+        const category = categoryRequests(one.grid_engine?.category ?? '');
         const ran = Math.max(one.wallclock_seconds ?? 0, one.grid_engine?.wallclock_seconds ?? 0);
         if (causes.includes('h_vmem')) {
           assert.ok(limit !== null && (one.signal === 9 || one.exit_status === 137 || one.failed === 37));
