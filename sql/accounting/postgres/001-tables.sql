@@ -23,8 +23,6 @@ CREATE TABLE job_record (
   submitted_at     bigint,
   started_at       bigint,
   ended_at         bigint,
-  slots            bigint,
-  host_slots       bigint,
   h_vmem_request   bigint,
   h_vmem_limit     bigint,           -- on this host; NULL: unlimited or unknown
   peak_rss_lower   bigint,
@@ -40,6 +38,8 @@ CREATE TABLE job_record (
   project_id       integer,
   pe_id            integer,
   account_id       integer,
+  slots            integer,
+  host_slots       integer,
   exit_status      integer,
   signal           integer,
   failed           integer,

@@ -10,9 +10,10 @@
 --   series       start:step:unit:point,change,change ...
 --   granted_hosts             host:slots,host:slots ...
 --   grid_engine  amounts by name order, category, deleted_by, lines
--- Rows hold the same, but for peaks that repeat what peak_rss says: `=` for all of it, no text for one part.
+-- Rows hold the same, but for peaks (`shorter`).
 
 CREATE DOMAIN whole AS bigint CHECK (VALUE BETWEEN 0 AND 9007199254740991);
+CREATE DOMAIN slots AS integer CHECK (VALUE >= 0);
 CREATE DOMAIN signed_word AS integer CHECK (VALUE > -2147483648);
 CREATE DOMAIN span AS double precision CHECK (VALUE >= 0 AND VALUE <= 1e12);
 CREATE DOMAIN amount AS double precision CHECK (VALUE >= 0 AND VALUE <= 1e30);
@@ -34,7 +35,7 @@ CREATE TYPE incoming_account AS (
 CREATE TYPE incoming AS (
   cluster qmemacct.filled, job_id qmemacct.whole, task_id qmemacct.whole, pe_task_id qmemacct.filled, host qmemacct.filled,
   run_id qmemacct.filled, owner qmemacct.string, job_name qmemacct.string, queue qmemacct.string, project qmemacct.string,
-  pe qmemacct.string, account qmemacct.string, slots qmemacct.whole, host_slots qmemacct.whole,
+  pe qmemacct.string, account qmemacct.string, slots qmemacct.slots, host_slots qmemacct.slots,
   granted_hosts qmemacct.incoming_grant[], submitted_at qmemacct.moment, started_at qmemacct.moment,
   ended_at qmemacct.moment, exit_status qmemacct.signed_word, signal qmemacct.signed_word,
   failed qmemacct.signed_word, status text, trust text, h_vmem qmemacct.incoming_request, requests jsonb,
@@ -83,8 +84,11 @@ CREATE FUNCTION known_word(the_kind "char", the_text text) RETURNS integer STABL
   WHERE kind = the_kind AND hashtextextended(text, 0) = hashtextextended(the_text COLLATE "C", 0) AND text = the_text
 $$;
 
-CREATE FUNCTION to_ms(moment text) RETURNS bigint IMMUTABLE STRICT LANGUAGE sql AS
-  $$ SELECT floor(extract(epoch FROM moment::timestamptz) * 1000)::bigint $$;
+-- plpgsql is the faster language for a function that can't be inlined.
+CREATE FUNCTION to_ms(moment text) RETURNS bigint IMMUTABLE STRICT LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN floor(extract(epoch FROM moment::timestamptz) * 1000);
+END $$;
 -- In whole numbers: a double has no room for the ms of the year 9999.
 CREATE FUNCTION to_time(ms bigint) RETURNS text IMMUTABLE STRICT LANGUAGE sql AS $$
   SELECT to_char(date '1970-01-01' + (ms / 86400000)::integer + (ms % 86400000) * interval '1 ms',
@@ -93,10 +97,14 @@ $$;
 
 -- The month that a record is kept in. One that no clock should show gets 0, or a hostile node would have us make a
 -- table for every month until the year 9999.
-CREATE FUNCTION month_of(ms bigint) RETURNS integer STABLE LANGUAGE sql AS $$
-  SELECT CASE WHEN ms >= 946684800000 AND ms < (extract(epoch FROM now()) + 5356800) * 1000
-    THEN to_char(to_timestamp(ms / 1000.0) AT TIME ZONE 'UTC', 'YYYYMM')::integer ELSE 0 END
-$$;
+CREATE FUNCTION month_of(ms bigint) RETURNS integer STABLE LANGUAGE plpgsql AS $$
+DECLARE
+  day date;
+BEGIN
+  IF ms < 946684800000 OR ms > (extract(epoch FROM now()) + 5356800) * 1000 THEN RETURN 0; END IF;
+  day := date '1970-01-01' + (ms / 86400000)::integer;
+  RETURN extract(year FROM day) * 100 + extract(month FROM day);
+END $$;
 
 CREATE FUNCTION bits(items text[], vocabulary text[], what text) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
@@ -283,7 +291,7 @@ BEGIN
   a.stamp := stamp_of(r.trust, r.status <> 'running', r.revision);
   a.status := left(r.status, 1)::"char";
   a.status_stamp := a.stamp;
-  a.notes := pack_notes(r.notes::text[]);
+  a.notes := CASE WHEN cardinality(r.notes) > 0 THEN pack_notes(r.notes::text[]) ELSE '' END;
   a.v := ARRAY[
     word_id('o', r.owner)::text, word_id('n', r.job_name)::text, word_id('q', r.queue)::text,
     word_id('p', r.project)::text, word_id('e', r.pe)::text, word_id('a', r.account)::text,
@@ -340,34 +348,43 @@ CREATE FUNCTION unpack_map(packed text) RETURNS jsonb IMMUTABLE LANGUAGE sql AS 
           FROM unnest(string_to_array(packed, ';')) AS u (item)) END
 $$;
 
--- A peak of a row, without what the record's peak_rss says as well, and back. Only where there is both.
-CREATE FUNCTION shorter(peak text, model text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
+-- The peaks of a row: times from the job's start on, the lower end of peak_rss only in its column, and of the others
+-- what peak_rss says as well as `=`. And back.
+CREATE FUNCTION shorter(peak text, model text, start bigint) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
   p text[];
   m text[];
 BEGIN
-  IF peak IS NULL OR model IS NULL THEN RETURN peak; END IF;
+  IF peak IS NULL THEN RETURN NULL; END IF;
   IF peak = model THEN RETURN '='; END IF;
   p := string_to_array(peak, ':');
-  m := string_to_array(model, ':');
-  -- Reasons, sources, time and command; no text in them is a value of its own, so `=` stands for the same.
-  FOR i IN 5 .. 8 LOOP
-    IF p[i] = m[i] AND p[i] <> '' THEN p[i] := '='; END IF;
-  END LOOP;
+  IF model IS NULL THEN
+    NULL;
+  ELSE
+    m := string_to_array(model, ':');
+    -- No text in these is a value of its own, so it is not replaced.
+    FOR i IN 5 .. 8 LOOP
+      IF p[i] = m[i] AND p[i] <> '' THEN p[i] := '='; END IF;
+    END LOOP;
+  END IF;
+  IF p[7] NOT IN ('', '=') THEN p[7] := p[7]::bigint - coalesce(start, 0); END IF;
   RETURN array_to_string(p, ':');
 END $$;
-CREATE FUNCTION longer(peak text, model text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
+CREATE FUNCTION longer(peak text, model text, start bigint) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
   p text[];
   m text[];
 BEGIN
+  IF peak IS NULL THEN RETURN NULL; END IF;
   IF peak = '=' THEN RETURN model; END IF;
-  IF peak IS NULL OR position('=' IN peak) = 0 THEN RETURN peak; END IF;
   p := string_to_array(peak, ':');
-  m := string_to_array(model, ':');
-  FOR i IN 5 .. 8 LOOP
-    IF p[i] = '=' THEN p[i] := m[i]; END IF;
-  END LOOP;
+  IF p[7] NOT IN ('', '=') THEN p[7] := p[7]::bigint + coalesce(start, 0); END IF;
+  IF model IS NOT NULL THEN
+    m := string_to_array(model, ':');
+    FOR i IN 5 .. 8 LOOP
+      IF p[i] = '=' THEN p[i] := m[i]; END IF;
+    END LOOP;
+  END IF;
   RETURN array_to_string(p, ':');
 END $$;
 
@@ -420,17 +437,17 @@ BEGIN
   r.status := a.status;
   r.run_id := a.run_id;
   r.pe_task_id := a.pe_task_id;
-  r.peak_rss := v[16];
-  r.peak_rss_swap := shorter(v[17], v[16]);
-  r.peak_vmem := shorter(v[18], v[16]);
-  r.peak_process_vmem := shorter(v[19], v[16]);
-  r.peak_footprint := shorter(v[20], v[16]);
+  r.peak_rss := regexp_replace(shorter(v[16], NULL, r.started_at), ':\d+:', '::');
+  r.peak_rss_swap := shorter(v[17], v[16], r.started_at);
+  r.peak_vmem := shorter(v[18], v[16], r.started_at);
+  r.peak_process_vmem := shorter(v[19], v[16], r.started_at);
+  r.peak_footprint := shorter(v[20], v[16], r.started_at);
   r.counters := nullif(rtrim(array_to_string(v[23:37], ',', ''), ','), '');
   r.sampler := v[39];
   r.granted_hosts := v[41];
   r.grid_engine := v[42];
-  r.requests := pack_map(a.requests);
-  r.metrics := pack_map(a.metrics);
+  IF a.requests <> '{}' THEN r.requests := pack_map(a.requests); END IF;
+  IF a.metrics <> '{}' THEN r.metrics := pack_map(a.metrics); END IF;
   r.notes := nullif(a.notes, '');
   r.provenance := CASE WHEN a.status_stamp = a.stamp AND a.stamps = '{}' AND array_remove(a.s, NULL) = '{}'
     THEN NULL ELSE pack_provenance(a) END;
@@ -441,6 +458,7 @@ CREATE FUNCTION account_of_row(r job_record, points text) RETURNS account STABLE
 DECLARE
   a account;
   c text[] := string_to_array(r.counters, ',', '');
+  rss text := longer(regexp_replace(r.peak_rss, '::', ':' || r.peak_rss_lower || ':'), NULL, r.started_at);
   part text;
   slot text;
   stamp bigint;
@@ -460,8 +478,8 @@ BEGIN
     r.slots::text, r.host_slots::text, r.submitted_at::text, r.started_at::text, r.ended_at::text,
     r.exit_status::text, r.signal::text, r.failed::text,
     CASE WHEN r.h_vmem_per IS NOT NULL THEN concat(r.h_vmem_request, ':', r.h_vmem_limit, ':', r.h_vmem_per) END,
-    r.peak_rss, longer(r.peak_rss_swap, r.peak_rss), longer(r.peak_vmem, r.peak_rss),
-    longer(r.peak_process_vmem, r.peak_rss), longer(r.peak_footprint, r.peak_rss),
+    rss, longer(r.peak_rss_swap, rss, r.started_at), longer(r.peak_vmem, rss, r.started_at),
+    longer(r.peak_process_vmem, rss, r.started_at), longer(r.peak_footprint, rss, r.started_at),
     r.wallclock::text, r.cpu::text, c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], c[12], c[13],
     c[14], c[15], r.rss_byte_seconds::text, r.sampler, points, r.granted_hosts, r.grid_engine];
   a.s := array_fill(NULL::bigint, ARRAY[42]);

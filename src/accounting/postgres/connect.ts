@@ -19,8 +19,8 @@ export interface Connection {
   readonly text: string;
   /** The rows of one statement, `$1` ... in it standing for `values`. Rejects with StoreError, or with what is wrong with the values. */
   query<Row extends object>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
-  /** Statements in one transaction. */
-  transaction<T>(work: (inner: Pick<Connection, 'query'>) => Promise<T>): Promise<T>;
+  /** Statements in one transaction; `mode` as BEGIN takes it. */
+  transaction<T>(work: (inner: Pick<Connection, 'query'>) => Promise<T>, mode?: string): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -100,9 +100,9 @@ export function connect(url: string, options: ConnectOptions = {}): Connection {
   return {
     text,
     query: (statement, values) => inTime(ask(sql, statement, values)),
-    transaction: async <T>(work: (inner: Pick<Connection, 'query'>) => Promise<T>) => {
+    transaction: async <T>(work: (inner: Pick<Connection, 'query'>) => Promise<T>, mode = '') => {
       try {
-        return (await sql.begin((inner) =>
+        return (await sql.begin(mode, (inner) =>
           work({ query: (statement, values) => inTime(ask(inner, statement, values)) }),
         )) as T;
       } catch (error) {

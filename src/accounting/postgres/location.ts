@@ -1,3 +1,4 @@
+import { holdsPassword } from '../../sampler/postgres-url';
 import { StoreError } from '../store-error';
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-full'] as const;
@@ -15,11 +16,6 @@ export interface Location {
   readonly sslRootCert: string | null;
   /** For messages: without what is secret. */
   readonly text: string;
-}
-
-/** Whether `accounting` names a PostgreSQL database, not a file. */
-export function isPostgresUrl(accounting: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(accounting);
 }
 
 const FORM = 'write postgres://USER@HOST[:PORT]/DATABASE?sslmode=verify-full';
@@ -40,7 +36,7 @@ export function parseLocation(url: string): Location | { readonly error: string 
   const [, authority, path, query = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)\/([^/?#]*)(?:\?([^#]*))?$/.exec(url) ?? [];
   if (authority === undefined || path === undefined) return { error: `it is not of the form; ${FORM}` };
   const [, userInfo, hostPort = ''] = /^(?:(.*)@)?([^@]*)$/.exec(authority) ?? [];
-  if (userInfo?.includes(':')) return { error: 'it holds a password; put that into accounting_credentials' };
+  if (holdsPassword(url)) return { error: 'it holds a password; put that into accounting_credentials' };
   const [, bracketed, plain = '', portText] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*))(?::(\d+))?$/.exec(hostPort) ?? [];
   if (bracketed === undefined && plain === '' && hostPort !== '') return { error: `"${hostPort}" is no host; ${FORM}` };
   const options = new URLSearchParams(query);

@@ -4,7 +4,10 @@ import type { StoredRecord } from '../merge';
 import type { AccountingReader, AccountingStore, MergeOutcome } from '../store';
 import { connect, isStoreFault } from './connect';
 import type { Connection, ConnectOptions } from './connect';
+import { filterJson, summarise } from './summarise';
 
+const DEFAULT_LIMIT = 50;
+const READING = 'isolation level repeatable read read only';
 /** What one call of `deliver` takes at most, so that no transaction is long. */
 const BATCH = 500;
 
@@ -61,8 +64,18 @@ function reader(db: Connection): AccountingReader {
       const values = [query.job_id, query.task_id ?? null, query.cluster ?? null];
       return arrangeAttempts(await found('SELECT qmemacct.read_job($1, $2, $3) AS found', values), query);
     },
-    records: () => Promise.reject(new Error('not yet')),
-    summary: () => Promise.reject(new Error('not yet')),
+    records: (query) =>
+      // One snapshot: the list and its totals are of the same moment.
+      db.transaction(async (inner) => {
+        const { sort = 'time', limit = DEFAULT_LIMIT } = query;
+        const rows = await inner.query<{ found: StoredRecord }>(
+          'SELECT qmemacct.read_records($1::text::jsonb, $2, $3) AS found',
+          [filterJson(query), sort, limit],
+        );
+        const { totals } = await summarise(inner, { ...query, by: 'cluster', sort: 'records', limit: 0 });
+        return { records: rows.map((row) => row.found), totals };
+      }, READING),
+    summary: (query) => db.transaction((inner) => summarise(inner, query), READING),
     running: async ({ cluster, since }) =>
       (await found('SELECT qmemacct.read_running($1, $2) AS found', [since, cluster ?? null])).sort(byPlace),
     close: () => db.close(),
@@ -76,6 +89,10 @@ export function openPostgresReader(url: string, options: ConnectOptions = {}): A
 
 /** The PostgreSQL store at a URL, to be delivered to: its role may do nothing else. Throws StoreError. */
 export function openPostgresStore(url: string, options: ConnectOptions = {}): AccountingStore {
-  const db = connect(url, options);
+  return storeOn(connect(url, options));
+}
+
+/** The store behind a connection. */
+export function storeOn(db: Connection): AccountingStore {
   return { ...reader(db), merge: (records) => merge(db, records) };
 }

@@ -1,7 +1,7 @@
 import { after, before, describe } from 'node:test';
-import { openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
-import type { HistoryStore } from '../../../src/accounting/history-store';
+import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { mergeSuite } from '../suite/merge-suite';
+import { querySuite } from '../suite/query-suite';
 import type { OpenStore } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
@@ -11,9 +11,10 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   before(async () => void (server = await startServer()));
   after(() => server.remove());
   const open: OpenStore = async (t) => {
-    const store = openPostgresStore(server.url(await server.database()));
+    const store = openPostgresHistory(server.url(await server.database()));
     t.after(() => store.close());
-    return store as HistoryStore;
+    return store;
   };
   mergeSuite(open);
+  querySuite(open);
 });
