@@ -1,3 +1,4 @@
+import { killedByMemory } from '../../accounting/cause';
 import { isParallel } from '../../accounting/job-sum';
 import { diedItself, endingSignal, succeeded } from '../../accounting/job-end';
 import { categoryRequests, type CategoryRequest } from '../../gridengine/category-requests';
@@ -47,6 +48,14 @@ export interface BadEnd {
 const isBad = (record: JobRecord): boolean =>
   record.status !== 'running' && (succeeded(record) === false || (record.failed ?? 0) !== 0);
 
+/** A job whose master ended well did so, whatever its tasks returned: but for one that was killed for its memory. */
+function badParts(run: readonly JobRecord[]): JobRecord[] {
+  const bad = run.filter(isBad);
+  const master = run.find(({ pe_task_id: task }) => task === null);
+  const well = master !== undefined && !isBad(master) && succeeded(master) === true;
+  return well ? bad.filter(killedByMemory) : bad;
+}
+
 /** Whose end came first; where times are missing or equal the master's. */
 function firstOf(bad: readonly [JobRecord, ...JobRecord[]]): JobRecord {
   const [first, ...others] = bad;
@@ -83,7 +92,7 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
   const [one, ...more] = [...records].sort((a, b) => Number(a.pe_task_id !== null) - Number(b.pe_task_id !== null));
   if (one === undefined) return null;
   const run = [one, ...more] as const;
-  const [first, ...others] = run.filter(isBad);
+  const [first, ...others] = badParts(run);
   if (first === undefined) return null;
   const subject = firstOf([first, ...others]);
   const { failed } = subject;

@@ -98,7 +98,7 @@ function sentenceOf(
   if (first.cause === 'failed-afterwards') return `The job was over: ${first.evidence}.`;
   if (first.cause === 'deleted' && confidence === 'told') return `It was deleted: ${first.evidence}.`;
   if (others.length > 0) {
-    const all = listed(best.map(({ name, evidence }) => `${name} (${evidence})`));
+    const all = best.map(({ name, evidence }) => `${name} (${evidence})`).join(' and with ');
     return `Its end is consistent with ${all}: the evidence does not decide.${tellers(best.some(({ wouldTell }) => wouldTell !== null) ? best : open)}`;
   }
   const fits = `Its end is consistent with ${first.name}: ${first.evidence}.`;

@@ -255,7 +255,7 @@ describe('the sentence', () => {
       { ...ENFORCED, ...held(4.1 * GIB), ...asked('-l h_rt=600') },
       'possible',
       ['h_vmem', 'h_rt'],
-      /consistent with Grid Engine's own kill at h_vmem \(.*\) and Grid Engine's kill at h_rt \(.*\): the evidence does not decide\./,
+      /consistent with Grid Engine's own kill at h_vmem \(.*\) and with Grid Engine's kill at h_rt \(.*\): the evidence does not decide\./,
     );
   });
 
@@ -330,6 +330,12 @@ describe('a parallel job', () => {
     const told = whyEnded([{ ...mpiMaster(4), exit_status: 1, ended_at: after(4005) }, mpiTask(1), killed]);
     assert.deepEqual(told?.causes, ['h_vmem']);
     assert.match(told.sentence, /it held 31\.9 GiB to 32\.2 GiB of the 32 GiB allowed on node03/);
+  });
+
+  it('has ended well where its master has, but for a task that memory ended', () => {
+    const well = { ...mpiMaster(4), ended_at: after(4005) };
+    assert.equal(whyEnded([well, { ...mpiTask(1), exit_status: 1 }]), null);
+    assert.deepEqual(whyEnded([well, mpiTask(1), killed])?.causes, ['h_vmem']);
   });
 
   it('is explained by its master where the tasks died with it', () => {
