@@ -7,6 +7,7 @@ import { failedCode } from '../../gridengine/failed-code';
 import type { JobRecord } from '../../sampler/record';
 import { wholeOf } from '../job-whole';
 import { signalName } from '../signals';
+import { LIMIT_ENFORCED } from './codes';
 import type { Words } from './words';
 
 /** One host of the run, or of a job on one host the job. */
@@ -95,7 +96,8 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
   const [first, ...others] = badParts(run);
   if (first === undefined) return null;
   const subject = firstOf([first, ...others]);
-  const { failed } = subject;
+  // execd marks the master's report alone, though it kills the tasks first.
+  const failed = run.some((record) => record.failed === LIMIT_ENFORCED) ? LIMIT_ENFORCED : subject.failed;
   const told = run.map((record) => record.grid_engine).filter((account) => account !== null);
   const category = told.find((account) => account.category !== null)?.category ?? null;
   return {
@@ -128,6 +130,12 @@ export function endName(end: BadEnd): string {
 /** "by SIGKILL", "with exit status 1". */
 export function endedBy(end: BadEnd): string {
   return end.signal > 0 && end.direct !== false ? `by ${endName(end)}` : `with ${endName(end)}`;
+}
+
+/** " when SIGKILL came at 14:12:23", " when it ended with exit status 1 at 14:12:23". */
+export function whenEnded(end: BadEnd, words: Words): string {
+  const what = end.signal > 0 && end.direct !== false ? `${endName(end)} came` : `it ended ${endedBy(end)}`;
+  return ` when ${what}${endTime(end, words)}`;
 }
 
 /** " at 14:12:23"; nothing where the time is not known. */

@@ -3,7 +3,7 @@ import { memoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meani
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../sampler/record';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
-import { endedBy, endTime, type BadEnd, type HostPart } from './bad-end';
+import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
 import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './codes';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { amountOf, type Words } from './words';
@@ -44,8 +44,9 @@ function growth({ series }: JobRecord): string {
   return last >= 0.9 * most && last - before > GROWING * most ? ', and was still growing' : '';
 }
 
-/** Whether this dialect writes 37 where execd enforces a limit, so that 100 says that it did not. */
-const tellsLimits = ({ dialect }: BadEnd): boolean => dialect === 'sge8.1.9' || dialect === 'daimh';
+/** Whether 37 would stand where execd enforced a limit, so that 100 says that it did not; a parallel task's line has 100. */
+const tellsLimits = ({ dialect, subject }: BadEnd): boolean =>
+  subject.pe_task_id === null && (dialect === 'sge8.1.9' || dialect === 'daimh');
 
 /** Why execd can't have killed it, whatever the limit; null: it can. */
 export function notByExecd(end: BadEnd): string | null {
@@ -129,7 +130,7 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
   if (end.dialect !== 'unknown' && memoryMeaning(end.dialect).execdLimit === null)
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
-  const kill = `${end.signal === SIGKILL ? ` when SIGKILL came${endTime(end, words)}` : ''}${growth(end.subject)}`;
+  const kill = `${whenEnded(end, words)}${growth(end.subject)}`;
   const counted = end.parallel ? null : countedByExecd(record);
   if (counted === null) return heldByBracket(end, part, limit, of, kill, judged);
   const told = `Grid Engine counted ${formatBytes(counted)}`;
@@ -179,8 +180,7 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   if (space === null) return refused.undecidable('how large its processes grew is not known', A_SAMPLER);
   const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
   const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
-  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit)
-    return refused.consistent(2, `${reached} when it ended ${endedBy(end)}${endTime(end, words)}`);
+  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) return refused.consistent(2, `${reached}${whenEnded(end, words)}`);
   const least = formatBytes(Math.max(0, limit - (space.upper_bytes ?? space.lower_bytes)), 'down');
   return refused.undecidable(
     `${reached}; a single request for ${least} more would have been refused and leaves no mark`,

@@ -1,6 +1,7 @@
+import { endingSignal } from '../../accounting/job-end';
 import { requestedSeconds } from '../../gridengine/category-requests';
 import { formatDuration } from '../units';
-import { endedBy, endName, endTime, type BadEnd } from './bad-end';
+import { endedBy, whenEnded, type BadEnd } from './bad-end';
 import { ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGUSR1, SIGXCPU } from './codes';
 import { judge, type Hypothesis, type Judge } from './hypothesis';
 import { notByExecd } from './memory';
@@ -27,7 +28,7 @@ function reachedTime(end: BadEnd, complex: string, judged: Judge, words: Words):
   if (end.seconds === null) return judged.undecidable('how long it ran is not known', ACCOUNTING_LINE);
   const ran = `it ran ${formatDuration(end.seconds)} of the ${formatDuration(limit)} of ${complex}`;
   return end.seconds >= limit - CLOCK_SECONDS
-    ? judged.consistent(2, `${ran} when ${endName(end)} came${endTime(end, words)}`)
+    ? judged.consistent(2, `${ran}${whenEnded(end, words)}`)
     : judged.contradicted(ran);
 }
 
@@ -42,7 +43,9 @@ export function killedAtTime(end: BadEnd, words: Words): Hypothesis {
 /** execd's SIGUSR1 at s_rt. */
 export function softTime(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('s_rt', "Grid Engine's SIGUSR1 at s_rt");
-  if (end.signal !== SIGUSR1) return judged.otherwise(`it ended ${endedBy(end)}, s_rt sends SIGUSR1`);
+  // Of a parallel job execd kills the tasks first.
+  if (!end.records.some((record) => endingSignal(record) === SIGUSR1))
+    return judged.otherwise(`it ended ${endedBy(end)}, s_rt sends SIGUSR1`);
   return reachedTime(end, 's_rt', judged, words);
 }
 

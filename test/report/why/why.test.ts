@@ -197,6 +197,7 @@ const TABLE: readonly Row[] = [
   ['failed-afterwards', 'contradicted', 'nothing failed', { exit_status: 1, failed: 0 }],
   ['node-lost', 'consistent', 'no exit status', { exit_status: 0, failed: 19 }],
   ['node-lost', 'consistent', 'the sampler, too', { ...AFTER_SIGNAL, status: 'lost' }],
+  ['node-lost', 'consistent', 'nothing is known of its end', { exit_status: 0, signal: 0, failed: 100 }],
   ['node-lost', 'contradicted', 'it was reported', KILLED],
 ];
 
@@ -330,6 +331,16 @@ describe('a parallel job', () => {
     const told = whyEnded([{ ...mpiMaster(4), exit_status: 1, ended_at: after(4005) }, mpiTask(1), killed]);
     assert.deepEqual(told?.causes, ['h_vmem']);
     assert.match(told.sentence, /it held 31\.9 GiB to 32\.2 GiB of the 32 GiB allowed on node03/);
+  });
+
+  it('was stopped at h_rt where its master was, though the tasks died before it', () => {
+    const line = accountOf({ category: '-l h_rt=4000', wallclock_seconds: 4001 });
+    const master = { ...mpiMaster(4), ...ENFORCED, ended_at: after(4001), wallclock_seconds: 4001, grid_engine: line };
+    const task = { ...mpiTask(1), ...AFTER_SIGNAL, ended_at: after(4000) };
+    assert.deepEqual(whyEnded([master, task], undefined, 'sge8.1.9')?.causes, ['h_rt']);
+    const softly = { ...accountOf({ category: '-l s_rt=4000' }), wallclock_seconds: 4001 };
+    const warned = { ...master, ...bySignal(10), failed: 100, grid_engine: softly };
+    assert.deepEqual(whyEnded([warned, task], undefined, 'sge8.1.9')?.causes, ['s_rt']);
   });
 
   it('has ended well where its master has, but for a task that memory ended', () => {
