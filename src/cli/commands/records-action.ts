@@ -25,13 +25,17 @@ import { parseInterval, type Interval } from '../time-arguments';
 
 const LINES_ON_A_SCREEN = 50;
 const EVERYTHING = 1_000_000_000;
+/** Jobs: a server answers several questions while it would wait for the next. */
+const ASKED_AT_ONCE = 16;
 
 /** Which run of its job each record is, by record key: the store numbers the runs job by job. */
 async function withAttempts(records: readonly JobRecord[], sources: JobSources): Promise<Account[]> {
   const attempts = new Map<string, number>();
-  for (const job of new Set(records.map((record) => record.job_id))) {
-    const { runs } = await findJob({ job_id: job, all: true }, sources);
-    for (const { record, attempt } of runs) attempts.set(recordKeyText(record), attempt);
+  const jobs = [...new Set(records.map((record) => record.job_id))];
+  for (let first = 0; first < jobs.length; first += ASKED_AT_ONCE) {
+    const some = jobs.slice(first, first + ASKED_AT_ONCE);
+    const reports = await Promise.all(some.map((job) => findJob({ job_id: job, all: true }, sources)));
+    for (const { record, attempt } of reports.flatMap(({ runs }) => runs)) attempts.set(recordKeyText(record), attempt);
   }
   return records.map((record) => ({ record, attempt: attempts.get(recordKeyText(record)) ?? 1 }));
 }
@@ -61,8 +65,8 @@ function viewOf(
   return { columns: recordColumnsOf(options.columns), chosen: true, width: bounded ? screen.width : null };
 }
 
-function nothingFound({ who }: RecordSubject, { since, until }: Interval): string {
-  return `${who}: no job ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`;
+function nothingFound({ nothing }: RecordSubject, { since, until }: Interval): string {
+  return `${nothing} ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`;
 }
 
 /** Shows the records of a subject; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
