@@ -12,11 +12,17 @@ import { registerNode } from './commands/node';
 import { registerOwner } from './commands/owner';
 import { registerProject } from './commands/project';
 import { registerQueue } from './commands/queue';
+import { registerReport } from './commands/report';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
+import { registerDigest } from './commands/digest';
 import { registerDoctor } from './commands/doctor';
 import { registerFlush } from './commands/flush';
+import { registerImport } from './commands/import';
 import { registerInstall } from './commands/install';
+import { registerNightly } from './commands/nightly';
+import { registerPrune } from './commands/prune';
+import { registerRollup } from './commands/rollup';
 import { registerServe } from './commands/serve';
 import { registerTop } from './commands/top';
 import { registerUninstall } from './commands/uninstall';
@@ -38,13 +44,19 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerHosts,
   registerNode,
   registerMetrics,
+  registerReport,
   registerRun,
   registerDemo,
+  registerImport,
   registerInstall,
   registerUninstall,
   registerDoctor,
   registerFlush,
   registerServe,
+  registerNightly,
+  registerRollup,
+  registerPrune,
+  registerDigest,
 ];
 
 function createProgram(version: string, context: CommandContext): Command {

@@ -30,6 +30,13 @@ export function escapeForCsv(text: string): string {
   return /[",;]|^\s|\s$/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }
 
+const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** Text for an HTML element or a quoted attribute: no markup, and nothing that could reorder or hide. */
+export function escapeForHtml(text: string): string {
+  return text.replace(UNSAFE, escaped).replace(/[&<>"']/g, (character) => HTML[character] ?? '');
+}
+
 /** JSON that means the same and is safe to print: what JSON leaves raw (DEL, C1, bidi controls) becomes `\uXXXX`. */
 export function escapeJson(json: string): string {
   return json.replace(/[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (character) => {

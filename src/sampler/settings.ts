@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { OptionValue } from '../sources/source';
+import { holdsPassword, isPostgresUrl } from './postgres-url';
 import type * as Toml from 'smol-toml' with { 'resolution-mode': 'import' };
 
 // smol-toml ships a CommonJS build, but its types claim ESM only.
@@ -85,7 +86,7 @@ export interface Settings {
   readonly keep_rollups_days: number;
   /** Where the nightly reports are kept; empty: they are not. */
   readonly report_dir: string;
-  /** `smtp://[USER@]HOST[:PORT]`, `smtps://...`; empty: the host's sendmail. */
+  /** `smtp://[USER@]HOST[:PORT][?tls=verify|unverified|off][&ca=FILE]`, `smtps://...`; a path: that sendmail; empty: the host's. */
   readonly mail_server: string;
   /** File of mode 0600 with the password for it; empty: none is needed. */
   readonly mail_credentials: string;
@@ -96,6 +97,8 @@ export interface Settings {
   readonly mail_domain: string;
   /** Who gets a digest of their own jobs: "nobody", "listed" (those who asked for it) or "all" (but those who declined). */
   readonly mail_owners: string;
+  /** Directory (root's, 1777) where users say that they want the digest or don't: `qmemacct digest`. */
+  readonly digest_dir: string;
   /** Tables `[sources.NAME]`: enabled, interval (s), and what that source alone knows. */
   readonly sources: Readonly<Record<string, SourceTable>>;
 }
@@ -151,6 +154,7 @@ export const DEFAULT_SETTINGS: Settings = {
   mail_admins: [],
   mail_domain: '',
   mail_owners: 'nobody',
+  digest_dir: '/var/lib/qmemacct/digest',
   sources: {},
 };
 
@@ -162,7 +166,7 @@ const CHOICES: Readonly<Partial<Record<keyof Settings, readonly string[]>>> = {
   visibility: ['all', 'project', 'own'],
   mail_owners: ['nobody', 'listed', 'all'],
 };
-const PATHS: readonly (keyof Settings)[] = ['state_dir', 'run_dir', 'accounting', 'serve_socket'];
+const PATHS: readonly (keyof Settings)[] = ['state_dir', 'run_dir', 'serve_socket', 'digest_dir'];
 const PATHS_OR_NOTHING: readonly (keyof Settings)[] = [
   'execd_spool_dir',
   'serve_tokens',
@@ -229,6 +233,18 @@ function checkedSources(path: string, value: unknown): Settings['sources'] {
   return Object.fromEntries(Object.entries(value).map(([name, table]) => [name, { ...(table as SourceTable) }]));
 }
 
+function checkedAccounting(path: string, value: string): string {
+  if (holdsPassword(value))
+    throw new SettingsError(path, '"accounting" holds a password', 'put it into the file of accounting_credentials');
+  if (!value.startsWith('/') && !isPostgresUrl(value))
+    throw new SettingsError(
+      path,
+      '"accounting" is not an absolute path, nor postgres://HOST/DATABASE',
+      `the default is "${DEFAULT_SETTINGS.accounting}"`,
+    );
+  return value;
+}
+
 function checked(path: string, key: keyof Settings, value: unknown): Settings[keyof Settings] {
   const fallback = DEFAULT_SETTINGS[key];
   if (key === 'sources') return checkedSources(path, value);
@@ -251,6 +267,7 @@ function checked(path: string, key: keyof Settings, value: unknown): Settings[ke
     const choices = CHOICES[key];
     if (choices !== undefined && !choices.includes(value))
       throw new SettingsError(path, `"${key}" is none of ${choices.join(', ')}`, `the default is "${fallback}"`);
+    if (key === 'accounting') return checkedAccounting(path, value);
     const relative = !value.startsWith('/');
     if (relative && (PATHS.includes(key) || (PATHS_OR_NOTHING.includes(key) && value !== '')))
       throw new SettingsError(path, `"${key}" is not an absolute path`, `the default is "${fallback}"`);

@@ -17,7 +17,13 @@ import { newUserNames, type UserNames } from './user-names';
 export interface ServerOptions {
   readonly settings: Pick<
     Settings,
-    'accounting' | 'poll_interval' | 'serve_names' | 'serve_admins' | 'serve_tokens' | 'visibility'
+    | 'accounting'
+    | 'accounting_credentials'
+    | 'poll_interval'
+    | 'serve_names'
+    | 'serve_admins'
+    | 'serve_tokens'
+    | 'visibility'
   >;
   readonly places: readonly Place[];
   readonly live: LiveBoard;
@@ -76,7 +82,9 @@ function placeOf(server: Server, place: Place): Place {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, live, log, version, now = Date.now } = options;
   const tokens = openTokens(settings.serve_tokens);
-  const accounting = options.accounting ?? openAccountingDesk({ path: settings.accounting });
+  const accounting =
+    options.accounting ??
+    openAccountingDesk({ path: settings.accounting, credentials: settings.accounting_credentials });
   const names = options.names ?? newUserNames();
   const rules = { settings, tokens, names, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => undefined } = options;

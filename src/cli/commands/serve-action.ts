@@ -53,7 +53,10 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   const log = (line: string): void => warn(terminal, line);
   const places = placesOf(options, settings, handedOver(terminal.env, process.pid));
   const end = ended();
-  const accounting = openAccountingDesk({ path: settings.accounting });
+  const accounting = openAccountingDesk({
+    path: settings.accounting,
+    credentials: settings.accounting_credentials,
+  });
   const feed = startLiveFeed({ settings, cell: liveCell(settings, terminal.env), accounting, log });
   let server: RunningServer;
   try {

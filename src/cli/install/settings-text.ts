@@ -54,12 +54,15 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   keep_charts_days: "Days that it keeps the chart of a job's memory; 0: for ever.",
   keep_rollups_days: "Days that it keeps the days' sums; 0: for ever.",
   report_dir: 'Where the nightly reports are kept; empty: they are not.',
-  mail_server: 'smtp://[USER@]HOST[:PORT] or smtps://...; empty: the sendmail of this host.',
+  mail_server:
+    'smtp://[USER@]HOST[:PORT] or smtps://..., with ?tls=unverified, ?tls=off or ?ca=FILE where the certificate is not\n# trusted; a path: that sendmail; empty: the sendmail of this host.',
   mail_credentials: 'File of mode 0600 with the password for it; empty: none is needed.',
   mail_from: 'From whom the reports come.',
   mail_admins: "Who gets the site's report.",
   mail_domain: "Domain of the owners' addresses; empty: the local name alone.",
   mail_owners: 'Who gets a digest of the own jobs: "nobody", "listed" (who asked for it), "all" (but who declined).',
+  digest_dir:
+    'Where users say whether they want it ("qmemacct digest on"); on a shared file system they can from any host.',
   sources:
     'Per source, as [sources.NAME] at the end of this file: enabled, interval (s) and its own options.\n# "qmemacct metrics" lists them.',
 };

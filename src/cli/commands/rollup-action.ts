@@ -1,0 +1,46 @@
+import type { HistoryStore } from '../../accounting/history-store';
+import { formatCount } from '../../report/units';
+import { loadSettings, type Settings } from '../../sampler/settings';
+import type { GlobalOptions } from '../command-context';
+import { EXIT } from '../command-error';
+import { openHistory } from '../history';
+import { interruption } from '../interruption';
+import { becomeKeeper } from '../keeper';
+import { outputFormat, warn, writeLines } from '../output';
+import { progressLine } from '../progress-line';
+import type { Terminal } from '../terminal';
+
+/** `rollup`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function rollup(
+  options: GlobalOptions,
+  terminal: Terminal,
+  open: (settings: Settings) => Promise<HistoryStore> = openHistory,
+): Promise<number> {
+  const format = outputFormat(options);
+  const settings = loadSettings(options.config);
+  becomeKeeper(settings);
+  const store = await open(settings);
+  const progress = progressLine(terminal);
+  const { signal, release } = interruption();
+  try {
+    const days = await store.rollUp({
+      signal,
+      onProgress: (done, of) => {
+        progress.show('days', done, of);
+      },
+    });
+    progress.clear();
+    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, days, complete: !signal.aborted })]);
+    else
+      writeLines(terminal, [
+        days === 0 && !signal.aborted ? 'every day is summed' : `${formatCount(days)} days summed`,
+      ]);
+    if (!signal.aborted) return EXIT.found;
+    warn(terminal, 'interrupted: the days that are left come with the next run');
+    return EXIT.unavailable;
+  } finally {
+    progress.clear();
+    release();
+    await store.close();
+  }
+}

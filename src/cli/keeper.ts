@@ -1,0 +1,23 @@
+import { reasonOf } from '../sampler/log';
+import { delivererIdentity } from '../sampler/outbox-feeder';
+import type { Settings } from '../sampler/settings';
+import { CommandError, EXIT } from './command-error';
+
+/**
+ * Root becomes the user that the accounting DB belongs to, for good: root is nobody on most network file systems, and a
+ * file that it made would shut that user out. Anybody else, or where `deliver_as` is root, stays. Throws CommandError.
+ */
+export function becomeKeeper(settings: Pick<Settings, 'deliver_as'>): void {
+  let identity: ReturnType<typeof delivererIdentity>;
+  try {
+    identity = delivererIdentity(settings.deliver_as);
+  } catch (error) {
+    throw new CommandError(reasonOf(error), EXIT.unavailable, { cause: error });
+  }
+  if (identity === null) return;
+  // Missing from the types.
+  (process as { readonly initgroups?: (user: number, group: number) => void }).initgroups?.(identity.uid, identity.gid);
+  process.setgid?.(identity.gid);
+  process.setuid?.(identity.uid);
+  process.chdir('/');
+}

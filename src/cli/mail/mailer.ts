@@ -1,0 +1,61 @@
+import type { Settings } from '../../sampler/settings';
+import { usageError } from '../command-error';
+import { isAddress, isDomain, parseMailbox, type Mailbox } from './address';
+import { readPassword } from './credentials';
+import { parseMailServer } from './mail-server';
+import { wireMessage, type Message } from './message';
+import { SMTP_PATIENCE, smtpSender, type SmtpPatience } from './send-smtp';
+import { sendBySendmail } from './send-sendmail';
+
+/** How mails leave this host, as the configuration says. */
+export interface Mailer {
+  readonly from: Mailbox;
+  /** Domain of the message ids. */
+  readonly domain: string;
+  /** One word or two for a person. */
+  readonly by: string;
+  /** Rejects with MailError. */
+  readonly send: (message: Message) => Promise<void>;
+  /** After the last one. */
+  readonly close: () => void;
+}
+
+type MailSettings = Pick<Settings, 'mail_server' | 'mail_credentials' | 'mail_from' | 'mail_admins' | 'mail_domain'>;
+
+/** Checks every mail_* setting, and reads the password. Throws CommandError. */
+export function createMailer(settings: MailSettings, hostname: string, patience: SmtpPatience = SMTP_PATIENCE): Mailer {
+  const server = parseMailServer(settings.mail_server);
+  const from = parseMailbox(settings.mail_from);
+  if (from === null)
+    throw usageError(
+      `mail_from = "${settings.mail_from}": is no address; write name, name@domain or "Name <name@domain>"`,
+    );
+  const unsound = settings.mail_admins.find((address) => !isAddress(address));
+  if (unsound !== undefined) throw usageError(`mail_admins: "${unsound}" is no address; write name or name@domain`);
+  if (settings.mail_domain !== '' && !isDomain(settings.mail_domain))
+    throw usageError(`mail_domain = "${settings.mail_domain}": is no domain; write it as example.org`);
+  const needsPassword = server.kind === 'smtp' && server.user !== '';
+  if (needsPassword && settings.mail_credentials === '')
+    throw usageError(`mail_server names the user "${server.user}", and mail_credentials no file with a password`);
+  const password = needsPassword ? readPassword(settings.mail_credentials) : null;
+  const named = settings.mail_domain || from.address.split('@')[1] || hostname;
+  const domain = isDomain(named) ? named : 'qmemacct.invalid';
+  // A sendmail knows its own domain; SMTP wants one (RFC 5321 2.3.11).
+  const qualified = (address: string): string =>
+    server.kind === 'sendmail' || address.includes('@') ? address : `${address}@${domain}`;
+  const smtp = server.kind === 'smtp' ? smtpSender(server, password, patience) : null;
+  return {
+    from,
+    domain,
+    by: server.kind === 'sendmail' ? server.path : `${server.host}:${server.port}`,
+    send: async (message) => {
+      const wired = await wireMessage({
+        ...message,
+        from: { ...message.from, address: qualified(message.from.address) },
+        to: qualified(message.to),
+      });
+      await (server.kind === 'sendmail' ? sendBySendmail(server.path, wired) : smtp?.send(wired));
+    },
+    close: () => smtp?.close(),
+  };
+}

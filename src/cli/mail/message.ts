@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import type { Mailbox } from './address';
+
+/** A mail with one recipient. */
+export interface Message {
+  readonly from: Mailbox;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** Without angle brackets. */
+  readonly id: string;
+  readonly date: Date;
+}
+
+/** A message as it goes to a mail server. */
+export interface WiredMessage {
+  readonly from: string;
+  readonly to: string;
+  readonly raw: Buffer;
+}
+
+const LONGEST_SUBJECT = 200;
+
+/** One line without controls, bidi marks and the like: what users chose may stand in it. */
+export function headerText(text: string): string {
+  const plain = text
+    .replace(/[\p{C}\p{Z}]+/gu, ' ')
+    .replace(/(?<=\p{M}{3})\p{M}+/gu, '')
+    .trim();
+  const characters = Array.from(plain);
+  return characters.length <= LONGEST_SUBJECT ? plain : `${characters.slice(0, LONGEST_SUBJECT - 1).join('')}…`;
+}
+
+/** Text for a mail's body: no control characters but line feeds and tabs. */
+function bodyText(text: string): string {
+  return text.replace(/\r\n?/g, '\n').replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
+}
+
+/** An id for what a message tells (which kind, night, cluster, recipient): the same again where it is told again. */
+export function messageId(what: readonly string[], domain: string): string {
+  const digest = createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 32);
+  return `qmemacct.${digest}@${domain}`;
+}
+
+/** The whole message: headers, and the body as text and as HTML. */
+export async function wireMessage(message: Message): Promise<WiredMessage> {
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
+  const { from, to, id, date } = message;
+  const composer = new MailComposer({
+    from: { name: headerText(from.name), address: from.address },
+    to: { name: '', address: to },
+    subject: headerText(message.subject),
+    text: bodyText(message.text),
+    html: bodyText(message.html),
+    messageId: `<${id}>`,
+    date,
+    // No answers by machines (RFC 3834), and none of the out-of-office kind.
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All', Precedence: 'bulk' },
+    textEncoding: 'quoted-printable',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return { from: from.address, to, raw: await composer.compile().build() };
+}

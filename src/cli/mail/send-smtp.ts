@@ -1,0 +1,191 @@
+import { Readable } from 'node:stream';
+import { rootCertificates } from 'node:tls';
+import type SMTPConnectionClass from 'nodemailer/lib/smtp-connection';
+import { MailError, saidByServer, type MailFailure } from './mail-error';
+import type { SmtpServer } from './mail-server';
+import type { WiredMessage } from './message';
+
+/** Time limits in ms. */
+export interface SmtpPatience {
+  /** For the connection, and for the server's first word. */
+  readonly connect: number;
+  /** For any later answer. */
+  readonly answer: number;
+}
+
+/** RFC 5321 4.5.3.2 allows minutes for each answer; a server that takes them all would hold up every other recipient. */
+export const SMTP_PATIENCE: SmtpPatience = { connect: 20_000, answer: 60_000 };
+
+interface SmtpFault extends Error {
+  readonly code?: string;
+  readonly response?: string;
+  readonly responseCode?: number;
+  readonly command?: string;
+}
+
+const TLS_FAULT = /certificate|self-signed|self signed|altname|CERT_/i;
+
+function mendOf(fault: SmtpFault, { secure }: SmtpServer): string {
+  const { code, message } = fault;
+  if (TLS_FAULT.test(message))
+    return `; trust its certificate with ?ca=FILE behind mail_server, or do without with ?tls=unverified${secure ? '' : ' or ?tls=off'}`;
+  if (code === 'ETLS')
+    return '; a password goes over TLS only, and this server did not take STARTTLS: try smtps://, or ?tls=off behind mail_server';
+  if (code === 'EAUTH') return '; look at the user in mail_server and at the file of mail_credentials';
+  if (code === 'ECONNECTION' || code === 'ESOCKET' || code === 'EDNS' || code === 'ETIMEDOUT')
+    return '; does the server run, and may this host use it?';
+  return '';
+}
+
+function failureOf(fault: SmtpFault, begun: boolean, toRecipient: boolean): MailFailure {
+  const { responseCode } = fault;
+  if (responseCode === undefined) return begun ? 'doubt' : 'unreachable';
+  // 421 ends the whole session, whatever command it answers.
+  if (!toRecipient || responseCode === 421) return 'unreachable';
+  return responseCode >= 500 ? 'refused' : 'later';
+}
+
+type Connection = Pick<SMTPConnectionClass, 'send' | 'quit' | 'close'>;
+
+/** A connection that is logged in, and whether it has ended since. */
+interface Line {
+  readonly connection: Connection;
+  readonly isOver: () => boolean;
+  /** Runs one exchange; rejects where the connection ends meanwhile. */
+  readonly during: (exchange: (resolve: () => void, reject: (error: unknown) => void) => void) => Promise<void>;
+}
+
+async function connect(server: SmtpServer, password: string | null, patience: SmtpPatience): Promise<Line> {
+  const { default: SMTPConnection } = await import('nodemailer/lib/smtp-connection');
+  const { host, port, secure, tls, ca, user } = server;
+  const connection = new SMTPConnection({
+    host,
+    port,
+    secure,
+    ignoreTLS: tls === 'off',
+    requireTLS: tls !== 'off' && user !== '',
+    connectionTimeout: patience.connect,
+    greetingTimeout: patience.connect,
+    dnsTimeout: patience.connect,
+    socketTimeout: patience.answer,
+    tls: {
+      rejectUnauthorized: tls === 'verify',
+      ...(ca === null ? {} : { ca: [...rootCertificates, ca] }),
+    },
+  });
+  let over = false as boolean;
+  let fail: (error: unknown) => void = () => undefined;
+  const end = (error: unknown): void => {
+    over = true;
+    fail(error);
+  };
+  connection.on('error', end);
+  connection.on('end', () => {
+    end(new Error('the server closed the connection'));
+  });
+  const line: Line = {
+    connection,
+    isOver: () => over,
+    during: (exchange) =>
+      new Promise((resolve, reject) => {
+        fail = reject;
+        exchange(resolve, reject);
+      }),
+  };
+  const answerTo =
+    (resolve: () => void, reject: (error: unknown) => void) =>
+    (error?: Error | null): void => {
+      if (error) reject(error);
+      else resolve();
+    };
+  try {
+    await line.during((resolve, reject) => {
+      connection.connect(answerTo(resolve, reject));
+    });
+    if (user !== '')
+      await line.during((resolve, reject) => {
+        connection.login({ user, pass: password ?? '' }, answerTo(resolve, reject));
+      });
+    return line;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+export interface SmtpSender {
+  /** Rejects with MailError. */
+  readonly send: (message: WiredMessage) => Promise<void>;
+  readonly close: () => void;
+}
+
+/**
+ * Sends messages by SMTP, one after the other over one connection for as long as that does well: many servers let each
+ * new one wait. A password never goes over a connection without TLS unless the rule is "off".
+ */
+export function smtpSender(
+  server: SmtpServer,
+  password: string | null,
+  patience: SmtpPatience = SMTP_PATIENCE,
+): SmtpSender {
+  const where = `${server.secure ? 'smtps' : 'smtp'}://${server.host}:${server.port}`;
+  let kept: Line | null = null;
+
+  const mailError = (error: unknown, begun: boolean, toRecipient: boolean): MailError => {
+    const fault = error as SmtpFault;
+    const failure = failureOf(fault, begun, toRecipient && !/^MAIL FROM/i.test(fault.command ?? ''));
+    const said = saidByServer(fault.response ?? fault.message);
+    return new MailError(failure, `${where}: ${said}${mendOf(fault, server)}`, { cause: error });
+  };
+
+  const sendOn = async (line: Line, message: WiredMessage): Promise<void> => {
+    let begun = false as boolean;
+    // Pulled only once the server has asked for it.
+    const body = Readable.from(
+      (function* () {
+        begun = true;
+        yield message.raw;
+      })(),
+    );
+    try {
+      await line.during((resolve, reject) => {
+        line.connection.send({ from: message.from, to: [message.to] }, body, (error) => {
+          if (error) reject(error);
+          else resolve();
+        });
+      });
+      kept = line;
+    } catch (error) {
+      line.connection.close();
+      throw mailError(error, begun, true);
+    } finally {
+      body.destroy();
+    }
+  };
+
+  return {
+    send: async (message) => {
+      const last = kept;
+      kept = null;
+      if (last !== null && !last.isOver())
+        try {
+          await sendOn(last, message);
+          return;
+        } catch (error) {
+          // It may have been closed for its idleness: only a fresh one tells whether the server is there.
+          if (!(error instanceof MailError) || error.failure !== 'unreachable') throw error;
+        }
+      let line: Line;
+      try {
+        line = await connect(server, password, patience);
+      } catch (error) {
+        throw mailError(error, false, false);
+      }
+      await sendOn(line, message);
+    },
+    close: () => {
+      kept?.connection.quit();
+      kept = null;
+    },
+  };
+}

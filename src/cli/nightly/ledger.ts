@@ -1,0 +1,236 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { tryLock } from '../../native/libc';
+import { replaceFile } from '../../sampler/run-directory';
+import type { Settings } from '../../sampler/settings';
+import { CommandError, EXIT } from '../command-error';
+
+/**
+ * What nights have been done and which mails have gone, in a directory that outlives reboots:
+ *
+ *   lock                flock held by the process that is at it
+ *   DAY/night.json      the night is settled: done, or skipped
+ *   DAY/KEY.claim       written (O_EXCL) before a mail is handed to a server: from then on it may have gone
+ *   DAY/KEY.outcome     what came of it: "sent" or "refused"
+ *
+ * A mail goes at most once: a claim without outcome is of a process that died, or a server that fell silent, after the
+ * message had been handed over, and it is not sent again. A claim is taken back only where surely nothing was taken.
+ * This holds also where a network file system keeps no locks, since one of two gets the claim.
+ */
+export interface Ledger {
+  /** null: unknown, or begun and not settled. */
+  readonly night: (day: string) => SettledNight | null;
+  readonly isBegun: (day: string) => boolean;
+  readonly settle: (day: string, night: SettledNight) => void;
+  /** Takes a mail: whether it is ours to send, or what became of it. */
+  readonly claim: (day: string, mail: MailName) => ClaimAnswer;
+  readonly conclude: (day: string, mail: MailName, outcome: 'sent' | 'refused', reason: string) => void;
+  /** Nothing was taken: another time. */
+  readonly release: (day: string, mail: MailName) => void;
+  /** What became of a mail so far; 'open': nothing. */
+  readonly stateOf: (day: string, mail: MailName) => MailState;
+  /** Forgets the mails of settled nights before that day. */
+  readonly forgetBefore: (day: string) => void;
+  readonly close: () => void;
+}
+
+export interface SettledNight {
+  readonly state: 'done' | 'skipped';
+  /** Its turn had come, or it was asked for with --date. */
+  readonly by: 'due' | 'date';
+  /** Whether those who want mail got it (or there was nobody). */
+  readonly mailed: boolean;
+  readonly at: string;
+  readonly host: string;
+}
+
+/** A mail of one night; never two with the same name. */
+export interface MailName {
+  readonly kind: 'digest' | 'site' | 'trouble';
+  /** Owner, or an admin's address. */
+  readonly to: string;
+}
+
+export type MailState = 'open' | 'sent' | 'refused' | 'doubt';
+export type ClaimAnswer = 'mine' | Exclude<MailState, 'open'>;
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const OTHERS_WRITE = 0o022;
+
+/** Beside a SQLite DB, on whatever host that is shared with; with PostgreSQL where the reports are. */
+export function ledgerDirectory(settings: Pick<Settings, 'accounting' | 'report_dir' | 'state_dir'>): string {
+  const { accounting, report_dir: reports, state_dir: state } = settings;
+  if (accounting.startsWith('/')) return join(dirname(accounting), 'nightly');
+  return join(reports === '' ? state : reports, 'nightly');
+}
+
+function unavailable(path: string, problem: string, cause?: unknown): CommandError {
+  return new CommandError(`${path}: ${problem}`, EXIT.unavailable, { cause });
+}
+
+function requireOwn(directory: string): void {
+  const found = lstatSync(directory);
+  if (!found.isDirectory()) throw unavailable(directory, 'is no directory; remove it');
+  if (found.uid !== process.geteuid?.() || (found.mode & OTHERS_WRITE) !== 0)
+    throw unavailable(
+      directory,
+      `belongs to uid ${found.uid}, or others may write to it; run this as that user (deliver_as), or chmod 700 it`,
+    );
+}
+
+function makeOwn(directory: string): void {
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    throw unavailable(
+      directory,
+      `can't be made: ${(error as Error).message}; run this as the user of deliver_as, or as root`,
+      error,
+    );
+  }
+}
+
+function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Throws EEXIST where another one has it. */
+function writeAnew(path: string, text: string): void {
+  const descriptor = openSync(path, 'wx', 0o600);
+  try {
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  syncDirectory(dirname(path));
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+function parseSettled(value: unknown): SettledNight | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { state, by, mailed, at, host } = value as Partial<SettledNight>;
+  if (state !== 'done' && state !== 'skipped') return null;
+  return { state, by: by === 'date' ? 'date' : 'due', mailed: mailed === true, at: at ?? '', host: host ?? '' };
+}
+
+function holderOf(path: string): string {
+  const text = readFileSync(path, 'utf8').split('\n', 1)[0] ?? '';
+  return /^[\w .:+-]{1,200}$/.test(text) ? ` (${text})` : '';
+}
+
+/** Takes the lock of the ledger; `warn` hears where the file system has no locks. Throws CommandError. */
+function takeLock(path: string, who: string, warn: (line: string) => void): number {
+  const lock = openSync(path, 'a+', 0o600);
+  let mine: boolean;
+  try {
+    mine = tryLock(lock);
+  } catch (error) {
+    warn(`${path}: ${(error as Error).message}: this file system has no locks; see to it that one host alone reports`);
+    mine = true;
+  }
+  if (!mine) {
+    const holder = holderOf(path);
+    closeSync(lock);
+    throw unavailable(path, `another nightly job is at work${holder}; this one leaves it to that`);
+  }
+  replaceText(path, `${who}\n`);
+  return lock;
+}
+
+/** In place: the lock is on this very file. */
+function replaceText(path: string, text: string): void {
+  writeFileSync(path, text);
+}
+
+function fileName({ kind, to }: MailName): string {
+  return `${kind}-${createHash('sha256').update(to).digest('hex').slice(0, 24)}`;
+}
+
+/** A ledger to look into, with which nothing can be changed; where there is none: an empty one. */
+export function readLedger(directory: string): Pick<Ledger, 'night' | 'isBegun' | 'stateOf'> {
+  const pathOf = (day: string, mail: MailName, what: string): string =>
+    join(directory, day, `${fileName(mail)}.${what}`);
+  return {
+    night: (day) => parseSettled(readJson(join(directory, day, 'night.json'))),
+    isBegun: (day) => lstatSync(join(directory, day), { throwIfNoEntry: false }) !== undefined,
+    stateOf: (day, mail) => {
+      const outcome = readJson(pathOf(day, mail, 'outcome')) as { readonly outcome?: unknown } | null;
+      if (outcome?.outcome === 'sent' || outcome?.outcome === 'refused') return outcome.outcome;
+      const isClaimed = lstatSync(pathOf(day, mail, 'claim'), { throwIfNoEntry: false }) !== undefined;
+      return isClaimed ? 'doubt' : 'open';
+    },
+  };
+}
+
+/** Opens the ledger, makes it where there is none, and keeps everybody else out. Throws CommandError. */
+export function openLedger(directory: string, who: string, warn: (line: string) => void): Ledger {
+  makeOwn(directory);
+  requireOwn(directory);
+  const lock = takeLock(join(directory, 'lock'), who, warn);
+  const looking = readLedger(directory);
+  const pathOf = (day: string, mail: MailName, what: string): string =>
+    join(directory, day, `${fileName(mail)}.${what}`);
+  return {
+    ...looking,
+    settle: (day, night) => {
+      makeOwn(join(directory, day));
+      replaceFile(join(directory, day, 'night.json'), `${JSON.stringify(night)}\n`, 0o600);
+      syncDirectory(join(directory, day));
+    },
+    claim: (day, mail) => {
+      const found = looking.stateOf(day, mail);
+      if (found !== 'open') return found;
+      makeOwn(join(directory, day));
+      try {
+        writeAnew(pathOf(day, mail, 'claim'), `${JSON.stringify({ ...mail, who })}\n`);
+        return 'mine';
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') return 'doubt';
+        throw error;
+      }
+    },
+    conclude: (day, mail, outcome, reason) => {
+      replaceFile(pathOf(day, mail, 'outcome'), `${JSON.stringify({ ...mail, outcome, reason })}\n`, 0o600);
+      syncDirectory(join(directory, day));
+    },
+    release: (day, mail) => {
+      for (const what of ['outcome', 'claim']) rmSync(pathOf(day, mail, what), { force: true });
+      syncDirectory(join(directory, day));
+    },
+    forgetBefore: (limit) => {
+      for (const day of readdirSync(directory)) {
+        if (!DAY.test(day) || day >= limit || looking.night(day) === null) continue;
+        for (const name of readdirSync(join(directory, day)))
+          if (/\.(?:claim|outcome)$/.test(name)) rmSync(join(directory, day, name), { force: true });
+      }
+    },
+    close: () => {
+      closeSync(lock);
+    },
+  };
+}

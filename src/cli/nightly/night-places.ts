@@ -1,0 +1,41 @@
+import { chmodSync, chownSync, lstatSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { delivererIdentity } from '../../sampler/outbox-feeder';
+import type { Settings } from '../../sampler/settings';
+
+/** A directory that a night needs, and whose it is to be. */
+export interface NightPlace {
+  readonly path: string;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const OTHERS_WRITE = 0o022;
+const OTHERS_READ = 0o004;
+
+/** The reports' directory, of the user who writes them, and that of users' wishes, which is everybody's and root's. */
+export function nightPlaces(settings: Settings): readonly NightPlace[] {
+  const keeper = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
+  const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
+  return [
+    ...(settings.report_dir === '' ? [] : [{ path: settings.report_dir, mode, ...keeper }]),
+    { path: settings.digest_dir, mode: 0o1777, uid: 0, gid: 0 },
+  ];
+}
+
+/**
+ * Makes what is missing, as root, and touches nothing that is there. Only where nobody but root can put something else in
+ * the new directory's place. What it can't make is left to who needs it, and to complain.
+ */
+export function makeNightPlaces(settings: Settings): void {
+  if (process.geteuid?.() !== 0) return;
+  for (const { path, mode, uid, gid } of nightPlaces(settings)) {
+    const parent = lstatSync(dirname(path), { throwIfNoEntry: false });
+    if (parent?.isDirectory() !== true || parent.uid !== 0 || (parent.mode & OTHERS_WRITE) !== 0) continue;
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
+    mkdirSync(path, { mode: 0o700 });
+    chownSync(path, uid, gid);
+    chmodSync(path, mode);
+  }
+}

@@ -1,0 +1,44 @@
+import type { HistoryStore, LongWork } from '../../accounting/history-store';
+import type { AccountingReader } from '../../accounting/store';
+import type { Settings } from '../../sampler/settings';
+import { openHistory } from '../history';
+import { importSiteAccounting } from '../import/import-site';
+import { realSources } from '../sources';
+import type { Terminal } from '../terminal';
+import type { Night } from './night';
+import type { NightReport } from './night-mail';
+
+/** What a night's work is made of, so that a test can put something else there. */
+export interface NightSteps {
+  readonly openStore: (settings: Settings) => Promise<HistoryStore>;
+  readonly openReader: (settings: Settings) => Promise<AccountingReader>;
+  readonly importAccounting: (
+    store: HistoryStore,
+    settings: Settings,
+    env: Terminal['env'],
+    work: LongWork,
+  ) => Promise<string>;
+  readonly report: (store: AccountingReader, night: Night, owner: string | null, now: Date) => Promise<NightReport>;
+}
+
+/** By owner, or, of one owner, by the names of the jobs. */
+async function reportOf(
+  store: AccountingReader,
+  { since, until }: Night,
+  owner: string | null,
+  now: Date,
+): Promise<NightReport> {
+  const [{ makeReport }, { toMailReport }] = await Promise.all([
+    import('../../report/efficiency/make-report.js'),
+    import('../../report/efficiency/mail-report.js'),
+  ]);
+  const by = owner === null ? 'owner' : 'job_name';
+  return toMailReport(await makeReport(store, { since, until, by, owner, cluster: null, now }));
+}
+
+export const nightSteps: NightSteps = {
+  openStore: openHistory,
+  openReader: ({ accounting }) => realSources.open(accounting),
+  importAccounting: importSiteAccounting,
+  report: reportOf,
+};

@@ -1,0 +1,136 @@
+import { reasonOf } from '../../sampler/log';
+import type { Settings } from '../../sampler/settings';
+import { ownerAddress } from '../mail/address';
+import { MailError } from '../mail/mail-error';
+import type { Mailer } from '../mail/mailer';
+import type { Message } from '../mail/message';
+import type { Ledger, MailName } from './ledger';
+import { digestMail, siteMail, type MailContext, type NightReport } from './night-mail';
+import type { Wish } from './wishes';
+
+/** Mails of one night, counted. */
+export interface MailCounts {
+  readonly sent: number;
+  /** Gone in an earlier run, or not to be sent again. */
+  readonly before: number;
+  readonly refused: number;
+  readonly doubt: number;
+  /** To be tried in the next run. */
+  readonly left: number;
+}
+
+export const NO_MAILS: MailCounts = { sent: 0, before: 0, refused: 0, doubt: 0, left: 0 };
+
+type Rule = Pick<Settings, 'mail_owners' | 'mail_domain' | 'mail_admins'>;
+
+/** The owners who get a digest of their jobs, by what the site and they want. */
+export function digestOwners(
+  rule: Rule,
+  owners: readonly string[],
+  wishes: ReadonlyMap<string, Wish>,
+): readonly string[] {
+  if (rule.mail_owners === 'nobody') return [];
+  if (rule.mail_owners === 'all') return owners.filter((owner) => wishes.get(owner) !== 'off');
+  return owners.filter((owner) => wishes.get(owner) === 'on');
+}
+
+/** Whether anybody is to get mail at all. */
+export function wantsMail(rule: Rule): boolean {
+  return rule.mail_admins.length > 0 || rule.mail_owners !== 'nobody';
+}
+
+export interface NightToSend {
+  readonly context: Omit<MailContext, 'mailer'>;
+  readonly ledger: Ledger;
+  readonly mailer: Mailer;
+  readonly rule: Rule;
+  readonly site: NightReport;
+  readonly ownerReport: (owner: string) => Promise<NightReport>;
+  readonly wishes: ReadonlyMap<string, Wish>;
+  /** Mails that have gone go again. */
+  readonly again: boolean;
+  readonly signal: AbortSignal;
+  /** What went wrong so far; what goes wrong here is added by `trouble`. */
+  readonly troubles: readonly string[];
+  readonly trouble: (line: string) => void;
+  readonly onProgress: (done: number, of: number) => void;
+}
+
+/**
+ * Sends a mail that nobody has sent before; resolves to what became of it, 'stop' where the server would take no other
+ * one either. A mail is at most sent once: one that may have gone is not sent again.
+ */
+export async function sendOnce(
+  { ledger, mailer, again, trouble }: Pick<NightToSend, 'ledger' | 'mailer' | 'again' | 'trouble'>,
+  day: string,
+  name: MailName,
+  make: () => Promise<Message>,
+): Promise<'sent' | 'before' | 'refused' | 'doubt' | 'left' | 'stop'> {
+  const what = `${name.kind === 'digest' ? 'the digest for' : 'the report to'} ${name.to}`;
+  if (!again && ['sent', 'refused'].includes(ledger.stateOf(day, name))) return 'before';
+  let message: Message;
+  try {
+    message = await make();
+  } catch (error) {
+    trouble(`${what}: ${reasonOf(error)}`);
+    return 'left';
+  }
+  if (again) ledger.release(day, name);
+  const claim = ledger.claim(day, name);
+  if (claim === 'doubt') {
+    trouble(`${what}: an earlier run ended while it was on its way; it may have gone, and does not go again`);
+    return 'doubt';
+  }
+  if (claim !== 'mine') return 'before';
+  try {
+    await mailer.send(message);
+    ledger.conclude(day, name, 'sent', '');
+    return 'sent';
+  } catch (error) {
+    if (!(error instanceof MailError)) throw error;
+    const { failure } = error;
+    if (failure === 'refused') {
+      ledger.conclude(day, name, 'refused', error.message);
+      trouble(`${what} was refused: ${error.message}`);
+      return 'refused';
+    }
+    if (failure === 'doubt') {
+      trouble(`${what} may have gone or not, and does not go again: ${error.message}`);
+      return 'doubt';
+    }
+    ledger.release(day, name);
+    trouble(`${what} did not go, the next run tries again: ${error.message}`);
+    return failure === 'unreachable' ? 'stop' : 'left';
+  }
+}
+
+/** The digests of a night, then the whole to the admins, so that they hear of digests that did not go. */
+export async function sendNight(night: NightToSend): Promise<MailCounts> {
+  const { rule, site, wishes, signal, trouble, mailer } = night;
+  const context: MailContext = { ...night.context, mailer };
+  const owners = digestOwners(rule, site.owners, wishes).flatMap((owner) => {
+    const to = ownerAddress(owner, rule.mail_domain);
+    if (to === null) trouble(`no digest for the owner "${owner}": no address can be made of that name`);
+    return to === null ? [] : { owner, to };
+  });
+  const admins = [...new Set(rule.mail_admins)];
+  const mails: readonly { readonly name: MailName; readonly make: () => Promise<Message> }[] = [
+    ...owners.map(({ owner, to }) => ({
+      name: { kind: 'digest', to: owner } as const,
+      make: async () => digestMail(context, owner, to, await night.ownerReport(owner), rule.mail_owners === 'all'),
+    })),
+    ...admins.map((to) => ({
+      name: { kind: 'site', to } as const,
+      make: () => Promise.resolve(siteMail(context, to, site, night.troubles)),
+    })),
+  ];
+  const counts = { ...NO_MAILS };
+  for (const [index, { name, make }] of mails.entries()) {
+    night.onProgress(index, mails.length);
+    if (signal.aborted) return { ...counts, left: counts.left + mails.length - index };
+    const came = await sendOnce(night, context.day, name, make);
+    if (came === 'stop') return { ...counts, left: counts.left + mails.length - index };
+    counts[came]++;
+  }
+  return counts;
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Who wants a digest and who doesn't: files in a directory that everybody may write to (root's, 1777), each named
+ * UID.SOMETHING and believed only where it belongs to that uid. So a user speaks for himself alone, without a right to
+ * anything else; one word long, read bounded, followed through no link.
+ */
+export type Wish = 'on' | 'off';
+
+const NAME = /^(0|[1-9]\d{0,9})\.[0-9a-f]{16}$/;
+/** More files than these are somebody's mischief; the rest is not looked at. */
+const MOST_FILES = 100_000;
+
+interface Found {
+  readonly uid: number;
+  readonly path: string;
+  readonly wish: Wish;
+  readonly mtimeMs: number;
+}
+
+function readWish(path: string, uid: number): Found | null {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return null;
+  }
+  try {
+    const { mode, uid: owner, nlink, mtimeMs } = fstatSync(descriptor);
+    // A second link may be another user's.
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG || owner !== uid || nlink !== 1) return null;
+    const buffer = Buffer.alloc(8);
+    const word = buffer.toString('latin1', 0, readSync(descriptor, buffer)).trim();
+    return word === 'on' || word === 'off' ? { uid, path, wish: word, mtimeMs } : null;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function list(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).slice(0, MOST_FILES);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function wishesOf(directory: string, only: number | null): readonly Found[] {
+  return list(directory).flatMap((name) => {
+    const uid = Number(NAME.exec(name)?.[1] ?? Number.NaN);
+    if (Number.isNaN(uid) || (only !== null && uid !== only)) return [];
+    return readWish(join(directory, name), uid) ?? [];
+  });
+}
+
+/** By uid, the newest of each. Throws where the directory is there and can't be read. */
+export function readWishes(directory: string): ReadonlyMap<number, Wish> {
+  const sorted = [...wishesOf(directory, null)].sort((a, b) => a.mtimeMs - b.mtimeMs);
+  return new Map(sorted.map(({ uid, wish }) => [uid, wish]));
+}
+
+/** What a user has said; null: nothing. */
+export function wishOf(directory: string, uid: number): Wish | null {
+  const sorted = [...wishesOf(directory, uid)].sort((a, b) => a.mtimeMs - b.mtimeMs);
+  return sorted.at(-1)?.wish ?? null;
+}
+
+/** Puts down the wish of the user that runs this. Throws where the directory is missing or can't be written to. */
+export function writeWish(directory: string, wish: Wish): void {
+  const uid = process.geteuid?.() ?? -1;
+  const own = wishesOf(directory, uid).at(-1)?.path;
+  const path = join(directory, `${uid}.${randomBytes(8).toString('hex')}`);
+  // A new file: one that is there may be somebody else's.
+  const descriptor = openSync(path, 'wx', 0o644);
+  try {
+    // The nightly job reads it as another user, whatever the umask.
+    fchmodSync(descriptor, 0o644);
+    writeFileSync(descriptor, `${wish}\n`);
+  } finally {
+    closeSync(descriptor);
+  }
+  if (own !== undefined) renameSync(path, own);
+}

@@ -1,0 +1,65 @@
+import type { Totals } from '../../accounting/store';
+
+/** What a day (UTC) weighs, and how many records it has. */
+export interface DayWeight {
+  /** ISO date. */
+  readonly day: string;
+  readonly weight: number;
+  readonly records: number;
+}
+
+export interface Stretch {
+  readonly since: number;
+  readonly until: number;
+}
+
+export interface HeavyDays {
+  /** In the order of time, without gaps or overlaps between neighbours; empty: nothing weighs anything. */
+  readonly stretches: readonly Stretch[];
+  /** null: they cover every day that weighs something. */
+  readonly days: readonly string[] | null;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A summary by day as weights. */
+export function dayWeights(
+  groups: readonly { readonly key: string | null; readonly totals: Totals }[],
+  weightOf: (totals: Totals) => number,
+): DayWeight[] {
+  return groups.flatMap(({ key, totals }) =>
+    key === null || Number.isNaN(Date.parse(key))
+      ? []
+      : [{ day: key.slice(0, 10), weight: weightOf(totals), records: totals.records }],
+  );
+}
+
+/**
+ * The days to look for single jobs on: the heaviest ones that have no more than `budget` records together, one at
+ * least; all where they have not. A list of the largest jobs thus costs the same for a month of ten million jobs as for
+ * a day.
+ */
+export function heavyDays(weights: readonly DayWeight[], period: Stretch, budget: number): HeavyDays {
+  const candidates = weights.filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight);
+  let records = 0;
+  const chosen = candidates.filter((day, index) => {
+    if (index > 0 && records + day.records > budget) return false;
+    records += day.records;
+    return true;
+  });
+  if (candidates.length === 0) return { stretches: [], days: null };
+  if (weights.reduce((sum, day) => sum + day.records, 0) <= budget) return { stretches: [period], days: null };
+
+  const stretches: Stretch[] = [];
+  for (const { day } of chosen.slice().sort((a, b) => (a.day < b.day ? -1 : 1))) {
+    const begin = Date.parse(day);
+    const since = Math.max(period.since, begin);
+    const until = Math.min(period.until, begin + DAY_MS);
+    const last = stretches.at(-1);
+    if (since >= until) continue;
+    if (last?.until === since) stretches[stretches.length - 1] = { since: last.since, until };
+    else stretches.push({ since, until });
+  }
+  const days = chosen.length === candidates.length ? null : chosen.map(({ day }) => day).sort();
+  return { stretches, days };
+}

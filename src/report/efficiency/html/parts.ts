@@ -1,0 +1,128 @@
+import { truncate } from '../../display-width';
+import { escapeForTerminal } from '../../escape';
+import { shareTone } from '../../gauge';
+import type { Tone } from '../../screen';
+import { formatPercent } from '../../units';
+import { FONT, look, lookAs, MONO, type ColourName } from './look';
+import { element, fragment, type Attributes, type Child, type Html } from './markup';
+
+/** Lean: Gmail cuts off a mail after 102 kB. */
+const PLAIN = { cellpadding: 0, cellspacing: 0, width: '100%' } as const;
+const SMALL = 'font-size:13px;line-height:18px';
+const LONGEST_NAME = 48;
+
+/** What a user chose: as it is, apart from its neighbours, and not as long as its owner likes. */
+export function named(text: string): Html {
+  return element('bdi', {}, truncate(escapeForTerminal(text), LONGEST_NAME, '…'));
+}
+
+/** A table that only arranges. */
+export function layout(style: string, ...rows: readonly Child[]): Html {
+  return element('table', { ...PLAIN, role: 'presentation', style }, ...rows);
+}
+
+/** A section in a box of its own; nothing where there is nothing in it. */
+export function card(title: string, ...children: readonly Child[]): Html {
+  const shown = children.filter((child) => child !== null && fragment(child).html !== '');
+  if (shown.length === 0) return fragment();
+  const heading = element('h2', look('font-size:16px;line-height:22px;font-weight:600;margin:0 0 10px', 'ink'), title);
+  return fragment(
+    layout(
+      'margin:0 0 12px',
+      element(
+        'tr',
+        {},
+        element('td', look(`padding:18px 20px;border-radius:8px;${FONT}`, 'card', 'ink'), heading, ...shown),
+      ),
+    ),
+  );
+}
+
+export function note(text: string | null): Html | null {
+  return text === null ? null : element('p', look(`margin:8px 0 0;${SMALL}`, 'faint'), text);
+}
+
+export function sentence(...children: readonly Child[]): Html {
+  return element('p', look('margin:0 0 8px;font-size:14px;line-height:21px', 'ink'), ...children);
+}
+
+const FILLS: Readonly<Record<Tone, ColourName>> = {
+  good: 'fill-good',
+  warning: 'fill-warning',
+  bad: 'fill-bad',
+};
+
+/** A bar of cells, which no mail program strips. */
+export function bar(share: number, fill: ColourName, height: number): Html {
+  const percent = Math.round(Math.min(1, Math.max(0, share)) * 100);
+  const cell = (width: number, colour: ColourName): Html | null =>
+    width <= 0 ? null : element('td', { ...look('', colour), width: `${width}%`, height });
+  return element(
+    'table',
+    { ...PLAIN, style: 'font-size:1px;line-height:1px' },
+    element('tr', {}, cell(percent, fill), cell(100 - percent, 'rest')),
+  );
+}
+
+/** How much of what was asked for was used: a bar in the colour of the verdict. */
+export function shareBar(share: number | null, height: number): Html {
+  return share === null ? bar(0, 'rest', height) : bar(share, FILLS[shareTone(share)], height);
+}
+
+export function toned(share: number | null): Html {
+  return share === null
+    ? element('span', look('', 'faint'), '–')
+    : element('span', look('', shareTone(share)), formatPercent(share));
+}
+
+export interface Column {
+  readonly head: string;
+  readonly align?: 'left' | 'right';
+  /** Left out where the screen is narrow. */
+  readonly wide?: boolean;
+  readonly width?: string;
+}
+
+function cellLook({ align, wide, width }: Column, before: Column | undefined, head: boolean): Attributes {
+  const afterNumber = before?.align === 'right' && before.head !== '';
+  const left = align === 'right' || afterNumber ? 12 : 0;
+  const high = head ? 4 : 6;
+  const style = `border-bottom:1px solid #e2e5ea;padding:${high}px ${align === 'right' ? 0 : 8}px ${high}px ${left}px`;
+  const wrap = align === 'right' ? '' : ';white-space:normal;overflow-wrap:anywhere';
+  const name = `line${wide === true ? ' wide' : ''}`;
+  return {
+    class: name,
+    style: `${style}${head ? ';font-weight:400' : wrap}`,
+    align: align ?? (head ? 'left' : null),
+    width: width ?? null,
+  };
+}
+
+/** A table of figures; a row of one cell goes over all columns. */
+export function table(columns: readonly Column[], rows: readonly (readonly Child[])[]): Html {
+  if (rows.length === 0) return fragment();
+  const heads = columns.map((column, index) => element('th', cellLook(column, columns[index - 1], true), column.head));
+  const body = rows.map((row) =>
+    element(
+      'tr',
+      { valign: 'top' },
+      ...(row.length === 1
+        ? [element('td', { colspan: columns.length, style: 'padding:12px 0 2px;white-space:normal' }, row[0] ?? null)]
+        : columns.map((column, index) =>
+            element('td', cellLook(column, columns[index - 1], false), row[index] ?? null),
+          )),
+    ),
+  );
+  const style = `${SMALL};white-space:nowrap;font-variant-numeric:tabular-nums;${FONT}`;
+  return element(
+    'table',
+    { ...PLAIN, ...lookAs('data', style, 'ink') },
+    columns.every(({ head }) => head === '') ? null : element('tr', { ...look('', 'faint') }, ...heads),
+    ...body,
+  );
+}
+
+/** A piece of a command line. */
+export function code(text: string): Html {
+  return element('code', look(`${MONO};font-size:12px;padding:1px 5px;border-radius:4px`, 'code'), text);
+}

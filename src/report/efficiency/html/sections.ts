@@ -1,0 +1,320 @@
+import { formatBytes, formatCount, formatPercent, formatRequested } from '../../units';
+import type { JobLine, JobList, Report, Sums } from '../report';
+import {
+  amount,
+  coverageText,
+  DIMENSION_NAMES,
+  farBelowText,
+  GIB_HOURS,
+  killedText,
+  lineJob,
+  listNote,
+  plural,
+  share,
+  shownWasters,
+  silentText,
+} from '../words';
+import { hoursChart, sharesChart } from './charts';
+import { FONT, look, lookAs } from './look';
+import { element, fragment, type Child, type Html } from './markup';
+import { bar, card, code, layout, named, note, sentence, shareBar, table, toned, type Column } from './parts';
+
+const GROUPS_SHOWN = 25;
+const HOSTS_NAMED = 20;
+const NONE = '–';
+
+interface Tile {
+  readonly name: string;
+  readonly value: Child;
+  readonly says: string;
+  readonly bar?: Html;
+}
+
+function tile({ name, value, says, bar: drawn }: Tile): Html {
+  return element(
+    'td',
+    { ...lookAs('tile', `padding:0 16px 8px 0;vertical-align:top;${FONT}`, 'ink'), width: '25%' },
+    element('div', look('font-size:12px;line-height:16px', 'faint'), name),
+    element(
+      'div',
+      look('font-size:24px;line-height:32px;font-weight:600;font-variant-numeric:tabular-nums', 'ink'),
+      value,
+    ),
+    drawn === undefined ? null : element('div', { style: 'padding:2px 0 4px' }, drawn),
+    element('div', look('font-size:12px;line-height:17px', 'faint'), says),
+  );
+}
+
+/** The figures that matter most, in large type. */
+export function tiles({ site }: Report): Html {
+  const fits =
+    site.waste_slot_hours === null || site.waste_jobs === null
+      ? 'asked for and never touched'
+      : `never touched: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
+  const asked = `${amount(site.requested_gib_hours)} ${GIB_HOURS} asked for`;
+  const items: readonly Tile[] = [
+    {
+      name: 'Memory at the peak',
+      value: toned(site.peak_efficiency),
+      says: `${amount(site.peak_gib_hours)} of ${asked}; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
+      bar: shareBar(site.peak_efficiency, 6),
+    },
+    {
+      name: 'CPU',
+      value: share(site.cpu_efficiency) || NONE,
+      says: `${amount(site.cpu_hours)} of ${amount(site.core_hours)} core hours`,
+      bar: bar(site.cpu_efficiency ?? 0, 'used', 6),
+    },
+    {
+      name: 'Waste',
+      value: fragment(
+        amount(site.waste_gib_hours),
+        element('span', look('font-size:14px;font-weight:400', 'faint'), ` ${GIB_HOURS}`),
+      ),
+      says: fits,
+    },
+    {
+      name: 'Ended by memory',
+      value: element('span', look('', site.killed_by_memory > 0 ? 'bad' : 'ink'), formatCount(site.killed_by_memory)),
+      says: `of ${plural(site.failed, 'record')} that ended badly`,
+    },
+  ];
+  return layout('', element('tr', {}, ...items.map(tile)));
+}
+
+interface GroupColumn extends Column {
+  readonly cell: (sums: Sums) => Child;
+  /** Shown only where a group has something there. */
+  readonly if?: (sums: Sums) => boolean;
+}
+
+const GROUP_COLUMNS: readonly GroupColumn[] = [
+  { head: 'jobs', align: 'right', cell: ({ jobs }) => formatCount(jobs) },
+  { head: 'core h', align: 'right', wide: true, cell: (sums) => amount(sums.core_hours) },
+  { head: 'CPU', align: 'right', wide: true, cell: (sums) => share(sums.cpu_efficiency) || NONE },
+  { head: 'asked', align: 'right', cell: (sums) => amount(sums.requested_gib_hours) },
+  {
+    head: 'limit',
+    align: 'right',
+    wide: true,
+    cell: (sums) => amount(sums.limit_gib_hours),
+    if: (sums) => Math.abs(sums.limit_gib_hours - sums.requested_gib_hours) > 0.01 * sums.requested_gib_hours,
+  },
+  { head: 'peak', align: 'right', wide: true, cell: (sums) => amount(sums.peak_gib_hours) },
+  { head: 'mean', align: 'right', wide: true, cell: (sums) => amount(sums.used_gib_hours) },
+  { head: 'peak of it', align: 'right', cell: (sums) => toned(sums.peak_efficiency) },
+  {
+    head: '',
+    wide: true,
+    width: '12%',
+    cell: (sums) => element('div', { style: 'padding:6px 0 0 10px' }, shareBar(sums.peak_efficiency, 6)),
+  },
+  { head: 'waste', align: 'right', cell: (sums) => amount(sums.waste_gib_hours) },
+  {
+    head: 'killed',
+    align: 'right',
+    wide: true,
+    cell: ({ killed_by_memory: killed }) => (killed === 0 ? '' : element('span', look('', 'bad'), formatCount(killed))),
+    if: ({ killed_by_memory: killed }) => killed > 0,
+  },
+  {
+    head: 'kWh',
+    align: 'right',
+    wide: true,
+    cell: ({ energy_kwh: energy }) => (energy === null ? '' : amount(energy)),
+    if: ({ energy_kwh: energy }) => energy !== null,
+  },
+];
+
+export function groupsCard(report: Report): Html {
+  const shown = report.groups.slice(0, GROUPS_SHOWN);
+  const columns = GROUP_COLUMNS.filter(
+    (column) => column.if === undefined || shown.some(({ sums }) => column.if?.(sums)),
+  );
+  const rows = shown.map(({ name, sums }): Child[] => [
+    name === null ? NONE : named(name),
+    ...columns.map(({ cell }) => cell(sums)),
+  ]);
+  const rest = report.groups.length - shown.length;
+  return card(
+    `By ${DIMENSION_NAMES[report.by]}`,
+    table([{ head: DIMENSION_NAMES[report.by] }, ...columns], rows),
+    note(
+      `${rest > 0 ? `And ${formatCount(rest)} more, which the CSV has. ` : ''}Asked, peak, mean and waste in ${GIB_HOURS}: peak is the highest that a job ever held, mean its memory over time, waste what was asked for less the peak.`,
+    ),
+  );
+}
+
+const lineName = ({ job_name: name }: JobLine): Child => (name === null ? NONE : named(name));
+
+/** Whose, and which: in small letters under the name. */
+function jobNumber(line: JobLine, withOwner: boolean): Html {
+  const owner = withOwner && line.owner !== null ? [named(line.owner), ' · '] : [];
+  return element('span', look('', 'faint'), ...owner, lineJob(line, '≥ '));
+}
+
+const bytesOr = (bytes: number | null, format: (bytes: number) => string): string =>
+  bytes === null ? NONE : format(bytes);
+const next = ({ advice }: JobLine): Child => (advice === null ? NONE : code(`-l ${advice.request}`));
+const hostOf = ({ hosts }: JobLine): Child => (hosts.length === 1 ? named(hosts[0] ?? '') : `${hosts.length} hosts`);
+
+interface LineColumn extends Column {
+  readonly cell: (line: JobLine) => Child;
+}
+
+const nameColumn = (withOwner: boolean): LineColumn => ({
+  head: 'job',
+  width: '36%',
+  cell: (line) => fragment(lineName(line), element('br', {}), jobNumber(line, withOwner)),
+});
+const NAME = nameColumn(false);
+const NAME_AND_OWNER = nameColumn(true);
+const HOST: LineColumn = { head: 'host', wide: true, cell: hostOf };
+const ASKED: LineColumn = { head: 'asked', align: 'right', cell: (line) => bytesOr(line.limit_bytes, formatRequested) };
+const PEAK: LineColumn = {
+  head: 'peak',
+  align: 'right',
+  cell: (line) => bytesOr(line.peak_bytes, (bytes) => formatBytes(bytes, 'up')),
+};
+const WASTE: LineColumn = { head: 'waste', align: 'right', wide: true, cell: (line) => amount(line.waste_gib_hours) };
+const ENDED: LineColumn = { head: 'ended', wide: true, cell: ({ ending }) => ending };
+const NEXT: LineColumn = { head: 'next time', align: 'right', cell: next };
+
+function lines(columns: readonly LineColumn[], list: JobList): Html {
+  return fragment(
+    table(
+      columns,
+      list.lines.map((line) => columns.map(({ cell }) => cell(line))),
+    ),
+    note(listNote(list)),
+  );
+}
+
+export function wastersCard(report: Report): Html {
+  if (report.owner !== null)
+    return card(
+      'Jobs with the largest waste',
+      ...report.wasters.map(({ jobs }) => lines([NAME, ASKED, PEAK, WASTE, ENDED, NEXT], jobs)),
+    );
+  const columns = [NAME, ASKED, PEAK, WASTE, NEXT];
+  const rows = shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }): (readonly Child[])[] => {
+    const amountText = `${amount(sums.waste_gib_hours)} ${GIB_HOURS}, ${formatPercent(part)} of all waste`;
+    const head = layout(
+      '',
+      element(
+        'tr',
+        {},
+        element(
+          'td',
+          look('font-size:14px;line-height:20px;font-weight:600;overflow-wrap:anywhere', 'ink'),
+          named(name),
+        ),
+        element(
+          'td',
+          { ...look('font-size:13px;line-height:20px;padding-left:10px', 'ink'), align: 'right' },
+          amountText,
+        ),
+      ),
+    );
+    const of = listNote(jobs);
+    return [
+      [fragment(head, element('div', { style: 'padding:3px 0' }, bar(part, 'used', 4)), note(of))],
+      ...jobs.lines.map((line) => columns.map(({ cell }) => cell(line))),
+    ];
+  });
+  return card('Largest waste, and the jobs that make it', table(columns, rows));
+}
+
+export function killedCard(report: Report): Html {
+  if (report.owner !== null && report.killed_by_memory.records === 0) return fragment();
+  return card(
+    'Ended by memory',
+    sentence(killedText(report.killed_by_memory, report.site)),
+    lines([report.owner === null ? NAME_AND_OWNER : NAME, HOST, ASKED, PEAK, ENDED, NEXT], report.killed_by_memory),
+  );
+}
+
+/** Of one owner the jobs with the largest waste say it. */
+export function farBelowCard(report: Report): Html {
+  if (report.owner !== null) return fragment();
+  return card(
+    'Far below their request',
+    sentence(farBelowText(report.far_below)),
+    lines([NAME_AND_OWNER, ASKED, PEAK, WASTE, NEXT], report.far_below),
+    report.far_below.lines.length > 0
+      ? note('Next time: enough for all jobs of that name and owner in this time, with room to spare.')
+      : null,
+  );
+}
+
+export function chartsCard(report: Report): Html {
+  const half = (title: string, chart: Html | null, side: 'left' | 'right'): Html | null =>
+    chart === null
+      ? null
+      : element(
+          'td',
+          {
+            ...lookAs(
+              'half whole',
+              `vertical-align:top;padding:0 ${side === 'left' ? '16px 12px 0' : '0 12px 16px'}`,
+              'ink',
+            ),
+            width: '50%',
+          },
+          element('div', look('font-size:13px;line-height:18px;font-weight:600;margin:0 0 6px', 'ink'), title),
+          chart,
+        );
+  const hours = half('Memory by hour of the day', hoursChart(report), 'left');
+  const shares = half('Peak over limit', sharesChart(report), 'right');
+  return hours === null && shares === null
+    ? fragment()
+    : card('When, and how much', layout('', element('tr', {}, hours, shares)));
+}
+
+export function coverageCard({ coverage }: Report): Html {
+  return card(
+    'Coverage',
+    sentence(coverageText(coverage)),
+    coverage.records === 0 ? null : bar(coverage.sampled / coverage.records, 'used', 6),
+    coverage.reasons.length === 0
+      ? null
+      : table(
+          [{ head: '', align: 'right', width: '1%' }, { head: '' }],
+          coverage.reasons.map(({ records, says }) => [
+            formatCount(records),
+            element('div', { style: 'padding-left:12px' }, says),
+          ]),
+        ),
+  );
+}
+
+export function silentCard(report: Report): Html {
+  const { silent_nodes: nodes, hosts_without_jobs: idle } = report;
+  if (nodes.length === 0 && idle.length === 0) return fragment();
+  const items = nodes.map((node) =>
+    element(
+      'p',
+      look('margin:0 0 4px;font-size:14px;line-height:20px', 'ink'),
+      element('strong', look('', 'warning'), named(node.host)),
+      `: ${silentText(node)}`,
+    ),
+  );
+  const more = idle.length > HOSTS_NAMED ? ` and ${formatCount(idle.length - HOSTS_NAMED)} more` : '';
+  const names = idle.slice(0, HOSTS_NAMED).flatMap((host, index) => [index === 0 ? '' : ', ', named(host)]);
+  const quiet =
+    idle.length === 0
+      ? null
+      : element(
+          'p',
+          look('margin:6px 0 0;font-size:13px;line-height:18px', 'faint'),
+          `${plural(idle.length, 'host')} with jobs in the week before and none now: `,
+          ...names,
+          `${more}.`,
+        );
+  if (nodes.length === 0) return card('Hosts without jobs', quiet);
+  const box = layout(
+    '',
+    element('tr', {}, element('td', look(`padding:10px 12px;border-radius:6px;${FONT}`, 'alert', 'ink'), ...items)),
+  );
+  return card('Silent nodes', box, quiet);
+}

@@ -1,0 +1,176 @@
+import type { CoverageReason, Dimension, HourOfDay } from '../../accounting/summary';
+
+export const REPORT_SCHEMA = 1;
+
+/**
+ * What a period's jobs used of what they asked for: `qmemacct report --format json` prints it as it stands here
+ * (schema 1: fields may be added, never renamed). Memory over time is in GiB times hours, times are ISO 8601 in UTC,
+ * shares are 0 to 1, null is "not known".
+ */
+export interface Report {
+  readonly schema: typeof REPORT_SCHEMA;
+  readonly created_at: string;
+  /** Jobs that ended in it, and running ones last heard of in it; half-open. */
+  readonly period: { readonly since: string; readonly until: string };
+  readonly clusters: readonly string[];
+  /** Whose jobs alone; null: the site's. */
+  readonly owner: string | null;
+  readonly by: Dimension;
+  readonly site: Sums;
+  /** All groups, the largest waste first. */
+  readonly groups: readonly ReportGroup[];
+  readonly fitting: Fitting;
+  /** At most ten, the largest waste first; of one owner's report that owner. */
+  readonly wasters: readonly Waster[];
+  readonly killed_by_memory: JobList;
+  readonly far_below: JobList;
+  /** By the local hour of the day at which the report was made. */
+  readonly hours: readonly HourOfDay[];
+  /** Ended records by peak over limit. */
+  readonly shares: readonly ShareOfLimit[];
+  readonly coverage: Coverage;
+  readonly silent_nodes: readonly SilentNode[];
+  /** Hosts that had jobs in the week before the period and none in it: idle, or gone. */
+  readonly hosts_without_jobs: readonly string[];
+}
+
+/** Sums over records: a job on three hosts, or started three times, has three. */
+export interface Sums {
+  readonly records: number;
+  /** Distinct jobs and array tasks. */
+  readonly jobs: number;
+  readonly running: number;
+  /** Wallclock x slots. */
+  readonly core_hours: number;
+  readonly cpu_hours: number;
+  /** CPU time over wallclock x slots. */
+  readonly cpu_efficiency: number | null;
+  /** The h_vmem request (the limit, where nothing else was asked for) x wallclock. */
+  readonly requested_gib_hours: number;
+  readonly limit_gib_hours: number;
+  /** Integral of resident memory over time. */
+  readonly used_gib_hours: number;
+  /** Peak of resident memory x wallclock. */
+  readonly peak_gib_hours: number;
+  /** Integral over request, and peak over request, of the records that know them. */
+  readonly memory_efficiency: number | null;
+  readonly peak_efficiency: number | null;
+  /** Request less peak, x wallclock, of the records that know their peak: what nobody could use and nobody did. */
+  readonly waste_gib_hours: number;
+  /** What would have fitted into the waste, by the period's `fitting`. */
+  readonly waste_slot_hours: number | null;
+  readonly waste_jobs: number | null;
+  /** What the jobs were charged with; and the share of the core hours that this covers. */
+  readonly energy_kwh: number | null;
+  readonly energy_coverage: number;
+  readonly failed: number;
+  readonly killed_by_memory: number;
+  readonly above_request: number;
+  readonly far_below: number;
+  /** Ended records without a sample. */
+  readonly unsampled: number;
+  readonly without_limit: number;
+  readonly without_peak: number;
+  readonly without_used: number;
+}
+
+/**
+ * How waste becomes work that it kept from running: it is divided by what a slot, and a job, of this period asked for in
+ * the mean. Jobs without a limit are taken to be as wide and as long as the others.
+ */
+export interface Fitting {
+  readonly gib_per_slot: number | null;
+  readonly gib_hours_per_job: number | null;
+}
+
+export interface ReportGroup {
+  /** null: the records that have none. */
+  readonly name: string | null;
+  readonly sums: Sums;
+}
+
+export interface Waster {
+  readonly name: string;
+  readonly sums: Sums;
+  /** Of the waste of all. */
+  readonly share_of_waste: number;
+  readonly jobs: JobList;
+}
+
+/** Job lines, largest first. */
+export interface JobList {
+  /** Records that belong here, listed or not. */
+  readonly records: number;
+  readonly lines: readonly JobLine[];
+  /** null: looked for in the whole period; else only on those days (UTC), since so many records can't be looked through. */
+  readonly looked_at_days: readonly string[] | null;
+}
+
+/** The jobs of one name and owner: single ones, the tasks of an array, the hosts of a parallel job. */
+export interface JobLine {
+  readonly cluster: string;
+  readonly owner: string | null;
+  readonly job_name: string | null;
+  /** Distinct jobs and array tasks. */
+  readonly jobs: number;
+  readonly records: number;
+  /** false: at least so many; more of this name may belong here. */
+  readonly complete: boolean;
+  /** The one that wasted most. */
+  readonly job_id: number;
+  /** null: not of an array, or all tasks of this array are here, and nothing else. */
+  readonly task_id: number | null;
+  readonly project: string | null;
+  readonly queue: string | null;
+  readonly hosts: readonly string[];
+  /** Of the last record. */
+  readonly ended_at: string | null;
+  /** The largest on one host. */
+  readonly limit_bytes: number | null;
+  readonly peak_bytes: number | null;
+  readonly waste_gib_hours: number;
+  /** How they ended, in a few words. */
+  readonly ending: string;
+  readonly advice: LineAdvice | null;
+}
+
+/** What to ask for next time, so that it would have been enough for every job of the line. */
+export interface LineAdvice {
+  /** "h_vmem=1.9G", for `qsub -l`. */
+  readonly request: string;
+  readonly kind: 'lower' | 'raise';
+  /** What a host would then grant, request x slots. */
+  readonly total_bytes: number;
+  readonly per: 'slot' | 'job';
+  readonly slots: number;
+  /** It ran into its limit: how much it wanted is not known. */
+  readonly guess: boolean;
+}
+
+export interface ShareOfLimit {
+  readonly from: number;
+  /** null: above the limit. */
+  readonly to: number | null;
+  readonly records: number;
+}
+
+export interface Coverage {
+  /** Ended records. */
+  readonly records: number;
+  readonly sampled: number;
+  /** Why the others were not, the most frequent first. */
+  readonly reasons: readonly {
+    readonly reason: Exclude<CoverageReason, 'sampled'>;
+    readonly says: string;
+    readonly records: number;
+  }[];
+}
+
+export interface SilentNode {
+  readonly host: string;
+  /** `unsampled`: jobs ended there, not one with a sample; `lost`: its last record is of a sampler that died. */
+  readonly kind: 'unsampled' | 'lost';
+  readonly records: number;
+  /** When that last record was written. */
+  readonly last_at: string | null;
+}

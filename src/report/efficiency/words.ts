@@ -1,0 +1,146 @@
+import type { Dimension } from '../../accounting/summary';
+import { FAR_BELOW_LIMIT } from '../fit';
+import { formatMinute, formatZone } from '../local-time';
+import { formatCount, formatNumber, formatPercent } from '../units';
+import type { Coverage, JobLine, JobList, Report, SilentNode, Sums, Waster } from './report';
+
+/** Sentences that the text and the HTML share; no text that users chose is in them. */
+
+export const GIB_HOURS = 'GiB·h';
+
+export const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
+
+export const DIMENSION_NAMES: Readonly<Record<Dimension, string>> = {
+  owner: 'owner',
+  project: 'project',
+  queue: 'queue',
+  host: 'host',
+  job_name: 'job name',
+};
+
+/** "1,644", "12.3"; sums need no more digits. */
+export const amount = (value: number): string => formatNumber(value);
+
+export const share = (value: number | null): string => (value === null ? '' : formatPercent(value));
+
+/** "2026-11-20 00:00 to 2026-11-21 00:00 UTC+01:00". */
+export function periodText({ period }: Report, arrow: string): string {
+  const since = new Date(period.since);
+  const until = new Date(period.until);
+  return `${formatMinute(since)} ${arrow} ${formatMinute(until)} ${formatZone(until)}`;
+}
+
+/** What jobs and records there were: "242 jobs, 250 records, 3 running". */
+export function countText({ jobs, records, running }: Sums): string {
+  return [
+    plural(jobs, 'job'),
+    ...(records === jobs ? [] : [plural(records, 'record')]),
+    ...(running > 0 ? [`${formatCount(running)} running`] : []),
+  ].join(', ');
+}
+
+/** The waste, and the work that it kept from running. */
+export function wasteText({ site, fitting }: Report): string {
+  if (site.waste_gib_hours <= 0)
+    return site.without_peak < site.records || site.records === 0
+      ? 'Nothing was asked for in vain.'
+      : 'How much was asked for in vain is not known: no job has a peak.';
+  const wasted = `${amount(site.waste_gib_hours)} ${GIB_HOURS} were asked for and never touched`;
+  if (site.waste_slot_hours === null || site.waste_jobs === null) return `${wasted}.`;
+  return (
+    `${wasted}: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs, more ` +
+    `(at this period's mean request of ${amount(fitting.gib_per_slot ?? 0)} GiB a slot, ${amount(fitting.gib_hours_per_job ?? 0)} ${GIB_HOURS} a job).`
+  );
+}
+
+export function energyText({ energy_kwh: energy, energy_coverage: coverage }: Sums): string | null {
+  if (energy === null) return null;
+  const of = coverage >= 0.995 ? '' : ` (known of ${formatPercent(coverage)} of the core hours)`;
+  return `${amount(energy)} kWh${of}`;
+}
+
+/** What the sums leave out; null: nothing. */
+export function leftOutText({ without_limit: limit, without_peak: peak }: Sums): string | null {
+  const parts = [
+    ...(limit > 0 ? [`${plural(limit, 'record')} without a limit`] : []),
+    ...(peak > 0 ? [`${plural(peak, 'record')} without a known peak`] : []),
+  ];
+  return parts.length === 0 ? null : `Left out of the waste: ${parts.join(', ')}.`;
+}
+
+/** "231 of 242 ended records (95 %) had samples." */
+export function coverageText({ records, sampled }: Coverage): string {
+  if (records === 0) return 'No job ended.';
+  return `${formatCount(sampled)} of ${plural(records, 'ended record')} (${formatPercent(sampled / records)}) had samples.`;
+}
+
+export function farBelowText({ records }: JobList): string {
+  const percent = formatPercent(FAR_BELOW_LIMIT);
+  if (records === 0) return `No job's peak was under ${percent} of its limit.`;
+  return `${plural(records, 'record')} with a peak under ${percent} of the limit.`;
+}
+
+export function killedText({ records }: JobList, { failed }: Sums): string {
+  if (failed === 0) return 'No job ended badly.';
+  const by =
+    records === 0
+      ? 'by the looks of it none by its memory'
+      : `${formatCount(records)} of them by the memory limit, by the looks of it`;
+  return `${plural(failed, 'record')} ended badly, ${by}.`;
+}
+
+/** How a list came about, where it is not the whole truth; null: it is. */
+export function listNote({ looked_at_days: days }: JobList): string | null {
+  return days === null ? null : `Looked for on the ${plural(days.length, 'day')} with most of it.`;
+}
+
+/** "408000.7", "408107 and 14 more". */
+export function lineJob({ job_id: job, task_id: task, jobs, complete }: JobLine, atLeast: string): string {
+  const number = `${job}${task === null ? '' : `.${task}`}`;
+  const bound = complete ? '' : atLeast;
+  return jobs === 1 ? number : `${number} and ${bound}${formatCount(jobs - 1)} more`;
+}
+
+export function silentText({ kind, records, last_at: at }: SilentNode): string {
+  if (kind === 'unsampled')
+    return `${plural(records, 'job record')}, none with a sample; the week before there were samples`;
+  const when = at === null ? '' : `: ${formatMinute(new Date(at))}`;
+  return `its last record is of a sampler that was lost${when}`;
+}
+
+/** When most was asked for, and how much of it was in use then; null: nothing to compare. */
+export function hoursText({ hours }: Report): string | null {
+  const busiest = hours.reduce(
+    (most, hour, index) => (hour.requested_gib_hours > (hours[most]?.requested_gib_hours ?? 0) ? index : most),
+    0,
+  );
+  const most = hours[busiest];
+  if (most === undefined || most.requested_gib_hours <= 0) return null;
+  const clock = (hour: number): string => `${String(hour % 24).padStart(2, '0')}:00`;
+  return (
+    `Most was asked for from ${clock(busiest)} to ${clock(busiest + 1)}: ${amount(most.requested_gib_hours)} ${GIB_HOURS}, ` +
+    `of which ${formatPercent(most.used_gib_hours / most.requested_gib_hours)} were in use.`
+  );
+}
+
+/** In which quarter most records are. */
+export function sharesText({ shares }: Report): string | null {
+  const all = shares.reduce((sum, { records }) => sum + records, 0);
+  if (all === 0) return null;
+  const below = (limit: number): number =>
+    shares.reduce((sum, { to, records }) => (to !== null && to <= limit + 1e-9 ? sum + records : sum), 0);
+  const above = shares.reduce((sum, { to, records }) => (to === null ? sum + records : sum), 0);
+  const beyond = above === 0 ? 'none' : formatPercent(above / all);
+  return (
+    `${formatPercent(below(0.25) / all)} of ${plural(all, 'record')} used less than a quarter of their limit at the peak, ` +
+    `${formatPercent(below(0.5) / all)} less than half, ${beyond} more than all of it.`
+  );
+}
+
+const WASTERS_ANYWAY = 3;
+const WORTH_A_WORD = 0.01;
+
+/** Who wasted so little is not named, unless nearly nobody wasted anything. */
+export function shownWasters({ wasters }: Report): readonly Waster[] {
+  return wasters.filter(({ share_of_waste: part }, index) => index < WASTERS_ANYWAY || part >= WORTH_A_WORD);
+}

@@ -1,0 +1,127 @@
+import { isParallel } from '../../accounting/job-sum';
+import { diedItself, endingSignal, succeeded } from '../../accounting/job-end';
+import { parseCategory, type Category } from '../../gridengine/category';
+import type { Dialect } from '../../gridengine/dialect';
+import { failedCode } from '../../gridengine/failed-code';
+import type { JobRecord } from '../../sampler/record';
+import { wholeOf } from '../job-whole';
+import { signalName } from '../signals';
+import type { Words } from './words';
+
+/** One host of the run, or of a job on one host the job. */
+export interface HostPart {
+  readonly host: string;
+  readonly record: JobRecord;
+  /** Bytes that h_vmem allows here; null: none, or not known (`limitKnown`). */
+  readonly limit: number | null;
+  readonly limitKnown: boolean;
+}
+
+/** All that is known of how one run of a job (all its hosts and tasks) ended badly. */
+export interface BadEnd {
+  readonly records: readonly JobRecord[];
+  readonly master: JobRecord;
+  /** The part that ended badly first: what came after may have been its doing. */
+  readonly subject: JobRecord;
+  /** Those with a part that ended badly, their tasks added up. */
+  readonly hosts: readonly HostPart[];
+  readonly parallel: boolean;
+  /** 0: none. */
+  readonly signal: number;
+  /** Whether the job's own first process died by it; false: a shell told it of a child; null: not known. */
+  readonly direct: boolean | null;
+  readonly status: number | null;
+  /** Grid Engine's `failed` code; null: no accounting line was joined. */
+  readonly failed: number | null;
+  /** Whether the job never started, as that code says. */
+  readonly neverRan: boolean;
+  readonly seconds: number | null;
+  readonly cpuSeconds: number | null;
+  readonly slots: number;
+  /** null: no accounting line was joined. */
+  readonly category: Category | null;
+  readonly deletedBy: string | null;
+  readonly dialect: Dialect;
+}
+
+const isBad = (record: JobRecord): boolean =>
+  record.status !== 'running' && (succeeded(record) === false || (record.failed ?? 0) !== 0);
+
+/** Whose end came first; where times are missing or equal the master's. */
+function firstOf(bad: readonly [JobRecord, ...JobRecord[]]): JobRecord {
+  const [first, ...others] = bad;
+  const time = (record: JobRecord): number => (record.ended_at === null ? Infinity : Date.parse(record.ended_at));
+  return others.reduce((earliest, record) => (time(record) < time(earliest) ? record : earliest), first);
+}
+
+/** The sampler writes a job's limits down: one that it does not name is none, unless `config` could not be used. */
+function limitsKnown(record: JobRecord): boolean {
+  if (record.h_vmem !== null) return true;
+  const described = record.trust !== 'accounting' && record.host_slots !== null;
+  return described && !record.notes.some((note) => note.startsWith("Grid Engine's config file"));
+}
+
+function hostParts(records: readonly [JobRecord, ...JobRecord[]], bad: readonly JobRecord[]): HostPart[] {
+  const [first] = records;
+  const hosts = isParallel(records) ? wholeOf(records, 1).hosts : [first];
+  const affected = hosts.filter(({ host }) => bad.some((record) => record.host === host));
+  return (affected.length > 0 ? affected : hosts).map((record) => ({
+    host: record.host,
+    record,
+    limit: record.h_vmem?.limit_bytes ?? null,
+    limitKnown: limitsKnown(record),
+  }));
+}
+
+const largest = (...values: readonly (number | null | undefined)[]): number | null => {
+  const known = values.filter((value) => value !== null && value !== undefined);
+  return known.length === 0 ? null : Math.max(...known);
+};
+
+/** null: it ended well, still runs, or nothing tells how it ended. `records`: one run of one job (array task). */
+export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd | null {
+  const [one, ...more] = [...records].sort((a, b) => Number(a.pe_task_id !== null) - Number(b.pe_task_id !== null));
+  if (one === undefined) return null;
+  const run = [one, ...more] as const;
+  const [first, ...others] = run.filter(isBad);
+  if (first === undefined) return null;
+  const subject = firstOf([first, ...others]);
+  const { failed } = subject;
+  const told = run.map((record) => record.grid_engine).filter((account) => account !== null);
+  const category = told.find((account) => account.category !== null)?.category ?? null;
+  return {
+    records: run,
+    master: one,
+    subject,
+    hosts: hostParts([...run], [first, ...others]),
+    parallel: isParallel(run),
+    signal: endingSignal(subject),
+    direct: diedItself(subject),
+    status: subject.exit_status,
+    failed,
+    neverRan: failed !== null && failedCode(failed).ran === false,
+    seconds: largest(one.wallclock_seconds, one.grid_engine?.wallclock_seconds),
+    cpuSeconds: largest(subject.cpu_seconds, subject.grid_engine?.cpu_seconds),
+    slots: Math.max(1, subject.host_slots ?? subject.slots ?? 1),
+    category: told.length === 0 ? null : parseCategory(category ?? ''),
+    deletedBy: told.find((account) => account.deleted_by !== null && account.deleted_by !== '')?.deleted_by ?? null,
+    dialect,
+  };
+}
+
+/** "SIGKILL", "exit status 137 (a shell's word for SIGKILL)", "exit status 1". */
+export function endName(end: BadEnd): string {
+  const status = end.status === null ? 'an unknown exit status' : `exit status ${end.status}`;
+  if (end.signal === 0) return status;
+  return end.direct === false ? `${status} (a shell's word for ${signalName(end.signal)})` : signalName(end.signal);
+}
+
+/** "by SIGKILL", "with exit status 1". */
+export function endedBy(end: BadEnd): string {
+  return end.signal > 0 && end.direct !== false ? `by ${endName(end)}` : `with ${endName(end)}`;
+}
+
+/** " at 14:12:23"; nothing where the time is not known. */
+export function endTime(end: BadEnd, words: Words): string {
+  return end.subject.ended_at === null ? '' : ` at ${words.clock(end.subject.ended_at)}`;
+}

@@ -1,0 +1,65 @@
+import { CLOSE_TO_LIMIT } from '../../accounting/cause';
+import { formatBytes } from '../units';
+import { endedBy, endName, endTime, type BadEnd } from './bad-end';
+import { AFTER_SIGNAL, CRASHES, SIGSEGV, SIGXFSZ } from './codes';
+import { judge, type Hypothesis } from './hypothesis';
+import { shareOfLimit } from './memory';
+import type { Words } from './words';
+
+/** Whether a process had come close to what it may have, so that refused memory may be behind it all. */
+function closeToLimit(end: BadEnd): boolean {
+  const limit = end.subject.h_vmem?.limit_bytes ?? null;
+  const space = end.subject.peak_process_vmem?.lower_bytes ?? 0;
+  return limit !== null && limit > 0 && space >= CLOSE_TO_LIMIT * limit;
+}
+
+const usedShare = (end: BadEnd): string => {
+  const share = shareOfLimit(end);
+  return share === null ? '' : `; it had used ${share}`;
+};
+
+/** A program error. */
+export function crash(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('crash', 'a crash of its own');
+  if (!CRASHES.has(end.signal)) return judged.otherwise(`it ended ${endedBy(end)}`);
+  if (end.failed !== null && end.failed !== 0 && end.failed !== AFTER_SIGNAL)
+    return judged.otherwise(`Grid Engine says failed ${end.failed}`);
+  const stack = end.subject.requests.h_stack?.limit_bytes ?? end.subject.requests.s_stack?.limit_bytes ?? null;
+  const outgrown =
+    end.signal === SIGSEGV && stack !== null ? `; a stack that outgrows its ${formatBytes(stack)} ends so, too` : '';
+  const when = `${endName(end)}${endTime(end, words)}`;
+  return closeToLimit(end)
+    ? judged.consistent(1, `${when}${outgrown}`, "the program's own messages, or a core file")
+    : judged.consistent(2, `${when}${usedShare(end)}${outgrown}`);
+}
+
+/** The program, or its script, said that it failed. */
+export function ownError(end: BadEnd): Hypothesis {
+  const judged = judge('own-error', 'an error of its own');
+  if (end.signal !== 0) return judged.otherwise(`it ended ${endedBy(end)}`);
+  if (end.failed !== null && end.failed !== 0) return judged.otherwise(`Grid Engine says failed ${end.failed}`);
+  if (end.status === null || end.status === 0) return judged.otherwise('no exit status says so');
+  const meaning = STATUSES[end.status] === undefined ? '' : ` (${STATUSES[end.status] ?? ''})`;
+  return closeToLimit(end)
+    ? judged.consistent(1, `it ended by itself with exit status ${end.status}${meaning}`, "the job's own output")
+    : judged.consistent(2, `it ended by itself with exit status ${end.status}${meaning}${usedShare(end)}`);
+}
+
+/** What shells mean by these. */
+const STATUSES: Readonly<Record<number, string>> = {
+  126: 'a shell found a command that it may not run',
+  127: 'a shell did not find a command',
+};
+
+/** A file larger than h_fsize (s_fsize) allows. */
+export function fileSize(end: BadEnd): Hypothesis {
+  const judged = judge('file-size', 'a file that outgrew h_fsize');
+  if (end.signal !== SIGXFSZ) return judged.otherwise(`it ended ${endedBy(end)}, h_fsize sends SIGXFSZ`);
+  const asked = end.category?.requests.get('h_fsize') ?? end.category?.requests.get('s_fsize');
+  return judged.consistent(
+    2,
+    asked === undefined
+      ? 'SIGXFSZ is sent for nothing else'
+      : 'SIGXFSZ is sent for nothing else, and it asked for h_fsize',
+  );
+}

@@ -1,0 +1,77 @@
+import { endedBy, endTime, type BadEnd } from './bad-end';
+import {
+  ACCOUNTING_LINE,
+  AFTER_SIGNAL,
+  CRASHES,
+  LIMIT_ENFORCED,
+  LIMIT_SAYS,
+  SIGKILL,
+  SIGUSR2,
+  SIGXCPU,
+  SIGXFSZ,
+} from './codes';
+import { judge, type Hypothesis } from './hypothesis';
+import { shareOfLimit } from './memory';
+import type { Words } from './words';
+
+/** qdel: SIGKILL to all processes, after SIGUSR2 where the job asked for a notice. */
+export function deleted(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('deleted', 'qdel');
+  if (end.deletedBy !== null)
+    return judged.consistent(3, `Grid Engine says that ${words.safe(end.deletedBy)} deleted it`);
+  if (end.signal !== SIGKILL && end.signal !== SIGUSR2)
+    return judged.otherwise(`it ended ${endedBy(end)}, qdel sends SIGKILL`);
+  if (end.failed === LIMIT_ENFORCED) return judged.contradicted(LIMIT_SAYS);
+  if (end.dialect === 'ocs' && end.failed !== null)
+    return judged.contradicted('Grid Engine says who deletes a job, and names nobody');
+  if (end.direct === false && end.signal === SIGKILL)
+    return judged.contradicted(
+      'the shell of the job outlived the SIGKILL and told of it: qdel kills all processes of a job',
+    );
+  if (end.failed === null) return judged.undecidable('Grid Engine has not told', ACCOUNTING_LINE);
+  if (end.failed !== AFTER_SIGNAL && end.signal === SIGKILL)
+    return judged.contradicted(`Grid Engine says failed ${end.failed}, not ${AFTER_SIGNAL}`);
+  return judged.consistent(
+    1,
+    end.signal === SIGUSR2
+      ? `SIGUSR2 came${endTime(end, words)}, the notice before the kill (qsub -notify)`
+      : `SIGKILL came${endTime(end, words)}, and Grid Engine says failed ${AFTER_SIGNAL}, as for a deleted job${usedShare(end)}`,
+    "qmaster's messages file",
+  );
+}
+
+const usedShare = (end: BadEnd): string => {
+  const share = shareOfLimit(end);
+  return share === null ? '' : `; it had used ${share}`;
+};
+
+/** The host, its execd or the job's shepherd died. */
+export function nodeLost(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('node-lost', 'the loss of the node or of its shepherd');
+  const on = ` on ${words.safe(end.subject.host)}`;
+  if (end.failed === 19)
+    return judged.consistent(3, `Grid Engine says failed 19: the shepherd${on} left no exit status`);
+  if (end.failed === 18) return judged.consistent(3, `Grid Engine says failed 18: the shepherd${on} died`);
+  if (end.failed === 20 || end.failed === 21)
+    return judged.consistent(3, `Grid Engine says failed ${end.failed}: the shepherd or execd${on} lost the job`);
+  const lost = end.subject.status === 'lost';
+  if (!lost) return judged.otherwise('its end was reported');
+  return end.failed === null || end.failed === AFTER_SIGNAL
+    ? judged.consistent(1, `the sampler${on} was lost before the job ended`, ACCOUNTING_LINE)
+    : judged.otherwise(`Grid Engine says failed ${end.failed}`);
+}
+
+/** Signals with a story of their own; any other was sent by somebody. */
+const EXPLAINED: ReadonlySet<number> = new Set([0, SIGXCPU, SIGXFSZ, ...CRASHES]);
+
+/** Somebody, or a program, sent a signal. */
+export function signalled(end: BadEnd): Hypothesis {
+  const judged = judge('signalled', 'a signal from the job itself, its owner or root');
+  if (EXPLAINED.has(end.signal)) return judged.otherwise(`it ended ${endedBy(end)}`);
+  if (end.failed === LIMIT_ENFORCED) return judged.contradicted(LIMIT_SAYS);
+  if (end.signal === SIGKILL && end.direct === false)
+    return judged.consistent(1, 'a process of the job was killed and its shell was not', "the job's own output");
+  return end.signal === SIGKILL
+    ? judged.undecidable('a SIGKILL leaves no mark of who sent it', "the job's own output")
+    : judged.consistent(1, `it ended ${endedBy(end)}, which Grid Engine and the kernel do not send unasked`);
+}

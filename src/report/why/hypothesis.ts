@@ -1,0 +1,70 @@
+/** What can end a job badly. */
+export type Cause =
+  | 'never-ran'
+  | 'rescheduled'
+  | 'failed-afterwards'
+  | 'node-lost'
+  | 'deleted'
+  | 'h_vmem'
+  | 'refused-memory'
+  | 's_vmem'
+  | 'h_rt'
+  | 's_rt'
+  | 'cpu-time'
+  | 'cgroup-out-of-memory'
+  | 'node-out-of-memory'
+  | 'file-size'
+  | 'crash'
+  | 'own-error'
+  | 'signalled';
+
+export type Standing = 'consistent' | 'contradicted' | 'undecidable';
+
+/** One explanation, held against what is known. */
+export interface Hypothesis {
+  readonly cause: Cause;
+  readonly standing: Standing;
+  /** Where consistent: 3 Grid Engine or the kernel says so itself, 2 the evidence meets it, 1 nothing speaks against. */
+  readonly weight: 0 | 1 | 2 | 3;
+  /** Whether such an end can come of it at all: a job that ended by SIGSEGV was not stopped at h_rt. */
+  readonly suspect: boolean;
+  /** "Grid Engine's own kill at h_vmem" */
+  readonly name: string;
+  /** A clause: "it held 3.9 GiB of the 4 GiB allowed on node17". */
+  readonly evidence: string;
+  /** Where undecidable, or barely consistent: what would have decided. */
+  readonly wouldTell: string | null;
+}
+
+/** A hypothesis of one cause, with its standing filled in. */
+export interface Judge {
+  consistent(weight: 1 | 2 | 3, evidence: string, wouldTell?: string): Hypothesis;
+  contradicted(evidence: string): Hypothesis;
+  undecidable(evidence: string, wouldTell?: string): Hypothesis;
+  /** The end itself is of another kind. */
+  otherwise(evidence: string): Hypothesis;
+}
+
+export function judge(cause: Cause, name: string): Judge {
+  const make = (
+    standing: Standing,
+    weight: Hypothesis['weight'],
+    suspect: boolean,
+    evidence: string,
+    wouldTell: string | null,
+  ): Hypothesis => ({ cause, standing, weight, suspect, name, evidence, wouldTell });
+  return {
+    consistent: (weight, evidence, wouldTell) => make('consistent', weight, true, evidence, wouldTell ?? null),
+    contradicted: (evidence) => make('contradicted', 0, true, evidence, null),
+    undecidable: (evidence, wouldTell) => make('undecidable', 0, true, evidence, wouldTell ?? null),
+    otherwise: (evidence) => make('contradicted', 0, false, evidence, null),
+  };
+}
+
+const ORDER: Readonly<Record<Standing, number>> = { consistent: 20, undecidable: 10, contradicted: 0 };
+
+/** Of several judgements of one cause (one a host) the one that speaks most for it. */
+export function strongest(first: Hypothesis, others: readonly Hypothesis[]): Hypothesis {
+  const strength = ({ standing, weight }: Hypothesis): number => ORDER[standing] + weight;
+  return others.reduce((most, one) => (strength(one) > strength(most) ? one : most), first);
+}

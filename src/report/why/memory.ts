@@ -1,0 +1,296 @@
+import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../accounting/cause';
+import { memoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
+import { parseMemorySize } from '../../gridengine/memory-size';
+import type { Bracket, JobRecord } from '../../sampler/record';
+import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
+import { endedBy, endTime, type BadEnd, type HostPart } from './bad-end';
+import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './codes';
+import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
+import { amountOf, type Words } from './words';
+
+function noLimit(part: HostPart, name: string): string {
+  return part.limitKnown ? `no ${name} was in force` : `whether ${name} was in force is not known`;
+}
+
+/** What execd compares with h_vmem in this dialect; 8.1.9's where the dialect is not known. */
+function heldOf(measure: MemoryMeasure | null, record: JobRecord): Bracket | null {
+  if (measure === 'vmem_sum') return record.peak_vmem;
+  if (measure === 'cgroup') return record.peak_footprint;
+  return record.peak_rss_swap ?? record.peak_rss;
+}
+
+const HOLDS: Readonly<Record<MemoryMeasure, string>> = {
+  rss_swap_sum: 'held',
+  vmem_sum: 'had an address space (of all processes together) of',
+  cgroup: 'was charged with',
+};
+
+/** How often it was looked at: what a bracket without an upper end may have missed. */
+function sampling({ samples, longest_gap_seconds: gap }: JobRecord): string {
+  if (samples === null || samples === 0) return '';
+  return ` (${samples} sample${samples === 1 ? '' : 's'}${gap === null ? '' : `, longest gap ${formatDuration(gap)}`})`;
+}
+
+/** Steeper than this in the last tenth of its series, it was still growing. */
+const GROWING = 0.02;
+
+/** ", and was still growing"; nothing where the series says otherwise or there is none. */
+function growth({ series }: JobRecord): string {
+  const values = series?.rss_bytes ?? [];
+  const last = values[values.length - 1];
+  const before = values[Math.floor(values.length * 0.9) - 1];
+  if (last === undefined || before === undefined || values.length < 10) return '';
+  const most = values.reduce((a, b) => Math.max(a, b), 0);
+  return last >= 0.9 * most && last - before > GROWING * most ? ', and was still growing' : '';
+}
+
+/** Whether this dialect writes 37 where execd enforces a limit, so that 100 says that it did not. */
+const tellsLimits = ({ dialect }: BadEnd): boolean => dialect === 'sge8.1.9' || dialect === 'daimh';
+
+/** Why execd can't have killed it, whatever the limit; null: it can. */
+export function notByExecd(end: BadEnd): string | null {
+  if (end.signal !== SIGKILL && end.failed !== LIMIT_ENFORCED)
+    return `it ended ${endedBy(end)}, Grid Engine kills by SIGKILL`;
+  if (end.failed === LIMIT_ENFORCED) return null;
+  if (end.direct === false)
+    return 'the shell of the job outlived the SIGKILL and told of it: Grid Engine kills all processes of a job';
+  if (end.failed !== null && end.failed !== AFTER_SIGNAL)
+    return `Grid Engine says failed ${end.failed}, not ${LIMIT_ENFORCED}`;
+  if (end.failed === AFTER_SIGNAL && tellsLimits(end))
+    return `Grid Engine says failed ${AFTER_SIGNAL}; of a limit that it enforced it says ${LIMIT_ENFORCED}`;
+  return null;
+}
+
+/** Nobody sampled a parallel job: what Grid Engine counted may be of one host or of all. */
+function heldByAccount(
+  end: BadEnd,
+  part: HostPart,
+  limit: number,
+  of: string,
+  kill: string,
+  judged: Judge,
+): Hypothesis {
+  const counted = part.record.grid_engine?.maxvmem_bytes ?? 0;
+  return counted >= CLOSE_TO_LIMIT * limit
+    ? judged.consistent(
+        end.failed === LIMIT_ENFORCED ? 2 : 1,
+        `Grid Engine counted ${formatBytes(counted)} ${of}${kill}`,
+      )
+    : judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
+}
+
+/** What the brackets of one host say; what execd itself counted is not known. */
+function heldByBracket(
+  end: BadEnd,
+  part: HostPart,
+  limit: number,
+  of: string,
+  kill: string,
+  judged: Judge,
+): Hypothesis {
+  const measure = memoryMeaning(end.dialect).execdLimit ?? 'rss_swap_sum';
+  const held = heldOf(measure, part.record);
+  if (held === null) return heldByAccount(end, part, limit, of, kill, judged);
+  const { lower_bytes: lower, upper_bytes: upper } = held;
+  const amount = `it ${HOLDS[measure]} ${amountOf(held)} ${of}`;
+  if (lower >= limit) return judged.consistent(2, amount + kill);
+  if (upper !== null && upper < limit) {
+    // In an unknown dialect execd may add up address spaces.
+    const spaces = part.record.peak_vmem?.upper_bytes ?? Infinity;
+    return end.dialect !== 'unknown' || spaces < limit
+      ? judged.contradicted(amount)
+      : closeOrOpen(end, upper, limit, amount, kill, '', judged);
+  }
+  const seen = upper === null ? sampling(part.record) : '';
+  return closeOrOpen(end, upper ?? lower, limit, amount, kill, seen, judged);
+}
+
+function closeOrOpen(
+  end: BadEnd,
+  bytes: number,
+  limit: number,
+  amount: string,
+  kill: string,
+  seen: string,
+  judged: Judge,
+): Hypothesis {
+  if (bytes >= CLOSE_TO_LIMIT * limit)
+    return judged.consistent(end.failed === LIMIT_ENFORCED ? 2 : 1, amount + kill, ACCOUNTING_LINE);
+  return judged.undecidable(amount + seen, end.failed === null ? ACCOUNTING_LINE : 'a shorter interval of the samples');
+}
+
+function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
+  const judged = judge('h_vmem', "Grid Engine's own kill at h_vmem");
+  const { limit, record } = part;
+  if (limit === null || limit <= 0)
+    return part.limitKnown
+      ? judged.contradicted(noLimit(part, 'h_vmem'))
+      : judged.undecidable(noLimit(part, 'h_vmem'), ACCOUNTING_LINE);
+  if (end.dialect !== 'unknown' && memoryMeaning(end.dialect).execdLimit === null)
+    return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
+  const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
+  const kill = `${end.signal === SIGKILL ? ` when SIGKILL came${endTime(end, words)}` : ''}${growth(end.subject)}`;
+  const counted = end.parallel ? null : countedByExecd(record);
+  if (counted === null) return heldByBracket(end, part, limit, of, kill, judged);
+  const told = `Grid Engine counted ${formatBytes(counted)}`;
+  if (counted < limit) return judged.contradicted(`${told} ${of} (maxvmem)`);
+  const held = heldOf(memoryMeaning(end.dialect).execdLimit, record);
+  return judged.consistent(
+    2,
+    held === null ? `${told} ${of} (maxvmem)${kill}` : `it held ${amountOf(held)} ${of} (${told} as maxvmem)${kill}`,
+  );
+}
+
+/** execd adds up what all processes hold and kills the job above h_vmem. */
+export function killedAtMemory(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('h_vmem', "Grid Engine's own kill at h_vmem");
+  const never = notByExecd(end);
+  if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
+  const [first, ...others] = end.hosts.map((part) => heldAtLimit(end, part, words));
+  return first === undefined ? judged.undecidable('no host of it is known') : strongest(first, others);
+}
+
+function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number | null {
+  const known = record.requests[complex];
+  if (known !== undefined) return known.limit_bytes;
+  const text = end.category?.requests.get(complex);
+  const parsed = text === undefined ? null : parseMemorySize(text);
+  return parsed?.ok === true && Number.isFinite(parsed.value) && parsed.value > 0 ? parsed.value * end.slots : null;
+}
+
+/** The kernel refuses a process memory beyond RLIMIT_AS: s_vmem, or else h_vmem. */
+export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('refused-memory', 'memory that was refused at h_vmem');
+  if (end.signal === 0 ? end.status === 0 : !AFTER_REFUSAL.has(end.signal))
+    return judged.otherwise(`it ended ${endedBy(end)}: refused memory makes a program stop by itself`);
+  if (end.failed !== null && end.failed !== 0 && end.failed !== AFTER_SIGNAL)
+    return judged.otherwise(`Grid Engine says failed ${end.failed}`);
+  const { subject } = end;
+  const soft = requestedBytes(end, subject, 's_vmem');
+  const hard = subject.h_vmem?.limit_bytes ?? null;
+  const limit = soft === null || (hard !== null && hard <= soft) ? hard : soft;
+  const name = limit === hard ? 'h_vmem' : 's_vmem';
+  const refused = judge('refused-memory', `memory that was refused at ${name}`);
+  const part = { host: subject.host, record: subject, limit: hard, limitKnown: limitsOf(end) };
+  if (limit === null || limit <= 0)
+    return part.limitKnown ? refused.contradicted(noLimit(part, name)) : refused.undecidable(noLimit(part, name));
+  const space = subject.peak_process_vmem;
+  const allowed = `of the ${formatRequested(limit)} that each may have on ${words.safe(part.host)}`;
+  if (space === null) return refused.undecidable('how large its processes grew is not known', A_SAMPLER);
+  const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
+  const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
+  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit)
+    return refused.consistent(2, `${reached} when it ended ${endedBy(end)}${endTime(end, words)}`);
+  const least = formatBytes(Math.max(0, limit - (space.upper_bytes ?? space.lower_bytes)), 'down');
+  return refused.undecidable(
+    `${reached}; a single request for ${least} more would have been refused and leaves no mark`,
+    "the program's own messages (out of memory, bad_alloc, MemoryError)",
+  );
+}
+
+const limitsOf = (end: BadEnd): boolean =>
+  end.hosts.find(({ host }) => host === end.subject.host)?.limitKnown ?? end.subject.h_vmem !== null;
+
+/** execd's SIGXCPU above s_vmem. */
+export function softMemory(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('s_vmem', "Grid Engine's SIGXCPU at s_vmem");
+  if (end.signal !== SIGXCPU) return judged.otherwise(`it ended ${endedBy(end)}, s_vmem sends SIGXCPU`);
+  const [part] = end.hosts;
+  if (part === undefined) return judged.undecidable('no host of it is known');
+  const limit = requestedBytes(end, part.record, 's_vmem');
+  if (limit === null)
+    return part.limitKnown && part.record.trust !== 'accounting'
+      ? judged.contradicted('no s_vmem was in force')
+      : judged.undecidable('whether s_vmem was in force is not known', ACCOUNTING_LINE);
+  const held = heldOf(memoryMeaning(end.dialect).execdLimit, part.record);
+  const own = end.parallel ? null : countedByExecd(part.record);
+  const of = `of the ${formatRequested(limit)} of s_vmem on ${words.safe(part.host)}`;
+  if (own !== null) {
+    const counted = `Grid Engine counted ${formatBytes(own)} ${of} (maxvmem)`;
+    return own < limit ? judged.contradicted(counted) : judged.consistent(2, counted);
+  }
+  if (held === null) return judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
+  const share = (held.upper_bytes ?? held.lower_bytes) / limit;
+  const amount = `it held ${amountOf(held)} ${of}`;
+  if (share >= CLOSE_TO_LIMIT) return judged.consistent(held.lower_bytes >= limit ? 2 : 1, amount);
+  return held.upper_bytes === null || end.dialect === 'unknown'
+    ? judged.undecidable(amount + sampling(part.record), ACCOUNTING_LINE)
+    : judged.contradicted(amount);
+}
+
+interface Kills {
+  readonly kills: number;
+  readonly limitReached: number | null;
+  readonly host: string;
+}
+
+/** What the control groups of its parts tell; null: none was read. */
+function killsOf(end: BadEnd): Kills | null {
+  const told = end.records.filter(({ metrics }) => metrics.cgroup_oom_kills !== undefined);
+  const killed = told.find(({ metrics }) => (metrics.cgroup_oom_kills ?? 0) > 0) ?? told[0];
+  if (killed === undefined) return null;
+  const sum = (metric: string): number | null => {
+    const known = told.flatMap(({ metrics }) => metrics[metric] ?? []);
+    return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
+  };
+  return { kills: sum('cgroup_oom_kills') ?? 0, limitReached: sum('cgroup_oom_events'), host: killed.host };
+}
+
+const couldBeOom = (end: BadEnd): boolean => end.signal === SIGKILL || (end.signal === 0 && (end.status ?? 0) > 0);
+
+function notByOom(end: BadEnd): string | null {
+  if (!couldBeOom(end)) return `it ended ${endedBy(end)}, the kernel's killer sends SIGKILL`;
+  if (end.failed === LIMIT_ENFORCED) return LIMIT_SAYS;
+  return null;
+}
+
+const processes = (count: number): string => `${count} process${count === 1 ? '' : 'es'}`;
+
+/** The kernel's OOM killer, for the limit of the job's own control group. */
+export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer at the limit of its cgroup");
+  const never = notByOom(end);
+  if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
+  const told = killsOf(end);
+  if (told === null) return judged.undecidable('no cgroup of the job was read');
+  if (told.kills === 0) return judged.contradicted('it killed nothing in the cgroup of the job');
+  const killed = `it killed ${processes(told.kills)} in the cgroup of the job on ${words.safe(told.host)}`;
+  if (told.limitReached === 0) return judged.contradicted(`${killed}, though no limit of that was reached`);
+  const limit = end.subject.metrics.cgroup_memory_limit_bytes;
+  const at = limit === undefined ? '' : `, which may hold ${formatRequested(limit)}`;
+  return judged.consistent(end.signal === SIGKILL ? 3 : 2, `${killed}${at}`);
+}
+
+/** The kernel's OOM killer, for want of memory on the node. */
+export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('node-out-of-memory', "the kernel's out-of-memory killer on a node that was out of memory");
+  const never = notByOom(end);
+  if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
+  const told = killsOf(end);
+  const log = `the kernel's log on ${words.safe(end.subject.host)} (journalctl -k)`;
+  if (told !== null && told.kills > 0) {
+    const killed = `it killed ${processes(told.kills)} of the job on ${words.safe(told.host)}`;
+    if (told.limitReached === 0)
+      return judged.consistent(3, `${killed}, and no limit of the job's cgroup had been reached`);
+    if (told.limitReached !== null) return judged.contradicted(`${killed} at the limit of the job's cgroup`);
+    return judged.undecidable(killed, log);
+  }
+  if (told !== null) return judged.contradicted('it killed nothing in the cgroup of the job');
+  if (end.signal !== SIGKILL) return judged.undecidable('the kernel does not say so in anything that was read', log);
+  return end.direct === false
+    ? judged.consistent(1, 'it takes one process of a job and leaves its shell', log)
+    : judged.undecidable('the kernel does not say so in anything that was read', log);
+}
+
+/** "25 % of h_vmem", for what lay far below; null: no limit, or nothing known. */
+export function shareOfLimit(end: BadEnd): string | null {
+  const shares = end.hosts.flatMap(({ limit, record }) => {
+    const held = record.peak_rss_swap ?? record.peak_rss;
+    const space = record.peak_process_vmem;
+    const bytes = [held, space].flatMap((bracket) =>
+      bracket === null ? [] : [bracket.upper_bytes ?? bracket.lower_bytes],
+    );
+    return limit === null || limit <= 0 || bytes.length === 0 ? [] : [Math.max(...bytes) / limit];
+  });
+  return shares.length === 0 ? null : `${formatPercent(Math.max(...shares))} of h_vmem`;
+}

@@ -1,0 +1,66 @@
+import { requestedSeconds } from '../../gridengine/category';
+import { formatDuration } from '../units';
+import { endedBy, endName, endTime, type BadEnd } from './bad-end';
+import { ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGUSR1, SIGXCPU } from './codes';
+import { judge, type Hypothesis, type Judge } from './hypothesis';
+import { notByExecd } from './memory';
+import type { Words } from './words';
+
+/** execd starts its clock when it sees the job run, the job a moment before; both count whole seconds. */
+const CLOCK_SECONDS = 2;
+/** The kernel counts whole ticks against the limit, the figures are exact: so much may be between them. */
+const CPU_SHARE = 0.05;
+const CPU_SECONDS = 0.5;
+
+/** Nothing was asked for: the queue may have a limit of its own. */
+function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
+  if (end.category === null) return judged.undecidable('what limits of time it had is not known', ACCOUNTING_LINE);
+  const queue = end.master.queue ?? end.subject.queue;
+  const ask =
+    queue === null ? 'the limits of its queue (qconf -sq)' : `qconf -sq ${words.safe(queue.split('@')[0] ?? queue)}`;
+  return judged.undecidable(`it asked for no ${complex}; its queue may have one`, ask);
+}
+
+function reachedTime(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
+  const limit = end.category === null ? null : requestedSeconds(end.category, complex);
+  if (limit === null) return notAsked(end, complex, judged, words);
+  if (end.seconds === null) return judged.undecidable('how long it ran is not known', ACCOUNTING_LINE);
+  const ran = `it ran ${formatDuration(end.seconds)} of the ${formatDuration(limit)} of ${complex}`;
+  return end.seconds >= limit - CLOCK_SECONDS
+    ? judged.consistent(2, `${ran} when ${endName(end)} came${endTime(end, words)}`)
+    : judged.contradicted(ran);
+}
+
+/** execd's kill at h_rt. */
+export function killedAtTime(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('h_rt', "Grid Engine's kill at h_rt");
+  const never = notByExecd(end);
+  if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
+  return reachedTime(end, 'h_rt', judged, words);
+}
+
+/** execd's SIGUSR1 at s_rt. */
+export function softTime(end: BadEnd, words: Words): Hypothesis {
+  const judged = judge('s_rt', "Grid Engine's SIGUSR1 at s_rt");
+  if (end.signal !== SIGUSR1) return judged.otherwise(`it ended ${endedBy(end)}, s_rt sends SIGUSR1`);
+  return reachedTime(end, 's_rt', judged, words);
+}
+
+/** h_cpu and s_cpu: the kernel's for each process, execd's for all together. */
+export function cpuTime(end: BadEnd, words: Words): Hypothesis {
+  const soft = end.signal === SIGXCPU;
+  const complex = soft ? 's_cpu' : 'h_cpu';
+  const judged = judge('cpu-time', `the limit of CPU time (${complex})`);
+  if (end.signal !== SIGKILL && !soft && end.failed !== LIMIT_ENFORCED)
+    return judged.otherwise(`it ended ${endedBy(end)}, a limit of CPU time sends SIGXCPU or SIGKILL`);
+  if (end.failed !== null && ![0, LIMIT_ENFORCED, AFTER_SIGNAL].includes(end.failed))
+    return judged.contradicted(`Grid Engine says failed ${end.failed}`);
+  const perSlot = end.category === null ? null : requestedSeconds(end.category, complex);
+  if (perSlot === null) return notAsked(end, complex, judged, words);
+  const limit = perSlot * end.slots;
+  if (end.cpuSeconds === null) return judged.undecidable('how much CPU time it used is not known', ACCOUNTING_LINE);
+  const used = `it used ${formatDuration(end.cpuSeconds)} CPU time of the ${formatDuration(limit)} of ${complex}`;
+  return end.cpuSeconds >= limit - Math.max(CPU_SECONDS, CPU_SHARE * limit)
+    ? judged.consistent(2, used)
+    : judged.contradicted(used);
+}

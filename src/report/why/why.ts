@@ -1,0 +1,122 @@
+import type { Dialect } from '../../gridengine/dialect';
+import type { JobRecord } from '../../sampler/record';
+import { badEnd, endName, endTime, type BadEnd } from './bad-end';
+import { crash, fileSize, ownError } from './by-itself';
+import { deleted, nodeLost, signalled } from './by-others';
+import { LIMIT_ENFORCED } from './codes';
+import type { Cause, Hypothesis } from './hypothesis';
+import { killedAtMemory, outOfMemoryGroup, outOfMemoryNode, refusedMemory, shareOfLimit, softMemory } from './memory';
+import { failedAfterwards, neverRan, rescheduled } from './not-run';
+import { cpuTime, killedAtTime, softTime } from './time';
+import { listed, PLAIN_WORDS, type Words } from './words';
+
+/**
+ * `told`: Grid Engine or the kernel says so; `likely`: one explanation fits, and better than any other; `possible`: it
+ * fits, but so may others; `unknown`: the evidence does not suffice.
+ */
+export type Confidence = 'told' | 'likely' | 'possible' | 'unknown';
+
+/** Why a run of a job ended badly, as far as that can be told. */
+export interface Why {
+  readonly confidence: Confidence;
+  /** What fits best; several where the evidence does not decide between them, none where nothing fits. */
+  readonly causes: readonly Cause[];
+  readonly sentence: string;
+  /** Every explanation, held against what is known. */
+  readonly hypotheses: readonly Hypothesis[];
+}
+
+type Examine = (end: BadEnd, words: Words) => Hypothesis;
+
+const EXAMINE: readonly Examine[] = [
+  neverRan,
+  rescheduled,
+  failedAfterwards,
+  nodeLost,
+  deleted,
+  killedAtMemory,
+  refusedMemory,
+  softMemory,
+  killedAtTime,
+  softTime,
+  cpuTime,
+  outOfMemoryGroup,
+  outOfMemoryNode,
+  fileSize,
+  crash,
+  ownError,
+  signalled,
+];
+
+/** Of the three limits whose enforcement is `failed` 37, one that fits alone is as good as told. */
+const ENFORCED: ReadonlySet<Cause> = new Set<Cause>(['h_vmem', 'h_rt', 'cpu-time']);
+
+function confidenceOf(end: BadEnd, best: readonly Hypothesis[], suspects: readonly Hypothesis[]): Confidence {
+  const [first] = best;
+  if (first === undefined) return 'unknown';
+  if (best.length > 1) return 'possible';
+  const others = suspects.filter((one) => one !== first && one.standing !== 'contradicted');
+  if (first.weight === 3) return 'told';
+  const fitsAlone = !others.some(({ standing }) => standing === 'consistent');
+  if (end.failed === LIMIT_ENFORCED && ENFORCED.has(first.cause) && fitsAlone) return 'told';
+  return first.weight === 2 || others.length === 0 ? 'likely' : 'possible';
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+function tellers(hypotheses: readonly Hypothesis[]): string {
+  const told = [...new Set(hypotheses.flatMap(({ wouldTell }) => (wouldTell === null ? [] : [wouldTell])))];
+  return told.length === 0 ? '' : ` ${capital(listed(told.slice(0, 2), 'or'))} would tell.`;
+}
+
+function sentenceOf(
+  end: BadEnd,
+  confidence: Confidence,
+  best: readonly Hypothesis[],
+  suspects: readonly Hypothesis[],
+  words: Words,
+): string {
+  const [first, ...others] = best;
+  const open = suspects.filter(({ standing }) => standing === 'undecidable');
+  if (first === undefined) {
+    const share = shareOfLimit(end);
+    const at = share === null ? '' : `; it had used ${share}`;
+    return end.failed === LIMIT_ENFORCED
+      ? `Grid Engine enforced a limit (failed ${LIMIT_ENFORCED}), but which one can not be told${at}.${tellers(open)}`
+      : `What ended it can not be told: nothing that is known explains ${endName(end)}${endTime(end, words)}${at}.${tellers(open)}`;
+  }
+  if (first.cause === 'never-ran') return `It never ran: ${first.evidence}.`;
+  if (first.cause === 'failed-afterwards') return `The job was over: ${first.evidence}.`;
+  if (first.cause === 'deleted' && confidence === 'told') return `It was deleted: ${first.evidence}.`;
+  if (others.length > 0) {
+    const all = listed(best.map(({ name, evidence }) => `${name} (${evidence})`));
+    return `Its end is consistent with ${all}: the evidence does not decide.${tellers(best.some(({ wouldTell }) => wouldTell !== null) ? best : open)}`;
+  }
+  const fits = `Its end is consistent with ${first.name}: ${first.evidence}.`;
+  return confidence === 'possible' ? `${fits}${tellers(first.wouldTell === null ? open : [first])}` : fits;
+}
+
+/**
+ * Why one run of a job (or array task) ended badly; `records`: all its hosts and tasks, with what accounting says joined.
+ * null: it ended well, still runs, or nothing at all tells how it ended.
+ */
+export function whyEnded(
+  records: readonly JobRecord[],
+  words: Words = PLAIN_WORDS,
+  dialect: Dialect = 'unknown',
+): Why | null {
+  const end = badEnd(records, dialect);
+  if (end === null) return null;
+  const hypotheses = EXAMINE.map((examine) => examine(end, words));
+  const suspects = hypotheses.filter(({ suspect }) => suspect);
+  const consistent = suspects.filter(({ standing }) => standing === 'consistent');
+  const most = consistent.reduce((weight, one) => Math.max(weight, one.weight), 0);
+  const best = consistent.filter(({ weight }) => weight === most);
+  const confidence = confidenceOf(end, best, suspects);
+  return {
+    confidence,
+    causes: best.map(({ cause }) => cause),
+    sentence: sentenceOf(end, confidence, best, suspects, words),
+    hypotheses,
+  };
+}

@@ -1,0 +1,47 @@
+import type { Bracket } from '../../sampler/record';
+import { formatClock, parseTime } from '../local-time';
+import type { Screen } from '../screen';
+import { formatBytes } from '../units';
+
+/** How what others chose, and times, are written down. */
+export interface Words {
+  /** Makes text that a user chose harmless where it is going to be read. */
+  readonly safe: (text: string) => string;
+  /** A time (ISO 8601) as a time of day. */
+  readonly clock: (time: string) => string;
+}
+
+/** For a terminal: its own zone. */
+export function wordsOf(screen: Screen): Words {
+  return {
+    safe: screen.safe,
+    clock: (time) => {
+      const date = parseTime(time);
+      return date === null ? screen.safe(time) : formatClock(date);
+    },
+  };
+}
+
+/** For programs: UTC, and what others chose as it is (the format itself escapes). */
+export const PLAIN_WORDS: Words = {
+  safe: (text) => text,
+  clock: (time) => {
+    const date = parseTime(time);
+    return date === null ? time : date.toISOString().replace(/\.\d+Z$/, 'Z');
+  },
+};
+
+/** "3.93 GiB", "3.93 GiB to 4.10 GiB", "at least 3.93 GiB". */
+export function amountOf(bracket: Pick<Bracket, 'lower_bytes' | 'upper_bytes' | 'exact'>): string {
+  if (bracket.exact) return formatBytes(bracket.lower_bytes);
+  const lower = formatBytes(bracket.lower_bytes, 'down');
+  if (bracket.upper_bytes === null) return `at least ${lower}`;
+  const upper = formatBytes(bracket.upper_bytes, 'up');
+  return lower === upper ? lower : `${lower} to ${upper}`;
+}
+
+/** "a, b and c" */
+export function listed(items: readonly string[], last = 'and'): string {
+  if (items.length < 2) return items[0] ?? '';
+  return `${items.slice(0, -1).join(', ')} ${last} ${items[items.length - 1] ?? ''}`;
+}

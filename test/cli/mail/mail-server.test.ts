@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { readPassword } from '../../../src/cli/mail/credentials';
+import { parseMailServer } from '../../../src/cli/mail/mail-server';
+import { createMailer } from '../../../src/cli/mail/mailer';
+import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
+import { mailSink } from './mail-sink';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+
+describe('mail_server', () => {
+  it('is a sendmail, or a server with its usual port', () => {
+    assert.deepEqual(parseMailServer(''), { kind: 'sendmail', path: '/usr/sbin/sendmail' });
+    assert.deepEqual(parseMailServer('/opt/sendmail'), { kind: 'sendmail', path: '/opt/sendmail' });
+    const smtp = { kind: 'smtp', host: 'mail', port: 25, secure: false, tls: 'verify', ca: null, user: '' };
+    assert.deepEqual(parseMailServer('smtp://mail'), smtp);
+    assert.deepEqual(parseMailServer('smtp://bob@mail?tls=unverified'), {
+      ...smtp,
+      user: 'bob',
+      port: 587,
+      tls: 'unverified',
+    });
+    assert.deepEqual(parseMailServer('smtps://b%40x@[::1]:2465/'), {
+      ...smtp,
+      host: '::1',
+      port: 2465,
+      secure: true,
+      user: 'b@x',
+    });
+  });
+
+  it('says what is wrong, without the password', () => {
+    const wrong = (text: string, pattern: RegExp): void => {
+      assert.throws(() => parseMailServer(text), pattern);
+    };
+    wrong('http://mail', /is no mail server/);
+    wrong('smtp://', /is no mail server/);
+    wrong(
+      'smtp://bob:secret@mail',
+      /mail_server = "smtp:\/\/bob:\.\.\.@mail".*belongs in the file of mail_credentials/,
+    );
+    wrong('smtp://mail/path', /has a path/);
+    wrong('smtp://mail?starttls=1', /"starttls" is not known/);
+    wrong('smtp://mail?tls=no', /tls=no is none of/);
+    wrong('smtps://mail?tls=off', /makes no sense/);
+    wrong('smtp://mail?ca=/nonexistent.pem', /ca=\/nonexistent\.pem/);
+  });
+
+  it('takes a password from a file that nobody else reads, and from no other', (t) => {
+    const directory = temporaryDirectory(t);
+    const path = join(directory, 'password');
+    writeFileSync(path, 'se cret\nrest\n', { mode: 0o600 });
+    assert.equal(readPassword(path), 'se cret');
+    chmodSync(path, 0o640);
+    assert.throws(() => readPassword(path), /chmod 600/);
+    chmodSync(path, 0o600);
+    symlinkSync(path, join(directory, 'link'));
+    assert.throws(() => readPassword(join(directory, 'link')), /link/);
+    writeFileSync(path, '\n');
+    assert.throws(() => readPassword(path), /first line is empty/);
+    assert.throws(() => readPassword(directory), /no regular file/);
+  });
+
+  it('refuses settings that would fail in the night', () => {
+    const given = (changes: object) => () => createMailer({ ...DEFAULT_SETTINGS, ...changes }, 'host');
+    assert.throws(given({ mail_from: 'a b' }), /mail_from = "a b"/);
+    assert.throws(given({ mail_admins: ['root', 'a@b, c@d'] }), /mail_admins: "a@b, c@d"/);
+    assert.throws(given({ mail_domain: 'example org' }), /mail_domain/);
+    assert.throws(given({ mail_server: 'smtp://bob@mail' }), /mail_credentials no file/);
+    assert.equal(given({ mail_admins: ['root'] })().domain, 'host');
+    assert.equal(given({ mail_from: 'a@example.org' })().domain, 'example.org');
+  });
+
+  it('gives SMTP whole addresses, and a sendmail what it was given', async (t) => {
+    const sink = await mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
+    const mail_server = `smtp://127.0.0.1:${sink.port}`;
+    const message = { subject: 's', text: 't', html: '<p>t', id: 'a@b', date: new Date(0) };
+    const send = async (changes: object): Promise<void> => {
+      const mailer = createMailer({ ...DEFAULT_SETTINGS, mail_server, ...changes }, 'login1');
+      await mailer.send({ ...message, from: mailer.from, to: 'root' });
+      mailer.close();
+    };
+    await send({});
+    await send({ mail_from: 'Cluster <c@example.org>' });
+    await send({ mail_domain: 'example.net' });
+    assert.deepEqual(
+      sink.mails.map(({ envelopeFrom, envelopeTo }) => [envelopeFrom, ...envelopeTo]),
+      [
+        ['qmemacct@login1', 'root@login1'],
+        ['c@example.org', 'root@example.org'],
+        ['qmemacct@example.net', 'root@example.net'],
+      ],
+    );
+  });
+});

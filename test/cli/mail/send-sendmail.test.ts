@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { MailError } from '../../../src/cli/mail/mail-error';
+import { sendBySendmail } from '../../../src/cli/mail/send-sendmail';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+
+const message = { from: 'qmemacct@example.org', to: 'alice', raw: Buffer.from('To: alice\r\n\r\n.\r\nGröße\r\n') };
+
+/** A sendmail that keeps what it was given, and ends as told. */
+function sendmail(t: TestContext, end: string): { readonly path: string; readonly read: (name: string) => string } {
+  const directory = temporaryDirectory(t);
+  const path = join(directory, 'sendmail');
+  const keep = `printf '%s\\n' "$@" >${directory}/words; cat >${directory}/body`;
+  writeFileSync(path, `#!/bin/sh\n${keep}\n${end}\n`, { mode: 0o755 });
+  return { path, read: (name) => readFileSync(join(directory, name), 'utf8') };
+}
+
+async function failure(sending: Promise<void>): Promise<string> {
+  try {
+    await sending;
+  } catch (error) {
+    assert.ok(error instanceof MailError);
+    return `${error.failure}: ${error.message}`;
+  }
+  return 'gone';
+}
+
+describe('sendmail', { timeout: 30_000 }, () => {
+  it('gets the message with the line ends of this host, and one recipient behind "--"', async (t) => {
+    const { path, read } = sendmail(t, 'exit 0');
+    await sendBySendmail(path, message);
+    assert.equal(read('words'), '-i\n-f\nqmemacct@example.org\n--\nalice\n');
+    assert.equal(read('body'), 'To: alice\n\n.\nGröße\n');
+  });
+
+  it('says by its status whether to come again', async (t) => {
+    const ends = (status: number) => sendmail(t, `echo "user unknown" >&2; exit ${status}`).path;
+    assert.match(await failure(sendBySendmail(ends(67), message)), /^refused: .*ended with status 67: user unknown$/);
+    assert.match(await failure(sendBySendmail(ends(75), message)), /^later: /);
+    assert.match(await failure(sendBySendmail(ends(69), message)), /^unreachable: /);
+    assert.match(await failure(sendBySendmail('/nonexistent/sendmail', message)), /^unreachable: .*set mail_server$/);
+  });
+
+  it('that hangs is ended, and the mail in doubt', async (t) => {
+    const { path } = sendmail(t, 'exec sleep 60');
+    assert.match(await failure(sendBySendmail(path, message, 300)), /^doubt: .*did not end within 0.3 s/);
+  });
+
+  it('that does not read is no fault of ours', async (t) => {
+    const directory = temporaryDirectory(t);
+    const path = join(directory, 'sendmail');
+    writeFileSync(path, '#!/bin/sh\nexit 77\n', { mode: 0o755 });
+    const large = { ...message, raw: Buffer.alloc(4_000_000, 'x') };
+    assert.match(await failure(sendBySendmail(path, large)), /^unreachable: .*status 77: no reason given$/);
+  });
+});

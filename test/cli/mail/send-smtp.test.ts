@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MailError, type MailFailure } from '../../../src/cli/mail/mail-error';
+import type { SmtpServer } from '../../../src/cli/mail/mail-server';
+import { smtpSender, type SmtpPatience } from '../../../src/cli/mail/send-smtp';
+import type { WiredMessage } from '../../../src/cli/mail/message';
+import { mailSink, scriptedServer } from './mail-sink';
+
+const RAW = Buffer.from('Subject: x\r\nTo: alice\r\n\r\none\r\n.two\r\n');
+const message = { from: 'qmemacct@example.org', to: 'alice@example.org', raw: RAW };
+const patience = { connect: 400, answer: 400 };
+
+const server = (port: number, changes: Partial<SmtpServer> = {}): SmtpServer => ({
+  kind: 'smtp',
+  host: '127.0.0.1',
+  port,
+  secure: false,
+  tls: 'verify',
+  ca: null,
+  user: '',
+  ...changes,
+});
+
+/** One message on a connection of its own. */
+async function sendBySmtp(
+  to: SmtpServer,
+  password: string | null,
+  one: WiredMessage,
+  limits: SmtpPatience,
+): Promise<void> {
+  const sender = smtpSender(to, password, limits);
+  try {
+    await sender.send(one);
+  } finally {
+    sender.close();
+  }
+}
+
+async function failure(sending: Promise<void>): Promise<MailError> {
+  try {
+    await sending;
+  } catch (error) {
+    assert.ok(error instanceof MailError, String(error));
+    return error;
+  }
+  return assert.fail('the mail went');
+}
+
+async function failsWith(sending: Promise<void>, kind: MailFailure, pattern: RegExp): Promise<void> {
+  const error = await failure(sending);
+  assert.equal(error.failure, kind, error.message);
+  assert.match(error.message, pattern);
+  assert.ok(!error.message.includes('\n'));
+}
+
+describe('SMTP', { timeout: 30_000 }, () => {
+  const plain = (t: TestContext) => mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
+
+  it('brings a message to one recipient', async (t) => {
+    const sink = await plain(t);
+    await sendBySmtp(server(sink.port), null, message, patience);
+    const [mail] = sink.mails;
+    assert.deepEqual([mail?.envelopeFrom, mail?.envelopeTo], ['qmemacct@example.org', ['alice@example.org']]);
+    assert.match(mail?.raw ?? '', /\r\n\r\none\r\n\.two\r\n$/);
+  });
+
+  it('tells a refusal for good from one for now, and one of the recipient from one of everybody', async (t) => {
+    const sink = await plain(t);
+    const send = () => sendBySmtp(server(sink.port), null, message, patience);
+    sink.admits = () => ({ code: 550, text: 'no such user' });
+    await failsWith(send(), 'refused', /smtp:\/\/127\.0\.0\.1:\d+: 550 no such user/);
+    sink.admits = () => ({ code: 450, text: 'greylisted' });
+    await failsWith(send(), 'later', /450 greylisted/);
+    sink.admits = () => null;
+    sink.answer = () => ({ code: 554, text: 'spam' });
+    await failsWith(send(), 'refused', /554 spam/);
+    sink.answer = () => ({ code: 452, text: 'disk full' });
+    await failsWith(send(), 'later', /452 disk full/);
+    assert.equal(sink.mails.length, 0);
+    const refusing = await scriptedServer(t, ['554 go away', 'close']);
+    await failsWith(sendBySmtp(server(refusing), null, message, patience), 'unreachable', /554 go away/);
+    const noSender = await scriptedServer(t, ['220 x', '250 x', '550 you?', 'close']);
+    await failsWith(sendBySmtp(server(noSender), null, message, patience), 'unreachable', /550 you\?/);
+  });
+
+  it('does not wait for ever, and says whether the message may have gone', async (t) => {
+    const send = async (lines: readonly (string | null)[]) =>
+      sendBySmtp(server(await scriptedServer(t, lines)), null, message, patience);
+    await failsWith(send([null]), 'unreachable', /greeting/i);
+    await failsWith(send(['220 x', null]), 'unreachable', /imeout/);
+    const begin = ['220 x', '250 x', '250 sender', '250 recipient'];
+    await failsWith(send([...begin, null]), 'unreachable', /imeout/);
+    await failsWith(send([...begin, '354 go on', null]), 'doubt', /imeout/);
+    await failsWith(send([...begin, '354 go on', 'close']), 'doubt', /./);
+    await failsWith(sendBySmtp(server(1), null, message, patience), 'unreachable', /ECONNREFUSED.*does the server run/);
+  });
+
+  it('wants a certificate that it can trust, unless told otherwise', async (t) => {
+    for (const secure of [true, false]) {
+      const sink = await mailSink(t, { secure });
+      const smtp = server(sink.port, { secure });
+      await failsWith(sendBySmtp(smtp, null, message, patience), 'unreachable', /certificate.*tls=unverified/);
+      assert.equal(sink.mails.length, 0);
+      await sendBySmtp({ ...smtp, tls: 'unverified' }, null, message, patience);
+      assert.equal(sink.mails[0]?.secure, true);
+    }
+  });
+
+  it('sends a password over TLS only', async (t) => {
+    const tls = await mailSink(t, { disabledCommands: [] });
+    const asBob = (port: number, more: Partial<SmtpServer> = {}) =>
+      server(port, { user: 'bob', tls: 'unverified', ...more });
+    await sendBySmtp(asBob(tls.port), 'right', message, patience);
+    assert.deepEqual([tls.mails[0]?.user, tls.mails[0]?.secure], ['bob', true]);
+    await failsWith(sendBySmtp(asBob(tls.port), 'wrong', message, patience), 'unreachable', /535.*mail_credentials/);
+    const heard: string[] = [];
+    const bare = await mailSink(t, { disabledCommands: ['STARTTLS'], allowInsecureAuth: true });
+    bare.admits = (to) => (heard.push(to), null);
+    await failsWith(sendBySmtp(asBob(bare.port), 'right', message, patience), 'unreachable', /did not take STARTTLS/);
+    assert.deepEqual(heard, []);
+    await sendBySmtp(asBob(bare.port, { tls: 'off' }), 'right', message, patience);
+    assert.equal(bare.mails[0]?.user, 'bob');
+  });
+
+  it('keeps a connection that does well, and takes another for one that has gone', async (t) => {
+    const connections: string[] = [];
+    const sink = await mailSink(t, {
+      disabledCommands: ['AUTH', 'STARTTLS'],
+      onConnect: ({ id }, callback) => {
+        connections.push(id);
+        callback(null);
+      },
+      socketTimeout: 300,
+    });
+    const sender = smtpSender(server(sink.port), null, patience);
+    t.after(() => {
+      sender.close();
+    });
+    await sender.send(message);
+    await sender.send(message);
+    assert.equal(connections.length, 1);
+    sink.admits = () => ({ code: 550, text: 'no' });
+    await failsWith(sender.send(message), 'refused', /550 no/);
+    sink.admits = () => null;
+    await sender.send(message);
+    assert.equal(connections.length, 2);
+    // The server ends it by itself.
+    await sleep(500);
+    await sender.send(message);
+    assert.deepEqual([connections.length, sink.mails.length], [3, 4]);
+  });
+});

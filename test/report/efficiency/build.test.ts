@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ReportReader } from '../../../src/report/efficiency/ask';
+import { makeReport } from '../../../src/report/efficiency/make-report';
+import type { JobList } from '../../../src/report/efficiency/report';
+import type { JobRecord } from '../../../src/sampler/record';
+import { killedAtLimit, ordinary } from '../sample-records';
+import { memoryReader } from './memory-reader';
+import { HOSTILE, NIGHT, sampleCluster } from './sample-cluster';
+import { QUESTION, sampleReport } from './sample-report';
+
+process.env.TZ = 'Europe/Berlin';
+
+const GIB = 1024 ** 3;
+
+const at = (record: JobRecord, hours: number, seconds: number): JobRecord => ({
+  ...record,
+  ended_at: new Date(NIGHT.since.getTime() + hours * 3_600_000).toISOString(),
+  started_at: new Date(NIGHT.since.getTime() + hours * 3_600_000 - seconds * 1000).toISOString(),
+  wallclock_seconds: seconds,
+});
+
+const close = (actual: number | null | undefined, expected: number): void =>
+  assert.ok(Math.abs((actual ?? NaN) - expected) <= 1e-9 * Math.abs(expected), `${actual} is not ${expected}`);
+
+const names = ({ lines }: JobList): readonly (string | null)[] => lines.map(({ job_name: name }) => name);
+
+describe('makeReport', () => {
+  it('sums what two jobs asked for, held and wasted, and what would have fitted', async () => {
+    // 16 GiB and 4 slots for 2 h of which 4 GiB were held; 4 GiB and 1 slot for 1 h, of which all.
+    const half = { ...(ordinary.peak_rss ?? assert.fail()), lower_bytes: 4 * GIB };
+    const records = [
+      at({ ...ordinary, peak_rss: half, rss_byte_seconds: 2 * GIB * 7200, cpu_seconds: 14_400 }, 3, 7200),
+      at(
+        {
+          ...ordinary,
+          job_id: 1,
+          owner: 'alice',
+          host_slots: 1,
+          cpu_seconds: 3600,
+          peak_rss: half,
+          h_vmem: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' },
+          rss_byte_seconds: 4 * GIB * 3600,
+        },
+        5,
+        3600,
+      ),
+    ];
+    const { site, fitting, groups, wasters } = await sampleReport({}, records);
+    close(site.requested_gib_hours, 36);
+    close(site.peak_gib_hours, 12);
+    close(site.used_gib_hours, 8);
+    close(site.waste_gib_hours, 24);
+    close(site.peak_efficiency, 12 / 36);
+    close(site.memory_efficiency, 8 / 36);
+    close(site.core_hours, 9);
+    close(site.cpu_efficiency, 5 / 9);
+    close(fitting.gib_per_slot, 4);
+    close(fitting.gib_hours_per_job, 18);
+    close(site.waste_slot_hours, 6);
+    close(site.waste_jobs, 24 / 18);
+    assert.deepEqual(
+      groups.map(({ name }) => name),
+      ['bob', 'alice'],
+    );
+    assert.deepEqual(
+      wasters.map(({ name, share_of_waste: share }) => [name, share]),
+      [['bob', 1]],
+    );
+  });
+
+  it('makes one line of an array, with a request that is enough for all of its tasks', async () => {
+    const { far_below: far } = await sampleReport();
+    const line = far.lines.find(({ job_name: name }) => name === 'segment_3');
+    assert.ok(line !== undefined && line.jobs > 10);
+    const tasks = sampleCluster().filter(({ job_name: name, peak_rss: peak }) => name === 'segment_3' && peak !== null);
+    const highest = Math.max(...tasks.map(({ peak_process_vmem: space }) => space?.lower_bytes ?? 0));
+    assert.ok((line.advice?.total_bytes ?? 0) >= highest);
+    assert.equal(names(far).filter((name) => name === 'segment_3').length, 1);
+  });
+
+  it('names who was killed by memory, and what they would have needed', async () => {
+    const report = await sampleReport({}, [at(ordinary, 3, 7200), at(killedAtLimit, 4, 612)]);
+    assert.equal(report.killed_by_memory.records, 1);
+    assert.deepEqual(names(report.killed_by_memory), ['assemble']);
+    assert.deepEqual(
+      [report.killed_by_memory.lines[0]?.advice?.kind, report.killed_by_memory.lines[0]?.advice?.request],
+      ['raise', 'h_vmem=6G'],
+    );
+  });
+
+  it('asks no less of the next run than any job of that name held, listed or not', async () => {
+    // 600 runs that hold little, one that holds nearly all: more than a list of one waster is made from.
+    const small = { ...(ordinary.peak_rss ?? assert.fail()), lower_bytes: GIB };
+    const large = { ...small, lower_bytes: 13 * GIB };
+    const records = Array.from({ length: 600 }, (_, index) =>
+      at(
+        { ...ordinary, job_id: 1000 + index, peak_rss: small, peak_rss_swap: small, peak_process_vmem: small },
+        5,
+        600,
+      ),
+    );
+    records.push(
+      at({ ...ordinary, job_id: 9000, peak_rss: large, peak_rss_swap: large, peak_process_vmem: large }, 6, 60),
+    );
+    const { wasters, far_below: far } = await sampleReport({}, records);
+    assert.deepEqual([wasters[0]?.jobs.lines[0]?.jobs, wasters[0]?.jobs.lines[0]?.advice], [601, null]);
+    assert.deepEqual([far.lines[0]?.jobs, far.lines[0]?.advice], [500, null]);
+  });
+
+  it('tells nodes that fell silent from those that have samples, and from idle ones', async () => {
+    const records = sampleCluster();
+    const gone: JobRecord = at({ ...ordinary, job_id: 5, host: 'node99' }, -50, 600);
+    const report = await sampleReport({}, [...records, gone]);
+    assert.deepEqual(
+      report.silent_nodes.map(({ host, kind }) => [host, kind]),
+      [
+        ['node07', 'unsampled'],
+        ['node09', 'lost'],
+      ],
+    );
+    assert.deepEqual(report.hosts_without_jobs, ['node99']);
+  });
+
+  it('counts every ended record in the coverage', async () => {
+    const { coverage, site } = await sampleReport();
+    assert.equal(coverage.records, site.records - site.running);
+    assert.equal(coverage.sampled + coverage.reasons.reduce((sum, { records }) => sum + records, 0), coverage.records);
+  });
+
+  it("keeps to one owner's jobs", async () => {
+    const asked: (string | undefined)[] = [];
+    const whole = memoryReader(sampleCluster());
+    const reader: ReportReader = {
+      summary: (query) => (asked.push(query.owner), whole.summary(query)),
+      records: (query) => (asked.push(query.owner), whole.records(query)),
+    };
+    const report = await makeReport(reader, { ...QUESTION, owner: 'tanaka', by: 'job_name' });
+    assert.deepEqual([...new Set(asked)], ['tanaka']);
+    assert.ok(!JSON.stringify(report).includes('ljensen'));
+    assert.deepEqual([report.wasters.length, report.silent_nodes.length], [1, 0]);
+  });
+
+  it('keeps what users chose as it is: the renderings make it harmless', async () => {
+    const { groups } = await sampleReport();
+    assert.ok(groups.some(({ name }) => name === HOSTILE.owner));
+  });
+});

@@ -1,0 +1,133 @@
+import type { RecordFilter, Totals } from '../../../src/accounting/store';
+import type { CoverageReason, SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
+import type { ReportReader } from '../../../src/report/efficiency/ask';
+import { killedByMemory } from '../../../src/accounting/cause';
+import { succeeded } from '../../../src/report/ending';
+import { limitOf } from '../../../src/report/fit';
+import type { JobRecord } from '../../../src/sampler/record';
+
+/** A store of a few thousand records in memory, of single-host jobs: what the report asks of a store, in a few lines. */
+export function memoryReader(all: readonly JobRecord[]): ReportReader {
+  return {
+    summary: (query) => {
+      const records = select(all, query);
+      const byKey = new Map<string | null, JobRecord[]>();
+      for (const record of records) {
+        const key = keyOf(record, query.by);
+        byKey.set(key, [...(byKey.get(key) ?? []), record]);
+      }
+      const groups = [...byKey].map(([key, group]): SummaryGroup => ({ key, totals: totalsOf(group) }));
+      const hours = Array.from({ length: 24 }, () => ({ requested_gib_hours: 0, used_gib_hours: 0, slot_hours: 0 }));
+      const shares = Array.from({ length: 21 }, () => 0);
+      const coverage: Record<CoverageReason, number> = {
+        sampled: 0,
+        'no-hooks': 0,
+        'never-started': 0,
+        limits: 0,
+        unprivileged: 0,
+        'switched-off': 0,
+        'sampler-lost': 0,
+        other: 0,
+      };
+      for (const record of records) {
+        coverage[reasonOf(record)] += 1;
+        const limit = limitOf(record);
+        if (limit === null || record.peak_rss === null || record.wallclock_seconds === null) continue;
+        const bin = Math.min(20, Math.floor((record.peak_rss.lower_bytes / limit) * 20));
+        shares[bin] = (shares[bin] ?? 0) + 1;
+        const parts = Math.max(1, Math.ceil(record.wallclock_seconds / 600));
+        for (let part = 0; part < parts; part += 1) {
+          const at = Date.parse(record.started_at ?? '') + ((part + 0.5) / parts) * record.wallclock_seconds * 1000;
+          const hour = hours[new Date(at).getHours()];
+          if (hour === undefined) continue;
+          hour.requested_gib_hours += gibHours(limit * record.wallclock_seconds) / parts;
+          hour.used_gib_hours += gibHours(record.rss_byte_seconds ?? 0) / parts;
+          hour.slot_hours += ((record.host_slots ?? 1) * record.wallclock_seconds) / 3600 / parts;
+        }
+      }
+      return Promise.resolve({ groups, totals: totalsOf(records), hours, shares, coverage, read: records.length });
+    },
+    records: (query) => {
+      const records = select(all, query);
+      const weight = (record: JobRecord): number =>
+        query.sort === 'unused'
+          ? ((limitOf(record) ?? 0) - (record.peak_rss?.lower_bytes ?? 0)) * (record.wallclock_seconds ?? 0)
+          : query.sort === 'peak'
+            ? (record.peak_rss?.lower_bytes ?? 0)
+            : countedAt(record);
+      const sorted = records.slice().sort((a, b) => weight(b) - weight(a));
+      const shown = sorted.slice(0, query.limit ?? 50);
+      return Promise.resolve({
+        records: shown.map((record) => ({ record, ended: true, provenance: {} })),
+        totals: totalsOf(records),
+      });
+    },
+  };
+}
+
+const gibHours = (byteSeconds: number): number => byteSeconds / 1024 ** 3 / 3600;
+
+const countedAt = (record: JobRecord): number =>
+  record.ended_at === null ? Date.parse(record.started_at ?? '') : Date.parse(record.ended_at);
+
+function reasonOf(record: JobRecord): CoverageReason {
+  if (record.status === 'lost') return 'sampler-lost';
+  if (record.trust === 'accounting') return 'no-hooks';
+  return record.status === 'unsampled' ? 'limits' : 'sampled';
+}
+
+function keyOf(record: JobRecord, by: SummaryQuery['by']): string | null {
+  if (by === 'day') return new Date(countedAt(record)).toISOString().slice(0, 10);
+  return by === 'job_name' ? (record.job_name?.replace(/\d+/g, '#') ?? null) : record[by];
+}
+
+function select(all: readonly JobRecord[], filter: RecordFilter): JobRecord[] {
+  return all.filter((record) => {
+    const at = countedAt(record);
+    const share = (record.peak_rss?.lower_bytes ?? Infinity) / (limitOf(record) ?? NaN);
+    return (
+      at >= filter.since &&
+      at < filter.until &&
+      (filter.cluster === undefined || record.cluster === filter.cluster) &&
+      (filter.owner === undefined || record.owner === filter.owner) &&
+      (filter.job_name === undefined || record.job_name === filter.job_name) &&
+      (filter.host === undefined || record.host === filter.host) &&
+      (filter.states === undefined || filter.states.includes(record.status)) &&
+      (filter.failed !== true || succeeded(record) === false) &&
+      (filter.share_at_most === undefined || share <= filter.share_at_most)
+    );
+  });
+}
+
+export function totalsOf(records: readonly JobRecord[]): Totals {
+  const sum = (of: (record: JobRecord) => number): number => records.reduce((total, record) => total + of(record), 0);
+  const count = (is: (record: JobRecord) => boolean): number => records.filter(is).length;
+  const ran = (record: JobRecord): number => record.wallclock_seconds ?? 0;
+  const asked = (record: JobRecord): number => gibHours((limitOf(record) ?? 0) * ran(record));
+  const peak = (record: JobRecord): number => record.peak_rss?.lower_bytes ?? 0;
+  const slots = (record: JobRecord): number => ran(record) * (record.host_slots ?? 1);
+  const energy = (record: JobRecord): number | undefined => record.metrics.energy_package_joules;
+  return {
+    records: records.length,
+    jobs: new Set(records.map(({ job_id: job, task_id: task }) => `${job}.${task ?? ''}`)).size,
+    running: count(({ status }) => status === 'running'),
+    requested_gib_hours: sum(asked),
+    requested_with_used_gib_hours: sum((record) => (record.rss_byte_seconds === null ? 0 : asked(record))),
+    requested_with_peak_gib_hours: sum((record) => (record.peak_rss === null ? 0 : asked(record))),
+    used_gib_hours: sum((record) => gibHours(record.rss_byte_seconds ?? 0)),
+    peak_gib_hours: sum((record) => gibHours(peak(record) * ran(record))),
+    cpu_seconds: sum((record) => record.cpu_seconds ?? 0),
+    slot_seconds: sum(slots),
+    above_request: count((record) => peak(record) > (limitOf(record) ?? Infinity)),
+    far_below: count((record) => record.peak_rss !== null && peak(record) < 0.25 * (limitOf(record) ?? 0)),
+    limit_gib_hours: sum(asked),
+    energy_joules: sum((record) => energy(record) ?? 0),
+    slot_seconds_with_energy: sum((record) => (energy(record) === undefined ? 0 : slots(record))),
+    failed: count((record) => succeeded(record) === false),
+    killed_by_memory: count(killedByMemory),
+    unsampled: count((record) => record.samples === null),
+    without_limit: count((record) => limitOf(record) === null),
+    without_peak: count((record) => record.peak_rss === null),
+    without_used: count((record) => record.rss_byte_seconds === null),
+  };
+}
