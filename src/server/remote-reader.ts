@@ -209,6 +209,8 @@ function recordsTarget(query: RecordsQuery): string {
 
 /** Parts of an interval differ in how much they hold: a page that is asked for in vain costs a second. */
 const SPARE_ROOM = 1.5;
+/** Records that are put together from pages: about 20 s of them. */
+const MOST_PAGED = 250_000;
 
 /** An accounting DB as `qmemacct serve` shows it to this user. Its methods reject with StoreError. */
 export function remoteReader(client: ServerClient): AccountingReader {
@@ -273,6 +275,13 @@ export function remoteReader(client: ServerClient): AccountingReader {
     records: async (query) => {
       const page = await recordsPage(query);
       const wanted = query.limit ?? 0;
+      if (wanted > MOST_RECORDS && page.totals.records > MOST_PAGED)
+        throw new StoreError(
+          `the server at ${client.socket}`,
+          `${page.totals.records} records are too many to be sent`,
+          'ask for less time or by a filter',
+          false,
+        );
       return wanted <= MOST_RECORDS ? page : { ...page, records: await everyRecord(query, page) };
     },
     summary: async (query) => {
