@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { EXIT, usageError } from '../command-error';
 import { checkAccounting } from '../doctor/check-accounting';
+import { checkVisibility } from '../doctor/check-visibility';
 import { checkClock } from '../doctor/check-clock';
 import { checkGridEngine } from '../doctor/check-gridengine';
 import { checkKernel } from '../doctor/check-kernel';
@@ -76,6 +77,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...checkTools(),
     ...checkState(state, now),
     ...checkAccounting(state),
+    ...checkVisibility(state.settings),
     ...checkClock(now),
     ...(await checkGridEngine(state, terminal.env)),
     ...(result === null ? [] : findingsOf(result)),
