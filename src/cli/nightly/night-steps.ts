@@ -2,6 +2,7 @@ import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import type { AccountingReader } from '../../accounting/store';
 import type { Settings } from '../../sampler/settings';
 import { openHistory } from '../history';
+import { importSiteAccounting } from '../import/import-site';
 import { realSources } from '../sources';
 import type { Terminal } from '../terminal';
 import type { Night } from './night';
@@ -38,6 +39,6 @@ async function reportOf(
 export const nightSteps: NightSteps = {
   openStore: openHistory,
   openReader: ({ accounting }) => realSources.open(accounting),
-  importAccounting: () => Promise.reject(new Error('not yet')),
+  importAccounting: importSiteAccounting,
   report: reportOf,
 };
