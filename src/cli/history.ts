@@ -1,14 +1,12 @@
 import type { HistoryStore } from '../accounting/history-store';
-import { StoreError } from '../accounting/store-error';
 import type { Settings } from '../sampler/settings';
 
 /** The accounting DB, to be imported into, summed and pruned. Rejects with StoreError. */
 export async function openHistory({
   accounting,
+  accounting_credentials: credentials,
   accounting_mode: mode,
-}: Pick<Settings, 'accounting' | 'accounting_mode'>): Promise<HistoryStore> {
-  if (!accounting.startsWith('/'))
-    throw new StoreError(accounting, 'is no file of SQLite', 'set "accounting" to a path', false);
-  const { openSqliteHistory } = await import('../accounting/sqlite/sqlite-history.js');
-  return openSqliteHistory(accounting, parseInt(mode, 8));
+}: Pick<Settings, 'accounting' | 'accounting_credentials' | 'accounting_mode'>): Promise<HistoryStore> {
+  const { openHistory: open } = await import('../accounting/open-store.js');
+  return open(accounting, { credentials, mode: parseInt(mode, 8) });
 }
