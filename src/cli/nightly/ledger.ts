@@ -97,7 +97,11 @@ function makeOwn(directory: string): void {
   try {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    // Not made here: where a file system is not mounted, an empty ledger would let every mail go again.
+    if (code === 'ENOENT')
+      throw unavailable(directory, `${dirname(directory)} is missing; mount it, or make it`, error);
     throw unavailable(
       directory,
       `can't be made: ${(error as Error).message}; run this as the user of deliver_as, or as root`,
