@@ -7,6 +7,7 @@ import { checkGridEngine } from '../doctor/check-gridengine';
 import { checkKernel } from '../doctor/check-kernel';
 import { checkLimits } from '../doctor/check-limits';
 import { checkMeasurement } from '../doctor/check-measurement';
+import { checkNightly } from '../doctor/check-nightly';
 import { checkProgram } from '../doctor/check-program';
 import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
@@ -14,7 +15,7 @@ import { checkTools } from '../doctor/check-tools';
 import { because, findingsIn, type Finding } from '../doctor/finding';
 import { readNodeState, type NodeState } from '../doctor/node-state';
 import { renderFindings } from '../doctor/render-findings';
-import { DEFAULT_PREFIX } from '../install/places';
+import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
 import { selfTest, type SelfTest } from '../install/self-test';
 import { writeStamp } from '../install/stamp';
 import { outputFormat, screenOf, writeLines } from '../output';
@@ -78,6 +79,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...checkState(state, now),
     ...checkAccounting(state),
     ...checkVisibility(state.settings),
+    ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
     ...checkClock(now),
     ...(await checkGridEngine(state, terminal.env)),
     ...(result === null ? [] : findingsOf(result)),
