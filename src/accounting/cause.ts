@@ -1,14 +1,18 @@
 import { failedCode } from '../gridengine/failed-code';
 import type { JobRecord } from '../sampler/record';
-import { endingSignal, succeeded } from './job-end';
+import { diedItself, endingSignal, succeeded } from './job-end';
 
 /** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
 export const CLOSE_TO_LIMIT = 0.9;
 
 const SIGKILL = 9;
-/** Refused memory mostly ends so: abort (C++, Python), a null pointer, a bus error; or with an error status. */
-const AFTER_REFUSAL: ReadonlySet<number> = new Set([6, 7, 11]);
 const LIMIT_ENFORCED = 37;
+
+/**
+ * Refused memory mostly ends so (or with an error status): an illegal instruction or a trap (V8, Go), an abort (C++,
+ * Java), a bus error, a null pointer.
+ */
+export const AFTER_REFUSAL: ReadonlySet<number> = new Set([4, 5, 6, 7, 11]);
 
 /** How a bad end, as far as memory may have brought it about, stands to h_vmem; shares of the limit, null: unknown. */
 export interface MemoryEnd {
@@ -19,38 +23,46 @@ export interface MemoryEnd {
   readonly space: number | null;
 }
 
-const largest = (...values: readonly (number | null)[]): number | null =>
-  values.reduce((most, value) => (value === null || (most !== null && most >= value) ? most : value), null);
+/**
+ * Bytes that execd itself compared with h_vmem at the job's highest, whatever its dialect adds up there. null: not told
+ * of this host alone (a parallel job's may be a sum over hosts), or the job was over before execd's first look.
+ */
+export function countedByExecd(record: JobRecord): number | null {
+  const counted = record.grid_engine?.maxvmem_bytes ?? 0;
+  const hosts = record.granted_hosts?.length ?? (record.pe === null || record.slots === 1 ? 1 : 0);
+  return counted > 0 && record.pe_task_id === null && hosts === 1 ? counted : null;
+}
 
-function heldBytes(record: JobRecord): number | null {
-  const held = record.peak_rss_swap ?? record.peak_rss;
-  // `maxvmem` is what execd itself compares with h_vmem, whatever its dialect adds up there.
-  return largest(
-    held === null ? null : (held.upper_bytes ?? held.lower_bytes),
-    record.grid_engine?.maxvmem_bytes ?? null,
-  );
+function isKilledAtLimit(record: JobRecord, limit: number, held: number | null): boolean {
+  if (record.failed !== LIMIT_ENFORCED && (endingSignal(record) !== SIGKILL || diedItself(record) === false))
+    return false;
+  const counted = countedByExecd(record);
+  return counted === null ? held !== null && held >= CLOSE_TO_LIMIT * limit : counted >= limit;
+}
+
+function isRefused(record: JobRecord, limit: number, space: number | null): boolean {
+  const signal = endingSignal(record);
+  const stopped = signal === 0 ? (record.exit_status ?? 0) !== 0 : AFTER_REFUSAL.has(signal);
+  return stopped && space !== null && space >= CLOSE_TO_LIMIT * limit;
 }
 
 /** null: it ended well or never started, or it is not known how it ended. */
 export function memoryEnd(record: JobRecord): MemoryEnd | null {
   if (succeeded(record) !== false || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
-  const signal = endingSignal(record);
   const limit = record.h_vmem?.limit_bytes ?? 0;
+  const peak = record.peak_rss_swap ?? record.peak_rss;
+  const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : (peak.upper_bytes ?? peak.lower_bytes);
+  const space = record.peak_process_vmem?.lower_bytes ?? null;
   const shareOf = (bytes: number | null): number | null => (bytes === null || limit <= 0 ? null : bytes / limit);
-  const held = shareOf(heldBytes(record));
-  const space = shareOf(record.peak_process_vmem?.lower_bytes ?? null);
-  const close = (share: number | null): boolean => share !== null && share >= CLOSE_TO_LIMIT;
-  const killed = signal === SIGKILL || record.failed === LIMIT_ENFORCED;
-  const oomKills = record.metrics.cgroup_oom_kills ?? 0;
   const by =
-    signal === SIGKILL && oomKills > 0
+    endingSignal(record) === SIGKILL && (record.metrics.cgroup_oom_kills ?? 0) > 0
       ? 'oom-killer'
-      : killed && close(held)
+      : limit > 0 && isKilledAtLimit(record, limit, held)
         ? 'execd'
-        : (signal === 0 ? (record.exit_status ?? 0) !== 0 : AFTER_REFUSAL.has(signal)) && close(space)
+        : limit > 0 && isRefused(record, limit, space)
           ? 'refusal'
           : null;
-  return { by, held, space };
+  return { by, held: shareOf(held), space: shareOf(space) };
 }
 
 /**

@@ -1,8 +1,11 @@
+import { holdsPassword, isPostgresUrl } from '../sampler/postgres-url';
 import type * as SettingsModule from '../sampler/settings';
 
 export interface DelivererOptions {
   readonly accounting: string;
-  /** Permission bits of the accounting DB. */
+  /** pgpass file with the password for PostgreSQL; empty: none. */
+  readonly credentials: string;
+  /** Permission bits of an SQLite accounting DB. */
   readonly mode: number;
   /** How long a dead store is tried, in seconds. */
   readonly patience: number;
@@ -10,9 +13,9 @@ export interface DelivererOptions {
 }
 
 export const DELIVERER_USAGE =
-  'usage: deliverer.js (--settings FILE | --accounting PATH) [--mode 0640] [--patience SECONDS] [--allow-root]';
+  'usage: deliverer.js (--settings FILE | --accounting PATH|URL) [--credentials FILE] [--mode 0640] [--patience SECONDS] [--allow-root]';
 
-const VALUES = ['--settings', '--accounting', '--mode', '--patience'] as const;
+const VALUES = ['--settings', '--accounting', '--credentials', '--mode', '--patience'] as const;
 
 /** Options of the command line over those of the settings file. Throws Error with the usage, or SettingsError. */
 export function delivererOptions(argv: readonly string[]): DelivererOptions {
@@ -34,8 +37,11 @@ export function delivererOptions(argv: readonly string[]): DelivererOptions {
   const accounting = given.get('--accounting') ?? settings?.accounting;
   const mode = given.get('--mode') ?? settings?.accounting_mode ?? '0640';
   const patience = Number(given.get('--patience') ?? settings?.delivery_patience ?? 600);
-  if (!accounting?.startsWith('/')) throw new Error(`the accounting DB's absolute path is missing; ${DELIVERER_USAGE}`);
+  const credentials = given.get('--credentials') ?? settings?.accounting_credentials ?? '';
+  if (accounting === undefined || !(accounting.startsWith('/') || isPostgresUrl(accounting)))
+    throw new Error(`the accounting DB's absolute path or URL is missing; ${DELIVERER_USAGE}`);
+  if (holdsPassword(accounting)) throw new Error('the URL of the accounting DB holds a password; use --credentials');
   if (!/^0?[0-7]{3}$/.test(mode)) throw new Error(`--mode "${mode}" is no octal permission; ${DELIVERER_USAGE}`);
   if (!(patience >= 0)) throw new Error(`--patience is no number of seconds; ${DELIVERER_USAGE}`);
-  return { accounting, mode: parseInt(mode, 8), patience, allowRoot: given.has('--allow-root') };
+  return { accounting, credentials, mode: parseInt(mode, 8), patience, allowRoot: given.has('--allow-root') };
 }

@@ -12,7 +12,7 @@ import type { DelivererOptions } from './deliverer-options';
 import { lineBatches, TOO_LONG } from './line-batches';
 import type { Line } from './line-batches';
 import { withPatience } from './retry';
-import { openSqliteStore } from './sqlite/sqlite-store';
+import { openStore } from './open-store';
 import { StoreError } from './store-error';
 import type { AccountingStore, MergeOutcome } from './store';
 import { parseRecord } from '../sampler/parse-record';
@@ -86,12 +86,12 @@ async function deliver(options: DelivererOptions): Promise<number> {
   const onFault = faultLog();
   let store: AccountingStore | null = null;
   const merge = async (records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> => {
-    store ??= openSqliteStore(options.accounting, options.mode);
+    store ??= await openStore(options.accounting, options);
     try {
       return await store.merge(records);
     } catch (error) {
       // Opened anew at the next try: the file may be another by then, or its handle stale.
-      await store.close();
+      await store.close().catch(() => undefined);
       store = null;
       throw error;
     }

@@ -24,6 +24,12 @@ export interface UnreadableLine {
   readonly text: string;
 }
 
+/** One that was kept aside, and where it is. */
+export interface KeptLine extends UnreadableLine {
+  /** Where its file was last seen. */
+  readonly path: string;
+}
+
 export interface ImportBatch {
   /** As it will be once the batch is in the store. */
   readonly file: ImportedFile;
@@ -70,6 +76,8 @@ export interface HistoryStore extends AccountingStore {
   importedFiles(cluster: string): Promise<readonly ImportedFile[]>;
   /** One transaction: the lines as records (joined with those that are there), what was unreadable, the file's new offset. */
   importLines(batch: ImportBatch): Promise<ImportOutcome>;
+  /** What was kept aside of a cluster's files: the latest, at most `limit`, oldest first. */
+  unreadableLines(cluster: string, limit: number): Promise<readonly KeptLine[]>;
   /** Sums the days whose records changed since; resolves to how many. Short transactions. */
   rollUp(work: LongWork): Promise<number>;
   /** Removes what is older than `rules` allow at `now` (ms), in short transactions. */

@@ -1,4 +1,5 @@
 import { emptyRecord } from '../sampler/record';
+import { compareValues } from './compare-values';
 import type { JobRecord, MemoryRequest, RecordKey, RecordStatus, Trust } from '../sampler/record';
 
 /** Where a value came from: who said it, when, and whether the job had ended by then. */
@@ -112,15 +113,6 @@ export function asStored(record: JobRecord): StoredRecord {
   return { record: own, ended: record.status !== 'running', provenance: {} };
 }
 
-/** JSON with sorted keys: equal values, equal text. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
-}
-
 /** Of one rank, who saw the end knows more than any heartbeat, though a clock set back may have dated that later. */
 function compareStamps(a: Stamp, b: Stamp): number {
   return RANK[a.trust] - RANK[b.trust] || Number(a.ended) - Number(b.ended) || a.revision - b.revision;
@@ -149,7 +141,7 @@ function larger(slot: Slot, a: Value, b: Value): Value {
         ? compareGrowing(a.stamp, b.stamp)
         : compareStamps(a.stamp, b.stamp);
   if (order !== 0) return order > 0 ? a : b;
-  return a.value === b.value || canonical(a.value) >= canonical(b.value) ? a : b;
+  return compareValues(a.value, b.value) >= 0 ? a : b;
 }
 
 function ownStamp(stored: StoredRecord): Stamp {
@@ -197,7 +189,7 @@ function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>):
 
 /**
  * Two accounts of the same job (same key) made one: slot by slot the better rank, then of an ended job before a running
- * one, then the later revision, then the greater JSON text; no null overrides a value; no running job overrides an ended one. Returns `stored` itself where
+ * one, then the later revision, then the greater value (compareValues); no null overrides a value; no running job overrides an ended one. Returns `stored` itself where
  * nothing changes.
  */
 export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): StoredRecord {

@@ -107,10 +107,17 @@ export interface RecordsQuery extends RecordFilter {
   readonly far_below?: number;
 }
 
+/**
+ * What a site shows a user of others' jobs, where that is not all: the jobs without owners and names, those of the user's
+ * projects, or none. Records and sums are of what is shown alone.
+ */
+export type Shown = 'anonymous' | 'project' | 'own';
+
 export interface RecordsAnswer {
   /** Without their series (null). */
   readonly records: readonly StoredRecord[];
   readonly totals: Totals;
+  readonly shown?: Shown;
 }
 
 /** Sums over records: a job on three hosts, or started three times, has three. */

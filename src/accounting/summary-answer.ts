@@ -17,12 +17,20 @@ function compareKeys(a: string | null, b: string | null): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The answer that a store gives: groups largest first (days in their order), as many as are asked for. */
-export function summaryAnswer(raw: RawSummary, { by, sort, limit }: SummaryQuery): SummaryAnswer {
+/** Groups largest first (days in their order), as many as are asked for. */
+export function chosenGroups(
+  groups: readonly SummaryGroup[],
+  { by, sort, limit }: Pick<SummaryQuery, 'by' | 'sort' | 'limit'>,
+): readonly SummaryGroup[] {
   const name = sort ?? (by === 'day' ? null : 'requested_gib_hours');
-  const groups = raw.groups.toSorted(
+  const sorted = groups.toSorted(
     (a, b) => (name === null ? 0 : b.totals[name] - a.totals[name]) || compareKeys(a.key, b.key),
   );
+  return limit === undefined ? sorted : sorted.slice(0, limit);
+}
+
+/** The answer that a store gives. */
+export function summaryAnswer(raw: RawSummary, query: SummaryQuery): SummaryAnswer {
   const hours = Array.from({ length: 24 }, (_item, hour): HourOfDay => ({
     requested_gib_hours: raw.hours[hour] ?? 0,
     used_gib_hours: raw.hours[24 + hour] ?? 0,
@@ -30,7 +38,7 @@ export function summaryAnswer(raw: RawSummary, { by, sort, limit }: SummaryQuery
   }));
   const coverage = COVERAGE_REASONS.map((reason, index) => [reason, raw.coverage[index] ?? 0]);
   return {
-    groups: limit === undefined ? groups : groups.slice(0, limit),
+    groups: chosenGroups(raw.groups, query),
     totals: raw.totals,
     hours,
     shares: [...raw.shares],

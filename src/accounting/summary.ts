@@ -1,4 +1,4 @@
-import type { RecordFilter, Totals } from './store';
+import type { RecordFilter, Shown, Totals } from './store';
 
 /** What a day's jobs are summed by in the roll-ups. */
 export const DIMENSIONS = ['owner', 'project', 'queue', 'host', 'job_name'] as const;
@@ -55,4 +55,5 @@ export interface SummaryAnswer {
   readonly coverage: Readonly<Record<CoverageReason, number>>;
   /** Records that were read one by one, since their days have no roll-up that holds. */
   readonly read: number;
+  readonly shown?: Shown;
 }

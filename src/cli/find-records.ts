@@ -1,4 +1,4 @@
-import { addRecords, addSummaries, cutGroups } from '../accounting/add-summaries';
+import { addRecords, addSummaries, chooseGroups } from '../accounting/add-summaries';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../accounting/summary';
 
@@ -16,10 +16,10 @@ const EVERY_GROUP = 1_000_000_000;
 /** The sums of every store (one at least), added up. Rejects with StoreError. */
 export async function findSummary(query: SummaryQuery, readers: readonly AccountingReader[]): Promise<SummaryAnswer> {
   const [only, ...others] = readers;
-  if (only !== undefined && others.length === 0) return cutGroups(await only.summary(query), query);
+  if (only !== undefined && others.length === 0) return only.summary(query);
   // A group that is small in each store may be large in all of them: none is left out before they are added up.
   const answers = await Promise.all(readers.map((reader) => reader.summary({ ...query, limit: EVERY_GROUP })));
-  return cutGroups(
+  return chooseGroups(
     answers.reduce((sum, answer) => addSummaries(sum, answer)),
     query,
   );

@@ -18,6 +18,7 @@ import { registerDemo } from './commands/demo';
 import { registerDigest } from './commands/digest';
 import { registerDoctor } from './commands/doctor';
 import { registerFlush } from './commands/flush';
+import { registerImport } from './commands/import';
 import { registerInstall } from './commands/install';
 import { registerNightly } from './commands/nightly';
 import { registerPrune } from './commands/prune';
@@ -46,6 +47,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerReport,
   registerRun,
   registerDemo,
+  registerImport,
   registerInstall,
   registerUninstall,
   registerDoctor,

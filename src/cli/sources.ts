@@ -15,8 +15,8 @@ export interface Sources {
 
 export const realSources: Sources = {
   open: async (path) => {
-    const { openSqliteReader } = await import('../accounting/sqlite/sqlite-store.js');
-    return openSqliteReader(path);
+    const { openReader } = await import('../accounting/open-store.js');
+    return openReader(path);
   },
   askServer: async (socket) => {
     // Most hosts have none: nothing is loaded for it there.

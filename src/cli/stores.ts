@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { AccountingReader } from '../accounting/store';
 import { StoreError } from '../accounting/store-error';
+import { isPostgresUrl } from '../sampler/postgres-url';
 import type { Terminal } from './terminal';
 
 /** An accounting DB that a command may read, and whose it is. */
@@ -90,7 +91,7 @@ export async function openStores(
   const missing: string[] = [];
   for (const choice of choices) {
     try {
-      accessSync(choice.path, constants.R_OK);
+      if (!isPostgresUrl(choice.path)) accessSync(choice.path, constants.R_OK);
       readers.push(await open(choice.path));
       opened.push(choice.path);
     } catch (error) {

@@ -15,10 +15,15 @@ import { renderSection, SECTION_INDENT } from './section';
 import { renderTable } from './table';
 import { describePlace, formatSpan, spread } from './title';
 import { formatBytes, formatCount, formatDuration, formatPercent } from './units';
+import { whyEnded, type Why } from './why/why';
+import { wordsOf } from './why/words';
 import { wrap } from './wrap';
 
 /** So many tasks are listed unasked: more would push the summary off the screen. */
 const LISTED_UNASKED = 24;
+
+/** Kinds of bad ends that are explained. */
+const KINDS = 3;
 
 const TASK_COLUMNS = ['task', 'host', 'started', 'ran', 'peak', 'memory', 'cpu', 'ending'] as const;
 
@@ -143,6 +148,26 @@ function needsOf(latest: readonly JobRun[]): readonly JobRecord[] {
   return isParallel(records) ? wholeOf(records, 1).needs : records;
 }
 
+interface BadTask {
+  readonly task: number | null;
+  readonly why: Why;
+}
+
+/** The bad ends beside the worst task's: of each kind how many, and one of them. */
+function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Screen): string[] {
+  const shown = bad.find(({ task }) => task === worst.task_id)?.why.causes.join();
+  const kinds = [...groupBy(bad, ({ why }) => why.causes.join())].filter(([causes]) => causes !== shown);
+  const room = screen.width - SECTION_INDENT;
+  return kinds
+    .sort(([, a], [, b]) => b.length - a.length)
+    .slice(0, KINDS)
+    .flatMap(([, [first, ...others]]) => {
+      if (first === undefined) return [];
+      const like = others.length === 0 ? '' : ` and ${formatCount(others.length)} like it`;
+      return wrap(`task ${first.task ?? ''}${like}: ${first.why.sentence}`, room);
+    });
+}
+
 /** An array job: the task nearest to its limit and what would fit them all, the spread over tasks, the tasks. */
 export function renderArray(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
   const { style, glyphs } = screen;
@@ -152,6 +177,13 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
   const worst = worstOf(records);
   if (worst === undefined) return [];
 
+  const words = wordsOf(screen);
+  const bad = tasks.flatMap((latest): BadTask[] => {
+    const why = whyEnded(recordsOf(latest), words);
+    return why === null ? [] : [{ task: latest[0]?.record.task_id ?? null, why }];
+  });
+  const whys = bad.map(({ why }) => why);
+  const own = bad.find(({ task }) => task === worst.task_id)?.why ?? null;
   const name = worst.job_name === null ? '' : `  ${screen.safe(worst.job_name)}`;
   const owner = worst.owner === null ? '' : screen.safe(worst.owner);
   const hosts = new Set(records.map(({ host }) => host)).size;
@@ -169,12 +201,13 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     '',
     ...renderGauges(recordGauges(worst, screen), screen),
     style.faint(`  ${worstLine}`),
-    ...renderVerdict(worst, tasks.flatMap(needsOf), screen),
+    ...renderVerdict(worst, tasks.flatMap(needsOf), screen, own, whys),
     ...renderStopped(records, screen),
     ...section('Asked', renderRequests(worst, screen)),
     ...section('Tasks', renderSpread(records, screen)),
     ...section('Ended', [
       endings(records, screen),
+      ...renderOtherEnds(bad, worst, screen),
       ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : []),
     ]),
     ...section('', listed ? renderRunTable(TASK_COLUMNS, masters, screen.width - SECTION_INDENT, screen) : []),

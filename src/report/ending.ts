@@ -1,9 +1,6 @@
-import { memoryEnd } from '../accounting/cause';
 import { endingSignal } from '../accounting/job-end';
 import type { JobRecord } from '../sampler/record';
-import { limitOf } from './fit';
 import { signalName } from './signals';
-import { formatPercent } from './units';
 
 /** Grid Engine's `failed` codes that a user meets, in words. */
 const FAILED: Readonly<Record<number, string>> = {
@@ -52,43 +49,4 @@ export function endingLabel(record: JobRecord): string {
   if (record.failed !== null && record.failed !== 0) return `failed ${record.failed}`;
   if (record.status === 'unsampled') return 'unsampled';
   return record.exit_status === null ? 'ended' : 'ok';
-}
-
-const SIGKILL = 9;
-export interface MemoryVerdict {
-  /** Whether the end is one that the memory limit brings about. */
-  readonly consistent: boolean;
-  /** A sentence. */
-  readonly text: string;
-}
-
-/**
- * What the way it ended says about memory, where memory may have to do with it; no proof: a refused allocation leaves
- * no mark. null: nothing to say.
- */
-export function memoryVerdict(record: JobRecord): MemoryVerdict | null {
-  const end = memoryEnd(record);
-  if (end?.by === 'oom-killer')
-    return {
-      consistent: true,
-      text: "Its end is consistent with the kernel's out-of-memory killer: it killed in the job's cgroup.",
-    };
-  const limit = limitOf(record);
-  if (limit === null || limit <= 0 || end === null) return null;
-  if (end.by === 'execd' && end.held !== null)
-    return {
-      consistent: true,
-      text: `Its end is consistent with Grid Engine's kill at h_vmem: it held ${formatPercent(end.held)} of it.`,
-    };
-  if (end.by === 'refusal' && end.space !== null)
-    return {
-      consistent: true,
-      text: `Its end is consistent with refused memory: the address space of a process had reached ${formatPercent(end.space)} of h_vmem.`,
-    };
-  if (endingSignal(record) === SIGKILL && end.held !== null)
-    return {
-      consistent: false,
-      text: `No sign of h_vmem: it held ${formatPercent(end.held)} of it. qdel, h_rt and the kernel's out-of-memory killer send SIGKILL too.`,
-    };
-  return null;
 }

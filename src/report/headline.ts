@@ -1,11 +1,14 @@
 import type { JobRecord } from '../sampler/record';
-import { HEADROOM, RAISE, adviseRequest, type Advice } from './advice';
+import { HEADROOM, RAISE, type Advice } from './advice';
 import { formatBracket } from './bracket';
-import { endingSignal, memoryVerdict, succeeded } from './ending';
+import { endingSignal, succeeded } from './ending';
 import { fitOf, limitOf, needOf, type Fit } from './fit';
 import { shareTone, type Gauge } from './gauge';
+import { nextTime, type NextTime } from './next-time';
 import type { Screen, Tone } from './screen';
 import { formatBytes, formatCount, formatPercent, formatRequested } from './units';
+import type { Cause } from './why/hypothesis';
+import type { Why } from './why/why';
 import { wrap } from './wrap';
 
 /** Address space is worth a bar of its own where it, not the memory in use, decides what h_vmem must be. */
@@ -53,9 +56,18 @@ export function recordGauges(record: JobRecord, screen: Screen): Gauge[] {
 const asMuch = (ratio: number): string =>
   ratio >= 2.5 ? `${formatCount(ratio)} times the memory it needed` : 'more memory than it needed';
 
+/** The job was at its end, or never began: nothing is to be learnt of what it needs. */
+const NOT_OF_ITS_RUN: ReadonlySet<Cause> = new Set<Cause>(['never-ran', 'failed-afterwards', 'rescheduled']);
+
+function whyWords(why: Why, next: NextTime | null): readonly [Tone, string] {
+  const untold = next !== null || why.causes.some((cause) => NOT_OF_ITS_RUN.has(cause));
+  return [
+    why.confidence === 'unknown' ? 'warning' : 'bad',
+    untold ? why.sentence : `${why.sentence} What a full run needs can not be told from this one.`,
+  ];
+}
+
 function verdictOf(record: JobRecord, advice: Advice | null, fit: Fit): readonly [Tone, string] | null {
-  const verdict = memoryVerdict(record);
-  if (verdict?.consistent) return ['bad', verdict.text];
   if (succeeded(record) === false)
     return ['warning', 'It failed: what a full run needs can not be told from this one.'];
   if (fit === 'unknown' || fit === 'no-limit') return null;
@@ -68,7 +80,8 @@ function verdictOf(record: JobRecord, advice: Advice | null, fit: Fit): readonly
 function adviceReason(advice: Advice, screen: Screen): string {
   const { times } = screen.glyphs;
   const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
-  if (advice.guess) return `${total}${RAISE} ${times} the limit; how much it wanted leaves no mark`;
+  if (advice.guess)
+    return `${total}${RAISE} ${times} the limit; how much it wanted leaves no mark, so double it if that is too little`;
   const what =
     advice.need.quantity === 'peak_process_vmem' && sizedByAddressSpace(advice.record)
       ? `the largest address space (${formatBytes(advice.need.bytes)})`
@@ -76,25 +89,37 @@ function adviceReason(advice: Advice, screen: Screen): string {
   return `${total}${what} and ${formatPercent(HEADROOM - 1)} room`;
 }
 
-function renderAdvice(advice: Advice, screen: Screen): string[] {
-  if (advice.kind === 'keep') return [];
-  const { style, glyphs } = screen;
-  const why = adviceReason(advice, screen);
+function memoryReason(advice: Advice, screen: Screen): string {
   const open = advice.guess || advice.bounded ? '' : '; a lower bound (see Trust): leave more where runs differ';
+  return `${adviceReason(advice, screen)}${open}`;
+}
+
+function renderNext(next: NextTime, screen: Screen): string[] {
+  const { style, glyphs } = screen;
+  const reasons = [...(next.memory === null ? [] : [memoryReason(next.memory, screen)]), ...next.reasons];
   return [
-    `  ${style.accent(glyphs.advice)} Next time: ${style.title(`qsub -l ${advice.request}`)}`,
-    ...wrap(`${why}${open}`, screen.width - 4).map((line) => style.faint(`    ${line}`)),
+    `  ${style.accent(glyphs.advice)} Next time: ${style.title(next.line)}`,
+    ...reasons.flatMap((reason) => wrap(reason, screen.width - 4).map((line) => style.faint(`    ${line}`))),
   ];
 }
 
-/** The word on the request, and what to ask for next time; `records`: all hosts and tasks that the advice must fit. */
-export function renderVerdict(record: JobRecord, records: readonly JobRecord[], screen: Screen): string[] {
-  if (record.status !== 'finished') return [];
-  const advice = adviseRequest(records);
-  const verdict = verdictOf(record, advice, fitOf(record));
+/**
+ * The word on the request, or on why it ended badly, and what to ask for next time. `records`: all hosts and tasks that
+ * the advice must fit; `whys`: all bad ends that it must mend.
+ */
+export function renderVerdict(
+  record: JobRecord,
+  records: readonly JobRecord[],
+  screen: Screen,
+  why: Why | null,
+  whys: readonly Why[] = why === null ? [] : [why],
+): string[] {
+  if (record.status === 'running' || (record.status !== 'finished' && why === null)) return [];
+  const next = nextTime(records, whys);
+  const verdict = why === null ? verdictOf(record, next?.memory ?? null, fitOf(record)) : whyWords(why, next);
   const words =
     verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);
-  const lines = [...words, ...(advice === null ? [] : renderAdvice(advice, screen))];
+  const lines = [...words, ...(next === null ? [] : renderNext(next, screen))];
   return lines.length === 0 ? [] : ['', ...lines];
 }
 

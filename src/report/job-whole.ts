@@ -88,6 +88,7 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
     unobserved_start_seconds: mostOf(records, (record) => record.unobserved_start_seconds),
     rss_byte_seconds: sum.rss_byte_seconds,
     sampler: null,
+    grid_engine: null,
     metrics: {},
     series: sum.series,
     notes: [...new Set(records.flatMap(({ notes }) => notes))],

@@ -1,6 +1,7 @@
 import type { JobSum } from '../accounting/job-sum';
 import { RECORD_SCHEMA, type JobRecord } from '../sampler/record';
 import { escapeJson } from './escape';
+import type { CauseAccount } from './why/causes';
 
 /** What the machine formats print: a record, and which run of its job it is (1: the first). */
 export interface Account {
@@ -13,9 +14,18 @@ const list = (items: readonly object[]): string =>
 
 /**
  * The published contract (schema 1), one record a line: `{"schema":1,"records":[...]}`. Where there are parallel jobs
- * among them, `"sums":[...]` follows: each of their runs as a whole (accounting/job-sum.ts).
+ * among them, `"sums":[...]` follows: each of their runs as a whole (accounting/job-sum.ts); where runs ended badly,
+ * `"causes":[...]`: why.
  */
-export function renderJson(accounts: readonly Account[], sums: readonly JobSum[] = []): string {
+export function renderJson(
+  accounts: readonly Account[],
+  sums: readonly JobSum[] = [],
+  causes: readonly CauseAccount[] = [],
+): string {
   const records = list(accounts.map(({ record, attempt }) => ({ ...record, attempt })));
-  return `{"schema":${RECORD_SCHEMA},"records":${records}${sums.length === 0 ? '' : `,"sums":${list(sums)}`}}\n`;
+  const more = [
+    ...(sums.length === 0 ? [] : [`,"sums":${list(sums)}`]),
+    ...(causes.length === 0 ? [] : [`,"causes":${list(causes)}`]),
+  ];
+  return `{"schema":${RECORD_SCHEMA},"records":${records}${more.join('')}}\n`;
 }

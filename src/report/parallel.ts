@@ -20,6 +20,8 @@ import { describeSpan, jobLabel, spread } from './title';
 import { growingHost, renderTrend } from './trend-line';
 import { renderTrust } from './trustworthiness';
 import { formatBytes, formatCount, formatPercent, formatRequested } from './units';
+import { whyEnded, type Why } from './why/why';
+import { wordsOf } from './why/words';
 import { wrap } from './wrap';
 
 const TASK_COLUMNS = ['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'] as const;
@@ -66,9 +68,10 @@ function renderFullest({ hosts, fullest }: JobWhole, screen: Screen): string[] {
 }
 
 /** What was not seen may have needed more: then nothing is said of what to ask for, unless the job was killed for it. */
-function renderFit({ sum, fullest, needs }: JobWhole, screen: Screen): string[] {
+function renderFit({ sum, fullest, needs }: JobWhole, why: Why | null, screen: Screen): string[] {
   const unseen = sum.hosts.filter(({ seen }) => !seen).length;
-  if ((unseen === 0 && sum.unseen_tasks === 0) || hitLimit(fullest)) return renderVerdict(fullest, needs, screen);
+  if ((unseen === 0 && sum.unseen_tasks === 0) || hitLimit(fullest) || why !== null)
+    return renderVerdict(fullest, needs, screen, why);
   if (fullest.status !== 'finished') return [];
   const missing = unseen > 0 ? unseen : sum.unseen_tasks;
   const what = unseen > 0 ? `${formatCount(unseen)} of ${plural(sum.hosts.length, 'host')}` : plural(missing, 'task');
@@ -109,6 +112,7 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
   const records = [first, ...others] as const;
   const whole = wholeOf(records, latest[0]?.attempt ?? 1);
   const { sum, total, fullest } = whole;
+  const why = whyEnded(records, wordsOf(screen));
   const growing = whole.hosts.map((host, index) => growingHost(host.host, whole.parts[index] ?? [], limitOf(host)));
   const room = screen.width - SECTION_INDENT;
   const section = (name: string, lines: readonly string[]): string[] => blank(renderSection(name, lines, screen));
@@ -122,14 +126,14 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
     ...blank([
       ...renderGauges(recordGauges({ ...total, peak_process_vmem: null }, screen), screen),
       ...renderFullest(whole, screen),
-      ...renderFit(whole, screen),
+      ...renderFit(whole, why, screen),
     ]),
     ...section('Asked', renderRequests({ ...total, host_slots: total.slots }, screen, where)),
     ...section('Peaks', renderSums(whole, room, screen)),
     ...section('Hosts', renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),
     ...section('Tasks', options.allTasks ? renderRunTable(TASK_COLUMNS, latest, room, screen) : []),
     ...section('Used', renderConsumption(total, screen)),
-    ...section('Ended', renderEnding(fullest, room, screen)),
+    ...section('Ended', renderEnding(fullest, why, room, screen)),
     ...section('Trust', [...trustWords(whole, records, room), ...renderTrust(total, room, screen)]),
     ...section('Memory', chart),
     ...(latest.length === runs.length ? [] : section('Runs', renderRunTable(RUNS_COLUMNS, earlier, room, screen))),

@@ -1,9 +1,10 @@
 import type { JobRecord } from '../sampler/record';
 import { renderChart } from './chart';
 import { renderConsumption } from './consumption';
-import { describeEnding, endingSignal, memoryVerdict, succeeded } from './ending';
+import { describeEnding, endingSignal, succeeded } from './ending';
 import { limitOf } from './fit';
 import { renderGauges } from './gauge';
+import { renderGridEngine } from './grid-engine';
 import { heardOf, runningLabel } from './heard-of';
 import { endingTone, recordGauges, renderVerdict } from './headline';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
@@ -19,6 +20,9 @@ import { describePlace, describeSpan, jobLabel, spread } from './title';
 import { growingJob, renderTrend } from './trend-line';
 import { renderTrust } from './trustworthiness';
 import { formatDuration } from './units';
+import { renderEvidence } from './why/evidence-lines';
+import { whyEnded, type Why } from './why/why';
+import { wordsOf } from './why/words';
 import { wrap } from './wrap';
 
 /** How it stands with the job, for the right end of its title. */
@@ -75,14 +79,13 @@ function renderTitle(record: JobRecord, screen: Screen): string[] {
   ];
 }
 
-/** How it ended, and what that says about its memory. */
-export function renderEnding(record: JobRecord, width: number, screen: Screen): string[] {
+/** How it ended, and what else than the verdict's cause may have ended it. */
+export function renderEnding(record: JobRecord, why: Why | null, width: number, screen: Screen): string[] {
   if (record.status === 'running') return [];
-  const verdict = memoryVerdict(record);
   const tone = succeeded(record) === null ? 'faint' : endingTone(record);
   return [
     ...wrap(describeEnding(record), width).map(screen.style[tone]),
-    ...(verdict === null || verdict.consistent ? [] : wrap(verdict.text, width)),
+    ...(why === null ? [] : renderEvidence(why, width, screen)),
   ];
 }
 
@@ -100,6 +103,7 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
   const record = latest[0]?.record;
   if (record === undefined) return [];
   const earlier = runs.filter((run) => !latest.includes(run));
+  const why = whyEnded(recordsOf(latest), wordsOf(screen));
   const room = screen.width - SECTION_INDENT;
   const section = (name: string, lines: readonly string[]): string[] => renderSection(name, lines, screen);
   const chart = record.series === null ? [] : renderChart(record.series, limitOf(record), room, screen);
@@ -108,13 +112,14 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
     ...blank([...renderWarning(record, screen), ...renderTrend(record, [growingJob(record)], screen)]),
     ...blank([
       ...renderGauges(recordGauges(record, screen), screen),
-      ...renderVerdict(record, recordsOf(latest), screen),
+      ...renderVerdict(record, recordsOf(latest), screen, why),
     ]),
     ...blank(section('Asked', renderRequests(record, screen))),
     ...blank(section('Peaks', renderPeaks(record, room, screen))),
     ...blank(section('Used', renderConsumption(record, screen))),
     ...renderMetrics(record, room, screen).flatMap(({ heading, lines }) => blank(section(heading, lines))),
-    ...blank(section('Ended', renderEnding(record, room, screen))),
+    ...blank(section('qacct', renderGridEngine(record, room, screen))),
+    ...blank(section('Ended', renderEnding(record, why, room, screen))),
     ...blank(section('Trust', renderTrust(record, room, screen))),
     ...blank(section('Memory', chart)),
     ...(earlier.length === 0 ? [] : blank(section('Runs', renderRunTable(RUNS_COLUMNS, runs, room, screen)))),

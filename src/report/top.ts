@@ -59,14 +59,14 @@ const CONTEXT: readonly TopColumn[] = [
     head: 'requested',
     align: 'right',
     rank: 'requested',
-    dispensable: 2,
+    dispensable: 3,
     cell: ({ totals }) => some(totals.requested_gib_hours, formatNumber),
   },
   {
     head: 'used',
     align: 'right',
     rank: 'used',
-    dispensable: 2,
+    dispensable: 3,
     cell: ({ totals }) => some(totals.used_gib_hours, formatNumber),
   },
   { head: 'of it', align: 'right', cell: memoryShare },
@@ -74,7 +74,7 @@ const CONTEXT: readonly TopColumn[] = [
     head: 'unused',
     align: 'right',
     rank: 'unused',
-    dispensable: 3,
+    dispensable: 4,
     cell: ({ totals }) => some(unusedGibHours(totals), formatNumber),
   },
   {
@@ -93,7 +93,7 @@ const CONTEXT: readonly TopColumn[] = [
     head: 'killed',
     align: 'right',
     rank: 'killed',
-    dispensable: 4,
+    dispensable: 5,
     cell: ({ totals }) => some(totals.killed_by_memory, formatCount),
   },
 ];
@@ -111,7 +111,7 @@ function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): read
       align: 'right',
       cell: (group) => (ranking.count ? formatCount : formatNumber)(ranking.of(group.totals)),
     },
-    { head: '', dispensable: 5, cell: bar },
+    { head: '', dispensable: 2, cell: bar },
     {
       head: 'share',
       align: 'right',

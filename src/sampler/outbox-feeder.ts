@@ -55,6 +55,7 @@ async function deliverOnce(
   const script = join(packageRoot(), 'dist', 'src', 'accounting', 'deliverer.js');
   const options = ['--accounting', settings.accounting, '--mode', settings.accounting_mode];
   options.push('--patience', String(patienceSeconds));
+  if (settings.accounting_credentials !== '') options.push('--credentials', settings.accounting_credentials);
   if (identity === null) options.push('--allow-root');
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [...inheritedFlags(), script, ...options], {

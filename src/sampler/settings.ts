@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { OptionValue } from '../sources/source';
+import { holdsPassword, isPostgresUrl } from './postgres-url';
 import type * as Toml from 'smol-toml' with { 'resolution-mode': 'import' };
 
 // smol-toml ships a CommonJS build, but its types claim ESM only.
@@ -71,11 +72,11 @@ export interface Settings {
   readonly serve_port: number;
   /** File with tokens, one in a line: who shows one over HTTP sees what an admin sees. Empty: nobody. */
   readonly serve_tokens: string;
-  /** What users see of other users' jobs: "all", "anonymous" (no owners and names), "own" (not the jobs at all). */
+  /** How the server shows other users' jobs: "all", "anonymous" (no owners and names), "own" (as visibility "own"). */
   readonly serve_names: string;
   /** Users and @groups who see everything over the socket; root always. */
   readonly serve_admins: readonly string[];
-  /** What a user may see of other users' jobs: "all", "project" (jobs of the projects that are theirs) or "own". */
+  /** Which jobs of other users a user may see: "all", "project" (those of the user's own projects) or "own" (none). */
   readonly visibility: string;
   /** Grid Engine's accounting files to import; empty: the cell's. */
   readonly accounting_files: readonly string[];
@@ -165,7 +166,7 @@ const CHOICES: Readonly<Partial<Record<keyof Settings, readonly string[]>>> = {
   visibility: ['all', 'project', 'own'],
   mail_owners: ['nobody', 'listed', 'all'],
 };
-const PATHS: readonly (keyof Settings)[] = ['state_dir', 'run_dir', 'accounting', 'serve_socket', 'digest_dir'];
+const PATHS: readonly (keyof Settings)[] = ['state_dir', 'run_dir', 'serve_socket', 'digest_dir'];
 const PATHS_OR_NOTHING: readonly (keyof Settings)[] = [
   'execd_spool_dir',
   'serve_tokens',
@@ -232,6 +233,18 @@ function checkedSources(path: string, value: unknown): Settings['sources'] {
   return Object.fromEntries(Object.entries(value).map(([name, table]) => [name, { ...(table as SourceTable) }]));
 }
 
+function checkedAccounting(path: string, value: string): string {
+  if (holdsPassword(value))
+    throw new SettingsError(path, '"accounting" holds a password', 'put it into the file of accounting_credentials');
+  if (!value.startsWith('/') && !isPostgresUrl(value))
+    throw new SettingsError(
+      path,
+      '"accounting" is not an absolute path, nor postgres://HOST/DATABASE',
+      `the default is "${DEFAULT_SETTINGS.accounting}"`,
+    );
+  return value;
+}
+
 function checked(path: string, key: keyof Settings, value: unknown): Settings[keyof Settings] {
   const fallback = DEFAULT_SETTINGS[key];
   if (key === 'sources') return checkedSources(path, value);
@@ -254,6 +267,7 @@ function checked(path: string, key: keyof Settings, value: unknown): Settings[ke
     const choices = CHOICES[key];
     if (choices !== undefined && !choices.includes(value))
       throw new SettingsError(path, `"${key}" is none of ${choices.join(', ')}`, `the default is "${fallback}"`);
+    if (key === 'accounting') return checkedAccounting(path, value);
     const relative = !value.startsWith('/');
     if (relative && (PATHS.includes(key) || (PATHS_OR_NOTHING.includes(key) && value !== '')))
       throw new SettingsError(path, `"${key}" is not an absolute path`, `the default is "${fallback}"`);

@@ -19,6 +19,8 @@ export interface AccountingDesk {
 export interface DeskOptions {
   /** The accounting DB. */
   readonly path: string;
+  /** pgpass file for it; empty: none. */
+  readonly credentials?: string;
   /** ms until a question is given up. */
   readonly patienceMs?: number;
   /** Questions that may wait at a time. */
@@ -56,7 +58,7 @@ export function openAccountingDesk(options: DeskOptions): AccountingDesk {
   };
   const start = (): Worker => {
     const program = options.program ?? join(__dirname, 'accounting-worker.js');
-    const started = new Worker(program, { workerData: { path: options.path } });
+    const started = new Worker(program, { workerData: { path: options.path, credentials: options.credentials ?? '' } });
     started.unref();
     started.on('message', settle);
     started.on('error', () => undefined);

@@ -1,23 +1,29 @@
 import { arrangeAttempts } from '../accounting/attempts';
 import type { AccountingReader, JobQuery, RecordsQuery, RunningQuery } from '../accounting/store';
+import type { SummaryQuery } from '../accounting/summary';
 import type { StoredRecord } from '../accounting/merge';
 import { escapeJson } from '../report/escape';
 import { RECORD_SCHEMA } from '../sampler/record';
-import type { GivenAttempt, GivenJob, GivenOwner, GivenRecord, GivenRunning } from './record-schemas';
+import type { GivenAttempt, GivenJob, GivenRecord, GivenRecords, GivenRunning, GivenSummary } from './record-schemas';
 import { HttpProblem } from './http-problem';
-import { mayAskFor, redactRecords } from './redaction';
-import type { Sight } from './sight';
-
-type OwnerQuery = RecordsQuery & { readonly owner: string };
+import { redactRecords } from './redaction';
+import { sharedProjects } from './shared-projects';
+import { mayAskFor, type Sight } from './sight';
+import { visibleRecords, visibleSummary } from './visible-answers';
 
 /** What callers ask of the accounting DB. */
 export type Question =
   | { readonly what: 'job'; readonly query: JobQuery }
-  | { readonly what: 'owner'; readonly query: OwnerQuery }
-  | { readonly what: 'running'; readonly query: RunningQuery };
+  | { readonly what: 'records'; readonly query: RecordsQuery }
+  | { readonly what: 'summary'; readonly query: SummaryQuery & { readonly limit: number } }
+  | { readonly what: 'running'; readonly query: RunningQuery }
+  /** For the server itself: the projects whose jobs this user may see. */
+  | { readonly what: 'projects'; readonly query: { readonly user: string; readonly now: number } };
 
 /** Records in one answer: about 20 MB of JSON. */
 export const MOST_RECORDS = 10_000;
+/** Groups in one: about 6 MB. */
+export const MOST_GROUPS = 10_000;
 
 function given({ record, ended, provenance }: StoredRecord): GivenRecord {
   return { ...record, ended, provenance };
@@ -47,11 +53,33 @@ async function answerJob(query: JobQuery, sight: Sight, reader: AccountingReader
   };
 }
 
-async function answerOwner(query: OwnerQuery, sight: Sight, reader: AccountingReader): Promise<GivenOwner> {
-  if (!mayAskFor(query.owner, sight))
+function checkOwner(owner: string | undefined, sight: Sight): void {
+  if (owner !== undefined && !mayAskFor(owner, sight))
     throw new HttpProblem(403, 'this site shows you your own jobs only; ask as their owner, or as an admin');
-  const { records, totals } = await reader.records(query);
-  return { schema: RECORD_SCHEMA, records: redactRecords(records, sight).map(given), totals };
+}
+
+async function answerRecords(query: RecordsQuery, sight: Sight, reader: AccountingReader): Promise<GivenRecords> {
+  checkOwner(query.owner, sight);
+  const { records, totals } = await visibleRecords(query, sight, reader);
+  return { schema: RECORD_SCHEMA, records: records.map(given), totals, shown: sight.of };
+}
+
+async function answerSummary(
+  query: SummaryQuery & { readonly limit: number },
+  sight: Sight,
+  reader: AccountingReader,
+): Promise<GivenSummary> {
+  checkOwner(query.owner, sight);
+  // One more than is told says whether there are more.
+  const { groups, ...sums } = await visibleSummary({ ...query, limit: query.limit + 1 }, sight, reader);
+  return {
+    schema: RECORD_SCHEMA,
+    shown: sight.of,
+    by: query.by,
+    groups: groups.slice(0, query.limit),
+    more: groups.length > query.limit,
+    ...sums,
+  };
 }
 
 async function answerRunning(query: RunningQuery, sight: Sight, reader: AccountingReader): Promise<GivenRunning> {
@@ -59,18 +87,20 @@ async function answerRunning(query: RunningQuery, sight: Sight, reader: Accounti
   return { schema: RECORD_SCHEMA, records: records.map(given) };
 }
 
-function answer(
-  question: Question,
-  sight: Sight,
-  reader: AccountingReader,
-): Promise<GivenJob | GivenOwner | GivenRunning> {
+type Given = GivenJob | GivenRecords | GivenSummary | GivenRunning | { readonly projects: readonly string[] };
+
+async function answer(question: Question, sight: Sight, reader: AccountingReader): Promise<Given> {
   switch (question.what) {
     case 'job':
       return answerJob(question.query, sight, reader);
-    case 'owner':
-      return answerOwner(question.query, sight, reader);
+    case 'records':
+      return answerRecords(question.query, sight, reader);
+    case 'summary':
+      return answerSummary(question.query, sight, reader);
     case 'running':
       return answerRunning(question.query, sight, reader);
+    case 'projects':
+      return { projects: await sharedProjects(question.query.user, question.query.now, reader) };
   }
 }
 

@@ -1,19 +1,24 @@
-import type { RecordSort } from '../accounting/store';
-import { MOST_RECORDS, type Question } from './accounting-question';
+import type { RecordFilter, RecordSort } from '../accounting/store';
+import { TOTALS_NAMES } from '../accounting/sums';
+import { STATUSES } from '../sampler/parse-record';
+import { MOST_GROUPS, MOST_RECORDS, type Question } from './accounting-question';
 import { JSON_TYPE, makeBody } from './body';
 import { HttpProblem } from './http-problem';
 import {
   pathJob,
   pathName,
+  queryAmount,
   queryCount,
   queryFlag,
   queryName,
   queryShare,
   queryTime,
   queryWord,
+  queryWords,
   type Parameters,
 } from './parameter';
 import { route, type Answered, type Asked, type Route } from './route';
+import { SUMMARY_KEYS } from './record-schemas';
 import { component } from './schema';
 
 const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly RecordSort[];
@@ -51,25 +56,105 @@ const jobRoute = route({
 
 const DAY_MS = 86_400_000;
 
+/** The last week where nothing else is asked for. */
+function intervalOf(
+  since: number | undefined,
+  until: number | undefined,
+  now: number,
+): Pick<RecordFilter, 'since' | 'until'> {
+  const interval = { since: since ?? now - 7 * DAY_MS, until: until ?? now };
+  if (interval.since >= interval.until)
+    throw new HttpProblem(400, '"since" is not before "until": nothing lies between them');
+  return interval;
+}
+
+const INTERVAL = {
+  since: queryTime('from then on (default: 7d)'),
+  until: queryTime('up to, and without, then (default: now)'),
+} as const;
+
+/** Every part of a filter under its own name. */
+const FILTER = {
+  ...INTERVAL,
+  cluster: queryName('of this cluster'),
+  owner: queryName('of this user'),
+  project: queryName('of this project'),
+  queue: queryName('in this queue'),
+  host: queryName('on this host'),
+  pe: queryName('in this parallel environment'),
+  job_name: queryName('of this name, or pattern with * and ?'),
+  states: queryWords('in one of these states', STATUSES),
+  failed: queryFlag('that ended badly (false: that did not)'),
+  sampled: queryFlag('that the sampler, or another root source, saw (false: that it did not)'),
+  peak_at_least: queryAmount('with a peak of so many bytes, or more'),
+  peak_at_most: queryAmount('with a peak of so many bytes, or less'),
+  limit_at_least: queryAmount('with an h_vmem limit on the host of so many bytes, or more'),
+  limit_at_most: queryAmount('with an h_vmem limit on the host of so many bytes, or less'),
+  share_at_least: queryAmount('with a peak of this share of the limit, or more (1: all of it)'),
+  share_at_most: queryAmount('with a peak of this share of the limit, or less'),
+  wallclock_at_least: queryAmount('that ran so many seconds, or longer'),
+} as const satisfies Readonly<Record<keyof RecordFilter, unknown>>;
+
+const far_below = queryShare('a peak below this share of the limit counts as far below it (default: 0.25)');
+
+const recordsRoute = route({
+  path: '/v1/records',
+  says: 'the records of a time that satisfy every filter given, out of the accounting DB, without their series, and totals over all of them',
+  parameters: {
+    ...FILTER,
+    sort: queryWord('largest or latest first (default: time)', SORTS),
+    limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
+    far_below,
+  },
+  type: JSON_TYPE,
+  schema: component('Records'),
+  problems: [403, 503],
+  answer: (asked) => {
+    const { since, until, ...choice } = asked.values;
+    return ask(asked, { what: 'records', query: { ...intervalOf(since, until, asked.now), ...given(choice) } });
+  },
+});
+
+const summaryRoute = route({
+  path: '/v1/summary',
+  says: 'sums over the records of a time that satisfy every filter given: by owner, project ..., by hour of the day, by share of the limit, and why records have no samples',
+  parameters: {
+    ...FILTER,
+    by: queryWord('one group for each of these (default: owner); names that differ in digits are one', SUMMARY_KEYS),
+    sort: queryWord(
+      'the groups with most of this first (default: requested_gib_hours; days in their order)',
+      TOTALS_NAMES,
+    ),
+    limit: queryCount(`at most so many groups (default: ${MOST_GROUPS})`, MOST_GROUPS),
+    far_below,
+  },
+  type: JSON_TYPE,
+  schema: component('Summary'),
+  problems: [403, 503],
+  answer: (asked) => {
+    const { since, until, by = 'owner', limit = MOST_GROUPS, ...choice } = asked.values;
+    const query = { ...intervalOf(since, until, asked.now), by, limit, ...given(choice) };
+    return ask(asked, { what: 'summary', query });
+  },
+});
+
 const ownerRoute = route({
   path: '/v1/owner/{owner}',
   says: "a user's records of a time out of the accounting DB, without their series, and totals over all of that time",
   parameters: {
     owner: pathName('user name'),
-    since: queryTime('from then on (default: 7d)'),
-    until: queryTime('up to, and without, then (default: now)'),
+    ...INTERVAL,
     sort: queryWord('largest or latest first (default: time)', SORTS),
     limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
-    far_below: queryShare('a peak below this share of the limit counts as far below it (default: 0.25)'),
+    far_below,
     cluster: queryName('of this cluster only'),
   },
   type: JSON_TYPE,
-  schema: component('Owner'),
+  schema: component('Records'),
   problems: [403, 503],
   answer: (asked) => {
-    const { owner, since = asked.now - 7 * DAY_MS, until = asked.now, ...choice } = asked.values;
-    if (since >= until) throw new HttpProblem(400, '"since" is not before "until": nothing lies between them');
-    return ask(asked, { what: 'owner', query: { owner, since, until, ...given(choice) } });
+    const { since, until, ...choice } = asked.values;
+    return ask(asked, { what: 'records', query: { ...intervalOf(since, until, asked.now), ...given(choice) } });
   },
 });
 
@@ -91,4 +176,4 @@ const runningRoute = route({
   },
 });
 
-export const ACCOUNTING_ROUTES: readonly Route[] = [jobRoute, ownerRoute, runningRoute];
+export const ACCOUNTING_ROUTES: readonly Route[] = [jobRoute, ownerRoute, recordsRoute, summaryRoute, runningRoute];

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { openSqliteReader } from '../accounting/sqlite/sqlite-store';
+import { openReader } from '../accounting/open-store';
 import { StoreError } from '../accounting/store-error';
 import { answerQuestion, type Question } from './accounting-question';
 import { HttpProblem } from './http-problem';
@@ -24,8 +24,8 @@ export interface Told {
   readonly problem?: { readonly status: number; readonly detail: string };
 }
 
-const { path } = workerData as { readonly path: string };
-const store = keepReader(path, (file) => Promise.resolve(openSqliteReader(file)));
+const { path, credentials } = workerData as { readonly path: string; readonly credentials: string };
+const store = keepReader(path, (place) => openReader(place, { credentials }));
 
 function problemOf(error: unknown): { readonly status: number; readonly detail: string } {
   if (error instanceof HttpProblem) return { status: error.status, detail: error.message };

@@ -13,9 +13,25 @@ export interface Caller {
 }
 
 export interface CallerRules {
-  readonly settings: Pick<Settings, 'serve_names' | 'serve_admins'>;
+  readonly settings: Pick<Settings, 'serve_names' | 'serve_admins' | 'visibility'>;
   readonly tokens: Tokens;
   readonly names: UserNames;
+  /** Projects whose jobs a user may see where `visibility` is "project". */
+  readonly projectsOf: (user: string) => Promise<readonly string[]>;
+}
+
+/** What strangers see: `serve_names` and `visibility` both hold, so of two the stricter. */
+function strangersSee({ serve_names: names, visibility }: CallerRules['settings']): Sight {
+  const named = names === 'all' || names === 'own';
+  if (names === 'own' || (visibility !== 'all' && visibility !== 'project')) return { of: 'own', user: null };
+  if (visibility === 'project') return { of: 'project', user: null, projects: [], named };
+  return named ? SEES_ALL : { of: 'anonymous', user: null };
+}
+
+/** The same for a user who is known. */
+async function userSees(user: string, strangers: Sight, { projectsOf }: CallerRules): Promise<Sight> {
+  if (strangers.of === 'all') return strangers;
+  return strangers.of === 'project' ? { ...strangers, user, projects: await projectsOf(user) } : { ...strangers, user };
 }
 
 /** Token of an `Authorization: Bearer` header; null: none, or another scheme (a proxy's own). */
@@ -43,9 +59,9 @@ export async function sightOf(caller: Caller, rules: CallerRules): Promise<Sight
       'WWW-Authenticate': 'Bearer',
     });
   }
-  if (settings.serve_names === 'all' || caller.uid === 0) return SEES_ALL;
-  const of = settings.serve_names === 'own' ? 'own' : 'anonymous';
+  const strangers = strangersSee(settings);
+  if (strangers.of === 'all' || caller.uid === 0) return SEES_ALL;
   const user = caller.uid === null ? null : await names.user(caller.uid);
-  if (user === null) return { of, user: null };
-  return (await isAdmin(user.name, user.gids, rules)) ? SEES_ALL : { of, user: user.name };
+  if (user === null) return strangers;
+  return (await isAdmin(user.name, user.gids, rules)) ? SEES_ALL : userSees(user.name, strangers, rules);
 }

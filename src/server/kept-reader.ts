@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { isPostgresUrl } from '../sampler/postgres-url';
 import type { AccountingReader } from '../accounting/store';
 
 /** An accounting DB that stays open between questions. */
@@ -10,6 +11,7 @@ export interface KeptReader {
 }
 
 function identityOf(path: string): string {
+  if (isPostgresUrl(path)) return path;
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? '' : `${found.dev}:${found.ino}`;
 }

@@ -58,7 +58,7 @@ export function describeRoutes(routes: readonly Route[], version: string): Schem
       description:
         'Memory and efficiency of Grid Engine jobs: the running cluster and the accounting DB. Memory in bytes. ' +
         'Without a token, and over the unix socket by the user who connects, an answer holds what the site shows ' +
-        '(serve_names).',
+        '(visibility, serve_names).',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     // No token is needed for what everybody may see.

@@ -126,3 +126,32 @@ export function queryShare(says: string): Parameter<number> & { readonly in: 'qu
     read: (text) => (/^\d(?:\.\d{1,9})?$/.test(text) && Number(text) <= 1 ? Number(text) : null),
   };
 }
+
+/** Several of some words, with commas between them. */
+export function queryWords<T extends string>(
+  says: string,
+  words: readonly T[],
+): Parameter<readonly T[]> & { readonly in: 'query' } {
+  const choice = words.join('|');
+  return {
+    in: 'query',
+    says,
+    schema: { type: 'string', pattern: `^(?:${choice})(?:,(?:${choice}))*$` },
+    write: `${words.join(', ')}, several with commas`,
+    read: (text) => {
+      const found = text.split(',').flatMap((part) => words.find((known) => known === part) ?? []);
+      return found.length === text.split(',').length ? [...new Set(found)] : null;
+    },
+  };
+}
+
+/** An amount: bytes, seconds, a share that may be above 1. */
+export function queryAmount(says: string): Parameter<number> & { readonly in: 'query' } {
+  return {
+    in: 'query',
+    says,
+    schema: { type: 'number', minimum: 0 },
+    write: 'a number of 0 or more',
+    read: (text) => (/^\d{1,16}(?:\.\d{1,17})?(?:e[+-]?\d{1,2})?$/.test(text) ? Number(text) : null),
+  };
+}

@@ -1,5 +1,12 @@
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp } from '../accounting/merge';
 import type { JobAttempt, Totals } from '../accounting/store';
+import {
+  DIMENSIONS,
+  type HourOfDay,
+  type SummaryAnswer,
+  type SummaryGroup,
+  type SummaryQuery,
+} from '../accounting/summary';
 import { BRACKET_SOURCES, OPEN_REASONS, STATUSES, TRUSTS } from '../sampler/parse-record';
 import { RECORD_SCHEMA } from '../sampler/record';
 import type {
@@ -13,6 +20,7 @@ import type {
 } from '../sampler/record';
 import { bytes, component, flag, list, map, nullable, number, object, text, timestamp, whole, word } from './schema';
 import type { Schema } from './schema';
+import type { Sight } from './sight';
 
 /** A record as the server gives it: the fields of schema 1, and beside them how it was put together. */
 export type GivenRecord = JobRecord & Pick<JobAttempt, 'ended' | 'provenance'>;
@@ -31,11 +39,29 @@ export interface GivenRunning {
   readonly records: readonly GivenRecord[];
 }
 
-export interface GivenOwner {
+export interface GivenRecords {
   readonly schema: typeof RECORD_SCHEMA;
   readonly records: readonly GivenRecord[];
   readonly totals: Totals;
+  readonly shown: Sight['of'];
 }
+
+export interface GivenSummary extends Omit<SummaryAnswer, 'shown'> {
+  readonly shown: Sight['of'];
+  readonly schema: typeof RECORD_SCHEMA;
+  readonly by: SummaryQuery['by'];
+  /** Whether there are more groups than are told. */
+  readonly more: boolean;
+}
+
+/** What a summary can be grouped by. */
+export const SUMMARY_KEYS = [...DIMENSIONS, 'day', 'cluster'] as const satisfies readonly SummaryQuery['by'][];
+
+const shown = {
+  ...word('all', 'anonymous', 'project', 'own'),
+  description:
+    "what the caller is shown of others' jobs: all, without owners and names, those of the caller's projects, or none; sums are over what is shown",
+};
 
 const bracket = nullable(component('Bracket'));
 const request = component('MemoryRequest');
@@ -109,7 +135,7 @@ const recordFields: { readonly [Field in keyof GivenRecord]-?: Schema } = {
   },
 };
 
-/** The parts of /v1/job and /v1/owner, by their names under `components`. */
+/** The parts of what the accounting DB answers, by their names under `components`. */
 export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
   Bracket: object<Bracket>(
     {
@@ -185,9 +211,39 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
     without_used: whole,
   }),
   Running: object<GivenRunning>({ schema: { const: RECORD_SCHEMA }, records: list(component('Record')) }),
-  Owner: object<GivenOwner>({
+  SummaryGroup: object<SummaryGroup>(
+    { key: maybeText, totals: component('Totals') },
+    'the records of one owner, project ..., "key" null: those that have none',
+  ),
+  HourOfDay: object<HourOfDay>({ requested_gib_hours: number, used_gib_hours: number, slot_hours: number }),
+  Summary: object<GivenSummary>({
+    schema: { const: RECORD_SCHEMA },
+    shown,
+    by: word(...SUMMARY_KEYS),
+    groups: list(component('SummaryGroup')),
+    more: { ...flag, description: 'whether there are more groups than are told' },
+    totals: component('Totals'),
+    hours: { ...list(component('HourOfDay')), description: "the hours of the day, 0 to 23, in the server's time zone" },
+    shares: {
+      ...list(whole),
+      description: 'ended records by peak over limit: below 5 %, 10 %, ... 100 %, and above',
+    },
+    coverage: object<SummaryAnswer['coverage']>({
+      sampled: whole,
+      'no-hooks': whole,
+      'never-started': whole,
+      limits: whole,
+      unprivileged: whole,
+      'switched-off': whole,
+      'sampler-lost': whole,
+      other: whole,
+    }),
+    read: whole,
+  }),
+  Records: object<GivenRecords>({
     schema: { const: RECORD_SCHEMA },
     records: list(component('Record')),
     totals: component('Totals'),
+    shown,
   }),
 };

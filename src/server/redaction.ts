@@ -5,7 +5,7 @@ import type { ListedJob } from '../gridengine/qstat/job-list';
 import type { ClusterView, JobPart, JobView, PendingView } from '../live/cluster-view';
 import type { Answer, Snapshot } from '../live/snapshot';
 import type { Bracket, JobRecord } from '../sampler/record';
-import type { Sight } from './sight';
+import { isOwn, isShown, tellsNames, type Ownership, type Sight } from './sight';
 
 /**
  * Who sees what, for every answer of the server. Whatever names a person or tells what they run (owner, uid, group, job
@@ -16,25 +16,27 @@ import type { Sight } from './sight';
 /** Stands for the owner and the name of a job that the caller must not know. */
 export const HIDDEN = 'anonymous';
 
-export function isOwn(owner: string | null, sight: Sight): boolean {
-  return sight.of === 'all' || (sight.user !== null && owner === sight.user);
-}
-
-/** Whether the caller may ask for the jobs of this owner by name. */
-export function mayAskFor(owner: string, sight: Sight): boolean {
-  return isOwn(owner, sight);
-}
-
-/** The items that the caller may see, the others' hidden or left out. */
+/** The items that the caller may see, the others' hidden or left out. `projectOf`: null where it is not known. */
 function redacted<T extends { readonly owner: string | null }>(
   items: readonly T[],
   sight: Sight,
   hide: (item: T) => T,
+  projectOf: (item: T) => string | null,
 ): readonly T[] {
   if (sight.of === 'all') return items;
-  if (sight.of === 'own') return items.filter(({ owner }) => isOwn(owner, sight));
-  return items.map((item) => (isOwn(item.owner, sight) ? item : hide(item)));
+  const shown = items.filter((item) => isShown({ owner: item.owner, project: projectOf(item) }, sight));
+  return tellsNames(sight) ? shown : shown.map((item) => (isOwn(item.owner, sight) ? item : hide(item)));
 }
+
+/** The project of a job by its number, out of lists that tell it. */
+function projectsByJob(
+  jobs: readonly (Ownership & { readonly job: number })[],
+): (item: { readonly job: number }) => string | null {
+  const projects = new Map(jobs.flatMap(({ job, project }) => (project === null ? [] : [[job, project] as const])));
+  return ({ job }) => projects.get(job) ?? null;
+}
+
+const projectOf = ({ project }: Ownership): string | null => project;
 
 const nameless = { owner: HIDDEN, name: HIDDEN };
 
@@ -58,14 +60,15 @@ const inAnswer = <T>(answer: Answer<T>, change: (value: T) => T): Answer<T> => (
 /** What qmaster said, as the caller may see it. */
 export function redactSnapshot(snapshot: Snapshot, sight: Sight): Snapshot {
   if (sight.of === 'all') return snapshot;
-  const listed = (jobs: readonly ListedJob[]): readonly ListedJob[] => redacted(jobs, sight, hideListed);
+  const listed = (jobs: readonly ListedJob[]): readonly ListedJob[] => redacted(jobs, sight, hideListed, projectOf);
+  const ofJob = projectsByJob([...snapshot.running.value, ...snapshot.details.value]);
   return {
     ...snapshot,
     hosts: inAnswer(snapshot.hosts, (hosts) =>
-      hosts.map((host) => ({ ...host, jobs: redacted(host.jobs, sight, hideQhostJob) })),
+      hosts.map((host) => ({ ...host, jobs: redacted(host.jobs, sight, hideQhostJob, ofJob) })),
     ),
     running: inAnswer(snapshot.running, listed),
-    details: inAnswer(snapshot.details, (jobs) => redacted(jobs, sight, hideDetail)),
+    details: inAnswer(snapshot.details, (jobs) => redacted(jobs, sight, hideDetail, projectOf)),
     pending: snapshot.pending === null ? null : inAnswer(snapshot.pending, listed),
   };
 }
@@ -77,11 +80,12 @@ const hideJob = (job: JobView): JobView => ({ ...job, ...nameless, uid: null, pa
 /** The running cluster, as the caller may see it. */
 export function redactView(view: ClusterView, sight: Sight): ClusterView {
   if (sight.of === 'all') return view;
+  const ofJob = projectsByJob(view.jobs);
   return {
     ...view,
-    hosts: view.hosts.map((host) => ({ ...host, parts: redacted(host.parts, sight, hidePart) })),
-    jobs: redacted(view.jobs, sight, hideJob),
-    pending: view.pending === null ? null : redacted(view.pending, sight, hidePending),
+    hosts: view.hosts.map((host) => ({ ...host, parts: redacted(host.parts, sight, hidePart, ofJob) })),
+    jobs: redacted(view.jobs, sight, hideJob, projectOf),
+    pending: view.pending === null ? null : redacted(view.pending, sight, hidePending, projectOf),
   };
 }
 
@@ -104,6 +108,8 @@ function hideRecord(record: JobRecord): JobRecord {
     owner: HIDDEN,
     job_name: HIDDEN,
     account: null,
+    // The submission's options may name a person, a file or what is run.
+    grid_engine: record.grid_engine === null ? null : { ...record.grid_engine, category: null, deleted_by: null },
     notes: [],
   };
 }
@@ -111,8 +117,9 @@ function hideRecord(record: JobRecord): JobRecord {
 /** Records of the accounting DB, as the caller may see them. */
 export function redactRecords<T extends StoredRecord>(records: readonly T[], sight: Sight): readonly T[] {
   if (sight.of === 'all') return records;
-  if (sight.of === 'own') return records.filter(({ record }) => isOwn(record.owner, sight));
-  return records.map((stored) =>
+  const shown = records.filter(({ record }) => isShown(record, sight));
+  if (tellsNames(sight)) return shown;
+  return shown.map((stored) =>
     isOwn(stored.record.owner, sight) ? stored : { ...stored, record: hideRecord(stored.record) },
   );
 }

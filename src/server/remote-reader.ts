@@ -12,12 +12,15 @@ import type {
   JobAttempt,
   JobQuery,
   RecordsAnswer,
+  RecordFilter,
   RecordsQuery,
+  Shown,
   Totals,
 } from '../accounting/store';
+import type { CoverageReason, HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from '../accounting/summary';
 import { StoreError } from '../accounting/store-error';
 import { parseRecord, TRUSTS } from '../sampler/parse-record';
-import { MOST_RECORDS } from './accounting-question';
+import { MOST_GROUPS, MOST_RECORDS } from './accounting-question';
 import { ClientError, detailOf, newServerClient, type ServerClient } from './client';
 
 /** What the server said that can't be: a message in a few words. */
@@ -110,9 +113,67 @@ const TOTALS = {
 } as const satisfies Record<keyof Totals, (value: unknown, what: string) => number>;
 
 function totals(value: unknown): Totals {
-  const given = table(value, 'totals');
-  const entries = Object.entries(TOTALS).map(([name, check]) => [name, check(given[name], name)] as const);
-  return Object.fromEntries(entries) as Record<keyof Totals, number>;
+  return numbersOf(TOTALS, value, 'totals');
+}
+
+function group(value: unknown): SummaryGroup {
+  const given = table(value, 'a group');
+  if (given.key !== null && typeof given.key !== 'string') throw new Unusable('key is no text');
+  return { key: given.key, totals: totals(given.totals) };
+}
+
+const HOUR = {
+  requested_gib_hours: amount,
+  used_gib_hours: amount,
+  slot_hours: amount,
+} as const satisfies Record<keyof HourOfDay, typeof amount>;
+
+const COVERAGE = {
+  sampled: count,
+  'no-hooks': count,
+  'never-started': count,
+  limits: count,
+  unprivileged: count,
+  'switched-off': count,
+  'sampler-lost': count,
+  other: count,
+} as const satisfies Record<CoverageReason, typeof count>;
+
+/** Every field of a table of numbers, checked. */
+function numbersOf<Name extends string>(
+  checks: Readonly<Record<Name, (value: unknown, what: string) => number>>,
+  value: unknown,
+  what: string,
+): Record<Name, number> {
+  const given = table(value, what);
+  const names = Object.keys(checks) as Name[];
+  return Object.fromEntries(names.map((name) => [name, checks[name](given[name], name)])) as Record<Name, number>;
+}
+
+function itemsOf(value: unknown, what: string, wanted: number): readonly unknown[] {
+  const items = list(value, what);
+  if (items.length !== wanted) throw new Unusable(`${what} has not ${wanted} items`);
+  return items;
+}
+
+const SHOWN: readonly Shown[] = ['anonymous', 'project', 'own'];
+
+/** Older servers do not tell. */
+function shownOf(given: Table): { readonly shown?: Shown } {
+  const shown = SHOWN.find((known) => known === given.shown);
+  return shown === undefined ? {} : { shown };
+}
+
+function summaryAnswer(given: Table): SummaryAnswer {
+  return {
+    groups: list(given.groups, 'groups').map(group),
+    totals: totals(given.totals),
+    hours: itemsOf(given.hours, 'hours', 24).map((hour) => numbersOf(HOUR, hour, 'an hour')),
+    shares: itemsOf(given.shares, 'shares', 21).map((share) => count(share, 'a share')),
+    coverage: numbersOf(COVERAGE, given.coverage, 'coverage'),
+    read: count(given.read, 'read'),
+    ...shownOf(given),
+  };
 }
 
 const NOTHING: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
@@ -122,6 +183,28 @@ function queryText(values: Readonly<Record<string, string | number | boolean | u
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+}
+
+type Choice = RecordFilter & Partial<Omit<RecordsQuery, keyof RecordFilter | 'sort'>> & { readonly sort?: string };
+
+/** A query as the parameters of its address, which have the same names. */
+function parametersOf({
+  states,
+  ...choice
+}: Choice & Pick<Partial<SummaryQuery>, 'by'>): Parameters<typeof queryText>[0] {
+  return { ...choice, states: states?.join(',') };
+}
+
+/** What older servers have, too: an owner's records, unfiltered. */
+const OWNER_ONLY: ReadonlySet<string> = new Set([
+  ...['owner', 'since', 'until', 'cluster', 'sort', 'limit', 'far_below'],
+]);
+
+function recordsTarget(query: RecordsQuery): string {
+  const { owner, ...choice } = query;
+  if (owner === undefined || !Object.keys(query).every((name) => OWNER_ONLY.has(name)))
+    return `/v1/records${queryText(parametersOf(query))}`;
+  return `/v1/owner/${encodeURIComponent(owner)}${queryText(parametersOf(choice))}`;
 }
 
 /** An accounting DB as `qmemacct serve` shows it to this user. Its methods reject with StoreError. */
@@ -147,20 +230,13 @@ export function remoteReader(client: ServerClient): AccountingReader {
       throw error;
     }
   };
-  const ownerPage = async (query: RecordsQuery): Promise<RecordsAnswer> => {
-    const { owner = '', limit, since, until, cluster, sort, far_below } = query;
-    const choice = {
-      since,
-      until,
-      cluster,
-      sort,
-      far_below,
-      ...(limit === undefined ? {} : { limit: Math.min(limit, MOST_RECORDS) }),
-    };
-    const { status, answer } = await ask(`/v1/owner/${encodeURIComponent(owner)}${queryText(choice)}`);
+  const recordsPage = async (query: RecordsQuery): Promise<RecordsAnswer> => {
+    const limit = query.limit === undefined ? {} : { limit: Math.min(query.limit, MOST_RECORDS) };
+    const { status, answer } = await ask(recordsTarget({ ...query, ...limit }));
     return read(status, answer, (given) => ({
       records: list(given.records, 'records').map(stored),
       totals: totals(given.totals),
+      ...shownOf(given),
     }));
   };
   /** All records of an interval that has more than one answer holds, half by half. */
@@ -174,7 +250,7 @@ export function remoteReader(client: ServerClient): AccountingReader {
       { ...query, since: middle },
     ];
     const records: StoredRecord[] = [];
-    for (const half of halves) for (const one of await everyRecord(half, await ownerPage(half))) records.push(one);
+    for (const half of halves) for (const one of await everyRecord(half, await recordsPage(half))) records.push(one);
     return records;
   };
 
@@ -189,11 +265,17 @@ export function remoteReader(client: ServerClient): AccountingReader {
       }));
     },
     records: async (query) => {
-      const page = await ownerPage(query);
+      const page = await recordsPage(query);
       const wanted = query.limit ?? 0;
-      return wanted <= MOST_RECORDS ? page : { records: await everyRecord(query, page), totals: page.totals };
+      return wanted <= MOST_RECORDS ? page : { ...page, records: await everyRecord(query, page) };
     },
-    summary: () => Promise.reject(storeError('it gives no summaries')),
+    summary: async (query) => {
+      // Who wants all groups, and has more than one answer holds, gets the largest.
+      const all = query.limit === undefined || query.limit > MOST_GROUPS;
+      const choice = all ? { ...query, limit: MOST_GROUPS, sort: query.sort ?? 'requested_gib_hours' } : query;
+      const { status, answer } = await ask(`/v1/summary${queryText(parametersOf(choice))}`);
+      return read(status, answer, summaryAnswer);
+    },
     running: async (query) => {
       const { status, answer } = await ask(`/v1/running${queryText({ ...query })}`);
       return read(status, answer, (given) => list(given.records, 'records').map(stored));

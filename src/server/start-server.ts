@@ -8,13 +8,23 @@ import { answerer } from './handle';
 import { createHttpServer, type Answer } from './http-server';
 import { listenAt, nameOfPlace, type Place } from './listen';
 import type { LiveBoard } from './live-board';
+import { newProjectsOf } from './projects-of';
 import { ROUTES } from './routes';
 import { sayChanges } from './say-changes';
 import { openTokens } from './tokens';
 import { newUserNames, type UserNames } from './user-names';
 
 export interface ServerOptions {
-  readonly settings: Pick<Settings, 'accounting' | 'poll_interval' | 'serve_names' | 'serve_admins' | 'serve_tokens'>;
+  readonly settings: Pick<
+    Settings,
+    | 'accounting'
+    | 'accounting_credentials'
+    | 'poll_interval'
+    | 'serve_names'
+    | 'serve_admins'
+    | 'serve_tokens'
+    | 'visibility'
+  >;
   readonly places: readonly Place[];
   readonly live: LiveBoard;
   /** Told of each request for the jobs that wait. */
@@ -72,8 +82,11 @@ function placeOf(server: Server, place: Place): Place {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, live, log, version, now = Date.now } = options;
   const tokens = openTokens(settings.serve_tokens);
-  const accounting = options.accounting ?? openAccountingDesk({ path: settings.accounting });
-  const rules = { settings, tokens, names: options.names ?? newUserNames() };
+  const accounting =
+    options.accounting ??
+    openAccountingDesk({ path: settings.accounting, credentials: settings.accounting_credentials });
+  const names = options.names ?? newUserNames();
+  const rules = { settings, tokens, names, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => undefined } = options;
   const site = { settings, live, wantPending, accounting, cache: newAnswerCache(), version, startedAt: now() };
   const answerOf = answerer(ROUTES);

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { remembering } from './remembering';
 
 /** A user of this system, as the name service knows it. */
 export interface KnownUser {
@@ -22,30 +23,6 @@ const runProgram: RunProgram = (program, words) =>
     const options = { timeout: 5000, encoding: 'utf8', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } } as const;
     execFile(program, [...words], options, (error, stdout) => resolve(error === null ? stdout : null));
   });
-
-const KEEP_MS = 300_000;
-/** What was not found may be there soon. */
-const KEEP_NOTHING_MS = 10_000;
-const MOST_KEPT = 10_000;
-
-/** Remembers answers for a while; who asks meanwhile waits for the same one. */
-function remembering<K, V>(find: (key: K) => Promise<V | null>, now: () => number): (key: K) => Promise<V | null> {
-  const kept = new Map<K, { readonly until: () => number; readonly answer: Promise<V | null> }>();
-  return (key) => {
-    const known = kept.get(key);
-    if (known !== undefined && now() < known.until()) return known.answer;
-    let until = Infinity;
-    const answer = find(key);
-    kept.delete(key);
-    kept.set(key, { until: () => until, answer });
-    const [oldest] = kept.keys();
-    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
-    void answer.then((value) => {
-      until = now() + (value === null ? KEEP_NOTHING_MS : KEEP_MS);
-    });
-    return answer;
-  };
-}
 
 const numbers = (text: string): readonly number[] =>
   text.split(/\s+/).flatMap((word) => (/^\d+$/.test(word) ? [Number(word)] : []));

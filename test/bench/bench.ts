@@ -5,11 +5,14 @@ export interface BenchOptions {
   readonly runs: number;
   /** A first look: shorter windows, fewer runs. */
   readonly quick: boolean;
+  /** Size of a history; null: the benchmark's own. */
+  readonly jobs: number | null;
   /** Tells on a terminal how far it has come. */
   readonly progress: (text: string) => void;
 }
 
-export type Unit = 'ms' | 'us' | 'ns' | '%' | 'MiB' | 'x' | 'bytes' | 'jobs/s' | 'jobs' | 'requests/s' | 'KiB';
+export type Unit =
+  'ms' | 'us' | 'ns' | '%' | 'MiB' | 'x' | 'bytes' | 'jobs/s' | 'jobs' | 'requests/s' | 'KiB' | 's' | 'records/s';
 
 /** One measured quantity. */
 export interface Row {

@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
 import { bracketsBench } from './brackets';
+import { deliveryBench } from './delivery';
+import { historyBench } from './history';
 import { hooksBench } from './hooks';
 import { liveBench } from './live';
 import { nodeBench } from './node';
@@ -15,7 +17,7 @@ import { formatSection, verdict } from './table';
 /**
  * Benchmarks beside their budgets:
  *
- *   npm run bench -- [NAME...] [--runs N] [--quick] [--json FILE]
+ *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--quick] [--json FILE]
  *
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
@@ -28,11 +30,13 @@ const BENCHES: readonly Bench[] = [
   bracketsBench,
   liveBench,
   serveBench,
+  deliveryBench,
+  historyBench,
 ];
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
-  return ['usage: bench [NAME...] [--runs N] [--quick] [--json FILE]', ...names].join('\n');
+  return ['usage: bench [NAME...] [--runs N] [--jobs N] [--quick] [--json FILE]', ...names].join('\n');
 }
 
 function progressLine(text: string): void {
@@ -58,6 +62,7 @@ async function main(argv: readonly string[]): Promise<number> {
     allowPositionals: true,
     options: {
       runs: { type: 'string' },
+      jobs: { type: 'string' },
       quick: { type: 'boolean', default: false },
       json: { type: 'string' },
       help: { type: 'boolean', default: false },
@@ -69,6 +74,9 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   const runs = Number(values.runs ?? (values.quick ? 20 : 200));
   if (!Number.isInteger(runs) || runs < 1) throw new TypeError('--runs takes a number of at least 1');
+  const jobs = values.jobs === undefined ? null : Number(values.jobs);
+  if (jobs !== null && (!Number.isInteger(jobs) || jobs < 1000))
+    throw new TypeError('--jobs takes a number of at least 1000');
   const unknown = positionals.filter((name) => !BENCHES.some((bench) => bench.name === name));
   if (unknown.length > 0) throw new TypeError(`no benchmark is called ${unknown.join(', ')}`);
   const chosen = BENCHES.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
@@ -77,7 +85,7 @@ async function main(argv: readonly string[]): Promise<number> {
   console.log(describeMachine(machine));
   const busy = busyNote(machine);
   if (busy !== null) console.log(busy);
-  const options: BenchOptions = { runs, quick: values.quick, progress: progressLine };
+  const options: BenchOptions = { runs, jobs, quick: values.quick, progress: progressLine };
   const measured: Section[] = [];
   let failed = false;
   for (const bench of chosen) {

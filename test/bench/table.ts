@@ -13,6 +13,8 @@ const DECIMALS: Readonly<Record<Unit, number>> = {
   jobs: 0,
   'requests/s': 0,
   KiB: 0,
+  s: 2,
+  'records/s': 0,
 };
 
 const text = (value: number, unit: Unit): string => value.toFixed(DECIMALS[unit]);

@@ -100,7 +100,10 @@ async function accountingDb(
   } finally {
     await mendIt();
   }
-  for (const host of cell.execHosts) await product.run(host, 'flush');
+  for (const host of cell.execHosts) {
+    const { status, stdout, stderr } = await product.run(host, 'flush');
+    assert.equal(status, 0, `${host}: ${stdout}${stderr}`);
+  }
   for (const job of jobs) {
     await product.record(job, 90_000);
     assert.equal((await product.present(job)).length, 1);
@@ -145,7 +148,7 @@ async function anotherBuild(site: Site): Promise<void> {
 
 async function crashedShepherd(site: Site): Promise<void> {
   const { cell, product } = site;
-  const job = await cell.submit('gebob', ['-N', 'crash', '-r', 'n', '-l', 'h_vmem=1G'], 'sleep 30');
+  const job = await cell.submit('gebob', ['-N', 'crash', '-r', 'n', '-l', 'h_vmem=1G'], 'sleep 8');
   await cell.waitRunning(job);
   const sampler = await samplerOf(site, job);
   await sleep(1500);

@@ -166,16 +166,19 @@ async function hundredAtOnce({ cell, product }: Site): Promise<void> {
 }
 
 describe('jobs on a real Grid Engine', () => {
-  it('are accounted from submission to the end', limits, async (t) => {
+  it('are accounted from submission to the end', { ...limits, concurrency: 6 }, async (t) => {
     await withSite(t, {}, async (site) => {
       await t.test('a serial job', () => serialJob(site));
-      await t.test('a parallel job on one host', () => parallelOnOneHost(site));
+      // Side by side: each waits for Grid Engine most of the time.
+      await Promise.all([
+        t.test('a parallel job on one host', () => parallelOnOneHost(site)),
+        t.test('a job that dies at its h_vmem', () => diesAtItsLimit(site)),
+        t.test('a deleted job', () => deletedJob(site)),
+        t.test('a job over its h_rt', () => overItsTime(site)),
+        t.test('a job that asks to run again: two attempts, two records', () => runAgain(site)),
+        t.test('a job of 50 ms', () => briefJob(site)),
+      ]);
       await t.test('an array of 20 tasks', () => arrayJob(site));
-      await t.test('a job that dies at its h_vmem', () => diesAtItsLimit(site));
-      await t.test('a deleted job', () => deletedJob(site));
-      await t.test('a job over its h_rt', () => overItsTime(site));
-      await t.test('a job that asks to run again: two attempts, two records', () => runAgain(site));
-      await t.test('a job of 50 ms', () => briefJob(site));
       await t.test('100 jobs at once', () => hundredAtOnce(site));
       await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
     });

@@ -105,15 +105,18 @@ async function littleCpuTime({ cell, product }: Site): Promise<void> {
 }
 
 describe("jobs whose limits can't be lifted", () => {
-  it('are sampled as far as the limits allow, and nothing is lost', limits, async (t) => {
+  it('are sampled as far as the limits allow, and nothing is lost', { ...limits, concurrency: 5 }, async (t) => {
     const settings = 'interval = 0.05\ncpu_budget_percent = 100';
     await withSite(t, { settings }, async (site) => {
-      await t.test('h_vmem=300M: the small mode', () => smallMode(site));
-      await t.test('h_vmem=50M: unsampled, with figures from usage', () => noRoomForASampler(site));
-      await t.test('h_vmem=10M', () => smallestAddressSpace(site));
+      // Side by side: each waits for Grid Engine most of the time. The descriptors are the whole cell's.
+      await Promise.all([
+        t.test('h_vmem=300M: the small mode', () => smallMode(site)),
+        t.test('h_vmem=50M: unsampled, with figures from usage', () => noRoomForASampler(site)),
+        t.test('h_vmem=10M', () => smallestAddressSpace(site)),
+        t.test('h_fsize=1M', () => smallFiles(site)),
+        t.test('h_cpu=2: handed over to a successor', () => littleCpuTime(site)),
+      ]);
       await t.test('100 descriptors', () => fewDescriptors(site));
-      await t.test('h_fsize=1M', () => smallFiles(site));
-      await t.test('h_cpu=2: handed over to a successor', () => littleCpuTime(site));
       await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
     });
   });

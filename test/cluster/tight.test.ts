@@ -457,14 +457,17 @@ describe('tight parallel jobs on a real Grid Engine', () => {
     });
   });
 
-  it('are, in the node scope, accounted task by task', limits, async (t) => {
+  it('are, in the node scope, accounted task by task', { ...limits, concurrency: 4 }, async (t) => {
     await withSite(t, { settings: 'scope = "node"\ndelivery_jitter_ms = 0' }, async (site) => {
       for (const host of site.cell.execHosts) assert.ok(serviceOf(site, host) !== null, `no service on ${host}`);
       await t.test('every parallel environment', () => everyVariant(site));
-      await t.test('an array of parallel tasks', () => arrayOfParallelTasks(site));
-      await t.test('a task that starts late', () => lateTask(site));
-      await t.test('many short tasks', () => shortTasks(site));
-      await t.test('tasks that outlive the script', () => outlivesMaster(site));
+      // Side by side: each waits for Grid Engine most of the time.
+      await Promise.all([
+        t.test('an array of parallel tasks', () => arrayOfParallelTasks(site)),
+        t.test('a task that starts late', () => lateTask(site)),
+        t.test('many short tasks', () => shortTasks(site)),
+        t.test('tasks that outlive the script', () => outlivesMaster(site)),
+      ]);
       await t.test('execd restarts on both hosts', () => execdRestarts(site));
       await t.test('the service is killed on both hosts', () => serviceIsKilled(site));
       await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));

@@ -3,7 +3,13 @@ import { describe, it } from 'node:test';
 
 import fc from 'fast-check';
 
-import { parseAccountingLine, type AccountingRecord } from '../../src/gridengine/accounting-line';
+import {
+  accountingReader,
+  isProblem,
+  parseAccountingLine,
+  type AccountingRecord,
+} from '../../src/gridengine/accounting-line';
+import { plainAccountingLine } from './plain-accounting-line';
 
 const head = 'all.q:ge1:users:alice:run.sh:1516:sge:0:1763700000:1763700012:1763700075:100:137:63:12.345678:0.250000:';
 const rusage = '315172.000000:0:0:0:0:80211:3:0:128.000000:16:0:0:0:210:95:';
@@ -62,6 +68,8 @@ describe('parseAccountingLine', () => {
       peTaskId: null,
       maxvmemBytes: 322961408,
       arId: null,
+      jobMaxrssBytes: null,
+      deletedBy: null,
       layout: 45,
     });
   });
@@ -87,14 +95,21 @@ describe('parseAccountingLine', () => {
   it('reads the older and the Univa layouts', () => {
     assert.equal(parsed(classic().replace(/:0:0$/, '')).layout, 43);
     assert.equal(parsed(`${classic()}:NONE`).layout, 46);
-    const univa = ':NONE:NONE:315172.000000:300000.000000:login1:/home/alice:qsub run.sh';
-    const record = parsed(
-      `${classic().replaceAll('17637000', '17637000000')}${univa}`.replace(/(1763700\d{6})\d*/g, '$1'),
-    );
+    const inMs = (category?: string): string => classic(category).replace(/(17637000\d\d)/g, '$1123');
+    const univa = ':NONE:root@login1,bob@login1:315172000.000000:300000.000000:login1:/home/alice:qsub run.sh';
+    const record = parsed(inMs() + univa);
     assert.equal(record.layout, 52);
-    assert.equal(parsed(`${classic()}${univa}:63.500000`).layout, 53);
-    assert.equal(parsed(`${classic('-l h_rt=1:0:0')}${univa}:63.500000:12.000000`).layout, 54);
-    assert.equal(parsed(`${classic('-l h_rt=1:0:0')}${univa}:63.500000:12.000000`).category, '-l h_rt=1:0:0');
+    assert.equal(record.startTimeMs, 1763700012123);
+    assert.equal(record.deletedBy, 'root@login1,bob@login1');
+    assert.equal(record.jobMaxrssBytes, 315172000);
+    assert.equal(parsed(`${inMs()}${univa}:63.500000`).layout, 53);
+    assert.equal(parsed(`${inMs('-l h_rt=1:0:0')}${univa}:63.500000:12.000000`).layout, 54);
+    assert.equal(parsed(`${inMs('-l h_rt=1:0:0')}${univa}:63.500000:12.000000`).category, '-l h_rt=1:0:0');
+    assert.equal(parsed(`${inMs('-l h_rt=1:0:0')}${univa}:63.500000:12.000000:NONE`).layout, 55);
+    const long = `${inMs('-l h_rt=1:0:0')}${univa}:63.500000:12.000000${':NONE'.repeat(20)}`;
+    assert.deepEqual([parsed(long).layout, parsed(long).category], [74, '-l h_rt=1:0:0']);
+    // The whole site's clock in seconds, as some converters leave it.
+    assert.equal(parsed(`${classic()}${univa}:63.500000:12.000000`).layout, 54);
   });
 
   it('restores negative priorities', () => {
@@ -125,5 +140,84 @@ describe('parseAccountingLine', () => {
     const text = fc.string({ minLength: 1 }).filter((category) => category !== 'NONE');
     fc.assert(fc.property(text, (category) => assert.equal(parsed(classic(category)).category, category)));
     fc.assert(fc.property(fc.string(), (line) => void parseAccountingLine(line)));
+  });
+
+  it('reads what is no UTF-8 as Latin-1', () => {
+    const read = accountingReader();
+    const bytes = Buffer.from(classic().replace('run.sh', 'M\u00fcller'), 'latin1');
+    const record = read(bytes, 0, bytes.length);
+    assert.ok(!isProblem(record));
+    assert.equal(record.jobName, 'M\u00fcller');
+    const utf8 = Buffer.from(classic().replace('run.sh', 'M\u00fcller'), 'utf8');
+    const other = read(utf8, 0, utf8.length);
+    assert.ok(!isProblem(other));
+    assert.equal(other.jobName, 'M\u00fcller');
+  });
+
+  it('agrees with a plain reader, on lines of many kinds and on garbage', () => {
+    const read = accountingReader();
+    const digits = fc.oneof(
+      fc.nat().map(String),
+      fc.double({ min: 0, max: 1e12, noNaN: true }).map((value) => value.toFixed(6)),
+      fc.constantFrom(
+        '0',
+        '-1',
+        '18446744073709551606',
+        '4294967295',
+        '1763700012',
+        '1763700012123',
+        '1763700012123456',
+      ),
+      fc.constantFrom(
+        '1e5',
+        '1.',
+        '.5',
+        '',
+        '-',
+        '+1',
+        '00012',
+        '12345678901234567.25',
+        '1.5E-3',
+        ' 1',
+        '4294967296.000000',
+      ),
+    );
+    const word = fc.oneof(
+      fc.constantFrom(
+        'NONE',
+        '',
+        'all.q',
+        '1.ge2',
+        '2.10.0.0.5',
+        'h_rt=1:0:0',
+        '(null)',
+        '-l a=1:2:3,b=0.0:NONE:1:0:0',
+      ),
+      fc.string({ maxLength: 8 }),
+      fc.string({ unit: 'binary', maxLength: 4 }),
+    );
+    const usual = classic().split(':');
+    const univa = 'NONE:NONE:315172.000000:300000.000000:login1:/home/alice:qsub run.sh:63.5:12.0'.split(':');
+    const line = fc
+      .record({
+        length: fc.constantFrom(0, 1, 7, 8, 9, 10, 29),
+        changes: fc.array(fc.tuple(fc.nat({ max: 80 }), fc.oneof(digits, word)), { maxLength: 4 }),
+        cut: fc.option(fc.nat({ max: 80 }), { freq: 8 }),
+      })
+      .map(({ length, changes, cut }) => {
+        const fields = [...usual, ...univa, ...Array<string>(20).fill('NONE')].slice(0, 45 + length);
+        for (const [at, value] of changes) if (at < fields.length) fields[at] = value;
+        return fields.slice(0, cut ?? fields.length).join(':');
+      });
+    fc.assert(
+      fc.property(fc.oneof(line, line, fc.string(), fc.string({ unit: 'binary' })), (text) => {
+        const bytes = Buffer.from(`x${text}y`);
+        const result = read(bytes, 1, bytes.length - 1);
+        const plain = plainAccountingLine(bytes.subarray(1, bytes.length - 1).toString('latin1'));
+        if (text.startsWith('{')) return;
+        assert.deepEqual(isProblem(result) ? result.kind : result, plain);
+      }),
+      { numRuns: 3000 },
+    );
   });
 });

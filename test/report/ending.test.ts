@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { describeEnding, endingLabel, endingSignal, memoryVerdict, succeeded } from '../../src/report/ending';
-import { killedAtLimit, lost, openBracket, ordinary, running, unsampled } from './sample-records';
-
-const GIB = 1024 ** 3;
+import { describeEnding, endingLabel, endingSignal, succeeded } from '../../src/report/ending';
+import { killedAtLimit, lost, ordinary, running, unsampled } from './sample-records';
 
 describe('how a job ended', () => {
   it('names exit statuses and signals', () => {
@@ -36,27 +34,5 @@ describe('how a job ended', () => {
     assert.equal(succeeded(ordinary), true);
     assert.equal(succeeded({ ...ordinary, failed: 100 }), false);
     assert.equal(endingSignal({ ...ordinary, exit_status: 128 }), 0);
-  });
-});
-
-describe('memoryVerdict', () => {
-  it("is consistent with Grid Engine's kill only near the limit", () => {
-    assert.equal(memoryVerdict(killedAtLimit)?.consistent, true);
-    const small = { ...killedAtLimit, peak_rss_swap: openBracket(GIB, null, null), failed: null };
-    assert.equal(memoryVerdict(small)?.consistent, false);
-    assert.match(memoryVerdict(small)?.text ?? '', /^No sign of h_vmem: it held 25 % of it/);
-  });
-
-  it('is consistent with refused memory where the address space was full', () => {
-    const refused = { ...ordinary, exit_status: 134, peak_process_vmem: openBracket(15.9 * GIB, null, null) };
-    assert.equal(
-      memoryVerdict(refused)?.text,
-      'Its end is consistent with refused memory: the address space of a process had reached 99 % of h_vmem.',
-    );
-  });
-
-  it('says nothing of a job that ended well or had no limit', () => {
-    assert.equal(memoryVerdict(ordinary), null);
-    assert.equal(memoryVerdict({ ...killedAtLimit, h_vmem: null }), null);
   });
 });

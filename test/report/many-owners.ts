@@ -8,6 +8,6 @@ export const MANY_OWNERS: readonly JobRecord[] = [
   { ...running, owner: 'alice', project: 'NONE' },
   { ...lost, owner: 'carol', project: 'proteins' },
   { ...selfReported, owner: 'carol', project: null },
-  { ...hostile, project: 'genome' },
+  { ...hostile, project: 'genome', requests: {} },
   ...arrayOfTwenty.map((task) => ({ ...task, owner: 'dave', project: 'sweeps', host: 'node09.cluster.example' })),
 ];

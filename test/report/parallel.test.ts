@@ -72,7 +72,7 @@ describe('renderParallel', () => {
     const killed = { ...mpiTask(3), exit_status: 137, signal: 9, peak_rss: peak, peak_rss_swap: peak };
     const text = shown(asRuns([{ ...mpiMaster(4), exit_status: 1 }, mpiTask(1), killed]));
     assert.match(text, /fullest: node03/);
-    assert.match(text, /consistent with Grid Engine's kill at h_vmem/);
+    assert.match(text, /consistent with Grid Engine's own kill at h_vmem/);
     assert.match(text, /Next time: qsub -l h_vmem=3G/);
   });
 

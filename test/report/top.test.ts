@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { addTotals, NO_TOTALS } from '../../src/accounting/add-summaries';
+import { sumTotals, NO_TOTALS } from '../../src/accounting/add-summaries';
 import { displayWidth } from '../../src/report/display-width';
 import { RANKING_NAMES, RANKINGS } from '../../src/report/ranking';
 import {
@@ -103,7 +103,7 @@ describe('the rankings', () => {
   it('are of nothing where there is nothing, and grow with what is added', () => {
     const some = { ...NO_TOTALS, requested_with_peak_gib_hours: 3, peak_gib_hours: 1, cpu_seconds: 3600 };
     for (const name of RANKING_NAMES) assert.equal(RANKINGS[name].of(NO_TOTALS), 0);
-    assert.equal(RANKINGS.unused.of(addTotals(some, some)), 4);
+    assert.equal(RANKINGS.unused.of(sumTotals(some, some)), 4);
     assert.equal(RANKINGS.cpu.of(some), 1);
   });
 });

@@ -57,8 +57,8 @@ describe('openAccountingDesk', () => {
     assert.deepEqual([hidden?.owner, hidden?.job_name, hidden?.h_vmem], ['anonymous', 'anonymous', ordinary.h_vmem]);
     const query = { owner: 'bob', since: 0, until: Date.now() + 1e12 };
     for (const sight of [own, anonymous])
-      await assert.rejects(desk.ask({ what: 'owner', query }, sight), hasStatus(403, /your own jobs only/));
-    const mine = await desk.ask({ what: 'owner', query: { ...query, owner: 'alice' } }, own);
+      await assert.rejects(desk.ask({ what: 'records', query }, sight), hasStatus(403, /your own jobs only/));
+    const mine = await desk.ask({ what: 'records', query: { ...query, owner: 'alice' } }, own);
     assert.equal((JSON.parse(mine.toString('utf8')) as Given).totals?.records, 1);
   });
 

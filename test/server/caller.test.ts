@@ -7,11 +7,12 @@ import { testNames } from './test-site';
 
 const TOKEN = 'a-token-of-this-site';
 
-function rules(names: string, admins: readonly string[] = []): CallerRules {
+function rules(names: string, admins: readonly string[] = [], visibility = 'all'): CallerRules {
   return {
-    settings: { serve_names: names, serve_admins: admins },
+    settings: { serve_names: names, serve_admins: admins, visibility },
     tokens: { has: (token) => token === TOKEN, problem: () => null },
     names: testNames,
+    projectsOf: (user) => Promise.resolve([`project-of-${user}`]),
   };
 }
 
@@ -29,6 +30,26 @@ describe('sightOf', () => {
       assert.deepEqual(await seen({ uid: 4242 }, rules(of)), { of, user: null });
       assert.deepEqual(await seen({ uid: null }, rules(of)), { of, user: null });
     }
+  });
+
+  it('is as visibility says, or as serve_names does where that is stricter', async () => {
+    const sights = async (names: string, visibility: string): Promise<readonly Sight[]> =>
+      Promise.all([1001, null].map((uid) => seen({ uid }, rules(names, [], visibility))));
+    const of = (kind: 'own' | 'anonymous'): readonly Sight[] => [
+      { of: kind, user: 'alice' },
+      { of: kind, user: null },
+    ];
+    for (const names of ['all', 'anonymous', 'own']) assert.deepEqual(await sights(names, 'own'), of('own'), names);
+    for (const visibility of ['all', 'project', 'own', 'a word of a newer version'])
+      assert.deepEqual(await sights('own', visibility), of('own'), visibility);
+    assert.deepEqual(await sights('anonymous', 'all'), of('anonymous'));
+    for (const names of ['all', 'anonymous'])
+      assert.deepEqual(await sights(names, 'project'), [
+        { of: 'project', user: 'alice', projects: ['project-of-alice'], named: names === 'all' },
+        { of: 'project', user: null, projects: [], named: names === 'all' },
+      ]);
+    assert.deepEqual(await seen({ uid: 1003 }, rules('all', ['carol'], 'own')), { of: 'all' });
+    assert.deepEqual(await seen({ uid: 0 }, rules('all', [], 'own')), { of: 'all' });
   });
 
   it('is all for root, for admins by name and by group, and for no one else', async () => {

@@ -58,12 +58,25 @@ const EXAMPLES: readonly string[] = [
   `/v1/job/${arrayOfTwenty[0]?.job_id ?? 0}.3`,
   '/v1/owner/bob?since=2026-11-01&until=2026-12-01&sort=peak&limit=5&far_below=0.5',
   '/v1/owner/nobody',
+  '/v1/records?since=2026-11-01&until=2026-12-01&states=finished,lost&failed=false&peak_at_least=1e6&sort=unused&limit=5',
+  '/v1/summary?since=2026-11-01&until=2026-12-01&by=project&sort=failed&limit=3',
+  '/v1/summary?job_name=a*',
   '/v1/running?since=0',
   '/v1/health',
   '/v1/openapi.json',
 ];
 
-const PROBLEMS: readonly string[] = ['/v1/job/1', '/v1/job/x', '/v1/live?x=1', '/v1/owner/bob?since=1d&until=2d'];
+const PROBLEMS: readonly string[] = [
+  '/v1/job/1',
+  '/v1/job/x',
+  '/v1/live?x=1',
+  '/v1/owner/bob?since=1d&until=2d',
+  '/v1/records?since=1d&until=2d',
+  '/v1/records?states=finished,done',
+  '/v1/records?peak_at_least=-1',
+  '/v1/summary?by=color',
+  '/v1/summary?sort=toString',
+];
 
 function pathOf(example: string): string {
   const [path = ''] = example.split('?');

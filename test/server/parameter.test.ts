@@ -4,12 +4,14 @@ import { describe, it } from 'node:test';
 import {
   pathJob,
   pathName,
+  queryAmount,
   queryCount,
   queryFlag,
   queryName,
   queryShare,
   queryTime,
   queryWord,
+  queryWords,
   type Parameter,
 } from '../../src/server/parameter';
 import { schemaFaults } from './matches-schema';
@@ -35,6 +37,9 @@ describe('parameters', () => {
     assert.equal(queryCount('', 50).read('50', NOW), 50);
     assert.equal(queryShare('').read('0.25', NOW), 0.25);
     assert.equal(pathName('').read('bob', NOW), 'bob');
+    assert.deepEqual(queryWords('', ['lost', 'running']).read('running,lost,running', NOW), ['running', 'lost']);
+    for (const amount of [0, 0.1 + 0.2, 4 * 2 ** 30, 5e-7, Number.MAX_SAFE_INTEGER])
+      assert.equal(queryAmount('').read(String(amount), NOW), amount);
   });
 
   it('refuse what makes no sense', () => {
@@ -57,6 +62,10 @@ describe('parameters', () => {
       assert.equal(queryCount('', 50).read(text, NOW), null, text);
     for (const text of ['', '1.1', '-0.1', '.5', '1e-3', 'NaN'])
       assert.equal(queryShare('').read(text, NOW), null, text);
+    for (const text of ['', ',', 'lost,', 'lost,done', 'constructor', 'lost, running'])
+      assert.equal(queryWords('', ['lost', 'running']).read(text, NOW), null, text);
+    for (const text of ['', '-1', 'Infinity', '1e999', '0x10', '1.', ' 1', '9'.repeat(17)])
+      assert.equal(queryAmount('').read(text, NOW), null, text);
     assert.equal(queryName('').read('', NOW), null);
     assert.equal(queryName('').read('x'.repeat(513), NOW), null);
     assert.equal(queryWord('', ['cpu']).read('constructor', NOW), null);

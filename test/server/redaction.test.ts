@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { asStored } from '../../src/accounting/merge';
 import { viewCluster } from '../../src/live/view';
-import { HIDDEN, mayAskFor, redactRecords, redactSnapshot, redactView } from '../../src/server/redaction';
-import { SEES_ALL, sightKey, type Sight } from '../../src/server/sight';
+import { HIDDEN, redactRecords, redactSnapshot, redactView } from '../../src/server/redaction';
+import { mayAskFor, SEES_ALL, sightKey, type Sight } from '../../src/server/sight';
 import { ordinary } from '../report/sample-records';
 import { AT, answer, detail, taskDetail, usage, waiting, workedExample } from '../live/snapshots';
 
@@ -11,6 +11,12 @@ const alice: Sight = { of: 'anonymous', user: 'alice' };
 const onlyAlice: Sight = { of: 'own', user: 'alice' };
 const nobody: Sight = { of: 'anonymous', user: null };
 const onlyNobody: Sight = { of: 'own', user: null };
+const ofProject = (projects: readonly string[], named: boolean, user: string | null = 'alice'): Sight => ({
+  of: 'project',
+  user,
+  projects,
+  named,
+});
 
 const SECRETS = ['bob', 'mpi-of-bob', '1002', 'group-of-bob', 'department-of-bob', 'account-of-bob', 'message-of-bob'];
 
@@ -93,6 +99,40 @@ describe('redactSnapshot, redactView', () => {
     assert.equal(redactView(view, onlyNobody).jobs.length, 0);
   });
 
+  it('show the jobs of one’s projects, wherever they stand, and no others', () => {
+    const jobsOfOthers = (jobs: readonly { readonly owner: string; readonly job: number }[]): readonly number[] => [
+      ...new Set(jobs.filter(({ owner }) => owner !== 'alice').map(({ job }) => job)),
+    ];
+    const bobs = jobsOfOthers(view.jobs);
+    assert.ok(bobs.length > 0);
+    for (const [project, shown] of [
+      ['genome', bobs],
+      ['NONE', []],
+      [null, []],
+    ] as const) {
+      const inProject = <T extends { readonly owner: string }>(job: T): T =>
+        job.owner === 'bob' ? { ...job, project } : job;
+      const cluster = { ...view, jobs: view.jobs.map(inProject) };
+      const snapshot = { ...given, running: answer(given.running.value.map(inProject)) };
+      for (const named of [true, false]) {
+        const sight = ofProject(['genome'], named);
+        const seen = redactView(cluster, sight);
+        const said = redactSnapshot(snapshot, sight);
+        for (const jobs of [
+          seen.jobs,
+          seen.hosts.flatMap(({ parts }) => parts),
+          said.running.value,
+          said.hosts.value.flatMap((host) => host.jobs),
+        ])
+          assert.deepEqual(jobsOfOthers(jobs), shown, `${project ?? ''} ${named}`);
+        if (named && project === 'genome') continue;
+        assert.deepEqual([...told(seen), ...told(said)], []);
+      }
+    }
+    for (const sight of [ofProject([], true), ofProject(['other'], true), ofProject([], true, null)])
+      assert.deepEqual(told(redactView(view, sight)), []);
+  });
+
   it('never take a job without a known owner for one’s own', () => {
     const strange = { ...given, details: answer([detail(9, [taskDetail(usage(1))], { owner: '' })]) };
     assert.equal(redactSnapshot(strange, onlyNobody).details.value.length, 0);
@@ -106,6 +146,19 @@ describe('redactRecords', () => {
     job_name: 'mpi-of-bob',
     account: 'account-of-bob',
     notes: ['message-of-bob'],
+    grid_engine: {
+      wallclock_seconds: 1,
+      cpu_seconds: 1,
+      user_seconds: null,
+      system_seconds: null,
+      maxvmem_bytes: 1024,
+      maxrss_bytes: null,
+      mem_gib_seconds: null,
+      io_gib: null,
+      category: '-u bob -l h_vmem=4G',
+      deleted_by: 'bob@login',
+      lines: 1,
+    },
     peak_rss: ordinary.peak_rss === null ? null : { ...ordinary.peak_rss, command: 'mpi-of-bob' },
   };
   const records = [asStored(record), asStored({ ...ordinary, owner: 'alice' }), asStored({ ...ordinary, owner: null })];
@@ -116,16 +169,28 @@ describe('redactRecords', () => {
     assert.equal(hidden?.record.peak_rss?.lower_bytes, ordinary.peak_rss?.lower_bytes);
     assert.deepEqual([hidden?.record.owner, unknown?.record.owner], [HIDDEN, HIDDEN]);
     assert.equal(own, records[1]);
+    assert.equal(hidden?.record.grid_engine?.maxvmem_bytes, 1024);
   });
 
   it('leave out what is not one’s own, or change nothing', () => {
     assert.deepEqual(redactRecords(records, onlyAlice), [records[1]]);
     assert.deepEqual(redactRecords(records, onlyNobody), []);
+    const genome = asStored({ ...record, project: 'genome' });
+    const all = [...records, genome];
+    assert.deepEqual(redactRecords(all, ofProject(['genome'], true)), [records[1], genome]);
+    assert.deepEqual(redactRecords(all, ofProject([], true)), [records[1]]);
+    assert.deepEqual(told(redactRecords(all, ofProject(['genome'], false))), []);
     assert.equal(redactRecords(records, SEES_ALL), records);
   });
 });
 
 describe('mayAskFor', () => {
+  it('lets a user ask for others where their projects’ jobs are shown with names', () => {
+    assert.equal(mayAskFor('bob', ofProject(['genome'], true)), true);
+    assert.equal(mayAskFor('bob', ofProject(['genome'], false)), false);
+    assert.equal(mayAskFor('alice', ofProject([], false)), true);
+  });
+
   it('lets a user ask for their own jobs, who sees all for everybody’s', () => {
     assert.deepEqual(
       [alice, onlyAlice, nobody, onlyNobody, SEES_ALL].map((sight) => [
@@ -145,7 +210,11 @@ describe('mayAskFor', () => {
 
 describe('sightKey', () => {
   it('differs for callers who see different things', () => {
-    const sights: Sight[] = [SEES_ALL, alice, onlyAlice, nobody, onlyNobody, { of: 'own', user: '' }];
+    const sights: Sight[] = [
+      ...[SEES_ALL, alice, onlyAlice, nobody, onlyNobody, { of: 'own', user: '' } as const],
+      ...[ofProject([], true), ofProject([], false), ofProject(['a'], true), ofProject(['a', 'b'], true)],
+      ...[ofProject(['a,b'], true), ofProject(['a'], true, 'bob'), ofProject(['a'], true, null)],
+    ];
     assert.equal(new Set(sights.map(sightKey)).size, sights.length);
   });
 });

@@ -2,14 +2,18 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
 import { StoreError } from '../../src/accounting/store-error';
 import { parseRecord } from '../../src/sampler/parse-record';
 import { ClientError, newServerClient } from '../../src/server/client';
 import { openRemoteReader, remoteReader } from '../../src/server/remote-reader';
-import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../report/sample-records';
-import { startTestSite, temporaryDirectory } from './test-site';
+import { memoryReader } from '../accounting/memory-reader';
+import { MANY_OWNERS } from '../report/many-owners';
+import { arrayOfTwenty, firstRun, hostile, killedAtLimit, ordinary } from '../report/sample-records';
+import { memoryDesk } from './memory-desk';
+import { ask, startTestSite, temporaryDirectory } from './test-site';
 
 const heartbeat = { ...ordinary, job_id: 77, status: 'running' as const, ended_at: null, run_id: '1f2e3d4c.7.7' };
 /** Merged: the accounting line knows `failed`. */
@@ -69,6 +73,45 @@ describe('remoteReader', () => {
     );
   });
 
+  it('asks for every filter, and for sums', async (t) => {
+    const records = MANY_OWNERS.map((given) => {
+      const record = parseRecord(given);
+      assert.ok(!('error' in record));
+      return record;
+    });
+    const site = await startTestSite(t, { accounting: memoryDesk(records) });
+    const remote = await openRemoteReader(site.socket);
+    t.after(() => remote.close());
+    const direct = memoryReader(records);
+    const ALWAYS = { since: 0, until: Date.UTC(2027, 0) };
+    for (const choice of [
+      {},
+      { project: 'genome' },
+      { queue: 'all.q', host: 'node07', pe: 'smp', cluster: 'biology' },
+      { owner: 'dave', job_name: 'sw*p' },
+      { states: ['running', 'lost'] as const },
+      { failed: true },
+      { failed: false, sampled: true },
+      { peak_at_least: 2 ** 30, peak_at_most: 2 ** 31 + 0.5 },
+      { limit_at_least: 0.1 + 0.2, limit_at_most: 4 * 2 ** 30 },
+      { share_at_least: 0.1 + 0.2, share_at_most: 1.205 },
+      { wallclock_at_least: 1500 },
+      { owner: hostile.owner ?? '', job_name: 'x&y=%00?*' },
+    ]) {
+      for (const query of [
+        { ...ALWAYS, ...choice },
+        { ...ALWAYS, ...choice, sort: 'peak' as const, limit: 2, far_below: 0.5 },
+      ])
+        assert.deepEqual(await remote.records(query), await direct.records(query), JSON.stringify(query));
+      for (const by of ['owner', 'project', 'host', 'job_name', 'day', 'cluster'] as const) {
+        const query = { ...ALWAYS, ...choice, by, sort: 'cpu_seconds', limit: 3 } as const;
+        assert.deepEqual(await remote.summary(query), await direct.summary(query), JSON.stringify(query));
+      }
+    }
+    const all = await remote.summary({ ...ALWAYS, by: 'owner' });
+    assert.deepEqual(all, await direct.summary({ ...ALWAYS, by: 'owner' }));
+  });
+
   it('gets more records than one answer holds piece by piece', async (t) => {
     const page = 2;
     const all = Array.from({ length: 9 }, (_, index) => ({ at: index * 1000 + 500 }));
@@ -103,7 +146,9 @@ describe('remoteReader', () => {
       (error: unknown) => error instanceof ClientError && error.code === 'ENOENT',
     );
     const site = await startTestSite(t);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    // Until the server has had its own look at the DB.
+    while ((await ask({ socketPath: site.socket }, { path: '/v1/health' })).text.includes('"problem":null'))
+      await new Promise((resolve) => setTimeout(resolve, 20));
     await assert.rejects(
       openRemoteReader(site.socket),
       (error: unknown) => error instanceof StoreError && error.reason.includes('does not exist'),

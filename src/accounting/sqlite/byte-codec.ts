@@ -10,6 +10,7 @@ export interface ByteWriter {
   readonly signed: (value: number) => void;
   readonly number: (value: number | null) => void;
   readonly bytes: (value: Uint8Array) => void;
+  /** What was written, for its own; the writer can begin anew. */
   readonly finish: () => Buffer;
 }
 
@@ -49,22 +50,38 @@ function coded(value: number): number {
   return micro === null ? CODE_DOUBLE : micro * 4 + MICRO;
 }
 
+/** An unsigned number takes this at most. */
+const LONGEST_NUMBER = 10;
+const FIRST_ROOM = 256;
+
 export function createByteWriter(): ByteWriter {
-  const out: number[] = [];
+  let out = Buffer.allocUnsafe(FIRST_ROOM);
+  let length = 0;
+  const makeRoom = (more: number): void => {
+    if (length + more <= out.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(2 * out.length, length + more));
+    out.copy(larger, 0, 0, length);
+    out = larger;
+  };
   const unsigned = (value: number): void => {
+    makeRoom(LONGEST_NUMBER);
     let rest = value;
-    for (; rest >= 128; rest = Math.floor(rest / 128)) out.push((rest % 128) + 128);
-    out.push(rest);
+    for (; rest >= 2 ** 31; rest = Math.floor(rest / 128)) out[length++] = (rest % 128) + 128;
+    for (; rest >= 128; rest >>>= 7) out[length++] = (rest & 127) | 128;
+    out[length++] = rest;
   };
   const bytes = (value: Uint8Array): void => {
-    for (const byte of value) out.push(byte);
+    makeRoom(value.length);
+    out.set(value, length);
+    length += value.length;
   };
   return {
     unsigned,
     signed: (value) => {
       const size = Math.abs(value);
       const rest = Math.floor(size / 64);
-      out.push((size % 64) + (value < 0 ? 64 : 0) + (rest > 0 ? 128 : 0));
+      makeRoom(1);
+      out[length++] = (size % 64) + (value < 0 ? 64 : 0) + (rest > 0 ? 128 : 0);
       if (rest > 0) unsigned(rest);
     },
     number: (value) => {
@@ -76,7 +93,11 @@ export function createByteWriter(): ByteWriter {
       bytes(double);
     },
     bytes,
-    finish: () => Buffer.from(out),
+    finish: () => {
+      const written = Buffer.from(out.subarray(0, length));
+      length = 0;
+      return written;
+    },
   };
 }
 

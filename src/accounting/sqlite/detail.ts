@@ -64,7 +64,9 @@ export type Detail = Pick<
 > &
   Pick<StoredRecord, 'ended' | 'provenance'>;
 
-const FLAG = {
+export const DETAIL_FORM = FORM;
+
+export const FLAG = {
   derivedCpuEfficiency: 1,
   derivedMemoryEfficiency: 1 << 1,
   hVmem: 1 << 2,
@@ -122,7 +124,7 @@ function member<T>(vocabulary: readonly T[], index: number): T {
 
 const REQUEST = { absent: 0, isLimit: 1, isLimitPerSlot: 2, other: 3 } as const;
 
-function writeRequest(writer: ByteWriter, request: MemoryRequest, slots: number | null): void {
+export function writeRequest(writer: ByteWriter, request: MemoryRequest, slots: number | null): void {
   const { request_bytes, limit_bytes, per } = request;
   const code =
     request_bytes === null
@@ -340,8 +342,8 @@ function baseTime(columns: Columns): number {
 }
 
 /** What an account shares with its record, as most do, and which of its words there are. */
-const ACCOUNT = { wallclock: 1, cpu: 2, oneLine: 4, category: 8, deletedBy: 16 } as const;
-const ACCOUNT_AMOUNTS = [
+export const ACCOUNT = { wallclock: 1, cpu: 2, oneLine: 4, category: 8, deletedBy: 16 } as const;
+export const ACCOUNT_AMOUNTS = [
   'user_seconds',
   'system_seconds',
   'maxvmem_bytes',

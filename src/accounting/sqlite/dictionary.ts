@@ -67,7 +67,9 @@ export function createWords(db: Database): Words {
   };
   const find = (dictionary: Dictionary, text: string): number | null => {
     const { ids, find: look } = table(dictionary);
-    const id = ids.get(text) ?? look(text);
+    const known = ids.get(text);
+    if (known !== undefined) return known;
+    const id = look(text);
     return id === undefined ? null : remember(ids, text, id);
   };
   return {

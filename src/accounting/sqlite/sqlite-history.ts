@@ -1,17 +1,24 @@
 import type { HistoryStore } from '../history-store';
 import { createWords } from './dictionary';
 import { storeError } from './faults';
+import { lineImporter, type LineImporter } from './import-lines';
+import { createMerger } from './merger';
 import { openForWriting } from './open';
 import { prune } from './prune';
 import { rollUp } from './roll-up';
-import { storeOn } from './sqlite-store';
-
-const later = (): Promise<never> => Promise.reject(new Error('not built yet'));
+import { answer, storeOn } from './sqlite-store';
+import { staleDays } from './stale-days';
 
 /** The SQLite store at `path` with all that the nightly job and the import need. Throws StoreError. */
 export function openSqliteHistory(path: string, mode: number): HistoryStore {
   const db = openForWriting(path, mode);
   const words = createWords(db);
+  let made: LineImporter | null = null;
+  const importer = (): LineImporter => {
+    if (made !== null) return made;
+    const stale = staleDays(db);
+    return (made = lineImporter(db, words, stale, createMerger(db, words, stale)));
+  };
   const told = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
@@ -21,8 +28,9 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
   };
   return {
     ...storeOn(db, words),
-    importedFiles: later,
-    importLines: later,
+    importedFiles: (cluster) => answer(db, () => importer().importedFiles(cluster)),
+    importLines: (batch) => answer(db, () => importer().importLines(batch)),
+    unreadableLines: (cluster, limit) => answer(db, () => importer().unreadableLines(cluster, limit)),
     rollUp: (work) => told(rollUp(db, words, work)),
     prune: (rules, now, work) => told(prune(db, words, rules, now, work)),
   };

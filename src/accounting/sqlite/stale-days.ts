@@ -44,7 +44,7 @@ export function staleDays(db: Database): StaleDays {
     touch: ({ job_id, task_id, cluster_id, counted_at, parallel }) => {
       const day = Math.floor(counted_at / DAY_MS);
       days.add(day);
-      rolled ??= lastRolled.get() ?? null;
+      if (rolled === undefined) rolled = lastRolled.get() ?? null;
       if (rolled === null || (day >= rolled && !parallel) || day > rolled + JOB_SPAN_MS / DAY_MS) return;
       const job = `${job_id}/${task_id ?? ''}/${cluster_id}/${day}`;
       if (jobs.has(job)) return;

@@ -12,7 +12,7 @@ import { warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import type { InstallOptions } from './install';
 
-const ONLY_NODE = ['accounting', 'stateDir', 'runDir'] as const;
+const ONLY_NODE = ['accounting', 'stateDir', 'runDir', 'nightly'] as const;
 const ONLY_CLUSTER = ['hosts', 'queue', 'plain', 'env', 'nodeCheck', 'hostsChecked', 'backup'] as const;
 
 function optionName(key: string): string {
@@ -60,6 +60,7 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
     chosen,
     places: systemPlaces(),
     timer: options.timer,
+    nightly: options.nightly ?? false,
     execPath: process.execPath,
   });
   chosen.differences.forEach((difference) => warn(terminal, difference));

@@ -12,6 +12,7 @@ export interface InstallOptions extends GlobalOptions {
   readonly runDir?: string;
   /** false: --no-timer. */
   readonly timer: boolean;
+  readonly nightly?: boolean;
   readonly hosts?: readonly string[];
   readonly queue?: readonly string[];
   readonly plain?: boolean;
@@ -52,6 +53,7 @@ export function registerInstall(program: Command, context: CommandContext): void
     .option('--state-dir <dir>', 'with --node: directory for node.db and run directories')
     .option('--run-dir <dir>', 'with --node: directory on tmpfs for live figures')
     .option('--no-timer', 'with --node: no timer or cron entry for "qmemacct flush"')
+    .option('--nightly', 'with --node, on one host: run hooks/nightly.sh there every night')
     .option('--hosts <hosts>', 'only these hosts: names and @groups, separated by commas', words)
     .option('--queue <queues>', 'only these cluster queues, separated by commas', words)
     .option('--plain', "hooks as the job's owner, not as root: self-reported figures, no hook of another user chained")

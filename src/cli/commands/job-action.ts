@@ -2,6 +2,7 @@ import { jobSums } from '../../accounting/job-sum';
 import { renderCsv } from '../../report/csv';
 import { renderJob, type JobReport } from '../../report/job';
 import { renderJson } from '../../report/json';
+import { causeAccounts } from '../../report/why/causes';
 import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT } from '../command-error';
 import { findJob, type JobSources } from '../find-job';
@@ -71,7 +72,7 @@ export async function showJobs(
     }
     if (format === 'json') {
       const runs = found.flatMap((report) => report.runs);
-      terminal.write(renderJson(runs, jobSums(runs)));
+      terminal.write(renderJson(runs, jobSums(runs), causeAccounts(runs)));
     } else if (format === 'csv') terminal.write(renderCsv(found.flatMap(({ runs }) => runs)));
     else {
       const screen = screenOf(terminal, options, settings);

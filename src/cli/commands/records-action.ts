@@ -17,6 +17,7 @@ import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { recordChoiceOf, type RecordFilterOptions } from '../record-filter-options';
 import { lineLimitOf, recordColumnsOf, recordSortOf, type RecordListOptions } from '../record-list-options';
 import { filterSubject, type RecordSubject } from '../record-subject';
+import { sayShown } from '../say-shown';
 import { realSources, type Sources } from '../sources';
 import { chooseStores, noStoreMessage, openStores } from '../stores';
 import type { Terminal } from '../terminal';
@@ -105,6 +106,7 @@ export async function showRecords(
       },
       stores.readers,
     );
+    sayShown(answer.shown, subject.choice.owner, terminal);
     if (answer.records.length === 0) {
       warn(terminal, nothingFound(subject, interval));
       if (format === 'text') return EXIT.nothing;

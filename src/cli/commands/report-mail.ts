@@ -31,24 +31,28 @@ export async function mailReport(
   const { text, html, headline } = toMailReport(report);
   const subject = report.owner === null ? ['qmemacct', ...report.clusters].join(' ') : `Jobs of ${report.owner}`;
   const told: string[] = [];
-  for (const to of recipients) {
-    try {
-      await mailer.send({
-        from: mailer.from,
-        to,
-        subject: `${subject}: ${headline}`,
-        text,
-        html,
-        // Asked for by hand: each is a mail of its own, unlike those of a night.
-        id: messageId(['report', randomUUID(), to], mailer.domain),
-        date: new Date(report.created_at),
-      });
-    } catch (error) {
-      if (!(error instanceof MailError)) throw error;
-      const before = told.length === 0 ? '' : `; sent before: ${recipients.slice(0, told.length).join(', ')}`;
-      throw new CommandError(`--mail: ${to}: ${error.message}${before}`, EXIT.unavailable, { cause: error });
+  try {
+    for (const to of recipients) {
+      try {
+        await mailer.send({
+          from: mailer.from,
+          to,
+          subject: `${subject}: ${headline}`,
+          text,
+          html,
+          // Asked for by hand: each is a mail of its own, unlike those of a night.
+          id: messageId(['report', randomUUID(), to], mailer.domain),
+          date: new Date(report.created_at),
+        });
+      } catch (error) {
+        if (!(error instanceof MailError)) throw error;
+        const before = told.length === 0 ? '' : `; sent before: ${recipients.slice(0, told.length).join(', ')}`;
+        throw new CommandError(`--mail: ${to}: ${error.message}${before}`, EXIT.unavailable, { cause: error });
+      }
+      told.push(`sent to ${to} by ${mailer.by}`);
     }
-    told.push(`sent to ${to} by ${mailer.by}`);
+    return told;
+  } finally {
+    mailer.close();
   }
-  return told;
 }

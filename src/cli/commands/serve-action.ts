@@ -34,10 +34,10 @@ function placesOf(options: ServeOptions, settings: Settings, handed: readonly Pl
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 
 /** What everybody on the network may see is told once. */
-function warnOfOpenness(places: readonly Place[], { serve_names: names }: Settings, terminal: Terminal): void {
+function warnOfOpenness(places: readonly Place[], settings: Settings, terminal: Terminal): void {
   const open = places.find((place) => place.kind === 'tcp' && !LOOPBACK.test(place.address));
-  if (open !== undefined && names === 'all')
-    warn(terminal, `${nameOfPlace(open)}: whoever reaches it sees all jobs; set serve_names to "anonymous" or "own"`);
+  if (open !== undefined && settings.serve_names === 'all' && settings.visibility === 'all')
+    warn(terminal, `${nameOfPlace(open)}: whoever reaches it sees all jobs; set visibility to "project" or "own"`);
 }
 
 function ended(): Promise<void> {
@@ -53,7 +53,10 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   const log = (line: string): void => warn(terminal, line);
   const places = placesOf(options, settings, handedOver(terminal.env, process.pid));
   const end = ended();
-  const accounting = openAccountingDesk({ path: settings.accounting });
+  const accounting = openAccountingDesk({
+    path: settings.accounting,
+    credentials: settings.accounting_credentials,
+  });
   const feed = startLiveFeed({ settings, cell: liveCell(settings, terminal.env), accounting, log });
   let server: RunningServer;
   try {

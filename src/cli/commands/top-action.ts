@@ -10,6 +10,7 @@ import { findSummary } from '../find-records';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { recordChoiceOf } from '../record-filter-options';
 import { lineLimitOf } from '../record-list-options';
+import { sayShown } from '../say-shown';
 import { realSources, type Sources } from '../sources';
 import { chooseStores, noStoreMessage, openStores } from '../stores';
 import type { Terminal } from '../terminal';
@@ -76,6 +77,7 @@ export async function showTop(
       { ...choice, since: since.getTime(), until: until.getTime(), by: ranked.by, far_below: FAR_BELOW_LIMIT },
       stores.readers,
     );
+    sayShown(answer.shown, choice.owner, terminal);
     const groups = rankGroups(answer.groups, by);
     const screen = screenOf(terminal, options, settings);
     if (groups.length === 0) {

@@ -1,6 +1,7 @@
 import { chownSync, lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
+import { isPostgresUrl } from '../../sampler/postgres-url';
 import type { Settings } from '../../sampler/settings';
 import { isEmptyDirectory, makeDirectory } from './directories';
 import type { Step } from './step';
@@ -13,6 +14,7 @@ function reason(error: unknown): string {
 
 /** The directory of the accounting DB, which the deliverer, not root, writes to. A shared one may be made elsewhere. */
 export function accountingDirectorySteps(settings: Settings): Step[] {
+  if (isPostgresUrl(settings.accounting)) return [];
   const path = dirname(settings.accounting);
   const who = settings.deliver_as === '' ? 'nobody' : settings.deliver_as;
   const mend = `make it on a host that may, for ${who}: install -d -o ${who} ${path}`;

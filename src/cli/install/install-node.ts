@@ -8,6 +8,7 @@ import { accountingDirectorySteps } from './accounting-directory';
 import { directorySteps, nodeDirectories } from './directories';
 import { chooseNode } from './node-binary';
 import { hookDirectory, type SystemPlaces } from './places';
+import { nightlyFiles, nightlySteps } from './nightly-files';
 import { selfTest, type SelfTest } from './self-test';
 import { writeStamp } from './stamp';
 import { step, type Step } from './step';
@@ -38,6 +39,8 @@ export interface NodeOptions {
   readonly chosen: NodeSettings;
   readonly places: SystemPlaces;
   readonly timer: boolean;
+  /** Also the nightly job; where it is already, it is kept up to date in any case. */
+  readonly nightly: boolean;
   readonly execPath: string;
 }
 
@@ -132,6 +135,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
   const activations = [
     ...switchSteps(version, prefix, previous, settings),
     ...(options.timer ? timerSteps(files) : []),
+    ...(options.nightly || nightlyFiles(places).length > 0 ? nightlySteps(files, settings) : []),
     ...serviceSteps(files, settings, previous !== version.name),
     ...linkSteps(files),
   ];

@@ -1,11 +1,12 @@
 import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openNodeStore } from '../../sampler/node-store';
 import { retireListener } from '../../sampler/listener/retire';
 import type { Settings } from '../../sampler/settings';
 import { tidyNode } from '../../sampler/storage';
 import { hookDirectory, type SystemPlaces } from './places';
+import { nightlyFiles } from './nightly-files';
 import { step, type Step } from './step';
 import { removeServiceSteps } from './service-files';
 import { openRuns, readHookConf, STUB, writeStub } from './stub';
@@ -53,10 +54,9 @@ function flushStep(settings: Settings): Step[] {
 }
 
 function systemSteps(places: SystemPlaces, prefix: string): Step[] {
-  const files = systemFilesOf({ places, prefix });
-  const stop: Step[] = files.some((path) => path.endsWith('.timer'))
-    ? [{ says: 'stop qmemacct-flush.timer', apply: () => stopTimer(places) }]
-    : [];
+  const files = [...nightlyFiles(places), ...systemFilesOf({ places, prefix })];
+  const timers = files.filter((path) => path.endsWith('.timer')).map((path) => basename(path));
+  const stop = timers.map((timer): Step => ({ says: `stop ${timer}`, apply: () => stopTimer(timer) }));
   return [...stop, ...files.map((path) => step(`remove ${path}`, () => rmSync(path, { force: true })))];
 }
 

@@ -45,9 +45,10 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   serve_tokens:
     'File (0600) with tokens, one in a line: who shows one over HTTP sees what an admin sees. Empty: no such tokens.',
   serve_names:
-    'What users see of the jobs of others: "all", "anonymous" (without owner and name), "own" (not these jobs at all).',
+    'How "qmemacct serve" shows the jobs of others: "all": as they are; "anonymous": without owner and name; "own": not at\n# all, as visibility = "own".',
   serve_admins: 'Users and @groups (of the system) who see everything; root always.',
-  visibility: 'What users see of the jobs of others: "all"; "project": those of their own projects; "own": none.',
+  visibility:
+    'Which jobs of others users see by "qmemacct serve" and PostgreSQL: "all"; "project": those of the projects in which\n# they have run jobs in the last 92 days; "own": none. Whoever can read an SQLite file sees all that is in it.',
   accounting_files: 'Grid Engine\'s accounting files, for "qmemacct import"; empty: the cell\'s own.',
   keep_records_days: 'Days that the accounting DB keeps job records; 0: for ever.',
   keep_charts_days: "Days that it keeps the chart of a job's memory; 0: for ever.",

@@ -132,7 +132,7 @@ export function systemFilesOf({ places, prefix }: Pick<SystemFiles, 'places' | '
   return there?.isSymbolicLink() && readlinkSync(link) === commandPath(prefix) ? [...files, link] : files;
 }
 
-/** Ends the timer before its files go. */
-export function stopTimer(places: SystemPlaces): string | null {
-  return places.units === null ? null : systemctl(['disable', '--now', 'qmemacct-flush.timer'], WITHOUT_TIMER);
+/** Ends a timer before its files go. */
+export function stopTimer(timer: string): string | null {
+  return systemctl(['disable', '--now', timer], 'end it by hand');
 }

@@ -4,7 +4,7 @@ import { isAddress, isDomain, parseMailbox, type Mailbox } from './address';
 import { readPassword } from './credentials';
 import { parseMailServer } from './mail-server';
 import { wireMessage, type Message } from './message';
-import { SMTP_PATIENCE, sendBySmtp, type SmtpPatience } from './send-smtp';
+import { SMTP_PATIENCE, smtpSender, type SmtpPatience } from './send-smtp';
 import { sendBySendmail } from './send-sendmail';
 
 /** How mails leave this host, as the configuration says. */
@@ -16,6 +16,8 @@ export interface Mailer {
   readonly by: string;
   /** Rejects with MailError. */
   readonly send: (message: Message) => Promise<void>;
+  /** After the last one. */
+  readonly close: () => void;
 }
 
 type MailSettings = Pick<Settings, 'mail_server' | 'mail_credentials' | 'mail_from' | 'mail_admins' | 'mail_domain'>;
@@ -41,6 +43,7 @@ export function createMailer(settings: MailSettings, hostname: string, patience:
   // A sendmail knows its own domain; SMTP wants one (RFC 5321 2.3.11).
   const qualified = (address: string): string =>
     server.kind === 'sendmail' || address.includes('@') ? address : `${address}@${domain}`;
+  const smtp = server.kind === 'smtp' ? smtpSender(server, password, patience) : null;
   return {
     from,
     domain,
@@ -51,8 +54,8 @@ export function createMailer(settings: MailSettings, hostname: string, patience:
         from: { ...message.from, address: qualified(message.from.address) },
         to: qualified(message.to),
       });
-      if (server.kind === 'sendmail') await sendBySendmail(server.path, wired);
-      else await sendBySmtp(server, password, wired, patience);
+      await (server.kind === 'sendmail' ? sendBySendmail(server.path, wired) : smtp?.send(wired));
     },
+    close: () => smtp?.close(),
   };
 }

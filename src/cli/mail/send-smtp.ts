@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream';
+import { rootCertificates } from 'node:tls';
+import type SMTPConnectionClass from 'nodemailer/lib/smtp-connection';
 import { MailError, saidByServer, type MailFailure } from './mail-error';
 import type { SmtpServer } from './mail-server';
 import type { WiredMessage } from './message';
@@ -43,19 +45,19 @@ function failureOf(fault: SmtpFault, begun: boolean, toRecipient: boolean): Mail
   return responseCode >= 500 ? 'refused' : 'later';
 }
 
-/**
- * Sends a message by SMTP, on a connection of its own. A password never goes over a connection without TLS unless the
- * rule is "off". Rejects with MailError.
- */
-export async function sendBySmtp(
-  server: SmtpServer,
-  password: string | null,
-  message: WiredMessage,
-  patience: SmtpPatience = SMTP_PATIENCE,
-): Promise<void> {
+type Connection = Pick<SMTPConnectionClass, 'send' | 'quit' | 'close'>;
+
+/** A connection that is logged in, and whether it has ended since. */
+interface Line {
+  readonly connection: Connection;
+  readonly isOver: () => boolean;
+  /** Runs one exchange; rejects where the connection ends meanwhile. */
+  readonly during: (exchange: (resolve: () => void, reject: (error: unknown) => void) => void) => Promise<void>;
+}
+
+async function connect(server: SmtpServer, password: string | null, patience: SmtpPatience): Promise<Line> {
   const { default: SMTPConnection } = await import('nodemailer/lib/smtp-connection');
   const { host, port, secure, tls, ca, user } = server;
-  const { rootCertificates } = await import('node:tls');
   const connection = new SMTPConnection({
     host,
     port,
@@ -71,51 +73,119 @@ export async function sendBySmtp(
       ...(ca === null ? {} : { ca: [...rootCertificates, ca] }),
     },
   });
-  let begun = false as boolean;
-  // Pulled only once the server has asked for it.
-  const body = Readable.from(
-    (function* () {
-      begun = true;
-      yield message.raw;
-    })(),
-  );
-  let toRecipient = false as boolean;
+  let over = false as boolean;
+  let fail: (error: unknown) => void = () => undefined;
+  const end = (error: unknown): void => {
+    over = true;
+    fail(error);
+  };
+  connection.on('error', end);
+  connection.on('end', () => {
+    end(new Error('the server closed the connection'));
+  });
+  const line: Line = {
+    connection,
+    isOver: () => over,
+    during: (exchange) =>
+      new Promise((resolve, reject) => {
+        fail = reject;
+        exchange(resolve, reject);
+      }),
+  };
+  const answerTo =
+    (resolve: () => void, reject: (error: unknown) => void) =>
+    (error?: Error | null): void => {
+      if (error) reject(error);
+      else resolve();
+    };
   try {
-    await new Promise<void>((resolve, reject) => {
-      connection.on('error', reject);
-      connection.on('end', () => {
-        reject(new Error('the server closed the connection'));
-      });
-      connection.connect((fault) => {
-        if (fault) {
-          reject(fault);
-          return;
-        }
-        const send = (): void => {
-          toRecipient = true;
-          connection.send({ from: message.from, to: [message.to] }, body, (error) => {
-            if (error) reject(error);
-            else resolve();
-          });
-        };
-        if (user === '') send();
-        else
-          connection.login({ user, pass: password ?? '' }, (error) => {
-            if (error) reject(error);
-            else send();
-          });
-      });
+    await line.during((resolve, reject) => {
+      connection.connect(answerTo(resolve, reject));
     });
+    if (user !== '')
+      await line.during((resolve, reject) => {
+        connection.login({ user, pass: password ?? '' }, answerTo(resolve, reject));
+      });
+    return line;
   } catch (error) {
-    const fault = error as SmtpFault;
-    const where = `${secure ? 'smtps' : 'smtp'}://${host}:${port}`;
-    const aboutRecipient = toRecipient && !/^MAIL FROM/i.test(fault.command ?? '');
-    const failure = failureOf(fault, begun, aboutRecipient);
-    const said = saidByServer(fault.response ?? fault.message);
-    throw new MailError(failure, `${where}: ${said}${mendOf(fault, server)}`, { cause: error });
-  } finally {
-    body.destroy();
-    connection.quit();
     connection.close();
+    throw error;
   }
+}
+
+export interface SmtpSender {
+  /** Rejects with MailError. */
+  readonly send: (message: WiredMessage) => Promise<void>;
+  readonly close: () => void;
+}
+
+/**
+ * Sends messages by SMTP, one after the other over one connection for as long as that does well: many servers let each
+ * new one wait. A password never goes over a connection without TLS unless the rule is "off".
+ */
+export function smtpSender(
+  server: SmtpServer,
+  password: string | null,
+  patience: SmtpPatience = SMTP_PATIENCE,
+): SmtpSender {
+  const where = `${server.secure ? 'smtps' : 'smtp'}://${server.host}:${server.port}`;
+  let kept: Line | null = null;
+
+  const mailError = (error: unknown, begun: boolean, toRecipient: boolean): MailError => {
+    const fault = error as SmtpFault;
+    const failure = failureOf(fault, begun, toRecipient && !/^MAIL FROM/i.test(fault.command ?? ''));
+    const said = saidByServer(fault.response ?? fault.message);
+    return new MailError(failure, `${where}: ${said}${mendOf(fault, server)}`, { cause: error });
+  };
+
+  const sendOn = async (line: Line, message: WiredMessage): Promise<void> => {
+    let begun = false as boolean;
+    // Pulled only once the server has asked for it.
+    const body = Readable.from(
+      (function* () {
+        begun = true;
+        yield message.raw;
+      })(),
+    );
+    try {
+      await line.during((resolve, reject) => {
+        line.connection.send({ from: message.from, to: [message.to] }, body, (error) => {
+          if (error) reject(error);
+          else resolve();
+        });
+      });
+      kept = line;
+    } catch (error) {
+      line.connection.close();
+      throw mailError(error, begun, true);
+    } finally {
+      body.destroy();
+    }
+  };
+
+  return {
+    send: async (message) => {
+      const last = kept;
+      kept = null;
+      if (last !== null && !last.isOver())
+        try {
+          await sendOn(last, message);
+          return;
+        } catch (error) {
+          // It may have been closed for its idleness: only a fresh one tells whether the server is there.
+          if (!(error instanceof MailError) || error.failure !== 'unreachable') throw error;
+        }
+      let line: Line;
+      try {
+        line = await connect(server, password, patience);
+      } catch (error) {
+        throw mailError(error, false, false);
+      }
+      await sendOn(line, message);
+    },
+    close: () => {
+      kept?.connection.quit();
+      kept = null;
+    },
+  };
 }

@@ -2,6 +2,7 @@ import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import type { AccountingReader } from '../../accounting/store';
 import type { Settings } from '../../sampler/settings';
 import { openHistory } from '../history';
+import { importSiteAccounting } from '../import/import-site';
 import { realSources } from '../sources';
 import type { Terminal } from '../terminal';
 import type { Night } from './night';
@@ -20,9 +21,24 @@ export interface NightSteps {
   readonly report: (store: AccountingReader, night: Night, owner: string | null, now: Date) => Promise<NightReport>;
 }
 
+/** By owner, or, of one owner, by the names of the jobs. */
+async function reportOf(
+  store: AccountingReader,
+  { since, until }: Night,
+  owner: string | null,
+  now: Date,
+): Promise<NightReport> {
+  const [{ makeReport }, { toMailReport }] = await Promise.all([
+    import('../../report/efficiency/make-report.js'),
+    import('../../report/efficiency/mail-report.js'),
+  ]);
+  const by = owner === null ? 'owner' : 'job_name';
+  return toMailReport(await makeReport(store, { since, until, by, owner, cluster: null, now }));
+}
+
 export const nightSteps: NightSteps = {
   openStore: openHistory,
   openReader: ({ accounting }) => realSources.open(accounting),
-  importAccounting: () => Promise.reject(new Error('not yet')),
-  report: () => Promise.reject(new Error('not yet')),
+  importAccounting: importSiteAccounting,
+  report: reportOf,
 };

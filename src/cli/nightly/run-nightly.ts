@@ -214,6 +214,7 @@ export async function runNightly(
         await attempt('mail', () => sendOnce({ ledger, mailer, again: false, trouble }, day, name, make));
       }
   } finally {
+    mailer?.close();
     await store?.close();
   }
   return { done, open: [...unreported, ...open].sort(), skipped, mails, troubles, interrupted: stopped() };

@@ -1,12 +1,11 @@
 import { isParallel } from '../../accounting/job-sum';
-import { endingSignal, succeeded } from '../../accounting/job-end';
+import { diedItself, endingSignal, succeeded } from '../../accounting/job-end';
 import { parseCategory, type Category } from '../../gridengine/category';
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';
 import type { JobRecord } from '../../sampler/record';
 import { wholeOf } from '../job-whole';
 import { signalName } from '../signals';
-import { AFTER_SIGNAL, LIMIT_ENFORCED } from './codes';
 import type { Words } from './words';
 
 /** One host of the run, or of a job on one host the job. */
@@ -74,11 +73,6 @@ function hostParts(records: readonly [JobRecord, ...JobRecord[]], bad: readonly 
   }));
 }
 
-function isDirect(subject: JobRecord): boolean | null {
-  if ((subject.signal ?? 0) > 0 || subject.failed === AFTER_SIGNAL || subject.failed === LIMIT_ENFORCED) return true;
-  return subject.signal === 0 || subject.failed === 0 ? false : null;
-}
-
 const largest = (...values: readonly (number | null | undefined)[]): number | null => {
   const known = values.filter((value) => value !== null && value !== undefined);
   return known.length === 0 ? null : Math.max(...known);
@@ -102,7 +96,7 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
     hosts: hostParts([...run], [first, ...others]),
     parallel: isParallel(run),
     signal: endingSignal(subject),
-    direct: isDirect(subject),
+    direct: diedItself(subject),
     status: subject.exit_status,
     failed,
     neverRan: failed !== null && failedCode(failed).ran === false,
@@ -120,6 +114,11 @@ export function endName(end: BadEnd): string {
   const status = end.status === null ? 'an unknown exit status' : `exit status ${end.status}`;
   if (end.signal === 0) return status;
   return end.direct === false ? `${status} (a shell's word for ${signalName(end.signal)})` : signalName(end.signal);
+}
+
+/** "by SIGKILL", "with exit status 1". */
+export function endedBy(end: BadEnd): string {
+  return end.signal > 0 && end.direct !== false ? `by ${endName(end)}` : `with ${endName(end)}`;
 }
 
 /** " at 14:12:23"; nothing where the time is not known. */

@@ -1,6 +1,6 @@
 import { CLOSE_TO_LIMIT } from '../../accounting/cause';
 import { formatBytes } from '../units';
-import { endName, endTime, type BadEnd } from './bad-end';
+import { endedBy, endName, endTime, type BadEnd } from './bad-end';
 import { AFTER_SIGNAL, CRASHES, SIGSEGV, SIGXFSZ } from './codes';
 import { judge, type Hypothesis } from './hypothesis';
 import { shareOfLimit } from './memory';
@@ -21,7 +21,7 @@ const usedShare = (end: BadEnd): string => {
 /** A program error. */
 export function crash(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('crash', 'a crash of its own');
-  if (!CRASHES.has(end.signal)) return judged.otherwise(`it ended by ${endName(end)}`);
+  if (!CRASHES.has(end.signal)) return judged.otherwise(`it ended ${endedBy(end)}`);
   if (end.failed !== null && end.failed !== 0 && end.failed !== AFTER_SIGNAL)
     return judged.otherwise(`Grid Engine says failed ${end.failed}`);
   const stack = end.subject.requests.h_stack?.limit_bytes ?? end.subject.requests.s_stack?.limit_bytes ?? null;
@@ -36,7 +36,7 @@ export function crash(end: BadEnd, words: Words): Hypothesis {
 /** The program, or its script, said that it failed. */
 export function ownError(end: BadEnd): Hypothesis {
   const judged = judge('own-error', 'an error of its own');
-  if (end.signal !== 0) return judged.otherwise(`it ended by ${endName(end)}`);
+  if (end.signal !== 0) return judged.otherwise(`it ended ${endedBy(end)}`);
   if (end.failed !== null && end.failed !== 0) return judged.otherwise(`Grid Engine says failed ${end.failed}`);
   if (end.status === null || end.status === 0) return judged.otherwise('no exit status says so');
   const meaning = STATUSES[end.status] === undefined ? '' : ` (${STATUSES[end.status] ?? ''})`;
@@ -54,7 +54,7 @@ const STATUSES: Readonly<Record<number, string>> = {
 /** A file larger than h_fsize (s_fsize) allows. */
 export function fileSize(end: BadEnd): Hypothesis {
   const judged = judge('file-size', 'a file that outgrew h_fsize');
-  if (end.signal !== SIGXFSZ) return judged.otherwise(`it ended by ${endName(end)}, h_fsize sends SIGXFSZ`);
+  if (end.signal !== SIGXFSZ) return judged.otherwise(`it ended ${endedBy(end)}, h_fsize sends SIGXFSZ`);
   const asked = end.category?.requests.get('h_fsize') ?? end.category?.requests.get('s_fsize');
   return judged.consistent(
     2,

@@ -1,5 +1,15 @@
-import { endName, endTime, type BadEnd } from './bad-end';
-import { ACCOUNTING_LINE, AFTER_SIGNAL, CRASHES, LIMIT_ENFORCED, SIGKILL, SIGUSR2, SIGXCPU, SIGXFSZ } from './codes';
+import { endedBy, endTime, type BadEnd } from './bad-end';
+import {
+  ACCOUNTING_LINE,
+  AFTER_SIGNAL,
+  CRASHES,
+  LIMIT_ENFORCED,
+  LIMIT_SAYS,
+  SIGKILL,
+  SIGUSR2,
+  SIGXCPU,
+  SIGXFSZ,
+} from './codes';
 import { judge, type Hypothesis } from './hypothesis';
 import { shareOfLimit } from './memory';
 import type { Words } from './words';
@@ -10,9 +20,8 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
   if (end.deletedBy !== null)
     return judged.consistent(3, `Grid Engine says that ${words.safe(end.deletedBy)} deleted it`);
   if (end.signal !== SIGKILL && end.signal !== SIGUSR2)
-    return judged.otherwise(`it ended by ${endName(end)}, qdel sends SIGKILL`);
-  if (end.failed === LIMIT_ENFORCED)
-    return judged.contradicted(`Grid Engine says failed ${LIMIT_ENFORCED}: it enforced a limit`);
+    return judged.otherwise(`it ended ${endedBy(end)}, qdel sends SIGKILL`);
+  if (end.failed === LIMIT_ENFORCED) return judged.contradicted(LIMIT_SAYS);
   if (end.dialect === 'ocs' && end.failed !== null)
     return judged.contradicted('Grid Engine says who deletes a job, and names nobody');
   if (end.direct === false && end.signal === SIGKILL)
@@ -27,7 +36,7 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
     end.signal === SIGUSR2
       ? `SIGUSR2 came${endTime(end, words)}, the notice before the kill (qsub -notify)`
       : `SIGKILL came${endTime(end, words)}, and Grid Engine says failed ${AFTER_SIGNAL}, as for a deleted job${usedShare(end)}`,
-    `qmaster's messages file, which names who deleted a job`,
+    "qmaster's messages file",
   );
 }
 
@@ -58,13 +67,11 @@ const EXPLAINED: ReadonlySet<number> = new Set([0, SIGXCPU, SIGXFSZ, ...CRASHES]
 /** Somebody, or a program, sent a signal. */
 export function signalled(end: BadEnd): Hypothesis {
   const judged = judge('signalled', 'a signal from the job itself, its owner or root');
-  if (EXPLAINED.has(end.signal)) return judged.otherwise(`it ended by ${endName(end)}`);
-  if (end.failed === LIMIT_ENFORCED)
-    return judged.contradicted(`Grid Engine says failed ${LIMIT_ENFORCED}: it enforced a limit`);
+  if (EXPLAINED.has(end.signal)) return judged.otherwise(`it ended ${endedBy(end)}`);
+  if (end.failed === LIMIT_ENFORCED) return judged.contradicted(LIMIT_SAYS);
+  if (end.signal === SIGKILL && end.direct === false)
+    return judged.consistent(1, 'a process of the job was killed and its shell was not', "the job's own output");
   return end.signal === SIGKILL
-    ? judged.undecidable(
-        'a SIGKILL leaves no mark of who sent it',
-        "the job's own output, and the node's process accounting",
-      )
-    : judged.consistent(1, `it ended by ${endName(end)}, which Grid Engine and the kernel do not send unasked`);
+    ? judged.undecidable('a SIGKILL leaves no mark of who sent it', "the job's own output")
+    : judged.consistent(1, `it ended ${endedBy(end)}, which Grid Engine and the kernel do not send unasked`);
 }

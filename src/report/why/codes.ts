@@ -13,6 +13,9 @@ export const CRASHES: ReadonlySet<number> = new Set([4, 5, 6, 7, 8, 11, 31]);
 export const LIMIT_ENFORCED = 37;
 export const AFTER_SIGNAL = 100;
 
+/** What speaks against every other end where Grid Engine says 37. */
+export const LIMIT_SAYS = 'Grid Engine says failed 37: it enforced a limit itself';
+
 /** What would tell, where it is missing. */
 export const ACCOUNTING_LINE = "Grid Engine's accounting line (qmemacct import)";
 export const A_SAMPLER = 'a sampler on the node';

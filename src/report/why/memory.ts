@@ -1,18 +1,12 @@
-import { CLOSE_TO_LIMIT } from '../../accounting/cause';
+import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../accounting/cause';
 import { memoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../sampler/record';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
-import { endName, endTime, type BadEnd, type HostPart } from './bad-end';
-import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGXCPU } from './codes';
+import { endedBy, endTime, type BadEnd, type HostPart } from './bad-end';
+import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './codes';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { amountOf, type Words } from './words';
-
-/**
- * After a refusal: abort (C++, Java), an illegal instruction or a trap (V8, Go), a null pointer, a bus error; 0: an error
- * status.
- */
-export const AFTER_REFUSAL: ReadonlySet<number> = new Set([0, 4, 5, 6, 7, 11]);
 
 function noLimit(part: HostPart, name: string): string {
   return part.limitKnown ? `no ${name} was in force` : `whether ${name} was in force is not known`;
@@ -56,7 +50,7 @@ const tellsLimits = ({ dialect }: BadEnd): boolean => dialect === 'sge8.1.9' || 
 /** Why execd can't have killed it, whatever the limit; null: it can. */
 export function notByExecd(end: BadEnd): string | null {
   if (end.signal !== SIGKILL && end.failed !== LIMIT_ENFORCED)
-    return `it ended by ${endName(end)}, Grid Engine kills by SIGKILL`;
+    return `it ended ${endedBy(end)}, Grid Engine kills by SIGKILL`;
   if (end.failed === LIMIT_ENFORCED) return null;
   if (end.direct === false)
     return 'the shell of the job outlived the SIGKILL and told of it: Grid Engine kills all processes of a job';
@@ -65,6 +59,24 @@ export function notByExecd(end: BadEnd): string | null {
   if (end.failed === AFTER_SIGNAL && tellsLimits(end))
     return `Grid Engine says failed ${AFTER_SIGNAL}; of a limit that it enforced it says ${LIMIT_ENFORCED}`;
   return null;
+}
+
+/** Nobody sampled a parallel job: what Grid Engine counted may be of one host or of all. */
+function heldByAccount(
+  end: BadEnd,
+  part: HostPart,
+  limit: number,
+  of: string,
+  kill: string,
+  judged: Judge,
+): Hypothesis {
+  const counted = part.record.grid_engine?.maxvmem_bytes ?? 0;
+  return counted >= CLOSE_TO_LIMIT * limit
+    ? judged.consistent(
+        end.failed === LIMIT_ENFORCED ? 2 : 1,
+        `Grid Engine counted ${formatBytes(counted)} ${of}${kill}`,
+      )
+    : judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
 }
 
 /** What the brackets of one host say; what execd itself counted is not known. */
@@ -78,7 +90,7 @@ function heldByBracket(
 ): Hypothesis {
   const measure = memoryMeaning(end.dialect).execdLimit ?? 'rss_swap_sum';
   const held = heldOf(measure, part.record);
-  if (held === null) return judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
+  if (held === null) return heldByAccount(end, part, limit, of, kill, judged);
   const { lower_bytes: lower, upper_bytes: upper } = held;
   const amount = `it ${HOLDS[measure]} ${amountOf(held)} ${of}`;
   if (lower >= limit) return judged.consistent(2, amount + kill);
@@ -87,16 +99,10 @@ function heldByBracket(
     const spaces = part.record.peak_vmem?.upper_bytes ?? Infinity;
     return end.dialect !== 'unknown' || spaces < limit
       ? judged.contradicted(amount)
-      : closeOrOpen(end, upper, limit, amount, kill, judged);
+      : closeOrOpen(end, upper, limit, amount, kill, '', judged);
   }
-  return closeOrOpen(
-    end,
-    upper ?? lower,
-    limit,
-    upper === null ? amount + sampling(part.record) : amount,
-    kill,
-    judged,
-  );
+  const seen = upper === null ? sampling(part.record) : '';
+  return closeOrOpen(end, upper ?? lower, limit, amount, kill, seen, judged);
 }
 
 function closeOrOpen(
@@ -105,11 +111,12 @@ function closeOrOpen(
   limit: number,
   amount: string,
   kill: string,
+  seen: string,
   judged: Judge,
 ): Hypothesis {
   if (bytes >= CLOSE_TO_LIMIT * limit)
     return judged.consistent(end.failed === LIMIT_ENFORCED ? 2 : 1, amount + kill, ACCOUNTING_LINE);
-  return judged.undecidable(amount, end.failed === null ? ACCOUNTING_LINE : 'a shorter interval of the samples');
+  return judged.undecidable(amount + seen, end.failed === null ? ACCOUNTING_LINE : 'a shorter interval of the samples');
 }
 
 function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
@@ -123,12 +130,15 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
   const kill = `${end.signal === SIGKILL ? ` when SIGKILL came${endTime(end, words)}` : ''}${growth(end.subject)}`;
-  // execd compares maxvmem itself, whatever its dialect adds up there; it is 0 of a job that was over before its first
-  // look, and of a parallel job it may be a sum over hosts.
-  const counted = end.parallel ? 0 : (record.grid_engine?.maxvmem_bytes ?? 0);
-  if (counted === 0) return heldByBracket(end, part, limit, of, kill, judged);
-  const amount = `Grid Engine counted ${formatBytes(counted)} ${of} (maxvmem)`;
-  return counted < limit ? judged.contradicted(amount) : judged.consistent(2, amount + kill);
+  const counted = end.parallel ? null : countedByExecd(record);
+  if (counted === null) return heldByBracket(end, part, limit, of, kill, judged);
+  const told = `Grid Engine counted ${formatBytes(counted)}`;
+  if (counted < limit) return judged.contradicted(`${told} ${of} (maxvmem)`);
+  const held = heldOf(memoryMeaning(end.dialect).execdLimit, record);
+  return judged.consistent(
+    2,
+    held === null ? `${told} ${of} (maxvmem)${kill}` : `it held ${amountOf(held)} ${of} (${told} as maxvmem)${kill}`,
+  );
 }
 
 /** execd adds up what all processes hold and kills the job above h_vmem. */
@@ -151,8 +161,8 @@ function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number
 /** The kernel refuses a process memory beyond RLIMIT_AS: s_vmem, or else h_vmem. */
 export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('refused-memory', 'memory that was refused at h_vmem');
-  if (!AFTER_REFUSAL.has(end.signal) || end.status === 0)
-    return judged.otherwise(`it ended by ${endName(end)}: refused memory makes a program stop by itself`);
+  if (end.signal === 0 ? end.status === 0 : !AFTER_REFUSAL.has(end.signal))
+    return judged.otherwise(`it ended ${endedBy(end)}: refused memory makes a program stop by itself`);
   if (end.failed !== null && end.failed !== 0 && end.failed !== AFTER_SIGNAL)
     return judged.otherwise(`Grid Engine says failed ${end.failed}`);
   const { subject } = end;
@@ -170,7 +180,7 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
   const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
   if (space.lower_bytes >= CLOSE_TO_LIMIT * limit)
-    return refused.consistent(2, `${reached} when it ended by ${endName(end)}${endTime(end, words)}`);
+    return refused.consistent(2, `${reached} when it ended ${endedBy(end)}${endTime(end, words)}`);
   const least = formatBytes(Math.max(0, limit - (space.upper_bytes ?? space.lower_bytes)), 'down');
   return refused.undecidable(
     `${reached}; a single request for ${least} more would have been refused and leaves no mark`,
@@ -184,7 +194,7 @@ const limitsOf = (end: BadEnd): boolean =>
 /** execd's SIGXCPU above s_vmem. */
 export function softMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('s_vmem', "Grid Engine's SIGXCPU at s_vmem");
-  if (end.signal !== SIGXCPU) return judged.otherwise(`it ended by ${endName(end)}, s_vmem sends SIGXCPU`);
+  if (end.signal !== SIGXCPU) return judged.otherwise(`it ended ${endedBy(end)}, s_vmem sends SIGXCPU`);
   const [part] = end.hosts;
   if (part === undefined) return judged.undecidable('no host of it is known');
   const limit = requestedBytes(end, part.record, 's_vmem');
@@ -193,11 +203,12 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
       ? judged.contradicted('no s_vmem was in force')
       : judged.undecidable('whether s_vmem was in force is not known', ACCOUNTING_LINE);
   const held = heldOf(memoryMeaning(end.dialect).execdLimit, part.record);
-  const own = part.record.grid_engine?.maxvmem_bytes ?? 0;
+  const own = end.parallel ? null : countedByExecd(part.record);
   const of = `of the ${formatRequested(limit)} of s_vmem on ${words.safe(part.host)}`;
-  if (own > 0 && own < limit && !end.parallel)
-    return judged.contradicted(`Grid Engine itself counted ${formatBytes(own)} ${of} (maxvmem)`);
-  if (own >= limit) return judged.consistent(2, `Grid Engine counted ${formatBytes(own)} ${of} (maxvmem)`);
+  if (own !== null) {
+    const counted = `Grid Engine counted ${formatBytes(own)} ${of} (maxvmem)`;
+    return own < limit ? judged.contradicted(counted) : judged.consistent(2, counted);
+  }
   if (held === null) return judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
   const share = (held.upper_bytes ?? held.lower_bytes) / limit;
   const amount = `it held ${amountOf(held)} ${of}`;
@@ -228,8 +239,8 @@ function killsOf(end: BadEnd): Kills | null {
 const couldBeOom = (end: BadEnd): boolean => end.signal === SIGKILL || (end.signal === 0 && (end.status ?? 0) > 0);
 
 function notByOom(end: BadEnd): string | null {
-  if (!couldBeOom(end)) return `it ended by ${endName(end)}, the kernel's killer sends SIGKILL`;
-  if (end.failed === LIMIT_ENFORCED) return `Grid Engine says failed ${LIMIT_ENFORCED}: it killed the job itself`;
+  if (!couldBeOom(end)) return `it ended ${endedBy(end)}, the kernel's killer sends SIGKILL`;
+  if (end.failed === LIMIT_ENFORCED) return LIMIT_SAYS;
   return null;
 }
 
@@ -237,7 +248,7 @@ const processes = (count: number): string => `${count} process${count === 1 ? ''
 
 /** The kernel's OOM killer, for the limit of the job's own control group. */
 export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
-  const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer at the limit of the job's cgroup");
+  const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer at the limit of its cgroup");
   const never = notByOom(end);
   if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
   const told = killsOf(end);
@@ -267,7 +278,7 @@ export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
   if (told !== null) return judged.contradicted('it killed nothing in the cgroup of the job');
   if (end.signal !== SIGKILL) return judged.undecidable('the kernel does not say so in anything that was read', log);
   return end.direct === false
-    ? judged.consistent(1, 'a process of the job was killed and its shell was not, as the kernel does it', log)
+    ? judged.consistent(1, 'it takes one process of a job and leaves its shell', log)
     : judged.undecidable('the kernel does not say so in anything that was read', log);
 }
 

@@ -1,6 +1,6 @@
 import { requestedSeconds } from '../../gridengine/category';
 import { formatDuration } from '../units';
-import { endName, endTime, type BadEnd } from './bad-end';
+import { endedBy, endName, endTime, type BadEnd } from './bad-end';
 import { ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGUSR1, SIGXCPU } from './codes';
 import { judge, type Hypothesis, type Judge } from './hypothesis';
 import { notByExecd } from './memory';
@@ -8,13 +8,13 @@ import type { Words } from './words';
 
 /** execd starts its clock when it sees the job run, the job a moment before; both count whole seconds. */
 const CLOCK_SECONDS = 2;
-/** Looks and roundings may leave so much of a CPU limit unseen. */
-const CPU_SHARE = 0.95;
+/** The kernel counts whole ticks against the limit, the figures are exact: so much may be between them. */
+const CPU_SHARE = 0.05;
+const CPU_SECONDS = 0.5;
 
 /** Nothing was asked for: the queue may have a limit of its own. */
 function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
-  if (end.category === null)
-    return judged.undecidable(`whether it had a limit ${complex} is not known`, ACCOUNTING_LINE);
+  if (end.category === null) return judged.undecidable('what limits of time it had is not known', ACCOUNTING_LINE);
   const queue = end.master.queue ?? end.subject.queue;
   const ask =
     queue === null ? 'the limits of its queue (qconf -sq)' : `qconf -sq ${words.safe(queue.split('@')[0] ?? queue)}`;
@@ -42,7 +42,7 @@ export function killedAtTime(end: BadEnd, words: Words): Hypothesis {
 /** execd's SIGUSR1 at s_rt. */
 export function softTime(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('s_rt', "Grid Engine's SIGUSR1 at s_rt");
-  if (end.signal !== SIGUSR1) return judged.otherwise(`it ended by ${endName(end)}, s_rt sends SIGUSR1`);
+  if (end.signal !== SIGUSR1) return judged.otherwise(`it ended ${endedBy(end)}, s_rt sends SIGUSR1`);
   return reachedTime(end, 's_rt', judged, words);
 }
 
@@ -52,7 +52,7 @@ export function cpuTime(end: BadEnd, words: Words): Hypothesis {
   const complex = soft ? 's_cpu' : 'h_cpu';
   const judged = judge('cpu-time', `the limit of CPU time (${complex})`);
   if (end.signal !== SIGKILL && !soft && end.failed !== LIMIT_ENFORCED)
-    return judged.otherwise(`it ended by ${endName(end)}, a limit of CPU time sends SIGXCPU or SIGKILL`);
+    return judged.otherwise(`it ended ${endedBy(end)}, a limit of CPU time sends SIGXCPU or SIGKILL`);
   if (end.failed !== null && ![0, LIMIT_ENFORCED, AFTER_SIGNAL].includes(end.failed))
     return judged.contradicted(`Grid Engine says failed ${end.failed}`);
   const perSlot = end.category === null ? null : requestedSeconds(end.category, complex);
@@ -60,5 +60,7 @@ export function cpuTime(end: BadEnd, words: Words): Hypothesis {
   const limit = perSlot * end.slots;
   if (end.cpuSeconds === null) return judged.undecidable('how much CPU time it used is not known', ACCOUNTING_LINE);
   const used = `it used ${formatDuration(end.cpuSeconds)} CPU time of the ${formatDuration(limit)} of ${complex}`;
-  return end.cpuSeconds >= CPU_SHARE * limit ? judged.consistent(2, used) : judged.contradicted(used);
+  return end.cpuSeconds >= limit - Math.max(CPU_SECONDS, CPU_SHARE * limit)
+    ? judged.consistent(2, used)
+    : judged.contradicted(used);
 }

@@ -66,7 +66,7 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 
 function tellers(hypotheses: readonly Hypothesis[]): string {
   const told = [...new Set(hypotheses.flatMap(({ wouldTell }) => (wouldTell === null ? [] : [wouldTell])))];
-  return told.length === 0 ? '' : ` ${capital(listed(told.slice(0, 3), 'or'))} would tell.`;
+  return told.length === 0 ? '' : ` ${capital(listed(told.slice(0, 2), 'or'))} would tell.`;
 }
 
 function sentenceOf(
@@ -90,10 +90,10 @@ function sentenceOf(
   if (first.cause === 'deleted' && confidence === 'told') return `It was deleted: ${first.evidence}.`;
   if (others.length > 0) {
     const all = listed(best.map(({ name, evidence }) => `${name} (${evidence})`));
-    return `Its end is consistent with ${all}: the evidence does not decide.${tellers([...best, ...open])}`;
+    return `Its end is consistent with ${all}: the evidence does not decide.${tellers(best.some(({ wouldTell }) => wouldTell !== null) ? best : open)}`;
   }
   const fits = `Its end is consistent with ${first.name}: ${first.evidence}.`;
-  return confidence === 'possible' ? `${fits}${tellers([first, ...open])}` : fits;
+  return confidence === 'possible' ? `${fits}${tellers(first.wouldTell === null ? open : [first])}` : fits;
 }
 
 /**

@@ -10,7 +10,10 @@ import { StoreError } from '../../../src/accounting/store-error';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import type { JobRecord } from '../../../src/sampler/record';
 import { GIB, HOUR, iso, job, peakOf, T0 } from '../suite/fixture';
+import { filterSuite } from '../suite/filter-suite';
+import { joinSuite } from '../suite/join-suite';
 import { mergeSuite } from '../suite/merge-suite';
+import { pruneSuite } from '../suite/prune-suite';
 import { querySuite } from '../suite/query-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { temporaryStore } from '../temporary-store';
@@ -26,7 +29,10 @@ const open = (t: TestContext): Promise<HistoryStore> => Promise.resolve(opened(t
 
 mergeSuite(open);
 querySuite(open);
+filterSuite(open);
+joinSuite(open);
 summarySuite(open);
+pruneSuite(open);
 
 describe('a store that an earlier version wrote', () => {
   /** As form 1 to 3 wrote the detail of the same record, joined with an accounting line. */

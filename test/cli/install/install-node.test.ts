@@ -62,6 +62,7 @@ function planned(host: Host, source = packageRoot()): NodeInstallation {
     chosen: chooseNodeSettings(host.settingsPath, given, {}),
     places: host.places,
     timer: true,
+    nightly: false,
     execPath: process.execPath,
   });
 }

@@ -33,6 +33,7 @@ describe('addresses', () => {
         const address = ownerAddress(owner, 'example.org');
         if (address !== null) assert.match(address, /^[A-Za-z0-9_][A-Za-z0-9_+.-]*@example\.org$/);
       }),
+      { numRuns: 50 },
     );
   });
 

@@ -79,6 +79,7 @@ describe('mail_server', () => {
     const send = async (changes: object): Promise<void> => {
       const mailer = createMailer({ ...DEFAULT_SETTINGS, mail_server, ...changes }, 'login1');
       await mailer.send({ ...message, from: mailer.from, to: 'root' });
+      mailer.close();
     };
     await send({});
     await send({ mail_from: 'Cluster <c@example.org>' });

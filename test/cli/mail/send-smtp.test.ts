@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MailError, type MailFailure } from '../../../src/cli/mail/mail-error';
 import type { SmtpServer } from '../../../src/cli/mail/mail-server';
-import { sendBySmtp } from '../../../src/cli/mail/send-smtp';
+import { smtpSender, type SmtpPatience } from '../../../src/cli/mail/send-smtp';
+import type { WiredMessage } from '../../../src/cli/mail/message';
 import { mailSink, scriptedServer } from './mail-sink';
 
 const RAW = Buffer.from('Subject: x\r\nTo: alice\r\n\r\none\r\n.two\r\n');
@@ -19,6 +21,21 @@ const server = (port: number, changes: Partial<SmtpServer> = {}): SmtpServer => 
   user: '',
   ...changes,
 });
+
+/** One message on a connection of its own. */
+async function sendBySmtp(
+  to: SmtpServer,
+  password: string | null,
+  one: WiredMessage,
+  limits: SmtpPatience,
+): Promise<void> {
+  const sender = smtpSender(to, password, limits);
+  try {
+    await sender.send(one);
+  } finally {
+    sender.close();
+  }
+}
 
 async function failure(sending: Promise<void>): Promise<MailError> {
   try {
@@ -104,5 +121,33 @@ describe('SMTP', { timeout: 30_000 }, () => {
     assert.deepEqual(heard, []);
     await sendBySmtp(asBob(bare.port, { tls: 'off' }), 'right', message, patience);
     assert.equal(bare.mails[0]?.user, 'bob');
+  });
+
+  it('keeps a connection that does well, and takes another for one that has gone', async (t) => {
+    const connections: string[] = [];
+    const sink = await mailSink(t, {
+      disabledCommands: ['AUTH', 'STARTTLS'],
+      onConnect: ({ id }, callback) => {
+        connections.push(id);
+        callback(null);
+      },
+      socketTimeout: 300,
+    });
+    const sender = smtpSender(server(sink.port), null, patience);
+    t.after(() => {
+      sender.close();
+    });
+    await sender.send(message);
+    await sender.send(message);
+    assert.equal(connections.length, 1);
+    sink.admits = () => ({ code: 550, text: 'no' });
+    await failsWith(sender.send(message), 'refused', /550 no/);
+    sink.admits = () => null;
+    await sender.send(message);
+    assert.equal(connections.length, 2);
+    // The server ends it by itself.
+    await sleep(500);
+    await sender.send(message);
+    assert.deepEqual([connections.length, sink.mails.length], [3, 4]);
   });
 });

@@ -1,0 +1,277 @@
+-- What the hooks' role may call, and what it is made of.
+
+-- Which of two values of one field stands where their stamps are equal: -1, 0 or 1, in an order that
+-- src/accounting/merge.ts has, too (compareValues).
+CREATE FUNCTION compare_values(a jsonb, b jsonb) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS $$
+DECLARE
+  kinds CONSTANT text[] := '{"null",boolean,number,string,array,object}';
+  order_of integer := sign(array_position(kinds, jsonb_typeof(a)) - array_position(kinds, jsonb_typeof(b)));
+  keys_a text[];
+  keys_b text[];
+BEGIN
+  IF order_of <> 0 OR a = b THEN RETURN order_of; END IF;
+  CASE jsonb_typeof(a)
+  WHEN 'boolean' THEN RETURN sign(a::boolean::integer - b::boolean::integer);
+  WHEN 'number' THEN RETURN sign(a::numeric - b::numeric);
+  WHEN 'string' THEN RETURN CASE WHEN (a #>> '{}') COLLATE "C" < (b #>> '{}') COLLATE "C" THEN -1 ELSE 1 END;
+  WHEN 'array' THEN
+    FOR i IN 0 .. least(jsonb_array_length(a), jsonb_array_length(b)) - 1 LOOP
+      order_of := compare_values(a -> i, b -> i);
+      IF order_of <> 0 THEN RETURN order_of; END IF;
+    END LOOP;
+    RETURN sign(jsonb_array_length(a) - jsonb_array_length(b));
+  ELSE
+    keys_a := ARRAY(SELECT k FROM jsonb_object_keys(a) AS k ORDER BY k COLLATE "C");
+    keys_b := ARRAY(SELECT k FROM jsonb_object_keys(b) AS k ORDER BY k COLLATE "C");
+    FOR i IN 1 .. least(cardinality(keys_a), cardinality(keys_b)) LOOP
+      order_of := compare_values(to_jsonb(keys_a[i]), to_jsonb(keys_b[i]));
+      IF order_of = 0 THEN order_of := compare_values(a -> keys_a[i], b -> keys_b[i]); END IF;
+      IF order_of <> 0 THEN RETURN order_of; END IF;
+    END LOOP;
+    RETURN sign(cardinality(keys_a) - cardinality(keys_b));
+  END CASE;
+END $$;
+
+-- Ended, as someone says whom a user can't forge: what grows until the job's end is taken from there.
+CREATE FUNCTION is_final(stamp bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS
+  'SELECT stamp & 18014398509481984 <> 0 AND stamp >> 55 > 0';
+
+-- Whether `b` replaces `a` as the value of merged field `n`.
+CREATE FUNCTION replaces(n integer, a text, a_stamp bigint, b text, b_stamp bigint) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
+BEGIN
+  IF n IN (21, 22, 23, 28, 29, 30, 31) AND is_final(a_stamp) <> is_final(b_stamp) THEN RETURN is_final(b_stamp); END IF;
+  IF a_stamp <> b_stamp THEN RETURN b_stamp > a_stamp; END IF;
+  RETURN a <> b AND compare_values(field_json(n, a), field_json(n, b)) < 0;
+END $$;
+
+CREATE FUNCTION verdict_order(status "char", stamp bigint) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$
+  SELECT ((stamp & 18014398509481984) << 6) | ((stamp >> 55) << 4)
+    | CASE status WHEN 'f' THEN 3 WHEN 'l' THEN 2 WHEN 'u' THEN 1 ELSE 0 END
+$$;
+
+-- Two accounts of one job made one, as mergeRecords of src/accounting/merge.ts does; NULL where that is `a` as it was.
+CREATE FUNCTION merged(a account, b account) RETURNS account STABLE LANGUAGE plpgsql AS $$
+DECLARE
+  own bigint := greatest(a.stamp, b.stamp);
+  changed boolean := b.stamp > a.stamp;
+  v text[] := a.v;
+  s bigint[] := a.s;
+  theirs bigint;
+  stamp bigint;
+  slot text;
+  order_a bigint := verdict_order(a.status, a.status_stamp);
+  order_b bigint := verdict_order(b.status, b.status_stamp);
+BEGIN
+  IF order_b > order_a OR order_b = order_a AND (b.status_stamp > a.status_stamp OR b.status_stamp = a.status_stamp
+    AND b.notes <> a.notes AND compare_values(unpack_notes(a.notes), unpack_notes(b.notes)) < 0) THEN
+    a.status := b.status;
+    a.status_stamp := b.status_stamp;
+    a.notes := b.notes;
+    changed := true;
+  END IF;
+  FOR n IN 1 .. 42 LOOP
+    stamp := coalesce(s[n], a.stamp);
+    IF b.v[n] IS NOT NULL THEN
+      theirs := coalesce(b.s[n], b.stamp);
+      IF v[n] IS NULL OR replaces(n, v[n], stamp, b.v[n], theirs) THEN
+        v[n] := b.v[n];
+        stamp := theirs;
+        changed := true;
+      END IF;
+    END IF;
+    s[n] := CASE WHEN v[n] IS NOT NULL THEN nullif(stamp, own) END;
+  END LOOP;
+  IF a.requests <> b.requests OR a.metrics <> b.metrics OR b.stamps <> a.stamps OR b.stamp <> a.stamp THEN
+    SELECT
+      coalesce(jsonb_object_agg(substr(key, 2), value) FILTER (WHERE key LIKE 'r%'), '{}'),
+      coalesce(jsonb_object_agg(substr(key, 2), value) FILTER (WHERE key LIKE 'm%'), '{}'),
+      coalesce(jsonb_object_agg(key, its_stamp) FILTER (WHERE its_stamp <> own), '{}'),
+      changed OR coalesce(bool_or(taken), false)
+      INTO a.requests, a.metrics, a.stamps, changed
+    FROM (
+      SELECT key, taken, CASE WHEN taken THEN vb ELSE va END AS value, CASE WHEN taken THEN sb ELSE sa END AS its_stamp
+      FROM (
+        SELECT key, va, vb, sa, sb, vb IS NOT NULL AND (va IS NULL OR sb > sa OR sb = sa AND va <> vb AND
+          CASE left(key, 1) WHEN 'r' THEN compare_values(request_json(va), request_json(vb)) < 0
+          ELSE va::double precision < vb::double precision END) AS taken
+        FROM (SELECT 'r' || k AS key, val AS va, coalesce((a.stamps ->> ('r' || k))::bigint, a.stamp) AS sa
+              FROM jsonb_each_text(a.requests) AS e (k, val)
+              UNION ALL
+              SELECT 'm' || k, val, coalesce((a.stamps ->> ('m' || k))::bigint, a.stamp)
+              FROM jsonb_each_text(a.metrics) AS e (k, val)) AS ours
+        FULL JOIN (SELECT 'r' || k AS key, val AS vb, coalesce((b.stamps ->> ('r' || k))::bigint, b.stamp) AS sb
+              FROM jsonb_each_text(b.requests) AS e (k, val)
+              UNION ALL
+              SELECT 'm' || k, val, coalesce((b.stamps ->> ('m' || k))::bigint, b.stamp)
+              FROM jsonb_each_text(b.metrics) AS e (k, val)) AS others USING (key)) AS compared) AS chosen;
+  END IF;
+  IF NOT changed THEN RETURN NULL; END IF;
+  a.stamp := own;
+  a.v := v;
+  a.s := s;
+  RETURN a;
+END $$;
+
+-- The tables of a month. Made beside and attached: readers and writers of the other months do not wait.
+CREATE FUNCTION ensure_month(month integer) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  parent text;
+BEGIN
+  IF to_regclass(format('qmemacct.series_%s', month)) IS NOT NULL THEN RETURN; END IF;
+  PERFORM pg_advisory_xact_lock(1902994799, 0);
+  IF to_regclass(format('qmemacct.series_%s', month)) IS NOT NULL THEN RETURN; END IF;
+  FOREACH parent IN ARRAY '{job_record,series}'::text[] LOOP
+    EXECUTE format('CREATE TABLE qmemacct.%I (LIKE qmemacct.%I INCLUDING ALL)', parent || '_' || month, parent);
+    EXECUTE format('ALTER TABLE qmemacct.%I ATTACH PARTITION qmemacct.%I FOR VALUES IN (%s)', parent, parent || '_' || month, month);
+  END LOOP;
+END $$;
+
+-- So many transactions at a time can hold locks of so many jobs: more would fill the server's lock table.
+CREATE FUNCTION lock_jobs(jobs bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  stripe integer;
+BEGIN
+  FOR stripe IN SELECT DISTINCT (job % 1024)::integer FROM unnest(jobs) AS job ORDER BY 1 LOOP
+    PERFORM pg_advisory_xact_lock(1902994797, stripe);
+  END LOOP;
+END $$;
+
+CREATE FUNCTION same_host(a integer, b integer) RETURNS boolean STABLE LANGUAGE sql AS $$
+  SELECT a = b OR (SELECT split_part(x, '.', 1) = split_part(y, '.', 1) AND (position('.' IN x) = 0 OR position('.' IN y) = 0)
+    FROM (SELECT word_text(a) AS x, word_text(b) AS y) AS names)
+$$;
+
+CREATE FUNCTION note_day(counted_at bigint, month integer) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM day_month WHERE day = counted_at / 86400000 AND key_month = month) THEN
+    INSERT INTO day_month (day, key_month) VALUES (counted_at / 86400000, month) ON CONFLICT DO NOTHING;
+  END IF;
+END $$;
+
+-- Puts an account into the store, its jobs locked and its month made: 'added', 'changed' or 'unchanged', and the days
+-- whose sums it changes. An accounting line's record and a sampler's of the same run are one.
+CREATE FUNCTION put(a account, month integer, OUT change text, OUT days integer[]) LANGUAGE plpgsql AS $$
+DECLARE
+  its_month integer;
+  found_at tid;
+  found job_record;
+  candidate job_record;
+  met record;
+  best bigint;
+  distance bigint;
+  points text;
+  b account;
+  row_now job_record;
+  from_line boolean := a.run_id LIKE 'accounting.%';
+BEGIN
+  days := '{}';
+  FOR its_month IN SELECT key_month FROM job_month WHERE block = a.job_id / 1024 ORDER BY key_month LOOP
+    -- By its number, not as a parameter: only that month is planned for and locked.
+    FOR met IN EXECUTE format(
+      'SELECT r AS candidate, r.ctid AS place FROM qmemacct.job_record AS r WHERE key_month = %s AND job_id = $1 AND cluster_id = $2
+         AND task_id IS NOT DISTINCT FROM $3 AND pe_task_id IS NOT DISTINCT FROM $4 FOR UPDATE', its_month)
+      USING a.job_id, a.cluster_id, a.task_id, a.pe_task_id
+    LOOP
+      candidate := met.candidate;
+      IF candidate.host_id = a.host_id AND candidate.run_id = a.run_id THEN distance := -1;
+      ELSIF from_line <> (candidate.run_id LIKE 'accounting.%') AND candidate.owner_id = a.v[1]::integer
+        AND abs(candidate.started_at - a.v[10]::bigint) <= 2000 AND same_host(candidate.host_id, a.host_id) THEN
+        distance := abs(candidate.started_at - a.v[10]::bigint);
+      ELSE CONTINUE;
+      END IF;
+      IF best IS NULL OR distance < best THEN
+        best := distance;
+        found := candidate;
+        found_at := met.place;
+      END IF;
+    END LOOP;
+  END LOOP;
+  IF best IS NULL THEN
+    row_now := row_of(a, nextval('qmemacct.record_id'), month);
+    INSERT INTO job_record SELECT row_now.*;
+    IF a.v[40] IS NOT NULL THEN
+      INSERT INTO series (record_id, key_month, points) VALUES (row_now.id, month, a.v[40]);
+    END IF;
+    IF NOT EXISTS (SELECT FROM job_month WHERE block = a.job_id / 1024 AND key_month = month) THEN
+      INSERT INTO job_month (block, key_month) VALUES (a.job_id / 1024, month) ON CONFLICT DO NOTHING;
+    END IF;
+    PERFORM note_day(row_now.counted_at, month);
+    change := 'added';
+    days := ARRAY[row_now.counted_at / 86400000];
+    RETURN;
+  END IF;
+  EXECUTE format('SELECT points FROM qmemacct.series WHERE key_month = %s AND record_id = $1', found.key_month)
+    INTO points USING found.id;
+  b := merged(account_of_row(found, points), a);
+  IF b IS NOT DISTINCT FROM NULL THEN
+    IF best < 0 OR from_line THEN
+      change := 'unchanged';
+      RETURN;
+    END IF;
+    b := account_of_row(found, points);
+  END IF;
+  IF best >= 0 AND NOT from_line THEN
+    -- The sampler's own key is the one that its next delivery will have.
+    b.run_id := a.run_id;
+    b.host_id := a.host_id;
+  END IF;
+  row_now := row_of(b, found.id, found.key_month);
+  EXECUTE format('DELETE FROM qmemacct.job_record WHERE key_month = %s AND ctid = $1', found.key_month) USING found_at;
+  INSERT INTO job_record SELECT row_now.*;
+  PERFORM note_day(row_now.counted_at, found.key_month);
+  IF b.v[40] IS DISTINCT FROM points THEN
+    EXECUTE format('INSERT INTO qmemacct.%I (record_id, key_month, points) VALUES ($1, $2, $3)
+      ON CONFLICT (record_id, key_month) DO UPDATE SET points = excluded.points', 'series_' || found.key_month)
+      USING found.id, found.key_month, b.v[40];
+  END IF;
+  change := 'changed';
+  days := ARRAY[found.counted_at / 86400000, row_now.counted_at / 86400000];
+END $$;
+
+-- Merges a batch of records ([{...}, ...], the published JSON), each under its key, by rank. One outcome for each, in
+-- order: {"change": "added" | "changed" | "unchanged"} or {"error": "..."}; what is malformed does not stop the others.
+CREATE FUNCTION deliver(batch jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
+DECLARE
+  given jsonb;
+  one incoming;
+  records incoming[] := '{}';
+  outcomes jsonb[] := '{}';
+  places integer[] := '{}';
+  months integer[] := '{}';
+  month integer;
+  its_days integer[];
+  stale integer[] := '{}';
+  its_change text;
+BEGIN
+  -- A snapshot from before the locks would not show what others have just added.
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'deliver() needs READ COMMITTED' USING ERRCODE = 'feature_not_supported';
+  END IF;
+  IF jsonb_typeof(batch) IS DISTINCT FROM 'array' OR jsonb_array_length(batch) > 1000 THEN
+    RAISE EXCEPTION 'the batch is no list of at most 1000 records' USING ERRCODE = 'data_exception';
+  END IF;
+  FOR given IN SELECT item FROM jsonb_array_elements(batch) WITH ORDINALITY AS e (item, n) ORDER BY n LOOP
+    BEGIN
+      one := checked(given);
+      records := records || one;
+      outcomes := outcomes || 'null'::jsonb;
+      places := places || cardinality(outcomes);
+      -- The month that it was first known to begin in.
+      months := months || month_of(coalesce(to_ms(one.started_at), to_ms(one.submitted_at), one.revision));
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR invalid_parameter_value THEN
+      outcomes := outcomes || jsonb_build_object('error', left(SQLERRM, 500));
+    END;
+  END LOOP;
+  FOR month IN SELECT DISTINCT m FROM unnest(months) AS m ORDER BY m LOOP
+    PERFORM ensure_month(month);
+  END LOOP;
+  PERFORM lock_jobs(ARRAY(SELECT r.job_id FROM unnest(records) AS r));
+  FOR n IN 1 .. cardinality(records) LOOP
+    SELECT p.change, p.days INTO its_change, its_days FROM put(account_of(records[n]), months[n]) AS p;
+    outcomes[places[n]] := jsonb_build_object('change', its_change);
+    stale := stale || its_days;
+  END LOOP;
+  INSERT INTO stale_day (day) SELECT DISTINCT d FROM unnest(stale) AS d;
+  RETURN to_jsonb(outcomes);
+END $$;

@@ -1,0 +1,24 @@
+-- Run as the admin who sets the database up: needs CREATEROLE, and CREATE on the database. Roles belong to the whole server, so they may be there.
+DO $$
+DECLARE
+  role text;
+BEGIN
+  FOREACH role IN ARRAY '{qmemacct_owner,qmemacct_deliver,qmemacct_read,qmemacct_project,qmemacct_own}'::text[] LOOP
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
+      EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+    END IF;
+  END LOOP;
+  IF NOT pg_has_role(current_user, 'qmemacct_owner', 'MEMBER') THEN
+    EXECUTE format('GRANT qmemacct_owner TO %I', current_user);
+  END IF;
+END $$;
+CREATE SCHEMA IF NOT EXISTS qmemacct AUTHORIZATION qmemacct_owner;
+SET LOCAL ROLE qmemacct_owner;
+SET LOCAL search_path = qmemacct, pg_catalog, pg_temp;
+-- A function is anyone's to call unless that is taken back; those below are only called by each other.
+ALTER DEFAULT PRIVILEGES FOR ROLE qmemacct_owner REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES FOR ROLE qmemacct_owner REVOKE USAGE ON TYPES FROM PUBLIC;
+CREATE TABLE IF NOT EXISTS schema_version (
+  version    integer PRIMARY KEY,
+  applied_at timestamptz NOT NULL DEFAULT now()
+);

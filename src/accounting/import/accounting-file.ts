@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+
+/** A file is known again by so many of its first bytes, uncompressed: some fifteen lines. */
+export const HEAD_BYTES = 4096;
+const CHUNK_BYTES = 1 << 20;
+const PACKED_BYTES = 1 << 18;
+
+/** An open accounting file, plain or compressed. Positions are those of its uncompressed bytes. */
+export interface AccountingFile {
+  readonly path: string;
+  readonly device: number;
+  readonly inode: number;
+  readonly compressed: boolean;
+  /** The bytes on disk that were read so far, and of how many, for a progress bar. */
+  readonly progress: () => { readonly done: number; readonly of: number };
+  /** Its length now; of a compressed one what its last bytes say of it, modulo 2^32. */
+  readonly size: () => Promise<number>;
+  /** Its first bytes as they are now, at most `most`. */
+  readonly head: (most: number) => Promise<Buffer>;
+  /** Its bytes from a position to its present end. A piece is valid until the next one is asked for. */
+  readonly read: (from: number) => AsyncGenerator<Buffer, void>;
+  readonly close: () => Promise<void>;
+}
+
+export function hashOfHead(head: Uint8Array): string {
+  return createHash('sha256').update(head).digest('hex').slice(0, 32);
+}
+
+async function readAt(handle: FileHandle, buffer: Buffer, position: number): Promise<Buffer> {
+  let filled = 0;
+  while (filled < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, position + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, filled);
+}
+
+/**
+ * Opens a file; whether it is compressed (gzip) its first bytes tell, not its name. Rejects with the file system's
+ * error, or where it is no regular file.
+ */
+export async function openAccountingFile(path: string): Promise<AccountingFile> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  try {
+    const stat = await handle.stat();
+    if (!stat.isFile()) throw new Error('it is no regular file');
+    const magic = await readAt(handle, Buffer.alloc(2), 0);
+    const compressed = magic[0] === 0x1f && magic[1] === 0x8b;
+    const base = { path, device: stat.dev, inode: stat.ino, close: () => handle.close() };
+    return compressed ? { ...base, ...gzipFile(handle, stat.size) } : { ...base, ...plainFile(handle) };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+type Reading = Pick<AccountingFile, 'compressed' | 'progress' | 'size' | 'head' | 'read'>;
+
+function plainFile(handle: FileHandle): Reading {
+  let done = 0;
+  let of = 0;
+  const size = async (): Promise<number> => {
+    of = (await handle.stat()).size;
+    return of;
+  };
+  return {
+    compressed: false,
+    progress: () => ({ done, of: Math.max(of, done) }),
+    size,
+    head: (most) => readAt(handle, Buffer.alloc(most), 0),
+    async *read(from) {
+      const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+      done = from;
+      await size();
+      for (;;) {
+        const { bytesRead } = await handle.read(buffer, 0, buffer.length, done);
+        if (bytesRead === 0) return;
+        done += bytesRead;
+        yield buffer.subarray(0, bytesRead);
+      }
+    },
+  };
+}
+
+function gzipFile(handle: FileHandle, of: number): Reading {
+  let done = 0;
+  async function* packed(): AsyncGenerator<Buffer, void> {
+    for (;;) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(PACKED_BYTES), 0, PACKED_BYTES, done);
+      if (bytesRead === 0) return;
+      done += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
+  async function* unpacked(): AsyncGenerator<Buffer, void> {
+    done = 0;
+    const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+    const source = Readable.from(packed(), { objectMode: false });
+    source.on('error', (error) => gunzip.destroy(error));
+    source.pipe(gunzip);
+    try {
+      for await (const chunk of gunzip) yield chunk as Buffer;
+    } finally {
+      source.destroy();
+      gunzip.destroy();
+    }
+  }
+  return {
+    compressed: true,
+    progress: () => ({ done, of }),
+    size: async () => (await readAt(handle, Buffer.alloc(4), of - 4)).readUInt32LE(0),
+    async head(most) {
+      const parts: Buffer[] = [];
+      let length = 0;
+      for await (const chunk of unpacked()) {
+        parts.push(Buffer.from(chunk.subarray(0, most - length)));
+        length += chunk.length;
+        if (length >= most) break;
+      }
+      done = 0;
+      return Buffer.concat(parts);
+    },
+    async *read(from) {
+      let skip = from;
+      for await (const chunk of unpacked()) {
+        const skipped = Math.min(skip, chunk.length);
+        skip -= skipped;
+        if (skipped < chunk.length) yield chunk.subarray(skipped);
+      }
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { addSums, importFile, NOTHING_IMPORTED, type ImportOptions, type ImportStore, type ImportSums } from './import-file';
+
+export interface FilesOutcome extends ImportSums {
+  readonly problems: readonly string[];
+}
+
+export interface FilesOptions extends Omit<ImportOptions, 'onProgress'> {
+  /** What was done of all files, and bytes on disk of all: those of files to come are in `of`. */
+  readonly onProgress?: (sums: ImportSums, done: number, of: number) => void;
+  readonly sizeOf?: (path: string) => number;
+}
+
+/** Imports what is new in each of the files, whatever their order. Rejects with StoreError. */
+export async function importFiles(
+  paths: readonly string[],
+  store: ImportStore,
+  options: FilesOptions,
+): Promise<FilesOutcome> {
+  const { onProgress, sizeOf = () => 0, ...rest } = options;
+  const sizes = paths.map(sizeOf);
+  const all = sizes.reduce((sum, size) => sum + size, 0);
+  let sums = NOTHING_IMPORTED;
+  const problems: string[] = [];
+  let before = 0;
+  for (const [index, path] of paths.entries()) {
+    if (options.signal?.aborted) break;
+    const earlier = sums;
+    const done = before;
+    const { problem, ...imported } = await importFile(path, store, {
+      ...rest,
+      onProgress: (now, part) => onProgress?.(addSums(earlier, now), done + part, Math.max(all, done + part)),
+    });
+    sums = addSums(sums, imported);
+    if (problem !== null) problems.push(problem);
+    before += sizes[index] ?? 0;
+  }
+  return { ...sums, problems };
+}

@@ -1,0 +1,169 @@
+import type { AccountingRecord } from '../../gridengine/accounting-line';
+import { wholeCharacters } from '../../gridengine/bytes-to-text';
+import { failedCode } from '../../gridengine/failed-code';
+import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../sampler/record';
+import { lineRequests, NO_REQUESTS, USUAL_RULES, type LineRequests, type RequestRules } from './line-requests';
+
+/** A request beyond this many bytes is a slip of the keyboard, and no safe integer. */
+const MOST_BYTES = Number.MAX_SAFE_INTEGER;
+
+/** Signals that a status above 128 can tell. */
+const MOST_SIGNALS = 64;
+
+/** What Grid Engine writes where it knows no queue or host. */
+const UNKNOWN = 'UNKNOWN';
+
+const NOT_SEEN = 'Only the line in the accounting file is known: no hooks ran on its host, or their record has not come.';
+
+export function hasStarted(line: AccountingRecord): boolean {
+  return line.startTimeMs !== null;
+}
+
+/** Whole seconds, as the classic file has them, so that the same run has the same id whichever file tells of it. */
+export function startSecond(startMs: number): number {
+  return Math.floor(startMs / 1000);
+}
+
+/**
+ * The run that a line stands for as long as no record of our own does. `earlier`: of a job that never started, its
+ * lines of the same submission before this one.
+ */
+export function lineRunId(line: AccountingRecord, earlier: number): string {
+  if (line.startTimeMs !== null) return `accounting.${startSecond(line.startTimeMs)}`;
+  return `accounting.0.${startSecond(line.submissionTimeMs ?? 0)}.${earlier}`;
+}
+
+export function lineHost(line: AccountingRecord): string {
+  return line.host === '' || line.host === '(null)' ? UNKNOWN : line.host;
+}
+
+export function lineQueue(line: AccountingRecord): string | null {
+  return line.queue === '' || line.queue === '(null)' || line.queue === UNKNOWN ? null : line.queue;
+}
+
+/** Why there are no samples. */
+export function lineNote(line: AccountingRecord): string {
+  if (hasStarted(line)) return NOT_SEEN;
+  return line.failed === 0 ? 'It never started.' : `It never started: ${failedCode(line.failed).meaning}.`;
+}
+
+export function lineSignal({ failed, exitStatus }: AccountingRecord): number | null {
+  if (exitStatus > 128 && exitStatus <= 128 + MOST_SIGNALS && failed !== 0) return exitStatus - 128;
+  // A status above 128 of a shell may tell the signal of its child: who reads it decides.
+  return failed === 0 ? 0 : null;
+}
+
+/** Of the run; where Grid Engine left it out although the job ran, its own start and end tell. */
+export function lineWallclock(line: AccountingRecord): number {
+  const { wallclockSeconds: told, startTimeMs: start, endTimeMs: end } = line;
+  if (told > 0 || start === null || end === null || end <= start) return Math.max(0, told);
+  return (end - start) / 1000;
+}
+
+export function lineCpu(line: AccountingRecord): number {
+  return Math.round(Math.max(0, line.cpuSeconds) * 1000) / 1000;
+}
+
+/** Of a parallel job the line tells the slots of all its hosts together. */
+export function lineHostSlots(line: AccountingRecord): number | null {
+  return line.peTaskId === null && (line.slots === 1 || (line.pe === null && line.slots > 0)) ? line.slots : null;
+}
+
+/** Only where the slots are known: of a parallel job each task may have a line of its own, with the CPU time. */
+export function lineCpuEfficiency(line: AccountingRecord): number | null {
+  const slots = lineHostSlots(line);
+  const wallclock = lineWallclock(line);
+  return slots === null || wallclock <= 0 ? null : lineCpu(line) / (wallclock * slots);
+}
+
+/** When the line was written, as far as it tells. */
+export function lineRevision(line: AccountingRecord): number {
+  return line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? 0;
+}
+
+/** Of a record's text: RECORD_LIMITS says so. */
+const MOST_TEXT_BYTES = 4096;
+
+/** A text that is too long for a record, cut at a character. */
+function clipped<T extends string | null>(text: T): T {
+  if (text === null || text.length * 3 <= MOST_TEXT_BYTES || Buffer.byteLength(text) <= MOST_TEXT_BYTES) return text;
+  const bytes = Buffer.from(text);
+  return bytes.toString('utf8', 0, wholeCharacters(bytes, 0, MOST_TEXT_BYTES)) as T;
+}
+
+const amount = (value: number): number => Math.max(0, value);
+const positive = (value: number | null): number | null => (value === null || value <= 0 ? null : value);
+
+export function lineAccount(line: AccountingRecord): GridEngineAccount {
+  return {
+    wallclock_seconds: amount(line.wallclockSeconds),
+    cpu_seconds: amount(line.cpuSeconds),
+    user_seconds: amount(line.userSeconds),
+    system_seconds: amount(line.systemSeconds),
+    maxvmem_bytes: positive(line.maxvmemBytes),
+    maxrss_bytes: line.jobMaxrssBytes ?? positive(line.maxrssBytes),
+    mem_gib_seconds: amount(line.memGibSeconds),
+    io_gib: amount(line.ioGib),
+    category: clipped(line.category),
+    deleted_by: clipped(line.deletedBy),
+    lines: 1,
+  };
+}
+
+function isSafe({ h_vmem, requests }: LineRequests): boolean {
+  return [h_vmem, ...Object.values(requests)].every(
+    (request) => request === null || ((request.limit_bytes ?? 0) <= MOST_BYTES && (request.request_bytes ?? 0) >= 0),
+  );
+}
+
+export function requestsOfLine(line: AccountingRecord, rules: RequestRules): LineRequests {
+  if (line.category === null || line.peTaskId !== null || line.slots <= 0) return NO_REQUESTS;
+  const requests = lineRequests(line.category, line.slots, rules);
+  return isSafe(requests) ? requests : NO_REQUESTS;
+}
+
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+const orNull = (text: string): string | null => (text === '' ? null : text);
+
+export interface LineContext {
+  readonly cluster: string;
+  /** See `lineRunId`. */
+  readonly earlier?: number;
+  readonly rules?: RequestRules;
+}
+
+/** The record of a job of which nothing but this line of Grid Engine's accounting is known. */
+export function recordOfLine(line: AccountingRecord, context: LineContext): JobRecord {
+  const { cluster, earlier = 0, rules = USUAL_RULES } = context;
+  const key = {
+    cluster,
+    job_id: line.jobId,
+    task_id: line.task === 0 ? null : line.task,
+    pe_task_id: line.peTaskId,
+    host: lineHost(line),
+    run_id: lineRunId(line, earlier),
+  };
+  return {
+    ...emptyRecord(key, 'unsampled', 'accounting', lineRevision(line)),
+    owner: orNull(line.owner),
+    job_name: orNull(clipped(line.jobName)),
+    queue: lineQueue(line),
+    project: line.project,
+    pe: line.pe,
+    account: orNull(clipped(line.account)),
+    slots: line.slots > 0 ? line.slots : null,
+    host_slots: lineHostSlots(line),
+    submitted_at: iso(line.submissionTimeMs),
+    started_at: iso(line.startTimeMs),
+    ended_at: iso(line.endTimeMs),
+    exit_status: line.exitStatus,
+    signal: lineSignal(line),
+    failed: line.failed,
+    ...requestsOfLine(line, rules),
+    wallclock_seconds: lineWallclock(line),
+    cpu_seconds: lineCpu(line),
+    cpu_efficiency: lineCpuEfficiency(line),
+    grid_engine: lineAccount(line),
+    notes: [lineNote(line)],
+  };
+}

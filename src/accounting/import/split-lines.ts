@@ -1,0 +1,90 @@
+import { accountingReader, isProblem, type AccountingRecord } from '../../gridengine/accounting-line';
+import type { UnreadableLine } from '../history-store';
+import { lineFault } from './line-fault';
+
+const NEWLINE = 0x0a;
+/** A longer line is no record. */
+const LONGEST_LINE = 1 << 20;
+const KEPT_TEXT = 4096;
+
+/** Lines as they are to be stored in one transaction. */
+export interface LineBatch {
+  readonly lines: readonly AccountingRecord[];
+  readonly unreadable: readonly UnreadableLine[];
+  /** Lines that it is made of, with those that are no records. */
+  readonly count: number;
+  /** Position behind the newline of its last line. */
+  readonly end: number;
+}
+
+/** Finds and reads the lines of a file piece by piece; holds one line and one batch at most. */
+export interface LineSplitter {
+  /** The batches that are full with this piece. */
+  readonly add: (piece: Buffer) => readonly LineBatch[];
+  /** What there is now, if anything; a last line without its newline stays out. */
+  readonly rest: () => LineBatch | null;
+}
+
+/** `from`: position of the first piece; `most`: lines in a batch. */
+export function lineSplitter(from: number, most: number): LineSplitter {
+  const read = accountingReader();
+  let lines: AccountingRecord[] = [];
+  let unreadable: UnreadableLine[] = [];
+  let count = 0;
+  /** Where the first line that is not in the batch begins. */
+  let position = from;
+  let held: Buffer = Buffer.alloc(0);
+  /** Bytes of a line that is too long: dropped but for how it begins. */
+  let skipped = 0;
+
+  const setAside = (reason: string, bytes: Buffer, start: number, end: number): void => {
+    const text = bytes.toString('latin1', start, Math.min(end, start + KEPT_TEXT));
+    unreadable.push({ offset: position, reason, text });
+  };
+  const take = (): LineBatch => {
+    const batch = { lines, unreadable, count, end: position };
+    lines = [];
+    unreadable = [];
+    count = 0;
+    return batch;
+  };
+  const readLine = (bytes: Buffer, start: number, newline: number): void => {
+    // Some tools on the way leave lines that end as on Windows.
+    const end = newline > start && bytes[newline - 1] === 0x0d ? newline - 1 : newline;
+    const record = read(bytes, start, end);
+    if (!isProblem(record)) {
+      const fault = lineFault(record);
+      if (fault === null) lines.push(record);
+      else setAside(fault, bytes, start, end);
+    } else if (record.kind === 'malformed') setAside(record.detail, bytes, start, end);
+    count++;
+    position += newline + 1 - start;
+  };
+
+  return {
+    add(piece) {
+      const batches: LineBatch[] = [];
+      const bytes = held.length === 0 ? piece : Buffer.concat([held, piece]);
+      held = Buffer.alloc(0);
+      let start = 0;
+      for (;;) {
+        const newline = bytes.indexOf(NEWLINE, start);
+        if (newline < 0) break;
+        if (skipped > 0) {
+          setAside(`longer than ${LONGEST_LINE} bytes`, bytes, start, newline);
+          position += skipped + newline + 1 - start;
+          skipped = 0;
+          count++;
+        } else readLine(bytes, start, newline);
+        start = newline + 1;
+        if (count >= most) batches.push(take());
+      }
+      const left = bytes.length - start;
+      if (left + skipped > LONGEST_LINE) {
+        skipped += left;
+      } else held = Buffer.from(bytes.subarray(start));
+      return batches;
+    },
+    rest: () => (count === 0 ? null : take()),
+  };
+}

@@ -1,0 +1,67 @@
+import { accessSync, constants } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { isPostgresUrl } from '../sampler/postgres-url';
+import type { HistoryStore } from './history-store';
+import type { AccountingReader, AccountingStore } from './store';
+
+/** What opening a store needs beside its name. */
+export interface StoreAccess {
+  /** pgpass file of `accounting_credentials`; empty: none. */
+  readonly credentials?: string;
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The site's credentials where the caller may read them, else the caller's own ~/.pgpass, else none. */
+function readersCredentials({ credentials = '' }: StoreAccess): string {
+  if (credentials !== '' && isReadable(credentials)) return credentials;
+  const own = process.env.PGPASSFILE ?? join(homedir(), '.pgpass');
+  return isReadable(own) ? own : '';
+}
+
+/**
+ * The accounting DB of the setting `accounting`, to be read: a path (SQLite) or a URL (PostgreSQL). What the other kind
+ * needs is not loaded. Rejects with StoreError.
+ */
+export async function openReader(accounting: string, access: StoreAccess = {}): Promise<AccountingReader> {
+  if (isPostgresUrl(accounting)) {
+    const { openPostgresReader } = await import('./postgres/postgres-store.js');
+    return openPostgresReader(accounting, { credentials: readersCredentials(access) });
+  }
+  const { openSqliteReader } = await import('./sqlite/sqlite-store.js');
+  return openSqliteReader(accounting);
+}
+
+/** The same to be delivered to. `mode`: permissions of an SQLite file that is made. */
+export async function openStore(
+  accounting: string,
+  access: StoreAccess & { readonly mode: number },
+): Promise<AccountingStore> {
+  if (isPostgresUrl(accounting)) {
+    const { openPostgresStore } = await import('./postgres/postgres-store.js');
+    return openPostgresStore(accounting, access);
+  }
+  const { openSqliteStore } = await import('./sqlite/sqlite-store.js');
+  return openSqliteStore(accounting, access.mode);
+}
+
+/** The same for the import and the nightly job. */
+export async function openHistory(
+  accounting: string,
+  access: StoreAccess & { readonly mode: number },
+): Promise<HistoryStore> {
+  if (isPostgresUrl(accounting)) {
+    const { openPostgresHistory } = await import('./postgres/postgres-history.js');
+    return openPostgresHistory(accounting, { credentials: readersCredentials(access) });
+  }
+  const { openSqliteHistory } = await import('./sqlite/sqlite-history.js');
+  return openSqliteHistory(accounting, access.mode);
+}

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import postgres from 'postgres';
+import { StoreError } from '../store-error';
+import { readPassword } from './credentials';
+import { isStoreFault, storeError } from './faults';
+import { locationOf } from './location';
+import type { Location } from './location';
+
+const CONNECT_SECONDS = 10;
+const ANSWERS_WITHIN_MS = 600_000;
+
+/** A value that a statement takes. Lists and objects go as JSON text, in their own type on the server. */
+export type Value = string | number | boolean | null;
+
+/** A connection to the database, made with the first statement. No statement leaves anything behind in the session. */
+export interface Connection {
+  /** The URL, for messages. */
+  readonly text: string;
+  /** The rows of one statement, `$1` ... in it standing for `values`. Rejects with StoreError, or with what is wrong with the values. */
+  query<Row extends object>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
+  /** Statements in one transaction; `mode` as BEGIN takes it. */
+  transaction<T>(work: (inner: Pick<Connection, 'query'>) => Promise<T>, mode?: string): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface ConnectOptions {
+  /** pgpass file; empty: none. */
+  readonly credentials?: string;
+}
+
+type Tls = NonNullable<postgres.Options<Record<string, never>>['ssl']>;
+
+function tlsOf({ sslMode, sslRootCert, host, text }: Location): Tls | false {
+  if (sslMode === 'disable' || host.startsWith('/')) return false;
+  if (sslMode !== 'verify-full') return sslMode;
+  // The host is named, since for an address Node would look for "localhost" in the certificate.
+  if (sslRootCert === null) return { host, rejectUnauthorized: true };
+  try {
+    return { host, rejectUnauthorized: true, ca: readFileSync(sslRootCert, 'utf8') };
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new StoreError(text, `its sslrootcert can't be read (${code})`, 'mend "accounting"', false, error);
+  }
+}
+
+function osUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.geteuid?.() ?? '');
+  }
+}
+
+/** Opens the database of a URL. Throws StoreError where the URL or the credentials can't be used. */
+export function connect(url: string, options: ConnectOptions = {}): Connection {
+  const location = locationOf(url);
+  const { host, port, database, text } = location;
+  const user = location.user ?? osUser();
+  const password = options.credentials ? readPassword(options.credentials, { host, port, database, user }) : null;
+  const sql = postgres({
+    host,
+    port,
+    database,
+    user,
+    ssl: tlsOf(location),
+    max: 1,
+    // PgBouncer may give each transaction another session.
+    prepare: false,
+    fetch_types: false,
+    connect_timeout: CONNECT_SECONDS,
+    // Not asked for over and over by the library itself: who calls has patience of its own.
+    backoff: () => 0,
+    onnotice: () => undefined,
+    connection: { application_name: 'qmemacct' },
+    ...(password === null ? {} : { password }),
+  });
+  const ask = async <Row extends object>(
+    on: postgres.Sql | postgres.TransactionSql,
+    statement: string,
+    values: readonly Value[] = [],
+  ): Promise<readonly Row[]> => [...(await on.unsafe<Row[]>(statement, [...values]))];
+  /** A server that falls silent must not hold a deliverer for ever. */
+  const inTime = async <T>(answer: Promise<T>): Promise<T> => {
+    let timer: NodeJS.Timeout | undefined;
+    const silence = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(
+        () => reject(new StoreError(text, 'the server has fallen silent', 'see that it runs', true)),
+        ANSWERS_WITHIN_MS,
+      );
+    });
+    try {
+      return await Promise.race([answer, silence]);
+    } catch (error) {
+      throw storeError(text, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return {
+    text,
+    query: (statement, values) => inTime(ask(sql, statement, values)),
+    transaction: async <T>(work: (inner: Pick<Connection, 'query'>) => Promise<T>, mode = '') => {
+      try {
+        return (await sql.begin(mode, (inner) =>
+          work({ query: (statement, values) => inTime(ask(inner, statement, values)) }),
+        )) as T;
+      } catch (error) {
+        throw storeError(text, error);
+      }
+    },
+    close: () => sql.end({ timeout: 5 }),
+  };
+}
+
+export { isStoreFault };

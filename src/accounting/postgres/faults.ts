@@ -1,0 +1,104 @@
+import { StoreError } from '../store-error';
+
+interface Fault {
+  readonly reason: string;
+  readonly hint: string;
+  /** Whether waiting may help. */
+  readonly retry: boolean;
+}
+
+const DOWN: Fault = {
+  reason: 'the server does not answer',
+  hint: 'see that PostgreSQL runs there and can be reached from this host',
+  retry: true,
+};
+const AWAY: Fault = { reason: 'the server is going or coming', hint: 'try again in a moment', retry: true };
+const WRONG_PASSWORD: Fault = {
+  reason: 'it does not take the password',
+  hint: 'mend accounting_credentials (HOST:PORT:DATABASE:USER:PASSWORD)',
+  retry: false,
+};
+const NO_ROLE: Fault = {
+  reason: 'it does not let this user in',
+  hint: 'create the role there, grant it qmemacct_deliver, and let pg_hba.conf name it',
+  retry: false,
+};
+const NOT_ALLOWED: Fault = {
+  reason: 'this user may not do that',
+  hint: 'GRANT qmemacct_deliver (hooks), qmemacct_read (reports) or qmemacct_owner (nightly job) to it',
+  retry: false,
+};
+const NO_SCHEMA: Fault = {
+  reason: 'it has no tables of this qmemacct',
+  hint: 'an admin runs "qmemacct database init URL"',
+  retry: false,
+};
+const FULL: Fault = { reason: "the server's disk is full", hint: 'make room there', retry: true };
+const READ_ONLY: Fault = {
+  reason: 'it can only be read (a standby, or set so)',
+  hint: 'name the primary server in "accounting"',
+  retry: true,
+};
+const BUSY: Fault = { reason: 'it is too busy', hint: 'try again; see max_connections, or put PgBouncer before it', retry: true };
+const TLS: Fault = {
+  reason: "its certificate can't be verified, or it speaks no TLS",
+  hint: 'see sslmode and sslrootcert in "accounting"',
+  retry: false,
+};
+
+/** By SQLSTATE (PostgreSQL manual, appendix A): the first that begins so. */
+const BY_STATE: readonly (readonly [string, Fault])[] = [
+  ['28P01', WRONG_PASSWORD],
+  ['28', NO_ROLE],
+  ['3D000', { ...NO_SCHEMA, reason: 'there is no such database' }],
+  ['3F000', NO_SCHEMA],
+  ['42P01', NO_SCHEMA],
+  ['42883', NO_SCHEMA],
+  ['42501', NOT_ALLOWED],
+  ['25006', READ_ONLY],
+  ['53100', FULL],
+  ['53', BUSY],
+  ['40', BUSY],
+  ['55', BUSY],
+  ['57014', BUSY],
+  ['57', AWAY],
+  ['58', { reason: "the server's disk fails", hint: "see the server's log", retry: true }],
+  ['08', DOWN],
+  ['XX', { reason: 'the server reports an internal fault', hint: "see the server's log", retry: true }],
+];
+
+/** By errno, and what the client says of a connection. */
+const BY_CODE: Readonly<Record<string, Fault>> = {
+  CONNECTION_CLOSED: AWAY,
+  CONNECTION_ENDED: AWAY,
+  CONNECTION_DESTROYED: AWAY,
+  CONNECT_TIMEOUT: DOWN,
+  ENOTFOUND: { reason: 'its host has no address', hint: 'mend the host in "accounting"', retry: true },
+  SASL_SIGNATURE_MISMATCH: { ...TLS, reason: 'it is not the server that has our password' },
+};
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function faultOf(error: unknown): Fault | null {
+  const code = codeOf(error);
+  if (BY_CODE[code]) return BY_CODE[code];
+  if (/^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return TLS;
+  if (/^[0-9A-Z]{5}$/.test(code)) return BY_STATE.find(([begin]) => code.startsWith(begin))?.[1] ?? null;
+  return /^E[A-Z0-9]+$/.test(code) ? DOWN : null;
+}
+
+/** Whether an error is of the server or of the way to it, not of the records at hand. */
+export function isStoreFault(error: unknown): boolean {
+  return error instanceof StoreError || faultOf(error) !== null;
+}
+
+/** An error of PostgreSQL or of the connection as a StoreError; other errors as they are. `where`: the URL, no password in it. */
+export function storeError(where: string, error: unknown): unknown {
+  if (error instanceof StoreError) return error;
+  const fault = faultOf(error);
+  if (fault === null) return error;
+  const told = error instanceof Error ? error.message.split('\n')[0] : '';
+  return new StoreError(where, `${fault.reason} (${told ?? ''})`, fault.hint, fault.retry, error);
+}

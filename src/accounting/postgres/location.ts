@@ -1,0 +1,69 @@
+import { holdsPassword } from '../../sampler/postgres-url';
+import { StoreError } from '../store-error';
+
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-full'] as const;
+type SslMode = (typeof SSL_MODES)[number];
+
+/** Where a PostgreSQL accounting DB is. */
+export interface Location {
+  /** Of its server; a directory (absolute path) where it listens on a unix socket there. */
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string | null;
+  readonly sslMode: SslMode;
+  /** File with the certificates that the server's must descend from; null: those that Node trusts. */
+  readonly sslRootCert: string | null;
+  /** For messages: without what is secret. */
+  readonly text: string;
+}
+
+const FORM = 'write postgres://USER@HOST[:PORT]/DATABASE?sslmode=verify-full';
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Reads `postgres://[USER@]HOST[:PORT]/DATABASE[?sslmode=...&sslrootcert=...&host=DIRECTORY]`. Returns what is wrong
+ * with it where it can't be used; a password is refused, since settings and command lines are read by many.
+ */
+export function parseLocation(url: string): Location | { readonly error: string } {
+  const [, authority, path, query = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)\/([^/?#]*)(?:\?([^#]*))?$/.exec(url) ?? [];
+  if (authority === undefined || path === undefined) return { error: `it is not of the form; ${FORM}` };
+  const [, userInfo, hostPort = ''] = /^(?:(.*)@)?([^@]*)$/.exec(authority) ?? [];
+  if (holdsPassword(url)) return { error: 'it holds a password; put that into accounting_credentials' };
+  const [, bracketed, plain = '', portText] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*))(?::(\d+))?$/.exec(hostPort) ?? [];
+  if (bracketed === undefined && plain === '' && hostPort !== '') return { error: `"${hostPort}" is no host; ${FORM}` };
+  const options = new URLSearchParams(query);
+  const unknown = [...options.keys()].find((key) => !['sslmode', 'sslrootcert', 'host', 'port'].includes(key));
+  if (unknown !== undefined)
+    return { error: `its option "${unknown}" is none of sslmode, sslrootcert, host and port; leave it out` };
+  const host = options.get('host') ?? bracketed ?? decoded(plain);
+  const database = decoded(path);
+  const user = userInfo === undefined || userInfo === '' ? null : decoded(userInfo);
+  if (!host || !database) return { error: `it lacks the host or the database; ${FORM}` };
+  const port = Number(options.get('port') ?? portText ?? 5432);
+  if (!(Number.isInteger(port) && port > 0 && port < 65536)) return { error: 'its port is none; leave it out' };
+  const asked = options.get('sslmode') ?? (host.startsWith('/') ? 'disable' : 'prefer');
+  const sslMode = SSL_MODES.find((mode) => mode === asked);
+  if (sslMode === undefined) return { error: `its sslmode is none of ${SSL_MODES.join(', ')}; write verify-full` };
+  const sslRootCert = options.get('sslrootcert');
+  if (sslRootCert !== null && !sslRootCert.startsWith('/')) return { error: 'its sslrootcert is no absolute path' };
+  if (sslRootCert !== null && sslMode !== 'verify-full')
+    return { error: 'it has an sslrootcert that nothing checks; write sslmode=verify-full' };
+  return { host, port, database, user, sslMode, sslRootCert, text: url };
+}
+
+/** The same, or StoreError. */
+export function locationOf(url: string): Location {
+  const location = parseLocation(url);
+  if (!('error' in location)) return location;
+  const [reason = '', hint = 'mend "accounting" in qmemacct.toml'] = location.error.split('; ');
+  // A password in it is not repeated.
+  throw new StoreError(url.replace(/:[^:@/]*@/, ':...@'), reason, hint, false);
+}

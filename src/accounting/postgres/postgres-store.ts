@@ -1,0 +1,98 @@
+import type { JobRecord } from '../../sampler/record';
+import { arrangeAttempts } from '../attempts';
+import type { StoredRecord } from '../merge';
+import type { AccountingReader, AccountingStore, MergeOutcome } from '../store';
+import { connect, isStoreFault } from './connect';
+import type { Connection, ConnectOptions } from './connect';
+import { filterJson, summarise } from './summarise';
+
+const DEFAULT_LIMIT = 50;
+const READING = 'isolation level repeatable read read only';
+/** What one call of `deliver` takes at most, so that no transaction is long. */
+const BATCH = 500;
+
+interface Outcome {
+  readonly change?: 'added' | 'changed' | 'unchanged';
+  readonly error?: string;
+}
+
+function outcomeOf({ change, error }: Outcome): MergeOutcome {
+  return change === undefined ? { ok: false, error: error ?? 'unknown reason' } : { ok: true, change };
+}
+
+async function deliver(db: Connection, records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> {
+  const statement = 'SELECT qmemacct.deliver($1::text::jsonb) AS outcomes';
+  try {
+    const [row] = await db.query<{ outcomes: readonly Outcome[] }>(statement, [JSON.stringify(records)]);
+    return row?.outcomes.map(outcomeOf) ?? [];
+  } catch (error) {
+    if (isStoreFault(error)) throw error;
+    // What is wrong with one of them has stopped all: each on its own.
+    const [only] = records;
+    if (records.length === 1 && only !== undefined)
+      return [{ ok: false, error: error instanceof Error ? error.message : 'unknown reason' }];
+    const outcomes: MergeOutcome[] = [];
+    for (const record of records) outcomes.push(...(await deliver(db, [record])));
+    return outcomes;
+  }
+}
+
+/** Merges batch by batch: each is a transaction, and what has been committed stays so where a later one fails. */
+async function merge(db: Connection, records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> {
+  const outcomes: MergeOutcome[] = [];
+  for (let at = 0; at < records.length; at += BATCH)
+    outcomes.push(...(await deliver(db, records.slice(at, at + BATCH))));
+  return outcomes;
+}
+
+function byPlace({ record: a }: StoredRecord, { record: b }: StoredRecord): number {
+  const text = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
+  return (
+    text(a.cluster, b.cluster) ||
+    a.job_id - b.job_id ||
+    (a.task_id ?? 0) - (b.task_id ?? 0) ||
+    text(a.pe_task_id ?? '', b.pe_task_id ?? '') ||
+    text(a.host, b.host)
+  );
+}
+
+function reader(db: Connection): AccountingReader {
+  const found = async (statement: string, values: readonly (string | number | null)[]): Promise<StoredRecord[]> =>
+    (await db.query<{ found: StoredRecord }>(statement, values)).map((row) => row.found);
+  return {
+    job: async (query) => {
+      const values = [query.job_id, query.task_id ?? null, query.cluster ?? null];
+      return arrangeAttempts(await found('SELECT qmemacct.read_job($1, $2, $3) AS found', values), query);
+    },
+    records: (query) =>
+      // One snapshot: the list and its totals are of the same moment.
+      db.transaction(async (inner) => {
+        const { sort = 'time', limit = DEFAULT_LIMIT } = query;
+        const rows = await inner.query<{ found: StoredRecord }>(
+          'SELECT qmemacct.read_records($1::text::jsonb, $2, $3) AS found',
+          [filterJson(query), sort, limit],
+        );
+        const { totals } = await summarise(inner, { ...query, by: 'cluster', sort: 'records', limit: 0 });
+        return { records: rows.map((row) => row.found), totals };
+      }, READING),
+    summary: (query) => db.transaction((inner) => summarise(inner, query), READING),
+    running: async ({ cluster, since }) =>
+      (await found('SELECT qmemacct.read_running($1, $2) AS found', [since, cluster ?? null])).sort(byPlace),
+    close: () => db.close(),
+  };
+}
+
+/** The PostgreSQL store at a URL, to be read. Connects with the first question. Throws StoreError. */
+export function openPostgresReader(url: string, options: ConnectOptions = {}): AccountingReader {
+  return reader(connect(url, options));
+}
+
+/** The PostgreSQL store at a URL, to be delivered to: its role may do nothing else. Throws StoreError. */
+export function openPostgresStore(url: string, options: ConnectOptions = {}): AccountingStore {
+  return storeOn(connect(url, options));
+}
+
+/** The store behind a connection. */
+export function storeOn(db: Connection): AccountingStore {
+  return { ...reader(db), merge: (records) => merge(db, records) };
+}

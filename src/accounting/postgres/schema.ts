@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../sampler/package-root';
+import { listMigrations } from '../migrations';
+import { StoreError } from '../store-error';
+import type { Connection } from './connect';
+
+const DIRECTORY = join('sql', 'accounting', 'postgres');
+/** Who comes second waits, and finds the work done. */
+const LOCK = 'SELECT pg_advisory_xact_lock(1902994796)';
+
+function textOf(path: string): string {
+  return readFileSync(path, 'utf8');
+}
+
+/** The version of the schema; null: there is none. */
+export async function schemaVersion(db: Pick<Connection, 'query'>): Promise<number | null> {
+  const [there] = await db.query<{ there: boolean }>(
+    "SELECT to_regclass('qmemacct.schema_version') IS NOT NULL AS there",
+  );
+  if (!there?.there) return null;
+  const [row] = await db.query<{ version: number | null }>(
+    'SELECT max(version) AS version FROM qmemacct.schema_version',
+  );
+  return row?.version ?? null;
+}
+
+/**
+ * Makes the roles and brings the schema to the newest version, forward only, in one transaction: by the role of an admin,
+ * never by the hooks'. Resolves to the versions before and after. Rejects with StoreError.
+ */
+export async function initDatabase(db: Connection): Promise<{ readonly before: number; readonly after: number }> {
+  const directory = join(packageRoot(), DIRECTORY);
+  const migrations = listMigrations(directory);
+  return db.transaction(async (inner) => {
+    await inner.query(LOCK);
+    const before = (await schemaVersion(inner)) ?? 0;
+    if (before > migrations.length)
+      throw new StoreError(
+        db.text,
+        `it has schema ${before}, this qmemacct knows up to ${migrations.length}`,
+        'upgrade qmemacct on this host',
+        false,
+      );
+    if (before === migrations.length) return { before, after: before };
+    await inner.query(textOf(join(directory, 'roles.sql')));
+    for (const { version, path } of migrations.slice(before)) {
+      await inner.query(textOf(path));
+      await inner.query('INSERT INTO qmemacct.schema_version (version) VALUES ($1)', [version]);
+    }
+    return { before, after: migrations.length };
+  });
+}

@@ -1,0 +1,232 @@
+import type { Database } from 'better-sqlite3';
+import type { AccountingRecord } from '../../gridengine/accounting-line';
+import type { JobRecord } from '../../sampler/record';
+import type { ImportBatch, ImportedFile, ImportOutcome, KeptLine } from '../history-store';
+import { lineHost, lineRevision, lineRunId, recordOfLine, startSecond } from '../import/line-record';
+import { USUAL_RULES } from '../import/line-requests';
+import { LINE_RUN } from '../coverage';
+import { SAME_START_MS } from '../join';
+import type { MergeOutcome } from '../store';
+import type { Words } from './dictionary';
+import { lineRows, type LineRows } from './line-row';
+import { LAST_ROLLED_DAY, MARK_STALE } from './queries';
+import { ROW_COLUMNS } from './row';
+import { packRunId } from './run-id-codec';
+import { seenKeys } from './seen-keys';
+import { DAY_MS, type StaleDays } from './stale-days';
+
+/** Rows in one statement. More gain nothing. */
+const ROWS_AT_ONCE = 25;
+/** What its writer keeps of the file: the ends of the indexes that an import writes to. */
+const CACHE_KIB = 64 * 1024;
+
+const ROW = `(${ROW_COLUMNS.map(() => '?').join(', ')})`;
+// OR FAIL: an insert of several rows that might have to be undone alone would copy every page that it changes first.
+const insertOf = (rows: number): string =>
+  `INSERT OR FAIL INTO record (${ROW_COLUMNS.join(', ')}) VALUES ${Array<string>(rows).fill(ROW).join(', ')}`;
+
+/** Records that a line may be of: of its job and task, and begun when it did, or of its own run. */
+const MAY_BE_SAME = `SELECT count(*) FROM record r
+  WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ?
+    AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?)`;
+/** Lines of a job that never started. */
+const EARLIER = `SELECT count(*) FROM record r
+  WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ? AND r.run_id GLOB ?`;
+
+const FILE_COLUMNS =
+  'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines';
+
+type FileRow = ImportedFile & { readonly id: number };
+
+function isSameTask(a: AccountingRecord, b: AccountingRecord): boolean {
+  return a.jobId === b.jobId && a.task === b.task && a.peTaskId === b.peTaskId;
+}
+
+/** Importing lines of Grid Engine's accounting; `importLines` is one transaction. Both throw SQLite's errors. */
+export interface LineImporter {
+  readonly importedFiles: (cluster: string) => readonly ImportedFile[];
+  readonly importLines: (batch: ImportBatch) => ImportOutcome;
+  readonly unreadableLines: (cluster: string, limit: number) => readonly KeptLine[];
+}
+
+/**
+ * Lines that nothing is known of become rows directly; a line that may belong to a record that is there goes the way
+ * of every record, through `mergeOne`. What comes of both is the same.
+ */
+export function lineImporter(
+  db: Database,
+  words: Words,
+  stale: StaleDays,
+  mergeOne: (record: JobRecord) => MergeOutcome,
+): LineImporter {
+  db.pragma(`cache_size = -${CACHE_KIB}`);
+  const files = db.prepare<[number], ImportedFile>(
+    `SELECT ${FILE_COLUMNS} FROM imported_file f JOIN cluster c ON c.id = f.cluster_id WHERE f.cluster_id = ?`,
+  );
+  const findFile = db.prepare<[number, string, number], FileRow>(
+    `SELECT f.id, ${FILE_COLUMNS} FROM imported_file f JOIN cluster c ON c.id = f.cluster_id
+     WHERE f.cluster_id = ? AND f.head = ? AND f.head_bytes = ?`,
+  );
+  const addFile = db.prepare(
+    `INSERT INTO imported_file (head, head_bytes, path, device, inode, offset, lines, cluster_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const changeFile = db.prepare(
+    `UPDATE imported_file SET head = ?, head_bytes = ?, path = ?, device = ?, inode = ?, offset = ?, lines = ?
+     WHERE id = ?`,
+  );
+  const addUnreadable = db.prepare<[number, number, string, string]>(
+    'INSERT OR REPLACE INTO unreadable_line (file_id, offset, reason, text) VALUES (?, ?, ?, ?)',
+  );
+  const kept = db.prepare<[number, number], KeptLine>(
+    `SELECT f.path, u.offset, u.reason, u.text FROM unreadable_line u JOIN imported_file f ON f.id = u.file_id
+     WHERE f.cluster_id = ? ORDER BY u.file_id DESC, u.offset DESC LIMIT ?`,
+  );
+  const insertMany = db.prepare<unknown[]>(insertOf(ROWS_AT_ONCE));
+  const insertOne = db.prepare<unknown[]>(insertOf(1));
+  const mayBeSame = db.prepare<unknown[], number>(MAY_BE_SAME).pluck();
+  const countEarlier = db.prepare<unknown[], number>(EARLIER).pluck();
+  const lastRolled = db.prepare<[], number | null>(LAST_ROLLED_DAY).pluck();
+  const markStale = db.prepare<{ day: number }>(MARK_STALE);
+  const seen = seenKeys(db);
+  const rowsOf = new Map<string, LineRows>();
+
+  function rowsFor(cluster: string): LineRows {
+    const rows = rowsOf.get(cluster) ?? lineRows(words, cluster, USUAL_RULES);
+    rowsOf.set(cluster, rows);
+    return rows;
+  }
+
+  /** The file's row, as `before` says; a batch that begins a file must not find it there. */
+  function fileId({ before, file }: ImportBatch, clusterId: number): number | 'new' | 'conflict' {
+    if (before === null)
+      return findFile.get(clusterId, file.head, file.headBytes) === undefined ? 'new' : 'conflict';
+    const found = findFile.get(clusterId, before.head, before.headBytes);
+    return found !== undefined && found.offset === before.offset ? found.id : 'conflict';
+  }
+
+  function storeFile(file: ImportedFile, id: number | 'new', clusterId: number): number {
+    const { head, headBytes, path, device, inode, offset, lines } = file;
+    const values = [head, headBytes, path, device, inode, offset, lines];
+    if (id === 'new') return Number(addFile.run(...values, clusterId).lastInsertRowid);
+    changeFile.run(...values, id);
+    return id;
+  }
+
+  function addLines(lines: readonly AccountingRecord[], cluster: string, clusterId: number): ImportOutcome {
+    const rows = rowsFor(cluster);
+    const rolled = lastRolled.get() ?? null;
+    const days = new Set<number>();
+    let lastDay = NaN;
+    let values: unknown[] = [];
+    /** The lines of the rows in `values`. */
+    let waiting: AccountingRecord[] = [];
+    let added = 0;
+    let joined = 0;
+    let unchanged = 0;
+
+    const flush = (): void => {
+      for (let row = 0; row < waiting.length; row++)
+        insertOne.run(values.slice(row * ROW_COLUMNS.length, (row + 1) * ROW_COLUMNS.length));
+      values = [];
+      waiting = [];
+    };
+    const insert = (line: AccountingRecord, task: number | null, earlier: number): void => {
+      rows.push(values, line, earlier);
+      seen.add(line.jobId, task, line.peTaskId);
+      added++;
+      if (waiting.push(line) === ROWS_AT_ONCE) {
+        insertMany.run(values);
+        values = [];
+        waiting = [];
+      }
+      const countedAt = line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? lineRevision(line);
+      const day = Math.floor(countedAt / DAY_MS);
+      if (rolled === null || (day >= rolled && line.pe === null)) {
+        if (day !== lastDay) days.add(day);
+        lastDay = day;
+      } else
+        stale.touch({
+          job_id: line.jobId,
+          task_id: task,
+          cluster_id: clusterId,
+          counted_at: countedAt,
+          parallel: line.pe !== null || line.peTaskId !== null,
+        });
+    };
+
+    for (const line of lines) {
+      const task = line.task === 0 ? null : line.task;
+      if (!seen.mayHave(line.jobId, task, line.peTaskId)) {
+        insert(line, task, 0);
+        continue;
+      }
+      if (waiting.some((other) => isSameTask(line, other))) flush();
+      if (line.startTimeMs === null) {
+        const run = `${LINE_RUN}0.${startSecond(line.submissionTimeMs ?? 0)}.*`;
+        insert(line, task, countEarlier.get(line.jobId, task, line.peTaskId, clusterId, run) ?? 0);
+        continue;
+      }
+      const same = mayBeSame.get(
+        line.jobId,
+        task,
+        line.peTaskId,
+        clusterId,
+        line.startTimeMs - SAME_START_MS,
+        line.startTimeMs + SAME_START_MS,
+        words.find('host', lineHost(line)) ?? -1,
+        packRunId(lineRunId(line, 0)),
+      );
+      if (same === 0) {
+        insert(line, task, 0);
+        continue;
+      }
+      const outcome = mergeOne(recordOfLine(line, { cluster }));
+      if (!outcome.ok) throw new Error(outcome.error);
+      if (outcome.change === 'added') {
+        seen.add(line.jobId, task, line.peTaskId);
+        added++;
+      } else if (outcome.change === 'changed') joined++;
+      else unchanged++;
+    }
+    flush();
+    seen.settle();
+    for (const day of days) markStale.run({ day });
+    stale.flush();
+    return { added, joined, unchanged, conflict: false };
+  }
+
+  const importAll = db.transaction((batch: ImportBatch): ImportOutcome => {
+    const { cluster } = batch.file;
+    const clusterId = words.intern('cluster', cluster);
+    const id = fileId(batch, clusterId);
+    if (id === 'conflict') return { added: 0, joined: 0, unchanged: 0, conflict: true };
+    seen.refresh();
+    const outcome = addLines(batch.lines, cluster, clusterId);
+    const file = storeFile(batch.file, id, clusterId);
+    for (const { offset, reason, text } of batch.unreadable) addUnreadable.run(file, offset, reason, text);
+    return outcome;
+  });
+
+  return {
+    importedFiles(cluster) {
+      const id = words.find('cluster', cluster);
+      return id === null ? [] : files.all(id);
+    },
+    unreadableLines(cluster, limit) {
+      const id = words.find('cluster', cluster);
+      return id === null ? [] : kept.all(id, Number.isFinite(limit) ? limit : -1).reverse();
+    },
+    importLines(batch) {
+      try {
+        return importAll.immediate(batch);
+      } catch (error) {
+        words.forget();
+        stale.forget();
+        seen.forget();
+        rowsOf.clear();
+        throw error;
+      }
+    },
+  };
+}

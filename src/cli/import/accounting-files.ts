@@ -1,0 +1,44 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { readClusterName } from '../../gridengine/cluster-name';
+import type { CellLocation } from '../../gridengine/find-cell';
+import type { Settings } from '../../sampler/settings';
+
+/**
+ * `accounting` and Open Cluster Scheduler's `accounting.jsonl`, and what logrotate, Grid Engine's logchecker.sh and
+ * people make of them: `accounting.0`, `accounting.1.gz`, `accounting-20261121.gz`, `accounting.2026`,
+ * `accounting.jsonl.1`.
+ */
+const ACCOUNTING = /^accounting(?:\.jsonl)?(?:[.-]\d[\d._-]{0,30})?(?:\.gz)?$/;
+
+/** The accounting files in a directory, the oldest first. Throws the file system's error. */
+export function accountingFilesIn(directory: string): readonly string[] {
+  return readdirSync(directory)
+    .filter((name) => ACCOUNTING.test(name))
+    .map((name) => join(directory, name))
+    .flatMap((path) => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      return stat?.isFile() ? [{ path, modified: stat.mtimeMs }] : [];
+    })
+    .sort((a, b) => a.modified - b.modified || (a.path < b.path ? 1 : -1))
+    .map(({ path }) => path);
+}
+
+/** A file's size on disk; 0: it is not there. */
+export function sizeOnDisk(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch {
+    return 0;
+  }
+}
+
+export function commonDirectory({ root, cell }: CellLocation): string {
+  return join(root, cell, 'common');
+}
+
+/** The cluster that lines are of: what the hooks on this site call it. */
+export function clusterOf(settings: Pick<Settings, 'cluster'>, cell: CellLocation | null): string {
+  if (settings.cluster !== '') return settings.cluster;
+  return cell === null ? 'default' : readClusterName(cell.root, cell.cell).name;
+}

@@ -1,0 +1,73 @@
+import type { LongWork } from '../../accounting/history-store';
+import type { ImportStore } from '../../accounting/import/import-file';
+import { importFiles } from '../../accounting/import/import-files';
+import { findCell } from '../../gridengine/find-cell';
+import { formatCount } from '../../report/units';
+import type { Settings } from '../../sampler/settings';
+import { CommandError, EXIT } from '../command-error';
+import type { Terminal } from '../terminal';
+import { accountingFilesIn, clusterOf, commonDirectory, sizeOnDisk } from './accounting-files';
+
+type SiteSettings = Pick<Settings, 'cluster' | 'accounting_files'>;
+
+export interface SiteFiles {
+  readonly cluster: string;
+  readonly paths: readonly string[];
+  /** Where further ones may come; null: the paths are given. */
+  readonly directory: string | null;
+}
+
+/** The files that are to be imported where none are named. Throws CommandError. */
+export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFiles {
+  const cell = findCell(env);
+  const cluster = clusterOf(settings, cell);
+  if (settings.accounting_files.length > 0) return { cluster, paths: settings.accounting_files, directory: null };
+  if (cell === null)
+    throw new CommandError(
+      'no cell of Grid Engine is found on this host; name the files, or set "accounting_files" in qmemacct.toml',
+      EXIT.unavailable,
+    );
+  const directory = commonDirectory(cell);
+  try {
+    return { cluster, paths: accountingFilesIn(directory), directory };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`${directory} can't be read: ${reason}; name the files instead`, EXIT.unavailable, {
+      cause: error,
+    });
+  }
+}
+
+/** What an import did, in one line. */
+export function describeImport(sums: {
+  readonly added: number;
+  readonly joined: number;
+  readonly unreadable: number;
+  readonly lines: number;
+}): string {
+  if (sums.lines === 0) return 'nothing new';
+  const parts = [
+    `${formatCount(sums.lines)} lines`,
+    `${formatCount(sums.added)} records added`,
+    `${formatCount(sums.joined)} joined with records that were there`,
+    ...(sums.unreadable > 0 ? [`${formatCount(sums.unreadable)} lines unreadable ("qmemacct import --unreadable")`] : []),
+  ];
+  return parts.join(', ');
+}
+
+/** The import as a step of other work: what it did, in one line. Rejects with CommandError or StoreError. */
+export async function importSiteAccounting(
+  store: ImportStore,
+  settings: SiteSettings,
+  env: Terminal['env'],
+  work: LongWork,
+): Promise<string> {
+  const { cluster, paths } = siteFiles(settings, env);
+  const outcome = await importFiles(paths, store, {
+    cluster,
+    sizeOf: sizeOnDisk,
+    ...(work.signal === undefined ? {} : { signal: work.signal }),
+    onProgress: (_sums, done, of) => work.onProgress?.(done, of),
+  });
+  return [describeImport(outcome), ...outcome.problems].join('; ');
+}

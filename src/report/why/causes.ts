@@ -1,0 +1,61 @@
+import { groupBy, recordsOf, type JobRun } from '../job-run';
+import { nextTime } from '../next-time';
+import type { Cause, Standing } from './hypothesis';
+import { whyEnded, type Confidence } from './why';
+
+/** Why one run of a job (array task) ended badly: part of the published contract (schema 1). */
+export interface CauseAccount {
+  readonly cluster: string;
+  readonly job_id: number;
+  readonly task_id: number | null;
+  readonly attempt: number;
+  readonly confidence: Confidence;
+  /** Those that fit best; none where the evidence does not suffice. */
+  readonly causes: readonly Cause[];
+  readonly sentence: string;
+  /** Every cause that such an end can have, held against what is known. */
+  readonly explanations: readonly {
+    readonly cause: Cause;
+    readonly standing: Standing;
+    readonly name: string;
+    readonly evidence: string;
+    /** Where it is open: what would have told. */
+    readonly would_tell: string | null;
+  }[];
+  /** What to ask for next time; null: nothing can be said. */
+  readonly next_time: string | null;
+}
+
+/** Of all runs that ended badly, in the order of `runs`. */
+export function causeAccounts(runs: readonly JobRun[]): readonly CauseAccount[] {
+  const keyOf = ({ record, incarnation, attempt }: JobRun): string =>
+    `${incarnation} ${record.job_id} ${record.task_id ?? ''} ${attempt} ${record.cluster}`;
+  return [...groupBy(runs, keyOf).values()].flatMap((group): CauseAccount[] => {
+    const records = recordsOf(group);
+    const why = whyEnded(records);
+    const [first] = group;
+    if (why === null || first === undefined) return [];
+    const { cluster, job_id, task_id } = first.record;
+    return [
+      {
+        cluster,
+        job_id,
+        task_id,
+        attempt: first.attempt,
+        confidence: why.confidence,
+        causes: why.causes,
+        sentence: why.sentence,
+        explanations: why.hypotheses
+          .filter(({ suspect }) => suspect)
+          .map(({ cause, standing, name, evidence, wouldTell }) => ({
+            cause,
+            standing,
+            name,
+            evidence,
+            would_tell: wouldTell,
+          })),
+        next_time: nextTime(records, [why])?.line ?? null,
+      },
+    ];
+  });
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { StoredRecord } from '../../src/accounting/merge';
+import type { AccountingReader } from '../../src/accounting/store';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
+import { SqliteDatabase } from '../../src/native/sqlite';
+import { recordKeyText } from '../../src/sampler/record';
+import { deliveriesOf, underFire } from './nodes-under-fire';
+import type { Fire } from './nodes-under-fire';
+import { seededRandom } from './realistic-record';
+import { cannotRun, sharedStore, UNPRIVILEGED } from './run-deliverer';
+
+const NODES = 50;
+const DELIVERIES = 10;
+
+/** A trouble of the store: comes at a share of the rows, and goes once deliverers have said so often enough. */
+interface Trouble {
+  readonly at: number;
+  readonly says: RegExp;
+  readonly begin: () => void;
+  readonly end: () => void;
+}
+
+const ENOUGH = 5;
+
+/** The hooks of a fire that bring its troubles, one after the other, and how often each was told. */
+function troubles(
+  list: readonly Trouble[],
+): Pick<Fire, 'onConfirmed' | 'onComplaint'> & { told: () => readonly number[] } {
+  const told = list.map(() => 0);
+  let begun = 0;
+  return {
+    told: () => told,
+    onConfirmed: (confirmed, of) => {
+      const next = list[begun];
+      const before = list[begun - 1];
+      const isOver = before === undefined || (told[begun - 1] ?? 0) >= ENOUGH;
+      if (next === undefined || !isOver || confirmed < next.at * of) return;
+      begun++;
+      next.begin();
+    },
+    onComplaint: (complaint) => {
+      for (const [index, { says, end }] of list.entries()) {
+        if (!says.test(complaint)) continue;
+        told[index] = (told[index] ?? 0) + 1;
+        if (told[index] === ENOUGH) end();
+      }
+    },
+  };
+}
+
+async function assertHolds(reader: AccountingReader, expected: ReadonlyMap<string, StoredRecord>): Promise<void> {
+  for (const [key, { record }] of expected) {
+    const { records } = await reader.job({ job_id: record.job_id, all: true });
+    const found = records.filter((attempt) => recordKeyText(attempt.record) === key);
+    assert.deepEqual(
+      found.map((attempt) => attempt.record),
+      [record],
+    );
+  }
+}
+
+/** A small file system of the deliverers' own; false where none can be mounted. */
+function mountTmpfs(directory: string, size: string): boolean {
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0755`, 'tmpfs', directory]).status !== 0)
+    return false;
+  chownSync(directory, UNPRIVILEGED.uid ?? 0, UNPRIVILEGED.gid ?? 0);
+  return true;
+}
+
+/** A file that takes all the room there is. */
+function fill(path: string): void {
+  const file = openSync(path, 'w');
+  const zeros = Buffer.alloc(65_536);
+  for (let size = zeros.length; size >= 1; size = Math.floor(size / 2))
+    try {
+      for (;;) writeSync(file, zeros, 0, size);
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+    }
+  closeSync(file);
+}
+
+async function delivers(
+  t: TestContext,
+  args: readonly string[],
+  list: readonly Trouble[],
+): Promise<ReadonlyMap<string, StoredRecord>> {
+  const seed = Date.now() % 1e6;
+  const random = seededRandom(seed);
+  const { nodes, expected } = deliveriesOf(NODES, DELIVERIES, random);
+  const { told, ...hooks } = troubles(list);
+  const ashes = await underFire({ args, nodes, random, kills: 40, ...hooks });
+  const { refused, ...figures } = ashes;
+  t.diagnostic(`seed ${seed}: ${JSON.stringify({ ...figures, told: told() })}`);
+  assert.deepEqual(refused, []);
+  assert.ok(ashes.killed >= 10 && ashes.killedAtWork > 0, 'deliverers were killed at work');
+  assert.ok(
+    told().every((times) => times >= ENOUGH),
+    'every trouble was met',
+  );
+  return expected;
+}
+
+describe('exactly once, from 50 deliverers at once', { skip: cannotRun() }, () => {
+  it('into SQLite: SIGKILLs, a full disk, a directory that is read-only for a while', async (t) => {
+    const path = sharedStore(t);
+    const mount = dirname(path);
+    const isMount = mountTmpfs(mount, '24m');
+    try {
+      if (!isMount) t.diagnostic("no file system can be mounted here: the disk won't be full");
+      const ballast = join(mount, 'ballast');
+      const full: Trouble = {
+        at: 0.25,
+        says: /its file system is full/,
+        begin: () => {
+          fill(ballast);
+        },
+        end: () => {
+          rmSync(ballast);
+        },
+      };
+      const readOnly: Trouble = {
+        at: 0.6,
+        says: /make the file and its directory writable|may not open it/,
+        begin: () => {
+          chmodSync(mount, 0o555);
+        },
+        end: () => {
+          chmodSync(mount, 0o755);
+        },
+      };
+      const expected = await delivers(t, ['--accounting', path], isMount ? [full, readOnly] : [readOnly]);
+      const db = new SqliteDatabase(path, { readonly: true });
+      assert.equal(db.pragma('integrity_check', { simple: true }), 'ok');
+      assert.equal(db.prepare('SELECT count(*) FROM record').pluck().get(), expected.size);
+      db.close();
+      const reader = openSqliteReader(path);
+      await assertHolds(reader, expected);
+      await reader.close();
+      // A creator of the store that was killed leaves its draft, a hidden file.
+      assert.deepEqual(
+        readdirSync(mount).filter((name) => !name.startsWith('.')),
+        [basename(path)],
+      );
+    } finally {
+      if (isMount) spawnSync('umount', ['-l', mount]);
+    }
+  });
+});

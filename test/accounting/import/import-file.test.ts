@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, copyFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import type { HistoryStore } from '../../../src/accounting/history-store';
+import { importFile, type ImportedSums, type ImportStore } from '../../../src/accounting/import/import-file';
+import { importFiles } from '../../../src/accounting/import/import-files';
+import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
+import { sampleLine, sampleLines } from './sample-lines';
+
+const HEADER = '# Version: 8.1.9\n#\n# DO NOT MODIFY THIS FILE MANUALLY!\n#\n';
+
+interface Place {
+  readonly directory: string;
+  readonly file: string;
+  readonly store: HistoryStore;
+  readonly take: (path?: string, batchLines?: number) => Promise<ImportedSums>;
+  readonly count: () => Promise<number>;
+}
+
+async function place(t: TestContext, body: (place: Place) => Promise<void>): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-import-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const store = openSqliteHistory(join(directory, 'accounting.db'), 0o600);
+  const file = join(directory, 'accounting');
+  try {
+    await body({
+      directory,
+      file,
+      store,
+      take: (path = file, batchLines = 7) => importFile(path, store, { cluster: 'cell', batchLines }),
+      count: async () => (await store.records({ since: 0, until: 1e13, limit: 1 })).totals.records,
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+function assertTaken(sums: ImportedSums, added: number): void {
+  assert.equal(sums.problem, null);
+  assert.deepEqual([sums.added, sums.joined, sums.unchanged, sums.unreadable], [added, 0, 0, 0]);
+}
+
+describe('importFile', () => {
+  it('imports what is new, and nothing twice', (t) =>
+    place(t, async ({ file, take, count }) => {
+      writeFileSync(file, HEADER + sampleLines(1, 30));
+      assertTaken(await take(), 30);
+      assertTaken(await take(), 0);
+      appendFileSync(file, sampleLines(31, 5));
+      assertTaken(await take(), 5);
+      assert.equal(await count(), 35);
+    }));
+
+  it('knows a file that was short and grew', (t) =>
+    place(t, async ({ file, take, store, count }) => {
+      writeFileSync(file, HEADER);
+      assertTaken(await take(), 0);
+      for (let job = 1; job <= 30; job++) {
+        appendFileSync(file, sampleLine(job));
+        assertTaken(await take(), 1);
+      }
+      assert.equal((await store.importedFiles('cell')).length, 1);
+      assert.equal(await count(), 30);
+    }));
+
+  it('leaves a line that is not whole for the next time', (t) =>
+    place(t, async ({ file, take, count }) => {
+      const last = sampleLine(11);
+      writeFileSync(file, sampleLines(1, 10) + last.slice(0, 100));
+      assertTaken(await take(), 10);
+      appendFileSync(file, last.slice(100, 200));
+      assertTaken(await take(), 0);
+      appendFileSync(file, last.slice(200));
+      assertTaken(await take(), 1);
+      assert.equal(await count(), 11);
+    }));
+
+  it('follows a rotation by rename, by copy and truncation, and by compression', (t) =>
+    place(t, async ({ directory, file, take, store, count }) => {
+      const old = join(directory, 'accounting.0');
+      writeFileSync(file, HEADER + sampleLines(1, 40));
+      assertTaken(await take(), 40);
+      appendFileSync(file, sampleLines(41, 3));
+      renameSync(file, old);
+      writeFileSync(file, HEADER + sampleLines(44, 4));
+      assertTaken(await take(), 4);
+      assertTaken(await take(old), 3);
+
+      const copy = join(directory, 'accounting.1');
+      appendFileSync(file, sampleLines(48, 50));
+      copyFileSync(file, copy);
+      truncateSync(file, 0);
+      assertTaken(await take(), 0);
+      appendFileSync(file, HEADER + sampleLines(98, 2));
+      assertTaken(await take(), 2);
+      assertTaken(await take(copy), 50);
+
+      const packed = join(directory, 'accounting-20261121.gz');
+      appendFileSync(file, sampleLines(100, 60));
+      writeFileSync(packed, gzipSync(HEADER + sampleLines(98, 62)));
+      truncateSync(file, 0);
+      assertTaken(await take(packed), 60);
+      assertTaken(await take(packed), 0);
+      assert.equal((await store.importedFiles('cell')).length, 3);
+      assert.equal(await count(), 159);
+    }));
+
+  it('takes several files in any order', (t) =>
+    place(t, async ({ directory, store, count }) => {
+      const paths = [2, 0, 1].map((part) => {
+        const path = join(directory, `accounting.${part}`);
+        writeFileSync(path, sampleLines(1 + 100 * part, 100));
+        return path;
+      });
+      const outcome = await importFiles([...paths, ...paths, join(directory, 'gone')], store, { cluster: 'cell' });
+      assert.equal(outcome.added, 300);
+      assert.equal(outcome.problems.length, 1);
+      assert.match(outcome.problems[0] ?? '', /gone can't be read: it does not exist/);
+      assert.equal(await count(), 300);
+    }));
+
+  it('tells a file that has shrunk, and one that is damaged', (t) =>
+    place(t, async ({ directory, file, take, count }) => {
+      writeFileSync(file, sampleLines(1, 60));
+      assertTaken(await take(), 60);
+      truncateSync(file, 40 * sampleLine(10).length);
+      const { problem, added } = await take();
+      assert.equal(added, 0);
+      assert.match(problem ?? '', /has shrunk: \d+ bytes of it are in the accounting DB, now it has \d+/);
+      const packed = join(directory, 'broken.gz');
+      const whole = gzipSync(sampleLines(1000, 20_000));
+      writeFileSync(packed, whole.subarray(0, whole.length / 2));
+      const broken = await take(packed, 1000);
+      assert.match(broken.problem ?? '', /could not be read to its end: it is damaged/);
+      assert.ok(broken.added > 100);
+      assert.equal(await count(), 60 + broken.added);
+    }));
+
+  it('keeps lines aside that can not be read, as they are', (t) =>
+    place(t, async ({ file, store, take, count }) => {
+      const lines = [
+        sampleLine(1),
+        'garbage\n',
+        sampleLine(2),
+        sampleLine(3).replace(':3:sge', ':x:sge'),
+        `${'\0'.repeat(300)}${sampleLine(4)}`,
+        `${'x'.repeat(3 << 20)}\n`,
+        '\n',
+        'x\n',
+        sampleLine(5).replace(':0:0:60:', ':0:4294967295:60:'),
+        `{"job_number":6}\n`,
+        Buffer.from(sampleLine(7).replace('run.sh', 'M\u00fcller'), 'latin1').toString('latin1'),
+      ];
+      writeFileSync(file, lines.join(''), 'latin1');
+      const sums = await take();
+      assert.equal(sums.problem, null);
+      assert.deepEqual([sums.lines, sums.added, sums.unreadable], [11, 3, 6]);
+      assert.equal(sums.firstUnreadable?.offset, sampleLine(1).length);
+      const kept = await store.unreadableLines('cell', 100);
+      assert.deepEqual(
+        kept.map(({ reason }) => reason),
+        [
+          '1 fields, a record has at least 43',
+          'field 6 is not a number',
+          'a zero byte',
+          'longer than 1048576 bytes',
+          'an intermediate record of a job that ran on, as only the reporting file has them',
+          'no owner',
+        ],
+      );
+      assert.deepEqual(
+        kept.map(({ offset, text }) => lines.join('').slice(offset, offset + Math.min(20, text.length))),
+        kept.map(({ text }) => text.slice(0, 20)),
+      );
+      assert.equal((await store.job({ job_id: 7 })).records[0]?.record.job_name, 'M\u00fcller');
+      assert.equal(await count(), 3);
+    }));
+
+  it('counts no line twice where several importers are at work', (t) =>
+    place(t, async ({ directory, file, store, count }) => {
+      writeFileSync(file, HEADER + sampleLines(1, 200));
+      const others = [1, 2, 3].map(() => openSqliteHistory(join(directory, 'accounting.db'), 0o600));
+      const all: readonly ImportStore[] = [store, ...others];
+      const sums = await Promise.all(all.map((one) => importFile(file, one, { cluster: 'cell', batchLines: 9 })));
+      assert.equal(
+        sums.reduce((sum, { added }) => sum + added, 0),
+        200,
+      );
+      assert.deepEqual(
+        sums.map(({ problem }) => problem),
+        [null, null, null, null],
+      );
+      for (const other of others) await other.close();
+      assert.equal(await count(), 200);
+    }));
+
+  it('goes on where it was interrupted', (t) =>
+    place(t, async ({ file, store, take, count }) => {
+      writeFileSync(file, sampleLines(1, 200));
+      const stop = new AbortController();
+      const first = await importFile(file, store, {
+        cluster: 'cell',
+        batchLines: 20,
+        signal: stop.signal,
+        onProgress: ({ lines }) => {
+          if (lines >= 60) stop.abort();
+        },
+      });
+      assert.equal(first.added, 60);
+      assertTaken(await take(), 140);
+      assert.equal(await count(), 200);
+    }));
+});

@@ -1,0 +1,155 @@
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asStored, mergeRecords } from '../../src/accounting/merge';
+import type { StoredRecord } from '../../src/accounting/merge';
+import { recordKeyText } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/sampler/record';
+import { accountingLineOf, heartbeatOf, realisticRecords } from './realistic-record';
+import { lineOf, startDeliverer } from './run-deliverer';
+import type { DeliveredRow } from './run-deliverer';
+
+/**
+ * Nodes that deliver to one store through real deliverer processes, as the sampler feeds them: rows that were not
+ * answered are delivered again by the node's next process. Deliverers are killed at random.
+ */
+export interface Fire {
+  /** The deliverers' arguments that name the store. */
+  readonly args: readonly string[];
+  /** Node by node its deliveries: records that are handed over at once. */
+  readonly nodes: readonly (readonly (readonly JobRecord[])[])[];
+  readonly random: () => number;
+  /** Deliverers that get a SIGKILL, at most. */
+  readonly kills: number;
+  /** Hears of each row that is confirmed, and of each line on a deliverer's stderr. */
+  readonly onConfirmed: (confirmed: number, of: number) => void;
+  readonly onComplaint: (complaint: string) => void;
+}
+
+export interface Ashes {
+  readonly deliverers: number;
+  readonly killed: number;
+  /** Killed ones that had rows of which nothing was heard. */
+  readonly killedAtWork: number;
+  /** Killed ones whose answers were lost with them: rows that are delivered again though they are in the store. */
+  readonly answersLost: number;
+  /** Rows that a deliverer gave back after its patience. */
+  readonly setBack: number;
+  readonly refused: readonly DeliveredRow[];
+}
+
+/** Most between two deliveries of a node, and between a delivery and the SIGKILL that it ends with. */
+const LULL_MS = 60;
+const FUSE_MS = 30;
+const RESTART_MS = 50;
+
+export async function underFire(fire: Fire): Promise<Ashes> {
+  const { random } = fire;
+  const all = fire.nodes.flat(2).length;
+  let confirmed = 0;
+  let deliverers = 0;
+  let doomed = 0;
+  let killed = 0;
+  let killedAtWork = 0;
+  let answersLost = 0;
+  let setBack = 0;
+  const refused: DeliveredRow[] = [];
+
+  async function play(deliveries: readonly (readonly JobRecord[])[]): Promise<void> {
+    const ahead = [...deliveries];
+    const outbox = new Map<number, JobRecord>();
+    let rows = 0;
+    while (ahead.length > 0 || outbox.size > 0) {
+      deliverers++;
+      const { process: child, finished } = startDeliverer([...fire.args, '--patience', '10']);
+      const isDoomed = doomed < fire.kills && random() < 0.7;
+      if (isDoomed) doomed++;
+      // Now and then whoever waits for the answers dies with the deliverer.
+      const losesAnswers = isDoomed && random() < 0.3;
+      const lastDelivery = isDoomed ? Math.floor(random() * Math.max(1, ahead.length)) : Infinity;
+      const lost = new Set<number>();
+      const confirm = (id: number): void => {
+        if (outbox.delete(id)) fire.onConfirmed(++confirmed, all);
+      };
+      const heard = new Promise<void>((resolve) => {
+        createInterface({ input: child.stdout }).on('line', (line) => {
+          const row = JSON.parse(line) as DeliveredRow;
+          if (row.ok && row.id !== null) (losesAnswers ? (id: number) => lost.add(id) : confirm)(row.id);
+          else if (row.retry === true) setBack++;
+          else refused.push(row);
+          resolve();
+        });
+        void finished.then(() => {
+          resolve();
+        });
+      });
+      createInterface({ input: child.stderr }).on('line', fire.onComplaint);
+      const hand = (given: Iterable<readonly [number, JobRecord]>): void => {
+        child.stdin.write([...given].map(([id, record]) => lineOf(id, record)).join(''));
+      };
+      const handNext = (): void => {
+        const added = (ahead.shift() ?? []).map((record) => [rows++, record] as const);
+        for (const [id, record] of added) outbox.set(id, record);
+        hand(added);
+      };
+      if (outbox.size > 0) hand(outbox);
+      else handNext();
+      for (let given = 0; ; given++) {
+        if (given >= lastDelivery) setTimeout(() => child.kill('SIGKILL'), random() * FUSE_MS);
+        if (given === 0) await heard;
+        else await sleep(random() * LULL_MS);
+        if (ahead.length === 0 || child.exitCode !== null || child.signalCode !== null) break;
+        handNext();
+      }
+      child.stdin.end();
+      const { status } = await finished;
+      if (status === null) {
+        killed++;
+        if (outbox.size > lost.size) killedAtWork++;
+        if (lost.size > 0) answersLost++;
+      } else lost.forEach(confirm);
+      if (outbox.size > 0) await sleep(RESTART_MS * random());
+    }
+  }
+
+  await Promise.all(fire.nodes.map(play));
+  return { deliverers, killed, killedAtWork, answersLost, setBack, refused };
+}
+
+function importedLine(line: JobRecord): JobRecord {
+  return { ...line, run_id: `accounting.${Math.floor(Date.parse(line.started_at ?? '') / 1000)}` };
+}
+
+/**
+ * Deliveries of `nodes` nodes, `perNode` each, and what a store is to hold in the end. Some jobs are told of several
+ * times, by nodes that know nothing of each other and in any order: a heartbeat, the end, the accounting line, also as
+ * an import has it, which does not know the run.
+ */
+export function deliveriesOf(
+  nodes: number,
+  perNode: number,
+  random: () => number,
+): { readonly nodes: Fire['nodes']; readonly expected: ReadonlyMap<string, StoredRecord> } {
+  const { next } = realisticRecords(Math.floor(random() * 1e6));
+  const deliveries = Array.from({ length: nodes }, () => Array.from({ length: perNode }, (): JobRecord[] => []));
+  const expected = new Map<string, StoredRecord>();
+  const anyOf = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+  /** `told`: as what it is handed over, where that is not under the key that it has in the end. */
+  const give = (delivery: JobRecord[], record: JobRecord, told = record): void => {
+    delivery.push(told);
+    const key = recordKeyText(record);
+    const present = expected.get(key);
+    expected.set(key, present === undefined ? asStored(record) : mergeRecords(present, asStored(record)));
+  };
+  for (const delivery of deliveries.flat()) {
+    const record = next();
+    give(delivery, record);
+    if (random() < 0.3) give(anyOf(anyOf(deliveries)), heartbeatOf(record));
+    if (random() < 0.3) give(anyOf(anyOf(deliveries)), accountingLineOf(record));
+    if (random() < 0.2) {
+      const line = { ...accountingLineOf(record), revision: record.revision + 90_000, exit_status: 3 };
+      give(anyOf(anyOf(deliveries)), line, importedLine(line));
+    }
+    if (random() < 0.1) give(anyOf(anyOf(deliveries)), record);
+  }
+  return { nodes: deliveries, expected };
+}

@@ -1,0 +1,163 @@
+import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from '../../../src/accounting/postgres/connect';
+import { initDatabase } from '../../../src/accounting/postgres/schema';
+
+/** A real PostgreSQL of the test's own: in a temporary directory, on a private socket, gone after the test. */
+
+const VERSIONS = '/usr/lib/postgresql';
+
+function programs(): string | null {
+  if (!existsSync(VERSIONS)) return null;
+  const newest = readdirSync(VERSIONS).sort((a, b) => Number(b) - Number(a));
+  return newest.map((version) => join(VERSIONS, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb'))) ?? null;
+}
+
+/** Why there is no server here; false where there can be one. */
+export const noPostgres: string | false = programs() === null ? `no PostgreSQL in ${VERSIONS}` : false;
+
+/** PostgreSQL refuses to run as root. */
+function identity(): { readonly uid?: number; readonly gid?: number } {
+  if (process.geteuid?.() !== 0) return {};
+  const [, , uid, gid] =
+    readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'))
+      .find(([name]) => name === 'postgres') ?? [];
+  return { uid: Number(uid ?? 65534), gid: Number(gid ?? 65534) };
+}
+
+export interface Server {
+  readonly directory: string;
+  /** The server's first process. */
+  readonly pid: number;
+  /** Role of the admin: what initdb made. */
+  readonly admin: string;
+  /** The URL of a database, for a role. */
+  readonly url: (database: string, role?: string) => string;
+  /** Makes an empty accounting DB; resolves to its name. */
+  readonly database: () => Promise<string>;
+  /** Runs statements as the admin. */
+  readonly run: (database: string, sql: string) => Promise<readonly object[]>;
+  /** Ends it at once, as a power cut would, or with grace. */
+  readonly stop: (signal: NodeJS.Signals) => Promise<void>;
+  /** Starts it again where it was. */
+  readonly start: () => Promise<void>;
+  /** Ends it and removes its directory. */
+  readonly remove: () => Promise<void>;
+}
+
+export interface ServerOptions {
+  /** Lines of postgresql.conf. */
+  readonly settings?: readonly string[];
+  /** Lines of pg_hba.conf in place of "everyone, without a password". */
+  readonly access?: readonly string[];
+}
+
+const READY_MS = 30_000;
+
+export async function startServer(options: ServerOptions = {}): Promise<Server> {
+  const bin = programs();
+  if (bin === null) throw new Error(String(noPostgres));
+  const who = identity();
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-postgres-'));
+  if (who.uid !== undefined) chownSync(directory, who.uid, who.gid ?? who.uid);
+  const data = join(directory, 'data');
+  const admin = 'site_admin';
+  const made = spawnSync(
+    join(bin, 'initdb'),
+    // --no-sync: of initdb's own files only; the server syncs as by default.
+    ['-D', data, '-U', admin, '-A', 'trust', '--no-locale', '-E', 'UTF8', '--no-sync', '--no-instructions'],
+    { ...who, cwd: '/', encoding: 'utf8', env: { PATH: '/usr/bin:/bin' } },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const file = (name: string, lines: readonly string[]): void => {
+    const text = `${lines.join('\n')}\n`;
+    const written = spawnSync('tee', [...(name === 'pg_hba.conf' ? [] : ['-a']), join(data, name)], {
+      ...who,
+      input: text,
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    if (written.status !== 0) throw new Error(`${name} could not be written`);
+  };
+  file('postgresql.conf', [
+    `unix_socket_directories = '${directory}'`,
+    "listen_addresses = ''",
+    'shared_buffers = 32MB',
+    'max_connections = 120',
+    ...(options.settings ?? []),
+  ]);
+  if (options.access !== undefined) file('pg_hba.conf', options.access);
+
+  let child: ChildProcess | null = null;
+  const url = (database: string, role = admin): string =>
+    `postgres://${role}@/${database}?host=${encodeURIComponent(directory)}`;
+  const start = async (): Promise<void> => {
+    const started = spawn(join(bin, 'postgres'), ['-D', data], {
+      ...who,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { PATH: '/usr/bin:/bin' },
+    });
+    let log = '';
+    started.stderr.setEncoding('utf8').on('data', (text: string) => (log = (log + text).slice(-4000)));
+    child = started;
+    for (const deadline = Date.now() + READY_MS; ; await sleep(20)) {
+      const ready = spawnSync(join(bin, 'pg_isready'), ['-q', '-h', directory]).status === 0;
+      if (ready) return;
+      if (started.exitCode !== null || Date.now() > deadline) throw new Error(`postgres did not start: ${log}`);
+    }
+  };
+  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+    const running = child;
+    child = null;
+    if (running === null || running.exitCode !== null || running.signalCode !== null) return;
+    const ended = new Promise((resolve) => running.once('exit', resolve));
+    running.kill(signal);
+    await ended;
+  };
+  const run = async (database: string, sql: string): Promise<readonly object[]> => {
+    const db = connect(url(database));
+    try {
+      return await db.query(sql);
+    } finally {
+      await db.close();
+    }
+  };
+  await start();
+  let made_ = 0;
+  let template: Promise<void> | null = null;
+  const makeTemplate = async (): Promise<void> => {
+    await run('postgres', 'CREATE DATABASE pattern');
+    const db = connect(url('pattern'));
+    await initDatabase(db);
+    await db.close();
+  };
+  return {
+    directory,
+    get pid() {
+      return child?.pid ?? 0;
+    },
+    admin,
+    url,
+    database: async () => {
+      template ??= makeTemplate();
+      await template;
+      const name = `accounting_${++made_}`;
+      await run('postgres', `CREATE DATABASE ${name} TEMPLATE pattern`);
+      return name;
+    },
+    run,
+    stop,
+    start,
+    remove: async () => {
+      // SIGINT: a fast shutdown, which ends the sessions.
+      await stop('SIGINT');
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

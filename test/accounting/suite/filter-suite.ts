@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { countedAt, endedBadly, requestedBytes } from '../../../src/accounting/facts';
+import type { RecordFilter, RecordSort } from '../../../src/accounting/store';
+import type { JobRecord } from '../../../src/sampler/record';
+import { DAY, GIB, HOUR, job, peakOf, T0 } from './fixture';
+import type { OpenStore } from './fixture';
+
+const of = <T>(index: number, ...choices: readonly T[]): T => choices[index % choices.length] as T;
+
+/** Jobs that differ in everything that a filter can ask for. */
+function variedJobs(): readonly JobRecord[] {
+  return Array.from({ length: 60 }, (_item, index) => {
+    const limit = of(index, 4 * GIB, 8 * GIB, null, 16 * GIB, 0);
+    const peak = of(index, GIB, 3 * GIB, 9 * GIB, null, 4 * GIB, 0.5 * GIB, 15 * GIB);
+    return job(index + 1, T0 + index * 3 * HOUR, {
+      cluster: of(index, 'cell', 'cell', 'other'),
+      owner: of(index, 'bob', 'eve', null, "o'hara"),
+      project: of(index, 'physics', null, 'chemistry'),
+      queue: of(index, 'all.q', 'long.q'),
+      host: of(index, 'node1', 'node2', 'node3', 'node4', 'node5'),
+      pe: of(index, null, null, 'mpi'),
+      job_name: of(
+        index,
+        'align_1',
+        'align_22',
+        'ALIGN_1',
+        'a[b]c',
+        'abc',
+        '100%',
+        null,
+        'x*y',
+        "'; DROP TABLE record; --",
+      ),
+      status: of(index, 'finished', 'finished', 'lost', 'unsampled', 'running'),
+      ended_at: index % 5 === 4 ? null : job(1, T0 + index * 3 * HOUR).ended_at,
+      failed: null,
+      exit_status: of(index, 0, 1, 0, null),
+      signal: of(index, 0, 0, 9),
+      samples: of(index, 5, 0, null, 7),
+      h_vmem: limit === null ? null : { request_bytes: limit, limit_bytes: limit, per: 'job' },
+      peak_rss: peak === null ? null : peakOf(peak),
+      wallclock_seconds: of(index, 1.5, 60, null, 7200),
+      cpu_seconds: of(index, 10, null, 5, 7, 20),
+    });
+  });
+}
+
+const share = (record: JobRecord): number =>
+  record.peak_rss === null || !record.h_vmem?.limit_bytes
+    ? NaN
+    : record.peak_rss.lower_bytes / record.h_vmem.limit_bytes;
+
+const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) => boolean])[] = [
+  [{}, () => true],
+  [{ cluster: 'other' }, (r) => r.cluster === 'other'],
+  [{ owner: "o'hara" }, (r) => r.owner === "o'hara"],
+  [{ project: 'physics', queue: 'all.q' }, (r) => r.project === 'physics' && r.queue === 'all.q'],
+  [{ host: 'node4' }, (r) => r.host === 'node4'],
+  [{ pe: 'mpi', owner: 'bob' }, (r) => r.pe === 'mpi' && r.owner === 'bob'],
+  [{ job_name: 'align_1' }, (r) => r.job_name === 'align_1'],
+  [{ job_name: 'align_*' }, (r) => r.job_name?.startsWith('align_') ?? false],
+  [{ job_name: 'a??' }, (r) => r.job_name === 'abc'],
+  [{ job_name: 'a[b]*' }, (r) => r.job_name === 'a[b]c'],
+  [{ job_name: '100%' }, (r) => r.job_name === '100%'],
+  [{ job_name: 'x*y' }, (r) => r.job_name === 'x*y'],
+  [{ job_name: "'; DROP TABLE record; --" }, (r) => r.job_name === "'; DROP TABLE record; --"],
+  [{ job_name: '*' }, (r) => r.job_name !== null],
+  [{ states: ['lost', 'running'] }, (r) => r.status === 'lost' || r.status === 'running'],
+  [{ states: [] }, () => false],
+  [{ failed: true }, endedBadly],
+  [{ failed: false, owner: 'eve' }, (r) => !endedBadly(r) && r.owner === 'eve'],
+  [{ sampled: true }, (r) => (r.samples ?? 0) > 0],
+  [{ sampled: false }, (r) => !((r.samples ?? 0) > 0)],
+  [
+    { peak_at_least: 3 * GIB, peak_at_most: 9 * GIB },
+    (r) => (r.peak_rss?.lower_bytes ?? -1) >= 3 * GIB && (r.peak_rss?.lower_bytes ?? NaN) <= 9 * GIB,
+  ],
+  [{ limit_at_least: 8 * GIB }, (r) => (r.h_vmem?.limit_bytes ?? -1) >= 8 * GIB],
+  [{ limit_at_most: 4 * GIB }, (r) => (r.h_vmem?.limit_bytes ?? NaN) <= 4 * GIB],
+  [{ share_at_least: 0.5 }, (r) => share(r) >= 0.5],
+  [{ share_at_most: 0.25, host: 'node1' }, (r) => share(r) <= 0.25 && r.host === 'node1'],
+  [{ wallclock_at_least: 60 }, (r) => (r.wallclock_seconds ?? -1) >= 60],
+  [{ wallclock_at_least: 0 }, (r) => r.wallclock_seconds !== null],
+  [{ host: 'nowhere' }, () => false],
+  [{ cluster: '' }, () => false],
+];
+
+const INTERVALS: readonly (readonly [number, number])[] = [
+  [T0, T0 + 30 * DAY],
+  [T0 + HOUR, T0 + 5 * DAY + 3 * HOUR],
+];
+
+function sortValue(record: JobRecord, sort: RecordSort): number {
+  const wallclock = record.wallclock_seconds ?? NaN;
+  const value = {
+    time: 0,
+    wallclock,
+    cpu: record.cpu_seconds ?? NaN,
+    peak: record.peak_rss?.lower_bytes ?? NaN,
+    requested: (requestedBytes(record) ?? NaN) * wallclock,
+    unused: ((record.h_vmem?.limit_bytes ?? NaN) - (record.peak_rss?.lower_bytes ?? NaN)) * wallclock,
+  }[sort];
+  return Number.isNaN(value) ? -Infinity : value;
+}
+
+/** Which records every store selects, and in what order. */
+export function filterSuite(open: OpenStore): void {
+  describe('records', () => {
+    const sorts: readonly RecordSort[] = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'];
+
+    it('are those that the filter asks for, in the order asked for, whether days are summed up or not', async (t) => {
+      const store = await open(t);
+      const all = variedJobs();
+      await store.merge(all);
+      for (const rolled of [false, true]) {
+        if (rolled) {
+          await store.rollUp({});
+          // Two days that are to be read again.
+          await store.merge([0, 40].map((index) => ({ ...(all[index] as JobRecord), revision: T0 + 40 * DAY })));
+        }
+        for (const [filter, selects] of FILTERS)
+          for (const [index, [since, until]] of INTERVALS.entries()) {
+            const expected = all.filter((r) => countedAt(r) >= since && countedAt(r) < until && selects(r));
+            const sort = of(FILTERS.findIndex(([other]) => other === filter) + index, ...sorts);
+            const { records, totals } = await store.records({ ...filter, since, until, sort, limit: 7 });
+            const order = expected.toSorted((a, b) => {
+              const [left, right] = [sortValue(a, sort), sortValue(b, sort)];
+              return (left === right ? 0 : right - left) || countedAt(b) - countedAt(a);
+            });
+            assert.deepEqual(
+              records.map(({ record }) => record.job_id),
+              order.slice(0, 7).map(({ job_id }) => job_id),
+              JSON.stringify([filter, sort]),
+            );
+            assert.equal(totals.records, expected.length, JSON.stringify(filter));
+          }
+      }
+    });
+
+    it('come fifty at a time where nothing else is said', async (t) => {
+      const store = await open(t);
+      await store.merge(variedJobs());
+      assert.equal((await store.records({ since: T0, until: T0 + 30 * DAY })).records.length, 50);
+    });
+  });
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { HistoryStore } from '../../../src/accounting/history-store';
+import type { StoredRecord } from '../../../src/accounting/merge';
+import type { JobRecord } from '../../../src/sampler/record';
+import { DAY, HOUR, iso, job, lineOf, T0 } from './fixture';
+import type { OpenStore } from './fixture';
+
+async function recordsOf(store: HistoryStore, id: number): Promise<readonly StoredRecord[]> {
+  const { records } = await store.job({ job_id: id, all: true });
+  return records.map(({ record, ended, provenance }) => ({ record, ended, provenance }));
+}
+
+/** The run ids that a job's records have in the end, and whether Grid Engine's account is in each. */
+async function runsOf(store: HistoryStore, id: number): Promise<readonly string[]> {
+  const found = await recordsOf(store, id);
+  return found.map(({ record }) => `${record.run_id} ${record.host}${record.grid_engine === null ? '' : ' +'}`).sort();
+}
+
+/** Grid Engine's accounting and our own records of one run become one record, whichever comes first. */
+export function joinSuite(open: OpenStore): void {
+  describe('an accounting line', () => {
+    const ours = job(1, T0 + 700, { started_at: iso(T0 - HOUR + 700), exit_status: 0, signal: 0 });
+    const line = lineOf(ours);
+    const heartbeat: JobRecord = { ...ours, status: 'running', ended_at: null, exit_status: null, revision: T0 - 5000 };
+
+    it('joins our record that is there, or is joined by it: the same in the end', async (t) => {
+      const ends: unknown[] = [];
+      for (const order of [
+        [ours, line],
+        [line, ours],
+        [heartbeat, line, ours],
+        [line, heartbeat, ours],
+        [line, ours, heartbeat],
+      ]) {
+        const store = await open(t);
+        for (const record of order) await store.merge([record]);
+        ends.push(await recordsOf(store, 1));
+        for (const outcome of await store.merge(order)) assert.deepEqual(outcome, { ok: true, change: 'unchanged' });
+        const { totals } = await store.records({ since: T0 - DAY, until: T0 + DAY });
+        assert.deepEqual([totals.records, totals.running, totals.unsampled], [1, 0, 0]);
+      }
+      for (const end of ends) assert.deepEqual(end, ends[0]);
+      const [stored] = ends[0] as readonly StoredRecord[];
+      assert.equal(stored?.record.run_id, ours.run_id);
+      assert.equal(stored.record.cpu_seconds, ours.cpu_seconds);
+      assert.equal(stored.record.failed, 0);
+      assert.deepEqual(stored.record.grid_engine, line.grid_engine);
+    });
+
+    it('joins in one batch as in several', async (t) => {
+      const store = await open(t);
+      const outcomes = await store.merge([line, ours, line]);
+      assert.deepEqual(
+        outcomes.map((outcome) => outcome.ok && outcome.change),
+        ['added', 'changed', 'unchanged'],
+      );
+      assert.deepEqual(await runsOf(store, 1), [`${ours.run_id} node1 +`]);
+    });
+
+    it('joins a host that only one of the two names with its domain', async (t) => {
+      const store = await open(t);
+      const far = { host: 'node1.cluster.example' };
+      await store.merge([lineOf(ours, far), ours]);
+      await store.merge([job(2, T0, far), lineOf(job(2, T0), { host: 'node1' })]);
+      await store.merge([job(3, T0, far), lineOf(job(3, T0), { host: 'node1.elsewhere.example' })]);
+      assert.deepEqual(await runsOf(store, 1), [`${ours.run_id} node1 +`]);
+      assert.deepEqual(await runsOf(store, 2), ['0badcafe.2.1 node1.cluster.example +']);
+      assert.equal((await runsOf(store, 3)).length, 2);
+    });
+
+    it('stays alone where owner, cluster, task or start are others', async (t) => {
+      const store = await open(t);
+      const others: readonly Partial<JobRecord>[] = [
+        { owner: 'eve' },
+        { cluster: 'other' },
+        { task_id: 7 },
+        { pe_task_id: '1.node1' },
+        { started_at: iso(T0 - HOUR + 3700), run_id: 'accounting.3' },
+        { started_at: null, run_id: 'accounting.0.5.1' },
+      ];
+      await store.merge([ours, ...others.map((fields) => lineOf(ours, fields))]);
+      const found = await runsOf(store, 1);
+      assert.equal(found.length, 1 + others.length, found.join('; '));
+    });
+
+    it('joins its own run of several, and the nearest of two that began at almost one time', async (t) => {
+      const store = await open(t);
+      const runs = [0, 1000, 5 * HOUR].map((later, index) =>
+        job(1, T0 + HOUR + later, { run_id: `0badcafe.${index}.9`, started_at: iso(T0 + later) }),
+      );
+      await store.merge([...runs, ...runs.map((run) => lineOf(run))]);
+      const found = await recordsOf(store, 1);
+      assert.equal(found.length, 3);
+      for (const { record } of found)
+        assert.equal(record.grid_engine?.wallclock_seconds, 3600, JSON.stringify(record.grid_engine));
+      assert.equal(
+        (await store.merge(runs.map((run) => lineOf(run)))).filter((o) => o.ok && o.change !== 'unchanged').length,
+        0,
+      );
+    });
+
+    it("joins the record of its own parallel task, not the master's", async (t) => {
+      const store = await open(t);
+      const task = (id: string, host: string, run: string): JobRecord =>
+        job(1, T0, { pe_task_id: id, host, run_id: run, pe: 'mpi' });
+      const parts = [ours, task('1.node1', 'node1', 'a.1.1'), task('1.node2', 'node2', 'b.1.1')];
+      await store.merge(parts.map((part) => lineOf(part)));
+      await store.merge(parts);
+      assert.deepEqual(await runsOf(store, 1), ['0badcafe.1.1 node1 +', 'a.1.1 node1 +', 'b.1.1 node2 +']);
+    });
+
+    it('is taken in as well where our record first did not know when it began', async (t) => {
+      const store = await open(t);
+      await store.merge([{ ...heartbeat, started_at: null }, line]);
+      assert.equal((await runsOf(store, 1)).length, 2);
+      await store.merge([ours]);
+      assert.deepEqual(await runsOf(store, 1), [`${ours.run_id} node1 +`]);
+      assert.deepEqual(await store.merge([line]), [{ ok: true, change: 'unchanged' }]);
+    });
+  });
+}

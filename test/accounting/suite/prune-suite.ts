@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { HistoryStore, Retention } from '../../../src/accounting/history-store';
+import { DAY, HOUR, iso, job, T0 } from './fixture';
+import type { OpenStore } from './fixture';
+import { assertSameSummary } from './summary-suite';
+
+const FOR_EVER: Retention = { records: 0, series: 0, rollups: 0 };
+
+/** Retention, the same in every store. */
+export function pruneSuite(open: OpenStore): void {
+  describe('prune', () => {
+    const now = T0 + 10 * DAY + 5 * HOUR;
+    const series = { start: iso(T0), step_seconds: 10, rss_bytes: [1, 2, 3] };
+    const interval = { since: T0, until: T0 + 20 * DAY };
+    /** A job a day for ten days. */
+    const filled = async (store: HistoryStore): Promise<void> => {
+      await store.merge(
+        Array.from({ length: 10 }, (_item, day) =>
+          job(day + 1, T0 + day * DAY + HOUR, { series, owner: `user${day % 2}` }),
+        ),
+      );
+    };
+    const ids = async (store: HistoryStore): Promise<readonly number[]> =>
+      (await store.records({ ...interval, limit: 99 })).records.map(({ record }) => record.job_id);
+
+    it('removes nothing where everything is kept for ever', async (t) => {
+      const store = await open(t);
+      await filled(store);
+      assert.deepEqual(await store.prune(FOR_EVER, now, {}), {
+        records: 0,
+        series: 0,
+        rollups: 0,
+        freed: 0,
+        complete: true,
+      });
+      assert.equal((await ids(store)).length, 10);
+    });
+
+    it('removes records of whole days that are too old, and keeps what they summed up to', async (t) => {
+      const store = await open(t);
+      await filled(store);
+      await store.rollUp({});
+      await store.merge([job(99, T0 + 2 * DAY, { series })]);
+      const before = await store.summary({ ...interval, by: 'owner' });
+      const pruned = await store.prune({ ...FOR_EVER, records: 4 }, now, {});
+      assert.deepEqual([pruned.records, pruned.complete], [7, true]);
+      assert.deepEqual(await ids(store), [10, 9, 8, 7]);
+      assertSameSummary(await store.summary({ ...interval, by: 'owner' }), before);
+      assert.equal((await store.job({ job_id: 1 })).records.length, 0);
+      assert.deepEqual((await store.job({ job_id: 7 })).records[0]?.record.series, series);
+      assert.equal((await store.prune({ ...FOR_EVER, records: 4 }, now, {})).records, 0);
+    });
+
+    it('leaves the sums of a day alone whose records are gone, though a late one comes', async (t) => {
+      const store = await open(t);
+      await filled(store);
+      await store.prune({ ...FOR_EVER, records: 4 }, now, {});
+      const before = await store.summary({ ...interval, by: 'day' });
+      await store.merge([job(1, T0 + HOUR, { owner: 'user0' }), job(500, T0 + 2 * HOUR, { owner: 'user0' })]);
+      await store.rollUp({});
+      assertSameSummary(await store.summary({ ...interval, by: 'day' }), before);
+      assert.equal((await store.prune({ ...FOR_EVER, records: 4 }, now, {})).records, 2);
+    });
+
+    it('removes series and sums at ages of their own', async (t) => {
+      const store = await open(t);
+      await filled(store);
+      await store.rollUp({});
+      const { series: removed } = await store.prune({ ...FOR_EVER, series: 3 }, now, {});
+      assert.equal(removed, 7);
+      assert.equal((await store.job({ job_id: 7 })).records[0]?.record.series, null);
+      assert.deepEqual((await store.job({ job_id: 8 })).records[0]?.record.series, series);
+      assert.equal((await store.prune({ ...FOR_EVER, series: 2 }, now, {})).series, 1);
+      // Sums outlive the records that they are of.
+      assert.equal((await store.prune({ ...FOR_EVER, rollups: 3 }, now, {})).rollups, 0);
+      const both = await store.prune({ records: 4, series: 2, rollups: 6 }, now, {});
+      assert.ok(both.records === 6 && both.rollups > 0, JSON.stringify(both));
+      const { groups } = await store.summary({ ...interval, by: 'day' });
+      assert.deepEqual(
+        groups.map(({ key }) => key),
+        ['05', '06', '07', '08', '09', '10'].map((day) => `2026-11-${day}`),
+      );
+    });
+
+    it('leaves off when it is told to, and takes it up again', async (t) => {
+      const store = await open(t);
+      await filled(store);
+      const stop = new AbortController();
+      const first = await store.prune({ ...FOR_EVER, records: 4 }, now, {
+        signal: stop.signal,
+        onProgress: () => {
+          stop.abort();
+        },
+      });
+      assert.equal(first.complete, false);
+      const second = await store.prune({ ...FOR_EVER, records: 4 }, now, {});
+      assert.deepEqual([first.records + second.records, second.complete], [6, true]);
+      assert.equal((await store.summary({ ...interval, by: 'owner' })).totals.records, 10);
+    });
+  });
+}

@@ -1,0 +1,232 @@
+import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { packRunId, unpackRunId } from '../../src/accounting/sqlite/run-id-codec';
+import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
+import { parseAccountingLine } from '../../src/gridengine/accounting-line';
+import type { AccountingRecord } from '../../src/gridengine/accounting-line';
+import { SqliteDatabase } from '../../src/native/sqlite';
+import { emptyRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/sampler/record';
+import { lineText, siteWeek, WEEK_MS } from './history-week';
+import type { Week, WeekRun } from './history-week';
+
+/**
+ * Years of a site: one week is delivered and imported record by record, the others are copies of its rows under later
+ * job numbers and times. The same jobs as an accounting file.
+ */
+
+export const FIRST_JOB = 1000;
+const RUNS_PER_WEEK = 50_000;
+const MOST_WEEKS = 520;
+const BATCH = 500;
+const FLUSH_BYTES = 8 << 20;
+
+export interface History {
+  readonly store: string;
+  readonly file: string;
+  readonly records: number;
+  readonly weeks: number;
+  readonly week: Week;
+  /** Half-open, ms. */
+  readonly since: number;
+  readonly until: number;
+  /** Of the first week: ms. */
+  readonly deliveredMs: number;
+  readonly delivered: number;
+  readonly importedMs: number;
+  readonly copiedMs: number;
+  /** Days that were summed up. */
+  readonly days: number;
+  readonly rolledMs: number;
+  readonly fileMs: number;
+}
+
+export type Progress = (text: string) => void;
+
+/** What an import makes of a run's line, under the key of the sampler's record where there is one. */
+function lineRecord(run: WeekRun, line: AccountingRecord): JobRecord {
+  const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+  const start = Math.floor((line.startTimeMs ?? 0) / 1000);
+  const gib = /h_vmem=(\d+)G/.exec(line.category ?? '')?.[1];
+  const bytes = gib === undefined ? null : Number(gib) * 2 ** 30;
+  const key = {
+    cluster: 'hpc',
+    job_id: FIRST_JOB + run.job,
+    task_id: line.task === 0 ? null : line.task,
+    pe_task_id: line.peTaskId,
+    host: line.host,
+    run_id: start === 0 ? `accounting.0.${Math.floor((line.submissionTimeMs ?? 0) / 1000)}.1` : `accounting.${start}`,
+  };
+  return {
+    ...emptyRecord(run.record === null ? key : { ...run.record, job_id: key.job_id }, 'finished', 'accounting', 0),
+    revision: line.endTimeMs ?? line.submissionTimeMs ?? 0,
+    owner: line.owner,
+    job_name: line.jobName,
+    queue: line.queue,
+    project: line.project,
+    pe: line.pe,
+    account: line.account,
+    slots: line.slots,
+    host_slots: line.slots === 0 ? null : line.slots,
+    submitted_at: time(line.submissionTimeMs),
+    started_at: time(line.startTimeMs),
+    ended_at: time(line.endTimeMs),
+    exit_status: line.exitStatus,
+    failed: line.failed,
+    h_vmem: bytes === null ? null : { request_bytes: bytes, limit_bytes: bytes * Math.max(1, line.slots), per: 'slot' },
+    wallclock_seconds: line.wallclockSeconds,
+    cpu_seconds: line.cpuSeconds,
+    grid_engine: {
+      wallclock_seconds: line.wallclockSeconds,
+      cpu_seconds: line.cpuSeconds,
+      user_seconds: line.userSeconds,
+      system_seconds: line.systemSeconds,
+      maxvmem_bytes: line.maxvmemBytes,
+      maxrss_bytes: null,
+      mem_gib_seconds: line.memGibSeconds,
+      io_gib: line.ioGib,
+      category: line.category,
+      deleted_by: null,
+      lines: 1,
+    },
+  };
+}
+
+function parsedLine(run: WeekRun): AccountingRecord {
+  const parsed = parseAccountingLine(lineText(run.line, FIRST_JOB + run.job, 0).trimEnd());
+  if (!parsed.ok) throw new Error(`the generator wrote a line that can't be read: ${parsed.error.detail}`);
+  return parsed.value;
+}
+
+async function inBatches(records: readonly JobRecord[], merge: (batch: readonly JobRecord[]) => Promise<unknown>) {
+  for (let at = 0; at < records.length; at += BATCH) await merge(records.slice(at, at + BATCH));
+}
+
+/** A run's name: of one that only a line tells of it is made of a time. */
+function movedRun(run: Buffer | string, seconds: number): Buffer | string {
+  const name = unpackRunId(run);
+  if (!name.startsWith('accounting.')) return run;
+  return packRunId(
+    name.replace(/^(accounting\.(?:0\.)?)([1-9]\d*)/, (_all, before: string, time: string) =>
+      [before, Number(time) + seconds].join(''),
+    ),
+  );
+}
+
+/** Columns that hold a time in ms. */
+const TIMES: ReadonlySet<string> = new Set(['submitted_at', 'started_at', 'ended_at', 'revision']);
+
+/** Copies the store's rows, the first week's, into each later week: as fast as SQLite inserts into its indexes. */
+function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress): void {
+  const db = new SqliteDatabase(path);
+  try {
+    db.pragma('journal_mode = OFF');
+    db.pragma('synchronous = OFF');
+    db.pragma('cache_size = -1000000');
+    db.function('moved_run', { deterministic: true }, (run: unknown, seconds: unknown) =>
+      movedRun(run as Buffer | string, Number(seconds)),
+    );
+    const columns = db
+      .prepare<[], { name: string; hidden: number }>("SELECT name, hidden FROM pragma_table_xinfo('record')")
+      .all()
+      .filter(({ name, hidden }) => hidden === 0 && name !== 'id')
+      .map(({ name }) => name);
+    const moved = columns.map((column) => {
+      if (column === 'job_id') return 'job_id + @jobs';
+      if (column === 'run_id') return 'moved_run(run_id, @seconds)';
+      return TIMES.has(column) ? `${column} + @seconds * 1000` : column;
+    });
+    const last = db.prepare<[], number>('SELECT max(id) FROM record').pluck().get() ?? 0;
+    const copy = db.prepare<[{ jobs: number; seconds: number }]>(
+      `INSERT INTO record (${columns.join(', ')}) SELECT ${moved.join(', ')} FROM record WHERE id <= ${last} ORDER BY id`,
+    );
+    for (let week = 1; week < weeks; week++) {
+      db.transaction(() => copy.run({ jobs: week * jobs, seconds: (week * WEEK_MS) / 1000 }))();
+      progress(`history: week ${week + 1} of ${weeks}`);
+    }
+    db.exec('INSERT OR IGNORE INTO stale_day SELECT DISTINCT counted_at / 86400000 FROM record');
+  } finally {
+    db.close();
+  }
+}
+
+function writeFile(path: string, week: Week, weeks: number, progress: Progress): void {
+  const file = openSync(path, 'w');
+  let text = '# Version: 8.1.9\n';
+  for (let number = 0; number < weeks; number++) {
+    for (const { job, line } of week.runs) {
+      text += lineText(line, FIRST_JOB + job + number * week.jobs, (number * WEEK_MS) / 1000);
+      if (text.length < FLUSH_BYTES) continue;
+      writeSync(file, text);
+      text = '';
+    }
+    progress(`accounting file: week ${number + 1} of ${weeks}`);
+  }
+  writeSync(file, text);
+  closeSync(file);
+}
+
+async function timed(step: () => void | Promise<void>): Promise<number> {
+  const began = performance.now();
+  await step();
+  return performance.now() - began;
+}
+
+/** Fills DIRECTORY/accounting.db and DIRECTORY/accounting with about `size` records that end at `until` (ms). */
+export async function fillHistory(
+  directory: string,
+  size: number,
+  until: number,
+  seed: number,
+  progress: Progress,
+): Promise<History> {
+  const weeks = Math.max(1, Math.min(MOST_WEEKS, Math.round(size / RUNS_PER_WEEK)));
+  const since = until - weeks * WEEK_MS;
+  progress('history: the first week');
+  const week = siteWeek(seed, Math.round(size / weeks), since);
+  const store = join(directory, 'accounting.db');
+  const file = join(directory, 'accounting');
+  const sampled = week.runs.flatMap(({ record }) =>
+    record === null ? [] : { ...record, job_id: FIRST_JOB + record.job_id },
+  );
+  const open = openSqliteHistory(store, 0o640);
+  const deliveredMs = await timed(() => inBatches(sampled, (batch) => open.merge(batch)));
+  const lines = week.runs.map((run) => lineRecord(run, parsedLine(run)));
+  const importedMs = await timed(() => inBatches(lines, (batch) => open.merge(batch)));
+  await open.close();
+  const copiedMs = await timed(() => {
+    copyWeeks(store, weeks, week.jobs, progress);
+  });
+  progress('history: sums of the days');
+  const rolling = openSqliteHistory(store, 0o640);
+  let days = 0;
+  const rolledMs = await timed(async () => {
+    days = await rolling.rollUp({});
+  });
+  await rolling.close();
+  const fileMs = await timed(() => {
+    writeFile(file, week, weeks, progress);
+  });
+  const records = week.runs.length * weeks;
+  return {
+    store,
+    file,
+    records,
+    weeks,
+    week,
+    since,
+    until,
+    deliveredMs,
+    delivered: sampled.length,
+    importedMs,
+    copiedMs,
+    days,
+    rolledMs,
+    fileMs,
+  };
+}
+
+/** Bytes of a file. */
+export function sizeOf(path: string): number {
+  return statSync(path).size;
+}

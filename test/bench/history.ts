@@ -1,0 +1,309 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
+import type { AccountingReader } from '../../src/accounting/store';
+import { packageRoot } from '../../src/sampler/package-root';
+import { seededRandom } from '../accounting/realistic-record';
+import type { Bench, BenchOptions, Row, Section } from './bench';
+import { FIRST_JOB, fillHistory, sizeOf } from './history-fill';
+import type { History } from './history-fill';
+import { median, quantile } from './statistics';
+
+/** What questions to years of a site cost, beside qacct on the same jobs in the same run. */
+
+const SEED = 1;
+const QUICK_JOBS = 200_000;
+const USUAL_JOBS = 1_000_000;
+const DAY_MS = 86_400_000;
+const WARM_RUNS = 40;
+const COLD_RUNS = 5;
+const COMMAND_RUNS = 7;
+const QACCT_RUNS = 2;
+const QACCT = '/usr/lib/gridengine/qacct';
+const RECORD_BUDGET_BYTES = 350;
+const QUERY_BUDGET_MS = 5;
+const COMMAND_BUDGET_MS = 200;
+const REPORT_BUDGET_MS = 500;
+
+interface Question {
+  readonly name: string;
+  readonly budget?: number;
+  /** `turn`: asks for something else each time. */
+  readonly ask: (reader: AccountingReader, turn: number) => Promise<unknown>;
+}
+
+function questions(history: History): readonly Question[] {
+  const random = seededRandom(7);
+  const { since, until, week, weeks } = history;
+  const jobs = Array.from({ length: 200 }, () => FIRST_JOB + Math.floor(random() * week.jobs * weeks));
+  const host = (turn: number): string => `node${String((turn * 37) % 500).padStart(4, '0')}.cluster.example.org`;
+  const days = (count: number): { readonly since: number; readonly until: number } => ({
+    since: until - count * DAY_MS,
+    until,
+  });
+  const month = (turn: number): { readonly since: number; readonly until: number } => {
+    const months = Math.max(1, Math.floor((until - since) / (30 * DAY_MS)) - 1);
+    const end = until - (turn % months) * 30 * DAY_MS;
+    const midnight = Math.floor(end / DAY_MS) * DAY_MS;
+    return { since: midnight - 30 * DAY_MS, until: midnight };
+  };
+  return [
+    {
+      name: 'job ID',
+      budget: QUERY_BUDGET_MS,
+      ask: (reader, turn) => reader.job({ job_id: jobs[turn % jobs.length] ?? FIRST_JOB }),
+    },
+    {
+      name: 'owner bob --since 7d',
+      budget: QUERY_BUDGET_MS,
+      ask: (reader) => reader.records({ ...days(7), owner: 'bob' }),
+    },
+    { name: 'owner with most jobs --since 7d', ask: (reader) => reader.records({ ...days(7), owner: 'user000' }) },
+    { name: 'jobs of a host, 7 days', ask: (reader, turn) => reader.records({ ...days(7), host: host(turn) }) },
+    {
+      name: 'jobs of a project that failed, 30 days',
+      ask: (reader, turn) => reader.records({ ...days(30), project: `group${turn % 40}`, failed: true }),
+    },
+    {
+      name: 'jobs by name pattern and peak, 30 days',
+      ask: (reader, turn) =>
+        reader.records({
+          ...days(30),
+          job_name: `train_${(turn * 6 + 2) % 60}_*`,
+          peak_at_least: 2 ** 33,
+          sort: 'unused',
+        }),
+    },
+    { name: 'a month by owner', ask: (reader, turn) => reader.summary({ ...month(turn), by: 'owner' }) },
+    {
+      name: "a month's ten names of most waste",
+      ask: (reader, turn) => reader.summary({ ...month(turn), by: 'job_name', sort: 'requested_gib_hours', limit: 10 }),
+    },
+    { name: 'all the years by owner', ask: (reader) => reader.summary({ since, until, by: 'owner' }) },
+  ];
+}
+
+async function msOf(step: () => unknown): Promise<number> {
+  const began = performance.now();
+  await step();
+  return performance.now() - began;
+}
+
+/** Takes a file out of the page cache (posix_fadvise DONTNEED, which dd's flag asks for); what the disk keeps is its own. */
+function forgetPages(path: string): void {
+  const { status, stderr } = spawnSync(
+    'dd',
+    [`of=${path}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none'],
+    { encoding: 'utf8' },
+  );
+  if (status !== 0) throw new Error(`the page cache could not be emptied: ${stderr}`);
+}
+
+const tail = (values: readonly number[]): string => `95 %: ${quantile(values, 0.95).toFixed(1)} ms`;
+
+async function askAll(history: History, progress: (text: string) => void): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (const { name, budget, ask } of questions(history)) {
+    progress(`history: ${name}`);
+    try {
+      const cold: number[] = [];
+      for (let turn = 0; turn < COLD_RUNS; turn++) {
+        forgetPages(history.store);
+        const reader = openSqliteReader(history.store);
+        cold.push(await msOf(() => ask(reader, turn)));
+        await reader.close();
+      }
+      const reader = openSqliteReader(history.store);
+      const warm: number[] = [];
+      for (let turn = 0; turn < WARM_RUNS; turn++) {
+        await ask(reader, turn);
+        warm.push(await msOf(() => ask(reader, turn)));
+      }
+      await reader.close();
+      rows.push({
+        what: name,
+        unit: 'ms',
+        values: warm,
+        note: tail(warm),
+        ...(budget === undefined ? {} : { budget }),
+      });
+      rows.push({ what: '  nothing of it in the page cache', unit: 'ms', values: cold, note: tail(cold) });
+    } catch (error) {
+      rows.push({ what: name, unit: 'ms', values: [], note: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return rows;
+}
+
+interface Command {
+  readonly name: string;
+  readonly words: (turn: number) => readonly string[];
+  readonly budget?: number;
+}
+
+/** Wall clock of a whole program; its exit status, where that is not 0. */
+function runOnce(
+  program: string,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): { readonly ms: number; readonly problem: string | null } {
+  const began = performance.now();
+  const { status, stderr } = spawnSync(program, words, {
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    maxBuffer: 1 << 30,
+  });
+  const ms = performance.now() - began;
+  return { ms, problem: status === 0 ? null : `status ${status ?? 'none'}: ${stderr.trim().split('\n')[0] ?? ''}` };
+}
+
+function measure(command: Command, runs: number, program: string, env: NodeJS.ProcessEnv): Row {
+  const values: number[] = [];
+  for (let turn = 0; turn < runs; turn++) {
+    const { ms, problem } = runOnce(program, command.words(turn), env);
+    if (problem !== null) return { what: command.name, unit: 'ms', values: [], note: problem };
+    values.push(ms);
+  }
+  const { name, budget } = command;
+  return { what: name, unit: 'ms', values, note: tail(values), ...(budget === undefined ? {} : { budget }) };
+}
+
+function ownCommands(history: History, directory: string): readonly Row[] {
+  const config = join(directory, 'qmemacct.toml');
+  writeFileSync(config, `accounting = "${history.store}"\nserve_socket = "${join(directory, 'none.sock')}"\n`);
+  const random = seededRandom(8);
+  const job = (): string => String(FIRST_JOB + Math.floor(random() * history.week.jobs * history.weeks));
+  const from = ['--config', config];
+  const env = { PATH: process.env.PATH, HOME: directory };
+  const commands: readonly Command[] = [
+    { name: 'qmemacct job ID', budget: COMMAND_BUDGET_MS, words: () => ['job', job(), ...from] },
+    {
+      name: 'qmemacct owner bob --since 7d',
+      budget: COMMAND_BUDGET_MS,
+      words: () => ['owner', 'bob', '--since', '7d', ...from],
+    },
+    {
+      name: 'qmemacct jobs --project group7 --failed --since 30d',
+      words: () => ['jobs', '--project', 'group7', '--failed', '--since', '30d', ...from],
+    },
+    { name: 'qmemacct top --since 30d', words: () => ['top', '--since', '30d', ...from] },
+    {
+      name: 'qmemacct report --since 30d',
+      budget: REPORT_BUDGET_MS,
+      words: () => ['report', '--since', '30d', ...from],
+    },
+    { name: 'qmemacct --version (Node alone)', words: () => ['--version'] },
+  ];
+  const program = join(packageRoot(), 'bin', 'qmemacct');
+  return commands.map((command) =>
+    measure({ ...command, words: (turn) => [program, ...command.words(turn)] }, COMMAND_RUNS, process.execPath, env),
+  );
+}
+
+/** qacct reads the file from its first line to its last; the cell that it asks for has a name and nothing else. */
+function qacctRows(history: History, directory: string): readonly Row[] {
+  if (!existsSync(QACCT)) return [{ what: 'qacct', unit: 'ms', values: [], note: `${QACCT} is not installed` }];
+  const common = join(directory, 'cell', 'default', 'common');
+  mkdirSync(common, { recursive: true });
+  writeFileSync(join(common, 'act_qmaster'), `${hostname()}\n`);
+  const bootstrap = { admin_user: 'none', default_domain: 'none', ignore_fqdn: 'false', spooling_method: 'classic' };
+  const rest = { spooling_lib: 'none', spooling_params: '/', binary_path: '/', qmaster_spool_dir: '/' };
+  const last = { security_mode: 'none', listener_threads: '2', worker_threads: '2', scheduler_threads: '1' };
+  writeFileSync(
+    join(common, 'bootstrap'),
+    Object.entries({ ...bootstrap, ...rest, ...last })
+      .map(([key, value]) => `${key} ${value}\n`)
+      .join(''),
+  );
+  const env = { SGE_ROOT: join(directory, 'cell'), SGE_CELL: 'default', PATH: process.env.PATH };
+  const job = (): string => String(FIRST_JOB + Math.floor((history.week.jobs * history.weeks) / 2));
+  // It has to stand in the page cache: then it is at its best.
+  spawnSync('cat', [history.file], { stdio: 'ignore' });
+  return [
+    { name: 'qacct -j ID', words: () => ['-f', history.file, '-j', job()] },
+    { name: 'qacct -o bob -d 7', words: () => ['-f', history.file, '-o', 'bob', '-d', '7'] },
+  ].map((command) => measure(command, QACCT_RUNS, QACCT, env));
+}
+
+function fillRows(history: History): readonly Row[] {
+  const perSecond = (count: number, ms: number): readonly number[] => [(count * 1000) / ms];
+  const { week, delivered, weeks } = history;
+  const copied = week.runs.length * (weeks - 1);
+  return [
+    {
+      what: 'records delivered, in transactions of 500',
+      unit: 'records/s',
+      values: perSecond(delivered, history.deliveredMs),
+    },
+    {
+      what: 'lines merged, half of them joined',
+      unit: 'records/s',
+      values: perSecond(week.runs.length, history.importedMs),
+    },
+    ...(copied > 0
+      ? [{ what: 'rows copied', unit: 'records/s' as const, values: perSecond(copied, history.copiedMs) }]
+      : []),
+    {
+      what: `records rolled up, ${history.days} days`,
+      unit: 'records/s',
+      values: perSecond(history.records, history.rolledMs),
+    },
+    {
+      what: 'a record with all indexes',
+      unit: 'bytes',
+      values: [sizeOf(history.store) / history.records],
+      budget: RECORD_BUDGET_BYTES,
+    },
+    { what: 'a line of the accounting file', unit: 'bytes', values: [sizeOf(history.file) / history.records] },
+  ];
+}
+
+function compare(rows: readonly Row[]): readonly string[] {
+  const middle = (what: string): number => median(rows.find((row) => row.what === what)?.values ?? []);
+  return (
+    [
+      ['qmemacct job ID', 'qacct -j ID'],
+      ['qmemacct owner bob --since 7d', 'qacct -o bob -d 7'],
+    ] as const
+  ).map(([ours, theirs]) => `${ours}: ${(middle(theirs) / middle(ours)).toFixed(1)} times as fast as ${theirs}.`);
+}
+
+async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Section[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-history-'));
+  const remove = (): void => {
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once('exit', remove);
+  try {
+    const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
+    // qacct counts its days back from now.
+    const history = await fillHistory(directory, size, Date.now(), SEED, progress);
+    const years = ((history.until - history.since) / (365.25 * DAY_MS)).toFixed(1);
+    const queries = await askAll(history, progress);
+    progress('history: whole commands');
+    const commands = [...ownCommands(history, directory), ...qacctRows(history, directory)];
+    return [
+      {
+        title: `history: ${history.records} records of ${years} years`,
+        rows: fillRows(history),
+        notes: [
+          `${history.weeks} weeks: the first was delivered and merged record by record, the others are its copies.`,
+        ],
+      },
+      { title: 'history: questions, in process', rows: queries },
+      { title: 'history: whole commands, beside qacct on the same jobs', rows: commands, notes: compare(commands) },
+    ];
+  } finally {
+    process.off('exit', remove);
+    remove();
+  }
+}
+
+export const historyBench: Bench = {
+  name: 'history',
+  about: 'questions to years of a site (--jobs 10000000), beside qacct on the same jobs',
+  run,
+};

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { nightlyFiles, nightlySteps } from '../../../src/cli/install/nightly-files';
+import { fromTemplate, type SystemFiles } from '../../../src/cli/install/system-files';
+import { shellQuoted } from '../../../src/cli/install/hook-conf';
+import { packageRoot } from '../../../src/sampler/package-root';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+
+const isRoot = process.getuid?.() === 0;
+const analyse = '/usr/bin/systemd-analyze';
+
+interface Host {
+  readonly files: SystemFiles;
+  readonly cron: string;
+  readonly settings: Settings;
+}
+
+function host(t: TestContext): Host {
+  const top = temporaryDirectory(t);
+  const cron = join(top, 'cron.d');
+  mkdirSync(cron);
+  const prefix = join(top, 'opt');
+  const places = { units: null, cron, tmpfiles: null, commands: null };
+  const hooks = join(packageRoot(), 'hooks');
+  const settings = {
+    ...DEFAULT_SETTINGS,
+    deliver_as: isRoot ? 'nobody' : 'root',
+    report_dir: join(top, 'reports'),
+    digest_dir: join(top, 'digest'),
+  };
+  return { files: { places, prefix, settingsPath: '/etc/x.toml', runDir: '/run/x', hooks }, cron, settings };
+}
+
+async function apply({ files, settings }: Host): Promise<(string | null)[]> {
+  const warnings: (string | null)[] = [];
+  for (const { apply: act } of nightlySteps(files, settings)) warnings.push(await act());
+  return warnings;
+}
+
+describe('files of the nightly job', () => {
+  it(
+    'a line of cron, of the user of the accounting DB, twice a night',
+    { skip: !isRoot && 'installs as root' },
+    async (t) => {
+      const here = host(t);
+      assert.deepEqual(await apply(here), [null, null]);
+      const text = readFileSync(join(here.cron, 'qmemacct-nightly'), 'utf8');
+      assert.match(text, /^15 2,5 \* \* \* nobody \[ ! -x .*\/bin\/sh -p .*\/opt\/current\/hooks\/nightly\.sh/m);
+      assert.ok(!text.includes('@') && text.endsWith('\n'));
+      assert.deepEqual(nightlySteps(here.files, here.settings), []);
+      assert.deepEqual(nightlyFiles(here.files.places), [join(here.cron, 'qmemacct-nightly')]);
+    },
+  );
+
+  it(
+    'directories: reports for their writer, wishes for everybody',
+    { skip: !isRoot && 'installs as root' },
+    async (t) => {
+      const here = host(t);
+      await apply(here);
+      const reports = statSync(here.settings.report_dir);
+      const digest = statSync(here.settings.digest_dir);
+      assert.deepEqual([reports.mode & 0o7777, digest.mode & 0o7777, digest.uid], [0o2750, 0o1777, 0]);
+      assert.notEqual(reports.uid, 0);
+    },
+  );
+
+  it('are made nowhere where somebody else could put a link', { skip: !isRoot && 'installs as root' }, async (t) => {
+    const here = host(t);
+    chmodSync(join(here.cron, '..'), 0o777);
+    assert.match((await apply(here))[0] ?? '', /was not made: its parent is not root's alone; install -d -m/);
+    assert.ok(!existsSync(here.settings.digest_dir));
+  });
+
+  it('units that systemd takes', { skip: !existsSync(analyse) && 'no systemd-analyze' }, (t) => {
+    const { files } = host(t);
+    const directory = temporaryDirectory(t);
+    const paths = ['qmemacct-nightly.service', 'qmemacct-nightly.timer'].map((name) => {
+      const text = fromTemplate(files, name).replaceAll('@USER@', 'root');
+      assert.ok(!/@[A-Z]+@/.test(text), name);
+      const path = join(directory, name);
+      writeFileSync(path, text);
+      return path;
+    });
+    const { stderr, status } = spawnSync(analyse, ['verify', ...paths], { encoding: 'utf8' });
+    const about = stderr.split('\n').filter((line) => line.includes(directory) || line.includes('qmemacct-nightly'));
+    assert.deepEqual([status, about], [0, []], stderr);
+    const calendar = readFileSync(paths[1] ?? '', 'utf8').match(/(?<=OnCalendar=).*/g) ?? [];
+    assert.equal(calendar.length, 2);
+    for (const one of calendar) execFileSync(analyse, ['calendar', one], { stdio: 'ignore' });
+  });
+
+  for (const shell of ['/bin/dash', '/bin/bash'].filter((path) => existsSync(path)))
+    it(`nightly.sh starts the command with little, under ${shell}`, (t) => {
+      const directory = temporaryDirectory(t);
+      copyFileSync(join(packageRoot(), 'hooks', 'nightly.sh'), join(directory, 'nightly.sh'));
+      const node = join(directory, 'a node');
+      const show = '#!/bin/sh\nprintf "%s\\n" "$@"; echo; /usr/bin/env | sort; nice\n';
+      writeFileSync(node, show, { mode: 0o755 });
+      const conf = [`node=${shellQuoted(node)}`, "program='/opt/it is'", "settings='/etc/x.toml'"];
+      writeFileSync(join(directory, 'hook.conf'), `${conf.join('\n')}\n`);
+      symlinkSync(directory, join(directory, 'current'));
+      const { stdout, status } = spawnSync(shell, ['-p', join(directory, 'current', 'nightly.sh'), '--date', 'a b'], {
+        env: { SGE_ROOT: '/opt/s g e', SGE_CELL: 'a"; echo x', NODE_OPTIONS: '--inspect', TZ: '' },
+        encoding: 'utf8',
+      });
+      assert.equal(status, 0);
+      const [words = '', rest = ''] = stdout.split('\n\n');
+      assert.deepEqual(words.split('\n'), [
+        '/opt/it is/bin/qmemacct',
+        '--config',
+        '/etc/x.toml',
+        'nightly',
+        '--date',
+        'a b',
+      ]);
+      const lines = rest.trim().split('\n');
+      assert.ok(lines.includes('SGE_ROOT=/opt/s g e') && lines.includes('SGE_CELL=a"; echo x'), rest);
+      assert.ok(!lines.some((line) => /^(?:NODE_OPTIONS|TZ)=/.test(line)), rest);
+      assert.ok(Number(lines.at(-1)) >= 10, rest);
+    });
+});

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import type { HistoryStore } from '../../../src/accounting/history-store';
+import { createMailer } from '../../../src/cli/mail/mailer';
+import type { Night } from '../../../src/cli/nightly/night';
+import type { NightReport } from '../../../src/cli/nightly/night-mail';
+import type { NightlyParts } from '../../../src/cli/nightly/run-nightly';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
+
+const never = (): Promise<never> => Promise.reject(new Error('not asked for in this test'));
+
+/** A store that says what it was asked to do. */
+export function fakeHistory(done: string[], changes: Partial<HistoryStore> = {}): HistoryStore {
+  const note = <T>(what: string, answer: T): Promise<T> => {
+    done.push(what);
+    return Promise.resolve(answer);
+  };
+  return {
+    job: never,
+    records: never,
+    summary: never,
+    running: never,
+    merge: never,
+    importedFiles: never,
+    importLines: never,
+    unreadableLines: never,
+    rollUp: () => note('roll-up', 3),
+    prune: ({ records, series, rollups }) =>
+      note(`prune ${records} ${series} ${rollups}`, { records: 1, series: 2, rollups: 0, freed: 0, complete: true }),
+    close: () => note('close', undefined),
+    ...changes,
+  };
+}
+
+export function fakeReport(night: Night, owner: string | null, owners: readonly string[]): NightReport {
+  const of = `${owner ?? 'the site'} on ${night.day}`;
+  return {
+    text: `Report of ${of}\n`,
+    html: `<!doctype html><html><head><title>x</title></head><body class="a"><p>Report of ${of}</p></body></html>`,
+    json: `{"of":"${of}"}\n`,
+    headline: '12 jobs',
+    owners: owner === null ? owners : [owner],
+  };
+}
+
+export interface FakeNight {
+  readonly parts: NightlyParts;
+  readonly settings: Settings;
+  /** What was done, said and complained of, in order. */
+  readonly done: string[];
+  readonly told: string[];
+  readonly logged: string[];
+}
+
+/** A night of three owners in a directory of the test's own. */
+export function fakeNight(
+  directory: string,
+  changes: Partial<Settings> = {},
+  parts: Partial<NightlyParts> = {},
+): FakeNight {
+  const settings: Settings = {
+    ...DEFAULT_SETTINGS,
+    accounting: join(directory, 'accounting.db'),
+    report_dir: join(directory, 'reports'),
+    digest_dir: join(directory, 'digest'),
+    deliver_as: 'root',
+    mail_domain: 'example.org',
+    ...changes,
+  };
+  const done: string[] = [];
+  const told: string[] = [];
+  const logged: string[] = [];
+  return {
+    settings,
+    done,
+    told,
+    logged,
+    parts: {
+      settings,
+      cluster: 'testcluster',
+      host: 'login1',
+      now: new Date(2026, 10, 21, 3, 0),
+      openStore: () => Promise.resolve(fakeHistory(done)),
+      importAccounting: () => {
+        done.push('import');
+        return Promise.resolve('5 lines');
+      },
+      report: (_store, night, owner) => {
+        done.push(`report ${night.day} ${owner ?? '*'}`);
+        return Promise.resolve(fakeReport(night, owner, ['alice', 'bob', 'carol']));
+      },
+      mailer: () => createMailer(settings, 'login1', { connect: 2000, answer: 2000 }),
+      wishes: () => Promise.resolve(new Map()),
+      signal: new AbortController().signal,
+      tell: (line) => void told.push(line),
+      log: (line) => void logged.push(line),
+      progress: () => undefined,
+      ...parts,
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import {
+  ledgerDirectory,
+  openLedger,
+  readLedger,
+  type MailName,
+  type SettledNight,
+} from '../../../src/cli/nightly/ledger';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+
+const DAY = '2026-11-20';
+const mail: MailName = { kind: 'digest', to: 'alice' };
+const settled: SettledNight = {
+  state: 'done',
+  by: 'due',
+  mailed: true,
+  at: '2026-11-21T03:00:00.000Z',
+  host: 'login1',
+};
+const silent = (line: string): void => assert.fail(line);
+
+describe('the ledger', () => {
+  it('lies beside a SQLite DB, else with the reports', () => {
+    const places = { report_dir: '/srv/reports', state_dir: '/var/lib/qmemacct' };
+    assert.equal(ledgerDirectory({ ...places, accounting: '/srv/acct/accounting.db' }), '/srv/acct/nightly');
+    assert.equal(ledgerDirectory({ ...places, accounting: 'postgres://db/acct' }), '/srv/reports/nightly');
+    assert.equal(
+      ledgerDirectory({ ...places, report_dir: '', accounting: 'postgres://db/acct' }),
+      '/var/lib/qmemacct/nightly',
+    );
+  });
+
+  it('keeps everybody else out while one is at it', (t) => {
+    const directory = join(temporaryDirectory(t), 'nightly');
+    const first = openLedger(directory, 'login1 17 2026-11-21T03:00:00.000Z', silent);
+    assert.throws(
+      () => openLedger(directory, 'login2 18 x', silent),
+      /another nightly job is at work \(login1 17 2026/,
+    );
+    first.close();
+    openLedger(directory, 'login2 18 x', silent).close();
+  });
+
+  it('gives a mail to one, once', (t) => {
+    const directory = join(temporaryDirectory(t), 'nightly');
+    const ledger = openLedger(directory, 'a', silent);
+    assert.equal(ledger.stateOf(DAY, mail), 'open');
+    assert.equal(ledger.claim(DAY, mail), 'mine');
+    assert.equal(ledger.claim(DAY, mail), 'doubt');
+    ledger.conclude(DAY, mail, 'sent', '');
+    assert.equal(ledger.claim(DAY, mail), 'sent');
+    assert.equal(ledger.claim(DAY, { kind: 'site', to: 'alice' }), 'mine');
+    assert.equal(ledger.claim('2026-11-19', mail), 'mine');
+    ledger.release('2026-11-19', mail);
+    assert.equal(ledger.claim('2026-11-19', mail), 'mine');
+    ledger.close();
+    const again = openLedger(directory, 'b', silent);
+    assert.equal(again.claim(DAY, mail), 'sent');
+    assert.equal(again.claim('2026-11-19', mail), 'doubt');
+    again.close();
+  });
+
+  it('remembers nights, and forgets the mails of old ones that are settled', (t) => {
+    const directory = join(temporaryDirectory(t), 'nightly');
+    const ledger = openLedger(directory, 'a', silent);
+    assert.deepEqual([ledger.night(DAY), ledger.isBegun(DAY)], [null, false]);
+    ledger.claim(DAY, mail);
+    ledger.claim('2026-11-19', mail);
+    assert.deepEqual([ledger.night(DAY), ledger.isBegun(DAY)], [null, true]);
+    ledger.settle(DAY, settled);
+    assert.deepEqual(readLedger(directory).night(DAY), settled);
+    ledger.forgetBefore(DAY);
+    assert.equal(ledger.stateOf(DAY, mail), 'doubt');
+    ledger.forgetBefore('2026-11-21');
+    assert.equal(ledger.stateOf(DAY, mail), 'open');
+    assert.equal(ledger.stateOf('2026-11-19', mail), 'doubt');
+    assert.deepEqual(ledger.night(DAY), settled);
+    ledger.close();
+  });
+
+  it('takes no torn or foreign file for a settled night', (t) => {
+    const directory = temporaryDirectory(t);
+    for (const text of ['', '{"state":"do', '[]', 'null', '{"state":"maybe"}']) {
+      mkdirSync(join(directory, DAY), { recursive: true });
+      writeFileSync(join(directory, DAY, 'night.json'), text);
+      assert.equal(readLedger(directory).night(DAY), null, text);
+    }
+  });
+
+  it('refuses a directory that others may write to', (t) => {
+    const directory = temporaryDirectory(t);
+    chmodSync(directory, 0o777);
+    assert.throws(() => openLedger(directory, 'a', silent), /others may write to it.*chmod 700/);
+    assert.deepEqual(readdirSync(directory), []);
+    assert.throws(() => openLedger('/nonexistent/x/nightly', 'a', silent), /can't be made.*deliver_as/);
+    assert.ok(!existsSync('/nonexistent'));
+  });
+});

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { ledgerDirectory, openLedger, type Ledger } from '../../../src/cli/nightly/ledger';
+import {
+  runNightly,
+  type NightlyOptions,
+  type NightlyOutcome,
+  type NightlyParts,
+} from '../../../src/cli/nightly/run-nightly';
+import type { Wish } from '../../../src/cli/nightly/wishes';
+import type { Settings } from '../../../src/sampler/settings';
+import { mailSink, type MailSink } from '../mail/mail-sink';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { fakeHistory, fakeNight, fakeReport, type FakeNight } from './fake-night';
+
+const quiet = (): void => undefined;
+
+function ledgerOf(night: FakeNight): Ledger {
+  return openLedger(ledgerDirectory(night.settings), 'test', quiet);
+}
+
+async function runOnce(night: FakeNight, options: Partial<NightlyOptions> = {}): Promise<NightlyOutcome> {
+  const ledger = ledgerOf(night);
+  try {
+    return await runNightly(night.parts, ledger, { mail: true, ...options });
+  } finally {
+    ledger.close();
+  }
+}
+
+interface Site {
+  readonly sink: MailSink;
+  readonly directory: string;
+  readonly night: (changes?: Partial<Settings>, parts?: Partial<NightlyParts>) => FakeNight;
+  readonly recipients: () => string[];
+}
+
+/** A site that mails its admin, and every owner unless told otherwise. */
+async function site(t: TestContext): Promise<Site> {
+  const sink = await mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
+  const directory = temporaryDirectory(t);
+  const mail = { mail_server: `smtp://127.0.0.1:${sink.port}`, mail_admins: ['ops@example.org'], mail_owners: 'all' };
+  return {
+    sink,
+    directory,
+    night: (changes, parts) => fakeNight(directory, { ...mail, ...changes }, parts),
+    recipients: () => sink.mails.flatMap(({ envelopeTo }) => envelopeTo.map((to) => to.split('@')[0] ?? '')),
+  };
+}
+
+describe('a night', { timeout: 60_000 }, () => {
+  it('goes from the import to the last mail', async (t) => {
+    const { sink, directory, night, recipients } = await site(t);
+    const one = night({ keep_records_days: 30 });
+    const outcome = await runOnce(one);
+    assert.deepEqual(one.done, [
+      'import',
+      'roll-up',
+      'prune 30 400 0',
+      'report 2026-11-20 *',
+      'report 2026-11-20 alice',
+      'report 2026-11-20 bob',
+      'report 2026-11-20 carol',
+      'close',
+    ]);
+    assert.deepEqual(recipients(), ['alice', 'bob', 'carol', 'ops']);
+    const [digest] = sink.mails;
+    assert.ok(digest !== undefined);
+    assert.equal(digest.headers.get('subject'), 'Your jobs of 2026-11-20 on testcluster: 12 jobs');
+    assert.equal(digest.headers.get('to'), 'alice@example.org');
+    assert.match(digest.text, /^Report of alice on 2026-11-20\n[^]*digest off/);
+    assert.match(digest.html, /<p>Report of alice on 2026-11-20<\/p>[^]*digest off/);
+    assert.ok(!/bob|carol/.test(digest.raw));
+    assert.equal(sink.mails[3]?.text, 'Report of the site on 2026-11-20\n');
+    assert.deepEqual(outcome.done, ['2026-11-20']);
+    assert.deepEqual([outcome.mails.sent, outcome.troubles], [4, []]);
+    assert.deepEqual(readdirSync(join(directory, 'reports')), ['2026-11-20.html', '2026-11-20.json']);
+    assert.match(readFileSync(join(directory, 'reports', '2026-11-20.html'), 'utf8'), /Report of the site/);
+  });
+
+  it('is not done twice, unless that is asked for', async (t) => {
+    const { night, recipients } = await site(t);
+    await runOnce(night());
+    const again = night();
+    const nothing = await runOnce(again);
+    assert.deepEqual([nothing.done, nothing.open, again.done], [[], [], []]);
+    const dated = await runOnce(again, { date: '2026-11-20' });
+    assert.deepEqual(dated.done, []);
+    assert.equal(recipients().length, 4);
+    const forced = await runOnce(night(), { date: '2026-11-20', force: true });
+    assert.equal(forced.mails.sent, 4);
+    assert.deepEqual(recipients().slice(4), recipients().slice(0, 4));
+  });
+
+  it('that was missed is caught up; one missed too long ago is told', async (t) => {
+    const { night, recipients, sink } = await site(t);
+    await runOnce(night({ mail_owners: 'nobody' }));
+    const later = { now: new Date(2026, 11, 1, 3) };
+    const outcome = await runOnce(night({ mail_owners: 'nobody' }, later));
+    assert.equal(outcome.done.length, 7);
+    assert.deepEqual(outcome.skipped, ['2026-11-21', '2026-11-22', '2026-11-23']);
+    assert.equal(recipients().length, 8);
+    assert.match(sink.mails[1]?.text ?? '', /missed too long ago for a report: 2026-11-21 to 2026-11-23 \(3\)/);
+    const after = await runOnce(night({}, later));
+    assert.deepEqual([after.done, after.skipped], [[], []]);
+  });
+
+  it('sends digests to those who want them, and to names that are addresses', async (t) => {
+    const wishes: ReadonlyMap<string, Wish> = new Map([
+      ['alice', 'off'],
+      ['bob', 'on'],
+    ]);
+    const told = async (rule: string): Promise<string[]> => {
+      const { night, recipients } = await site(t);
+      await runOnce(night({ mail_owners: rule }, { wishes: () => Promise.resolve(wishes) }));
+      return recipients();
+    };
+    assert.deepEqual(await told('nobody'), ['ops']);
+    assert.deepEqual(await told('listed'), ['bob', 'ops']);
+    assert.deepEqual(await told('all'), ['bob', 'carol', 'ops']);
+    const { night, recipients, sink } = await site(t);
+    const owners = ['x@evil.example', 'a\r\nBcc: y@evil.example', 'dave'];
+    const odd = night({}, { report: (_store, one, owner) => Promise.resolve(fakeReport(one, owner, owners)) });
+    await runOnce(odd);
+    assert.deepEqual(recipients(), ['dave', 'ops']);
+    assert.match(sink.mails[1]?.text ?? '', /no digest for the owner "x@evil\.example"/);
+    assert.ok(sink.mails.every(({ names }) => !names.includes('bcc')));
+  });
+
+  it('goes on where a step fails, and tells the admins', async (t) => {
+    const { night, recipients, sink } = await site(t);
+    const done: string[] = [];
+    const store = fakeHistory(done, { rollUp: () => Promise.reject(new Error('disk full\nat x')) });
+    const bad = night(
+      {},
+      {
+        importAccounting: () => Promise.reject(new Error('accounting: permission denied')),
+        openStore: () => Promise.resolve(store),
+        wishes: () => Promise.reject(new Error('digest: unreadable')),
+      },
+    );
+    const outcome = await runOnce(bad);
+    // Who has declined is not known: nobody is written to.
+    assert.deepEqual(recipients(), ['ops']);
+    assert.match(sink.mails[0]?.headers.get('subject') ?? '', /with problems/);
+    for (const pattern of [/import: accounting: permission denied\n/, /roll-up: disk full\n/, /digest: unreadable\n/])
+      assert.match(sink.mails[0]?.text ?? '', pattern);
+    assert.deepEqual(done, ['prune 0 400 0', 'close']);
+    assert.deepEqual(outcome.open, ['2026-11-20']);
+    assert.equal(bad.logged.length, 3);
+    // The digests come with the next run; the admins have theirs.
+    await runOnce(night());
+    assert.deepEqual(recipients(), ['ops', 'alice', 'bob', 'carol']);
+  });
+
+  it('without a report is told once a day, and tried again', async (t) => {
+    const { night, recipients, sink } = await site(t);
+    const away = () => night({}, { openStore: () => Promise.reject(new Error('no such host')) });
+    const outcome = await runOnce(away());
+    assert.deepEqual(outcome.open, ['2026-11-20']);
+    await runOnce(away());
+    assert.deepEqual(recipients(), ['ops']);
+    assert.match(sink.mails[0]?.text ?? '', /made no report of 2026-11-20:\naccounting DB: no such host/);
+    assert.deepEqual((await runOnce(night())).done, ['2026-11-20']);
+    assert.deepEqual(recipients(), ['ops', 'alice', 'bob', 'carol', 'ops']);
+  });
+
+  it('tries a mail again that surely did not go, and no other', async (t) => {
+    const { night, recipients, sink } = await site(t);
+    sink.answer = (to) => (to.startsWith('bob') ? { code: 452, text: 'full' } : null);
+    sink.admits = (to) => (to.startsWith('carol') ? { code: 550, text: 'unknown' } : null);
+    const first = await runOnce(night());
+    assert.deepEqual(first.mails, { sent: 2, before: 0, refused: 1, doubt: 0, left: 1 });
+    assert.deepEqual(recipients(), ['alice', 'ops']);
+    assert.match(sink.mails[1]?.text ?? '', /digest for bob did not go[^]*digest for carol was refused/);
+    sink.answer = () => null;
+    const second = await runOnce(night());
+    assert.deepEqual(second.mails, { sent: 1, before: 3, refused: 0, doubt: 0, left: 0 });
+    assert.deepEqual(recipients(), ['alice', 'ops', 'bob']);
+    assert.deepEqual(second.done, ['2026-11-20']);
+  });
+
+  it('asks a server that is away once, not for each recipient', async (t) => {
+    const { night, recipients } = await site(t);
+    const away = night({ mail_server: 'smtp://127.0.0.1:1' });
+    const outcome = await runOnce(away);
+    assert.deepEqual([outcome.open, outcome.mails.left, outcome.troubles.length], [['2026-11-20'], 4, 1]);
+    assert.equal((await runOnce(night())).mails.sent, 4);
+    assert.equal(recipients().length, 4);
+  });
+
+  it('without mail leaves the mails to a run that sends them', async (t) => {
+    const { night, recipients } = await site(t);
+    const outcome = await runOnce(night(), { mail: false });
+    assert.deepEqual([outcome.done, recipients()], [['2026-11-20'], []]);
+    assert.deepEqual((await runOnce(night(), { mail: false })).done, []);
+    assert.deepEqual((await runOnce(night())).done, ['2026-11-20']);
+    assert.equal(recipients().length, 4);
+    const nobody = fakeNight(temporaryDirectory(t));
+    assert.deepEqual((await runOnce(nobody)).done, ['2026-11-20']);
+    assert.deepEqual((await runOnce(nobody)).done, []);
+  });
+
+  it('that is interrupted is finished by the next run', async (t) => {
+    const { night, recipients, sink } = await site(t);
+    const controller = new AbortController();
+    sink.admits = (to) => {
+      if (to.startsWith('bob')) controller.abort();
+      return null;
+    };
+    const outcome = await runOnce(night({}, { signal: controller.signal }));
+    assert.deepEqual([outcome.interrupted, outcome.open], [true, ['2026-11-20']]);
+    assert.deepEqual(recipients(), ['alice', 'bob']);
+    await runOnce(night());
+    assert.deepEqual(recipients(), ['alice', 'bob', 'carol', 'ops']);
+  });
+
+  it('killed between two mails sends none twice', async (t) => {
+    const { night, recipients, sink, directory } = await site(t);
+    const script = join(__dirname, 'run-one-night.js');
+    const child = spawn(process.execPath, [script, directory, String(sink.port)], { stdio: 'inherit' });
+    const ended = new Promise((resolve) => child.on('exit', (_code, signal) => resolve(signal)));
+    // The server has bob's message, and dies with its answer unheard.
+    sink.answer = (to) => {
+      if (to.startsWith('bob')) child.kill('SIGKILL');
+      return null;
+    };
+    assert.equal(await ended, 'SIGKILL');
+    sink.answer = () => null;
+    const outcome = await runOnce(night());
+    assert.deepEqual(outcome.mails, { sent: 2, before: 1, refused: 0, doubt: 1, left: 0 });
+    assert.deepEqual([recipients(), outcome.done], [['alice', 'bob', 'carol', 'ops'], ['2026-11-20']]);
+    assert.match(sink.mails.at(-1)?.text ?? '', /digest for bob: an earlier run ended while it was on its way/);
+  });
+
+  it('belongs to one of two that begin at once', async (t) => {
+    const { night, recipients } = await site(t);
+    const both = await Promise.allSettled([runOnce(night()), runOnce(night())]);
+    assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+    assert.match(String(both.find(({ status }) => status === 'rejected')?.['reason' as never]), /at work/);
+    assert.equal(recipients().length, 4);
+  });
+});

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, it } from 'node:test';
+import { nightOf } from '../../src/cli/nightly/night';
+import type { Report } from '../../src/report/efficiency/report';
+import { formatDay } from '../../src/report/local-time';
+import { readMail, type ReadMail } from '../cli/mail/read-mail';
+import { burnerCommand, withSite, type Site } from './site';
+import { waitFor } from './wait';
+
+const HOST = 'ge1';
+const PORT = 2525;
+const SETTINGS = [
+  `mail_server = "smtp://127.0.0.1:${PORT}"`,
+  'mail_from = "qmemacct@example.org"',
+  'mail_admins = ["ops@example.org"]',
+  'mail_domain = "example.org"',
+  'mail_owners = "listed"',
+].join('\n');
+
+interface Sink {
+  readonly mails: { readonly to: string; readonly mail: ReadMail }[];
+  readonly end: () => void;
+}
+
+async function startSink({ cell }: Site): Promise<Sink> {
+  const { argv, env } = cell.command(HOST, [process.execPath, join(__dirname, 'night-sink.js'), String(PORT)]);
+  const child = spawn(argv[0] ?? '', argv.slice(1), { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const mails: { readonly to: string; readonly mail: ReadMail }[] = [];
+  await new Promise<void>((resolve, reject) => {
+    child.on('exit', reject);
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line === 'ready') {
+        resolve();
+        return;
+      }
+      const { to, raw } = JSON.parse(line) as { to: string[]; raw: string };
+      mails.push({ to: to.join(' '), mail: readMail(raw) });
+    });
+  });
+  return { mails, end: () => child.kill() };
+}
+
+/** Two owners' jobs, one of which dies at its limit; resolves to the day on which they ended. */
+async function dayOfJobs({ cell, product }: Site): Promise<{ readonly day: string; readonly killed: string }> {
+  // tail must hold a line that never ends, and gives up when the kernel refuses it more.
+  const dies = '{ for i in 1 2 3; do head -c 300000000 /dev/zero; sleep 0.4; done; } | tail >/dev/null';
+  const steady = burnerCommand('steady', 'night.truth', { mib: 100, hold: 1500 });
+  const jobs = [
+    await cell.submit('gealice', ['-N', 'dies', '-l', 'h_vmem=700M'], dies),
+    await cell.submit('gealice', ['-N', 'wide', '-l', 'h_vmem=2G'], steady),
+    await cell.submit('gebob', ['-N', 'other', '-l', 'h_vmem=2G'], steady),
+  ];
+  const days = new Set<string>();
+  for (const job of jobs) {
+    await cell.waitFinished(job);
+    const record = await product.record(job);
+    assert.equal(record.trust, 'root');
+    days.add(formatDay(new Date(record.ended_at ?? '')));
+  }
+  assert.equal(days.size, 1, 'midnight came in between: run this again');
+  return { day: [...days].join(''), killed: jobs[0] ?? '' };
+}
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+
+async function night(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const program = join(product.prefix, 'current');
+  const installed = await product.run(HOST, 'install', '--node', '--nightly', '--yes', '--prefix', product.prefix);
+  assert.equal(installed.status, 0, installed.stderr);
+  const asked = await cell.on(HOST, [`${program}/bin/qmemacct`, 'digest', 'on'], { user: 'gealice' });
+  assert.equal(asked.status, 0, asked.stderr);
+  const { day, killed } = await dayOfJobs(site);
+  const morning = new Date((nightOf(day) ?? assert.fail()).until.getTime() + 3 * 3_600_000).toISOString();
+  const sink = await startSink(site);
+  try {
+    const run = () =>
+      cell.on(HOST, [process.execPath, join(__dirname, 'run-night.js'), morning], { timeoutMs: 60_000 });
+    const first = await run();
+    assert.equal(first.status, 0, first.stderr);
+    assert.equal(first.stdout, `done: ${day}; 2 mails sent\n`);
+    await waitFor(
+      () => (sink.mails.length >= 2 ? true : null),
+      5000,
+      () => 'both mails came',
+    );
+    assert.deepEqual(
+      sink.mails.map(({ to }) => to),
+      ['gealice@example.org', 'ops@example.org'],
+    );
+    const [digest, whole] = sink.mails.map(({ mail }) => mail);
+    assert.ok(digest !== undefined && whole !== undefined);
+    assert.match(digest.headers.get('subject') ?? '', new RegExp(`^Your jobs of ${day} on .*: 2 jobs`));
+    for (const text of [digest.text, digest.html]) {
+      assert.match(text, /dies/);
+      assert.ok(text.includes(killed), text);
+      assert.ok(!/gebob|other/.test(text), text);
+    }
+    assert.match(digest.text, /"qmemacct digest off" on ge1 stops it/);
+    for (const text of [whole.text, whole.html]) assert.match(text, /gealice[^]*gebob|gebob[^]*gealice/);
+
+    const reports = join(cell.productDir(HOST, '/var/lib/qmemacct'), 'reports');
+    const html = readFileSync(join(reports, `${day}.html`), 'utf8');
+    assert.equal(whole.html.trim(), html.trim());
+    assert.notEqual(statSync(join(reports, `${day}.html`)).uid, 0);
+    const report = JSON.parse(readFileSync(join(reports, `${day}.json`), 'utf8')) as Report;
+    const lines = cell.accounting();
+    assert.equal(report.site.jobs, 3);
+    assert.equal(report.coverage.sampled, 3);
+    assert.equal(report.site.killed_by_memory, 1);
+    assert.equal(report.killed_by_memory.lines[0]?.job_id, Number(killed));
+    const wallclock = sum(lines.map((line) => Number(line.ru_wallclock)));
+    assert.ok(
+      Math.abs(report.site.core_hours * 3600 - wallclock) <= 3 * lines.length,
+      `${report.site.core_hours} core hours, Grid Engine: ${wallclock} s`,
+    );
+
+    const again = await run();
+    assert.deepEqual([again.status, again.stdout], [0, 'nothing to do: every night is done\n']);
+    assert.equal(sink.mails.length, 2);
+    const hook = await cell.on(HOST, ['/bin/sh', '-p', `${program}/hooks/nightly.sh`, '--dry-run', '--no-mail']);
+    assert.match(hook.stdout, /^import, roll-up and prune in .*accounting\.db\n/, hook.stderr);
+  } finally {
+    sink.end();
+  }
+}
+
+describe('a night on a real Grid Engine', () => {
+  it('jobs of a day, and the mails of the morning after', { timeout: 900_000 }, async (t) => {
+    await withSite(t, { settings: SETTINGS }, night);
+  });
+});

@@ -1,0 +1,15 @@
+import type { JobRecord } from '../../src/sampler/record';
+import type { AccountingDesk } from '../../src/server/accounting-desk';
+import { answerQuestion } from '../../src/server/accounting-question';
+import { memoryReader } from '../accounting/memory-reader';
+
+/** A desk that answers from records in memory, by the code of the real one. */
+export function memoryDesk(records: readonly JobRecord[]): AccountingDesk {
+  const reader = memoryReader(records);
+  return {
+    ask: async (question, sight) => Buffer.from(await answerQuestion(question, sight, reader)),
+    problem: () => null,
+    probe: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  };
+}
