@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { JobRecord, MemorySeries } from '../../sampler/record';
 import { countedAt } from '../facts';
-import { isLineOnly, SAME_START_MS, startsApart } from '../join';
+import { isLineOnly, metAnotherLine, SAME_START_MS, startsApart } from '../join';
 import { asStored, mergeRecords } from '../merge';
 import type { StoredRecord } from '../merge';
 import type { MergeOutcome } from '../store';
@@ -46,6 +46,8 @@ function matchesOf(record: JobRecord, candidates: readonly Candidate[]): Matches
   for (const candidate of candidates) {
     const apart = candidate === own ? null : startsApart(record, candidate.stored.record);
     if (apart === null || apart >= nearest) continue;
+    const [ours, line] = isLineOnly(record) ? [candidate, record] : [own, candidate.stored.record];
+    if (ours !== null && metAnotherLine(ours.stored.record, line)) continue;
     joined = candidate;
     nearest = apart;
   }

@@ -38,6 +38,8 @@ export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFil
   }
 }
 
+const counted = (count: number, what: string): string => `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
+
 /** What an import did, in one line. */
 export function describeImport(sums: {
   readonly added: number;
@@ -47,10 +49,10 @@ export function describeImport(sums: {
 }): string {
   if (sums.lines === 0) return 'nothing new';
   const parts = [
-    `${formatCount(sums.lines)} lines`,
-    `${formatCount(sums.added)} records added`,
+    counted(sums.lines, 'line'),
+    `${counted(sums.added, 'record')} added`,
     `${formatCount(sums.joined)} joined with records that were there`,
-    ...(sums.unreadable > 0 ? [`${formatCount(sums.unreadable)} lines unreadable ("qmemacct import --unreadable")`] : []),
+    ...(sums.unreadable > 0 ? [`${counted(sums.unreadable, 'line')} unreadable ("qmemacct import --unreadable")`] : []),
   ];
   return parts.join(', ');
 }

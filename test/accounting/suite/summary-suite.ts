@@ -142,7 +142,7 @@ export function summarySuite(open: OpenStore): void {
             await store.close();
           },
         ),
-        { numRuns: 40, endOnFailure: true },
+        { numRuns: 25, endOnFailure: true },
       );
     });
 
