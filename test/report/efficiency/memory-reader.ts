@@ -15,7 +15,9 @@ export function memoryReader(all: readonly JobRecord[]): ReportReader {
       const byKey = new Map<string | null, JobRecord[]>();
       for (const record of records) {
         const key = keyOf(record, query.by);
-        byKey.set(key, [...(byKey.get(key) ?? []), record]);
+        const group = byKey.get(key) ?? [];
+        group.push(record);
+        byKey.set(key, group);
       }
       const groups = [...byKey].map(([key, group]): SummaryGroup => ({ key, totals: totalsOf(group) }));
       const hours = Array.from({ length: 24 }, () => ({ requested_gib_hours: 0, used_gib_hours: 0, slot_hours: 0 }));
