@@ -23,7 +23,7 @@ describe('who gets a digest', () => {
   });
 
   it('is never one who declined, and only who had jobs', () => {
-    const name = fc.constantFrom('a', 'b', 'c', 'd', '__proto__', 'constructor');
+    const name = fc.constantFrom<string>('a', 'b', 'c', 'd', '__proto__', 'constructor');
     const said = fc.array(fc.tuple(name, fc.constantFrom<Wish>('on', 'off')));
     fc.assert(
       fc.property(fc.constantFrom('nobody', 'listed', 'all'), fc.uniqueArray(name), said, (how, had, list) => {
