@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
-import { dirname } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openHistory } from '../../../src/cli/history';
 import { runNightly } from '../../../src/cli/nightly/run-nightly';
 import { ledgerDirectory, openLedger } from '../../../src/cli/nightly/ledger';
 import { nightOf } from '../../../src/cli/nightly/night';
 import { nightSteps } from '../../../src/cli/nightly/night-steps';
+import { noPostgres, startServer } from '../../accounting/postgres/server';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
 import { temporaryStore } from '../../accounting/temporary-store';
 import { seededRandom } from '../../accounting/realistic-record';
 import { mailSink } from '../mail/mail-sink';
@@ -108,5 +111,13 @@ describe("a night's own steps", { timeout: 120_000 }, () => {
   it('sum a SQLite store, and mail each owner the own figures', async (t) => {
     const accounting = temporaryStore(t);
     await wholeNight(t, dirname(accounting), accounting);
+  });
+
+  it('do the same with PostgreSQL', { skip: noPostgres }, async (t) => {
+    const server = await startServer();
+    t.after(() => server.remove());
+    const directory = temporaryDirectory(t);
+    mkdirSync(join(directory, 'reports'));
+    await wholeNight(t, directory, server.url(await server.database()));
   });
 });
