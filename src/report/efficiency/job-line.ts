@@ -24,7 +24,7 @@ export interface NameFound extends WholeJobs {
 }
 
 /** The records of one line: of one owner, and of names that differ in their digits only. */
-export function lineKey({ owner, job_name: name }: JobRecord): string {
+function lineKey({ owner, job_name: name }: JobRecord): string {
   return JSON.stringify([owner, name === null ? null : nameClass(name)]);
 }
 
@@ -36,7 +36,7 @@ function largest(values: readonly (number | null)[]): number | null {
 }
 
 /** Limit less peak, times wallclock, in GiB times hours; 0 where one is not known. */
-export function unusedOf(record: JobRecord): number {
+function unusedOf(record: JobRecord): number {
   const limit = limitOf(record);
   if (limit === null || record.peak_rss === null) return 0;
   return (Math.max(0, limit - record.peak_rss.lower_bytes) * (record.wallclock_seconds ?? 0)) / BYTE_SECONDS;

@@ -167,9 +167,7 @@ function renderList(columns: readonly LineColumn[], list: JobList, screen: Scree
 
 function renderWasters(report: Report, screen: Screen): string[] {
   if (report.owner !== null)
-    return report.wasters.flatMap(({ jobs }) =>
-      renderList([JOB, NAME, HOST, ASKED, PEAK, WASTE, ENDED, NEXT], jobs, screen),
-    );
+    return report.wasters.flatMap(({ jobs }) => renderList([JOB, NAME, ASKED, PEAK, WASTE, ENDED, NEXT], jobs, screen));
   return shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }, index) => {
     const right = `${amount(sums.waste_gib_hours)} ${ownWords(GIB_HOURS, screen)}, ${formatPercent(part)} of all waste`;
     return [
