@@ -67,6 +67,8 @@ const READ_PER_LIST = 10_000;
 const LOST_HOSTS = 50;
 /** A night is looked through whole, however many jobs it had. */
 const ALL_OF_IT_MS = 2 * 86_400_000;
+/** In a shorter time a host without jobs is nothing to wonder at. */
+const SILENCE_MS = 20 * 3_600_000;
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
@@ -300,8 +302,9 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
     wasters: wasters.map(({ group, where, shown }) => ({ group, names: foundOf(shown), days: where.days })),
     killed: { ...failed, records: failed.records.filter(killedByMemory) },
     farBelow: { names: foundOf(farShown), days: daysOf(farShown.map(({ where }) => where)) },
-    hosts: alone
-      ? { before: [], during: [], last: [] }
-      : await askForHosts(reader, here, site.coverage['sampler-lost'] > 0, days),
+    hosts:
+      alone || period.until - period.since < SILENCE_MS
+        ? { before: [], during: [], last: [] }
+        : await askForHosts(reader, here, site.coverage['sampler-lost'] > 0, days),
   };
 }

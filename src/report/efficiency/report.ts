@@ -30,6 +30,7 @@ export interface Report {
   /** Ended records by peak over limit. */
   readonly shares: readonly ShareOfLimit[];
   readonly coverage: Coverage;
+  /** Of the site's report on 20 hours or more. */
   readonly silent_nodes: readonly SilentNode[];
   /** Hosts that had jobs in the week before the period and none in it: idle, or gone. */
   readonly hosts_without_jobs: readonly string[];
