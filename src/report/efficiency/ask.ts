@@ -1,15 +1,16 @@
 import { killedByMemory } from '../../accounting/cause';
+import { nameClass } from '../../accounting/name-class';
 import type { AccountingReader, RecordsQuery, Totals } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
-import type { JobRecord } from '../../sampler/record';
-import { FAR_BELOW_LIMIT, limitOf } from '../fit';
-import { groupBy } from '../job-run';
+import { recordKeyText, type JobRecord } from '../../sampler/record';
+import { FAR_BELOW_LIMIT } from '../fit';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
-import { lineKey, unusedOf, type Beyond, type WholeName } from './job-line';
+import type { NameFound } from './job-line';
 import type { HostFindings } from './silent-nodes';
 import { wasteOf } from './sums';
+import { withWholeJobs, type WholeJobs } from './whole-jobs';
 
-export type ReportReader = Pick<AccountingReader, 'summary' | 'records'>;
+export type ReportReader = Pick<AccountingReader, 'summary' | 'records' | 'job'>;
 
 export interface ReportQuestion {
   readonly since: Date;
@@ -23,9 +24,18 @@ export interface ReportQuestion {
 }
 
 /** Records that were looked for on some days. */
-export interface Found extends Beyond {
+export interface Found {
   readonly records: readonly JobRecord[];
+  /** More than these belong here. */
+  readonly cut: boolean;
   /** Those that were looked at; null: all. */
+  readonly days: readonly string[] | null;
+}
+
+export interface WasterFound {
+  readonly group: SummaryGroup;
+  /** Those that make the waste, the largest first. */
+  readonly names: readonly NameFound[];
   readonly days: readonly string[] | null;
 }
 
@@ -34,22 +44,22 @@ export interface Material {
   readonly question: ReportQuestion;
   readonly clusters: readonly string[];
   readonly site: SummaryAnswer;
-  /** The ten owners that wasted most, and the records that make their waste. */
-  readonly wasters: readonly { readonly group: SummaryGroup; readonly found: Found }[];
+  /** The ten owners that wasted most. */
+  readonly wasters: readonly WasterFound[];
   readonly killed: Found;
-  readonly farBelow: Found;
+  /** Names of those owners' jobs that mostly stayed far below their limit. */
+  readonly farBelow: { readonly names: readonly NameFound[]; readonly days: readonly string[] | null };
   readonly hosts: HostFindings;
 }
 
 const WASTERS = 10;
-/** Records that a list is made from: enough for its lines where some are arrays. */
-const PER_WASTER = 100;
 const PER_LIST = 500;
+/** Lines, here and there; of a waster that wasted so little, of the waste of all, one. */
 const NAMES_OF_A_WASTER = 3;
 const NAMES_OF_A_LIST = 10;
-/** Of the waste of all: under this, what to ask for is not looked into. */
 const WORTH_A_LOOK = 0.01;
-/** With so many of the highest peaks of a name, what they need is what all of that name need. */
+/** Records of a name: to show, and to advise by. */
+const LARGEST = 30;
 const HIGHEST = 20;
 /** Records that one list may be looked for in, so that a month's report over any number of jobs takes half a second. */
 const READ_PER_WASTER = 2_000;
@@ -57,78 +67,85 @@ const READ_PER_LIST = 10_000;
 const LOST_HOSTS = 50;
 /** A night is looked through whole, however many jobs it had. */
 const ALL_OF_IT_MS = 2 * 86_400_000;
+/** In a shorter time a host without jobs is nothing to wonder at. */
+const SILENCE_MS = 20 * 3_600_000;
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
-/** By one dimension alone a store knows the totals from its roll-ups, so running jobs are left out here, not there. */
-type Filter = Omit<RecordsQuery, 'limit'>;
-
-const isFarBelow = (record: JobRecord): boolean =>
-  (record.peak_rss?.lower_bytes ?? Infinity) < FAR_BELOW_LIMIT * (limitOf(record) ?? 0);
+type Whose = Pick<RecordsQuery, 'cluster' | 'owner' | 'far_below'>;
+type Filter = Whose & Pick<RecordsQuery, 'failed'>;
 
 const ended = ({ status }: JobRecord): boolean => status !== 'running';
 
-interface Look {
-  readonly where: HeavyDays;
-  readonly filter: Filter;
-  /** Records to list, and names of which all is asked where these records may not be all of them. */
-  readonly limit: number;
-  readonly names: number;
-  readonly chosen: boolean;
-}
-
-/** All of a name on the days that are looked at, whatever else the filter asks for: what it needs must fit them all. */
-async function askForName(reader: ReportReader, { stretches }: HeavyDays, one: JobRecord): Promise<WholeName> {
-  const highest: JobRecord[] = [];
-  const sums = { records: 0, jobs: 0, waste_gib_hours: 0 };
-  for (const stretch of stretches) {
-    const { records, totals } = await reader.records({
-      ...stretch,
-      cluster: one.cluster,
-      ...(one.owner === null ? {} : { owner: one.owner }),
-      ...(one.job_name === null ? {} : { job_name: one.job_name }),
-      sort: 'peak',
-      limit: HIGHEST,
-    });
-    highest.push(...records.map(({ record }) => record).filter(ended));
-    sums.records += totals.records;
-    sums.jobs += totals.jobs;
-    sums.waste_gib_hours += wasteOf(totals);
-  }
-  return { ...sums, highest };
-}
-
-/** The names that make most of some records' waste, with a record of each. */
-function heaviestNames(records: readonly JobRecord[], most: number): readonly (readonly [string, JobRecord])[] {
-  return [...groupBy(records, lineKey)]
-    .map(([key, group]) => ({ key, group, waste: group.reduce((sum, record) => sum + unusedOf(record), 0) }))
-    .sort((a, b) => b.waste - a.waste)
-    .flatMap(({ key, group: [first] }) => (first === undefined ? [] : [[key, first] as const]))
-    .slice(0, most);
-}
-
-/** `known`: names that have been asked for, on which days. */
-async function look(
-  reader: ReportReader,
-  { where, filter, limit, names, chosen }: Look,
-  known: Map<string, WholeName>,
-): Promise<Found> {
+async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Promise<Found> {
   const records: JobRecord[] = [];
-  let cut = false;
+  let cut = where.days !== null;
   for (const stretch of where.stretches) {
-    const answer = await reader.records({ ...filter, ...stretch, limit });
+    const answer = await reader.records({ ...filter, ...stretch, limit: PER_LIST });
     cut ||= answer.totals.records > answer.records.length;
     records.push(...answer.records.map(({ record }) => record).filter(ended));
   }
-  const whole = new Map<string, WholeName>();
-  if (cut || chosen)
-    for (const [key, record] of heaviestNames(records, names)) {
-      const place = JSON.stringify([key, where.stretches]);
-      const name = known.get(place) ?? (await askForName(reader, where, record));
-      known.set(place, name);
-      whole.set(key, name);
+  return { records, cut, days: where.days };
+}
+
+interface NameSums extends Omit<NameFound, keyof WholeJobs> {
+  readonly where: HeavyDays;
+}
+
+/** Where an owner's jobs were looked for, their names, and those to be shown. */
+interface Searched {
+  readonly where: HeavyDays;
+  readonly names: readonly NameSums[];
+  readonly shown: readonly NameSums[];
+}
+
+/** Sums of an owner's jobs by name, the largest waste first. */
+async function askForNames(
+  reader: ReportReader,
+  where: HeavyDays,
+  owner: string,
+  filter: Whose,
+): Promise<readonly NameSums[]> {
+  const names = new Map<string, NameSums>();
+  for (const stretch of where.stretches)
+    for (const { key, totals } of (await reader.summary({ ...filter, ...stretch, owner, by: 'job_name' })).groups) {
+      if (key === null) continue;
+      const known = names.get(key);
+      names.set(key, {
+        name: key,
+        owner,
+        where,
+        all: totals.records + (known?.all ?? 0),
+        jobs: totals.jobs + (known?.jobs ?? 0),
+        failed: totals.failed + (known?.failed ?? 0),
+        far_below: totals.far_below + (known?.far_below ?? 0),
+        waste_gib_hours: wasteOf(totals) + (known?.waste_gib_hours ?? 0),
+      });
     }
-  return { records, cut, days: where.days, whole, chosen };
+  return [...names.values()]
+    .filter(({ waste_gib_hours: waste }) => waste > 0)
+    .sort((a, b) => b.waste_gib_hours - a.waste_gib_hours);
+}
+
+const uniqueRecords = (records: readonly JobRecord[]): JobRecord[] => [
+  ...new Map(records.map((record) => [recordKeyText(record), record])).values(),
+];
+
+/** Records of a name: those that wasted most, and, where these are not all, those with the highest peaks. */
+async function askForSome(reader: ReportReader, filter: Whose, { where, ...sums }: NameSums): Promise<NameFound> {
+  const some: JobRecord[] = [];
+  // The pattern finds names of other classes, too.
+  const chosen = { ...filter, owner: sums.owner, job_name: sums.name.replaceAll('#', '*') };
+  const isOfName = (record: JobRecord): boolean =>
+    ended(record) && record.job_name !== null && nameClass(record.job_name) === sums.name;
+  for (const stretch of where.stretches) {
+    const largest = await reader.records({ ...chosen, ...stretch, sort: 'unused', limit: LARGEST });
+    some.push(...largest.records.map(({ record }) => record).filter(isOfName));
+    if (largest.totals.records <= largest.records.length) continue;
+    const highest = await reader.records({ ...chosen, ...stretch, sort: 'peak', limit: HIGHEST });
+    some.push(...highest.records.map(({ record }) => record).filter(isOfName));
+  }
+  return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some))) };
 }
 
 type Place = Stretch & Pick<RecordsQuery, 'cluster'>;
@@ -190,6 +207,14 @@ async function askForDays(reader: ReportReader, all: Place & Pick<RecordsQuery, 
 
 type Days = (of: (totals: Totals) => number) => readonly DayWeight[];
 
+const mostlyFarBelow = ({ far_below: far, all }: NameSums): boolean => far > 0 && far * 2 >= all;
+
+/** All days that were looked at; null: all that there are. */
+function daysOf(places: readonly HeavyDays[]): readonly string[] | null {
+  const days = [...new Set(places.flatMap(({ days: some }) => some ?? []))].sort();
+  return days.length === 0 ? null : days;
+}
+
 /** Where to look for a list: of a night or two everywhere, else on the days that weigh most. */
 function whereToLook(period: Stretch, days: readonly DayWeight[], budget: number): HeavyDays {
   if (period.until - period.since > ALL_OF_IT_MS) return heavyDays(days, period, budget);
@@ -200,9 +225,9 @@ function whereToLook(period: Stretch, days: readonly DayWeight[], budget: number
 async function askForClusters(
   reader: ReportReader,
   period: Place,
-  lists: readonly Found[],
+  records: readonly JobRecord[],
 ): Promise<readonly string[]> {
-  const listed = lists.flatMap(({ records }) => records.map(({ cluster }) => cluster));
+  const listed = records.map(({ cluster }) => cluster);
   const since = Math.ceil(period.since / DAY_MS) * DAY_MS;
   const until = dayBegin(period.until);
   const whole = since < until ? (await reader.summary({ ...period, since, until, by: 'cluster' })).groups : [];
@@ -241,51 +266,45 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
   const all = { ...here, ...(alone ? { owner } : {}), far_below: FAR_BELOW_LIMIT };
   const site = await reader.summary({ ...all, by });
   const days = await askForDays(reader, all);
-  const known = new Map<string, WholeName>();
-  const listOf = (weights: readonly DayWeight[], budget: number, list: Omit<Look, 'where'>): Promise<Found> =>
-    look(reader, { ...list, where: whereToLook(period, weights, budget) }, known);
-
   const owners = by === 'owner' ? site : await reader.summary({ ...all, by: 'owner' });
   const largest = owners.groups
     .filter(({ key, totals }) => key !== null && wasteOf(totals) > 0)
     .sort((a, b) => wasteOf(b.totals) - wasteOf(a.totals))
     .slice(0, WASTERS);
-  const wasters = [];
+  const wasters: (Omit<WasterFound, 'names' | 'days'> & Searched)[] = [];
   for (const group of largest) {
-    const one = { ...all, owner: group.key ?? '' };
-    const own = alone ? days : await askForDays(reader, one);
-    const found = await listOf(own(wasteOf), alone ? READ_PER_LIST : READ_PER_WASTER, {
-      filter: { ...one, sort: 'unused' },
-      limit: alone ? PER_LIST : PER_WASTER,
-      names: alone
-        ? NAMES_OF_A_LIST
-        : wasteOf(group.totals) < WORTH_A_LOOK * wasteOf(site.totals)
-          ? 0
-          : NAMES_OF_A_WASTER,
-      chosen: false,
-    });
-    wasters.push({ group, found });
+    const name = group.key ?? '';
+    const own = alone ? days : await askForDays(reader, { ...all, owner: name });
+    const where = whereToLook(period, own(wasteOf), alone ? READ_PER_LIST : READ_PER_WASTER);
+    const names = await askForNames(reader, where, name, all);
+    const worth = wasters.length < NAMES_OF_A_WASTER || wasteOf(group.totals) >= WORTH_A_LOOK * wasteOf(site.totals);
+    const most = alone ? NAMES_OF_A_LIST : worth ? NAMES_OF_A_WASTER : 1;
+    wasters.push({ group, where, names, shown: names.slice(0, most) });
   }
-  const failed = await listOf(
+  const far = alone ? [] : wasters.flatMap(({ names }) => names).filter(mostlyFarBelow);
+  const farShown = far.sort((a, b) => b.waste_gib_hours - a.waste_gib_hours).slice(0, NAMES_OF_A_LIST);
+  const found = new Map<NameSums, NameFound>();
+  for (const sums of new Set([...wasters.flatMap(({ shown }) => shown), ...farShown]))
+    found.set(sums, await askForSome(reader, all, sums));
+  const foundOf = (names: readonly NameSums[]): NameFound[] => names.flatMap((sums) => found.get(sums) ?? []);
+
+  const killedDays = whereToLook(
+    period,
     days(({ killed_by_memory: killed }) => killed),
     READ_PER_LIST,
-    { filter: { ...all, failed: true }, limit: PER_LIST, names: 0, chosen: true },
   );
-  // Not by the share: those that waste most are asked for anyway, and most of them are far below.
-  const wasting = await listOf(
-    days(({ far_below: far }) => far),
-    READ_PER_LIST,
-    { filter: { ...all, sort: 'unused' }, limit: PER_LIST, names: alone ? 0 : NAMES_OF_A_LIST, chosen: true },
-  );
+  const failed = await look(reader, killedDays, { ...all, failed: true });
+  const listed = [...failed.records, ...[...found.values()].flatMap(({ records }) => records)];
   return {
     question,
-    clusters: await askForClusters(reader, all, [failed, wasting, ...wasters.map(({ found }) => found)]),
+    clusters: await askForClusters(reader, all, listed),
     site,
-    wasters,
+    wasters: wasters.map(({ group, where, shown }) => ({ group, names: foundOf(shown), days: where.days })),
     killed: { ...failed, records: failed.records.filter(killedByMemory) },
-    farBelow: { ...wasting, records: wasting.records.filter(isFarBelow) },
-    hosts: alone
-      ? { before: [], during: [], last: [] }
-      : await askForHosts(reader, here, site.coverage['sampler-lost'] > 0, days),
+    farBelow: { names: foundOf(farShown), days: daysOf(farShown.map(({ where }) => where)) },
+    hosts:
+      alone || period.until - period.since < SILENCE_MS
+        ? { before: [], during: [], last: [] }
+        : await askForHosts(reader, here, site.coverage['sampler-lost'] > 0, days),
   };
 }

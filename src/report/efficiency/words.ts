@@ -94,12 +94,23 @@ export function listNote({ looked_at_days: days }: JobList): string | null {
   return days === null ? null : `Looked for on the ${plural(days.length, 'day')} with most of it.`;
 }
 
+const jobNumber = ({ job_id: job, task_id: task }: JobLine): string => `${job}${task === null ? '' : `.${task}`}`;
+
 /** "408000.7", "408107 and 14 more". */
-export function lineJob({ job_id: job, task_id: task, jobs, complete }: JobLine, atLeast: string): string {
-  const number = `${job}${task === null ? '' : `.${task}`}`;
-  const bound = complete ? '' : atLeast;
-  return jobs === 1 ? number : `${number} and ${bound}${formatCount(jobs - 1)} more`;
+export function lineJob(line: JobLine, atLeast: string): string {
+  const more = `${line.complete ? '' : atLeast}${formatCount(line.jobs - 1)}`;
+  return line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} and ${more} more`;
 }
+
+/** The same for a narrow column: "408107 +14". */
+export function shortLineJob(line: JobLine, atLeast: string): string {
+  const more = `${line.complete ? '' : atLeast}${formatCount(line.jobs - 1)}`;
+  return line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} +${more}`;
+}
+
+/** How lines of jobs are to be read. */
+export const LINES_TEXT =
+  '# in a name: any number. Next time: enough for all these jobs, with room to spare; none: the request fits, or it is not known.';
 
 export function silentText({ kind, records, last_at: at }: SilentNode): string {
   if (kind === 'unsampled')

@@ -1,4 +1,6 @@
 import { coverageReason, isSampled } from '../../../src/accounting/coverage';
+import { asStored } from '../../../src/accounting/merge';
+import { nameClass } from '../../../src/accounting/name-class';
 import type { RecordFilter, Totals } from '../../../src/accounting/store';
 import type { CoverageReason, SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
@@ -51,6 +53,14 @@ export function memoryReader(all: readonly JobRecord[]): ReportReader {
       }
       return Promise.resolve({ groups, totals: totalsOf(records), hours, shares, coverage, read: records.length });
     },
+    job: (query) =>
+      Promise.resolve({
+        records: all
+          .filter((record) => record.job_id === query.job_id)
+          .map((record) => ({ ...asStored(record), attempt: 1, attempts: 1, incarnation: 1 })),
+        older_incarnations: 0,
+        newer_incarnations: 0,
+      }),
     records: (query) => {
       const records = select(all, query);
       const weight = (record: JobRecord): number =>
@@ -79,7 +89,15 @@ const countedAt = (record: JobRecord): number =>
 
 function keyOf(record: JobRecord, by: SummaryQuery['by']): string | null {
   if (by === 'day') return new Date(countedAt(record)).toISOString().slice(0, 10);
-  return by === 'job_name' ? (record.job_name?.replace(/\d+/g, '#') ?? null) : record[by];
+  return by === 'job_name' ? (record.job_name === null ? null : nameClass(record.job_name)) : record[by];
+}
+
+function matches(pattern: string, name: string): boolean {
+  const text = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${text}$`, 's').test(name);
 }
 
 function select(all: readonly JobRecord[], filter: RecordFilter): JobRecord[] {
@@ -91,7 +109,7 @@ function select(all: readonly JobRecord[], filter: RecordFilter): JobRecord[] {
       at < filter.until &&
       (filter.cluster === undefined || record.cluster === filter.cluster) &&
       (filter.owner === undefined || record.owner === filter.owner) &&
-      (filter.job_name === undefined || record.job_name === filter.job_name) &&
+      (filter.job_name === undefined || matches(filter.job_name, record.job_name ?? '')) &&
       (filter.host === undefined || record.host === filter.host) &&
       (filter.states === undefined || filter.states.includes(record.status)) &&
       (filter.failed !== true || succeeded(record) === false) &&
