@@ -8,7 +8,7 @@ cd -P "${0%/*}" || exit 1
 . ./hook.conf || exit 1
 cd / || exit 1
 umask 022
-set -- "$node" "$program/bin/qmemacct" --config "$settings" nightly "$@"
+set -- "$node" "$program/dist/src/cli/main.js" --config "$settings" nightly "$@"
 # From the caller only what says which cell and which zone this is.
 for qm_name in SGE_ROOT SGE_CELL TZ; do
   eval "qm_value=\${$qm_name:-}"

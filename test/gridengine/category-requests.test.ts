@@ -38,6 +38,13 @@ describe('categoryRequests', () => {
   });
 });
 
+describe('a hostile category', () => {
+  it('holds no more than a job can ask for', () => {
+    const many = Array.from({ length: 1000 }, (_, index) => `c${index}=1`).join(',');
+    assert.equal(categoryRequests(`-l ${many}`).length, 256);
+  });
+});
+
 describe('requestedSeconds', () => {
   const seconds = (category: string): number | null => requestedSeconds(categoryRequests(category), 'h_rt');
 

@@ -149,7 +149,7 @@ export interface LineAdvice {
 
 export interface ShareOfLimit {
   readonly from: number;
-  /** null: above the limit. */
+  /** null: at the limit, or above. */
   readonly to: number | null;
   readonly records: number;
 }

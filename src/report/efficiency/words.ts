@@ -130,10 +130,10 @@ export function sharesText({ shares }: Report): string | null {
   const below = (limit: number): number =>
     shares.reduce((sum, { to, records }) => (to !== null && to <= limit + 1e-9 ? sum + records : sum), 0);
   const above = shares.reduce((sum, { to, records }) => (to === null ? sum + records : sum), 0);
-  const beyond = above === 0 ? 'none' : formatPercent(above / all);
+  const reached = above === 0 ? 'none' : formatPercent(above / all);
   return (
     `${formatPercent(below(0.25) / all)} of ${plural(all, 'record')} used less than a quarter of their limit at the peak, ` +
-    `${formatPercent(below(0.5) / all)} less than half, ${beyond} more than all of it.`
+    `${formatPercent(below(0.5) / all)} less than half; ${reached} reached it.`
   );
 }
 

@@ -120,7 +120,7 @@ describe('files of the nightly job', () => {
       assert.equal(status, 0);
       const [words = '', rest = ''] = stdout.split('\n\n');
       assert.deepEqual(words.split('\n'), [
-        '/opt/it is/bin/qmemacct',
+        '/opt/it is/dist/src/cli/main.js',
         '--config',
         '/etc/x.toml',
         'nightly',

@@ -107,7 +107,7 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
     head: '',
     wide: true,
     width: '12%',
-    cell: (sums) => element('div', { style: 'padding:6px 0 0 10px' }, shareBar(sums.peak_efficiency, 6)),
+    cell: (sums) => element('div', { style: 'padding:6px 0' }, shareBar(sums.peak_efficiency, 6)),
   },
   { head: 'waste', align: 'right', cell: (sums) => amount(sums.waste_gib_hours) },
   {
@@ -280,10 +280,7 @@ export function coverageCard({ coverage }: Report): Html {
       ? null
       : table(
           [{ head: '', align: 'right', width: '1%' }, { head: '' }],
-          coverage.reasons.map(({ records, says }) => [
-            formatCount(records),
-            element('div', { style: 'padding-left:12px' }, says),
-          ]),
+          coverage.reasons.map(({ records, says }) => [formatCount(records), says]),
         ),
   );
 }
