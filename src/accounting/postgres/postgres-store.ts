@@ -4,7 +4,8 @@ import type { StoredRecord } from '../merge';
 import type { AccountingReader, AccountingStore, MergeOutcome } from '../store';
 import { connect, isStoreFault } from './connect';
 import type { Connection, ConnectOptions } from './connect';
-import { filterJson, summarise } from './summarise';
+import { filterJson } from './fact-rows';
+import { summarise } from './summarise';
 
 const DEFAULT_LIMIT = 50;
 const READING = 'isolation level repeatable read read only';

@@ -5,7 +5,7 @@ import type { Dimension } from '../summary';
 import { TOTALS_NAMES } from '../sums';
 import { FAILED } from './record-filter';
 import type { Condition } from './record-filter';
-import { ROW_COLUMNS } from './row';
+import { ROW_COLUMNS, type RecordRow } from './row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
 
@@ -26,8 +26,24 @@ export const FIND_RECORD = `SELECT r.id, r.host_id = @host_id AND r.run_id = @ru
 export const INSERT_RECORD = `INSERT INTO record (${ROW_COLUMNS.join(', ')})
   VALUES (${ROW_COLUMNS.map((column) => `@${column}`).join(', ')})`;
 
-export const UPDATE_RECORD = `UPDATE record SET ${ROW_COLUMNS.map((column) => `${column} = @${column}`).join(', ')}
-  WHERE id = @id`;
+/** Columns that indexes are made of: where they stay as they are, an update need not touch the indexes. */
+export const INDEXED_COLUMNS: ReadonlySet<keyof RecordRow> = new Set([
+  'job_id',
+  'task_id',
+  'pe_task_id',
+  'owner_id',
+  'submitted_at',
+  'started_at',
+  'ended_at',
+  'status',
+  'revision',
+]);
+export const OTHER_COLUMNS = ROW_COLUMNS.filter((column) => !INDEXED_COLUMNS.has(column));
+
+/** Parameters: the columns in their order, the id. */
+export function updateRecord(columns: readonly (keyof RecordRow)[]): string {
+  return `UPDATE record SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
+}
 
 /** Parameters: record, start, points. */
 export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, points) VALUES (?, ?, ?)';

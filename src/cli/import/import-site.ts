@@ -57,7 +57,10 @@ export function describeImport(sums: {
   return parts.join(', ');
 }
 
-/** The import as a step of other work: what it did, in one line. Rejects with CommandError or StoreError. */
+/**
+ * The import as a step of other work: what it did, in one line. Rejects with CommandError, also where a file could not be
+ * imported (the others are), or StoreError.
+ */
 export async function importSiteAccounting(
   store: ImportStore,
   settings: SiteSettings,
@@ -71,5 +74,8 @@ export async function importSiteAccounting(
     ...(work.signal === undefined ? {} : { signal: work.signal }),
     onProgress: (_sums, done, of) => work.onProgress?.(done, of),
   });
-  return [describeImport(outcome), ...outcome.problems].join('; ');
+  const said = describeImport(outcome);
+  if (outcome.problems.length > 0)
+    throw new CommandError([...outcome.problems, `otherwise: ${said}`].join('; '), EXIT.unavailable);
+  return said;
 }

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -54,6 +54,8 @@ export interface Server {
 export interface ServerOptions {
   /** Lines of postgresql.conf. */
   readonly settings?: readonly string[];
+  /** Other users of this host may connect: to be used with `access`. */
+  readonly shared?: boolean;
   /** Lines of pg_hba.conf in place of "everyone, without a password". */
   readonly access?: readonly string[];
 }
@@ -66,6 +68,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const who = identity();
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-postgres-'));
   if (who.uid !== undefined) chownSync(directory, who.uid, who.gid ?? who.uid);
+  if (options.shared) chmodSync(directory, 0o711);
   const data = join(directory, 'data');
   const admin = 'site_admin';
   const made = spawnSync(

@@ -7,7 +7,7 @@ import { iso, job, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 
 /** What every store does with the records that hooks deliver. */
-export function mergeSuite(open: OpenStore): void {
+export function mergeSuite(open: OpenStore, numRuns = 150): void {
   describe('merge', () => {
     it('gives every record back as it came', async (t) => {
       const store = await open(t);
@@ -25,7 +25,7 @@ export function mergeSuite(open: OpenStore): void {
               assert.deepEqual(same[0]?.record, asStored(record).record);
           }
         }),
-        { numRuns: 150, endOnFailure: true },
+        { numRuns, endOnFailure: true },
       );
     });
 
@@ -47,7 +47,7 @@ export function mergeSuite(open: OpenStore): void {
             records.map(() => ({ ok: true, change: 'unchanged' })),
           );
         }),
-        { numRuns: 150, endOnFailure: true },
+        { numRuns, endOnFailure: true },
       );
     });
 

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { asStored, mergeRecords } from '../../../src/accounting/merge';
+import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
+import type { JobRecord } from '../../../src/sampler/record';
+import { realisticRecords, accountingLineOf, heartbeatOf } from '../realistic-record';
+import { cannotRun, deliver, lineOf, startDeliverer, UNPRIVILEGED } from '../run-deliverer';
+import { job, T0 } from '../suite/fixture';
+import { noPostgres, startServer } from './server';
+import type { Server } from './server';
+
+const PASSWORD = 'so:secret\\';
+
+describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
+  let server: Server;
+  before(async () => {
+    server = await startServer({
+      shared: true,
+      access: ['local all site_admin trust', 'local all all scram-sha-256'],
+    });
+    await server.run('postgres', `CREATE ROLE hooks LOGIN PASSWORD '${PASSWORD}'`);
+  });
+  after(() => server.remove());
+
+  /** A database that hooks may deliver to. */
+  async function delivered(): Promise<string> {
+    const name = await server.database();
+    await server.run(name, 'GRANT qmemacct_deliver TO hooks');
+    return name;
+  }
+
+  function credentials(t: TestContext, line: string, mode = 0o600): string {
+    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-credentials-'));
+    t.after(() => rmSync(directory, { recursive: true, force: true }));
+    chmodSync(directory, 0o711);
+    const path = join(directory, 'pgpass');
+    writeFileSync(path, `# for the hooks\n${line}\n`, { mode });
+    chmodSync(path, mode);
+    if (UNPRIVILEGED.uid !== undefined) chownSync(path, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+    return path;
+  }
+  const goodLine = (): string => `*:5432:*:hooks:${PASSWORD.replace(/[\\:]/g, '\\$&')}`;
+
+  it('is done by the deliverer, which is not root and has the password from a file', { skip: cannotRun() }, async (t) => {
+    const name = await delivered();
+    const file = credentials(t, goodLine());
+    const records = [job(1, T0), job(2, T0 + 1), { ...job(3, T0), started_at: 'yesterday' }];
+    const { status, rows, complaints } = await deliver(server.url(name, 'hooks'), records, '--credentials', file);
+    assert.deepEqual(complaints, []);
+    assert.equal(status, 0);
+    assert.deepEqual(
+      rows.map(({ id, ok, retry }) => [id, ok, retry]).sort(),
+      [
+        [0, true, undefined],
+        [1, true, undefined],
+        [2, false, false],
+      ],
+    );
+    const reader = openPostgresReader(server.url(name));
+    t.after(() => reader.close());
+    assert.deepEqual((await reader.job({ job_id: 2 })).records[0]?.record, job(2, T0 + 1));
+  });
+
+  it('keeps the rows where the password is wrong, and says so', { skip: cannotRun() }, async (t) => {
+    const name = await delivered();
+    for (const [line, mode, complaint] of [
+      ['*:*:*:hooks:guessed', 0o600, /does not take the password .*; mend accounting_credentials/],
+      [goodLine(), 0o640, /others can read the credentials; chmod 0600/],
+    ] as const) {
+      const file = credentials(t, line, mode);
+      const { status, rows, complaints } = await deliver(server.url(name, 'hooks'), [job(1, T0)], '--credentials', file);
+      assert.equal(status, 3);
+      assert.deepEqual(
+        rows.map(({ ok, retry }) => [ok, retry]),
+        [[false, true]],
+      );
+      assert.match(complaints.join(' '), complaint);
+      assert.doesNotMatch(JSON.stringify([rows, complaints]), /guessed|so:secret/);
+    }
+  });
+
+  it('outlives the death of the server', { skip: cannotRun() }, async (t) => {
+    const name = await delivered();
+    const file = credentials(t, goodLine());
+    const url = server.url(name, 'hooks');
+    const { process: child, finished } = startDeliverer(['--accounting', url, '--credentials', file, '--patience', '60']);
+    child.stdin.write(lineOf(1, job(1, T0)));
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    await server.stop('SIGKILL');
+    child.stdin.end(lineOf(2, job(2, T0)));
+    await new Promise((resolve) => child.stderr.once('data', resolve));
+    await server.start();
+    const { status, rows } = await finished;
+    assert.equal(status, 0);
+    assert.deepEqual(
+      rows.map(({ id, ok }) => [id, ok]),
+      [
+        [1, true],
+        [2, true],
+      ],
+    );
+    const reader = openPostgresReader(server.url(name));
+    t.after(() => reader.close());
+    for (const id of [1, 2]) assert.equal((await reader.job({ job_id: id })).records.length, 1);
+  });
+
+  it('of one job from many sides at once leaves one record, the same as by any other way', async (t) => {
+    const name = await server.database();
+    const { next } = realisticRecords(3);
+    const jobs = Array.from({ length: 20 }, next);
+    const versions = [heartbeatOf, (record: JobRecord) => record, accountingLineOf];
+    const stores = Array.from({ length: 6 }, () => openPostgresStore(server.url(name)));
+    t.after(() => Promise.all(stores.map((store) => store.close())));
+    const outcomes = await Promise.all(
+      stores.map((store, side) => {
+        const told = versions.flatMap((version) => jobs.map(version));
+        // Each side in an order of its own.
+        const order = told.map((_record, index) => told[(index * 7 + side * 11) % told.length] ?? assert.fail());
+        return store.merge(order);
+      }),
+    );
+    assert.ok(outcomes.flat().every(({ ok }) => ok));
+    assert.equal(outcomes.flat().filter((outcome) => outcome.ok && outcome.change === 'added').length, jobs.length);
+    for (const record of jobs) {
+      const expected = versions.map((version) => asStored(version(record))).reduce((a, b) => mergeRecords(a, b));
+      const found = (await stores[0]?.job({ job_id: record.job_id, ...(record.task_id === null ? {} : { task_id: record.task_id }) }))?.records;
+      assert.equal(found?.length, 1);
+      assert.deepEqual(found[0]?.record, expected.record);
+    }
+  });
+});
