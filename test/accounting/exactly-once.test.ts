@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { chmodSync, chownSync, closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoredRecord } from '../../src/accounting/merge';
+import { openPostgresReader } from '../../src/accounting/postgres/postgres-store';
 import type { AccountingReader } from '../../src/accounting/store';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { SqliteDatabase } from '../../src/native/sqlite';
@@ -12,6 +15,7 @@ import { recordKeyText } from '../../src/sampler/record';
 import { deliveriesOf, underFire } from './nodes-under-fire';
 import type { Fire } from './nodes-under-fire';
 import { seededRandom } from './realistic-record';
+import { noPostgres, startServer } from './postgres/server';
 import { cannotRun, sharedStore, UNPRIVILEGED } from './run-deliverer';
 
 const NODES = 50;
@@ -45,7 +49,7 @@ function troubles(
     },
     onComplaint: (complaint) => {
       for (const [index, { says, end }] of list.entries()) {
-        if (!says.test(complaint)) continue;
+        if (index >= begun || !says.test(complaint)) continue;
         told[index] = (told[index] ?? 0) + 1;
         if (told[index] === ENOUGH) end();
       }
@@ -89,12 +93,13 @@ async function delivers(
   t: TestContext,
   args: readonly string[],
   list: readonly Trouble[],
+  kills: number,
 ): Promise<ReadonlyMap<string, StoredRecord>> {
   const seed = Date.now() % 1e6;
   const random = seededRandom(seed);
   const { nodes, expected } = deliveriesOf(NODES, DELIVERIES, random);
   const { told, ...hooks } = troubles(list);
-  const ashes = await underFire({ args, nodes, random, kills: 40, ...hooks });
+  const ashes = await underFire({ args, nodes, random, kills, ...hooks });
   const { refused, ...figures } = ashes;
   t.diagnostic(`seed ${seed}: ${JSON.stringify({ ...figures, told: told() })}`);
   assert.deepEqual(refused, []);
@@ -134,7 +139,7 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun() }, () =
           chmodSync(mount, 0o755);
         },
       };
-      const expected = await delivers(t, ['--accounting', path], isMount ? [full, readOnly] : [readOnly]);
+      const expected = await delivers(t, ['--accounting', path], isMount ? [full, readOnly] : [readOnly], 40);
       const db = new SqliteDatabase(path, { readonly: true });
       assert.equal(db.pragma('integrity_check', { simple: true }), 'ok');
       assert.equal(db.prepare('SELECT count(*) FROM record').pluck().get(), expected.size);
@@ -151,4 +156,72 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun() }, () =
       if (isMount) spawnSync('umount', ['-l', mount]);
     }
   });
+
+  it(
+    'into PostgreSQL: SIGKILLs, also of the server, its shutdown at once, a full disk',
+    { skip: noPostgres },
+    async (t) => {
+      const mount = mkdtempSync(join(tmpdir(), 'qmemacct-postgres-'));
+      const isMount = mountTmpfs(mount, '160m');
+      // The server's directory is to be in there.
+      const before = process.env.TMPDIR;
+      process.env.TMPDIR = mount;
+      const server = await startServer({ settings: ['min_wal_size = 32MB', 'max_wal_size = 48MB'] }).finally(() => {
+        if (before === undefined) delete process.env.TMPDIR;
+        else process.env.TMPDIR = before;
+      });
+      try {
+        if (!isMount) t.diagnostic("no file system can be mounted here: the disk won't be full");
+        // The deliverers, who are nobody, come through to the socket.
+        chmodSync(server.directory, 0o711);
+        const database = await server.database();
+        let starting = Promise.resolve();
+        /** Those that the dead server has left hold its memory for a moment. */
+        const start = async (): Promise<void> => {
+          for (let tries = 0; tries < 50; tries++) {
+            try {
+              await server.start();
+              return;
+            } catch {
+              await sleep(200);
+            }
+          }
+          throw new Error('the server does not come back');
+        };
+        const dies = (at: number, signal: NodeJS.Signals): Trouble => ({
+          at,
+          says: /the server does not answer|the server is going or coming/,
+          begin: () => void server.stop(signal),
+          end: () => {
+            starting = starting.then(start);
+          },
+        });
+        const ballast = join(mount, 'ballast');
+        const full: Trouble = {
+          at: 0.6,
+          says: /server's disk is full/,
+          begin: () => {
+            fill(ballast);
+          },
+          end: () => {
+            rmSync(ballast);
+          },
+        };
+        const list = [dies(0.2, 'SIGKILL'), dies(0.4, 'SIGQUIT'), ...(isMount ? [full] : [])];
+        // As a site does it: the hooks' role may deliver, and nothing else.
+        await server.run(database, 'CREATE ROLE hooks LOGIN IN ROLE qmemacct_deliver');
+        const expected = await delivers(t, ['--accounting', server.url(database, 'hooks')], list, 25);
+        await starting;
+        const store = openPostgresReader(server.url(database));
+        await assertHolds(store, expected);
+        await store.close();
+        const [counted] = await server.run(database, 'SELECT count(*)::int AS records FROM qmemacct.job_record');
+        assert.deepEqual(counted, { records: expected.size });
+      } finally {
+        await server.remove();
+        if (isMount) spawnSync('umount', ['-l', mount]);
+        rmSync(mount, { recursive: true, force: true });
+      }
+    },
+  );
 });

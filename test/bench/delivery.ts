@@ -6,11 +6,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { openPostgresReader } from '../../src/accounting/postgres/postgres-store';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
 import { samplerFlags } from '../../src/sampler/node-flags';
 import type { JobRecord } from '../../src/sampler/record';
 import type { Settings } from '../../src/sampler/settings';
+import { noPostgres, startServer } from '../accounting/postgres/server';
 import { seededRandom } from '../accounting/realistic-record';
 import { lineOf, startDeliverer, UNPRIVILEGED } from '../accounting/run-deliverer';
 import type { DeliveredRow } from '../accounting/run-deliverer';
@@ -63,7 +65,26 @@ function sqliteTarget(directory: string): Target {
   };
 }
 
-const TARGETS: readonly ((directory: string) => Target | Promise<Target>)[] = [sqliteTarget];
+async function postgresTarget(): Promise<Target> {
+  const server = await startServer({ settings: ['max_connections = 300'] });
+  // The deliverers, who are nobody, come through to the socket.
+  chmodSync(server.directory, 0o711);
+  const database = await server.database();
+  await server.run(database, 'CREATE ROLE hooks LOGIN IN ROLE qmemacct_deliver');
+  const url = server.url(database, 'hooks');
+  return {
+    name: 'PostgreSQL',
+    settings: { accounting: url },
+    args: ['--accounting', url],
+    reader: () => openPostgresReader(server.url(database)),
+    stop: () => server.remove(),
+  };
+}
+
+const TARGETS: readonly ((directory: string) => Target | Promise<Target>)[] = [
+  sqliteTarget,
+  ...(noPostgres === false ? [postgresTarget] : []),
+];
 
 /** Fails where a record is missing, doubled or another. */
 async function requireAll(target: Target, nodes: number): Promise<void> {

@@ -39,7 +39,11 @@ const READ_ONLY: Fault = {
   hint: 'name the primary server in "accounting"',
   retry: true,
 };
-const BUSY: Fault = { reason: 'it is too busy', hint: 'try again; see max_connections, or put PgBouncer before it', retry: true };
+const BUSY: Fault = {
+  reason: 'it is too busy',
+  hint: 'try again; see max_connections, or put PgBouncer before it',
+  retry: true,
+};
 const TLS: Fault = {
   reason: "its certificate can't be verified, or it speaks no TLS",
   hint: 'see sslmode and sslrootcert in "accounting"',
@@ -85,8 +89,9 @@ function faultOf(error: unknown): Fault | null {
   const code = codeOf(error);
   if (BY_CODE[code]) return BY_CODE[code];
   if (/^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return TLS;
-  if (/^[0-9A-Z]{5}$/.test(code)) return BY_STATE.find(([begin]) => code.startsWith(begin))?.[1] ?? null;
-  return /^E[A-Z0-9]+$/.test(code) ? DOWN : null;
+  // Before the SQLSTATEs, since some have five letters (EPIPE); of those none begins with E.
+  if (/^E[A-Z][A-Z0-9]*$/.test(code)) return DOWN;
+  return /^[0-9A-Z]{5}$/.test(code) ? (BY_STATE.find(([begin]) => code.startsWith(begin))?.[1] ?? null) : null;
 }
 
 /** Whether an error is of the server or of the way to it, not of the records at hand. */

@@ -3,7 +3,7 @@ import { memoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meani
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../sampler/record';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
-import { endedBy, endTime, type BadEnd, type HostPart } from './bad-end';
+import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
 import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './codes';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { amountOf, type Words } from './words';
@@ -44,8 +44,9 @@ function growth({ series }: JobRecord): string {
   return last >= 0.9 * most && last - before > GROWING * most ? ', and was still growing' : '';
 }
 
-/** Whether this dialect writes 37 where execd enforces a limit, so that 100 says that it did not. */
-const tellsLimits = ({ dialect }: BadEnd): boolean => dialect === 'sge8.1.9' || dialect === 'daimh';
+/** Whether 37 would stand where execd enforced a limit, so that 100 says that it did not; a parallel task has 100. */
+const tellsLimits = ({ dialect, subject }: BadEnd): boolean =>
+  subject.pe_task_id === null && (dialect === 'sge8.1.9' || dialect === 'daimh');
 
 /** Why execd can't have killed it, whatever the limit; null: it can. */
 export function notByExecd(end: BadEnd): string | null {
@@ -61,61 +62,42 @@ export function notByExecd(end: BadEnd): string | null {
   return null;
 }
 
+/** One host's h_vmem, against which what the job held there is judged. */
+interface Allowed {
+  readonly end: BadEnd;
+  readonly record: JobRecord;
+  readonly limit: number;
+  /** "of the 4 GiB allowed on node17", " when SIGKILL came at 12:31:05". */
+  readonly of: string;
+  readonly when: string;
+  readonly judged: Judge;
+}
+
+const weightOf = (end: BadEnd): 1 | 2 => (end.failed === LIMIT_ENFORCED ? 2 : 1);
+
 /** Nobody sampled a parallel job: what Grid Engine counted may be of one host or of all. */
-function heldByAccount(
-  end: BadEnd,
-  part: HostPart,
-  limit: number,
-  of: string,
-  kill: string,
-  judged: Judge,
-): Hypothesis {
-  const counted = part.record.grid_engine?.maxvmem_bytes ?? 0;
+function heldByAccount({ end, record, limit, of, when, judged }: Allowed): Hypothesis {
+  const counted = record.grid_engine?.maxvmem_bytes ?? 0;
   return counted >= CLOSE_TO_LIMIT * limit
-    ? judged.consistent(
-        end.failed === LIMIT_ENFORCED ? 2 : 1,
-        `Grid Engine counted ${formatBytes(counted)} ${of}${kill}`,
-      )
+    ? judged.consistent(weightOf(end), `Grid Engine counted ${formatBytes(counted)} ${of}${when}`)
     : judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
 }
 
-/** What the brackets of one host say; what execd itself counted is not known. */
-function heldByBracket(
-  end: BadEnd,
-  part: HostPart,
-  limit: number,
-  of: string,
-  kill: string,
-  judged: Judge,
-): Hypothesis {
+/** What our own figures say, where what execd counted is not known. */
+function heldByBracket(allowed: Allowed): Hypothesis {
+  const { end, record, limit, of, when, judged } = allowed;
   const measure = memoryMeaning(end.dialect).execdLimit ?? 'rss_swap_sum';
-  const held = heldOf(measure, part.record);
-  if (held === null) return heldByAccount(end, part, limit, of, kill, judged);
+  const held = heldOf(measure, record);
+  if (held === null) return heldByAccount(allowed);
   const { lower_bytes: lower, upper_bytes: upper } = held;
   const amount = `it ${HOLDS[measure]} ${amountOf(held)} ${of}`;
-  if (lower >= limit) return judged.consistent(2, amount + kill);
-  if (upper !== null && upper < limit) {
-    // In an unknown dialect execd may add up address spaces.
-    const spaces = part.record.peak_vmem?.upper_bytes ?? Infinity;
-    return end.dialect !== 'unknown' || spaces < limit
-      ? judged.contradicted(amount)
-      : closeOrOpen(end, upper, limit, amount, kill, '', judged);
-  }
-  const seen = upper === null ? sampling(part.record) : '';
-  return closeOrOpen(end, upper ?? lower, limit, amount, kill, seen, judged);
-}
-
-function closeOrOpen(
-  end: BadEnd,
-  bytes: number,
-  limit: number,
-  amount: string,
-  kill: string,
-  seen: string,
-  judged: Judge,
-): Hypothesis {
-  if (bytes >= CLOSE_TO_LIMIT * limit)
-    return judged.consistent(end.failed === LIMIT_ENFORCED ? 2 : 1, amount + kill, ACCOUNTING_LINE);
+  if (lower >= limit) return judged.consistent(2, amount + when);
+  // In an unknown dialect execd may add up address spaces.
+  const isKnown = end.dialect !== 'unknown' || (record.peak_vmem?.upper_bytes ?? Infinity) < limit;
+  if (upper !== null && upper < limit && isKnown) return judged.contradicted(amount);
+  if ((upper ?? lower) >= CLOSE_TO_LIMIT * limit)
+    return judged.consistent(weightOf(end), amount + when, ACCOUNTING_LINE);
+  const seen = upper === null ? sampling(record) : '';
   return judged.undecidable(amount + seen, end.failed === null ? ACCOUNTING_LINE : 'a shorter interval of the samples');
 }
 
@@ -126,18 +108,21 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
     return part.limitKnown
       ? judged.contradicted(noLimit(part, 'h_vmem'))
       : judged.undecidable(noLimit(part, 'h_vmem'), ACCOUNTING_LINE);
-  if (end.dialect !== 'unknown' && memoryMeaning(end.dialect).execdLimit === null)
+  const { execdLimit: measure } = memoryMeaning(end.dialect);
+  if (end.dialect !== 'unknown' && measure === null)
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
-  const kill = `${end.signal === SIGKILL ? ` when SIGKILL came${endTime(end, words)}` : ''}${growth(end.subject)}`;
+  const when = `${whenEnded(end, words)}${growth(end.subject)}`;
   const counted = end.parallel ? null : countedByExecd(record);
-  if (counted === null) return heldByBracket(end, part, limit, of, kill, judged);
+  if (counted === null) return heldByBracket({ end, record, limit, of, when, judged });
   const told = `Grid Engine counted ${formatBytes(counted)}`;
   if (counted < limit) return judged.contradicted(`${told} ${of} (maxvmem)`);
-  const held = heldOf(memoryMeaning(end.dialect).execdLimit, record);
+  const held = heldOf(measure, record);
   return judged.consistent(
     2,
-    held === null ? `${told} ${of} (maxvmem)${kill}` : `it held ${amountOf(held)} ${of} (${told} as maxvmem)${kill}`,
+    held === null
+      ? `${told} ${of} (maxvmem)${when}`
+      : `it ${HOLDS[measure ?? 'rss_swap_sum']} ${amountOf(held)} ${of} (${told} as maxvmem)${when}`,
   );
 }
 
@@ -153,7 +138,7 @@ export function killedAtMemory(end: BadEnd, words: Words): Hypothesis {
 function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number | null {
   const known = record.requests[complex];
   if (known !== undefined) return known.limit_bytes;
-  const text = end.category?.requests.get(complex);
+  const text = end.asked?.find(({ name }) => name === complex)?.text;
   const parsed = text === undefined ? null : parseMemorySize(text);
   return parsed?.ok === true && Number.isFinite(parsed.value) && parsed.value > 0 ? parsed.value * end.slots : null;
 }
@@ -161,7 +146,7 @@ function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number
 /** The kernel refuses a process memory beyond RLIMIT_AS: s_vmem, or else h_vmem. */
 export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('refused-memory', 'memory that was refused at h_vmem');
-  if (end.signal === 0 ? end.status === 0 : !AFTER_REFUSAL.has(end.signal))
+  if (end.signal === 0 ? (end.status ?? 0) === 0 : !AFTER_REFUSAL.has(end.signal))
     return judged.otherwise(`it ended ${endedBy(end)}: refused memory makes a program stop by itself`);
   if (end.failed !== null && end.failed !== 0 && end.failed !== AFTER_SIGNAL)
     return judged.otherwise(`Grid Engine says failed ${end.failed}`);
@@ -179,8 +164,7 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   if (space === null) return refused.undecidable('how large its processes grew is not known', A_SAMPLER);
   const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
   const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
-  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit)
-    return refused.consistent(2, `${reached} when it ended ${endedBy(end)}${endTime(end, words)}`);
+  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) return refused.consistent(2, `${reached}${whenEnded(end, words)}`);
   const least = formatBytes(Math.max(0, limit - (space.upper_bytes ?? space.lower_bytes)), 'down');
   return refused.undecidable(
     `${reached}; a single request for ${least} more would have been refused and leaves no mark`,
@@ -244,15 +228,25 @@ function notByOom(end: BadEnd): string | null {
   return null;
 }
 
+const kernelLog = (end: BadEnd, words: Words): string =>
+  `the kernel's log on ${words.safe(end.subject.host)} (journalctl -k)`;
+
+/** No cgroup of the job was read: an error status alone makes nobody think of the kernel. */
+function untold(end: BadEnd, judged: Judge, words: Words): Hypothesis {
+  return end.signal === SIGKILL
+    ? judged.undecidable('nothing that was read tells of it', kernelLog(end, words))
+    : judged.otherwise(`it ended ${endedBy(end)}, and nothing tells of a kill`);
+}
+
 const processes = (count: number): string => `${count} process${count === 1 ? '' : 'es'}`;
 
 /** The kernel's OOM killer, for the limit of the job's own control group. */
 export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
-  const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer at the limit of its cgroup");
+  const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer, for a full cgroup");
   const never = notByOom(end);
   if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
   const told = killsOf(end);
-  if (told === null) return judged.undecidable('no cgroup of the job was read');
+  if (told === null) return untold(end, judged, words);
   if (told.kills === 0) return judged.contradicted('it killed nothing in the cgroup of the job');
   const killed = `it killed ${processes(told.kills)} in the cgroup of the job on ${words.safe(told.host)}`;
   if (told.limitReached === 0) return judged.contradicted(`${killed}, though no limit of that was reached`);
@@ -263,11 +257,11 @@ export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
 
 /** The kernel's OOM killer, for want of memory on the node. */
 export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
-  const judged = judge('node-out-of-memory', "the kernel's out-of-memory killer on a node that was out of memory");
+  const judged = judge('node-out-of-memory', "the kernel's out-of-memory killer, for a full node");
   const never = notByOom(end);
   if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
   const told = killsOf(end);
-  const log = `the kernel's log on ${words.safe(end.subject.host)} (journalctl -k)`;
+  const log = kernelLog(end, words);
   if (told !== null && told.kills > 0) {
     const killed = `it killed ${processes(told.kills)} of the job on ${words.safe(told.host)}`;
     if (told.limitReached === 0)
@@ -276,10 +270,9 @@ export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
     return judged.undecidable(killed, log);
   }
   if (told !== null) return judged.contradicted('it killed nothing in the cgroup of the job');
-  if (end.signal !== SIGKILL) return judged.undecidable('the kernel does not say so in anything that was read', log);
-  return end.direct === false
+  return end.direct === false && end.signal === SIGKILL
     ? judged.consistent(1, 'it takes one process of a job and leaves its shell', log)
-    : judged.undecidable('the kernel does not say so in anything that was read', log);
+    : untold(end, judged, words);
 }
 
 /** "25 % of h_vmem", for what lay far below; null: no limit, or nothing known. */
