@@ -191,7 +191,11 @@ function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>):
 function valueIn({ record, provenance }: StoredRecord, own: Stamp, slot: Slot): Value | undefined {
   const stamp = provenance[slot] ?? own;
   if (slot === 'status') return { value: { status: record.status, notes: record.notes } satisfies Verdict, stamp };
-  const part = slot.startsWith(REQUEST_PREFIX) ? record.requests : slot.startsWith(METRIC_PREFIX) ? record.metrics : null;
+  const part = slot.startsWith(REQUEST_PREFIX)
+    ? record.requests
+    : slot.startsWith(METRIC_PREFIX)
+      ? record.metrics
+      : null;
   const name = slot.slice(slot.indexOf('.') + 1);
   const value = part === null ? record[slot as MergedField] : Object.hasOwn(part, name) ? part[name] : null;
   return value === null || value === undefined ? undefined : { value, stamp };
@@ -211,7 +215,11 @@ function withSlots(stored: StoredRecord, own: Stamp, changes: readonly (readonly
     if (compareStamps(stamp, own) === 0) delete provenance[slot];
     else provenance[slot] = stamp;
   }
-  return { record: record as unknown as JobRecord, ended: stored.ended, provenance: provenance as StoredRecord['provenance'] };
+  return {
+    record: record as unknown as JobRecord,
+    ended: stored.ended,
+    provenance: provenance as StoredRecord['provenance'],
+  };
 }
 
 /**

@@ -6,7 +6,7 @@ import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 
 /** More for a true measurement: QMEMACCT_TEST_RECORDS=100000. */
-const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 2000);
+const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 4000);
 const BATCH = 500;
 const BUDGET_BYTES = 600;
 /** Strings are kept once: of few records they are more each than of many. */
