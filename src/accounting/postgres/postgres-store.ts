@@ -89,8 +89,14 @@ export function openPostgresReader(url: string, options: ConnectOptions = {}): A
 }
 
 /** The PostgreSQL store at a URL, to be delivered to: its role may do nothing else. Throws StoreError. */
-export function openPostgresStore(url: string, options: ConnectOptions = {}): AccountingStore {
-  return storeOn(connect(url, options));
+export function openPostgresStore(url: string, options: ConnectOptions = {}): PostgresStore {
+  const db = connect(url, options);
+  return { ...storeOn(db), tryDelivery: () => deliver(db, []).then(() => undefined) };
+}
+
+export interface PostgresStore extends AccountingStore {
+  /** Delivers nothing, to see whether it could. Rejects with StoreError. */
+  tryDelivery(): Promise<void>;
 }
 
 /** The store behind a connection. */

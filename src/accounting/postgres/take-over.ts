@@ -38,8 +38,8 @@ async function take(
   for (const [index, its] of parts.entries()) {
     const own = outcomes.slice(at, (at += its.length));
     const problem = own.find((outcome) => !outcome.ok);
-    if (problem !== undefined && !problem.ok) {
-      const { record } = records[index]?.stored ?? {};
+    if (problem?.ok === false) {
+      const record = records[index]?.stored.record;
       refused.push(`job ${record?.job_id ?? '?'} on ${record?.host ?? '?'}: ${problem.error}`);
     } else if (own.some((outcome) => outcome.ok && outcome.change === 'added')) added++;
     else if (own.some((outcome) => outcome.ok && outcome.change === 'changed')) changed++;

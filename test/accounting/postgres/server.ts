@@ -56,6 +56,10 @@ export interface ServerOptions {
   readonly settings?: readonly string[];
   /** Other users of this host may connect: to be used with `access`. */
   readonly shared?: boolean;
+  /** Of its socket; 5432 if left out. */
+  readonly port?: number;
+  /** More files in its data directory, by name. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Lines of pg_hba.conf in place of "everyone, without a password". */
   readonly access?: readonly string[];
 }
@@ -94,11 +98,15 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     'max_connections = 120',
     ...(options.settings ?? []),
   ]);
+  for (const [name, text] of Object.entries(options.files ?? {})) {
+    file(name, [text]);
+    chmodSync(join(data, name), 0o600);
+  }
   if (options.access !== undefined) file('pg_hba.conf', options.access);
 
   let child: ChildProcess | null = null;
   const url = (database: string, role = admin): string =>
-    `postgres://${role}@/${database}?host=${encodeURIComponent(directory)}`;
+    `postgres://${role}@/${database}?host=${encodeURIComponent(directory)}${options.port === undefined ? '' : `&port=${options.port}`}`;
   const start = async (): Promise<void> => {
     const started = spawn(join(bin, 'postgres'), ['-D', data], {
       ...who,
@@ -107,18 +115,21 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       env: { PATH: '/usr/bin:/bin' },
     });
     let log = '';
-    started.stderr.setEncoding('utf8').on('data', (text: string) => (log = (log + text).slice(-4000)));
+    started.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-4000);
+    });
     child = started;
-    for (const deadline = Date.now() + READY_MS; ; await sleep(20)) {
-      const ready = spawnSync(join(bin, 'pg_isready'), ['-q', '-h', directory]).status === 0;
-      if (ready) return;
+    const asked = ['-q', '-h', directory, '-p', String(options.port ?? 5432)];
+    const deadline = Date.now() + READY_MS;
+    while (spawnSync(join(bin, 'pg_isready'), asked).status !== 0) {
       if (started.exitCode !== null || Date.now() > deadline) throw new Error(`postgres did not start: ${log}`);
+      await sleep(20);
     }
   };
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     const running = child;
     child = null;
-    if (running === null || running.exitCode !== null || running.signalCode !== null) return;
+    if (running?.exitCode !== null || running.signalCode !== null) return;
     const ended = new Promise((resolve) => running.once('exit', resolve));
     running.kill(signal);
     await ended;
@@ -132,7 +143,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     }
   };
   await start();
-  let made_ = 0;
+  let databases = 0;
   let template: Promise<void> | null = null;
   const makeTemplate = async (): Promise<void> => {
     await run('postgres', 'CREATE DATABASE pattern');
@@ -150,7 +161,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     database: async () => {
       template ??= makeTemplate();
       await template;
-      const name = `accounting_${++made_}`;
+      const name = `accounting_${++databases}`;
       await run('postgres', `CREATE DATABASE ${name} TEMPLATE pattern`);
       return name;
     },
