@@ -3,7 +3,7 @@
 # Where that can't be done, it says so and the tests that need them print that they were skipped.
 set -u
 wanted='gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 gcc libc6-dev procps
-  sysstat linux-perf python3-psutil qemu-system-x86 busybox-static'
+  sysstat linux-perf python3-psutil qemu-system-x86 busybox-static postgresql'
 missing=
 for package in $wanted; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
@@ -15,6 +15,14 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q >/dev/null || true
+# The tests start servers of their own: none is to be made and started by the installation.
+case "$missing" in
+*postgresql*)
+  mkdir -p /etc/postgresql-common
+  [ -e /etc/postgresql-common/createcluster.conf ] ||
+    echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+  ;;
+esac
 for package in $missing; do
   apt-get install -q -y --no-install-recommends "$package" >/dev/null || echo "skipped: $package could not be installed"
 done

@@ -20,11 +20,15 @@ function isReadable(path: string): boolean {
   }
 }
 
-/** The site's credentials where the caller may read them, else the caller's own ~/.pgpass, else none. */
-function readersCredentials({ credentials = '' }: StoreAccess): string {
-  if (credentials !== '' && isReadable(credentials)) return credentials;
+/** The caller's own pgpass file; empty: there is none. */
+export function ownCredentials(): string {
   const own = process.env.PGPASSFILE ?? join(homedir(), '.pgpass');
   return isReadable(own) ? own : '';
+}
+
+/** The site's credentials where the caller may read them, else the caller's own, else none. */
+function readersCredentials({ credentials = '' }: StoreAccess): string {
+  return credentials !== '' && isReadable(credentials) ? credentials : ownCredentials();
 }
 
 /**

@@ -15,11 +15,13 @@ import { registerQueue } from './commands/queue';
 import { registerReport } from './commands/report';
 import { registerRun } from './commands/run';
 import { registerDemo } from './commands/demo';
+import { registerDatabase } from './commands/database';
 import { registerDigest } from './commands/digest';
 import { registerDoctor } from './commands/doctor';
 import { registerFlush } from './commands/flush';
 import { registerImport } from './commands/import';
 import { registerInstall } from './commands/install';
+import { registerMigrate } from './commands/migrate';
 import { registerNightly } from './commands/nightly';
 import { registerPrune } from './commands/prune';
 import { registerRollup } from './commands/rollup';
@@ -57,6 +59,8 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerRollup,
   registerPrune,
   registerDigest,
+  registerDatabase,
+  registerMigrate,
 ];
 
 function createProgram(version: string, context: CommandContext): Command {

@@ -122,9 +122,10 @@ describe('deliverer', { skip }, () => {
 
   it('refuses to be called wrongly, in one line', async () => {
     for (const [args, expected] of [
-      [[], /absolute path is missing; usage: deliverer\.js/],
+      [[], /absolute path or URL is missing; usage: deliverer\.js/],
       [['--accounting'], /"--accounting" is unknown or lacks its value/],
-      [['--accounting', 'relative.db'], /absolute path is missing/],
+      [['--accounting', 'relative.db'], /absolute path or URL is missing/],
+      [['--accounting', 'postgres://bob:secret@host/db'], /holds a password; use --credentials/],
       [['--accounting', '/x', '--mode', '999'], /--mode "999" is no octal permission/],
       [['--accounting', '/x', '--patience', 'long'], /--patience is no number/],
       [['--colour'], /"--colour" is unknown/],

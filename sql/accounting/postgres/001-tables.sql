@@ -91,9 +91,15 @@ CREATE TABLE day_month (
 -- Days (since 1970, UTC) whose records changed since they were summed; each transaction adds its own rows, so none waits
 -- for another, and who sums a day removes those that it sees.
 CREATE TABLE stale_day (
+  id  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   day integer NOT NULL
 );
 CREATE INDEX stale_day_by_day ON stale_day (day);
+-- Records that counted before this day have been pruned: sums of those days stay as they are (one row).
+CREATE TABLE closed (
+  before_day integer NOT NULL
+);
+INSERT INTO closed VALUES (0);
 
 -- A day's sums by one dimension (0 all, 1 owner, 2 project, 3 queue, 4 host, 5 class of the job's name).
 CREATE TABLE rollup (
@@ -101,7 +107,7 @@ CREATE TABLE rollup (
   dimension  smallint NOT NULL,
   cluster_id integer NOT NULL,
   word_id    integer NOT NULL,       -- 0: none
-  sums       jsonb NOT NULL,
+  sums       jsonb NOT NULL,         -- as src/accounting/postgres/day-sums.ts packs them
   PRIMARY KEY (dimension, word_id, day, cluster_id)
 );
 CREATE INDEX rollup_by_day ON rollup (day, dimension);
@@ -118,6 +124,11 @@ CREATE TABLE imported_file (
   "offset"   bigint NOT NULL,
   lines      bigint NOT NULL,
   UNIQUE (cluster, head, head_bytes)
+);
+-- How far other stores have been taken over: they are gone through again from the beginning once that is done.
+CREATE TABLE taken_over (
+  source   text PRIMARY KEY,
+  after_id bigint NOT NULL
 );
 CREATE TABLE unreadable_line (
   file_id  integer NOT NULL REFERENCES imported_file ON DELETE CASCADE,

@@ -148,45 +148,81 @@ BEGIN
   END IF;
 END $$;
 
+-- How far apart a record of Grid Engine's accounting and one of ours begin (ms) where they are one run; NULL: they are not.
+-- As startsApart of src/accounting/join.ts, of two of one cluster, job, task and pe task.
+CREATE FUNCTION starts_apart(r job_record, a account) RETURNS bigint STABLE LANGUAGE plpgsql AS $$
+DECLARE
+  apart bigint := abs(r.started_at - a.v[10]::bigint);
+BEGIN
+  IF apart <= 2000 AND (r.run_id LIKE 'accounting.%') <> (a.run_id LIKE 'accounting.%')
+    AND coalesce(r.owner_id = a.v[1]::integer, true) AND same_host(r.host_id, a.host_id) THEN
+    RETURN apart;
+  END IF;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION points_of(r job_record) RETURNS text STABLE LANGUAGE plpgsql AS $$
+DECLARE
+  found text;
+BEGIN
+  EXECUTE format('SELECT points FROM qmemacct.series WHERE key_month = %s AND record_id = $1', r.key_month) INTO found USING r.id;
+  RETURN found;
+END $$;
+
+CREATE FUNCTION remove_row(r job_record, place tid) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('DELETE FROM qmemacct.job_record WHERE key_month = %s AND ctid = $1', r.key_month) USING place;
+END $$;
+
 -- Puts an account into the store, its jobs locked and its month made: 'added', 'changed' or 'unchanged', and the days
 -- whose sums it changes. An accounting line's record and a sampler's of the same run are one.
 CREATE FUNCTION put(a account, month integer, OUT change text, OUT days integer[]) LANGUAGE plpgsql AS $$
 DECLARE
   its_month integer;
-  found_at tid;
-  found job_record;
-  candidate job_record;
   met record;
-  best bigint;
-  distance bigint;
+  candidate job_record;
+  own job_record;
+  own_at tid;
+  joined job_record;
+  joined_at tid;
+  nearest bigint;
+  apart bigint;
+  base job_record;
+  base_at tid;
   points text;
+  stored account;
   b account;
   row_now job_record;
   from_line boolean := a.run_id LIKE 'accounting.%';
+  absorbs boolean;
 BEGIN
   days := '{}';
   FOR its_month IN SELECT key_month FROM job_month WHERE block = a.job_id / 1024 ORDER BY key_month LOOP
     -- By its number, not as a parameter: only that month is planned for and locked.
     FOR met IN EXECUTE format(
-      'SELECT r AS candidate, r.ctid AS place FROM qmemacct.job_record AS r WHERE key_month = %s AND job_id = $1 AND cluster_id = $2
-         AND task_id IS NOT DISTINCT FROM $3 AND pe_task_id IS NOT DISTINCT FROM $4 FOR UPDATE', its_month)
+      'SELECT r AS candidate, r.ctid AS place, r.pe_task_id IS NOT DISTINCT FROM $4 AS same_part
+       FROM qmemacct.job_record AS r WHERE key_month = %s AND job_id = $1 AND cluster_id = $2
+         AND task_id IS NOT DISTINCT FROM $3 FOR UPDATE', its_month)
       USING a.job_id, a.cluster_id, a.task_id, a.pe_task_id
     LOOP
       candidate := met.candidate;
-      IF candidate.host_id = a.host_id AND candidate.run_id = a.run_id THEN distance := -1;
-      ELSIF from_line <> (candidate.run_id LIKE 'accounting.%') AND candidate.owner_id = a.v[1]::integer
-        AND abs(candidate.started_at - a.v[10]::bigint) <= 2000 AND same_host(candidate.host_id, a.host_id) THEN
-        distance := abs(candidate.started_at - a.v[10]::bigint);
-      ELSE CONTINUE;
-      END IF;
-      IF best IS NULL OR distance < best THEN
-        best := distance;
-        found := candidate;
-        found_at := met.place;
+      -- What the other records of the job add to sums may depend on this one: jobs are counted once, hosts once.
+      days := days || (candidate.counted_at / 86400000)::integer;
+      CONTINUE WHEN NOT met.same_part;
+      IF candidate.host_id = a.host_id AND candidate.run_id = a.run_id THEN
+        own := candidate;
+        own_at := met.place;
+      ELSE
+        apart := starts_apart(candidate, a);
+        IF apart < coalesce(nearest, apart + 1) THEN
+          nearest := apart;
+          joined := candidate;
+          joined_at := met.place;
+        END IF;
       END IF;
     END LOOP;
   END LOOP;
-  IF best IS NULL THEN
+  IF own_at IS NULL AND joined_at IS NULL THEN
     row_now := row_of(a, nextval('qmemacct.record_id'), month);
     INSERT INTO job_record SELECT row_now.*;
     IF a.v[40] IS NOT NULL THEN
@@ -197,41 +233,62 @@ BEGIN
     END IF;
     PERFORM note_day(row_now.counted_at, month);
     change := 'added';
-    days := ARRAY[row_now.counted_at / 86400000];
+    days := days || (row_now.counted_at / 86400000)::integer;
     RETURN;
   END IF;
-  EXECUTE format('SELECT points FROM qmemacct.series WHERE key_month = %s AND record_id = $1', found.key_month)
-    INTO points USING found.id;
-  b := merged(account_of_row(found, points), a);
-  IF b IS NOT DISTINCT FROM NULL THEN
-    IF best < 0 OR from_line THEN
+  absorbs := own_at IS NOT NULL AND joined_at IS NOT NULL;
+  IF own_at IS NULL OR absorbs AND from_line THEN
+    base := joined;
+    base_at := joined_at;
+  ELSE
+    base := own;
+    base_at := own_at;
+  END IF;
+  points := points_of(base);
+  stored := account_of_row(base, points);
+  IF base.run_id LIKE 'accounting.%' AND NOT from_line THEN
+    -- The sampler's own key is the one that its next delivery will have.
+    stored.run_id := a.run_id;
+    stored.host_id := a.host_id;
+  END IF;
+  IF absorbs THEN
+    b := CASE WHEN from_line THEN account_of_row(own, points_of(own)) ELSE account_of_row(joined, points_of(joined)) END;
+    stored := coalesce(merged(stored, b), stored);
+  END IF;
+  b := merged(stored, a);
+  IF b.job_id IS NULL THEN
+    IF NOT absorbs AND stored.run_id = base.run_id AND stored.host_id = base.host_id THEN
       change := 'unchanged';
+      days := '{}';
       RETURN;
     END IF;
-    b := account_of_row(found, points);
+    b := stored;
   END IF;
-  IF best >= 0 AND NOT from_line THEN
-    -- The sampler's own key is the one that its next delivery will have.
-    b.run_id := a.run_id;
-    b.host_id := a.host_id;
+  IF absorbs THEN
+    IF from_line THEN
+      PERFORM remove_row(own, own_at);
+      EXECUTE format('DELETE FROM qmemacct.series WHERE key_month = %s AND record_id = $1', own.key_month) USING own.id;
+    ELSE
+      PERFORM remove_row(joined, joined_at);
+      EXECUTE format('DELETE FROM qmemacct.series WHERE key_month = %s AND record_id = $1', joined.key_month) USING joined.id;
+    END IF;
   END IF;
-  row_now := row_of(b, found.id, found.key_month);
-  EXECUTE format('DELETE FROM qmemacct.job_record WHERE key_month = %s AND ctid = $1', found.key_month) USING found_at;
+  PERFORM remove_row(base, base_at);
+  row_now := row_of(b, base.id, base.key_month);
   INSERT INTO job_record SELECT row_now.*;
-  PERFORM note_day(row_now.counted_at, found.key_month);
+  PERFORM note_day(row_now.counted_at, base.key_month);
   IF b.v[40] IS DISTINCT FROM points THEN
     EXECUTE format('INSERT INTO qmemacct.%I (record_id, key_month, points) VALUES ($1, $2, $3)
-      ON CONFLICT (record_id, key_month) DO UPDATE SET points = excluded.points', 'series_' || found.key_month)
-      USING found.id, found.key_month, b.v[40];
+      ON CONFLICT (record_id, key_month) DO UPDATE SET points = excluded.points', 'series_' || base.key_month)
+      USING base.id, base.key_month, b.v[40];
   END IF;
   change := 'changed';
-  days := ARRAY[found.counted_at / 86400000, row_now.counted_at / 86400000];
+  days := days || (row_now.counted_at / 86400000)::integer;
 END $$;
 
 -- Merges a batch of records ([{...}, ...], the published JSON), each under its key, by rank. One outcome for each, in
 -- order: {"change": "added" | "changed" | "unchanged"} or {"error": "..."}; what is malformed does not stop the others.
-CREATE FUNCTION deliver(batch jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
+CREATE FUNCTION deliver_all(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   given jsonb;
   one incoming;
@@ -247,9 +304,6 @@ BEGIN
   -- A snapshot from before the locks would not show what others have just added.
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'deliver() needs READ COMMITTED' USING ERRCODE = 'feature_not_supported';
-  END IF;
-  IF jsonb_typeof(batch) IS DISTINCT FROM 'array' OR jsonb_array_length(batch) > 1000 THEN
-    RAISE EXCEPTION 'the batch is no list of at most 1000 records' USING ERRCODE = 'data_exception';
   END IF;
   FOR given IN SELECT item FROM jsonb_array_elements(batch) WITH ORDINALITY AS e (item, n) ORDER BY n LOOP
     BEGIN
@@ -274,4 +328,14 @@ BEGIN
   END LOOP;
   INSERT INTO stale_day (day) SELECT DISTINCT d FROM unnest(stale) AS d;
   RETURN to_jsonb(outcomes);
+END $$;
+
+-- The same for the hooks.
+CREATE FUNCTION deliver(batch jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
+BEGIN
+  IF jsonb_typeof(batch) IS DISTINCT FROM 'array' OR jsonb_array_length(batch) > 1000 THEN
+    RAISE EXCEPTION 'the batch is no list of at most 1000 records' USING ERRCODE = 'data_exception';
+  END IF;
+  RETURN deliver_all(batch);
 END $$;

@@ -120,7 +120,8 @@ CREATE FUNCTION read_facts(f jsonb, grouped_by text, after_counted bigint, after
 RETURNS TABLE (
   id double precision, counted double precision, job text, key text, status text, stands boolean, slots integer,
   wallclock double precision, cpu double precision, "limit" double precision, requested double precision,
-  peak double precision, used double precision, energy double precision, more jsonb)
+  peak double precision, used double precision, energy double precision, more jsonb,
+  keys jsonb, elsewhere boolean)
 STABLE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
 DECLARE
   since bigint := (f ->> 'since')::bigint;
@@ -128,7 +129,7 @@ DECLARE
   cpus integer := coalesce(known_word('m', 'energy_package_joules'), -1);
   memory integer := coalesce(known_word('m', 'energy_dram_joules'), -1);
   grouping_key text := CASE WHEN grouped_by IN ('owner', 'project', 'queue', 'host', 'job_name', 'cluster')
-    THEN format('word_text(r.%I)', grouped_by || '_id') ELSE 'NULL' END;
+    THEN format('word_text(r.%I)', grouped_by || '_id') WHEN grouped_by = 'every' THEN 'word_text(r.job_name_id)' ELSE 'NULL' END;
 BEGIN
   RETURN QUERY EXECUTE format($sql$
     SELECT r.id::double precision, r.counted_at::double precision,
@@ -150,11 +151,40 @@ BEGIN
         ELSE jsonb_build_object('samples', number_json(split_part(r.counters, ',', 12)), 'failed', r.failed,
           'started_at', to_time(r.started_at), 'wallclock_seconds', r.wallclock, 'run_id', r.run_id,
           'trust', stamp_json(r.stamp) -> 'trust', 'notes', unpack_notes(coalesce(r.notes, '')),
-          'status', CASE r.status WHEN 'f' THEN 'finished' WHEN 'r' THEN 'running' WHEN 'l' THEN 'lost' ELSE 'unsampled' END) END
+          'status', CASE r.status WHEN 'f' THEN 'finished' WHEN 'r' THEN 'running' WHEN 'l' THEN 'lost' ELSE 'unsampled' END) END,
+      jsonb_build_array(r.cluster_id, r.owner_id, r.project_id, r.queue_id, r.host_id),
+      %s
     FROM job_record AS r
     WHERE r.key_month IN (%s) AND r.counted_at >= $1 AND r.counted_at < $2 AND (r.counted_at, r.id) > ($3, $4) AND %s AND %s
     ORDER BY r.counted_at, r.id LIMIT $5 $sql$,
     grouping_key, months_of(since - 3888000000, until + 3888000000), cpus, memory,
+    CASE WHEN grouped_by = 'every' THEN format('EXISTS (SELECT FROM job_record AS m WHERE m.key_month IN (%s)
+        AND m.job_id = r.job_id AND m.task_id IS NOT DISTINCT FROM r.task_id AND m.cluster_id = r.cluster_id
+        AND m.counted_at / 86400000 <> r.counted_at / 86400000 AND abs(m.counted_at - r.counted_at) <= 3974400000)',
+      months_of(since - 3974400000, until + 3974400000)) ELSE 'NULL::boolean' END,
     months_of(since, until), condition_of(f), sight())
     USING since, until, after_counted, after_id, most;
+END $$;
+
+-- Whether the caller sees all records, and so all sums.
+CREATE FUNCTION sees_all() RETURNS boolean STABLE LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, qmemacct, pg_temp AS $$ BEGIN RETURN sight() = 'true'; END $$;
+
+-- Days whose sums do not hold, or were never made.
+CREATE FUNCTION read_stale_days(first integer, beyond integer) RETURNS SETOF integer
+STABLE LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
+  SELECT DISTINCT day FROM stale_day WHERE day >= greatest(first, (SELECT before_day FROM closed)) AND day < beyond ORDER BY day
+$$;
+
+-- Sums of days that have some, by one dimension; `value`: of this word alone.
+CREATE FUNCTION read_rollup(the_dimension integer, value text, the_cluster text, first integer, beyond integer)
+RETURNS TABLE (day integer, key text, cluster text, sums jsonb)
+STABLE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
+BEGIN
+  IF sight() <> 'true' THEN RETURN; END IF;
+  RETURN QUERY SELECT u.day, word_text(nullif(u.word_id, 0)), word_text(u.cluster_id), u.sums FROM rollup AS u
+    WHERE u.dimension = the_dimension AND u.day >= first AND u.day < beyond
+      AND (the_cluster IS NULL OR u.cluster_id = known_word('c', the_cluster))
+      AND (value IS NULL OR u.word_id = known_word(substr('opqh', the_dimension, 1)::"char", value))
+      AND (u.day < (SELECT before_day FROM closed) OR NOT EXISTS (SELECT FROM stale_day AS s WHERE s.day = u.day));
 END $$;

@@ -4,7 +4,8 @@ import type { StoredRecord } from '../merge';
 import type { AccountingReader, AccountingStore, MergeOutcome } from '../store';
 import { connect, isStoreFault } from './connect';
 import type { Connection, ConnectOptions } from './connect';
-import { filterJson, summarise } from './summarise';
+import { filterJson } from './fact-rows';
+import { summarise } from './summarise';
 
 const DEFAULT_LIMIT = 50;
 const READING = 'isolation level repeatable read read only';
@@ -88,8 +89,14 @@ export function openPostgresReader(url: string, options: ConnectOptions = {}): A
 }
 
 /** The PostgreSQL store at a URL, to be delivered to: its role may do nothing else. Throws StoreError. */
-export function openPostgresStore(url: string, options: ConnectOptions = {}): AccountingStore {
-  return storeOn(connect(url, options));
+export function openPostgresStore(url: string, options: ConnectOptions = {}): PostgresStore {
+  const db = connect(url, options);
+  return { ...storeOn(db), tryDelivery: async () => void (await deliver(db, [])) };
+}
+
+export interface PostgresStore extends AccountingStore {
+  /** Delivers nothing, to see whether it could. Rejects with StoreError. */
+  tryDelivery(): Promise<void>;
 }
 
 /** The store behind a connection. */

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { isPostgresUrl } from '../../sampler/postgres-url';
 import { packageRoot } from '../../sampler/package-root';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
 import { because, findingsIn, type Finding } from './finding';
@@ -13,7 +14,7 @@ function runProbe(state: NodeState, identity: ReturnType<typeof delivererIdentit
   const probe = 'dist/src/cli/doctor/store-probe.js';
   const installed = join(state.conf?.program ?? '', probe);
   const script = state.conf !== null && existsSync(installed) ? installed : join(packageRoot(), probe);
-  const output = execFileSync(process.execPath, [script, state.settings.accounting], {
+  const output = execFileSync(process.execPath, [script, state.settings.accounting, state.settings.accounting_credentials], {
     cwd: '/',
     encoding: 'utf8',
     timeout: 30_000,
@@ -32,7 +33,9 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe): Finding[]
       problem(
         'accounting DB',
         `${accounting}: ${who} can't use it: ${probe.problem}; records wait in node.db`,
-        `let ${who} write to it and its directory, or change accounting or deliver_as`,
+        isPostgresUrl(accounting)
+          ? `mend that, or change accounting, accounting_credentials or deliver_as`
+          : `let ${who} write to it and its directory, or change accounting or deliver_as`,
       ),
     ];
   const findings = [

@@ -1,11 +1,11 @@
 /**
- * `node store-probe.js PATH`, run as the user who delivers: what that user can do with the accounting DB, as one line of
+ * `node store-probe.js PATH|URL [CREDENTIALS]`, run as the user who delivers: what that user can do with the accounting DB, as one line of
  * JSON. A process of its own, because root must not open the file.
  */
 import { accessSync, constants, existsSync, openSync, readSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { networkFilesystem } from '../../accounting/network-filesystem';
-import { openSqliteReader } from '../../accounting/sqlite/sqlite-store';
+import { isPostgresUrl } from '../../sampler/postgres-url';
 
 export interface StoreProbe {
   readonly exists: boolean;
@@ -30,7 +30,22 @@ function isWal(path: string): boolean {
   }
 }
 
-async function probe(path: string): Promise<StoreProbe> {
+/** Whether that user can deliver to a PostgreSQL database: nothing, for a try. */
+async function probePostgres(url: string, credentials: string): Promise<StoreProbe> {
+  const state = { exists: true, network: null, wal: false };
+  try {
+    const { openPostgresStore } = await import('../../accounting/postgres/postgres-store.js');
+    const store = openPostgresStore(url, { credentials });
+    await store.tryDelivery();
+    await store.close();
+    return { ...state, problem: null };
+  } catch (error) {
+    return { ...state, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function probe(path: string, credentials: string): Promise<StoreProbe> {
+  if (isPostgresUrl(path)) return probePostgres(path, credentials);
   const directory = dirname(path);
   let exists = false;
   let network: string | null = null;
@@ -40,6 +55,7 @@ async function probe(path: string): Promise<StoreProbe> {
     network = networkFilesystem(exists ? path : directory);
     if (!exists) return { exists, problem: null, network, wal: false };
     accessSync(path, constants.R_OK | constants.W_OK);
+    const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
     await openSqliteReader(path).close();
     return { exists, problem: null, network, wal: isWal(path) };
   } catch (error) {
@@ -48,4 +64,4 @@ async function probe(path: string): Promise<StoreProbe> {
 }
 
 if (require.main === module)
-  void probe(process.argv[2] ?? '').then((result) => process.stdout.write(`${JSON.stringify(result)}\n`));
+  void probe(process.argv[2] ?? '', process.argv[3] ?? '').then((result) => process.stdout.write(`${JSON.stringify(result)}\n`));

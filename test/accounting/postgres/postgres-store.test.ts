@@ -1,14 +1,18 @@
 import { after, before, describe } from 'node:test';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { mergeSuite } from '../suite/merge-suite';
+import { filterSuite } from '../suite/filter-suite';
+import { joinSuite } from '../suite/join-suite';
+import { pruneSuite } from '../suite/prune-suite';
 import { querySuite } from '../suite/query-suite';
+import { summarySuite } from '../suite/summary-suite';
 import type { OpenStore } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 
 describe('PostgreSQL', { skip: noPostgres }, () => {
   let server: Server;
-  before(async () => void (server = await startServer()));
+  before(async () => void (server = await startServer({ settings: ['synchronous_commit = off'] })));
   after(() => server.remove());
   const open: OpenStore = async (t) => {
     const store = openPostgresHistory(server.url(await server.database()));
@@ -18,4 +22,8 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   // Each run waits for the disk several times.
   mergeSuite(open, 30);
   querySuite(open);
+  filterSuite(open);
+  joinSuite(open);
+  summarySuite(open, 10);
+  pruneSuite(open);
 });

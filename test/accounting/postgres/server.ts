@@ -107,7 +107,9 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       env: { PATH: '/usr/bin:/bin' },
     });
     let log = '';
-    started.stderr.setEncoding('utf8').on('data', (text: string) => (log = (log + text).slice(-4000)));
+    started.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-4000);
+    });
     child = started;
     for (const deadline = Date.now() + READY_MS; ; await sleep(20)) {
       const ready = spawnSync(join(bin, 'pg_isready'), ['-q', '-h', directory]).status === 0;
@@ -118,7 +120,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     const running = child;
     child = null;
-    if (running === null || running.exitCode !== null || running.signalCode !== null) return;
+    if (running?.exitCode !== null || running.signalCode !== null) return;
     const ended = new Promise((resolve) => running.once('exit', resolve));
     running.kill(signal);
     await ended;
@@ -132,7 +134,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     }
   };
   await start();
-  let made_ = 0;
+  let databases = 0;
   let template: Promise<void> | null = null;
   const makeTemplate = async (): Promise<void> => {
     await run('postgres', 'CREATE DATABASE pattern');
@@ -150,7 +152,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     database: async () => {
       template ??= makeTemplate();
       await template;
-      const name = `accounting_${++made_}`;
+      const name = `accounting_${++databases}`;
       await run('postgres', `CREATE DATABASE ${name} TEMPLATE pattern`);
       return name;
     },

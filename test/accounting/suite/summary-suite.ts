@@ -111,7 +111,7 @@ const QUERIES: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) =>
 ];
 
 /** What every store answers of an interval, by whatever it keeps summed up. */
-export function summarySuite(open: OpenStore): void {
+export function summarySuite(open: OpenStore, numRuns = 40): void {
   describe('summary', () => {
     const interval = { since: T0, until: T0 + DAYS * DAY };
 
@@ -142,7 +142,7 @@ export function summarySuite(open: OpenStore): void {
             await store.close();
           },
         ),
-        { numRuns: 40, endOnFailure: true },
+        { numRuns, endOnFailure: true },
       );
     });
 

@@ -1,0 +1,74 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { ownCredentials } from '../../accounting/open-store';
+import { connect } from '../../accounting/postgres/connect';
+import { takeOver } from '../../accounting/postgres/take-over';
+import type { TakenOver } from '../../accounting/postgres/take-over';
+import { openWholeStore } from '../../accounting/sqlite/whole-store';
+import { StoreError } from '../../accounting/store-error';
+import { escapeForTerminal } from '../../report/escape';
+import { formatCount } from '../../report/units';
+import { CommandError, EXIT } from '../command-error';
+import { interruption } from '../interruption';
+import { outputFormat, warn, writeLines } from '../output';
+import { progressLine } from '../progress-line';
+import type { Terminal } from '../terminal';
+import type { MigrateOptions } from './migrate';
+
+const MOST_REFUSED = 20;
+
+function describe(taken: TakenOver, path: string, url: string): readonly string[] {
+  const { read, added, changed, files, there, here, refused, complete } = taken;
+  const done = [
+    `${formatCount(read)} records read: ${formatCount(added)} new, ${formatCount(changed)} changed, the others were there`,
+    ...(files > 0 ? [`${formatCount(files)} imported files`] : []),
+  ].join('; ');
+  if (!complete) return [`${done}; interrupted: run it again to go on`];
+  return [
+    done,
+    `${path}: ${formatCount(there)} records; ${url}: ${formatCount(here)} records`,
+    ...(refused.length > 0
+      ? [`${formatCount(refused.length)} could not be taken over`]
+      : ['Now set accounting to that URL in qmemacct.toml of every host; then run this once more, for what came late.']),
+  ];
+}
+
+/** `migrate`; resolves to the exit status. Rejects with CommandError. */
+export async function migrateSite(
+  file: string,
+  url: string,
+  options: MigrateOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const format = outputFormat(options);
+  const path = resolve(file);
+  const progress = progressLine(terminal);
+  const { signal, release } = interruption();
+  try {
+    const from = openWholeStore(path);
+    const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
+    try {
+      const taken = await takeOver(db, from, `${hostname()}:${path}`, {
+        signal,
+        onProgress: (done, of) => progress.show('taking records over', done, of),
+      });
+      progress.clear();
+      if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...taken })]);
+      else writeLines(terminal, describe(taken, path, url));
+      for (const line of taken.refused.slice(0, MOST_REFUSED)) warn(terminal, escapeForTerminal(line));
+      const pruned = from.prunedDays();
+      if (pruned > 0 && taken.complete)
+        warn(terminal, `the sums of ${formatCount(pruned)} days whose records have been pruned stay in ${path}`);
+      return taken.complete && taken.refused.length === 0 ? EXIT.found : EXIT.unavailable;
+    } finally {
+      from.close();
+      await db.close();
+    }
+  } catch (error) {
+    if (error instanceof StoreError) throw new CommandError(error.message, EXIT.unavailable, { cause: error });
+    throw error;
+  } finally {
+    progress.clear();
+    release();
+  }
+}

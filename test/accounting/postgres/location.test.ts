@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { locationOf, parseLocation } from '../../../src/accounting/postgres/location';
+import { StoreError } from '../../../src/accounting/store-error';
+
+describe('parseLocation', () => {
+  it('reads host, port, database, user and TLS', () => {
+    const url = 'postgres://hooks@db.example:6432/accounting?sslmode=verify-full&sslrootcert=/etc/ssl/site.pem';
+    assert.deepEqual(parseLocation(url), {
+      host: 'db.example',
+      port: 6432,
+      database: 'accounting',
+      user: 'hooks',
+      sslMode: 'verify-full',
+      sslRootCert: '/etc/ssl/site.pem',
+      text: url,
+    });
+    const plain = parseLocation('postgresql://db/a%20b');
+    assert.deepEqual('error' in plain ? null : [plain.user, plain.port, plain.database, plain.sslMode], [
+      null,
+      5432,
+      'a b',
+      'prefer',
+    ]);
+    const socket = parseLocation('postgres:///a?host=/run/postgresql');
+    assert.deepEqual('error' in socket ? null : [socket.host, socket.sslMode], ['/run/postgresql', 'disable']);
+    const six = parseLocation('postgres://[::1]:5433/a');
+    assert.deepEqual('error' in six ? null : [six.host, six.port], ['::1', 5433]);
+  });
+
+  it('refuses what would be misread', () => {
+    for (const [url, problem] of [
+      ['postgres://bob:secret@db/a', /holds a password/],
+      ['postgres://db', /not of the form/],
+      ['postgres:///a', /lacks the host/],
+      ['postgres://db/a?sslmode=allow', /sslmode is none of/],
+      ['postgres://db/a?sslmode=require&sslrootcert=/x', /nothing checks/],
+      ['postgres://db/a?sslmode=verify-full&sslrootcert=x', /no absolute path/],
+      ['postgres://db/a?options=-c%20x', /option "options"/],
+      ['postgres://db:0/a', /port/],
+      ['postgres://a:b:c/x', /is no host/],
+    ] as const) {
+      const location = parseLocation(url);
+      assert.match('error' in location ? location.error : '', problem, url);
+      assert.throws(() => locationOf(url), (error) => error instanceof StoreError && !error.message.includes('secret'));
+    }
+  });
+
+  it('never throws', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (rest) => {
+        const location = parseLocation(`postgres://${rest}`);
+        assert.ok('error' in location || location.database !== '');
+      }),
+    );
+  });
+});

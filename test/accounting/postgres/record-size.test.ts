@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
+import { realisticRecords } from '../realistic-record';
+import { noPostgres, startServer } from './server';
+import type { Server } from './server';
+
+/** More for a true measurement: QMEMACCT_TEST_RECORDS=100000. */
+const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 2000);
+const BATCH = 500;
+const BUDGET_BYTES = 600;
+/** Strings are kept once: of few records they are more each than of many. */
+const BUDGET_WITHOUT_STRINGS = RECORDS < 50_000;
+
+let server: Server;
+before(async () => {
+  if (noPostgres === false) server = await startServer({ settings: ['synchronous_commit = off'] });
+});
+after(async () => {
+  if (noPostgres === false) await server.remove();
+});
+
+it('a record with all its indexes stays within its budget', { skip: noPostgres }, async (t) => {
+  const name = await server.database();
+  const store = openPostgresStore(server.url(name));
+  const { next } = realisticRecords();
+  const began = performance.now();
+  for (let done = 0; done < RECORDS; done += BATCH) await store.merge(Array.from({ length: BATCH }, next));
+  const ms = performance.now() - began;
+  await store.close();
+  const rows = (await server.run(
+    name,
+    `SELECT c.relname AS name, pg_total_relation_size(c.oid)::double precision AS bytes, pg_relation_size(c.oid)::double precision AS heap
+     FROM pg_class AS c WHERE c.relnamespace = 'qmemacct'::regnamespace AND c.relkind = 'r' AND c.relname NOT LIKE 'series%'`,
+  )) as readonly { readonly name: string; readonly bytes: number; readonly heap: number }[];
+  const counted = rows.filter((row) => !BUDGET_WITHOUT_STRINGS || row.name.startsWith('job_record'));
+  const each = counted.reduce((sum, { bytes }) => sum + bytes, 0) / RECORDS;
+  const heap = counted.reduce((sum, row) => sum + row.heap, 0) / RECORDS;
+  t.diagnostic(
+    `${RECORDS} records: ${each.toFixed(0)} bytes each with indexes (${heap.toFixed(0)} without), ${((ms * 1000) / RECORDS).toFixed(0)} us each`,
+  );
+  assert.ok(each <= BUDGET_BYTES, `${each} bytes`);
+});
