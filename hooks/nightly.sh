@@ -8,7 +8,10 @@ cd -P "${0%/*}" || exit 1
 . ./hook.conf || exit 1
 cd / || exit 1
 umask 022
-set -- "$node" "$program/bin/qmemacct" --config "$settings" nightly "$@"
+# A configuration of its own, where it is there: with PostgreSQL this job needs more rights than the hooks, which share
+# the other one, and a user and a password of its own.
+[ ! -f "${settings%/*}/nightly.toml" ] || settings=${settings%/*}/nightly.toml
+set -- "$node" "$program/dist/src/cli/main.js" --config "$settings" nightly "$@"
 # From the caller only what says which cell and which zone this is.
 for qm_name in SGE_ROOT SGE_CELL TZ; do
   eval "qm_value=\${$qm_name:-}"

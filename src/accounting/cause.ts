@@ -25,12 +25,14 @@ export interface MemoryEnd {
 
 /**
  * Bytes that execd itself compared with h_vmem at the job's highest, whatever its dialect adds up there. null: not told
- * of this host alone (a parallel job's may be a sum over hosts), or the job was over before execd's first look.
+ * of this host alone (a parallel job's may be a sum over hosts), the job was over before execd's first look, or the site
+ * accounts what was reserved instead (ACCT_RESERVED_USAGE).
  */
 export function countedByExecd(record: JobRecord): number | null {
   const counted = record.grid_engine?.maxvmem_bytes ?? 0;
   const hosts = record.granted_hosts?.length ?? (record.pe === null || record.slots === 1 ? 1 : 0);
-  return counted > 0 && record.pe_task_id === null && hosts === 1 ? counted : null;
+  const reserved = counted === record.h_vmem?.limit_bytes;
+  return counted > 0 && record.pe_task_id === null && hosts === 1 && !reserved ? counted : null;
 }
 
 function isKilledAtLimit(record: JobRecord, limit: number, held: number | null): boolean {
@@ -46,6 +48,14 @@ function isRefused(record: JobRecord, limit: number, space: number | null): bool
   return stopped && space !== null && space >= CLOSE_TO_LIMIT * limit;
 }
 
+/** The killed process may have been a child of which its parent made an error. */
+function isOutOfMemory(record: JobRecord): boolean {
+  const signal = endingSignal(record);
+  const kills = record.metrics.cgroup_oom_kills ?? 0;
+  const stopped = signal === SIGKILL || (signal === 0 && (record.exit_status ?? 0) !== 0);
+  return stopped && kills > 0 && record.failed !== LIMIT_ENFORCED;
+}
+
 /** null: it ended well or never started, or it is not known how it ended. */
 export function memoryEnd(record: JobRecord): MemoryEnd | null {
   if (succeeded(record) !== false || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
@@ -54,14 +64,13 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
   const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : (peak.upper_bytes ?? peak.lower_bytes);
   const space = record.peak_process_vmem?.lower_bytes ?? null;
   const shareOf = (bytes: number | null): number | null => (bytes === null || limit <= 0 ? null : bytes / limit);
-  const by =
-    endingSignal(record) === SIGKILL && (record.metrics.cgroup_oom_kills ?? 0) > 0
-      ? 'oom-killer'
-      : limit > 0 && isKilledAtLimit(record, limit, held)
-        ? 'execd'
-        : limit > 0 && isRefused(record, limit, space)
-          ? 'refusal'
-          : null;
+  const by = isOutOfMemory(record)
+    ? 'oom-killer'
+    : limit > 0 && isKilledAtLimit(record, limit, held)
+      ? 'execd'
+      : limit > 0 && isRefused(record, limit, space)
+        ? 'refusal'
+        : null;
   return { by, held: shareOf(held), space: shareOf(space) };
 }
 

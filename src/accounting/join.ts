@@ -28,3 +28,20 @@ export function startsApart(a: JobRecord, b: JobRecord): number | null {
   const apart = Math.abs(Date.parse(a.started_at) - Date.parse(b.started_at));
   return apart <= SAME_START_MS ? apart : null;
 }
+
+/** Grid Engine's figures of one line, told by two files of different forms, differ by rounding. */
+const SAME_SECONDS = 1;
+
+/** Whether a record of ours has met an accounting line already: another one than `line` tells of another run. */
+export function metAnotherLine(ours: JobRecord, line: JobRecord): boolean {
+  if (ours.failed === null) return false;
+  const [a, b] = [ours.grid_engine, line.grid_engine];
+  return (
+    a === null ||
+    b === null ||
+    Math.abs(a.wallclock_seconds - b.wallclock_seconds) > SAME_SECONDS ||
+    Math.abs(a.cpu_seconds - b.cpu_seconds) > SAME_SECONDS ||
+    ours.failed !== line.failed ||
+    ours.exit_status !== line.exit_status
+  );
+}

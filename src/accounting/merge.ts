@@ -187,6 +187,33 @@ function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>):
   };
 }
 
+/** What a record says in one slot; undefined: nothing. */
+function valueIn({ record, provenance }: StoredRecord, own: Stamp, slot: Slot): Value | undefined {
+  const stamp = provenance[slot] ?? own;
+  if (slot === 'status') return { value: { status: record.status, notes: record.notes } satisfies Verdict, stamp };
+  const part = slot.startsWith(REQUEST_PREFIX) ? record.requests : slot.startsWith(METRIC_PREFIX) ? record.metrics : null;
+  const name = slot.slice(slot.indexOf('.') + 1);
+  const value = part === null ? record[slot as MergedField] : Object.hasOwn(part, name) ? part[name] : null;
+  return value === null || value === undefined ? undefined : { value, stamp };
+}
+
+/** `stored` with some slots replaced; its own stamp stays. */
+function withSlots(stored: StoredRecord, own: Stamp, changes: readonly (readonly [Slot, Value])[]): StoredRecord {
+  const record: Record<string, unknown> = { ...stored.record };
+  const provenance: Record<string, Stamp | undefined> = { ...stored.provenance };
+  for (const [slot, { value, stamp }] of changes) {
+    if (slot === 'status') Object.assign(record, value);
+    else if (slot.startsWith(REQUEST_PREFIX) || slot.startsWith(METRIC_PREFIX)) {
+      const part = slot.startsWith(REQUEST_PREFIX) ? 'requests' : 'metrics';
+      const entries = Object.entries(record[part] as object);
+      record[part] = Object.fromEntries([...entries, [slot.slice(part.length + 1), value]]);
+    } else record[slot] = value;
+    if (compareStamps(stamp, own) === 0) delete provenance[slot];
+    else provenance[slot] = stamp;
+  }
+  return { record: record as unknown as JobRecord, ended: stored.ended, provenance: provenance as StoredRecord['provenance'] };
+}
+
 /**
  * Two accounts of the same job (same key) made one: slot by slot the better rank, then of an ended job before a running
  * one, then the later revision, then the greater value (compareValues); no null overrides a value; no running job overrides an ended one. Returns `stored` itself where
@@ -195,15 +222,21 @@ function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>):
 export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): StoredRecord {
   const ownStored = ownStamp(stored);
   const ownIncoming = ownStamp(incoming);
-  const own = compareStamps(ownStored, ownIncoming) >= 0 ? ownStored : ownIncoming;
+  if (compareStamps(ownStored, ownIncoming) >= 0) {
+    // Most slots of `stored` are as good as they were: only those that `incoming` has need a look.
+    const changes: (readonly [Slot, Value])[] = [];
+    for (const [slot, value] of slotsOf(incoming, ownIncoming)) {
+      const present = valueIn(stored, ownStored, slot);
+      if (present === undefined || larger(slot, present, value) !== present) changes.push([slot, value]);
+    }
+    return changes.length === 0 ? stored : withSlots(stored, ownStored, changes);
+  }
+  const own = ownIncoming;
   const slots = slotsOf(stored, ownStored);
-  let changed = own !== ownStored;
   for (const [slot, value] of slotsOf(incoming, ownIncoming)) {
     const present = slots.get(slot);
     if (present !== undefined && larger(slot, present, value) === present) continue;
     slots.set(slot, value);
-    changed = true;
   }
-  if (!changed) return stored;
   return fromSlots(stored.record, own, slots);
 }

@@ -47,8 +47,31 @@ export const TOTALS_NAMES = [
   'without_used',
 ] as const satisfies readonly (keyof Totals)[];
 
+/** A literal: objects made of entries are slow to add to. */
 export function noTotals(): MutableTotals {
-  return Object.fromEntries(TOTALS_NAMES.map((name) => [name, 0])) as MutableTotals;
+  return {
+    records: 0,
+    jobs: 0,
+    running: 0,
+    requested_gib_hours: 0,
+    requested_with_used_gib_hours: 0,
+    requested_with_peak_gib_hours: 0,
+    used_gib_hours: 0,
+    peak_gib_hours: 0,
+    cpu_seconds: 0,
+    slot_seconds: 0,
+    above_request: 0,
+    far_below: 0,
+    limit_gib_hours: 0,
+    energy_joules: 0,
+    slot_seconds_with_energy: 0,
+    failed: 0,
+    killed_by_memory: 0,
+    unsampled: 0,
+    without_limit: 0,
+    without_peak: 0,
+    without_used: 0,
+  };
 }
 
 export function newSums(): Sums {
@@ -75,53 +98,71 @@ export function stepsOf(share: number): number {
   return Math.abs(steps - Math.round(steps)) < 1e-9 ? Math.round(steps) : steps;
 }
 
-/** Adds an amount of each kind, spread evenly over a time that ended then and lasted `lengthMs`, to the hours. */
-function addHours(
-  hours: Float64Array,
-  end: number,
-  lengthMs: number,
-  amounts: readonly [number, number, number],
-): void {
-  const put = (hour: number, ms: number): void => {
-    for (const [kind, amount] of amounts.entries()) {
-      const index = kind * 24 + hour;
-      hours[index] = (hours[index] ?? 0) + (amount * ms) / lengthMs;
-    }
-  };
+/** The UTC hours of the day over which a time spreads that ended then and lasted so long: hour, share, hour, share ... */
+function hoursOf(end: number, lengthMs: number): readonly number[] {
+  const shares: number[] = [];
   const wholeDays = Math.floor(lengthMs / (24 * HOUR));
-  if (wholeDays > 0) for (let hour = 0; hour < 24; hour++) put(hour, wholeDays * HOUR);
+  if (wholeDays > 0) for (let hour = 0; hour < 24; hour++) shares.push(hour, (wholeDays * HOUR) / lengthMs);
   let left = lengthMs - wholeDays * 24 * HOUR;
   let at = end;
   while (left > 0) {
     const hour = Math.ceil(at / HOUR) - 1;
     const part = Math.min(left, at - hour * HOUR);
-    if (!(part > 0)) return;
-    put(((hour % 24) + 24) % 24, part);
+    if (!(part > 0)) break;
+    shares.push(((hour % 24) + 24) % 24, part / lengthMs);
     at -= part;
     left -= part;
   }
+  return shares;
 }
 
-/** What a record adds to the sums of its day, apart from `jobs`. `counted`: where it counts in time (ms). */
-export function addFacts(sums: Sums, facts: Facts, counted: number, farBelowSteps: number): void {
-  const { totals } = sums;
-  const { limit, peak, used } = facts;
+/** What a record adds to any sums that it belongs to. */
+export interface Contribution {
+  readonly facts: Facts;
+  readonly requested: number;
+  readonly limit: number;
+  readonly used: number;
+  readonly peak: number;
+  readonly slotMs: number;
+  /** Peak over limit, in steps. */
+  readonly steps: number | null;
+  readonly reason: number;
+  readonly hours: readonly number[];
+}
+
+/** `counted`: where the record counts in time (ms). */
+export function contributionOf(facts: Facts, counted: number): Contribution {
   const wallclock = facts.wallclock ?? 0;
-  const requested = facts.standsForHost ? ((facts.requested ?? 0) * wallclock) / GIB_HOUR : 0;
-  const slotMs = facts.standsForHost ? wallclock * facts.slots : 0;
-  const usedHours = ((used ?? 0) * 1000) / GIB_HOUR;
+  const standing = facts.standsForHost ? wallclock : 0;
+  return {
+    facts,
+    requested: ((facts.requested ?? 0) * standing) / GIB_HOUR,
+    limit: ((facts.limit ?? 0) * standing) / GIB_HOUR,
+    used: ((facts.used ?? 0) * 1000) / GIB_HOUR,
+    peak: ((facts.peak ?? 0) * wallclock) / GIB_HOUR,
+    slotMs: standing * facts.slots,
+    steps: shareInSteps(facts.peak, facts.limit),
+    reason: COVERAGE_REASONS.indexOf(facts.reason),
+    hours: wallclock > 0 ? hoursOf(counted, wallclock) : [],
+  };
+}
+
+/** Adds a record to the sums of its day, apart from `jobs`. */
+export function addContribution(sums: Sums, added: Contribution, farBelowSteps: number): void {
+  const { totals } = sums;
+  const { facts, requested, slotMs, steps } = added;
   totals.records++;
   totals.requested_gib_hours += requested;
-  if (facts.standsForHost) totals.limit_gib_hours += ((limit ?? 0) * wallclock) / GIB_HOUR;
-  if (used === null) totals.without_used++;
+  totals.limit_gib_hours += added.limit;
+  if (facts.used === null) totals.without_used++;
   else {
     totals.requested_with_used_gib_hours += requested;
-    totals.used_gib_hours += usedHours;
+    totals.used_gib_hours += added.used;
   }
-  if (peak === null) totals.without_peak++;
+  if (facts.peak === null) totals.without_peak++;
   else {
     totals.requested_with_peak_gib_hours += requested;
-    totals.peak_gib_hours += (peak * wallclock) / GIB_HOUR;
+    totals.peak_gib_hours += added.peak;
   }
   totals.cpu_seconds += (facts.cpu ?? 0) / 1000;
   totals.slot_seconds += slotMs / 1000;
@@ -129,23 +170,34 @@ export function addFacts(sums: Sums, facts: Facts, counted: number, farBelowStep
     totals.energy_joules += facts.energy;
     totals.slot_seconds_with_energy += slotMs / 1000;
   }
-  if (limit === null) totals.without_limit++;
-  else if (peak !== null && peak > limit) totals.above_request++;
+  if (facts.limit === null) totals.without_limit++;
+  else if (facts.peak !== null && facts.peak > facts.limit) totals.above_request++;
   if (facts.failed) totals.failed++;
   if (facts.killed) totals.killed_by_memory++;
-  const steps = shareInSteps(peak, limit);
   if (facts.running) totals.running++;
   else {
     if (!facts.sampled) totals.unsampled++;
-    const reason = COVERAGE_REASONS.indexOf(facts.reason);
-    sums.coverage[reason] = (sums.coverage[reason] ?? 0) + 1;
+    sums.coverage[added.reason] = (sums.coverage[added.reason] ?? 0) + 1;
     if (steps !== null) {
       const step = Math.min(SHARE_STEPS, Math.floor(steps));
       sums.shares[step] = (sums.shares[step] ?? 0) + 1;
       if (steps < farBelowSteps) totals.far_below++;
     }
   }
-  if (wallclock > 0) addHours(sums.hours, counted, wallclock, [requested, usedHours, slotMs / HOUR]);
+  const { hours } = sums;
+  const slotHours = slotMs / HOUR;
+  for (let index = 0; index < added.hours.length; index += 2) {
+    const hour = added.hours[index] ?? 0;
+    const share = added.hours[index + 1] ?? 0;
+    hours[hour] = (hours[hour] ?? 0) + requested * share;
+    hours[24 + hour] = (hours[24 + hour] ?? 0) + added.used * share;
+    hours[48 + hour] = (hours[48 + hour] ?? 0) + slotHours * share;
+  }
+}
+
+/** The same for a record that belongs to one sum only. */
+export function addFacts(sums: Sums, facts: Facts, counted: number, farBelowSteps: number): void {
+  addContribution(sums, contributionOf(facts, counted), farBelowSteps);
 }
 
 /** What `hours` say in a time zone that is ahead of UTC by so many minutes. */

@@ -8,8 +8,8 @@ export interface RecordSubject {
   readonly choice: RecordChoice;
   /** "Jobs of bob", "Jobs": harmless text. */
   readonly title: (screen: Screen) => string;
-  /** "bob", "project genome": for messages, which are made harmless on their way. */
-  readonly who: string;
+  /** "bob: no job": for messages, which are made harmless on their way. */
+  readonly nothing: string;
   readonly columns: readonly RecordColumnName[];
 }
 
@@ -17,7 +17,7 @@ export function ownerSubject(owner: string): RecordSubject {
   return {
     choice: { owner },
     title: (screen) => `Jobs of ${screen.safe(owner)}`,
-    who: owner,
+    nothing: `${owner}: no job`,
     columns: OWNER_COLUMNS,
   };
 }
@@ -26,7 +26,7 @@ export function projectSubject(project: string): RecordSubject {
   return {
     choice: { project },
     title: (screen) => `Jobs of project ${screen.safe(project)}`,
-    who: `project ${project}`,
+    nothing: `project ${project}: no job`,
     columns: MANY_OWNERS_COLUMNS,
   };
 }
@@ -37,7 +37,7 @@ export function queueSubject(queue: string): RecordSubject {
   return {
     choice: { queue: name, ...(host === '' ? {} : { host }) },
     title: (screen) => `Jobs in queue ${screen.safe(queue)}`,
-    who: `queue ${queue}`,
+    nothing: `queue ${queue}: no job`,
     columns: MANY_OWNERS_COLUMNS,
   };
 }
@@ -46,7 +46,7 @@ export function hostSubject(host: string): RecordSubject {
   return {
     choice: { host },
     title: (screen) => `Jobs on host ${screen.safe(host)}`,
-    who: `host ${host}`,
+    nothing: `host ${host}: no job`,
     columns: MANY_OWNERS_COLUMNS.filter((name) => name !== 'host'),
   };
 }
@@ -57,7 +57,7 @@ export function filterSubject(choice: RecordChoice): RecordSubject {
   return {
     choice,
     title: (screen) => (chosen ? `Jobs: ${describeFilter(choice, screen)}` : 'Jobs'),
-    who: chosen ? 'these filters' : 'jobs',
+    nothing: chosen ? 'no such job' : 'no job',
     columns: choice.owner === undefined ? MANY_OWNERS_COLUMNS : OWNER_COLUMNS,
   };
 }

@@ -1,3 +1,5 @@
+import { parseTime } from './memory-size';
+
 /** A resource that a job asked for, as it was typed. */
 export interface CategoryRequest {
   readonly name: string;
@@ -9,16 +11,31 @@ const MOST_REQUESTS = 256;
 
 /**
  * The resources in a job's category, `-U users -l h_rt=3600,h_vmem=4G -pe smp 2`: of each `-l` its `name=value` parts,
- * the first where a name comes twice. A value may hold no comma and no blank, as Grid Engine itself prints none.
+ * the first where a name comes twice. What follows `-soft` is a wish and left out. A value may hold no comma and no
+ * blank, as Grid Engine itself prints none.
  */
 export function categoryRequests(category: string): readonly CategoryRequest[] {
   const requests = new Map<string, string>();
-  for (const [, list = ''] of category.matchAll(/(?:^|\s)-l\s+(\S+)/g))
-    for (const part of list.split(',')) {
-      const equals = part.indexOf('=');
-      if (equals <= 0 || requests.size >= MOST_REQUESTS) continue;
-      const name = part.slice(0, equals);
-      if (!requests.has(name)) requests.set(name, part.slice(equals + 1));
-    }
+  let soft = false;
+  for (const [, option, list = ''] of category.matchAll(/(?:^|\s)-(soft|hard|l\s+(\S+))(?!\S)/g)) {
+    if (list === '') soft = option === 'soft';
+    else if (!soft) readRequests(list, requests);
+  }
   return [...requests].map(([name, text]) => ({ name, text }));
+}
+
+function readRequests(list: string, requests: Map<string, string>): void {
+  for (const part of list.split(',')) {
+    const equals = part.indexOf('=');
+    if (equals <= 0 || requests.size >= MOST_REQUESTS) continue;
+    const name = part.slice(0, equals);
+    if (!requests.has(name)) requests.set(name, part.slice(equals + 1));
+  }
+}
+
+/** Seconds of a TIME request such as h_rt; null: not asked for, unlimited, or unreadable. */
+export function requestedSeconds(requests: readonly CategoryRequest[], complex: string): number | null {
+  const text = requests.find(({ name }) => name === complex)?.text;
+  const parsed = text === undefined ? null : parseTime(text);
+  return parsed?.ok === true && Number.isFinite(parsed.value) && parsed.value > 0 ? parsed.value : null;
 }

@@ -1,4 +1,5 @@
-import type { JobRecord } from '../sampler/record';
+import { countedByExecd } from '../accounting/cause';
+import type { Bracket, JobRecord } from '../sampler/record';
 import { hitLimit, succeeded } from './ending';
 import { limitOf, needOf, type Need } from './fit';
 
@@ -53,6 +54,18 @@ export interface Advice {
   readonly guess: boolean;
 }
 
+const NO_BRACKET: Bracket = {
+  lower_bytes: 0,
+  upper_bytes: null,
+  slack_bytes: 0,
+  proved: false,
+  exact: false,
+  open: [],
+  sources: ['limit'],
+  at: null,
+  command: null,
+};
+
 interface Share {
   readonly record: JobRecord;
   readonly need: Need;
@@ -61,10 +74,25 @@ interface Share {
   readonly perSlot: number;
 }
 
-function shareOf(record: JobRecord): Share | null {
+/** Of a job that ran into its limit: that much it needed at least. */
+function needOfStopped(record: JobRecord): Need | null {
+  const limit = limitOf(record);
+  if (limit === null || limit <= 0 || !hitLimit(record)) return null;
+  const bytes = Math.max(limit, needOf(record)?.bytes ?? 0, countedByExecd(record) ?? 0);
+  return { bytes, quantity: 'peak_rss_swap', bracket: { ...NO_BRACKET, lower_bytes: bytes } };
+}
+
+/** The largest of what we measured and what Grid Engine itself compared with h_vmem. */
+function measuredNeed(record: JobRecord): Need | null {
   const need = needOf(record);
+  const counted = countedByExecd(record);
+  return need === null || counted === null || counted <= need.bytes ? need : { ...need, bytes: counted };
+}
+
+function shareOf(record: JobRecord): Share | null {
   // Without the address space a smaller h_vmem could stop the program at its start.
-  if (need === null || record.peak_process_vmem === null) return null;
+  const need = record.peak_process_vmem === null ? needOfStopped(record) : measuredNeed(record);
+  if (need === null) return null;
   const per = record.h_vmem?.per ?? 'slot';
   const slots = per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
   return { record, need, per, slots, perSlot: need.bytes / slots };
@@ -75,7 +103,9 @@ function shareOf(record: JobRecord): Share | null {
  * null: nothing can be said (still running, lost, not sampled, or ended badly for another reason).
  */
 export function adviseRequest(records: readonly JobRecord[]): Advice | null {
-  const ended = records.filter((record) => record.status === 'finished');
+  const ended = records.filter(
+    (record) => record.status === 'finished' || (record.status === 'unsampled' && hitLimit(record)),
+  );
   const stopped = ended.filter(hitLimit);
   if (ended.length === 0 || (stopped.length === 0 && !ended.some((record) => succeeded(record) === true))) return null;
   const shares = ended.map(shareOf).filter((share) => share !== null);
@@ -114,4 +144,22 @@ export function adviseRequest(records: readonly JobRecord[]): Advice | null {
     excess: asked === null ? null : asked / worst.perSlot,
     guess,
   };
+}
+
+/** Tasks from which on a hundredth of them is a task. */
+const MANY = 100;
+
+/**
+ * What would have held for 99 of 100 tasks, where that is much less than what holds for all; null: it is not, there are
+ * too few, or too many of them ran into their limit.
+ */
+export function adviseMost(tasks: readonly (readonly JobRecord[])[], all: Advice): string | null {
+  if (tasks.length < MANY) return null;
+  const needs = tasks.map((records) =>
+    Math.max(...records.map((record) => (hitLimit(record) ? Infinity : (shareOf(record)?.perSlot ?? Infinity)))),
+  );
+  const most = needs.sort((a, b) => a - b)[Math.ceil(tasks.length * 0.99) - 1] ?? Infinity;
+  if (!Number.isFinite(most)) return null;
+  const { bytes, text } = roundRequest(most * HEADROOM);
+  return bytes <= (all.totalBytes / all.slots) * WORTHWHILE ? `h_vmem=${text}` : null;
 }

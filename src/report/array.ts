@@ -1,5 +1,6 @@
 import { isParallel } from '../accounting/job-sum';
 import type { JobRecord } from '../sampler/record';
+import { adviseMost, adviseRequest } from './advice';
 import { endingLabel, hitLimit } from './ending';
 import { limitOf, needOf } from './fit';
 import { renderGauges } from './gauge';
@@ -132,6 +133,13 @@ function renderStopped(records: readonly JobRecord[], screen: Screen): string[] 
   return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
 }
 
+/** What would have held for nearly all of many tasks: the others can be asked for apart. */
+function renderMost(tasks: readonly (readonly JobRecord[])[], screen: Screen): string[] {
+  const all = adviseRequest(tasks.flat());
+  const most = all === null ? null : adviseMost(tasks, all);
+  return most === null ? [] : [screen.style.faint(`    99 % of the tasks would have held with ${most}.`)];
+}
+
 /** A task as one run: of a parallel one, all its hosts together. */
 function wholeRun(latest: readonly JobRun[]): readonly JobRun[] {
   const [first, ...others] = latest;
@@ -203,6 +211,8 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     style.faint(`  ${worstLine}`),
     ...renderVerdict(worst, tasks.flatMap(needsOf), screen, own, whys),
     ...renderStopped(records, screen),
+    ...renderMost(tasks.map(needsOf), screen),
+
     ...section('Asked', renderRequests(worst, screen)),
     ...section('Tasks', renderSpread(records, screen)),
     ...section('Ended', [

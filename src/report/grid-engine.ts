@@ -1,6 +1,6 @@
 import type { Dialect } from '../gridengine/dialect';
 import { memoryMeaning, type MemoryMeasure } from '../gridengine/memory-meaning';
-import type { Bracket, JobRecord } from '../sampler/record';
+import type { Bracket, GridEngineAccount, JobRecord } from '../sampler/record';
 import { formatBracket } from './bracket';
 import type { Screen } from './screen';
 import { renderTable } from './table';
@@ -46,6 +46,35 @@ function maxvmemRow(bytes: number, record: JobRecord, dialect: Dialect, screen: 
       ? 'RSS and swap, or address spaces: by version'
       : `${MEASURES[measure]}${known === null ? ', by the figure' : ''}`;
   return ['maxvmem', formatBytes(bytes), ours === null ? '' : formatBracket(ours, screen.glyphs), note];
+}
+
+type Amount = 'cpu_seconds' | 'user_seconds' | 'system_seconds' | 'maxvmem_bytes' | 'mem_gib_seconds' | 'io_gib';
+
+/**
+ * Grid Engine's lines of a parallel job as one: it writes a line for each task, or one with their sums (accounting_summary).
+ * The tasks' maxima are added as their hosts' are. null: no line has come.
+ */
+export function wholeAccount(records: readonly JobRecord[]): GridEngineAccount | null {
+  const accounts = records.flatMap(({ grid_engine: account }) => account ?? []);
+  const [first, ...others] = accounts;
+  if (first === undefined || others.length === 0) return first ?? null;
+  const sum = (name: Amount): number | null => {
+    const known = accounts.flatMap((account) => account[name] ?? []);
+    return known.length === 0 ? null : known.reduce((a, b) => a + b);
+  };
+  return {
+    wallclock_seconds: Math.max(...accounts.map((account) => account.wallclock_seconds)),
+    cpu_seconds: sum('cpu_seconds') ?? 0,
+    user_seconds: sum('user_seconds'),
+    system_seconds: sum('system_seconds'),
+    maxvmem_bytes: sum('maxvmem_bytes'),
+    maxrss_bytes: null,
+    mem_gib_seconds: sum('mem_gib_seconds'),
+    io_gib: sum('io_gib'),
+    category: first.category,
+    deleted_by: accounts.find((account) => account.deleted_by !== null)?.deleted_by ?? null,
+    lines: accounts.reduce((lines, account) => lines + account.lines, 0),
+  };
 }
 
 /** What Grid Engine's own accounting says of a record's job, beside what we say; nothing where it is not known. */

@@ -1,6 +1,7 @@
-import { parseCategory, requestedSeconds, type Category } from '../gridengine/category';
+import { categoryRequests, requestedSeconds, type CategoryRequest } from '../gridengine/category-requests';
+import { parseMemorySize } from '../gridengine/memory-size';
 import type { JobRecord } from '../sampler/record';
-import { adviseRequest, HEADROOM, roundRequest, type Advice } from './advice';
+import { adviseRequest, HEADROOM, RAISE, roundRequest, type Advice } from './advice';
 import { needOf } from './fit';
 import { formatBytes, formatDuration, formatPercent } from './units';
 import type { Cause } from './why/hypothesis';
@@ -18,6 +19,9 @@ export interface NextTime {
 
 /** A job that was stopped for its time may have been at its beginning: half as much again would hardly help. */
 export const TIME_RAISE = 2;
+
+/** Limits of a cgroup are rounded to pages. */
+const SAME = 0.01;
 
 const MINUTE = 60;
 const HOUR = 3600;
@@ -62,11 +66,12 @@ interface Part {
   readonly reason: string;
 }
 
-function timeParts(category: Category | null, causes: readonly Cause[]): Part[] {
-  if (category === null) return [];
+type Asked = readonly CategoryRequest[];
+
+function timeParts(requests: Asked, causes: readonly Cause[]): Part[] {
   const complexes = new Set(causes.flatMap((cause) => TIMES[cause] ?? []));
   return [...complexes].flatMap((complex) => {
-    const asked = requestedSeconds(category, complex);
+    const asked = requestedSeconds(requests, complex);
     if (asked === null) return [];
     const { text, seconds } = roundTime(asked * TIME_RAISE);
     const reason = `${complex}: ${formatDuration(seconds)}, twice the limit; how long it would have run is not known, so double it again if that is too short`;
@@ -74,26 +79,66 @@ function timeParts(category: Category | null, causes: readonly Cause[]): Part[] 
   });
 }
 
-/** The present request, or what was measured where that is more. */
-function unchangedMemory(records: readonly JobRecord[]): Part | null {
-  const perSlot = records.map((record) => {
-    const slots = record.h_vmem?.per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
-    return { asked: record.h_vmem?.request_bytes ?? null, need: (needOf(record)?.bytes ?? 0) / slots };
+/** The kernel refuses memory at s_vmem where that is lower than h_vmem; mem_limit is a cgroup's own. */
+const MEMORY: Partial<Readonly<Record<Cause, string>>> = {
+  s_vmem: 's_vmem',
+  'refused-memory': 's_vmem',
+  'cgroup-out-of-memory': 'mem_limit',
+};
+
+function memoryParts(records: readonly JobRecord[], requests: Asked, causes: readonly Cause[]): Part[] {
+  const complexes = new Set(causes.flatMap((cause) => MEMORY[cause] ?? []));
+  return [...complexes].flatMap((complex) => {
+    const text = requests.find(({ name }) => name === complex)?.text;
+    const parsed = text === undefined ? null : parseMemorySize(text);
+    const typed = parsed?.ok === true && Number.isFinite(parsed.value) ? parsed.value : 0;
+    const asked = records.reduce((most, { requests: all }) => Math.max(most, all[complex]?.request_bytes ?? 0), typed);
+    if (asked <= 0) return [];
+    const reason = `${complex}: ${RAISE} times the limit; how much it wanted leaves no mark`;
+    return [{ text: `${complex}=${roundRequest(asked * RAISE).text}`, reason }];
   });
-  const asked = perSlot.reduce((most, one) => Math.max(most, one.asked ?? 0), 0);
-  const need = perSlot.reduce((most, one) => Math.max(most, one.need), 0);
-  if (asked === 0) return null;
-  if (need * HEADROOM <= asked) return { text: `h_vmem=${exactSize(asked)}`, reason: 'h_vmem as before' };
-  const { text } = roundRequest(need * HEADROOM);
-  return {
-    text: `h_vmem=${text}`,
-    reason: `h_vmem: the peak so far (${formatBytes(need)} per slot) and ${formatPercent(HEADROOM - 1)} room`,
-  };
 }
 
-const categoryOf = (records: readonly JobRecord[]): Category | null => {
-  const text = records.find((record) => record.grid_engine?.category != null)?.grid_engine?.category;
-  return text === undefined || text === null ? null : parseCategory(text);
+/** The present request, or what was measured where that is more; never less than `least`. */
+function unchangedMemory(records: readonly JobRecord[], least: number): Part | null {
+  const perSlot = records.map((record) => {
+    const slots = record.h_vmem?.per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
+    return { asked: record.h_vmem?.request_bytes ?? 0, need: (needOf(record)?.bytes ?? 0) / slots };
+  });
+  const asked = perSlot.reduce((most, one) => Math.max(most, one.asked), 0);
+  const need = perSlot.reduce((most, one) => Math.max(most, one.need), 0);
+  if (asked <= 0) return null;
+  const wanted = Math.max(need * HEADROOM, least);
+  if (wanted <= asked) return { text: `h_vmem=${exactSize(asked)}`, reason: 'h_vmem as before' };
+  const why =
+    least > need * HEADROOM
+      ? 'not below the softer limit'
+      : `the peak so far (${formatBytes(need)} per slot) and ${formatPercent(HEADROOM - 1)} room`;
+  return { text: `h_vmem=${roundRequest(wanted).text}`, reason: `h_vmem: ${why}` };
+}
+
+function askedBy(records: readonly JobRecord[]): Asked {
+  const category = records.find((record) => record.grid_engine?.category != null)?.grid_engine?.category ?? null;
+  return category === null ? [] : categoryRequests(category);
+}
+
+/**
+ * Whether more h_vmem would not have helped: the node had too little for all of its jobs, or the cgroup was full at a
+ * limit of its own.
+ */
+function isElsewhere(cause: Cause, records: readonly JobRecord[]): boolean {
+  if (cause === 'node-out-of-memory') return true;
+  if (cause !== 'cgroup-out-of-memory') return false;
+  return records.some(({ metrics, h_vmem: request }) => {
+    const limit = metrics.cgroup_memory_limit_bytes;
+    const allowed = request?.limit_bytes ?? null;
+    return limit !== undefined && (allowed === null || Math.abs(limit - allowed) > allowed * SAME);
+  });
+}
+
+const bytesOf = ({ text }: Part): number => {
+  const parsed = parseMemorySize(text.slice(text.indexOf('=') + 1));
+  return parsed.ok ? parsed.value : 0;
 };
 
 /**
@@ -101,23 +146,19 @@ const categoryOf = (records: readonly JobRecord[]): Category | null => {
  * consumed, never less than was measured. null: nothing can be said, or nothing needs changing.
  */
 export function nextTime(records: readonly JobRecord[], whys: readonly (Why | null)[] = []): NextTime | null {
-  const causes = [...new Set(whys.flatMap((why) => (why?.confidence === 'unknown' ? [] : (why?.causes ?? []))))];
-  const times = timeParts(categoryOf(records), causes);
+  const causes = [...new Set(whys.flatMap((why) => why?.causes ?? []))];
+  const requests = askedBy(records);
+  const memories = memoryParts(records, requests, causes);
+  const parts = [...memories, ...timeParts(requests, causes)];
   const advice = adviseRequest(records);
-  if (advice !== null && (advice.kind !== 'keep' || times.length === 0)) {
-    if (advice.kind === 'keep') return null;
-    return {
-      line: `qsub -l ${[advice.request, ...times.map(({ text }) => text)].join(',')}`,
-      reasons: times.map(({ reason }) => reason),
-      memory: advice,
-    };
-  }
-  if (times.length === 0) return null;
-  const memory = unchangedMemory(records);
-  const parts = [...(memory === null ? [] : [memory]), ...times];
+  const elsewhere = advice?.guess === true && causes.length > 0 && causes.every((cause) => isElsewhere(cause, records));
+  const memory = advice === null || advice.kind === 'keep' || elsewhere ? null : advice;
+  if (memory === null && parts.length === 0) return null;
+  const before = memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(bytesOf))) : null;
+  const others = [...(before === null ? [] : [before]), ...parts];
   return {
-    line: `qsub -l ${parts.map(({ text }) => text).join(',')}`,
-    reasons: parts.map(({ reason }) => reason),
-    memory: null,
+    line: `qsub -l ${[...(memory === null ? [] : [memory.request]), ...others.map(({ text }) => text)].join(',')}`,
+    reasons: others.map(({ reason }) => reason),
+    memory,
   };
 }

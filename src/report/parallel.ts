@@ -6,6 +6,7 @@ import { hitLimit } from './ending';
 import { limitOf } from './fit';
 import { renderGauges } from './gauge';
 import { endingTone, recordGauges, renderVerdict } from './headline';
+import { renderGridEngine, wholeAccount } from './grid-engine';
 import { renderHostTable } from './host-table';
 import type { JobViewOptions } from './job-options';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
@@ -133,6 +134,7 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
     ...section('Hosts', renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),
     ...section('Tasks', options.allTasks ? renderRunTable(TASK_COLUMNS, latest, room, screen) : []),
     ...section('Used', renderConsumption(total, screen)),
+    ...section('qacct', renderGridEngine({ ...total, grid_engine: wholeAccount(records) }, room, screen)),
     ...section('Ended', renderEnding(fullest, why, room, screen)),
     ...section('Trust', [...trustWords(whole, records, room), ...renderTrust(total, room, screen)]),
     ...section('Memory', chart),

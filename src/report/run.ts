@@ -92,6 +92,9 @@ export function renderEnding(record: JobRecord, why: Why | null, width: number, 
 /** Lines with an empty one before them; nothing for no lines. */
 export const blank = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', ...lines]);
 
+/** Where there are no gauges above it, a verdict brings its own distance. */
+const withoutFirstBlank = (lines: readonly string[]): readonly string[] => (lines[0] === '' ? lines.slice(1) : lines);
+
 export const RUNS_COLUMNS = ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'] as const;
 
 /**
@@ -110,10 +113,12 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
   return [
     ...renderTitle(record, screen),
     ...blank([...renderWarning(record, screen), ...renderTrend(record, [growingJob(record)], screen)]),
-    ...blank([
-      ...renderGauges(recordGauges(record, screen), screen),
-      ...renderVerdict(record, recordsOf(latest), screen, why),
-    ]),
+    ...blank(
+      withoutFirstBlank([
+        ...renderGauges(recordGauges(record, screen), screen),
+        ...renderVerdict(record, recordsOf(latest), screen, why),
+      ]),
+    ),
     ...blank(section('Asked', renderRequests(record, screen))),
     ...blank(section('Peaks', renderPeaks(record, room, screen))),
     ...blank(section('Used', renderConsumption(record, screen))),

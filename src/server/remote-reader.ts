@@ -207,6 +207,11 @@ function recordsTarget(query: RecordsQuery): string {
   return `/v1/owner/${encodeURIComponent(owner)}${queryText(parametersOf(choice))}`;
 }
 
+/** Parts of an interval differ in how much they hold: a page that is asked for in vain costs a second. */
+const SPARE_ROOM = 1.5;
+/** Records that are put together from pages: about 20 s of them. */
+const MOST_PAGED = 250_000;
+
 /** An accounting DB as `qmemacct serve` shows it to this user. Its methods reject with StoreError. */
 export function remoteReader(client: ServerClient): AccountingReader {
   const storeError = (reason: string, cause?: unknown): StoreError =>
@@ -239,18 +244,21 @@ export function remoteReader(client: ServerClient): AccountingReader {
       ...shownOf(given),
     }));
   };
-  /** All records of an interval that has more than one answer holds, half by half. */
+  /** All records of an interval that has more than one answer holds, part by part: so many that each should fit. */
   const everyRecord = async (query: RecordsQuery, page: RecordsAnswer): Promise<readonly StoredRecord[]> => {
     const { since, until } = query;
     if (page.totals.records <= page.records.length) return page.records;
     if (until - since < 2) throw storeError(`more than ${MOST_RECORDS} jobs ended in the same ms`);
-    const middle = Math.floor((since + until) / 2);
-    const halves = [
-      { ...query, until: middle },
-      { ...query, since: middle },
-    ];
+    const needed = Math.ceil((SPARE_ROOM * page.totals.records) / Math.max(1, page.records.length));
+    const parts = Math.min(Math.max(2, needed), until - since);
+    const edges = Array.from({ length: parts + 1 }, (_, index) =>
+      Math.floor(since + ((until - since) * index) / parts),
+    );
     const records: StoredRecord[] = [];
-    for (const half of halves) for (const one of await everyRecord(half, await recordsPage(half))) records.push(one);
+    for (const [index, from] of edges.slice(0, -1).entries()) {
+      const part = { ...query, since: from, until: edges[index + 1] ?? until };
+      for (const one of await everyRecord(part, await recordsPage(part))) records.push(one);
+    }
     return records;
   };
 
@@ -267,6 +275,13 @@ export function remoteReader(client: ServerClient): AccountingReader {
     records: async (query) => {
       const page = await recordsPage(query);
       const wanted = query.limit ?? 0;
+      if (wanted > MOST_RECORDS && page.totals.records > MOST_PAGED)
+        throw new StoreError(
+          `the server at ${client.socket}`,
+          `${page.totals.records} records are too many to be sent`,
+          'ask for less time or by a filter',
+          false,
+        );
       return wanted <= MOST_RECORDS ? page : { ...page, records: await everyRecord(query, page) };
     },
     summary: async (query) => {

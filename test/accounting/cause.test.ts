@@ -46,7 +46,9 @@ describe('killedByMemory', () => {
     is(true, { exit_status: 139, peak_process_vmem: openBracket(15 * GIB, null, null) });
     is(false, { exit_status: 143, peak_process_vmem: openBracket(15 * GIB, null, null) });
     is(true, { ...KILLED, metrics: { cgroup_oom_kills: 1 } });
-    is(false, { exit_status: 1, metrics: { cgroup_oom_kills: 1 } });
+    is(true, { exit_status: 1, metrics: { cgroup_oom_kills: 1 } });
+    is(false, { exit_status: 139, metrics: { cgroup_oom_kills: 1 } });
+    is(false, { exit_status: 1, metrics: { cgroup_oom_kills: 0 } });
   });
 
   it('is no end of a job that failed before it ran, or whose epilog failed', () => {

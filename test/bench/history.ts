@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
@@ -9,6 +9,7 @@ import { seededRandom } from '../accounting/realistic-record';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { FIRST_JOB, fillHistory, sizeOf } from './history-fill';
 import type { History } from './history-fill';
+import { QACCT, qacctEnvironment } from './qacct-cell';
 import { median, quantile } from './statistics';
 
 /** What questions to years of a site cost, beside qacct on the same jobs in the same run. */
@@ -21,7 +22,6 @@ const WARM_RUNS = 40;
 const COLD_RUNS = 5;
 const COMMAND_RUNS = 7;
 const QACCT_RUNS = 2;
-const QACCT = '/usr/lib/gridengine/qacct';
 const RECORD_BUDGET_BYTES = 350;
 const QUERY_BUDGET_MS = 5;
 const COMMAND_BUDGET_MS = 200;
@@ -203,22 +203,10 @@ function ownCommands(history: History, directory: string): readonly Row[] {
   );
 }
 
-/** qacct reads the file from its first line to its last; the cell that it asks for has a name and nothing else. */
+/** qacct reads the file from its first line to its last. */
 function qacctRows(history: History, directory: string): readonly Row[] {
   if (!existsSync(QACCT)) return [{ what: 'qacct', unit: 'ms', values: [], note: `${QACCT} is not installed` }];
-  const common = join(directory, 'cell', 'default', 'common');
-  mkdirSync(common, { recursive: true });
-  writeFileSync(join(common, 'act_qmaster'), `${hostname()}\n`);
-  const bootstrap = { admin_user: 'none', default_domain: 'none', ignore_fqdn: 'false', spooling_method: 'classic' };
-  const rest = { spooling_lib: 'none', spooling_params: '/', binary_path: '/', qmaster_spool_dir: '/' };
-  const last = { security_mode: 'none', listener_threads: '2', worker_threads: '2', scheduler_threads: '1' };
-  writeFileSync(
-    join(common, 'bootstrap'),
-    Object.entries({ ...bootstrap, ...rest, ...last })
-      .map(([key, value]) => `${key} ${value}\n`)
-      .join(''),
-  );
-  const env = { SGE_ROOT: join(directory, 'cell'), SGE_CELL: 'default', PATH: process.env.PATH };
+  const env = qacctEnvironment(directory);
   const job = (): string => String(FIRST_JOB + Math.floor((history.week.jobs * history.weeks) / 2));
   // It has to stand in the page cache: then it is at its best.
   spawnSync('cat', [history.file], { stdio: 'ignore' });

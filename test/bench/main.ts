@@ -5,6 +5,7 @@ import { bracketsBench } from './brackets';
 import { deliveryBench } from './delivery';
 import { historyBench } from './history';
 import { hooksBench } from './hooks';
+import { importBench } from './import';
 import { liveBench } from './live';
 import { nodeBench } from './node';
 import { samplerBench } from './sampler';
@@ -32,6 +33,7 @@ const BENCHES: readonly Bench[] = [
   serveBench,
   deliveryBench,
   historyBench,
+  importBench,
 ];
 
 function usage(): string {

@@ -177,3 +177,19 @@ describe('qmemacct owner', () => {
     assert.match(warnings, /^qmemacct: nobody: no job /);
   });
 });
+
+describe('qmemacct jobs, host and top', () => {
+  const days = ['--since', '2026-11-20', '--until', '2026-11-21'];
+
+  it('choose, sort and sum in a real store', async () => {
+    const failed = await withStore('jobs', '--failed', '--limit-below', '4G', '--sort', 'peak', ...days);
+    assert.equal(failed.status, 0);
+    assert.match(failed.output, /^Jobs: failed, limit at most 4\.00 GiB +2 jobs\n/);
+    assert.deepEqual(failed.output.match(/^4\d+(?:\.\d+)?/gm), ['4712', '4720.7']);
+    const onHost = await withStore('host', 'node08', ...days, '--json');
+    const { records } = JSON.parse(onHost.output) as Json;
+    assert.ok(records.length > 0 && records.length < 23);
+    const top = await withStore('top', 'names', '--by', 'jobs', ...days);
+    assert.match(top.output, /^Top names by jobs +22 jobs\n[^]*\nsweep +20 [^]*\nalign_reads +1 /);
+  });
+});

@@ -184,6 +184,24 @@ describe('qmemacct jobs', () => {
     assert.equal((await list(jobs({ owner: 'nobody' }))).status, 1);
   });
 
+  it('shows no more at once than it can hold', async () => {
+    const reader = memoryReader(MANY_OWNERS);
+    const many: AccountingReader = {
+      ...reader,
+      records: async (query) => {
+        const { records, totals } = await reader.records(query);
+        return { records, totals: { ...totals, records: 10_000_000 } };
+      },
+    };
+    const run = (options: Partial<RecordListOptions>): Promise<number> =>
+      showRecords(jobs({}), { ...LIST, ...options }, fakeTerminal(), sourcesOf(many));
+    const refusal = /10,000,000 records are more than can be shown at once \(200,000\); .* --limit/;
+    for (const options of [{ json: true }, { csv: true }, { group: true, limit: '5' }])
+      await assert.rejects(run(options), refusal);
+    assert.equal(await run({}), 0);
+    assert.equal(await run({ json: true, limit: '5' }), 0);
+  });
+
   it('takes the columns that are chosen, all of them where nobody knows a width', async () => {
     const columns = 'job,peak,owner,project,started,submitted,request,cpu_time,read,written,ended,host,queue,peak';
     const piped = await list(jobs({}), { columns });

@@ -45,7 +45,6 @@ async function report(
   const terminal = fakeTerminal(changes);
   const reader: AccountingReader = {
     ...memoryReader(records),
-    job: () => Promise.reject(new Error('not asked for here')),
     running: () => Promise.reject(new Error('not asked for here')),
     close: () => Promise.resolve(),
   };

@@ -1,53 +1,35 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseAccountingLine, type AccountingRecord } from '../../src/gridengine/accounting-line';
 import { nextTime } from '../../src/report/next-time';
 import { whyEnded, type Why } from '../../src/report/why/why';
-import { emptyRecord, type JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/sampler/record';
 import { client } from './layout';
 import { burnerCommand, withSite, type Site } from './site';
 import { waitFor } from './wait';
 
 const USER = 'gealice';
 
-function accountingLine({ cell }: Site, job: string): AccountingRecord | null {
-  // qmaster makes the file with its first line.
-  if (!existsSync(cell.layout.accounting)) return null;
-  for (const line of readFileSync(cell.layout.accounting, 'utf8').split('\n')) {
-    const parsed = parseAccountingLine(line);
-    if (parsed.ok && parsed.value.jobId === Number(job)) return parsed.value;
-  }
-  return null;
+/** What the accounting DB holds of a job, its line joined. */
+async function recordsOf({ product }: Site, job: string): Promise<readonly JobRecord[]> {
+  const records = (await product.present(job)).map(({ record }) => record);
+  assert.ok(records.length > 0, `no record of job ${job}`);
+  for (const record of records) assert.ok(record.grid_engine !== null, `job ${job} is not joined with its line`);
+  return records;
 }
 
-/** The sampler's record with what Grid Engine says of the same run. */
-function joined(record: JobRecord, line: AccountingRecord): JobRecord {
-  return {
-    ...record,
-    failed: line.failed,
-    grid_engine: {
-      wallclock_seconds: line.wallclockSeconds,
-      cpu_seconds: line.cpuSeconds,
-      user_seconds: line.userSeconds,
-      system_seconds: line.systemSeconds,
-      maxvmem_bytes: line.maxvmemBytes,
-      maxrss_bytes: line.maxrssBytes,
-      mem_gib_seconds: line.memGibSeconds,
-      io_gib: line.ioGib,
-      category: line.category,
-      deleted_by: null,
-      lines: 1,
-    },
-  };
-}
-
-/** What is left of a job that no sampler saw. */
-function unseen(line: AccountingRecord): JobRecord {
-  const key = { cluster: 'cell', job_id: line.jobId, task_id: null, pe_task_id: null, host: line.host, run_id: 'none' };
-  const base = emptyRecord(key, 'unsampled', 'accounting', 0);
-  return joined({ ...base, owner: line.owner, queue: line.queue, exit_status: line.exitStatus }, line);
+/** All lines written, all records delivered, the ones joined with the others by the real command. */
+async function importWhenAllIsTold({ cell, product }: Site, jobs: readonly string[], unsampled: string): Promise<void> {
+  await Promise.all(jobs.map((job) => product.record(job)));
+  await waitFor(
+    () => [...jobs, unsampled].every((job) => cell.accounting(job).length > 0) || null,
+    30_000,
+    () => 'the accounting lines',
+    100,
+  );
+  await cell.check(cell.master, [client('qdel'), unsampled]);
+  const imported = await product.run('ge1', 'import', cell.layout.accounting);
+  assert.equal(imported.status, 0, imported.stderr);
 }
 
 interface Case {
@@ -124,9 +106,9 @@ const CASES: readonly Case[] = [
     name: 'kill -9 of a child',
     request: 'h_vmem=1G,h_rt=600',
     script: `sleep 2; perl -e 'kill 9, $$'; exit $?`,
-    causes: ['node-out-of-memory'],
+    causes: ['node-out-of-memory', 'signalled'],
     sentence:
-      /a process of the job was killed and its shell was not.*The kernel's log on ge[12] \(journalctl -k\).* would tell/,
+      /killer, for a full node \(.*\) and with a signal .* \(a process of the job was killed and its shell was not\): the evidence does not decide\. The kernel's log on ge[12] \(journalctl -k\) or the job's own output would tell/,
   },
   {
     name: 'an error of its own',
@@ -138,49 +120,49 @@ const CASES: readonly Case[] = [
 ];
 
 async function check(site: Site, one: Case, job: string, say: (text: string) => void): Promise<void> {
-  const line = await waitFor(
-    () => accountingLine(site, job),
-    30_000,
-    () => `accounting line of job ${job}`,
-    100,
-  );
-  const record = joined(await site.product.record(job), line);
+  const records = await recordsOf(site, job);
   const told = (why: Why | null): string =>
-    `${JSON.stringify(why, null, 1)}\n${JSON.stringify({ ...record, series: null }, null, 1)}`;
+    `${JSON.stringify(why, null, 1)}\n${JSON.stringify(
+      records.map((record) => ({ ...record, series: null })),
+      null,
+      1,
+    )}`;
   // What this cell runs is known; what it runs where nobody has asked is not.
   for (const dialect of ['sge8.1.9', 'unknown'] as const) {
-    const why = whyEnded([record], undefined, dialect);
+    const why = whyEnded(records, undefined, dialect);
     assert.deepEqual(why?.causes, one.causes, told(why));
     assert.match(why.sentence, one.sentence, told(why));
-    const next = nextTime([record], [why])?.line ?? '';
+    const next = nextTime(records, [why])?.line ?? '';
     say(`${dialect}: ${why.sentence} ${next}`);
     assert.match(next, one.next ?? /^(qsub -l h_vmem=\S+)?$/);
   }
 }
 
-async function unwritableOutput(site: Site): Promise<void> {
-  const { cell } = site;
-  const job = await cell.submit(USER, ['-N', 'unwritable', '-o', '/no/such/place/out'], 'sleep 1');
-  const line = await waitFor(
-    () => accountingLine(site, job),
-    30_000,
-    () => `accounting line of job ${job}`,
-    100,
-  );
-  await cell.check(cell.master, [client('qdel'), job]);
-  const records = (await site.product.present(job)).map(({ record }) => joined(record, line));
-  const why = whyEnded(records.length > 0 ? records : [unseen(line)]);
-  assert.deepEqual([why?.causes, why?.confidence], [['never-ran'], 'told'], JSON.stringify([why, line]));
+async function unwritableOutput(site: Site, job: string): Promise<void> {
+  const why = whyEnded(await recordsOf(site, job));
+  assert.deepEqual([why?.causes, why?.confidence], [['never-ran'], 'told'], JSON.stringify(why));
   assert.match(
     why?.sentence ?? '',
     /^It never ran: an output file could not be opened on ge[12] \(failed 26\): qsub -o/,
   );
 }
 
+async function onTheScreen({ product }: Site, job: string): Promise<void> {
+  const { stdout, stderr } = await product.run('ge1', 'job', job, '--accounting', product.accounting);
+  const text = stdout.replace(/\s+/g, ' ');
+  assert.match(
+    text,
+    /Its end is consistent with Grid Engine's kill at h_rt: it ran .* Next time: qsub -l h_vmem=1G,h_rt=0:01:00/,
+    stderr,
+  );
+  assert.match(text, /Ended killed by SIGKILL .* not qdel.*: Grid Engine says failed 37/);
+}
+
 describe('why a job was killed', () => {
   it('is told from the record and its accounting line', { timeout: 300_000 }, async (t) => {
     await withSite(t, { settings: 'interval = 0.1\ncpu_budget_percent = 100' }, async (site) => {
       const { cell } = site;
+      const unwritable = await cell.submit(USER, ['-N', 'unwritable', '-o', '/no/such/place/out'], 'sleep 1');
       const jobs = await Promise.all(
         CASES.map((one, index) => cell.submit(USER, ['-N', `case${index}`, '-l', one.request], one.script)),
       );
@@ -193,9 +175,13 @@ describe('why a job was killed', () => {
           await then(site, job);
         }),
       );
+      await importWhenAllIsTold(site, jobs, unwritable);
       for (const [index, one] of CASES.entries())
         await t.test(one.name, (test) => check(site, one, jobs[index] ?? '', (text) => test.diagnostic(text)));
-      await t.test('an output file that can not be written', () => unwritableOutput(site));
+      await t.test('an output file that can not be written', () => unwritableOutput(site, unwritable));
+      await t.test('qmemacct job says it', () =>
+        onTheScreen(site, jobs[CASES.findIndex(({ causes }) => causes.includes('h_rt'))] ?? ''),
+      );
     });
   });
 });

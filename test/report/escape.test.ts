@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { escapeForCsv, escapeForTerminal, escapeJson } from '../../src/report/escape';
+import { escapeForCsv, escapeForHtml, escapeForTerminal, escapeJson } from '../../src/report/escape';
 
 const anyText = fc.string({ unit: 'binary' });
 /** Also halves of surrogate pairs. */
@@ -103,6 +103,19 @@ describe('escapeJson', () => {
         assert.doesNotMatch(json, /[\p{Cc}\u202a-\u202e\u2066-\u2069\u200b-\u200f]/u);
       }),
       { numRuns: 2000 },
+    );
+  });
+});
+
+describe('escapeForHtml', () => {
+  it('leaves no markup, no quote and nothing that hides or reorders', () => {
+    assert.equal(escapeForHtml(`<a href="x">'&\u202e</a>`), '&lt;a href=&quot;x&quot;&gt;&#39;&amp;\\u202e&lt;/a&gt;');
+    fc.assert(
+      fc.property(nasty, (text) => {
+        const html = escapeForHtml(text);
+        assert.doesNotMatch(html, /[<>"'\p{C}]|&(?!(?:amp|lt|gt|quot|#39);)/u);
+      }),
+      { numRuns: 1000 },
     );
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { displayWidth } from '../../src/report/display-width';
-import { renderGridEngine } from '../../src/report/grid-engine';
+import { renderGridEngine, wholeAccount } from '../../src/report/grid-engine';
 import { renderJob } from '../../src/report/job';
 import type { GridEngineAccount, JobRecord } from '../../src/sampler/record';
 import { assertGolden } from './golden';
@@ -57,6 +57,29 @@ describe('renderGridEngine', () => {
     assert.match(line(with_({ maxvmem_bytes: vmem.lower_bytes })), /address spaces of all processes, by the figure$/);
     assert.match(line(with_({ maxvmem_bytes: 100 * GIB })), /100 GiB +RSS and swap, or address spaces: by version$/);
     assert.match(line({ ...with_({}), peak_rss_swap: null, peak_vmem: null }), /: by version$/);
+  });
+
+  it('adds up the lines of a parallel job', () => {
+    assert.equal(wholeAccount([ordinary]), null);
+    const one = with_({});
+    assert.equal(wholeAccount([ordinary, one]), one.grid_engine);
+    const whole = wholeAccount([
+      one,
+      with_({ wallclock_seconds: 6000, io_gib: null, deleted_by: 'bob@login' }),
+      ordinary,
+    ]);
+    assert.deepEqual(whole, {
+      ...account,
+      wallclock_seconds: 6000,
+      cpu_seconds: 31_300,
+      user_seconds: 30_000,
+      system_seconds: 1300,
+      maxvmem_bytes: 2 * 1.52 * GIB,
+      maxrss_bytes: null,
+      mem_gib_seconds: 36_000,
+      deleted_by: 'bob@login',
+      lines: 2,
+    });
   });
 
   it('is harmless, and keeps within its width', () => {

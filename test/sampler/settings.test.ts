@@ -68,6 +68,7 @@ const STRINGS = [
   'mail_from',
   'mail_domain',
   'mail_owners',
+  'digest_dir',
 ] as const;
 const LISTS = ['memory_complexes', 'serve_admins', 'accounting_files', 'mail_admins'] as const;
 

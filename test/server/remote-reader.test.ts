@@ -139,6 +139,19 @@ describe('remoteReader', () => {
     t.diagnostic(`${asked.length} questions`);
   });
 
+  it('sets out to get no more than a program can hold', async () => {
+    const totals = Object.fromEntries(TOTALS.map((name) => [name, name === 'records' ? 1e7 : 0]));
+    const client = {
+      socket: '/s',
+      close: () => undefined,
+      get: () => Promise.resolve({ status: 200, json: { schema: 1, records: [], totals } }),
+    };
+    await assert.rejects(
+      remoteReader(client).records({ since: 0, until: 9000, limit: 200_000 }),
+      (error: unknown) => error instanceof StoreError && error.reason.startsWith('10000000 records are too many'),
+    );
+  });
+
   it('is not there where no server is, and tells a server that can not read the DB either', async (t) => {
     const missing = join(temporaryDirectory(t), 's');
     await assert.rejects(

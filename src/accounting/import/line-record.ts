@@ -130,11 +130,14 @@ export interface LineContext {
   /** See `lineRunId`. */
   readonly earlier?: number;
   readonly rules?: RequestRules;
+  /** What `requestsOfLine` finds, where it is known already. */
+  readonly requests?: LineRequests;
 }
 
 /** The record of a job of which nothing but this line of Grid Engine's accounting is known. */
 export function recordOfLine(line: AccountingRecord, context: LineContext): JobRecord {
   const { cluster, earlier = 0, rules = USUAL_RULES } = context;
+  const requests = context.requests ?? requestsOfLine(line, rules);
   const key = {
     cluster,
     job_id: line.jobId,
@@ -159,7 +162,8 @@ export function recordOfLine(line: AccountingRecord, context: LineContext): JobR
     exit_status: line.exitStatus,
     signal: lineSignal(line),
     failed: line.failed,
-    ...requestsOfLine(line, rules),
+    h_vmem: requests.h_vmem,
+    requests: requests.requests,
     wallclock_seconds: lineWallclock(line),
     cpu_seconds: lineCpu(line),
     cpu_efficiency: lineCpuEfficiency(line),

@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3';
-import { STATUSES } from '../../sampler/parse-record';
 import { COVERAGE_REASONS } from '../coverage';
 import { factsOf } from '../facts';
 import type { Facts } from '../facts';
+import type { Dimension } from '../summary';
 import type { Words } from './dictionary';
-import { factsQuery, READ_RECORD } from './queries';
+import { factsQuery, READ_RECORD, STANDS } from './queries';
 import type { Condition } from './record-filter';
 import { fromRow } from './row';
 import type { RecordRow } from './row';
@@ -16,7 +16,7 @@ export interface FactRow {
   /** One value per job and array task. */
   readonly job: JobKey;
   /** Numbers in the dictionaries: owner, project, queue, host, job name. */
-  readonly keys: readonly [number | null, number | null, number | null, number, number | null];
+  readonly keys: readonly [Cell, Cell, Cell, Cell, Cell];
   readonly facts: Facts;
 }
 
@@ -29,8 +29,32 @@ export interface Span {
 }
 
 type Cell = number | null;
-const PAGE = 20_000;
-const RUNNING = STATUSES.indexOf('running');
+/** A row of `factsQuery`. */
+type Row = readonly [
+  id: number,
+  countedAt: number,
+  cluster: number,
+  job: JobKey,
+  owner: Cell,
+  project: Cell,
+  queue: Cell,
+  host: Cell,
+  name: Cell,
+  flags: Cell,
+  slots: number,
+  wallclock: Cell,
+  cpu: Cell,
+  limit: Cell,
+  requested: Cell,
+  peak: Cell,
+  used: Cell,
+  energy: Cell,
+];
+
+const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, unsampled: 16 } as const;
+const REASON_SHIFT = 5;
+
+const PAGE = 5_000;
 const MOST_TASKS = 2 ** 20;
 const MOST_JOBS = 2 ** 24;
 const MOST_CLUSTERS = 2 ** 8;
@@ -42,59 +66,62 @@ export function jobKey(cluster: number, job: number, task: number | null): JobKe
     : `${cluster}/${job}/${task ?? 0}`;
 }
 
-/** Reads what sums need of the records that a condition selects in a span, oldest first, some at a time. */
+function factsOfRow(row: Row, flags: number): Facts {
+  return {
+    running: (flags & FLAG.running) !== 0,
+    standsForHost: (flags & FLAG.stands) !== 0,
+    slots: row[10],
+    wallclock: row[11],
+    cpu: row[12],
+    limit: row[13],
+    requested: row[14],
+    peak: row[15],
+    used: row[16],
+    energy: row[17],
+    failed: (flags & FLAG.failed) !== 0,
+    killed: (flags & FLAG.killed) !== 0,
+    sampled: (flags & FLAG.unsampled) === 0,
+    reason: COVERAGE_REASONS[flags >> REASON_SHIFT] ?? 'other',
+  };
+}
+
+/**
+ * Reads what sums need of the records that a condition selects in a span, oldest first, some at a time; of the keys those
+ * of `dimensions`. Returns how many.
+ */
 export function factReader(
   db: Database,
   words: Words,
+  dimensions: readonly Dimension[],
 ): (condition: Condition, span: Span, take: (row: FactRow) => void) => number {
   const whole = db.prepare<[number], RecordRow>(READ_RECORD);
+  const stands = db.prepare<[number], number>(STANDS).pluck();
   /** What a row of an earlier schema does not say of itself. */
-  const factsOfOld = (id: number, stands: boolean): Facts => {
+  const factsOfOld = (id: number): Facts => {
     const row = whole.get(id);
     if (row === undefined) throw new Error(`record ${id} has gone`);
-    return factsOf(fromRow(row, null, words).record, stands);
+    return factsOf(fromRow(row, null, words).record, stands.get(id) === 1);
   };
   return (condition, span, take) => {
-    const page = db.prepare<object, readonly Cell[]>(factsQuery(condition)).raw();
+    const page = db.prepare<object, Row>(factsQuery(condition, dimensions)).raw();
     let since = Math.max(span.since, 0);
     let after = -1;
     let read = 0;
     for (;;) {
       const rows = page.all({ ...condition.parameters, since, until: span.until, after, limit: PAGE });
-      for (const row of rows) {
-        const [id, counted, cluster, job, task, owner, project, queue, host, name, status, stands, slots] = row;
-        const [wallclock, cpu, limit, requested, peak, used, energy, failed, exit, signal, judged] = row.slice(13);
-        const bad = Boolean(failed) || Boolean(exit) || Boolean(signal);
-        since = counted ?? 0;
-        after = id ?? 0;
+      for (const row of rows)
         take({
-          countedAt: since,
-          cluster: cluster ?? 0,
-          job: jobKey(cluster ?? 0, job ?? 0, task ?? null),
-          keys: [owner ?? null, project ?? null, queue ?? null, host ?? 0, name ?? null],
-          facts:
-            judged == null
-              ? factsOfOld(after, stands === 1)
-              : {
-                  running: status === RUNNING,
-                  standsForHost: stands === 1,
-                  slots: slots ?? 1,
-                  wallclock: wallclock ?? null,
-                  cpu: cpu ?? null,
-                  limit: limit ?? null,
-                  requested: requested ?? null,
-                  peak: peak ?? null,
-                  used: used ?? null,
-                  energy: energy ?? null,
-                  failed: bad,
-                  killed: judged % 2 === 1,
-                  sampled: Math.floor(judged / 2) % 2 === 0,
-                  reason: COVERAGE_REASONS[Math.floor(judged / 4)] ?? 'other',
-                },
+          countedAt: row[1],
+          cluster: row[2],
+          job: row[3],
+          keys: [row[4], row[5], row[6], row[7], row[8]],
+          facts: row[9] === null ? factsOfOld(row[0]) : factsOfRow(row, row[9]),
         });
-      }
       read += rows.length;
-      if (rows.length < PAGE) return read;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) return read;
+      since = last[1];
+      after = last[0];
     }
   };
 }

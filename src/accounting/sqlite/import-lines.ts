@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 import type { JobRecord } from '../../sampler/record';
 import type { ImportBatch, ImportedFile, ImportOutcome, KeptLine } from '../history-store';
-import { lineHost, lineRevision, lineRunId, recordOfLine, startSecond } from '../import/line-record';
+import { lineHost, lineRevision, lineRunId, startSecond } from '../import/line-record';
 import { USUAL_RULES } from '../import/line-requests';
 import { LINE_RUN } from '../coverage';
 import { SAME_START_MS } from '../join';
@@ -181,7 +181,7 @@ export function lineImporter(
         insert(line, task, 0);
         continue;
       }
-      const outcome = mergeOne(recordOfLine(line, { cluster }));
+      const outcome = mergeOne(rows.record(line));
       if (!outcome.ok) throw new Error(outcome.error);
       if (outcome.change === 'added') {
         seen.add(line.jobId, task, line.peTaskId);

@@ -16,7 +16,7 @@ import {
   startSecond,
 } from '../import/line-record';
 import { NO_REQUESTS, type LineRequests, type RequestRules } from '../import/line-requests';
-import type { MemoryRequest } from '../../sampler/record';
+import type { JobRecord, MemoryRequest } from '../../sampler/record';
 import { asStored } from '../merge';
 import { createByteWriter } from './byte-codec';
 import { ACCOUNT, ACCOUNT_AMOUNTS, DETAIL_FORM, FLAG, wholeMs, writeRequest } from './detail';
@@ -45,6 +45,8 @@ interface Category {
 export interface LineRows {
   /** Appends the values of the row of a line that no record is there for, in the order of ROW_COLUMNS. */
   readonly push: (values: unknown[], line: AccountingRecord, earlier: number) => void;
+  /** The record of a line. */
+  readonly record: (line: AccountingRecord) => JobRecord;
   /** After a rollback: numbers given since are gone. */
   readonly forget: () => void;
 }
@@ -165,6 +167,10 @@ export function lineRows(words: Words, cluster: string, rules: RequestRules): Li
   }
 
   return {
+    record(line) {
+      const category = line.category === null ? null : categoryOf(line.category);
+      return recordOfLine(line, { cluster, rules, requests: requestsOf(line, category) });
+    },
     push(values, line, earlier) {
       const { startTimeMs } = line;
       const usual = startTimeMs !== null && line.failed === 0 && line.exitStatus >= 0 && line.exitStatus <= 128;

@@ -1,13 +1,13 @@
 import type { Database } from 'better-sqlite3';
 import type { JobRecord, MemorySeries } from '../../sampler/record';
 import { countedAt } from '../facts';
-import { isLineOnly, SAME_START_MS, startsApart } from '../join';
+import { isLineOnly, metAnotherLine, SAME_START_MS, startsApart } from '../join';
 import { asStored, mergeRecords } from '../merge';
 import type { StoredRecord } from '../merge';
 import type { MergeOutcome } from '../store';
 import type { Words } from './dictionary';
-import { DELETE_RECORD, DELETE_SERIES, FIND_RECORD, INSERT_RECORD, PUT_SERIES, UPDATE_RECORD } from './queries';
-import { fromRow, toRow } from './row';
+import { DELETE_RECORD, DELETE_SERIES, FIND_RECORD, INDEXED_COLUMNS, INSERT_RECORD, OTHER_COLUMNS, PUT_SERIES, updateRecord } from './queries';
+import { fromRow, ROW_COLUMNS, toRow } from './row';
 import type { RecordRow } from './row';
 import { packRunId } from './run-id-codec';
 import { packSeries, unpackSeries } from './series-codec';
@@ -28,8 +28,11 @@ export function seriesOf(row: FoundRow): MemorySeries | null {
 interface Candidate {
   readonly id: number;
   readonly exact: boolean;
+  readonly row: RecordRow;
   readonly stored: StoredRecord;
 }
+
+const INDEXED = [...INDEXED_COLUMNS];
 
 interface Matches {
   /** The row that the record goes into. */
@@ -46,6 +49,8 @@ function matchesOf(record: JobRecord, candidates: readonly Candidate[]): Matches
   for (const candidate of candidates) {
     const apart = candidate === own ? null : startsApart(record, candidate.stored.record);
     if (apart === null || apart >= nearest) continue;
+    const [ours, line] = isLineOnly(record) ? [candidate, record] : [own, candidate.stored.record];
+    if (ours !== null && metAnotherLine(ours.stored.record, line)) continue;
     joined = candidate;
     nearest = apart;
   }
@@ -68,7 +73,13 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     FIND_RECORD,
   );
   const insert = db.prepare<[RecordRow]>(INSERT_RECORD);
-  const update = db.prepare<[RecordRow & { readonly id: number }]>(UPDATE_RECORD);
+  const updateAll = db.prepare<unknown[]>(updateRecord(ROW_COLUMNS));
+  const updateOthers = db.prepare<unknown[]>(updateRecord(OTHER_COLUMNS));
+  const update = (id: number, before: RecordRow, after: RecordRow): void => {
+    const moved = INDEXED.some((column) => before[column] !== after[column]);
+    const columns = moved ? ROW_COLUMNS : OTHER_COLUMNS;
+    (moved ? updateAll : updateOthers).run([...columns.map((column) => after[column]), id]);
+  };
   const putSeries = db.prepare<[number, number, Buffer]>(PUT_SERIES);
   const remove = [DELETE_RECORD, DELETE_SERIES].map((sql) => db.prepare<[number]>(sql));
   const storeSeries = (id: number, series: MemorySeries | null): void => {
@@ -95,7 +106,7 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     });
     const matches = matchesOf(
       record,
-      rows.map((row) => ({ id: row.id, exact: row.exact === 1, stored: fromRow(row, seriesOf(row), words) })),
+      rows.map((row) => ({ id: row.id, exact: row.exact === 1, row, stored: fromRow(row, seriesOf(row), words) })),
     );
     if (matches === null) {
       storeSeries(Number(insert.run(toRow(incoming, words)).lastInsertRowid), record.series);
@@ -114,7 +125,7 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
       for (const statement of remove) statement.run(absorbed.id);
       touch(absorbed.stored.record, clusterId);
     }
-    update.run({ id: base.id, ...toRow(merged, words) });
+    update(base.id, base.row, toRow(merged, words));
     if (merged.record.series !== base.stored.record.series) storeSeries(base.id, merged.record.series);
     touch(base.stored.record, clusterId);
     touch(merged.record, clusterId);

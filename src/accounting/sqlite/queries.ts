@@ -1,8 +1,11 @@
 import { JOB_SPAN_MS } from '../facts';
 import type { RecordSort } from '../store';
+import { DIMENSIONS } from '../summary';
+import type { Dimension } from '../summary';
 import { TOTALS_NAMES } from '../sums';
+import { FAILED } from './record-filter';
 import type { Condition } from './record-filter';
-import { ROW_COLUMNS } from './row';
+import { ROW_COLUMNS, type RecordRow } from './row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
 
@@ -23,8 +26,24 @@ export const FIND_RECORD = `SELECT r.id, r.host_id = @host_id AND r.run_id = @ru
 export const INSERT_RECORD = `INSERT INTO record (${ROW_COLUMNS.join(', ')})
   VALUES (${ROW_COLUMNS.map((column) => `@${column}`).join(', ')})`;
 
-export const UPDATE_RECORD = `UPDATE record SET ${ROW_COLUMNS.map((column) => `${column} = @${column}`).join(', ')}
-  WHERE id = @id`;
+/** Columns that indexes are made of: where they stay as they are, an update need not touch the indexes. */
+export const INDEXED_COLUMNS: ReadonlySet<keyof RecordRow> = new Set([
+  'job_id',
+  'task_id',
+  'pe_task_id',
+  'owner_id',
+  'submitted_at',
+  'started_at',
+  'ended_at',
+  'status',
+  'revision',
+]);
+export const OTHER_COLUMNS = ROW_COLUMNS.filter((column) => !INDEXED_COLUMNS.has(column));
+
+/** Parameters: the columns in their order, the id. */
+export function updateRecord(columns: readonly (keyof RecordRow)[]): string {
+  return `UPDATE record SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
+}
 
 /** Parameters: record, start, points. */
 export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, points) VALUES (?, ?, ?)';
@@ -94,14 +113,22 @@ const STANDS_FOR_HOST = `CASE WHEN r.pe_task_id IS NULL THEN 1 WHEN r.pe_task_id
 const SLOTS =
   'coalesce(r.host_slots, CASE WHEN r.trust <> 2 THEN 1 WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)';
 
+/** Beside what `judged` says, in its lower bits: whether the job runs, ended badly, stands for its host. */
+const FLAGS = `(r.judged * 8 + (${STANDS_FOR_HOST}) * 4 + ${FAILED} * 2 + (r.status = 1))`;
+
+/** One value per job and array task: a number where it fits, text costs twice the time. As `jobKey` makes it. */
+const JOB_KEY = `iif(r.cluster_id < 256 AND r.job_id < 16777216 AND coalesce(r.task_id, 0) < 1048576,
+    (r.cluster_id << 44) + (r.job_id << 20) + coalesce(r.task_id, 0), r.cluster_id || '/' || r.job_id || '/' || coalesce(r.task_id, 0))`;
+
 /**
- * What sums need of records, oldest first, in the order of `FactRow`. Parameters: @since, @until, those of the condition;
- * @after: the id of the last row read so far, which counts at @since; @limit.
+ * What sums need of records, oldest first, in the order of `fact-rows.ts`; of `dimensions` only. Parameters: @since,
+ * @until, those of the condition; @after: the id of the last row read so far, which counts at @since; @limit.
+ * Each value that is read along costs as much as evaluating the row.
  */
-export function factsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>): string {
-  return `SELECT r.id, r.counted_at, r.cluster_id, r.job_id, r.task_id, r.owner_id, r.project_id, r.queue_id, r.host_id,
-    r.job_name_id, r.status, ${STANDS_FOR_HOST}, ${SLOTS}, r.wallclock_ms, r.cpu_ms, r.h_vmem_limit, ${REQUESTED_BYTES},
-    r.peak_rss_lower, r.rss_byte_seconds, r.energy, r.failed, r.exit_status, r.signal, r.judged
+export function factsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>, dimensions: readonly Dimension[]): string {
+  const keys = DIMENSIONS.map((name) => (dimensions.includes(name) ? `r.${name}_id` : 'NULL'));
+  return `SELECT r.id, r.counted_at, r.cluster_id, ${JOB_KEY}, ${keys.join(', ')}, ${FLAGS}, ${SLOTS}, r.wallclock_ms,
+    r.cpu_ms, r.h_vmem_limit, ${REQUESTED_BYTES}, r.peak_rss_lower, r.rss_byte_seconds, r.energy
   ${selected(condition)} AND (r.counted_at > @since OR r.id > @after)
   ORDER BY r.counted_at, r.id LIMIT @limit`;
 }
@@ -119,6 +146,9 @@ export function jobsSeenBefore(condition: Pick<Condition, 'sql' | 'byOwner'>): s
     SELECT 1 FROM record e WHERE e.job_id = r.job_id AND e.task_id IS r.task_id AND e.cluster_id = r.cluster_id
     AND e.counted_at >= @earliest AND e.counted_at < @day_start)`;
 }
+
+/** Whether an old row stands for its host. Parameter: the row's id. */
+export const STANDS = `SELECT ${STANDS_FOR_HOST} ${FROM_RECORD} WHERE r.id = ?`;
 
 /** What a job's records of that time count under, and when the last of each. Parameters: job, task, cluster, from, to. */
 export const SEEN_BEFORE = `SELECT r.owner_id, r.project_id, r.queue_id, r.host_id, r.job_name_id, max(r.counted_at)

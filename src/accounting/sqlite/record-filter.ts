@@ -25,7 +25,8 @@ function globOf(pattern: string): string {
 
 const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
 
-const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
+/** As `endedBadly` (facts.ts) says. */
+export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
 /** Rows of before schema 4 do not say: those with an integral over time had samples. */
 const UNSAMPLED = '(CASE WHEN r.judged IS NULL THEN r.rss_byte_seconds IS NULL ELSE (r.judged & 2) <> 0 END)';
 

@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LongWork } from '../history-store';
-import { addFacts, DEFAULT_FAR_BELOW, newSums, stepsOf, TOTALS_NAMES } from '../sums';
+import { DIMENSIONS } from '../summary';
+import { addContribution, contributionOf, DEFAULT_FAR_BELOW, newSums, stepsOf, TOTALS_NAMES } from '../sums';
 import type { Sums } from '../sums';
 import { packBins } from './bins-codec';
 import { nameClasses } from './dimensions';
@@ -22,6 +23,7 @@ const EVERY_RECORD: Condition = {
   byOwner: false,
   sparse: null,
 };
+const MOST_CLUSTERS = 2 ** 16;
 /** Writers that wait for the lock ask again every 100 ms at most (SQLite); so much of the time is theirs. */
 const PAUSE_SHARE = 0.2;
 const LEAST_PAUSE_MS = 2;
@@ -31,7 +33,6 @@ interface Group {
   readonly key: number;
   readonly cluster: number;
   readonly sums: Sums;
-  readonly jobs: Set<JobKey>;
 }
 
 /** After a transaction: the others' turn. */
@@ -41,7 +42,7 @@ export async function pauseAfter(beganMs: number): Promise<void> {
 
 /** A step that sums the records of a day up; inside a write transaction. */
 export function dayRoller(db: Database, words: Words): (day: number) => void {
-  const eachFact = factReader(db, words);
+  const eachFact = factReader(db, words, DIMENSIONS);
   const insert = db.prepare(INSERT_ROLLUP);
   const insertAgain = db.prepare<number[]>(INSERT_AGAIN);
   const removals = [
@@ -61,28 +62,32 @@ export function dayRoller(db: Database, words: Words): (day: number) => void {
   ];
   return (day) => {
     const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
-    const groups = new Map<string, Group>();
-    const nameOf = (dimension: number, key: number, cluster: number): string => `${dimension} ${key} ${cluster}`;
+    const groups = Array.from({ length: DIMENSIONS.length + 1 }, () => new Map<number, Group>());
+    const place = (key: number, cluster: number): number => key * MOST_CLUSTERS + cluster;
+    const groupsOf = new Map<JobKey, Group[]>();
     eachFact(EVERY_RECORD, span, ({ facts, countedAt, cluster, job, keys }) => {
+      const contribution = contributionOf(facts, countedAt);
+      const known = groupsOf.get(job);
+      const own: Group[] = known ?? [];
+      if (known === undefined) groupsOf.set(job, own);
       for (const [dimension, key] of keysOf(keys).entries()) {
-        const name = nameOf(dimension, key, cluster);
-        let group = groups.get(name);
-        if (group === undefined)
-          groups.set(name, (group = { dimension, key, cluster, sums: newSums(), jobs: new Set() }));
-        addFacts(group.sums, facts, countedAt, steps);
-        group.jobs.add(job);
+        const present = groups[dimension]?.get(place(key, cluster));
+        const group = present ?? { dimension, key, cluster, sums: newSums() };
+        if (present === undefined) groups[dimension]?.set(place(key, cluster), group);
+        addContribution(group.sums, contribution, steps);
+        if (known?.includes(group)) continue;
+        own.push(group);
+        group.sums.totals.jobs++;
       }
     });
     for (const removal of removals) removal.run(day);
-    for (const { dimension, key, cluster, sums, jobs } of groups.values()) {
-      const totals = { ...sums.totals, jobs: jobs.size };
-      insert.run(dimension, day, key, cluster, packBins(sums), ...TOTALS_NAMES.map((name) => totals[name]));
-    }
+    for (const { dimension, key, cluster, sums } of groups.flatMap((ofDimension) => [...ofDimension.values()]))
+      insert.run(dimension, day, key, cluster, packBins(sums), ...TOTALS_NAMES.map((name) => sums.totals[name]));
     const again = new Map<string, { readonly group: Group; readonly at: number }>();
     for (const { cluster, job, keys, at } of seenBefore(db, EVERY_RECORD, span, span.since, 0))
       for (const [dimension, key] of keysOf(keys).entries()) {
-        const group = groups.get(nameOf(dimension, key, cluster));
-        if (!group?.jobs.has(job)) continue;
+        const group = groups[dimension]?.get(place(key, cluster));
+        if (group === undefined || !groupsOf.get(job)?.includes(group)) continue;
         const name = `${dimension} ${key} ${job}`;
         if ((again.get(name)?.at ?? -1) < at) again.set(name, { group, at });
       }

@@ -190,8 +190,14 @@ export function fromRow(row: RecordRow, series: MemorySeries | null, words: Word
   );
   const { h_vmem, requests, peak_rss, peak_rss_swap, peak_vmem, peak_process_vmem, peak_footprint } = detail;
   return {
+    // Field by field: behind a spread each one would make the object grow anew.
     record: {
-      ...key,
+      cluster: key.cluster,
+      job_id: key.job_id,
+      task_id: key.task_id,
+      pe_task_id: key.pe_task_id,
+      host: key.host,
+      run_id: key.run_id,
       owner: word('owner', row.owner_id),
       job_name: word('job_name', row.job_name_id),
       queue: word('queue', row.queue_id),

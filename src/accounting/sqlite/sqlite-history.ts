@@ -9,9 +9,13 @@ import { rollUp } from './roll-up';
 import { answer, storeOn } from './sqlite-store';
 import { staleDays } from './stale-days';
 
+/** Roll-ups and imports come back to the same pages of the indexes. */
+const CACHE_KIB = 64 * 1024;
+
 /** The SQLite store at `path` with all that the nightly job and the import need. Throws StoreError. */
 export function openSqliteHistory(path: string, mode: number): HistoryStore {
   const db = openForWriting(path, mode);
+  db.pragma(`cache_size = -${CACHE_KIB}`);
   const words = createWords(db);
   let made: LineImporter | null = null;
   const importer = (): LineImporter => {

@@ -3,9 +3,10 @@ import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../summary';
 import { DIMENSIONS } from '../summary';
 import { summaryAnswer, zoneOffset } from '../summary-answer';
 import {
-  addFacts,
+  addContribution,
   addShiftedHours,
   addTotals,
+  contributionOf,
   DEFAULT_FAR_BELOW,
   newSums,
   noTotals,
@@ -118,7 +119,7 @@ function readSpans(
 ): void {
   const steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
   const keyOf = grouping(query.by, words);
-  const eachFact = factReader(db, words);
+  const eachFact = factReader(db, words, query.by === 'day' || query.by === 'cluster' ? [] : [query.by]);
   const seen = new Set<JobKey>();
   const seenByGroup = new Map<GroupKey, Set<JobKey>>();
   const seenIn = (key: GroupKey): Set<JobKey> => {
@@ -178,8 +179,9 @@ function readSpans(
       const key = keyOf(row, day);
       let group = groups.get(key);
       if (group === undefined) groups.set(key, (group = newSums()));
-      addFacts(sums, row.facts, row.countedAt, steps);
-      addFacts(group, row.facts, row.countedAt, steps);
+      const contribution = contributionOf(row.facts, row.countedAt);
+      addContribution(sums, contribution, steps);
+      addContribution(group, contribution, steps);
       if (!seen.has(row.job)) {
         seen.add(row.job);
         sums.totals.jobs++;

@@ -1,11 +1,13 @@
 import { basename } from 'node:path';
 import { EXIT, usageError } from '../command-error';
 import { checkAccounting } from '../doctor/check-accounting';
+import { checkVisibility } from '../doctor/check-visibility';
 import { checkClock } from '../doctor/check-clock';
 import { checkGridEngine } from '../doctor/check-gridengine';
 import { checkKernel } from '../doctor/check-kernel';
 import { checkLimits } from '../doctor/check-limits';
 import { checkMeasurement } from '../doctor/check-measurement';
+import { checkNightly } from '../doctor/check-nightly';
 import { checkProgram } from '../doctor/check-program';
 import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
@@ -13,7 +15,7 @@ import { checkTools } from '../doctor/check-tools';
 import { because, findingsIn, type Finding } from '../doctor/finding';
 import { readNodeState, type NodeState } from '../doctor/node-state';
 import { renderFindings } from '../doctor/render-findings';
-import { DEFAULT_PREFIX } from '../install/places';
+import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
 import { selfTest, type SelfTest } from '../install/self-test';
 import { writeStamp } from '../install/stamp';
 import { outputFormat, screenOf, writeLines } from '../output';
@@ -76,6 +78,8 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...checkTools(),
     ...checkState(state, now),
     ...checkAccounting(state),
+    ...checkVisibility(state.settings),
+    ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
     ...checkClock(now),
     ...(await checkGridEngine(state, terminal.env)),
     ...(result === null ? [] : findingsOf(result)),

@@ -8,6 +8,7 @@ import { toJobLines, toLines } from '../../report/record-lines';
 import { renderRecordList } from '../../report/record-list';
 import { renderRecordColumns, type RecordTableView } from '../../report/record-table';
 import type { Screen } from '../../report/screen';
+import { formatCount } from '../../report/units';
 import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
@@ -24,14 +25,19 @@ import type { Terminal } from '../terminal';
 import { parseInterval, type Interval } from '../time-arguments';
 
 const LINES_ON_A_SCREEN = 50;
-const EVERYTHING = 1_000_000_000;
+/** About a GB of memory, and near the longest text that a program can make of them. */
+const MOST_AT_ONCE = 200_000;
+/** Jobs: a server answers several questions while it would wait for the next. */
+const ASKED_AT_ONCE = 16;
 
 /** Which run of its job each record is, by record key: the store numbers the runs job by job. */
 async function withAttempts(records: readonly JobRecord[], sources: JobSources): Promise<Account[]> {
   const attempts = new Map<string, number>();
-  for (const job of new Set(records.map((record) => record.job_id))) {
-    const { runs } = await findJob({ job_id: job, all: true }, sources);
-    for (const { record, attempt } of runs) attempts.set(recordKeyText(record), attempt);
+  const jobs = [...new Set(records.map((record) => record.job_id))];
+  for (let first = 0; first < jobs.length; first += ASKED_AT_ONCE) {
+    const some = jobs.slice(first, first + ASKED_AT_ONCE);
+    const reports = await Promise.all(some.map((job) => findJob({ job_id: job, all: true }, sources)));
+    for (const { record, attempt } of reports.flatMap(({ runs }) => runs)) attempts.set(recordKeyText(record), attempt);
   }
   return records.map((record) => ({ record, attempt: attempts.get(recordKeyText(record)) ?? 1 }));
 }
@@ -61,8 +67,13 @@ function viewOf(
   return { columns: recordColumnsOf(options.columns), chosen: true, width: bounded ? screen.width : null };
 }
 
-function nothingFound({ who }: RecordSubject, { since, until }: Interval): string {
-  return `${who}: no job ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`;
+function tooMany(records: number): CommandError {
+  const words = `${formatCount(records)} records are more than can be shown at once (${formatCount(MOST_AT_ONCE)})`;
+  return usageError(`${words}; ask for less time or by a filter, or give --limit without --group`);
+}
+
+function nothingFound({ nothing }: RecordSubject, { since, until }: Interval): string {
+  return `${nothing} ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`;
 }
 
 /** Shows the records of a subject; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -83,7 +94,7 @@ export async function showRecords(
     throw usageError('--columns is for people: --json and --csv always have all fields');
   const interval = parseInterval(options.since, options.until, terminal.now());
   const grouped = (options.group ?? false) && format === 'text';
-  const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : EVERYTHING);
+  const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : MOST_AT_ONCE);
   const sort = recordSortOf(options.sort);
   const view = viewOf(subject, options, terminal, screen);
   const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open, {
@@ -101,12 +112,14 @@ export async function showRecords(
         until: interval.until.getTime(),
         sort,
         // The tasks of one array may lie far apart in the order: to group them, all are needed.
-        limit: grouped ? EVERYTHING : lines,
+        limit: grouped ? MOST_AT_ONCE : lines,
         far_below: FAR_BELOW_LIMIT,
       },
       stores.readers,
     );
     sayShown(answer.shown, subject.choice.owner, terminal);
+    const wantsAll = grouped || (format !== 'text' && options.limit === undefined);
+    if (wantsAll && answer.totals.records > MOST_AT_ONCE) throw tooMany(answer.totals.records);
     if (answer.records.length === 0) {
       warn(terminal, nothingFound(subject, interval));
       if (format === 'text') return EXIT.nothing;

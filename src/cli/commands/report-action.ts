@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import type { AccountingReader } from '../../accounting/store';
+import type { AccountingReader, JobAnswer } from '../../accounting/store';
 import type { Dimension } from '../../accounting/summary';
 import type { ReportReader } from '../../report/efficiency/ask';
 import { renderReportCsv } from '../../report/efficiency/csv';
@@ -46,11 +46,17 @@ function formatOf(options: ReportOptions): Format {
   return format;
 }
 
+const NO_JOB: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
+
 /** The stores as one; a failing one fails all: sums that silently lack a store would be taken for the whole. */
 function allOf(readers: readonly AccountingReader[]): ReportReader {
   return {
     summary: (query) => findSummary(query, readers),
     records: (query) => findRecords(query, readers),
+    job: async (query) => {
+      const answers = await Promise.all(readers.map((reader) => reader.job(query)));
+      return answers.find(({ records }) => records.length > 0) ?? NO_JOB;
+    },
   };
 }
 

@@ -17,7 +17,11 @@ export function registerTop(program: Command, context: CommandContext): void {
     .command('top')
     .description('who has most of something: owners, projects, queues, hosts or job names')
     .argument('[what]', 'owners, projects, queues, hosts, names', 'owners')
-    .option('--by <key>', 'unused, requested, used, cpu, jobs, failed, killed, energy ... ("help" lists all)', 'unused');
+    .option(
+      '--by <key>',
+      'unused, requested, used, cpu, jobs, failed, killed, energy ... ("help" lists all)',
+      'unused',
+    );
   addRecordFilterOptions(addIntervalOptions(command))
     .option('--limit <n>', 'at most so many lines (default: 20; all with --json and --csv)')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")

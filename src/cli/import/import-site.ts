@@ -38,6 +38,8 @@ export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFil
   }
 }
 
+const counted = (count: number, what: string): string => `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
+
 /** What an import did, in one line. */
 export function describeImport(sums: {
   readonly added: number;
@@ -47,15 +49,18 @@ export function describeImport(sums: {
 }): string {
   if (sums.lines === 0) return 'nothing new';
   const parts = [
-    `${formatCount(sums.lines)} lines`,
-    `${formatCount(sums.added)} records added`,
+    counted(sums.lines, 'line'),
+    `${counted(sums.added, 'record')} added`,
     `${formatCount(sums.joined)} joined with records that were there`,
-    ...(sums.unreadable > 0 ? [`${formatCount(sums.unreadable)} lines unreadable ("qmemacct import --unreadable")`] : []),
+    ...(sums.unreadable > 0 ? [`${counted(sums.unreadable, 'line')} unreadable ("qmemacct import --unreadable")`] : []),
   ];
   return parts.join(', ');
 }
 
-/** The import as a step of other work: what it did, in one line. Rejects with CommandError or StoreError. */
+/**
+ * The import as a step of other work: what it did, in one line. Rejects with CommandError, also where a file could not be
+ * imported (the others are), or StoreError.
+ */
 export async function importSiteAccounting(
   store: ImportStore,
   settings: SiteSettings,
@@ -69,5 +74,8 @@ export async function importSiteAccounting(
     ...(work.signal === undefined ? {} : { signal: work.signal }),
     onProgress: (_sums, done, of) => work.onProgress?.(done, of),
   });
-  return [describeImport(outcome), ...outcome.problems].join('; ');
+  const said = describeImport(outcome);
+  if (outcome.problems.length > 0)
+    throw new CommandError([...outcome.problems, `otherwise: ${said}`].join('; '), EXIT.unavailable);
+  return said;
 }

@@ -20,7 +20,7 @@ import { CommandError, EXIT } from '../command-error';
  * What nights have been done and which mails have gone, in a directory that outlives reboots:
  *
  *   lock                flock held by the process that is at it
- *   DAY/night.json      the night is settled: done, or skipped
+ *   DAY/night.json      what the night is: begun, done, or skipped
  *   DAY/KEY.claim       written (O_EXCL) before a mail is handed to a server: from then on it may have gone
  *   DAY/KEY.outcome     what came of it: "sent" or "refused"
  *
@@ -31,7 +31,9 @@ import { CommandError, EXIT } from '../command-error';
 export interface Ledger {
   /** null: unknown, or begun and not settled. */
   readonly night: (day: string) => SettledNight | null;
-  readonly isBegun: (day: string) => boolean;
+  /** Whether its turn had come or it was asked for with --date, when it was begun; null: never begun. */
+  readonly begunBy: (day: string) => Turn | null;
+  readonly begin: (day: string, by: Turn) => void;
   readonly settle: (day: string, night: SettledNight) => void;
   /** Takes a mail: whether it is ours to send, or what became of it. */
   readonly claim: (day: string, mail: MailName) => ClaimAnswer;
@@ -45,10 +47,12 @@ export interface Ledger {
   readonly close: () => void;
 }
 
+/** A night's turn had come, or it was asked for with --date. */
+export type Turn = 'due' | 'date';
+
 export interface SettledNight {
   readonly state: 'done' | 'skipped';
-  /** Its turn had come, or it was asked for with --date. */
-  readonly by: 'due' | 'date';
+  readonly by: Turn;
   /** Whether those who want mail got it (or there was nobody). */
   readonly mailed: boolean;
   readonly at: string;
@@ -93,7 +97,11 @@ function makeOwn(directory: string): void {
   try {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    // Not made here: where a file system is not mounted, an empty ledger would let every mail go again.
+    if (code === 'ENOENT')
+      throw unavailable(directory, `${dirname(directory)} is missing; mount it, or make it`, error);
     throw unavailable(
       directory,
       `can't be made: ${(error as Error).message}; run this as the user of deliver_as, or as root`,
@@ -172,12 +180,16 @@ function fileName({ kind, to }: MailName): string {
 }
 
 /** A ledger to look into, with which nothing can be changed; where there is none: an empty one. */
-export function readLedger(directory: string): Pick<Ledger, 'night' | 'isBegun' | 'stateOf'> {
+export function readLedger(directory: string): Pick<Ledger, 'night' | 'begunBy' | 'stateOf'> {
   const pathOf = (day: string, mail: MailName, what: string): string =>
     join(directory, day, `${fileName(mail)}.${what}`);
   return {
     night: (day) => parseSettled(readJson(join(directory, day, 'night.json'))),
-    isBegun: (day) => lstatSync(join(directory, day), { throwIfNoEntry: false }) !== undefined,
+    begunBy: (day) => {
+      if (lstatSync(join(directory, day), { throwIfNoEntry: false }) === undefined) return null;
+      const night = readJson(join(directory, day, 'night.json')) as { readonly by?: unknown } | null;
+      return night?.by === 'date' ? 'date' : 'due';
+    },
     stateOf: (day, mail) => {
       const outcome = readJson(pathOf(day, mail, 'outcome')) as { readonly outcome?: unknown } | null;
       if (outcome?.outcome === 'sent' || outcome?.outcome === 'refused') return outcome.outcome;
@@ -195,13 +207,19 @@ export function openLedger(directory: string, who: string, warn: (line: string) 
   const looking = readLedger(directory);
   const pathOf = (day: string, mail: MailName, what: string): string =>
     join(directory, day, `${fileName(mail)}.${what}`);
+  /** A night whose turn has come once does not become one that was only asked for. */
+  const write = (day: string, night: { readonly state: string; readonly by: Turn }): void => {
+    const by = looking.begunBy(day) === 'due' ? 'due' : night.by;
+    makeOwn(join(directory, day));
+    replaceFile(join(directory, day, 'night.json'), `${JSON.stringify({ ...night, by })}\n`, 0o600);
+    syncDirectory(join(directory, day));
+  };
   return {
     ...looking,
-    settle: (day, night) => {
-      makeOwn(join(directory, day));
-      replaceFile(join(directory, day, 'night.json'), `${JSON.stringify(night)}\n`, 0o600);
-      syncDirectory(join(directory, day));
+    begin: (day, by) => {
+      write(day, { state: 'begun', by });
     },
+    settle: write,
     claim: (day, mail) => {
       const found = looking.stateOf(day, mail);
       if (found !== 'open') return found;

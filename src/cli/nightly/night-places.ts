@@ -2,6 +2,7 @@ import { chmodSync, chownSync, lstatSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
 import type { Settings } from '../../sampler/settings';
+import { ledgerDirectory } from './ledger';
 
 /** A directory that a night needs, and whose it is to be. */
 export interface NightPlace {
@@ -30,7 +31,9 @@ export function nightPlaces(settings: Settings): readonly NightPlace[] {
  */
 export function makeNightPlaces(settings: Settings): void {
   if (process.geteuid?.() !== 0) return;
-  for (const { path, mode, uid, gid } of nightPlaces(settings)) {
+  const keeper = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
+  const ledger: NightPlace = { path: ledgerDirectory(settings), mode: 0o700, ...keeper };
+  for (const { path, mode, uid, gid } of [...nightPlaces(settings), ledger]) {
     const parent = lstatSync(dirname(path), { throwIfNoEntry: false });
     if (parent?.isDirectory() !== true || parent.uid !== 0 || (parent.mode & OTHERS_WRITE) !== 0) continue;
     if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;

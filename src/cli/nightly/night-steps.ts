@@ -3,7 +3,6 @@ import type { AccountingReader } from '../../accounting/store';
 import type { Settings } from '../../sampler/settings';
 import { openHistory } from '../history';
 import { importSiteAccounting } from '../import/import-site';
-import { realSources } from '../sources';
 import type { Terminal } from '../terminal';
 import type { Night } from './night';
 import type { NightReport } from './night-mail';
@@ -38,7 +37,10 @@ async function reportOf(
 
 export const nightSteps: NightSteps = {
   openStore: openHistory,
-  openReader: ({ accounting }) => realSources.open(accounting),
+  openReader: async ({ accounting, accounting_credentials: credentials }) => {
+    const { openReader } = await import('../../accounting/open-store.js');
+    return openReader(accounting, { credentials });
+  },
   importAccounting: importSiteAccounting,
   report: reportOf,
 };

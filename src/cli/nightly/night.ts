@@ -50,8 +50,8 @@ export const MOST_CAUGHT_UP = 7;
 /** How far back a gap is looked for. */
 export const LOOK_BACK_DAYS = 60;
 
-/** What is known of a night: nothing; that it was begun; that it is settled, and whether only since --date asked for it. */
-export type NightKnown = 'unknown' | 'begun' | 'settled' | 'settled by date';
+/** What is known of a night: nothing; that it was begun, or is settled, and whether only since --date asked for it. */
+export type NightKnown = 'unknown' | 'begun' | 'begun by date' | 'settled' | 'settled by date';
 
 /**
  * What is to be done now: every night since the oldest one known of the last 60 days that is not settled; where none is

@@ -56,12 +56,14 @@ function daysBefore(now: Date, days: number): string {
 }
 
 /** What the ledger knows of a night, for a run that sends mail or not. */
-export function knownOf(ledger: Pick<Ledger, 'night' | 'isBegun'>, mail: boolean): (day: string) => NightKnown {
+export function knownOf(ledger: Pick<Ledger, 'night' | 'begunBy'>, mail: boolean): (day: string) => NightKnown {
   return (day) => {
     const night = ledger.night(day);
-    if (night === null) return ledger.isBegun(day) ? 'begun' : 'unknown';
-    if (night.state === 'done' && mail && !night.mailed) return 'begun';
-    return night.by === 'date' ? 'settled by date' : 'settled';
+    const by = ledger.begunBy(day);
+    if (by === null) return 'unknown';
+    const isSettled = night !== null && (night.state === 'skipped' || night.mailed || !mail);
+    if (by === 'date') return isSettled ? 'settled by date' : 'begun by date';
+    return isSettled ? 'settled' : 'begun';
   };
 }
 
@@ -155,6 +157,8 @@ export async function runNightly(
     if (store !== null) await tidy(store, parts, attempt);
     for (const night of nights) {
       const { day } = night;
+      // One that is done, and is done again by force, stays done whatever comes.
+      if (ledger.night(day) === null) ledger.begin(day, by);
       const site = store === null ? null : await attempt(`report of ${day}`, () => parts.report(store, night, null));
       if (site === null || store === null) {
         unreported.push(day);

@@ -56,51 +56,58 @@ export interface NightToSend {
   readonly onProgress: (done: number, of: number) => void;
 }
 
+/** What became of a mail, and whether the server is worth asking for another one. */
+export interface MailEnd {
+  readonly came: keyof MailCounts;
+  readonly stop: boolean;
+}
+
 /**
- * Sends a mail that nobody has sent before; resolves to what became of it, 'stop' where the server would take no other
- * one either. A mail is at most sent once: one that may have gone is not sent again.
+ * Sends a mail that nobody has sent before. A mail is at most sent once: one that may have gone is not sent again. A
+ * server that falls silent with a message in hand would put every further one in doubt.
  */
 export async function sendOnce(
   { ledger, mailer, again, trouble }: Pick<NightToSend, 'ledger' | 'mailer' | 'again' | 'trouble'>,
   day: string,
   name: MailName,
   make: () => Promise<Message>,
-): Promise<'sent' | 'before' | 'refused' | 'doubt' | 'left' | 'stop'> {
+): Promise<MailEnd> {
+  const end = (came: keyof MailCounts, stop = false): MailEnd => ({ came, stop });
   const what = `${name.kind === 'digest' ? 'the digest for' : 'the report to'} ${name.to}`;
-  if (!again && ['sent', 'refused'].includes(ledger.stateOf(day, name))) return 'before';
+  if (!again && ['sent', 'refused'].includes(ledger.stateOf(day, name))) return end('before');
   let message: Message;
   try {
     message = await make();
   } catch (error) {
     trouble(`${what}: ${reasonOf(error)}`);
-    return 'left';
+    return end('left');
   }
   if (again) ledger.release(day, name);
   const claim = ledger.claim(day, name);
   if (claim === 'doubt') {
     trouble(`${what}: an earlier run ended while it was on its way; it may have gone, and does not go again`);
-    return 'doubt';
+    return end('doubt');
   }
-  if (claim !== 'mine') return 'before';
+  if (claim !== 'mine') return end('before');
   try {
     await mailer.send(message);
     ledger.conclude(day, name, 'sent', '');
-    return 'sent';
+    return end('sent');
   } catch (error) {
     if (!(error instanceof MailError)) throw error;
     const { failure } = error;
     if (failure === 'refused') {
       ledger.conclude(day, name, 'refused', error.message);
       trouble(`${what} was refused: ${error.message}`);
-      return 'refused';
+      return end('refused');
     }
     if (failure === 'doubt') {
       trouble(`${what} may have gone or not, and does not go again: ${error.message}`);
-      return 'doubt';
+      return end('doubt', true);
     }
     ledger.release(day, name);
     trouble(`${what} did not go, the next run tries again: ${error.message}`);
-    return failure === 'unreachable' ? 'stop' : 'left';
+    return end('left', failure === 'unreachable');
   }
 }
 
@@ -128,9 +135,9 @@ export async function sendNight(night: NightToSend): Promise<MailCounts> {
   for (const [index, { name, make }] of mails.entries()) {
     night.onProgress(index, mails.length);
     if (signal.aborted) return { ...counts, left: counts.left + mails.length - index };
-    const came = await sendOnce(night, context.day, name, make);
-    if (came === 'stop') return { ...counts, left: counts.left + mails.length - index };
+    const { came, stop } = await sendOnce(night, context.day, name, make);
     counts[came]++;
+    if (stop) return { ...counts, left: counts.left + mails.length - index - 1 };
   }
   return counts;
 }

@@ -1,15 +1,16 @@
 import { killedByMemory } from '../../accounting/cause';
+import { nameClass } from '../../accounting/name-class';
 import type { AccountingReader, RecordsQuery, Totals } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
-import type { JobRecord } from '../../sampler/record';
+import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { FAR_BELOW_LIMIT } from '../fit';
-import { groupBy } from '../job-run';
-import { dayWeights, heavyDays, type HeavyDays, type Stretch } from './heavy-days';
-import { lineKey, unusedOf, type Beyond, type WholeName } from './job-line';
+import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
+import type { NameFound } from './job-line';
 import type { HostFindings } from './silent-nodes';
 import { wasteOf } from './sums';
+import { withWholeJobs, type WholeJobs } from './whole-jobs';
 
-export type ReportReader = Pick<AccountingReader, 'summary' | 'records'>;
+export type ReportReader = Pick<AccountingReader, 'summary' | 'records' | 'job'>;
 
 export interface ReportQuestion {
   readonly since: Date;
@@ -23,9 +24,18 @@ export interface ReportQuestion {
 }
 
 /** Records that were looked for on some days. */
-export interface Found extends Beyond {
+export interface Found {
   readonly records: readonly JobRecord[];
+  /** More than these belong here. */
+  readonly cut: boolean;
   /** Those that were looked at; null: all. */
+  readonly days: readonly string[] | null;
+}
+
+export interface WasterFound {
+  readonly group: SummaryGroup;
+  /** Those that make the waste, the largest first. */
+  readonly names: readonly NameFound[];
   readonly days: readonly string[] | null;
 }
 
@@ -34,106 +44,214 @@ export interface Material {
   readonly question: ReportQuestion;
   readonly clusters: readonly string[];
   readonly site: SummaryAnswer;
-  /** The ten owners that wasted most, and the records that make their waste. */
-  readonly wasters: readonly { readonly group: SummaryGroup; readonly found: Found }[];
+  /** The ten owners that wasted most. */
+  readonly wasters: readonly WasterFound[];
   readonly killed: Found;
-  readonly farBelow: Found;
+  /** Names of those owners' jobs that mostly stayed far below their limit. */
+  readonly farBelow: { readonly names: readonly NameFound[]; readonly days: readonly string[] | null };
   readonly hosts: HostFindings;
 }
 
 const WASTERS = 10;
-/** Records that a list is made from: enough for its lines where some are arrays. */
-const PER_WASTER = 200;
 const PER_LIST = 500;
+/** Lines, here and there; of a waster that wasted so little, of the waste of all, one. */
 const NAMES_OF_A_WASTER = 3;
 const NAMES_OF_A_LIST = 10;
-/** With so many of the highest peaks of a name, what they need is what all of that name need. */
-/** Records that one list may be looked for in, so that the whole report keeps within half a second. */
-const READ_PER_WASTER = 5_000;
-const READ_PER_LIST = 50_000;
+const WORTH_A_LOOK = 0.01;
+/** Records of a name: to show, and to advise by. */
+const LARGEST = 30;
 const HIGHEST = 20;
+/** Records that one list may be looked for in, so that a month's report over any number of jobs takes half a second. */
+const READ_PER_WASTER = 2_000;
+const READ_PER_LIST = 10_000;
 const LOST_HOSTS = 50;
-const WEEK_MS = 7 * 86_400_000;
-const ENDED = ['finished', 'lost', 'unsampled'] as const;
+/** A night is looked through whole, however many jobs it had. */
+const ALL_OF_IT_MS = 2 * 86_400_000;
+/** In a shorter time a host without jobs is nothing to wonder at. */
+const SILENCE_MS = 20 * 3_600_000;
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 
-type Filter = Omit<RecordsQuery, 'since' | 'until' | 'limit'>;
+type Whose = Pick<RecordsQuery, 'cluster' | 'owner' | 'far_below'>;
+type Filter = Whose & Pick<RecordsQuery, 'failed'>;
 
-interface Look {
-  readonly where: HeavyDays;
-  readonly filter: Filter;
-  /** Records to list, and names of which all is asked where these records may not be all of them. */
-  readonly limit: number;
-  readonly names: number;
-  readonly chosen: boolean;
-}
+const ended = ({ status }: JobRecord): boolean => status !== 'running';
 
-/** All of a name on the days that are looked at, whatever else the filter asks for: what it needs must fit them all. */
-async function askForName(reader: ReportReader, { stretches }: HeavyDays, one: JobRecord): Promise<WholeName> {
-  const highest: JobRecord[] = [];
-  const sums = { records: 0, jobs: 0, waste_gib_hours: 0 };
-  for (const stretch of stretches) {
-    const { records, totals } = await reader.records({
-      ...stretch,
-      cluster: one.cluster,
-      ...(one.owner === null ? {} : { owner: one.owner }),
-      ...(one.job_name === null ? {} : { job_name: one.job_name }),
-      states: ENDED,
-      sort: 'peak',
-      limit: HIGHEST,
-    });
-    highest.push(...records.map(({ record }) => record));
-    sums.records += totals.records;
-    sums.jobs += totals.jobs;
-    sums.waste_gib_hours += wasteOf(totals);
-  }
-  return { ...sums, highest };
-}
-
-/** The names that make most of some records' waste, with a record of each. */
-function heaviestNames(records: readonly JobRecord[], most: number): readonly (readonly [string, JobRecord])[] {
-  return [...groupBy(records, lineKey)]
-    .map(([key, group]) => ({ key, group, waste: group.reduce((sum, record) => sum + unusedOf(record), 0) }))
-    .sort((a, b) => b.waste - a.waste)
-    .flatMap(({ key, group: [first] }) => (first === undefined ? [] : [[key, first] as const]))
-    .slice(0, most);
-}
-
-async function look(reader: ReportReader, { where, filter, limit, names, chosen }: Look): Promise<Found> {
+async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Promise<Found> {
   const records: JobRecord[] = [];
-  let cut = false;
+  let cut = where.days !== null;
   for (const stretch of where.stretches) {
-    const answer = await reader.records({ ...filter, ...stretch, limit });
+    const answer = await reader.records({ ...filter, ...stretch, limit: PER_LIST });
     cut ||= answer.totals.records > answer.records.length;
-    records.push(...answer.records.map(({ record }) => record));
+    records.push(...answer.records.map(({ record }) => record).filter(ended));
   }
-  const whole = new Map<string, WholeName>();
-  if (cut || chosen)
-    for (const [key, record] of heaviestNames(records, names)) whole.set(key, await askForName(reader, where, record));
-  return { records, cut, days: where.days, whole, chosen };
+  return { records, cut, days: where.days };
+}
+
+interface NameSums extends Omit<NameFound, keyof WholeJobs> {
+  readonly where: HeavyDays;
+}
+
+/** Where an owner's jobs were looked for, their names, and those to be shown. */
+interface Searched {
+  readonly where: HeavyDays;
+  readonly names: readonly NameSums[];
+  readonly shown: readonly NameSums[];
+}
+
+/** Sums of an owner's jobs by name, the largest waste first. */
+async function askForNames(
+  reader: ReportReader,
+  where: HeavyDays,
+  owner: string,
+  filter: Whose,
+): Promise<readonly NameSums[]> {
+  const names = new Map<string, NameSums>();
+  for (const stretch of where.stretches)
+    for (const { key, totals } of (await reader.summary({ ...filter, ...stretch, owner, by: 'job_name' })).groups) {
+      if (key === null) continue;
+      const known = names.get(key);
+      names.set(key, {
+        name: key,
+        owner,
+        where,
+        all: totals.records + (known?.all ?? 0),
+        jobs: totals.jobs + (known?.jobs ?? 0),
+        failed: totals.failed + (known?.failed ?? 0),
+        far_below: totals.far_below + (known?.far_below ?? 0),
+        waste_gib_hours: wasteOf(totals) + (known?.waste_gib_hours ?? 0),
+      });
+    }
+  return [...names.values()]
+    .filter(({ waste_gib_hours: waste }) => waste > 0)
+    .sort((a, b) => b.waste_gib_hours - a.waste_gib_hours);
+}
+
+const uniqueRecords = (records: readonly JobRecord[]): JobRecord[] => [
+  ...new Map(records.map((record) => [recordKeyText(record), record])).values(),
+];
+
+/** Records of a name: those that wasted most, and, where these are not all, those with the highest peaks. */
+async function askForSome(reader: ReportReader, filter: Whose, { where, ...sums }: NameSums): Promise<NameFound> {
+  const some: JobRecord[] = [];
+  // The pattern finds names of other classes, too.
+  const chosen = { ...filter, owner: sums.owner, job_name: sums.name.replaceAll('#', '*') };
+  const isOfName = (record: JobRecord): boolean =>
+    ended(record) && record.job_name !== null && nameClass(record.job_name) === sums.name;
+  for (const stretch of where.stretches) {
+    const largest = await reader.records({ ...chosen, ...stretch, sort: 'unused', limit: LARGEST });
+    some.push(...largest.records.map(({ record }) => record).filter(isOfName));
+    if (largest.totals.records <= largest.records.length) continue;
+    const highest = await reader.records({ ...chosen, ...stretch, sort: 'peak', limit: HIGHEST });
+    some.push(...highest.records.map(({ record }) => record).filter(isOfName));
+  }
+  return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some))) };
 }
 
 type Place = Stretch & Pick<RecordsQuery, 'cluster'>;
 
-async function lastOfLostHosts(reader: ReportReader, period: Place): Promise<readonly JobRecord[]> {
-  const { records } = await reader.records({ ...period, states: ['lost'], limit: PER_LIST });
-  const hosts = [...new Set(records.map(({ record }) => record.host))].slice(0, LOST_HOSTS);
+/** On which days samplers were lost: a summary tells it of its whole interval only. */
+async function daysWithLost(reader: ReportReader, period: Place, days: readonly DayWeight[]): Promise<HeavyDays> {
+  const weights: DayWeight[] = [];
+  const few = recordsOf(days) <= READ_PER_LIST;
+  for (const one of days) {
+    const since = Date.parse(one.day);
+    const { coverage } = few
+      ? { coverage: null }
+      : await reader.summary({ ...period, since, until: since + DAY_MS, by: 'cluster' });
+    weights.push({ ...one, weight: coverage?.['sampler-lost'] ?? 1 });
+  }
+  return heavyDays(weights, period, READ_PER_LIST);
+}
+
+async function lastOfLostHosts(
+  reader: ReportReader,
+  period: Place,
+  days: readonly DayWeight[],
+): Promise<readonly JobRecord[]> {
+  const hosts = new Set<string>();
+  for (const stretch of (await daysWithLost(reader, period, days)).stretches) {
+    const { records } = await reader.records({ ...period, ...stretch, states: ['lost'], limit: PER_LIST });
+    for (const { record } of records) hosts.add(record.host);
+  }
   const last: JobRecord[] = [];
-  for (const host of hosts) {
+  for (const host of [...hosts].slice(0, LOST_HOSTS)) {
     const newest = (await reader.records({ ...period, host, limit: 1 })).records.map(({ record }) => record);
     last.push(...newest.sort((a, b) => b.revision - a.revision).slice(0, 1));
   }
   return last;
 }
 
-async function askForHosts(reader: ReportReader, period: Place, lost: number): Promise<HostFindings> {
-  const week = { ...period, since: period.since - WEEK_MS, until: period.since };
-  const before = await reader.summary({ ...week, by: 'host' });
-  const during = await reader.summary({ ...period, by: 'host' });
-  return {
-    before: before.groups,
-    during: during.groups,
-    last: lost > 0 ? await lastOfLostHosts(reader, period) : [],
+const recordsOf = (days: readonly DayWeight[]): number => days.reduce((sum, { records }) => sum + records, 0);
+
+const dayBegin = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
+
+/**
+ * What the days of a period weigh, from whole days alone, which a store has sums of: all of the first day, and as much
+ * of the last, which mostly is today, as its hours have of the others.
+ */
+async function askForDays(reader: ReportReader, all: Place & Pick<RecordsQuery, 'owner' | 'far_below'>): Promise<Days> {
+  const since = dayBegin(all.since);
+  const last = dayBegin(all.until);
+  const groups = since < last ? (await reader.summary({ ...all, since, until: last, by: 'day' })).groups : [];
+  return (of) => {
+    const whole = dayWeights(groups, of);
+    if (last === all.until) return whole;
+    const part = (all.until - last) / DAY_MS;
+    const mean = (value: (one: DayWeight) => number): number =>
+      whole.length === 0 ? 1 : (part * whole.reduce((sum, one) => sum + value(one), 0)) / whole.length;
+    const today = { day: new Date(last).toISOString().slice(0, 10), weight: mean(({ weight }) => weight) };
+    return [...whole, { ...today, records: mean(({ records }) => records) }];
   };
+}
+
+type Days = (of: (totals: Totals) => number) => readonly DayWeight[];
+
+const mostlyFarBelow = ({ far_below: far, all }: NameSums): boolean => far > 0 && far * 2 >= all;
+
+/** All days that were looked at; null: all that there are. */
+function daysOf(places: readonly HeavyDays[]): readonly string[] | null {
+  const days = [...new Set(places.flatMap(({ days: some }) => some ?? []))].sort();
+  return days.length === 0 ? null : days;
+}
+
+/** Where to look for a list: of a night or two everywhere, else on the days that weigh most. */
+function whereToLook(period: Stretch, days: readonly DayWeight[], budget: number): HeavyDays {
+  if (period.until - period.since > ALL_OF_IT_MS) return heavyDays(days, period, budget);
+  return { stretches: days.some(({ weight }) => weight > 0) ? [period] : [], days: null };
+}
+
+/** The clusters of the period: of its whole days, and those that the lists show. */
+async function askForClusters(
+  reader: ReportReader,
+  period: Place,
+  records: readonly JobRecord[],
+): Promise<readonly string[]> {
+  const listed = records.map(({ cluster }) => cluster);
+  const since = Math.ceil(period.since / DAY_MS) * DAY_MS;
+  const until = dayBegin(period.until);
+  const whole = since < until ? (await reader.summary({ ...period, since, until, by: 'cluster' })).groups : [];
+  return [...new Set([...listed, ...whole.flatMap(({ key }) => key ?? [])])].sort();
+}
+
+/** Hosts that may have fallen silent; of long periods the whole days are enough to tell. */
+async function askForHosts(reader: ReportReader, period: Place, lost: boolean, days: Days): Promise<HostFindings> {
+  const first = dayBegin(period.since);
+  const before = await reader.summary({ ...period, since: first - WEEK_MS, until: first, by: 'host' });
+  const long = period.until - period.since > WEEK_MS;
+  const during = await reader.summary({
+    ...period,
+    ...(long ? { since: first + DAY_MS, until: dayBegin(period.until) } : {}),
+    by: 'host',
+  });
+  const last = lost
+    ? await lastOfLostHosts(
+        reader,
+        period,
+        days(() => 1),
+      )
+    : [];
+  return { before: before.groups, during: during.groups, last };
 }
 
 /**
@@ -142,61 +260,51 @@ async function askForHosts(reader: ReportReader, period: Place, lost: number): P
  */
 export async function askForReport(reader: ReportReader, question: ReportQuestion): Promise<Material> {
   const { by, owner, cluster } = question;
+  const alone = owner !== null;
   const period: Stretch = { since: question.since.getTime(), until: question.until.getTime() };
-  const where = cluster === null ? {} : { cluster };
-  const whose = owner === null ? where : { ...where, owner };
-  const all = { ...period, ...whose, far_below: FAR_BELOW_LIMIT };
+  const here = { ...period, ...(cluster === null ? {} : { cluster }) };
+  const all = { ...here, ...(alone ? { owner } : {}), far_below: FAR_BELOW_LIMIT };
   const site = await reader.summary({ ...all, by });
-  const clusters = await reader.summary({ ...all, by: 'cluster' });
-  const days = (await reader.summary({ ...all, by: 'day' })).groups;
-
+  const days = await askForDays(reader, all);
   const owners = by === 'owner' ? site : await reader.summary({ ...all, by: 'owner' });
   const largest = owners.groups
     .filter(({ key, totals }) => key !== null && wasteOf(totals) > 0)
     .sort((a, b) => wasteOf(b.totals) - wasteOf(a.totals))
     .slice(0, WASTERS);
-  const alone = owner !== null;
-  const wasters = [];
+  const wasters: (Omit<WasterFound, 'names' | 'days'> & Searched)[] = [];
   for (const group of largest) {
-    const filter = { ...where, owner: group.key ?? '', states: ENDED, sort: 'unused' } as const;
-    const own =
-      alone || days.length <= 1 ? days : (await reader.summary({ ...all, owner: filter.owner, by: 'day' })).groups;
-    const found = await look(reader, {
-      where: heavyDays(dayWeights(own, wasteOf), period, alone ? READ_PER_LIST : READ_PER_WASTER),
-      filter,
-      limit: alone ? PER_LIST : PER_WASTER,
-      names: alone ? NAMES_OF_A_LIST : NAMES_OF_A_WASTER,
-      chosen: false,
-    });
-    wasters.push({ group, found });
+    const name = group.key ?? '';
+    const own = alone ? days : await askForDays(reader, { ...all, owner: name });
+    const where = whereToLook(period, own(wasteOf), alone ? READ_PER_LIST : READ_PER_WASTER);
+    const names = await askForNames(reader, where, name, all);
+    const worth = wasters.length < NAMES_OF_A_WASTER || wasteOf(group.totals) >= WORTH_A_LOOK * wasteOf(site.totals);
+    const most = alone ? NAMES_OF_A_LIST : worth ? NAMES_OF_A_WASTER : 1;
+    wasters.push({ group, where, names, shown: names.slice(0, most) });
   }
-  const onDaysWith = (weightOf: (totals: Totals) => number): HeavyDays =>
-    heavyDays(dayWeights(days, weightOf), period, READ_PER_LIST);
-  const failed = await look(reader, {
-    where: onDaysWith((totals) => totals.killed_by_memory),
-    filter: { ...whose, failed: true, states: ENDED },
-    limit: PER_LIST,
-    names: 0,
-    chosen: true,
-  });
-  const farBelow = await look(reader, {
-    where: onDaysWith((totals) => totals.far_below),
-    filter: { ...whose, states: ENDED, share_at_most: FAR_BELOW_LIMIT, sort: 'unused' },
-    limit: PER_LIST,
-    names: NAMES_OF_A_LIST,
-    chosen: true,
-  });
+  const far = alone ? [] : wasters.flatMap(({ names }) => names).filter(mostlyFarBelow);
+  const farShown = far.sort((a, b) => b.waste_gib_hours - a.waste_gib_hours).slice(0, NAMES_OF_A_LIST);
+  const found = new Map<NameSums, NameFound>();
+  for (const sums of new Set([...wasters.flatMap(({ shown }) => shown), ...farShown]))
+    found.set(sums, await askForSome(reader, all, sums));
+  const foundOf = (names: readonly NameSums[]): NameFound[] => names.flatMap((sums) => found.get(sums) ?? []);
 
+  const killedDays = whereToLook(
+    period,
+    days(({ killed_by_memory: killed }) => killed),
+    READ_PER_LIST,
+  );
+  const failed = await look(reader, killedDays, { ...all, failed: true });
+  const listed = [...failed.records, ...[...found.values()].flatMap(({ records }) => records)];
   return {
     question,
-    clusters: clusters.groups.flatMap(({ key }) => key ?? []),
+    clusters: await askForClusters(reader, all, listed),
     site,
-    wasters,
+    wasters: wasters.map(({ group, where, shown }) => ({ group, names: foundOf(shown), days: where.days })),
     killed: { ...failed, records: failed.records.filter(killedByMemory) },
-    farBelow,
+    farBelow: { names: foundOf(farShown), days: daysOf(farShown.map(({ where }) => where)) },
     hosts:
-      owner === null
-        ? await askForHosts(reader, { ...period, ...where }, site.coverage['sampler-lost'])
-        : { before: [], during: [], last: [] },
+      alone || period.until - period.since < SILENCE_MS
+        ? { before: [], during: [], last: [] }
+        : await askForHosts(reader, here, site.coverage['sampler-lost'] > 0, days),
   };
 }

@@ -1,13 +1,12 @@
 import { FAR_BELOW_LIMIT } from '../fit';
-import type { Found, Material } from './ask';
+import type { Material } from './ask';
 import { coverageOf } from './coverage';
-import { toJobLineList } from './job-line';
-import { REPORT_SCHEMA, type JobLine, type JobList, type Report, type ShareOfLimit } from './report';
+import { lineOfName, linesOfRecords, type NameFound } from './job-line';
+import { REPORT_SCHEMA, type JobLine, type Report, type ShareOfLimit } from './report';
 import { hostsWithoutJobs, silentNodes } from './silent-nodes';
 import { fittingOf, toSums, wasteOf } from './sums';
 
 const LINES = 10;
-const LINES_OF_A_WASTER = 3;
 
 function toShares(counts: readonly number[]): ShareOfLimit[] {
   const last = counts.length - 1;
@@ -18,27 +17,23 @@ function toShares(counts: readonly number[]): ShareOfLimit[] {
   }));
 }
 
-/** Those that a smaller request would have served, as far as that can be told. */
-const couldAskForLess = ({ advice, limit_bytes: limit, peak_bytes: peak }: JobLine): boolean =>
-  advice?.kind === 'lower' || (advice === null && limit !== null && peak !== null && peak < FAR_BELOW_LIMIT * limit);
+/** By what they turn out to have wasted. */
+function linesOf(names: readonly NameFound[]): JobLine[] {
+  return names
+    .flatMap((name) => lineOfName(name) ?? [])
+    .filter(({ waste_gib_hours: waste }) => waste > 0)
+    .sort((a, b) => b.waste_gib_hours - a.waste_gib_hours);
+}
 
-const wastes = ({ waste_gib_hours: waste }: JobLine): boolean => waste > 0;
+/** The whole of a parallel job may have needed all that its master did not. */
+const couldAskForLess = ({ advice, limit_bytes: limit, peak_bytes: peak }: JobLine): boolean =>
+  advice === null ? peak !== null && peak < FAR_BELOW_LIMIT * (limit ?? 0) : advice.kind === 'lower';
 
 /** The report that the store's answers make. */
 export function buildReport(material: Material): Report {
-  const { question, site } = material;
+  const { question, site, wasters, killed, farBelow } = material;
   const fitting = fittingOf(site.totals);
   const wasteOfAll = wasteOf(site.totals);
-  const list = (
-    found: Found,
-    records: number,
-    most: number,
-    keep: (line: JobLine) => boolean = () => true,
-  ): JobList => ({
-    records,
-    lines: toJobLineList(found.records, found).filter(keep).slice(0, most),
-    looked_at_days: found.days,
-  });
   return {
     schema: REPORT_SCHEMA,
     created_at: question.now.toISOString(),
@@ -51,14 +46,22 @@ export function buildReport(material: Material): Report {
       .map(({ key, totals }) => ({ name: key, sums: toSums(totals, fitting) }))
       .sort((a, b) => b.sums.waste_gib_hours - a.sums.waste_gib_hours || b.sums.core_hours - a.sums.core_hours),
     fitting,
-    wasters: material.wasters.map(({ group, found }) => ({
+    wasters: wasters.map(({ group, names, days }) => ({
       name: group.key ?? '',
       sums: toSums(group.totals, fitting),
       share_of_waste: wasteOfAll > 0 ? Math.min(1, wasteOf(group.totals) / wasteOfAll) : 0,
-      jobs: list(found, group.totals.records, question.owner === null ? LINES_OF_A_WASTER : LINES, wastes),
+      jobs: { records: group.totals.records, lines: linesOf(names), looked_at_days: days },
     })),
-    killed_by_memory: list(material.killed, site.totals.killed_by_memory, LINES),
-    far_below: list(material.farBelow, site.totals.far_below, LINES, couldAskForLess),
+    killed_by_memory: {
+      records: site.totals.killed_by_memory,
+      lines: linesOfRecords(killed.records, killed.cut).slice(0, LINES),
+      looked_at_days: killed.days,
+    },
+    far_below: {
+      records: site.totals.far_below,
+      lines: linesOf(farBelow.names).filter(couldAskForLess),
+      looked_at_days: farBelow.days,
+    },
     hours: site.hours,
     shares: toShares(site.shares),
     coverage: coverageOf(site.coverage),

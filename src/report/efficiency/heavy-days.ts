@@ -34,16 +34,21 @@ export function dayWeights(
   );
 }
 
+/** Each day, unless it adjoins another, is a question of its own to the store. */
+const MOST_DAYS = 3;
+
 /**
- * The days to look for single jobs on: the heaviest ones that have no more than `budget` records together, one at
- * least; all where they have not. A list of the largest jobs thus costs the same for a month of ten million jobs as for
+ * The days to look for single jobs on: the heaviest ones, three at most, that have no more than `budget` records
+ * together, one at least; all where they have not. A list of the largest jobs thus costs the same for a month of ten million jobs as for
  * a day.
  */
 export function heavyDays(weights: readonly DayWeight[], period: Stretch, budget: number): HeavyDays {
   const candidates = weights.filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight);
   let records = 0;
+  let taken = 0;
   const chosen = candidates.filter((day, index) => {
-    if (index > 0 && records + day.records > budget) return false;
+    if (taken === MOST_DAYS || (index > 0 && records + day.records > budget)) return false;
+    taken += 1;
     records += day.records;
     return true;
   });

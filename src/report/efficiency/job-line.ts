@@ -1,3 +1,4 @@
+import { nameClass } from '../../accounting/name-class';
 import type { JobRecord } from '../../sampler/record';
 import { adviseRequest } from '../advice';
 import { endingLabel } from '../ending';
@@ -5,20 +6,26 @@ import { limitOf } from '../fit';
 import { groupBy } from '../job-run';
 import { hostsOf, toJobLines } from '../record-lines';
 import type { JobLine, LineAdvice } from './report';
+import type { WholeJobs } from './whole-jobs';
 
 const BYTE_SECONDS = 1024 ** 3 * 3600;
 
-/** All jobs of one name and owner, where not every record of them was listed: sums, and those with the highest peaks. */
-export interface WholeName {
-  readonly records: number;
+/** The jobs of one owner and name class: their sums, and some of their records. */
+export interface NameFound extends WholeJobs {
+  /** The class: digits are one `#`. */
+  readonly name: string;
+  readonly owner: string;
+  /** All records; `records` are those that wasted most, and those with the highest peaks: what they need all need. */
+  readonly all: number;
   readonly jobs: number;
+  readonly failed: number;
+  readonly far_below: number;
   readonly waste_gib_hours: number;
-  readonly highest: readonly JobRecord[];
 }
 
-/** The records of one line: of one cluster, owner and job name. */
-export function lineKey({ cluster, owner, job_name: name }: JobRecord): string {
-  return JSON.stringify([cluster, owner, name]);
+/** The records of one line: of one owner, and of names that differ in their digits only. */
+function lineKey({ owner, job_name: name }: JobRecord): string {
+  return JSON.stringify([owner, name === null ? null : nameClass(name)]);
 }
 
 function largest(values: readonly (number | null)[]): number | null {
@@ -29,7 +36,7 @@ function largest(values: readonly (number | null)[]): number | null {
 }
 
 /** Limit less peak, times wallclock, in GiB times hours; 0 where one is not known. */
-export function unusedOf(record: JobRecord): number {
+function unusedOf(record: JobRecord): number {
   const limit = limitOf(record);
   if (limit === null || record.peak_rss === null) return 0;
   return (Math.max(0, limit - record.peak_rss.lower_bytes) * (record.wallclock_seconds ?? 0)) / BYTE_SECONDS;
@@ -49,62 +56,82 @@ function endingOf(records: readonly JobRecord[]): string {
 }
 
 /** null: it can't be told, or the request is right. */
-function adviceFor(records: readonly JobRecord[], complete: boolean): LineAdvice | null {
+function adviceFor(records: readonly JobRecord[]): LineAdvice | null {
   const advice = adviseRequest(records);
-  if (advice === null) return null;
+  if (advice === null || (advice.kind !== 'raise' && advice.kind !== 'lower')) return null;
   const { request, kind, totalBytes, per, slots, guess } = advice;
-  // Of jobs that were not looked at one may have needed more.
-  if (kind !== 'raise' && (kind !== 'lower' || !complete)) return null;
   return { request, kind, total_bytes: totalBytes, per, slots, guess };
 }
 
 const told = <Key extends 'project' | 'queue'>(records: readonly JobRecord[], field: Key): JobRecord[Key] =>
   records.find((record) => record[field] !== null)?.[field] ?? null;
 
-/** What is known of the names of some records beyond these, by `lineKey`; and whether the records are all there are. */
-export interface Beyond {
-  readonly cut: boolean;
-  readonly whole: ReadonlyMap<string, WholeName>;
-  /** The records are some of their names' by choice: the lines tell of them alone, and only the advice fits all. */
-  readonly chosen: boolean;
-}
+type LineSums = Pick<JobLine, 'records' | 'jobs' | 'complete' | 'waste_gib_hours' | 'ending'>;
 
-function toLine(key: string, records: readonly [JobRecord, ...JobRecord[]], { cut, whole, chosen }: Beyond): JobLine {
+function toLine(
+  records: readonly [JobRecord, ...JobRecord[]],
+  sums: LineSums,
+  needs: readonly JobRecord[] = records,
+): JobLine {
   const worst = records.reduce((most, record) => (unusedOf(record) > unusedOf(most) ? record : most));
-  const name = whole.get(key);
-  const sums = chosen ? undefined : name;
-  const complete = !cut || sums !== undefined;
-  const all = [...records, ...(name?.highest ?? []).filter((record) => lineKey(record) === key)];
-  const known: readonly JobRecord[] = chosen ? records : all;
-  const jobs = new Set(records.map(({ job_id: job, task_id: task }) => `${job}.${task ?? ''}`));
-  const oneJob = known.every(({ job_id: job }) => job === worst.job_id);
+  const names = new Set(records.map(({ job_name: name }) => name));
   return {
     cluster: worst.cluster,
     owner: worst.owner,
-    job_name: worst.job_name,
-    jobs: Math.max(jobs.size, sums?.jobs ?? 0),
-    records: Math.max(records.length, sums?.records ?? 0),
-    complete,
+    job_name: names.size === 1 || worst.job_name === null ? worst.job_name : nameClass(worst.job_name),
+    ...sums,
     job_id: worst.job_id,
-    task_id: oneJob && jobs.size > 1 ? null : worst.task_id,
+    task_id: worst.task_id,
     project: told(records, 'project'),
     queue: told(records, 'queue'),
-    hosts: [...new Set(known.map(({ host }) => host))].sort(),
-    ended_at: known.reduce<string | null>(
+    hosts: [...new Set(records.map(({ host }) => host))].sort(),
+    ended_at: records.reduce<string | null>(
       (last, { ended_at: end }) => (end !== null && end > (last ?? '') ? end : last),
       null,
     ),
-    limit_bytes: largest(known.map(limitOf)),
-    peak_bytes: largest(known.map((record) => record.peak_rss?.lower_bytes ?? null)),
-    waste_gib_hours: sums?.waste_gib_hours ?? wasteOfJobs(records),
-    ending: endingOf(records),
-    advice: adviceFor(all, name !== undefined || (!cut && !chosen)),
+    limit_bytes: largest(records.map(limitOf)),
+    peak_bytes: largest(records.map((record) => record.peak_rss?.lower_bytes ?? null)),
+    advice: adviceFor(needs),
   };
 }
 
-/** Records as lines, the jobs of one name and owner (an array, all hosts of a parallel job) each, largest waste first. */
-export function toJobLineList(records: readonly JobRecord[], beyond: Beyond): JobLine[] {
-  return [...groupBy(records, lineKey)]
-    .flatMap(([key, [first, ...rest]]) => (first === undefined ? [] : [toLine(key, [first, ...rest], beyond)]))
-    .sort((a, b) => b.waste_gib_hours - a.waste_gib_hours);
+const jobsOf = (records: readonly JobRecord[]): number =>
+  new Set(records.map(({ cluster, job_id: job, task_id: task }) => `${cluster} ${job} ${task ?? ''}`)).size;
+
+/** The jobs of a name (an array, all hosts of a parallel job) as one line; null: none of them is known. */
+export function lineOfName({
+  all,
+  jobs,
+  failed,
+  waste_gib_hours: waste,
+  records,
+  needs,
+  parallel,
+}: NameFound): JobLine | null {
+  const [first, ...rest] = records;
+  if (first === undefined) return null;
+  const known = jobsOf(records);
+  const ending = known >= jobs ? endingOf(records) : failed === 0 ? 'ok' : `${failed} of ${all} failed`;
+  const line = toLine([first, ...rest], { records: all, jobs, complete: true, waste_gib_hours: waste, ending }, needs);
+  if (parallel === 0) return line;
+  // Their tasks bear no name, so that the sums by name lack what these held: here only what was looked at counts.
+  const wasted = records.reduce((sum, record) => sum + unusedOf(record), 0);
+  return { ...line, jobs: known, complete: known >= jobs, waste_gib_hours: wasted };
+}
+
+/** Records as such lines, of these alone, largest waste first. `cut`: there are more than these. */
+export function linesOfRecords(records: readonly JobRecord[], cut: boolean): JobLine[] {
+  return [...groupBy(records, lineKey).values()]
+    .flatMap(([first, ...rest]) =>
+      first === undefined
+        ? []
+        : toLine([first, ...rest], {
+            records: rest.length + 1,
+            jobs: jobsOf([first, ...rest]),
+            complete: !cut,
+            waste_gib_hours: wasteOfJobs([first, ...rest]),
+            ending: endingOf([first, ...rest]),
+          }),
+    )
+    .sort((a, b) => b.records - a.records || b.waste_gib_hours - a.waste_gib_hours);
 }

@@ -23,12 +23,14 @@ export interface Report {
   /** At most ten, the largest waste first; of one owner's report that owner. */
   readonly wasters: readonly Waster[];
   readonly killed_by_memory: JobList;
+  /** Names of the wasters' jobs that mostly stayed far below their limit; of one owner's report none: `wasters` has them. */
   readonly far_below: JobList;
   /** By the local hour of the day at which the report was made. */
   readonly hours: readonly HourOfDay[];
   /** Ended records by peak over limit. */
   readonly shares: readonly ShareOfLimit[];
   readonly coverage: Coverage;
+  /** Of the site's report on 20 hours or more. */
   readonly silent_nodes: readonly SilentNode[];
   /** Hosts that had jobs in the week before the period and none in it: idle, or gone. */
   readonly hosts_without_jobs: readonly string[];
@@ -106,10 +108,14 @@ export interface JobList {
   readonly looked_at_days: readonly string[] | null;
 }
 
-/** The jobs of one name and owner: single ones, the tasks of an array, the hosts of a parallel job. */
+/**
+ * The jobs of one owner whose names differ in their digits only: single ones, the tasks of an array, the hosts of a
+ * parallel job.
+ */
 export interface JobLine {
   readonly cluster: string;
   readonly owner: string | null;
+  /** With digits as one `#`, where several names are meant. */
   readonly job_name: string | null;
   /** Distinct jobs and array tasks. */
   readonly jobs: number;
@@ -118,10 +124,10 @@ export interface JobLine {
   readonly complete: boolean;
   /** The one that wasted most. */
   readonly job_id: number;
-  /** null: not of an array, or all tasks of this array are here, and nothing else. */
   readonly task_id: number | null;
   readonly project: string | null;
   readonly queue: string | null;
+  /** Of those that were looked at; of the others, with `records`, only the sums are known. */
   readonly hosts: readonly string[];
   /** Of the last record. */
   readonly ended_at: string | null;
@@ -149,7 +155,7 @@ export interface LineAdvice {
 
 export interface ShareOfLimit {
   readonly from: number;
-  /** null: above the limit. */
+  /** null: at the limit, or above. */
   readonly to: number | null;
   readonly records: number;
 }

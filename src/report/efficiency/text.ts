@@ -15,14 +15,15 @@ import {
   energyText,
   farBelowText,
   GIB_HOURS,
+  LINES_TEXT,
   hoursText,
   killedText,
   leftOutText,
-  lineJob,
   listNote,
   periodText,
   plural,
   share,
+  shortLineJob,
   shownWasters,
   sharesText,
   silentText,
@@ -118,9 +119,14 @@ interface LineColumn extends Column {
   readonly cell: (line: JobLine, screen: Screen) => string;
 }
 
-const JOB: LineColumn = { head: 'job', shrinksTo: 12, cell: (line, { glyphs }) => lineJob(line, glyphs.atLeast) };
+const JOB: LineColumn = { head: 'job', shrinksTo: 20, cell: (line, { glyphs }) => shortLineJob(line, glyphs.atLeast) };
 const NAME: LineColumn = { head: 'name', shrinksTo: 8, cell: (line, screen) => screen.safe(line.job_name ?? '') };
-const OWNER: LineColumn = { head: 'owner', shrinksTo: 8, cell: (line, screen) => screen.safe(line.owner ?? '') };
+const OWNER: LineColumn = {
+  head: 'owner',
+  dispensable: 2,
+  shrinksTo: 8,
+  cell: (line, screen) => screen.safe(line.owner ?? ''),
+};
 const HOST: LineColumn = {
   head: 'host',
   dispensable: 2,
@@ -161,9 +167,7 @@ function renderList(columns: readonly LineColumn[], list: JobList, screen: Scree
 
 function renderWasters(report: Report, screen: Screen): string[] {
   if (report.owner !== null)
-    return report.wasters.flatMap(({ jobs }) =>
-      renderList([JOB, NAME, HOST, ASKED, PEAK, WASTE, ENDED, NEXT], jobs, screen),
-    );
+    return report.wasters.flatMap(({ jobs }) => renderList([JOB, NAME, ASKED, PEAK, WASTE, ENDED, NEXT], jobs, screen));
   return shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }, index) => {
     const right = `${amount(sums.waste_gib_hours)} ${ownWords(GIB_HOURS, screen)}, ${formatPercent(part)} of all waste`;
     return [
@@ -237,7 +241,7 @@ function renderShares(report: Report, screen: Screen): string[] {
       const from = SHARE_STEPS[index - 1] ?? 0;
       return { name: `${from * 100}-${to * 100} %`, records: within(from, to) };
     }),
-    { name: 'above', records: within(1, null) },
+    { name: '100 % up', records: within(1, null) },
   ];
   const most = steps.reduce((sum, { records }) => Math.max(sum, records), 1);
   const bars = steps.map(({ name, records }): Bar => ({ name, part: records / most, text: formatCount(records) }));
@@ -298,7 +302,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
   const groups = section(`By ${DIMENSION_NAMES[report.by]}`, renderGroups(report, screen), screen);
   const wasters = section(
     owner === null ? 'Largest waste, and the jobs that make it' : 'Jobs with the largest waste',
-    renderWasters(report, screen),
+    [...renderWasters(report, screen), ...paragraph(LINES_TEXT, screen).map(style.faint)],
     screen,
   );
   const killed = section(
@@ -313,7 +317,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
     'Far below their request',
     [
       ...paragraph(farBelowText(report.far_below), screen),
-      ...renderList([JOB, NAME, OWNER, ASKED, PEAK, WASTE, ENDED, NEXT], report.far_below, screen),
+      ...renderList([JOB, NAME, OWNER, ASKED, PEAK, WASTE, NEXT], report.far_below, screen),
     ],
     screen,
   );

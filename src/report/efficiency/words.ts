@@ -94,12 +94,23 @@ export function listNote({ looked_at_days: days }: JobList): string | null {
   return days === null ? null : `Looked for on the ${plural(days.length, 'day')} with most of it.`;
 }
 
+const jobNumber = ({ job_id: job, task_id: task }: JobLine): string => `${job}${task === null ? '' : `.${task}`}`;
+
 /** "408000.7", "408107 and 14 more". */
-export function lineJob({ job_id: job, task_id: task, jobs, complete }: JobLine, atLeast: string): string {
-  const number = `${job}${task === null ? '' : `.${task}`}`;
-  const bound = complete ? '' : atLeast;
-  return jobs === 1 ? number : `${number} and ${bound}${formatCount(jobs - 1)} more`;
+export function lineJob(line: JobLine, atLeast: string): string {
+  const more = `${line.complete ? '' : atLeast}${formatCount(line.jobs - 1)}`;
+  return line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} and ${more} more`;
 }
+
+/** The same for a narrow column: "408107 +14". */
+export function shortLineJob(line: JobLine, atLeast: string): string {
+  const more = `${line.complete ? '' : atLeast}${formatCount(line.jobs - 1)}`;
+  return line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} +${more}`;
+}
+
+/** How lines of jobs are to be read. */
+export const LINES_TEXT =
+  '# in a name: any number. Next time: enough for all these jobs, with room to spare; none: the request fits, or it is not known.';
 
 export function silentText({ kind, records, last_at: at }: SilentNode): string {
   if (kind === 'unsampled')
@@ -130,10 +141,10 @@ export function sharesText({ shares }: Report): string | null {
   const below = (limit: number): number =>
     shares.reduce((sum, { to, records }) => (to !== null && to <= limit + 1e-9 ? sum + records : sum), 0);
   const above = shares.reduce((sum, { to, records }) => (to === null ? sum + records : sum), 0);
-  const beyond = above === 0 ? 'none' : formatPercent(above / all);
+  const reached = above === 0 ? 'none' : formatPercent(above / all);
   return (
     `${formatPercent(below(0.25) / all)} of ${plural(all, 'record')} used less than a quarter of their limit at the peak, ` +
-    `${formatPercent(below(0.5) / all)} less than half, ${beyond} more than all of it.`
+    `${formatPercent(below(0.5) / all)} less than half; ${reached} reached it.`
   );
 }
 

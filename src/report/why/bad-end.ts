@@ -1,11 +1,13 @@
+import { killedByMemory } from '../../accounting/cause';
 import { isParallel } from '../../accounting/job-sum';
 import { diedItself, endingSignal, succeeded } from '../../accounting/job-end';
-import { parseCategory, type Category } from '../../gridengine/category';
+import { categoryRequests, type CategoryRequest } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';
 import type { JobRecord } from '../../sampler/record';
 import { wholeOf } from '../job-whole';
 import { signalName } from '../signals';
+import { LIMIT_ENFORCED } from './codes';
 import type { Words } from './words';
 
 /** One host of the run, or of a job on one host the job. */
@@ -38,14 +40,22 @@ export interface BadEnd {
   readonly seconds: number | null;
   readonly cpuSeconds: number | null;
   readonly slots: number;
-  /** null: no accounting line was joined. */
-  readonly category: Category | null;
+  /** What it asked for, by accounting's category; null: no accounting line was joined. */
+  readonly asked: readonly CategoryRequest[] | null;
   readonly deletedBy: string | null;
   readonly dialect: Dialect;
 }
 
 const isBad = (record: JobRecord): boolean =>
   record.status !== 'running' && (succeeded(record) === false || (record.failed ?? 0) !== 0);
+
+/** A job whose master ended well did so, whatever its tasks returned: but for one that was killed for its memory. */
+function badParts(run: readonly JobRecord[]): JobRecord[] {
+  const bad = run.filter(isBad);
+  const master = run.find(({ pe_task_id: task }) => task === null);
+  const well = master !== undefined && !isBad(master) && succeeded(master) === true;
+  return well ? bad.filter(killedByMemory) : bad;
+}
 
 /** Whose end came first; where times are missing or equal the master's. */
 function firstOf(bad: readonly [JobRecord, ...JobRecord[]]): JobRecord {
@@ -83,10 +93,11 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
   const [one, ...more] = [...records].sort((a, b) => Number(a.pe_task_id !== null) - Number(b.pe_task_id !== null));
   if (one === undefined) return null;
   const run = [one, ...more] as const;
-  const [first, ...others] = run.filter(isBad);
+  const [first, ...others] = badParts(run);
   if (first === undefined) return null;
   const subject = firstOf([first, ...others]);
-  const { failed } = subject;
+  // execd marks the master's report alone, though it kills the tasks first.
+  const failed = run.some((record) => record.failed === LIMIT_ENFORCED) ? LIMIT_ENFORCED : subject.failed;
   const told = run.map((record) => record.grid_engine).filter((account) => account !== null);
   const category = told.find((account) => account.category !== null)?.category ?? null;
   return {
@@ -103,7 +114,7 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
     seconds: largest(one.wallclock_seconds, one.grid_engine?.wallclock_seconds),
     cpuSeconds: largest(subject.cpu_seconds, subject.grid_engine?.cpu_seconds),
     slots: Math.max(1, subject.host_slots ?? subject.slots ?? 1),
-    category: told.length === 0 ? null : parseCategory(category ?? ''),
+    asked: told.length === 0 ? null : categoryRequests(category ?? ''),
     deletedBy: told.find((account) => account.deleted_by !== null && account.deleted_by !== '')?.deleted_by ?? null,
     dialect,
   };
@@ -119,6 +130,12 @@ export function endName(end: BadEnd): string {
 /** "by SIGKILL", "with exit status 1". */
 export function endedBy(end: BadEnd): string {
   return end.signal > 0 && end.direct !== false ? `by ${endName(end)}` : `with ${endName(end)}`;
+}
+
+/** " when SIGKILL came at 14:12:23", " when it ended with exit status 1 at 14:12:23". */
+export function whenEnded(end: BadEnd, words: Words): string {
+  const what = end.signal > 0 && end.direct !== false ? `${endName(end)} came` : `it ended ${endedBy(end)}`;
+  return ` when ${what}${endTime(end, words)}`;
 }
 
 /** " at 14:12:23"; nothing where the time is not known. */

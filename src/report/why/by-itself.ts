@@ -55,7 +55,7 @@ const STATUSES: Readonly<Record<number, string>> = {
 export function fileSize(end: BadEnd): Hypothesis {
   const judged = judge('file-size', 'a file that outgrew h_fsize');
   if (end.signal !== SIGXFSZ) return judged.otherwise(`it ended ${endedBy(end)}, h_fsize sends SIGXFSZ`);
-  const asked = end.category?.requests.get('h_fsize') ?? end.category?.requests.get('s_fsize');
+  const asked = end.asked?.find(({ name }) => name === 'h_fsize' || name === 's_fsize');
   return judged.consistent(
     2,
     asked === undefined

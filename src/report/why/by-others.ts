@@ -54,6 +54,12 @@ export function nodeLost(end: BadEnd, words: Words): Hypothesis {
   if (end.failed === 18) return judged.consistent(3, `Grid Engine says failed 18: the shepherd${on} died`);
   if (end.failed === 20 || end.failed === 21)
     return judged.consistent(3, `Grid Engine says failed ${end.failed}: the shepherd or execd${on} lost the job`);
+  if (end.failed === AFTER_SIGNAL && end.signal === 0)
+    return judged.consistent(
+      1,
+      `Grid Engine says failed ${AFTER_SIGNAL}, and knows of no signal`,
+      `execd's messages file${on}`,
+    );
   const lost = end.subject.status === 'lost';
   if (!lost) return judged.otherwise('its end was reported');
   return end.failed === null || end.failed === AFTER_SIGNAL

@@ -3,7 +3,7 @@ import { memoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meani
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../sampler/record';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
-import { endedBy, endTime, type BadEnd, type HostPart } from './bad-end';
+import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
 import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './codes';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { amountOf, type Words } from './words';
@@ -44,8 +44,9 @@ function growth({ series }: JobRecord): string {
   return last >= 0.9 * most && last - before > GROWING * most ? ', and was still growing' : '';
 }
 
-/** Whether this dialect writes 37 where execd enforces a limit, so that 100 says that it did not. */
-const tellsLimits = ({ dialect }: BadEnd): boolean => dialect === 'sge8.1.9' || dialect === 'daimh';
+/** Whether 37 would stand where execd enforced a limit, so that 100 says that it did not; a parallel task's line has 100. */
+const tellsLimits = ({ dialect, subject }: BadEnd): boolean =>
+  subject.pe_task_id === null && (dialect === 'sge8.1.9' || dialect === 'daimh');
 
 /** Why execd can't have killed it, whatever the limit; null: it can. */
 export function notByExecd(end: BadEnd): string | null {
@@ -129,7 +130,7 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
   if (end.dialect !== 'unknown' && memoryMeaning(end.dialect).execdLimit === null)
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
-  const kill = `${end.signal === SIGKILL ? ` when SIGKILL came${endTime(end, words)}` : ''}${growth(end.subject)}`;
+  const kill = `${whenEnded(end, words)}${growth(end.subject)}`;
   const counted = end.parallel ? null : countedByExecd(record);
   if (counted === null) return heldByBracket(end, part, limit, of, kill, judged);
   const told = `Grid Engine counted ${formatBytes(counted)}`;
@@ -153,7 +154,7 @@ export function killedAtMemory(end: BadEnd, words: Words): Hypothesis {
 function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number | null {
   const known = record.requests[complex];
   if (known !== undefined) return known.limit_bytes;
-  const text = end.category?.requests.get(complex);
+  const text = end.asked?.find(({ name }) => name === complex)?.text;
   const parsed = text === undefined ? null : parseMemorySize(text);
   return parsed?.ok === true && Number.isFinite(parsed.value) && parsed.value > 0 ? parsed.value * end.slots : null;
 }
@@ -179,8 +180,7 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   if (space === null) return refused.undecidable('how large its processes grew is not known', A_SAMPLER);
   const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
   const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
-  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit)
-    return refused.consistent(2, `${reached} when it ended ${endedBy(end)}${endTime(end, words)}`);
+  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) return refused.consistent(2, `${reached}${whenEnded(end, words)}`);
   const least = formatBytes(Math.max(0, limit - (space.upper_bytes ?? space.lower_bytes)), 'down');
   return refused.undecidable(
     `${reached}; a single request for ${least} more would have been refused and leaves no mark`,
@@ -244,15 +244,25 @@ function notByOom(end: BadEnd): string | null {
   return null;
 }
 
+const kernelLog = (end: BadEnd, words: Words): string =>
+  `the kernel's log on ${words.safe(end.subject.host)} (journalctl -k)`;
+
+/** No cgroup of the job was read: an error status alone makes nobody think of the kernel. */
+function untold(end: BadEnd, judged: Judge, words: Words): Hypothesis {
+  return end.signal === SIGKILL
+    ? judged.undecidable('nothing that was read tells of it', kernelLog(end, words))
+    : judged.otherwise(`it ended ${endedBy(end)}, and nothing tells of a kill`);
+}
+
 const processes = (count: number): string => `${count} process${count === 1 ? '' : 'es'}`;
 
 /** The kernel's OOM killer, for the limit of the job's own control group. */
 export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
-  const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer at the limit of its cgroup");
+  const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer, for a full cgroup");
   const never = notByOom(end);
   if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
   const told = killsOf(end);
-  if (told === null) return judged.undecidable('no cgroup of the job was read');
+  if (told === null) return untold(end, judged, words);
   if (told.kills === 0) return judged.contradicted('it killed nothing in the cgroup of the job');
   const killed = `it killed ${processes(told.kills)} in the cgroup of the job on ${words.safe(told.host)}`;
   if (told.limitReached === 0) return judged.contradicted(`${killed}, though no limit of that was reached`);
@@ -263,11 +273,11 @@ export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
 
 /** The kernel's OOM killer, for want of memory on the node. */
 export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
-  const judged = judge('node-out-of-memory', "the kernel's out-of-memory killer on a node that was out of memory");
+  const judged = judge('node-out-of-memory', "the kernel's out-of-memory killer, for a full node");
   const never = notByOom(end);
   if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
   const told = killsOf(end);
-  const log = `the kernel's log on ${words.safe(end.subject.host)} (journalctl -k)`;
+  const log = kernelLog(end, words);
   if (told !== null && told.kills > 0) {
     const killed = `it killed ${processes(told.kills)} of the job on ${words.safe(told.host)}`;
     if (told.limitReached === 0)
@@ -276,10 +286,9 @@ export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
     return judged.undecidable(killed, log);
   }
   if (told !== null) return judged.contradicted('it killed nothing in the cgroup of the job');
-  if (end.signal !== SIGKILL) return judged.undecidable('the kernel does not say so in anything that was read', log);
-  return end.direct === false
+  return end.direct === false && end.signal === SIGKILL
     ? judged.consistent(1, 'it takes one process of a job and leaves its shell', log)
-    : judged.undecidable('the kernel does not say so in anything that was read', log);
+    : untold(end, judged, words);
 }
 
 /** "25 % of h_vmem", for what lay far below; null: no limit, or nothing known. */

@@ -28,12 +28,15 @@ const MENDS: Readonly<Record<number, string>> = {
   38: 'gid_range is used up, or the owner is in too many groups',
 };
 
+/** Accounting's word where it names no host. */
+const UNKNOWN_HOST = 'UNKNOWN';
+
 /** Grid Engine could not start it. */
 export function neverRan(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('never-ran', 'a failure before the job');
   if (end.failed === null || !end.neverRan || LOST.has(end.failed)) return judged.otherwise('it ran');
   const mend = MENDS[end.failed];
-  const where = ` on ${words.safe(end.subject.host)}`;
+  const where = end.subject.host === UNKNOWN_HOST ? '' : ` on ${words.safe(end.subject.host)}`;
   return judged.consistent(
     3,
     `${failedCode(end.failed).meaning}${where} (failed ${end.failed})${mend === undefined ? '' : `: ${mend}`}`,

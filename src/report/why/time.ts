@@ -1,6 +1,7 @@
-import { requestedSeconds } from '../../gridengine/category';
+import { endingSignal } from '../../accounting/job-end';
+import { requestedSeconds } from '../../gridengine/category-requests';
 import { formatDuration } from '../units';
-import { endedBy, endName, endTime, type BadEnd } from './bad-end';
+import { endedBy, whenEnded, type BadEnd } from './bad-end';
 import { ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGUSR1, SIGXCPU } from './codes';
 import { judge, type Hypothesis, type Judge } from './hypothesis';
 import { notByExecd } from './memory';
@@ -14,7 +15,7 @@ const CPU_SECONDS = 0.5;
 
 /** Nothing was asked for: the queue may have a limit of its own. */
 function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
-  if (end.category === null) return judged.undecidable('what limits of time it had is not known', ACCOUNTING_LINE);
+  if (end.asked === null) return judged.undecidable('what limits of time it had is not known', ACCOUNTING_LINE);
   const queue = end.master.queue ?? end.subject.queue;
   const ask =
     queue === null ? 'the limits of its queue (qconf -sq)' : `qconf -sq ${words.safe(queue.split('@')[0] ?? queue)}`;
@@ -22,12 +23,12 @@ function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hy
 }
 
 function reachedTime(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
-  const limit = end.category === null ? null : requestedSeconds(end.category, complex);
+  const limit = end.asked === null ? null : requestedSeconds(end.asked, complex);
   if (limit === null) return notAsked(end, complex, judged, words);
   if (end.seconds === null) return judged.undecidable('how long it ran is not known', ACCOUNTING_LINE);
   const ran = `it ran ${formatDuration(end.seconds)} of the ${formatDuration(limit)} of ${complex}`;
   return end.seconds >= limit - CLOCK_SECONDS
-    ? judged.consistent(2, `${ran} when ${endName(end)} came${endTime(end, words)}`)
+    ? judged.consistent(2, `${ran}${whenEnded(end, words)}`)
     : judged.contradicted(ran);
 }
 
@@ -42,7 +43,9 @@ export function killedAtTime(end: BadEnd, words: Words): Hypothesis {
 /** execd's SIGUSR1 at s_rt. */
 export function softTime(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('s_rt', "Grid Engine's SIGUSR1 at s_rt");
-  if (end.signal !== SIGUSR1) return judged.otherwise(`it ended ${endedBy(end)}, s_rt sends SIGUSR1`);
+  // Of a parallel job execd kills the tasks first.
+  if (!end.records.some((record) => endingSignal(record) === SIGUSR1))
+    return judged.otherwise(`it ended ${endedBy(end)}, s_rt sends SIGUSR1`);
   return reachedTime(end, 's_rt', judged, words);
 }
 
@@ -55,7 +58,7 @@ export function cpuTime(end: BadEnd, words: Words): Hypothesis {
     return judged.otherwise(`it ended ${endedBy(end)}, a limit of CPU time sends SIGXCPU or SIGKILL`);
   if (end.failed !== null && ![0, LIMIT_ENFORCED, AFTER_SIGNAL].includes(end.failed))
     return judged.contradicted(`Grid Engine says failed ${end.failed}`);
-  const perSlot = end.category === null ? null : requestedSeconds(end.category, complex);
+  const perSlot = end.asked === null ? null : requestedSeconds(end.asked, complex);
   if (perSlot === null) return notAsked(end, complex, judged, words);
   const limit = perSlot * end.slots;
   if (end.cpuSeconds === null) return judged.undecidable('how much CPU time it used is not known', ACCOUNTING_LINE);

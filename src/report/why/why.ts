@@ -4,7 +4,7 @@ import { badEnd, endName, endTime, type BadEnd } from './bad-end';
 import { crash, fileSize, ownError } from './by-itself';
 import { deleted, nodeLost, signalled } from './by-others';
 import { LIMIT_ENFORCED } from './codes';
-import type { Cause, Hypothesis } from './hypothesis';
+import { judge, type Cause, type Hypothesis } from './hypothesis';
 import { killedAtMemory, outOfMemoryGroup, outOfMemoryNode, refusedMemory, shareOfLimit, softMemory } from './memory';
 import { failedAfterwards, neverRan, rescheduled } from './not-run';
 import { cpuTime, killedAtTime, softTime } from './time';
@@ -48,6 +48,15 @@ const EXAMINE: readonly Examine[] = [
   signalled,
 ];
 
+/** What never ran was not ended by anything else, whatever else is said of it. */
+function examineAll(end: BadEnd, words: Words): Hypothesis[] {
+  const hypotheses = EXAMINE.map((examine) => examine(end, words));
+  if (!hypotheses.some(({ cause, standing }) => cause === 'never-ran' && standing === 'consistent')) return hypotheses;
+  return hypotheses.map((one) =>
+    one.cause === 'never-ran' ? one : judge(one.cause, one.name).otherwise('it never ran'),
+  );
+}
+
 /** Of the three limits whose enforcement is `failed` 37, one that fits alone is as good as told. */
 const ENFORCED: ReadonlySet<Cause> = new Set<Cause>(['h_vmem', 'h_rt', 'cpu-time']);
 
@@ -89,7 +98,7 @@ function sentenceOf(
   if (first.cause === 'failed-afterwards') return `The job was over: ${first.evidence}.`;
   if (first.cause === 'deleted' && confidence === 'told') return `It was deleted: ${first.evidence}.`;
   if (others.length > 0) {
-    const all = listed(best.map(({ name, evidence }) => `${name} (${evidence})`));
+    const all = best.map(({ name, evidence }) => `${name} (${evidence})`).join(' and with ');
     return `Its end is consistent with ${all}: the evidence does not decide.${tellers(best.some(({ wouldTell }) => wouldTell !== null) ? best : open)}`;
   }
   const fits = `Its end is consistent with ${first.name}: ${first.evidence}.`;
@@ -107,7 +116,7 @@ export function whyEnded(
 ): Why | null {
   const end = badEnd(records, dialect);
   if (end === null) return null;
-  const hypotheses = EXAMINE.map((examine) => examine(end, words));
+  const hypotheses = examineAll(end, words);
   const suspects = hypotheses.filter(({ suspect }) => suspect);
   const consistent = suspects.filter(({ standing }) => standing === 'consistent');
   const most = consistent.reduce((weight, one) => Math.max(weight, one.weight), 0);

@@ -5,12 +5,15 @@ import { SqliteDatabase } from '../../../src/native/sqlite';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../../src/sampler/record';
 import { accountingLineOf, heartbeatOf, realisticRecords, seededRandom } from '../realistic-record';
+import { lineOf } from '../suite/fixture';
 import { temporaryStore } from '../temporary-store';
 
 /** More for a true measurement: QMEMACCT_TEST_RECORDS=200000. */
 const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 10_000);
 const BATCH = 500;
 const BUDGET_BYTES = 350;
+/** 200, and what the words take of 10,000 records, of which more records need no more. */
+const LINE_BUDGET_BYTES = 210;
 const METRICS = 30;
 const BYTES_PER_METRIC = 7;
 
@@ -63,6 +66,12 @@ it('a record with all its indexes stays within its budget', async (t) => {
 
 it('so does one that was a heartbeat first and is joined with its accounting line', async (t) => {
   assert.ok((await measure(t, 'heartbeat, end, accounting', [heartbeatOf, itself, accountingLineOf])) <= BUDGET_BYTES);
+});
+
+it('a record that only an accounting line made takes little more than half of that', async (t) => {
+  const line = (record: JobRecord): JobRecord =>
+    lineOf({ ...record, run_id: '' }, { job_name: record.job_name, queue: record.queue, project: record.project });
+  assert.ok((await measure(t, 'accounting lines alone', [line])) <= LINE_BUDGET_BYTES);
 });
 
 it('each metric that it carries adds a few bytes', async (t) => {

@@ -9,13 +9,14 @@ import type { HistoryStore } from '../../../src/accounting/history-store';
 import { StoreError } from '../../../src/accounting/store-error';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import type { JobRecord } from '../../../src/sampler/record';
-import { GIB, HOUR, iso, job, peakOf, T0 } from '../suite/fixture';
+import { DAY, GIB, HOUR, iso, job, peakOf, T0 } from '../suite/fixture';
 import { filterSuite } from '../suite/filter-suite';
 import { joinSuite } from '../suite/join-suite';
 import { mergeSuite } from '../suite/merge-suite';
 import { pruneSuite } from '../suite/prune-suite';
 import { querySuite } from '../suite/query-suite';
-import { summarySuite } from '../suite/summary-suite';
+import { plainSummary } from '../suite/plain-summary';
+import { assertSameSummary, summarySuite } from '../suite/summary-suite';
 import { temporaryStore } from '../temporary-store';
 
 function opened(t: TestContext): HistoryStore & { readonly path: string } {
@@ -135,6 +136,18 @@ describe('a store that an earlier version wrote', () => {
     );
     const stamp = { trust: 'accounting', revision: T0 + 60_000, ended: true };
     for (const { records } of found) assert.deepEqual(records[0]?.provenance, { failed: stamp });
+  });
+
+  it('is summed up like any other', async (t) => {
+    const store = openSqliteHistory(oldStore(t, 3), 0o640);
+    t.after(() => store.close());
+    const query = { since: T0 - DAY, until: T0 + DAY, by: 'owner' } as const;
+    const expected = plainSummary([1, 2, 3].map(recordOfForm), query, () => true);
+    assert.equal((await store.summary(query)).read, 3);
+    assertSameSummary(await store.summary(query), expected);
+    await store.rollUp({});
+    assert.equal((await store.summary(query)).read, 0);
+    assertSameSummary(await store.summary(query), expected);
   });
 
   it('answers as soon as a writer has opened it', async (t) => {

@@ -110,7 +110,8 @@ describe('files of the nightly job', () => {
       const node = join(directory, 'a node');
       const show = '#!/bin/sh\nprintf "%s\\n" "$@"; echo; /usr/bin/env | sort; nice\n';
       writeFileSync(node, show, { mode: 0o755 });
-      const conf = [`node=${shellQuoted(node)}`, "program='/opt/it is'", "settings='/etc/x.toml'"];
+      const settings = join(directory, 'x.toml');
+      const conf = [`node=${shellQuoted(node)}`, "program='/opt/it is'", `settings=${shellQuoted(settings)}`];
       writeFileSync(join(directory, 'hook.conf'), `${conf.join('\n')}\n`);
       symlinkSync(directory, join(directory, 'current'));
       const { stdout, status } = spawnSync(shell, ['-p', join(directory, 'current', 'nightly.sh'), '--date', 'a b'], {
@@ -120,9 +121,9 @@ describe('files of the nightly job', () => {
       assert.equal(status, 0);
       const [words = '', rest = ''] = stdout.split('\n\n');
       assert.deepEqual(words.split('\n'), [
-        '/opt/it is/bin/qmemacct',
+        '/opt/it is/dist/src/cli/main.js',
         '--config',
-        '/etc/x.toml',
+        settings,
         'nightly',
         '--date',
         'a b',
@@ -131,5 +132,9 @@ describe('files of the nightly job', () => {
       assert.ok(lines.includes('SGE_ROOT=/opt/s g e') && lines.includes('SGE_CELL=a"; echo x'), rest);
       assert.ok(!lines.some((line) => /^(?:NODE_OPTIONS|TZ)=/.test(line)), rest);
       assert.ok(Number(lines.at(-1)) >= 10, rest);
+
+      writeFileSync(join(directory, 'nightly.toml'), '');
+      const own = spawnSync(shell, ['-p', join(directory, 'nightly.sh')], { encoding: 'utf8' });
+      assert.equal(own.stdout.split('\n')[2], join(directory, 'nightly.toml'));
     });
 });

@@ -66,10 +66,15 @@ describe('the ledger', () => {
   it('remembers nights, and forgets the mails of old ones that are settled', (t) => {
     const directory = join(temporaryDirectory(t), 'nightly');
     const ledger = openLedger(directory, 'a', silent);
-    assert.deepEqual([ledger.night(DAY), ledger.isBegun(DAY)], [null, false]);
+    assert.deepEqual([ledger.night(DAY), ledger.begunBy(DAY)], [null, null]);
     ledger.claim(DAY, mail);
     ledger.claim('2026-11-19', mail);
-    assert.deepEqual([ledger.night(DAY), ledger.isBegun(DAY)], [null, true]);
+    assert.deepEqual([ledger.night(DAY), ledger.begunBy(DAY)], [null, 'due']);
+    ledger.begin('2026-11-18', 'date');
+    assert.deepEqual([ledger.night('2026-11-18'), ledger.begunBy('2026-11-18')], [null, 'date']);
+    ledger.begin('2026-11-18', 'due');
+    ledger.settle('2026-11-18', { ...settled, by: 'date' });
+    assert.equal(ledger.night('2026-11-18')?.by, 'due');
     ledger.settle(DAY, settled);
     assert.deepEqual(readLedger(directory).night(DAY), settled);
     ledger.forgetBefore(DAY);
@@ -95,7 +100,7 @@ describe('the ledger', () => {
     chmodSync(directory, 0o777);
     assert.throws(() => openLedger(directory, 'a', silent), /others may write to it.*chmod 700/);
     assert.deepEqual(readdirSync(directory), []);
-    assert.throws(() => openLedger('/nonexistent/x/nightly', 'a', silent), /can't be made.*deliver_as/);
+    assert.throws(() => openLedger('/nonexistent/x/nightly', 'a', silent), /\/nonexistent\/x is missing; mount it/);
     assert.ok(!existsSync('/nonexistent'));
   });
 });

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
-import { dirname } from 'node:path';
-import { describe, it } from 'node:test';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
 import { openHistory } from '../../../src/cli/history';
 import { runNightly } from '../../../src/cli/nightly/run-nightly';
 import { ledgerDirectory, openLedger } from '../../../src/cli/nightly/ledger';
 import { nightOf } from '../../../src/cli/nightly/night';
 import { nightSteps } from '../../../src/cli/nightly/night-steps';
+import { noPostgres, startServer } from '../../accounting/postgres/server';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
 import { temporaryStore } from '../../accounting/temporary-store';
 import { seededRandom } from '../../accounting/realistic-record';
 import { mailSink } from '../mail/mail-sink';
@@ -53,56 +56,68 @@ function job(id: number, owner: string, ended: number): JobRecord {
   };
 }
 
-describe("a night's own steps", { timeout: 60_000 }, () => {
-  it('sum a real store, and mail each owner the own figures', async (t) => {
-    const accounting = temporaryStore(t);
-    const sink = await mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
-    const one = fakeNight(
-      dirname(accounting),
-      {
-        accounting,
-        mail_server: `smtp://127.0.0.1:${sink.port}`,
-        mail_admins: ['ops@example.org'],
-        mail_owners: 'all',
-      },
-      {
-        openStore: () => openHistory(one.settings),
-        report: (store, when, owner) => nightSteps.report(store, when, owner, new Date(2026, 10, 21, 3)),
-      },
-    );
-    const random = seededRandom(1);
-    const within = (): number => night.since.getTime() + Math.floor(random() * 86_400_000);
-    const store = await openHistory(one.settings);
-    await store.merge([
-      ...Array.from({ length: 20 }, (_, index) => job(100 + index, index < 15 ? 'alice' : 'bob', within())),
-      job(200, 'carol', night.since.getTime() - 1),
-      job(201, 'carol', night.until.getTime()),
-    ]);
-    await store.close();
+async function wholeNight(t: TestContext, directory: string, accounting: string): Promise<void> {
+  const sink = await mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
+  const one = fakeNight(
+    directory,
+    {
+      accounting,
+      mail_server: `smtp://127.0.0.1:${sink.port}`,
+      mail_admins: ['ops@example.org'],
+      mail_owners: 'all',
+    },
+    {
+      openStore: () => openHistory(one.settings),
+      report: (store, when, owner) => nightSteps.report(store, when, owner, new Date(2026, 10, 21, 3)),
+    },
+  );
+  const random = seededRandom(1);
+  const within = (): number => night.since.getTime() + Math.floor(random() * 86_400_000);
+  const store = await openHistory(one.settings);
+  await store.merge([
+    ...Array.from({ length: 20 }, (_, index) => job(100 + index, index < 15 ? 'alice' : 'bob', within())),
+    job(200, 'carol', night.since.getTime() - 1),
+    job(201, 'carol', night.until.getTime()),
+  ]);
+  await store.close();
 
-    const ledger = openLedger(ledgerDirectory(one.settings), 'test', () => undefined);
-    const outcome = await runNightly(one.parts, ledger, { mail: true });
-    ledger.close();
-    assert.deepEqual([outcome.troubles, outcome.done], [[], ['2026-11-20']]);
-    assert.deepEqual(
-      sink.mails.map(({ envelopeTo }) => envelopeTo[0]),
-      ['alice@example.org', 'bob@example.org', 'ops@example.org'],
-    );
-    const [alice, bob, ops] = sink.mails;
-    assert.match(alice?.headers.get('subject') ?? '', /^Your jobs of 2026-11-20 on testcluster: 15 jobs, 25 %/);
-    assert.match(bob?.headers.get('subject') ?? '', /: 5 jobs, 25 %/);
-    assert.match(ops?.headers.get('subject') ?? '', /^qmemacct testcluster 2026-11-20: 20 jobs, 25 %/);
-    for (const text of [alice?.text ?? '', alice?.html ?? '']) {
-      assert.match(text, /align_alice/);
-      assert.ok(!/bob|carol/.test(text));
-    }
-    for (const text of [ops?.text ?? '', ops?.html ?? '']) {
-      assert.match(text, /alice[^]*bob/);
-      assert.ok(!text.includes('carol'));
-    }
-    assert.ok(
-      one.told.some((line) => /^roll-up: [1-9]/.test(line)),
-      one.told.join('\n'),
-    );
+  const ledger = openLedger(ledgerDirectory(one.settings), 'test', () => undefined);
+  const outcome = await runNightly(one.parts, ledger, { mail: true });
+  ledger.close();
+  assert.deepEqual([outcome.troubles, outcome.done], [[], ['2026-11-20']]);
+  assert.deepEqual(
+    sink.mails.map(({ envelopeTo }) => envelopeTo[0]),
+    ['alice@example.org', 'bob@example.org', 'ops@example.org'],
+  );
+  const [alice, bob, ops] = sink.mails;
+  assert.match(alice?.headers.get('subject') ?? '', /^Your jobs of 2026-11-20 on testcluster: 15 jobs, 25 %/);
+  assert.match(bob?.headers.get('subject') ?? '', /: 5 jobs, 25 %/);
+  assert.match(ops?.headers.get('subject') ?? '', /^qmemacct testcluster 2026-11-20: 20 jobs, 25 %/);
+  for (const text of [alice?.text ?? '', alice?.html ?? '']) {
+    assert.match(text, /align_alice/);
+    assert.ok(!/bob|carol/.test(text));
+  }
+  for (const text of [ops?.text ?? '', ops?.html ?? '']) {
+    assert.match(text, /alice[^]*bob/);
+    assert.ok(!text.includes('carol'));
+  }
+  assert.ok(
+    one.told.some((line) => /^roll-up: [1-9]/.test(line)),
+    one.told.join('\n'),
+  );
+}
+
+describe("a night's own steps", { timeout: 120_000 }, () => {
+  it('sum a SQLite store, and mail each owner the own figures', async (t) => {
+    const accounting = temporaryStore(t);
+    await wholeNight(t, dirname(accounting), accounting);
+  });
+
+  it('do the same with PostgreSQL', { skip: noPostgres }, async (t) => {
+    const server = await startServer();
+    t.after(() => server.remove());
+    const directory = temporaryDirectory(t);
+    mkdirSync(join(directory, 'reports'));
+    await wholeNight(t, directory, server.url(await server.database()));
   });
 });

@@ -51,12 +51,17 @@ describe('nights', () => {
 
   it('an old day that somebody asked for begins no series', () => {
     assert.deepEqual(due({ '2026-11-01': 'settled by date' }), [['2026-11-20'], []]);
+    assert.deepEqual(due({ '2026-11-01': 'begun by date' }), [['2026-11-20'], []]);
+    assert.deepEqual(due({ '2026-11-18': 'settled', '2026-11-19': 'begun by date' }), [
+      ['2026-11-19', '2026-11-20'],
+      [],
+    ]);
     assert.deepEqual(due({ '2026-11-18': 'settled', '2026-11-19': 'settled by date' }), [['2026-11-20'], []]);
   });
 
   it('are few, in order, over, and never settled ones', () => {
     const day = fc.integer({ min: 1, max: LOOK_BACK_DAYS + 5 });
-    const state = fc.constantFrom<NightKnown>('begun', 'settled', 'settled by date');
+    const state = fc.constantFrom<NightKnown>('begun', 'begun by date', 'settled', 'settled by date');
     fc.assert(
       fc.property(fc.array(fc.tuple(day, state), { maxLength: 20 }), (list) => {
         const known = new Map(

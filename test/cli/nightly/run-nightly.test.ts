@@ -12,7 +12,8 @@ import {
 } from '../../../src/cli/nightly/run-nightly';
 import type { Wish } from '../../../src/cli/nightly/wishes';
 import type { Settings } from '../../../src/sampler/settings';
-import { mailSink, type MailSink } from '../mail/mail-sink';
+import { createMailer } from '../../../src/cli/mail/mailer';
+import { mailSink, scriptedServer, type MailSink } from '../mail/mail-sink';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 import { fakeHistory, fakeNight, fakeReport, type FakeNight } from './fake-night';
 
@@ -190,6 +191,20 @@ describe('a night', { timeout: 60_000 }, () => {
     assert.deepEqual([outcome.open, outcome.mails.left, outcome.troubles.length], [['2026-11-20'], 4, 1]);
     assert.equal((await runOnce(night())).mails.sent, 4);
     assert.equal(recipients().length, 4);
+  });
+
+  it('gives one message to a server that falls silent with it, and no more', async (t) => {
+    const { night, recipients } = await site(t);
+    const lines = ['220 x', '250 x', '250 sender', '250 recipient', '354 go on', null];
+    const port = await scriptedServer(t, lines);
+    const settings = night({ mail_server: `smtp://127.0.0.1:${port}` }).settings;
+    const mailer = () => createMailer(settings, 'login1', { connect: 5000, answer: 300 });
+    const outcome = await runOnce(night({}, { mailer }));
+    assert.deepEqual(outcome.mails, { sent: 0, before: 0, refused: 0, doubt: 1, left: 3 });
+    assert.match(outcome.troubles.join('\n'), /digest for alice may have gone or not, and does not go again/);
+    const next = await runOnce(night());
+    assert.deepEqual([next.mails.doubt, next.done], [1, ['2026-11-20']]);
+    assert.deepEqual(recipients(), ['bob', 'carol', 'ops']);
   });
 
   it('without mail leaves the mails to a run that sends them', async (t) => {

@@ -1,3 +1,6 @@
+import { coverageReason, isSampled } from '../../../src/accounting/coverage';
+import { asStored } from '../../../src/accounting/merge';
+import { nameClass } from '../../../src/accounting/name-class';
 import type { RecordFilter, Totals } from '../../../src/accounting/store';
 import type { CoverageReason, SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
@@ -14,7 +17,9 @@ export function memoryReader(all: readonly JobRecord[]): ReportReader {
       const byKey = new Map<string | null, JobRecord[]>();
       for (const record of records) {
         const key = keyOf(record, query.by);
-        byKey.set(key, [...(byKey.get(key) ?? []), record]);
+        const group = byKey.get(key) ?? [];
+        group.push(record);
+        byKey.set(key, group);
       }
       const groups = [...byKey].map(([key, group]): SummaryGroup => ({ key, totals: totalsOf(group) }));
       const hours = Array.from({ length: 24 }, () => ({ requested_gib_hours: 0, used_gib_hours: 0, slot_hours: 0 }));
@@ -30,11 +35,12 @@ export function memoryReader(all: readonly JobRecord[]): ReportReader {
         other: 0,
       };
       for (const record of records) {
-        coverage[reasonOf(record)] += 1;
+        if (record.status !== 'running') coverage[coverageReason(record)] += 1;
         const limit = limitOf(record);
-        if (limit === null || record.peak_rss === null || record.wallclock_seconds === null) continue;
+        if (limit === null || record.peak_rss === null) continue;
         const bin = Math.min(20, Math.floor((record.peak_rss.lower_bytes / limit) * 20));
         shares[bin] = (shares[bin] ?? 0) + 1;
+        if (record.wallclock_seconds === null) continue;
         const parts = Math.max(1, Math.ceil(record.wallclock_seconds / 600));
         for (let part = 0; part < parts; part += 1) {
           const at = Date.parse(record.started_at ?? '') + ((part + 0.5) / parts) * record.wallclock_seconds * 1000;
@@ -47,11 +53,19 @@ export function memoryReader(all: readonly JobRecord[]): ReportReader {
       }
       return Promise.resolve({ groups, totals: totalsOf(records), hours, shares, coverage, read: records.length });
     },
+    job: (query) =>
+      Promise.resolve({
+        records: all
+          .filter((record) => record.job_id === query.job_id)
+          .map((record) => ({ ...asStored(record), attempt: 1, attempts: 1, incarnation: 1 })),
+        older_incarnations: 0,
+        newer_incarnations: 0,
+      }),
     records: (query) => {
       const records = select(all, query);
       const weight = (record: JobRecord): number =>
         query.sort === 'unused'
-          ? ((limitOf(record) ?? 0) - (record.peak_rss?.lower_bytes ?? 0)) * (record.wallclock_seconds ?? 0)
+          ? unusedBytes(record) * (record.wallclock_seconds ?? 0)
           : query.sort === 'peak'
             ? (record.peak_rss?.lower_bytes ?? 0)
             : countedAt(record);
@@ -65,20 +79,25 @@ export function memoryReader(all: readonly JobRecord[]): ReportReader {
   };
 }
 
+const unusedBytes = (record: JobRecord): number =>
+  record.peak_rss === null ? -1 : (limitOf(record) ?? 0) - record.peak_rss.lower_bytes;
+
 const gibHours = (byteSeconds: number): number => byteSeconds / 1024 ** 3 / 3600;
 
 const countedAt = (record: JobRecord): number =>
   record.ended_at === null ? Date.parse(record.started_at ?? '') : Date.parse(record.ended_at);
 
-function reasonOf(record: JobRecord): CoverageReason {
-  if (record.status === 'lost') return 'sampler-lost';
-  if (record.trust === 'accounting') return 'no-hooks';
-  return record.status === 'unsampled' ? 'limits' : 'sampled';
-}
-
 function keyOf(record: JobRecord, by: SummaryQuery['by']): string | null {
   if (by === 'day') return new Date(countedAt(record)).toISOString().slice(0, 10);
-  return by === 'job_name' ? (record.job_name?.replace(/\d+/g, '#') ?? null) : record[by];
+  return by === 'job_name' ? (record.job_name === null ? null : nameClass(record.job_name)) : record[by];
+}
+
+function matches(pattern: string, name: string): boolean {
+  const text = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${text}$`, 's').test(name);
 }
 
 function select(all: readonly JobRecord[], filter: RecordFilter): JobRecord[] {
@@ -90,7 +109,7 @@ function select(all: readonly JobRecord[], filter: RecordFilter): JobRecord[] {
       at < filter.until &&
       (filter.cluster === undefined || record.cluster === filter.cluster) &&
       (filter.owner === undefined || record.owner === filter.owner) &&
-      (filter.job_name === undefined || record.job_name === filter.job_name) &&
+      (filter.job_name === undefined || matches(filter.job_name, record.job_name ?? '')) &&
       (filter.host === undefined || record.host === filter.host) &&
       (filter.states === undefined || filter.states.includes(record.status)) &&
       (filter.failed !== true || succeeded(record) === false) &&
@@ -125,7 +144,7 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
     slot_seconds_with_energy: sum((record) => (energy(record) === undefined ? 0 : slots(record))),
     failed: count((record) => succeeded(record) === false),
     killed_by_memory: count(killedByMemory),
-    unsampled: count((record) => record.samples === null),
+    unsampled: count((record) => record.status !== 'running' && !isSampled(record)),
     without_limit: count((record) => limitOf(record) === null),
     without_peak: count((record) => record.peak_rss === null),
     without_used: count((record) => record.rss_byte_seconds === null),

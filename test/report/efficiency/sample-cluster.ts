@@ -197,6 +197,7 @@ export function sampleDay(until: number, count: number, seed: number, firstJob: 
       memory_efficiency: known ? peak / limit : null,
       samples: known ? seconds : null,
       rss_byte_seconds: known ? Math.round(peak * 0.7 * seconds) : null,
+      notes: unsampled ? [`Not sampled: h_vmem=${kind.askedGib}G leaves no room for a sampler.`] : [],
       metrics: known ? { energy_package_joules: Math.round(seconds * kind.slots * kind.cpu * 6.5) } : {},
     };
   });

@@ -107,10 +107,7 @@ export function sharesChart(report: Report): Html | null {
   const columns = report.shares.map(({ from, to, records }) =>
     column([{ pixels: scaled(records, most), colour: fillOf(from, to) }]),
   );
-  const ticks = [
-    ...[0, 25, 50, 75].map((percent) => ({ text: `${percent} %`, columns: 5 })),
-    { text: '>', columns: 1 },
-  ];
+  const ticks = [...[0, 25, 50, 75].map((percent) => ({ text: `${percent} %`, columns: 5 })), { text: '', columns: 1 }];
   return fragment(
     chart(columns, ticks, `${formatCount(most)} records`, says),
     element(
@@ -118,7 +115,7 @@ export function sharesChart(report: Report): Html | null {
       { style: 'margin-top:6px' },
       key('fill-good', 'fits'),
       key('fill-warning', 'far below, or close to the limit'),
-      key('fill-bad', 'above'),
+      key('fill-bad', 'at it or above'),
     ),
     note(says),
   );

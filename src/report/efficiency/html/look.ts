@@ -12,7 +12,6 @@ interface Colour {
 
 const text = (light: string, dark: string): Colour => ({ property: 'color', light, dark });
 const back = (light: string, dark: string): Colour => ({ property: 'background-color', light, dark });
-const line = (light: string, dark: string): Colour => ({ property: 'border-color', light, dark });
 
 const COLOURS = {
   ink: text('#1c2128', '#e4e7eb'),
@@ -31,7 +30,6 @@ const COLOURS = {
   'fill-good': back('#2e9e66', '#3fb27f'),
   'fill-warning': back('#e0a030', '#d99a2b'),
   'fill-bad': back('#d04a40', '#e5635a'),
-  line: line('#e2e5ea', '#2e353f'),
 } as const satisfies Readonly<Record<string, Colour>>;
 
 export type ColourName = keyof typeof COLOURS;
@@ -55,16 +53,22 @@ const light = Object.entries(COLOURS)
   .map(([name, colour]) => `.${name}{${colour.property}:${colour.light}!important}`)
   .join('');
 
-/** What inline styles can't say. */
+const LINE = { light: '#e2e5ea', dark: '#2e353f' } as const;
+
+/** What inline styles can't say, and what they would say too often. */
 export const SHEET =
   `:root{color-scheme:light dark}` +
-  `@media (prefers-color-scheme:dark){${dark}}` +
+  `.data td,.data th{padding:6px 0 6px 12px;border-bottom:1px solid ${LINE.light}}` +
+  `.data th{padding-top:4px;padding-bottom:4px;font-weight:400}` +
+  `.data td:first-child,.data th:first-child{padding-left:0}` +
+  `.data table td{padding:0;border:0}.data .over{padding:12px 0 2px;border:0}` +
+  `@media (prefers-color-scheme:dark){${dark}.data td,.data th{border-color:${LINE.dark}}}` +
   `@media (max-width:620px){` +
   `.wide{display:none!important}` +
   `.tile{display:inline-block!important;width:49%!important;box-sizing:border-box!important}` +
   `.half{display:block!important;width:100%!important;padding-left:0!important;padding-right:0!important}` +
   `.card{padding:14px 12px!important}.outer{padding:6px!important}}` +
-  `@media print{${light}.page{background-color:#fff!important}.card{border-radius:0!important;padding:10px 0!important}` +
+  `@media print{${light}.data td,.data th{border-color:${LINE.light}}.page{background-color:#fff!important}.card{border-radius:0!important;padding:10px 0!important}` +
   `.outer{padding:0!important}h2,.data tr,.whole{break-inside:avoid}h2{break-after:avoid}}`;
 
 export const FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";

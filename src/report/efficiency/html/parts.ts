@@ -83,40 +83,33 @@ export interface Column {
   readonly width?: string;
 }
 
-function cellLook({ align, wide, width }: Column, before: Column | undefined, head: boolean): Attributes {
-  const afterNumber = before?.align === 'right' && before.head !== '';
-  const left = align === 'right' || afterNumber ? 12 : 0;
-  const high = head ? 4 : 6;
-  const style = `border-bottom:1px solid #e2e5ea;padding:${high}px ${align === 'right' ? 0 : 8}px ${high}px ${left}px`;
-  const wrap = align === 'right' ? '' : ';white-space:normal;overflow-wrap:anywhere';
-  const name = `line${wide === true ? ' wide' : ''}`;
+/** What programs without style sheets need; the sheet (`.data`) does the rest. */
+function cellAttributes({ align, wide, width }: Column, head: boolean): Attributes {
   return {
-    class: name,
-    style: `${style}${head ? ';font-weight:400' : wrap}`,
+    class: wide === true ? 'wide' : null,
     align: align ?? (head ? 'left' : null),
     width: width ?? null,
+    nowrap: align === 'right' ? 'nowrap' : null,
   };
 }
 
 /** A table of figures; a row of one cell goes over all columns. */
 export function table(columns: readonly Column[], rows: readonly (readonly Child[])[]): Html {
   if (rows.length === 0) return fragment();
-  const heads = columns.map((column, index) => element('th', cellLook(column, columns[index - 1], true), column.head));
+  const heads = columns.map((column) => element('th', cellAttributes(column, true), column.head));
   const body = rows.map((row) =>
     element(
       'tr',
       { valign: 'top' },
       ...(row.length === 1
-        ? [element('td', { colspan: columns.length, style: 'padding:12px 0 2px;white-space:normal' }, row[0] ?? null)]
-        : columns.map((column, index) =>
-            element('td', cellLook(column, columns[index - 1], false), row[index] ?? null),
-          )),
+        ? [element('td', { class: 'over', colspan: columns.length }, row[0] ?? null)]
+        : columns.map((column, index) => element('td', cellAttributes(column, false), row[index] ?? null))),
     ),
   );
-  const style = `${SMALL};white-space:nowrap;font-variant-numeric:tabular-nums;${FONT}`;
+  const style = `${SMALL};overflow-wrap:anywhere;font-variant-numeric:tabular-nums;${FONT}`;
   return element(
     'table',
-    { ...PLAIN, ...lookAs('data', style, 'ink') },
+    { ...PLAIN, cellpadding: 4, ...lookAs('data', style, 'ink') },
     columns.every(({ head }) => head === '') ? null : element('tr', { ...look('', 'faint') }, ...heads),
     ...body,
   );

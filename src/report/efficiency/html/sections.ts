@@ -8,6 +8,7 @@ import {
   GIB_HOURS,
   killedText,
   lineJob,
+  LINES_TEXT,
   listNote,
   plural,
   share,
@@ -107,7 +108,7 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
     head: '',
     wide: true,
     width: '12%',
-    cell: (sums) => element('div', { style: 'padding:6px 0 0 10px' }, shareBar(sums.peak_efficiency, 6)),
+    cell: (sums) => element('div', { style: 'padding:6px 0' }, shareBar(sums.peak_efficiency, 6)),
   },
   { head: 'waste', align: 'right', cell: (sums) => amount(sums.waste_gib_hours) },
   {
@@ -194,7 +195,7 @@ export function wastersCard(report: Report): Html {
   if (report.owner !== null)
     return card(
       'Jobs with the largest waste',
-      ...report.wasters.map(({ jobs }) => lines([NAME, ASKED, PEAK, WASTE, ENDED, NEXT], jobs)),
+      ...report.wasters.flatMap(({ jobs }) => [lines([NAME, ASKED, PEAK, WASTE, ENDED, NEXT], jobs), note(LINES_TEXT)]),
     );
   const columns = [NAME, ASKED, PEAK, WASTE, NEXT];
   const rows = shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }): (readonly Child[])[] => {
@@ -222,7 +223,11 @@ export function wastersCard(report: Report): Html {
       ...jobs.lines.map((line) => columns.map(({ cell }) => cell(line))),
     ];
   });
-  return card('Largest waste, and the jobs that make it', table(columns, rows));
+  return card(
+    'Largest waste, and the jobs that make it',
+    table(columns, rows),
+    note(rows.length === 0 ? null : LINES_TEXT),
+  );
 }
 
 export function killedCard(report: Report): Html {
@@ -241,9 +246,6 @@ export function farBelowCard(report: Report): Html {
     'Far below their request',
     sentence(farBelowText(report.far_below)),
     lines([NAME_AND_OWNER, ASKED, PEAK, WASTE, NEXT], report.far_below),
-    report.far_below.lines.length > 0
-      ? note('Next time: enough for all jobs of that name and owner in this time, with room to spare.')
-      : null,
   );
 }
 
@@ -280,10 +282,7 @@ export function coverageCard({ coverage }: Report): Html {
       ? null
       : table(
           [{ head: '', align: 'right', width: '1%' }, { head: '' }],
-          coverage.reasons.map(({ records, says }) => [
-            formatCount(records),
-            element('div', { style: 'padding-left:12px' }, says),
-          ]),
+          coverage.reasons.map(({ records, says }) => [formatCount(records), says]),
         ),
   );
 }

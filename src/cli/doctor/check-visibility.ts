@@ -1,0 +1,36 @@
+import { statSync } from 'node:fs';
+import type { Settings } from '../../sampler/settings';
+import { findingsIn, type Finding } from './finding';
+
+const { ok, warning } = findingsIn('accounting');
+
+const READABLE_BY_ALL = 0o004;
+
+type Visibility = Pick<Settings, 'accounting' | 'visibility' | 'serve_names'>;
+
+function isReadableByAll(path: string): boolean {
+  try {
+    return (statSync(path).mode & READABLE_BY_ALL) !== 0;
+  } catch {
+    // Not there, not to be looked at, or no file at all: others can't read it as one.
+    return false;
+  }
+}
+
+/** Whether users could read what `visibility` or `serve_names` hides from them: the server alone hides it. */
+export function checkVisibility({ accounting, visibility, serve_names: names }: Visibility): Finding[] {
+  const [setting] = [
+    ...(visibility === 'all' ? [] : [`visibility = "${visibility}"`]),
+    ...(names === 'all' ? [] : [`serve_names = "${names}"`]),
+  ];
+  if (setting === undefined) return [];
+  return isReadableByAll(accounting)
+    ? [
+        warning(
+          'visibility',
+          `every user can read ${accounting} itself, and all that is in it, in spite of ${setting}`,
+          `chmod o-r ${accounting}, and set accounting_mode = "0640": users are answered by "qmemacct serve"`,
+        ),
+      ]
+    : [ok('visibility', `${setting}; the accounting DB is closed to users: "qmemacct serve" answers them`)];
+}

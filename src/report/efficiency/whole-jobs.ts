@@ -1,0 +1,53 @@
+import { isParallel } from '../../accounting/job-sum';
+import type { AccountingReader } from '../../accounting/store';
+import { recordKeyText, type JobRecord } from '../../sampler/record';
+import { groupBy } from '../job-run';
+import { wholeOf } from '../job-whole';
+
+/** So many parallel jobs of a name are put together; each may have thousands of records. */
+const MOST = 3;
+
+export interface WholeJobs {
+  /** A record for each host of a parallel job, as its tasks fill it; other records as they were. */
+  readonly records: readonly JobRecord[];
+  /** What a request must fit: each host's memory, and each process's address space. */
+  readonly needs: readonly JobRecord[];
+  /** Jobs that were put together; parallel jobs beyond those are left out. */
+  readonly parallel: number;
+}
+
+/** Whether its record says only a part: its master mostly starts the tasks and holds next to nothing itself. */
+const isPart = ({ granted_hosts: hosts, pe_task_id: task }: JobRecord): boolean =>
+  task !== null || (hosts?.length ?? 0) > 1;
+
+/** Records of which those of parallel jobs are replaced by their whole jobs. Rejects with StoreError. */
+export async function withWholeJobs(
+  reader: Pick<AccountingReader, 'job'>,
+  records: readonly JobRecord[],
+): Promise<WholeJobs> {
+  const plain = records.filter((record) => !isPart(record));
+  const jobs = groupBy(records.filter(isPart), ({ cluster, job_id: job, task_id: task }) =>
+    [cluster, job, task ?? ''].join(' '),
+  );
+  const hosts: JobRecord[] = [];
+  const needs: JobRecord[] = [];
+  for (const [part] of [...jobs.values()].slice(0, MOST)) {
+    if (part === undefined) continue;
+    const { cluster, job_id, task_id } = part;
+    const { records: runs } = await reader.job({
+      cluster,
+      job_id,
+      ...(task_id === null ? {} : { task_id }),
+      all: true,
+    });
+    const own = runs.find(({ record }) => recordKeyText(record) === recordKeyText(part));
+    const [first, ...others] = runs
+      .filter(({ attempt, incarnation }) => attempt === own?.attempt && incarnation === own.incarnation)
+      .map(({ record }) => record);
+    if (own === undefined || first === undefined || !isParallel([first, ...others])) continue;
+    const whole = wholeOf([first, ...others], own.attempt);
+    hosts.push(...whole.hosts);
+    needs.push(...whole.needs);
+  }
+  return { records: [...plain, ...hosts], needs: [...plain, ...needs], parallel: jobs.size };
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { lineFault } from '../../../src/accounting/import/line-fault';
+import { recordOfLine } from '../../../src/accounting/import/line-record';
+import { lineRequests, USUAL_RULES } from '../../../src/accounting/import/line-requests';
+import { parseAccountingLine, type AccountingRecord } from '../../../src/gridengine/accounting-line';
+import { sampleLine } from './sample-lines';
+
+const GIB = 2 ** 30;
+
+function line(changes: Partial<AccountingRecord> = {}): AccountingRecord {
+  const parsed = parseAccountingLine(sampleLine(7).trimEnd());
+  assert.ok(parsed.ok);
+  return { ...parsed.value, ...changes };
+}
+const record = (changes: Partial<AccountingRecord> = {}) => recordOfLine(line(changes), { cluster: 'cell' });
+
+describe('recordOfLine', () => {
+  it('tells all that the line tells, and that nobody looked', () => {
+    const made = record();
+    assert.equal(made.run_id, 'accounting.1763700007');
+    assert.deepEqual([made.trust, made.status, made.failed, made.signal], ['accounting', 'unsampled', 0, 0]);
+    assert.equal(made.started_at, '2025-11-21T04:40:07.000Z');
+    assert.deepEqual([made.slots, made.host_slots, made.task_id, made.peak_rss], [1, 1, null, null]);
+    assert.deepEqual([made.wallclock_seconds, made.cpu_seconds, made.cpu_efficiency], [60, 12.5, 12.5 / 60]);
+    assert.deepEqual(made.h_vmem, { request_bytes: GIB, limit_bytes: GIB, per: 'slot' });
+    assert.deepEqual(made.grid_engine, {
+      wallclock_seconds: 60,
+      cpu_seconds: 12.5,
+      user_seconds: 12,
+      system_seconds: 0.5,
+      maxvmem_bytes: 322961408,
+      maxrss_bytes: 315172 * 1024,
+      mem_gib_seconds: 3.75,
+      io_gib: 0.015625,
+      category: '-l h_vmem=1G',
+      deleted_by: null,
+      lines: 1,
+    });
+    assert.match(made.notes.join(), /no hooks ran/);
+  });
+
+  it('tells the signal where Grid Engine does', () => {
+    assert.equal(record({ failed: 100, exitStatus: 137 }).signal, 9);
+    assert.equal(record({ failed: 37, exitStatus: 152 }).signal, 24);
+    // A shell may have told its child's.
+    assert.equal(record({ failed: 0, exitStatus: 137 }).signal, 0);
+    assert.equal(record({ failed: 26, exitStatus: 0 }).signal, null);
+  });
+
+  it('gives a job that never started a key of its own, and the reason', () => {
+    const never = { startTimeMs: null, endTimeMs: null, failed: 26, host: '(null)', queue: 'UNKNOWN', slots: 0 };
+    const made = recordOfLine(line({ ...never, wallclockSeconds: 0 }), { cluster: 'cell', earlier: 3 });
+    assert.equal(made.run_id, 'accounting.0.1763700002.3');
+    assert.deepEqual([made.host, made.queue, made.slots, made.started_at], ['UNKNOWN', null, null, null]);
+    assert.deepEqual(made.notes, ['It never started: an output file could not be opened.']);
+  });
+
+  it("multiplies a master's request by the slots, and knows no slots of a parallel job's host", () => {
+    const made = record({ pe: 'mpi', slots: 16 });
+    assert.deepEqual(made.h_vmem, { request_bytes: GIB, limit_bytes: 16 * GIB, per: 'slot' });
+    assert.deepEqual([made.slots, made.host_slots, made.cpu_efficiency], [16, null, null]);
+    const task = record({ pe: 'mpi', slots: 16, peTaskId: '1.ge2' });
+    assert.deepEqual([task.h_vmem, task.host_slots], [null, null]);
+  });
+
+  it('reads the time that a run took from its ends where it is not told', () => {
+    assert.equal(record({ wallclockSeconds: 0 }).wallclock_seconds, 60);
+    assert.equal(record({ wallclockSeconds: 0 }).grid_engine?.wallclock_seconds, 0);
+  });
+
+  it('cuts what is too long for a record', () => {
+    const category = `-l h_vmem=1G ${'\u00e4'.repeat(4000)}`;
+    const made = record({ category });
+    assert.ok(Buffer.byteLength(made.grid_engine?.category ?? '') <= 4096);
+    assert.equal(made.h_vmem?.limit_bytes, GIB);
+  });
+});
+
+describe('lineRequests', () => {
+  it('scales as Grid Engine does', () => {
+    const { h_vmem, requests } = lineRequests('-l h_vmem=2G,mem_limit=3G,mem_free=500m,h_rt=60', 4, USUAL_RULES);
+    assert.deepEqual(h_vmem, { request_bytes: 2 * GIB, limit_bytes: 8 * GIB, per: 'slot' });
+    assert.deepEqual(requests, {
+      mem_limit: { request_bytes: 3 * GIB, limit_bytes: 3 * GIB, per: 'job' },
+      mem_free: { request_bytes: 500e6, limit_bytes: 2000e6, per: 'slot' },
+    });
+    assert.equal(lineRequests('-l h_vmem=INFINITY', 1, USUAL_RULES).h_vmem, null);
+    const perJob = lineRequests('-l h_vmem=2G', 4, { complexes: [], perJob: ['h_vmem'] });
+    assert.deepEqual(perJob.h_vmem, { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'job' });
+  });
+});
+
+describe('lineFault', () => {
+  it('finds what no job can have', () => {
+    assert.equal(lineFault(line()), null);
+    for (const changes of [
+      { jobId: 0 },
+      { jobId: 1.5 },
+      { task: -1 },
+      { slots: 0.5 },
+      { exitStatus: 4294967295 },
+      { failed: 1e10 },
+      { endTimeMs: 1e15 },
+      { cpuSeconds: 1e13 },
+      { maxvmemBytes: 1e17 },
+      { owner: '' },
+      { host: 'x'.repeat(2000) },
+    ])
+      assert.notEqual(lineFault(line(changes)), null, JSON.stringify(changes).slice(0, 60));
+  });
+});

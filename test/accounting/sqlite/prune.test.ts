@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { openForWriting } from '../../../src/accounting/sqlite/open';
+import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
+import type { HistoryStore } from '../../../src/accounting/history-store';
+import { SqliteDatabase } from '../../../src/native/sqlite';
+import { realisticRecords } from '../realistic-record';
+import { DAY, job, T0 } from '../suite/fixture';
+import { temporaryStore } from '../temporary-store';
+
+const RULES = { records: 30, series: 0, rollups: 0 };
+
+async function filled(t: TestContext, path: string): Promise<HistoryStore> {
+  const store = openSqliteHistory(path, 0o640);
+  t.after(() => store.close());
+  const { next } = realisticRecords();
+  for (let batch = 0; batch < 5; batch++) await store.merge(Array.from({ length: 1000 }, next));
+  return store;
+}
+
+it('gives the space of what it removes back to the file system', async (t) => {
+  const path = temporaryStore(t);
+  const store = await filled(t, path);
+  const before = statSync(path).size;
+  const seen: number[] = [];
+  const pruned = await store.prune(RULES, T0, { onProgress: (done, of) => seen.push(done / of) });
+  assert.deepEqual([pruned.records, pruned.complete], [5000, true]);
+  const after = statSync(path).size;
+  // The sums of the days came in first.
+  assert.ok(after < before / 2 && pruned.freed >= before - after, `${before} ${after} ${pruned.freed}`);
+  assert.equal(seen.at(-1), 1);
+});
+
+it('leaves a file of before its size, until it has been vacuumed once', async (t) => {
+  const path = temporaryStore(t);
+  openForWriting(path, 0o640).close();
+  const old = new SqliteDatabase(path);
+  old.exec('PRAGMA auto_vacuum = NONE; VACUUM');
+  const store = await filled(t, path);
+  const before = statSync(path).size;
+  assert.equal((await store.prune(RULES, T0, {})).freed, 0);
+  assert.ok(statSync(path).size >= before);
+  old.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM');
+  old.close();
+  assert.ok(statSync(path).size < before / 2);
+});
+
+it('lets deliveries through while it works', async (t) => {
+  const path = temporaryStore(t);
+  const store = await filled(t, path);
+  const other = openSqliteHistory(path, 0o640);
+  t.after(() => other.close());
+  const work = store.prune(RULES, T0, {});
+  let delivered = 0;
+  const deliveries = (async () => {
+    for (; delivered < 3; delivered++) await other.merge([job(9_000_000 + delivered, T0)]);
+  })();
+  assert.equal((await work).complete, true);
+  await deliveries;
+  assert.equal((await store.records({ since: T0, until: T0 + DAY })).totals.records, 3);
+});

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
+import type { HistoryStore, ImportBatch, ImportedFile } from '../../../src/accounting/history-store';
+import { recordOfLine } from '../../../src/accounting/import/line-record';
+import { recordKeyText, type JobRecord } from '../../../src/sampler/record';
+import { arbitraryLine } from '../import/arbitrary-line';
+import { realisticRecords } from '../realistic-record';
+import type { OpenStore } from './fixture';
+
+const FILE: ImportedFile = {
+  cluster: 'cell',
+  head: 'abc',
+  headBytes: 4096,
+  path: '/x/accounting',
+  device: 1,
+  inode: 2,
+  offset: 5000,
+  lines: 10,
+};
+
+function batchOf(lines: readonly AccountingRecord[], more: Partial<ImportBatch> = {}): ImportBatch {
+  return { file: FILE, before: null, lines, unreadable: [], ...more };
+}
+
+/** What is in the store of these jobs, in an order that says nothing of how it came in. */
+async function contents(store: HistoryStore, jobs: Iterable<number>): Promise<readonly unknown[]> {
+  const found: (readonly [string, unknown])[] = [];
+  for (const job of new Set(jobs))
+    for (const { record, ended, provenance } of (await store.job({ job_id: job, all: true })).records)
+      found.push([recordKeyText(record), { record, ended, provenance }]);
+  return found.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** The same lines one by one through the way of every record. */
+async function mergeLines(store: HistoryStore, lines: readonly AccountingRecord[]): Promise<void> {
+  const counts = new Map<string, number>();
+  const records = lines.map((line) => {
+    let earlier = 0;
+    if (line.startTimeMs === null) {
+      const key = [line.jobId, line.task, line.peTaskId, line.submissionTimeMs].join('/');
+      earlier = counts.get(key) ?? 0;
+      counts.set(key, earlier + 1);
+    }
+    return recordOfLine(line, { cluster: 'cell', earlier });
+  });
+  for (const outcome of await store.merge(records)) assert.equal(outcome.ok, true);
+}
+
+/** Lines of Grid Engine's accounting, in any store. */
+export function importSuite(open: OpenStore): void {
+  describe('importLines', () => {
+    it('stores lines as merging their records does', async (t) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(arbitraryLine(), { maxLength: 60 }), async (lines) => {
+          const imported = await open(t);
+          const merged = await open(t);
+          const { added, joined, unchanged } = await imported.importLines(batchOf(lines));
+          assert.equal(added + joined + unchanged, lines.length);
+          await mergeLines(merged, lines);
+          const jobs = lines.map(({ jobId }) => jobId);
+          assert.deepEqual(await contents(imported, jobs), await contents(merged, jobs));
+          await imported.close();
+          await merged.close();
+        }),
+        { numRuns: 10 },
+      );
+    });
+
+    it('stores lines that meet each other and the sampler as merging does, in batches of any size', async (t) => {
+      const seen = { ...realisticRecords(5).next(), cluster: 'cell', task_id: null, pe_task_id: null, host: 'ge1' };
+      const ours = fc
+        .record({ job_id: fc.integer({ min: 1, max: 3 }), at: fc.nat({ max: 12 }), boot: fc.nat({ max: 3 }) })
+        .map(({ job_id, at, boot }): JobRecord => {
+          const started = new Date(1_763_700_000_200 + at * 500).toISOString();
+          return { ...seen, job_id, owner: 'alice', started_at: started, run_id: `0000000${boot}.1.${at}` };
+        });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.oneof(arbitraryLine(3), arbitraryLine(3), ours), { maxLength: 40 }),
+          fc.integer({ min: 1, max: 12 }),
+          async (items, size) => {
+            const imported = await open(t);
+            const merged = await open(t);
+            const lines: AccountingRecord[] = [];
+            let before: ImportedFile | null = null;
+            let waiting: AccountingRecord[] = [];
+            const flush = async (): Promise<void> => {
+              const file: ImportedFile = { ...FILE, offset: (before?.offset ?? 0) + 1 };
+              assert.equal((await imported.importLines(batchOf(waiting, { file, before }))).conflict, false);
+              before = file;
+              waiting = [];
+            };
+            for (const item of items)
+              if ('run_id' in item) {
+                await flush();
+                await imported.merge([item]);
+              } else {
+                lines.push(item);
+                if (waiting.push(item) === size) await flush();
+              }
+            await flush();
+            const counts: AccountingRecord[] = [];
+            for (const item of items)
+              if ('run_id' in item) {
+                await mergeLines(merged, counts.splice(0));
+                await merged.merge([item]);
+              } else if (item.startTimeMs !== null) counts.push(item);
+            await mergeLines(merged, counts);
+            // Those that never started are counted over the whole of it.
+            await mergeLines(
+              merged,
+              lines.filter(({ startTimeMs }) => startTimeMs === null),
+            );
+            assert.deepEqual(await contents(imported, [1, 2, 3]), await contents(merged, [1, 2, 3]));
+            await imported.close();
+            await merged.close();
+          },
+        ),
+        { numRuns: 12 },
+      );
+    });
+
+    it('does nothing where another importer was there first', async (t) => {
+      const store = await open(t);
+      const [line] = fc.sample(arbitraryLine(), 1);
+      assert.ok(line !== undefined);
+      const first = await store.importLines(batchOf([line]));
+      assert.deepEqual(first, { added: 1, joined: 0, unchanged: 0, conflict: false });
+      assert.deepEqual(await store.importedFiles('cell'), [FILE]);
+      assert.deepEqual(await store.importedFiles('other'), []);
+      const again = await store.importLines(batchOf([line]));
+      assert.deepEqual(again, { added: 0, joined: 0, unchanged: 0, conflict: true });
+      const longer: ImportedFile = { ...FILE, offset: 6000, lines: 11 };
+      assert.equal((await store.importLines({ ...batchOf([]), file: longer, before: FILE })).conflict, false);
+      assert.equal((await store.importLines({ ...batchOf([]), file: longer, before: FILE })).conflict, true);
+      assert.deepEqual(await store.importedFiles('cell'), [longer]);
+      await store.close();
+    });
+
+    it('keeps unreadable lines with their place, newest last', async (t) => {
+      const store = await open(t);
+      const unreadable = [1, 2, 3].map((offset) => ({ offset, reason: 'too few fields', text: `a:\u00ff:${offset}` }));
+      await store.importLines({ ...batchOf([]), unreadable });
+      const kept = await store.unreadableLines('cell', 2);
+      assert.deepEqual(
+        kept.map(({ path, offset, reason, text }) => [path, offset, reason, text]),
+        [2, 3].map((offset) => [FILE.path, offset, 'too few fields', `a:\u00ff:${offset}`]),
+      );
+      assert.deepEqual(await store.unreadableLines('other', 9), []);
+    });
+
+    it('makes the days of its lines be summed up again', async (t) => {
+      const store = await open(t);
+      const lines = fc.sample(arbitraryLine(), { numRuns: 20, seed: 7 });
+      const since = 0;
+      const read = async (): Promise<readonly number[]> => {
+        const { read: one, totals } = await store.summary({ since, until: 4e12, by: 'owner' });
+        return [one, totals.records];
+      };
+      const { added } = await store.importLines(batchOf(lines));
+      assert.deepEqual(await read(), [added, added]);
+      await store.rollUp({});
+      assert.deepEqual(await read(), [0, added]);
+    });
+  });
+}

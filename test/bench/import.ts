@@ -1,0 +1,182 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { importFile } from '../../src/accounting/import/import-file';
+import { lineSplitter } from '../../src/accounting/import/split-lines';
+import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
+import { formatCount } from '../../src/report/units';
+import type { JobRecord } from '../../src/sampler/record';
+import type { Bench, BenchOptions, Row, Section } from './bench';
+import { FIRST_JOB, fillHistory, sizeOf, type History } from './history-fill';
+import { lineText, WEEK_MS } from './history-week';
+import { QACCT, qacctEnvironment } from './qacct-cell';
+
+/** Reading Grid Engine's accounting into an empty store, and into one of years, beside wc and qacct on the same file. */
+
+const SEED = 1;
+const QUICK_JOBS = 200_000;
+const USUAL_JOBS = 2_000_000;
+const CHUNK = 1 << 20;
+/** 200,000 lines a second into an empty store, 50,000 into a full one with the join and the roll-up. */
+const EMPTY_BUDGET_US = 5;
+const FULL_BUDGET_US = 20;
+/** Weeks that come to the full store. */
+const MORE_WEEKS = 2;
+const CLUSTER = 'hpc';
+
+interface Timed<T> {
+  readonly value: T;
+  readonly us: number;
+  readonly cpuUs: number;
+}
+
+async function timed<T>(step: () => T | Promise<T>): Promise<Timed<T>> {
+  const cpu = process.cpuUsage();
+  const began = performance.now();
+  const value = await step();
+  const us = (performance.now() - began) * 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  return { value, us, cpuUs: user + system };
+}
+
+function row(what: string, lines: number, { us, cpuUs }: Pick<Timed<unknown>, 'us' | 'cpuUs'>, budget?: number): Row {
+  const note = `${formatCount((lines * 1e6) / us)} lines/s; CPU ${(cpuUs / lines).toFixed(1)} us a line`;
+  return { what, unit: 'us', values: [us / lines], note, ...(budget === undefined ? {} : { budget }) };
+}
+
+/** What of a file is read from the page cache, split and parsed, and goes nowhere. */
+function parse(path: string): number {
+  const file = openSync(path, 'r');
+  const buffer = Buffer.alloc(CHUNK);
+  const splitter = lineSplitter(0, 20_000);
+  let lines = 0;
+  try {
+    for (let length = readSync(file, buffer); length > 0; length = readSync(file, buffer))
+      for (const batch of splitter.add(buffer.subarray(0, length))) lines += batch.lines.length;
+  } finally {
+    closeSync(file);
+  }
+  return lines + (splitter.rest()?.lines.length ?? 0);
+}
+
+async function intoEmpty(history: History, directory: string): Promise<readonly Row[]> {
+  const path = join(directory, 'empty.db');
+  const store = openSqliteHistory(path, 0o640);
+  try {
+    const taken = await timed(() => importFile(history.file, store, { cluster: CLUSTER }));
+    const { added, lines, problem } = taken.value;
+    if (problem !== null || added !== history.records) throw new Error(`${added} of ${history.records}: ${problem ?? ''}`);
+    const rolled = await timed(() => store.rollUp({}));
+    return [
+      row('a line into an empty store', lines, taken, EMPTY_BUDGET_US),
+      row(`its roll-up afterwards, ${rolled.value} days`, added, rolled),
+      { what: 'a record with all indexes', unit: 'bytes', values: [sizeOf(path) / added] },
+    ];
+  } finally {
+    await store.close();
+    rmSync(path, { force: true });
+  }
+}
+
+function later(record: JobRecord, jobs: number, ms: number): JobRecord {
+  const moved = (time: string | null): string | null =>
+    time === null ? null : new Date(Date.parse(time) + ms).toISOString();
+  return {
+    ...record,
+    job_id: FIRST_JOB + record.job_id + jobs,
+    submitted_at: moved(record.submitted_at),
+    started_at: moved(record.started_at),
+    ended_at: moved(record.ended_at),
+    revision: record.revision + ms,
+    series: null,
+  };
+}
+
+/** The weeks that follow those in the store: half of their jobs have records of the sampler's, which the lines join. */
+async function intoFull(history: History, directory: string): Promise<readonly Row[]> {
+  const { week, weeks } = history;
+  const file = join(directory, 'more');
+  const store = openSqliteHistory(history.store, 0o640);
+  try {
+    let text = '';
+    let sampled = 0;
+    for (let number = weeks; number < weeks + MORE_WEEKS; number++) {
+      const jobs = number * week.jobs;
+      const records = week.runs.flatMap(({ record }) => (record === null ? [] : later(record, jobs, number * WEEK_MS)));
+      for (let at = 0; at < records.length; at += 500) await store.merge(records.slice(at, at + 500));
+      sampled += records.length;
+      for (const { job, line } of week.runs) text += lineText(line, FIRST_JOB + job + jobs, (number * WEEK_MS) / 1000);
+    }
+    writeFileSync(file, text);
+    const taken = await timed(() => importFile(file, store, { cluster: CLUSTER }));
+    const { added, joined, lines, problem } = taken.value;
+    if (problem !== null || joined !== sampled || added + joined !== lines)
+      throw new Error(`${added} added, ${joined} of ${sampled} joined, of ${lines}: ${problem ?? ''}`);
+    const rolled = await timed(() => store.rollUp({}));
+    const both = { us: taken.us + rolled.us, cpuUs: taken.cpuUs + rolled.cpuUs };
+    return [
+      row(`a line into ${formatCount(history.records)} records, ${joined} of ${lines} joined`, lines, taken),
+      row('its roll-up afterwards', lines, rolled),
+      row('both together', lines, both, FULL_BUDGET_US),
+    ];
+  } finally {
+    await store.close();
+  }
+}
+
+async function rivals(history: History, directory: string): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  const time = async (what: string, program: string, words: readonly string[], env?: NodeJS.ProcessEnv) => {
+    const { us, value } = await timed(() => spawnSync(program, words, { env, stdio: 'ignore' }));
+    rows.push(
+      value.status === 0
+        ? {
+            what,
+            unit: 'us',
+            values: [us / history.records],
+            note: `${formatCount((history.records * 1e6) / us)} lines/s`,
+          }
+        : { what, unit: 'us', values: [], note: `status ${value.status ?? 'none'}` },
+    );
+  };
+  await time('wc -l', '/usr/bin/wc', ['-l', history.file]);
+  if (existsSync(QACCT)) await time('qacct -o bob', QACCT, ['-o', 'bob', '-f', history.file], qacctEnvironment(directory));
+  else rows.push({ what: 'qacct -o bob', unit: 'us', values: [], note: `${QACCT} is not installed` });
+  return rows;
+}
+
+async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Section[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-import-bench-'));
+  const remove = (): void => {
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once('exit', remove);
+  try {
+    const history = await fillHistory(directory, jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS), Date.now(), SEED, progress);
+    // It has to stand in the page cache, for all of them.
+    spawnSync('cat', [history.file], { stdio: 'ignore' });
+    progress('import: reading alone');
+    const parsed = await timed(() => parse(history.file));
+    progress('import: into an empty store');
+    const empty = await intoEmpty(history, directory);
+    progress('import: into a full store');
+    const full = await intoFull(history, directory);
+    const bytes = sizeOf(history.file) / history.records;
+    return [
+      {
+        title: `import: ${formatCount(history.records)} lines of ${bytes.toFixed(0)} bytes, per line`,
+        rows: [row('reading and parsing alone', parsed.value, parsed), ...empty, ...full, ...(await rivals(history, directory))],
+      },
+    ];
+  } finally {
+    process.off('exit', remove);
+    remove();
+  }
+}
+
+export const importBench: Bench = {
+  name: 'import',
+  about: "Grid Engine's accounting into an empty store and into years (--jobs 10000000), beside wc and qacct",
+  run,
+};

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { checkVisibility } from '../../../src/cli/doctor/check-visibility';
+
+describe('checkVisibility', () => {
+  it('warns where users can read the file of what is hidden from them', (t) => {
+    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-doctor-'));
+    t.after(() => rmSync(directory, { recursive: true, force: true }));
+    const accounting = join(directory, 'accounting.db');
+    writeFileSync(accounting, '');
+    const found = (visibility: string, names: string, mode: number): readonly (readonly [string, string])[] => {
+      chmodSync(accounting, mode);
+      const findings = checkVisibility({ accounting, visibility, serve_names: names });
+      return findings.map(({ severity, says }) => [severity, says] as const);
+    };
+    assert.deepEqual(found('all', 'all', 0o644), []);
+    for (const [visibility, names] of [
+      ['own', 'all'],
+      ['project', 'all'],
+      ['all', 'anonymous'],
+      ['all', 'own'],
+    ] as const) {
+      const [[severity, says] = ['', '']] = found(visibility, names, 0o644);
+      assert.equal(severity, 'warning');
+      assert.match(says, /every user can read .*accounting\.db itself/);
+      assert.equal(found(visibility, names, 0o640)[0]?.[0], 'ok');
+    }
+    const gone = { accounting: join(directory, 'none.db'), visibility: 'own', serve_names: 'all' };
+    assert.equal(checkVisibility(gone)[0]?.severity, 'ok');
+    assert.equal(checkVisibility({ ...gone, accounting: 'postgres://db/qmemacct' })[0]?.severity, 'ok');
+  });
+});

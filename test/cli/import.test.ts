@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { spawn } from 'node:child_process';
+import { runProgram } from '../../src/cli/program';
+import { packageRoot } from '../../src/sampler/package-root';
+import { sampleLine, sampleLines } from '../accounting/import/sample-lines';
+import { fakeTerminal } from './fake-terminal';
+
+interface Site {
+  readonly directory: string;
+  readonly file: string;
+  readonly config: string;
+  readonly run: (...words: readonly string[]) => Promise<{ status: number; output: string; warnings: string }>;
+}
+
+/** A site whose accounting file is `file`, and whose accounting DB belongs to whoever runs this. */
+function site(t: TestContext, settings = ''): Site {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-cli-import-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const file = join(directory, 'accounting');
+  const config = join(directory, 'qmemacct.toml');
+  const own = process.getuid?.() === 0 ? 'deliver_as = "root"\n' : '';
+  const files = `accounting_files = ["${file}"]\n`;
+  writeFileSync(config, `accounting = "${join(directory, 'a.db')}"\ncluster = "cell"\n${own}${files}${settings}`);
+  return {
+    directory,
+    file,
+    config,
+    run: async (...words) => {
+      const terminal = fakeTerminal();
+      const status = await runProgram([...words, '--config', config], '0', terminal);
+      return { status, output: terminal.output(), warnings: terminal.warnings() };
+    },
+  };
+}
+
+describe('qmemacct import', { timeout: 60_000 }, () => {
+  it('imports what is new, tells what it did, and what could not be read', async (t) => {
+    const { file, run } = site(t);
+    writeFileSync(file, `${sampleLines(1, 3)}gar\u001bbage\n`);
+    const dry = await run('import', '--dry-run');
+    assert.deepEqual([dry.status, dry.output], [0, '3 new lines, nothing was written\n']);
+    const first = await run('import');
+    assert.equal(first.status, 0, first.warnings);
+    assert.match(first.output, /^4 lines, 3 records added, 0 joined .*, 1 line unreadable \("qmemacct import --unread/);
+    assert.match(first.warnings, /the first that is unreadable: .*accounting, byte \d+: 1 fields/);
+    const again = await run('import');
+    assert.deepEqual([again.status, again.output], [1, 'nothing new\n']);
+    const kept = await run('import', '--unreadable');
+    assert.equal(kept.status, 0);
+    assert.match(kept.output, /accounting: byte \d+: 1 fields, a record has at least 43: gar.*bage/);
+    assert.doesNotMatch(kept.output, /\u001b/);
+    const job = await run('job', '2');
+    assert.match(job.output, /It was not sampled/);
+  });
+
+  it('names the file that it can not read, and takes the others', async (t) => {
+    const { file, directory, run } = site(t);
+    writeFileSync(file, sampleLines(1, 3));
+    const { status, output, warnings } = await run('import', '--json', join(directory, 'gone'), file);
+    assert.equal(status, 3);
+    assert.match(warnings, /gone can't be read: it does not exist; check the name/);
+    const { added, problems } = JSON.parse(output) as { added: number; problems: readonly string[] };
+    assert.deepEqual([added, problems.length], [3, 1]);
+  });
+
+  it('refuses what excludes each other', async (t) => {
+    const { status, warnings } = await site(t).run('import', '--follow', '--dry-run');
+    assert.equal(status, 2);
+    assert.match(warnings, /--follow and --dry-run exclude each other/);
+  });
+
+  it('follows the file through a rotation until it is told to stop', async (t) => {
+    const { file, config, run } = site(t);
+    writeFileSync(file, sampleLines(1, 40));
+    const program = join(packageRoot(), 'bin', 'qmemacct');
+    const child = spawn(process.execPath, [program, 'import', '--follow', '--config', config], { stdio: 'pipe' });
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    let said = '';
+    child.stdout.on('data', (text: Buffer) => (said += text.toString()));
+    child.stderr.on('data', (text: Buffer) => (said += text.toString()));
+    const hear = async (pattern: RegExp): Promise<void> => {
+      while (!pattern.test(said)) {
+        assert.equal(child.exitCode, null, said);
+        await sleep(20);
+      }
+    };
+    await hear(/40 records added/);
+    appendFileSync(file, sampleLine(41));
+    await hear(/1 line, 1 record added/);
+    renameSync(file, `${file}.0`);
+    writeFileSync(file, sampleLines(42, 30));
+    await hear(/30 records added/);
+    child.kill('SIGTERM');
+    assert.equal(await ended, 0, said);
+    assert.match((await run('import')).output, /^nothing new/);
+  });
+});

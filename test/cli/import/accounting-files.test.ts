@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { accountingFilesIn } from '../../../src/cli/import/accounting-files';
+import { progressText } from '../../../src/cli/import/import-progress';
+
+describe('accountingFilesIn', () => {
+  it("finds the accounting file's neighbours, the oldest first", (t) => {
+    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-files-'));
+    t.after(() => rmSync(directory, { recursive: true, force: true }));
+    const names = [
+      'accounting-20251121.gz',
+      'accounting.2.gz',
+      'accounting.1',
+      'accounting.0',
+      'accounting.jsonl.1.gz',
+      'accounting.jsonl',
+      'accounting',
+    ];
+    const others = ['accounting.lock', 'accounting_old', 'act_qmaster', 'accounting.txt', 'my-accounting', 'accounting~'];
+    for (const [index, name] of [...names, ...others].entries()) {
+      writeFileSync(join(directory, name), '');
+      utimesSync(join(directory, name), 1000 + index, 1000 + index);
+    }
+    mkdirSync(join(directory, 'accounting.3'));
+    assert.deepEqual(
+      accountingFilesIn(directory).map((path) => basename(path)),
+      names,
+    );
+  });
+});
+
+describe('progressText', () => {
+  it('tells share, speed and the time left', () => {
+    assert.equal(
+      progressText(1_000_000, 300, 1200, 10),
+      '[#####...............] 25 %, 1,000,000 lines, 100,000 lines/s, 30 s left',
+    );
+    assert.equal(progressText(0, 0, 0, 0), '[####################] 100 %, 0 lines');
+  });
+});

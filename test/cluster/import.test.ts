@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
+import type { JobRecord } from '../../src/sampler/record';
+import type { Cell } from './cell';
+import { sgeBinaries } from './layout';
+import { withSite, type Site } from './site';
+
+interface OwnerSums {
+  readonly lines: number;
+  readonly wallclock: number;
+  readonly cpu: number;
+}
+
+const OWNERS = ['gealice', 'gebob'] as const;
+const NO_SUMS: OwnerSums = { lines: 0, wallclock: 0, cpu: 0 };
+
+/**
+ * What `qacct -o OWNER` says of a file: OWNER WALLCLOCK UTIME STIME CPU MEMORY IO IOW. It leaves out an owner whose jobs
+ * all took less than a second (seen on 8.1.9), whatever their CPU time.
+ */
+async function qacct(cell: Cell, owner: string, file: string): Promise<OwnerSums> {
+  const text = await cell.check(cell.master, [join(sgeBinaries, 'qacct'), '-o', owner, '-f', file]);
+  const row = text
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .find(([name]) => name === owner);
+  const lines = readFileSync(file, 'latin1')
+    .split('\n')
+    .filter((line) => !line.startsWith('#') && line.split(':')[3] === owner).length;
+  return { lines, wallclock: Number(row?.[1] ?? 0), cpu: Number(row?.[4] ?? 0) };
+}
+
+/** The sums of Grid Engine's own figures in the accounting DB. */
+function ourSums(records: readonly JobRecord[], owner: string): OwnerSums {
+  return records
+    .filter((record) => record.owner === owner)
+    .reduce(
+      (sum, { grid_engine: said }) => ({
+        lines: sum.lines + (said?.lines ?? 0),
+        wallclock: sum.wallclock + (said?.wallclock_seconds ?? 0),
+        cpu: sum.cpu + (said?.cpu_seconds ?? 0),
+      }),
+      NO_SUMS,
+    );
+}
+
+async function allRecords({ product }: Site): Promise<readonly JobRecord[]> {
+  const reader = openSqliteReader(product.accounting);
+  try {
+    const { records } = await reader.records({ since: 0, until: Date.now() + 86_400_000, limit: 10_000 });
+    return records.map(({ record }) => record);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function importedWhileJobsRun(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const { accounting } = cell.layout;
+  const take = async (...words: readonly string[]): Promise<string> => {
+    const result = await product.run('ge1', 'import', ...words);
+    assert.ok(result.status === 0 || result.status === 1, `status ${result.status}: ${result.stderr}`);
+    return result.stdout;
+  };
+  const again = 'if [ -e ~/again ]; then exit 0; fi; touch ~/again; exit 99';
+  const jobs: string[] = [];
+  const submit = async (user: string, args: readonly string[], script: string): Promise<string> => {
+    const job = await cell.submit(user, args, script);
+    jobs.push(job);
+    return job;
+  };
+  const long = await submit('gealice', ['-N', 'long', '-l', 'h_vmem=600M,h_rt=00:10:00'], 'sleep 60');
+  const early = await submit('gealice', ['-N', 'array', '-t', '1-4'], 'for i in $(seq 20000); do :; done; sleep 1');
+  await submit('gebob', ['-N', 'fails', '-pe', 'smp', '2', '-l', 'h_vmem=700M'], 'sleep 1; exit 3');
+  await cell.waitFinished(early);
+  await take();
+
+  await submit('gebob', ['-N', 'again', '-r', 'y'], again);
+  const second = await submit('gealice', ['-N', 'second'], 'sleep 0.5');
+  await cell.waitFinished(second);
+  renameSync(accounting, `${accounting}.0`);
+  const third = await submit('gebob', ['-N', 'third'], 'sleep 0.2');
+  await cell.waitFinished(third);
+  await take(accounting);
+  await cell.qdel([long], 'gealice');
+  for (const job of jobs) await cell.waitFinished(job);
+  for (const job of jobs) await product.records(job, job === early ? 4 : 1);
+  await product.records(jobs[3] ?? '', 2);
+  await take();
+  assert.match(await take(), /^nothing new/);
+
+  const records = await allRecords(site);
+  const both = join(cell.stateDir, 'accounting-both');
+  writeFileSync(both, [`${accounting}.0`, accounting].map((file) => readFileSync(file, 'latin1')).join(''), 'latin1');
+  for (const owner of OWNERS) {
+    const theirs = await qacct(cell, owner, both);
+    const ours = ourSums(records, owner);
+    assert.ok(theirs.wallclock > 0);
+    assert.equal(ours.lines, theirs.lines, `${owner}: lines`);
+    assert.equal(ours.wallclock, theirs.wallclock, `${owner}: wallclock`);
+    // qacct prints milliseconds.
+    assert.ok(Math.abs(ours.cpu - theirs.cpu) < 0.001, `${owner}: CPU ${ours.cpu}, qacct ${theirs.cpu}`);
+  }
+  assert.equal(records.length, 10);
+  for (const record of records) {
+    assert.notEqual(record.trust, 'accounting', `job ${record.job_id}: only its line is known`);
+    assert.notEqual(record.failed, null, `job ${record.job_id} has met no line`);
+    assert.equal(record.grid_engine?.lines, 1);
+    assert.doesNotMatch(record.run_id, /^accounting/);
+  }
+  const deleted = records.find(({ job_id: job }) => job === Number(long));
+  assert.equal(deleted?.failed, 100);
+  assert.ok((deleted.peak_rss?.lower_bytes ?? 0) > 0);
+  assert.match(deleted.grid_engine?.category ?? '', /h_rt/);
+}
+
+/** A job that no hook of ours sees is there by its line, with what it asked for. */
+async function unseenJob(site: Site): Promise<void> {
+  const { cell, product } = site;
+  for (const host of cell.execHosts) await cell.check(host, 'touch /etc/qmemacct/disabled');
+  const job = await cell.submit('gebob', ['-N', 'unseen', '-pe', 'smp', '2', '-l', 'h_vmem=700M'], 'sleep 1; exit 4');
+  await cell.waitFinished(job);
+  for (const host of cell.execHosts) await cell.check(host, 'rm /etc/qmemacct/disabled');
+  assert.equal((await product.run('ge1', 'import')).status, 0);
+  const record = await product.record(job);
+  assert.deepEqual([record.trust, record.status, record.exit_status, record.slots], ['accounting', 'unsampled', 4, 2]);
+  assert.deepEqual(record.h_vmem, { request_bytes: 700 * 2 ** 20, limit_bytes: 1400 * 2 ** 20, per: 'slot' });
+  const shown = await product.run('ge1', 'job', job);
+  assert.match(shown.stdout, /It was not sampled/);
+}
+
+describe('import on a cluster', () => {
+  it('reads the accounting file while jobs run and it is rotated, joined with our records', { timeout: 900_000 }, (t) =>
+    withSite(t, {}, async (site) => {
+      await importedWhileJobsRun(site);
+      await unseenJob(site);
+    }),
+  );
+});

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { categoryRequests, requestedSeconds } from '../../src/gridengine/category-requests';
+
+const read = (category: string): string[] => categoryRequests(category).map(({ name, text }) => `${name}=${text}`);
+
+describe('categoryRequests', () => {
+  it('reads the hard requests, wherever they stand', () => {
+    assert.deepEqual(read(' -U staff -q all.q -l h_rt=3600,h_vmem=4G,gpu=1 -pe smp 4-8 -P bio '), [
+      'h_rt=3600',
+      'h_vmem=4G',
+      'gpu=1',
+    ]);
+    assert.deepEqual(read('-l arch=lx=amd64,h_rt=1 -l h_rt=2,mem=3G'), ['arch=lx=amd64', 'h_rt=1', 'mem=3G']);
+    assert.deepEqual(read('-xl h_rt=1 -l'), []);
+  });
+
+  it('leaves wishes out', () => {
+    assert.deepEqual(read('-hard -l h_vmem=1G -soft -l h_rt=60,mem_free=1G -hard -l h_cpu=5 -softly x'), [
+      'h_vmem=1G',
+      'h_cpu=5',
+    ]);
+  });
+
+  it('never throws, whatever it is given', () => {
+    const word = fc.oneof(
+      fc.constantFrom('-l', '-soft', '-hard', 'h_rt=1', ',', '=', 'a=b,c=d', '__proto__=1'),
+      fc.string({ unit: 'binary' }),
+    );
+    fc.assert(
+      fc.property(fc.array(word), (words) => {
+        const requests = categoryRequests(words.join(' '));
+        assert.equal(new Set(requests.map(({ name }) => name)).size, requests.length);
+        for (const { name } of requests) assert.notEqual(name, '');
+      }),
+    );
+  });
+});
+
+describe('a hostile category', () => {
+  it('holds no more than a job can ask for', () => {
+    const many = Array.from({ length: 1000 }, (_, index) => `c${index}=1`).join(',');
+    assert.equal(categoryRequests(`-l ${many}`).length, 256);
+  });
+});
+
+describe('requestedSeconds', () => {
+  const seconds = (category: string): number | null => requestedSeconds(categoryRequests(category), 'h_rt');
+
+  it('reads seconds and clocks', () => {
+    assert.equal(seconds('-l h_vmem=1G,h_rt=3600'), 3600);
+    assert.equal(seconds('-l h_rt=24:00:00'), 86_400);
+  });
+
+  it('takes what is unlimited or no time for no limit', () => {
+    for (const text of ['INFINITY', '0', '-5', 'soon', '', '1:2']) assert.equal(seconds(`-l h_rt=${text}`), null);
+    assert.equal(seconds('-l s_rt=60'), null);
+  });
+});

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { HistoryStore } from '../../../src/accounting/history-store';
+import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
+import type { RecordsQuery } from '../../../src/accounting/store';
+import type { ReportReader } from '../../../src/report/efficiency/ask';
+import { makeReport } from '../../../src/report/efficiency/make-report';
+import type { Report, Sums } from '../../../src/report/efficiency/report';
+import type { JobRecord } from '../../../src/sampler/record';
+import { mpiMaster, mpiTask } from '../sample-records';
+import { memoryReader } from './memory-reader';
+import { NIGHT, sampleCluster } from './sample-cluster';
+import { QUESTION } from './sample-report';
+
+process.env.TZ = 'Europe/Berlin';
+
+const DAY_MS = 86_400_000;
+const directory = mkdtempSync(join(tmpdir(), 'qmemacct-report-'));
+const records = sampleCluster(120);
+let store: HistoryStore;
+
+before(async () => {
+  store = openSqliteHistory(join(directory, 'accounting.db'), 0o600);
+  const outcomes = await store.merge(records);
+  assert.ok(outcomes.every(({ ok }) => ok));
+});
+
+after(async () => {
+  await store.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const MONTH = { ...QUESTION, since: new Date(NIGHT.until.getTime() - 9 * DAY_MS) };
+
+function assertSameSums(actual: Sums, expected: Sums): void {
+  for (const name of Object.keys(expected) as (keyof Sums)[]) {
+    const [a, b] = [actual[name] ?? NaN, expected[name] ?? NaN];
+    // Stores keep bytes, ms and joules as whole numbers.
+    assert.ok(Math.abs(a - b) <= 1e-4 * Math.max(1, Math.abs(b)) || Number.isNaN(a + b), `${name}: ${a}, not ${b}`);
+  }
+}
+
+function assertSame(actual: Report, expected: Report): void {
+  assertSameSums(actual.site, expected.site);
+  assert.deepEqual(
+    actual.groups.map(({ name }) => name),
+    expected.groups.map(({ name }) => name),
+  );
+  actual.groups.forEach(({ sums }, index) => assertSameSums(sums, expected.groups[index]?.sums ?? assert.fail()));
+  const lines = ({ wasters, killed_by_memory: killed, far_below: far }: Report): unknown =>
+    [killed, far, ...wasters.map(({ jobs }) => jobs)].map((list) =>
+      list.lines.map(({ job_name: name, jobs, records: count, advice, peak_bytes: peak }) => [
+        name,
+        jobs,
+        count,
+        advice,
+        peak,
+      ]),
+    );
+  assert.deepEqual(lines(actual), lines(expected));
+  assert.deepEqual(actual.coverage, expected.coverage);
+  assert.deepEqual(actual.silent_nodes, expected.silent_nodes);
+  assert.deepEqual(
+    actual.shares.map(({ records: count }) => count),
+    expected.shares.map(({ records: count }) => count),
+  );
+}
+
+describe('askForReport', () => {
+  it('has of a real store what plain sums say, before its days are rolled up and after', async () => {
+    const plain = memoryReader(records);
+    for (const rolled of [false, true]) {
+      if (rolled) await store.rollUp({});
+      for (const question of [QUESTION, MONTH])
+        assertSame(await makeReport(store, question), await makeReport(plain, question));
+    }
+  });
+
+  it('is made for every dimension, and for one owner', async () => {
+    for (const by of ['project', 'queue', 'host', 'job_name'] as const) {
+      const report = await makeReport(store, { ...QUESTION, by });
+      assert.equal(
+        report.groups.reduce((sum, { sums }) => sum + sums.records, 0),
+        report.site.records,
+      );
+    }
+    const own = await makeReport(store, { ...MONTH, owner: 'tanaka', by: 'job_name' });
+    assertSame(own, await makeReport(memoryReader(records), { ...MONTH, owner: 'tanaka', by: 'job_name' }));
+  });
+
+  it('counts each host of a parallel job once, and shows the job in one line', async () => {
+    const path = join(directory, 'parallel.db');
+    const parallel = openSqliteHistory(path, 0o600);
+    try {
+      const end = new Date(NIGHT.until.getTime() - 3_600_000).toISOString();
+      const job: readonly JobRecord[] = [mpiMaster(2), mpiTask(1), mpiTask(1, 2), mpiTask(2)].map((record) => ({
+        ...record,
+        ended_at: end,
+        wallclock_seconds: 3600,
+      }));
+      await parallel.merge(job);
+      const { site, wasters } = await makeReport(parallel, QUESTION);
+      // 16 slots and 32 GiB on each of two hosts for an hour.
+      assert.deepEqual([site.records, site.jobs, site.core_hours, site.requested_gib_hours], [4, 1, 32, 64]);
+      assert.deepEqual(
+        wasters.map(({ jobs }) => jobs.lines.map(({ job_name: name, hosts, jobs: count }) => [name, hosts, count])),
+        [[['cfd_solve', ['node01', 'node02'], 1]]],
+      );
+      const [line] = wasters[0]?.jobs.lines ?? [];
+      // Two tasks on the first host: what they may have held together is what it needs, not what the master holds.
+      const one = mpiTask(1).peak_rss?.lower_bytes ?? assert.fail();
+      assert.ok((line?.peak_bytes ?? 0) >= one && (line?.advice?.total_bytes ?? 0) >= 2 * one);
+    } finally {
+      await parallel.close();
+    }
+  });
+
+  it('asks of a long period for a bounded number of records, on a few days', async () => {
+    const asked: RecordsQuery[] = [];
+    // Each record stands for a thousand.
+    const reader: ReportReader = {
+      summary: async (query) => {
+        const answer = await store.summary(query);
+        const groups = answer.groups.map(({ key, totals }) => ({
+          key,
+          totals: { ...totals, records: totals.records * 1000 },
+        }));
+        return { ...answer, groups };
+      },
+      records: (query) => (asked.push(query), store.records(query)),
+      job: (query) => store.job(query),
+    };
+    const report = await makeReport(reader, MONTH);
+    assert.ok(asked.length < 150, String(asked.length));
+    for (const { since, until, limit = 0, host, owner } of asked) {
+      assert.ok(limit <= 500);
+      assert.ok(host !== undefined || owner !== undefined || until - since <= 3 * DAY_MS);
+    }
+    const [first] = report.wasters;
+    assert.equal(first?.jobs.looked_at_days?.length, 1);
+  });
+});

@@ -1,0 +1,438 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { killedByMemory } from '../../../src/accounting/cause';
+import { categoryRequests, requestedSeconds } from '../../../src/gridengine/category-requests';
+import type { Dialect } from '../../../src/gridengine/dialect';
+import type { Cause, Standing } from '../../../src/report/why/hypothesis';
+import { whyEnded, type Why } from '../../../src/report/why/why';
+import type { GridEngineAccount, JobRecord } from '../../../src/sampler/record';
+import { arbitraryRecord } from '../../accounting/arbitrary-record';
+import { accountOf, modest } from '../bad-ends';
+import { after, mpiMaster, mpiTask, openBracket, provedBracket } from '../sample-records';
+
+const GIB = 1024 ** 3;
+
+const bySignal = (signal: number): Partial<JobRecord> => ({ signal, exit_status: 128 + signal });
+const KILLED = bySignal(9);
+const ENFORCED = { ...KILLED, failed: 37 };
+const AFTER_SIGNAL = { ...KILLED, failed: 100 };
+const TOLD_BY_SHELL = { signal: 0, exit_status: 137 };
+const held = (bytes: number, upper: number | null = null): Partial<JobRecord> => {
+  const bracket = upper === null ? openBracket(bytes, null, null) : provedBracket(bytes, upper, null, null);
+  return { peak_rss: bracket, peak_rss_swap: bracket };
+};
+const space = (bytes: number): Partial<JobRecord> => ({ peak_process_vmem: openBracket(bytes, null, 'java') });
+const asked = (category: string, changes: Partial<GridEngineAccount> = {}): Partial<JobRecord> => ({
+  grid_engine: accountOf({ category, ...changes }),
+});
+
+const why = (changes: Partial<JobRecord>, dialect?: Dialect): Why => {
+  const told = whyEnded([{ ...modest, ...changes }], undefined, dialect);
+  assert.ok(told !== null);
+  return told;
+};
+const standing = (told: Why, cause: Cause): Standing | undefined =>
+  told.hypotheses.find((one) => one.cause === cause)?.standing;
+
+type Row = readonly [Cause, Standing, string, Partial<JobRecord>, Dialect?];
+
+const TABLE: readonly Row[] = [
+  ['h_vmem', 'consistent', 'held more than the limit', { ...KILLED, ...held(4.1 * GIB) }],
+  ['h_vmem', 'consistent', 'held nearly the limit', { ...KILLED, ...held(3.8 * GIB) }],
+  ['h_vmem', 'consistent', "execd's count above it", { ...ENFORCED, ...asked('', { maxvmem_bytes: 4.2 * GIB }) }],
+  ['h_vmem', 'contradicted', "execd's count below it", { ...ENFORCED, ...asked('', { maxvmem_bytes: 3.9 * GIB }) }],
+  ['h_vmem', 'contradicted', 'proved to have held less', KILLED, 'sge8.1.9'],
+  ['h_vmem', 'contradicted', 'both sums proved below', KILLED],
+  ['h_vmem', 'undecidable', 'an open end far below', { ...KILLED, ...held(GIB) }],
+  ['h_vmem', 'undecidable', 'address spaces not known', { ...KILLED, peak_vmem: null }],
+  ['h_vmem', 'contradicted', 'no limit', { ...ENFORCED, h_vmem: null }],
+  ['h_vmem', 'undecidable', 'a limit nobody knows', { ...ENFORCED, h_vmem: null, trust: 'accounting' }],
+  ['h_vmem', 'undecidable', 'nothing measured', { ...KILLED, peak_rss: null, peak_rss_swap: null }],
+  ['h_vmem', 'contradicted', 'the shell lived on', { ...TOLD_BY_SHELL, ...held(4.1 * GIB) }],
+  ['h_vmem', 'contradicted', 'another signal', { ...bySignal(11), ...held(4.1 * GIB) }],
+  ['h_vmem', 'contradicted', 'failed 100 where 37 is told', { ...AFTER_SIGNAL, ...held(3.9 * GIB) }, 'sge8.1.9'],
+  ['h_vmem', 'contradicted', 'failed 100 in the fork', { ...AFTER_SIGNAL, ...held(3.9 * GIB) }, 'daimh'],
+  [
+    'h_vmem',
+    'consistent',
+    'failed 100 where 37 is not told',
+    { ...AFTER_SIGNAL, peak_vmem: openBracket(4 * GIB, null, null) },
+    'sge6.2',
+  ],
+  [
+    'h_vmem',
+    'consistent',
+    '6.2 adds up address spaces',
+    { ...KILLED, peak_vmem: openBracket(4.2 * GIB, null, null) },
+    'ogs',
+  ],
+  [
+    'h_vmem',
+    'contradicted',
+    '8.1.9 does not',
+    { ...KILLED, peak_vmem: openBracket(4.2 * GIB, null, null) },
+    'sge8.1.9',
+  ],
+  [
+    'h_vmem',
+    'consistent',
+    'Univa adds up address spaces',
+    { ...KILLED, peak_vmem: openBracket(4.2 * GIB, null, null) },
+    'univa',
+  ],
+  ['h_vmem', 'contradicted', 'OCS: little at present', { ...KILLED, ...held(4.2 * GIB) }, 'ocs'],
+
+  ['refused-memory', 'consistent', 'abort at the limit', { ...bySignal(6), ...space(3.9 * GIB) }],
+  ['refused-memory', 'consistent', 'a trap (V8) at the limit', { ...bySignal(5), ...space(3.9 * GIB) }],
+  ['refused-memory', 'consistent', 'an error status at the limit', { exit_status: 1, ...space(3.9 * GIB) }],
+  [
+    'refused-memory',
+    'consistent',
+    'at s_vmem',
+    {
+      exit_status: 1,
+      ...space(1.9 * GIB),
+      requests: { s_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } },
+    },
+  ],
+  ['refused-memory', 'undecidable', 'far below: one large request', { exit_status: 1 }],
+  ['refused-memory', 'undecidable', 'address space not known', { exit_status: 1, peak_process_vmem: null }],
+  ['refused-memory', 'contradicted', 'no limit', { exit_status: 1, h_vmem: null }],
+  ['refused-memory', 'contradicted', 'a kill is no refusal', { ...KILLED, ...space(3.9 * GIB) }],
+
+  [
+    's_vmem',
+    'consistent',
+    'SIGXCPU near it',
+    {
+      ...bySignal(24),
+      ...held(1.9 * GIB),
+      requests: { s_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } },
+    },
+  ],
+  [
+    's_vmem',
+    'contradicted',
+    'SIGXCPU far below',
+    { ...bySignal(24), requests: { s_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } } },
+    'sge8.1.9',
+  ],
+  ['s_vmem', 'contradicted', 'no s_vmem', bySignal(24)],
+  ['s_vmem', 'undecidable', 'nobody knows of one', { ...bySignal(24), trust: 'accounting', h_vmem: null }],
+
+  ['h_rt', 'consistent', 'ran as long as allowed', { ...ENFORCED, ...asked('-l h_rt=600') }],
+  ['h_rt', 'consistent', 'without the code', { ...KILLED, ...asked('-l h_rt=0:10:0') }],
+  ['h_rt', 'contradicted', 'ran shorter', { ...ENFORCED, ...asked('-l h_rt=3600') }],
+  ['h_rt', 'contradicted', 'the shell lived on', { ...TOLD_BY_SHELL, ...asked('-l h_rt=600') }],
+  ['h_rt', 'contradicted', '8.1.9 says 100', { ...AFTER_SIGNAL, ...asked('-l h_rt=600') }, 'sge8.1.9'],
+  ['h_rt', 'undecidable', 'no request is told', ENFORCED],
+  ['h_rt', 'undecidable', 'the queue may have one', { ...ENFORCED, ...asked('-l h_vmem=4G') }],
+  ['s_rt', 'consistent', 'SIGUSR1 at the time', { ...bySignal(10), ...asked('-l s_rt=600') }],
+  ['s_rt', 'contradicted', 'SIGUSR1 before it', { ...bySignal(10), ...asked('-l s_rt=6000') }],
+  ['s_rt', 'undecidable', 'no request is told', bySignal(10)],
+
+  ['cpu-time', 'consistent', 'SIGKILL at h_cpu', { ...AFTER_SIGNAL, ...asked('-l h_cpu=500') }],
+  ['cpu-time', 'consistent', 'SIGXCPU at s_cpu', { ...bySignal(24), ...asked('-l s_cpu=500') }],
+  ['cpu-time', 'contradicted', 'used less', { ...ENFORCED, ...asked('-l h_cpu=5000') }],
+  ['cpu-time', 'undecidable', 'no request is told', ENFORCED],
+
+  [
+    'cgroup-out-of-memory',
+    'consistent',
+    'the kernel counts it',
+    { ...KILLED, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 1 } },
+  ],
+  ['cgroup-out-of-memory', 'consistent', 'of a child', { exit_status: 1, metrics: { cgroup_oom_kills: 1 } }],
+  ['cgroup-out-of-memory', 'contradicted', 'it counts none', { ...KILLED, metrics: { cgroup_oom_kills: 0 } }],
+  ['cgroup-out-of-memory', 'contradicted', 'failed 37', { ...ENFORCED, metrics: { cgroup_oom_kills: 1 } }],
+  [
+    'cgroup-out-of-memory',
+    'contradicted',
+    'no limit was reached',
+    { ...KILLED, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 0 } },
+  ],
+  ['cgroup-out-of-memory', 'undecidable', 'no cgroup', KILLED],
+  [
+    'node-out-of-memory',
+    'consistent',
+    'killed without a limit',
+    { ...KILLED, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 0 } },
+  ],
+  ['node-out-of-memory', 'consistent', 'one process of the job', TOLD_BY_SHELL],
+  [
+    'node-out-of-memory',
+    'contradicted',
+    'at a limit',
+    { ...KILLED, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 2 } },
+  ],
+  ['node-out-of-memory', 'undecidable', 'nothing read', KILLED],
+
+  ['deleted', 'consistent', 'Grid Engine names who', { ...AFTER_SIGNAL, ...asked('', { deleted_by: 'bob@login1' }) }],
+  ['deleted', 'consistent', 'failed 100', AFTER_SIGNAL],
+  ['deleted', 'consistent', 'the notice', { ...bySignal(12), failed: 100 }],
+  ['deleted', 'contradicted', 'failed 37', ENFORCED],
+  ['deleted', 'contradicted', 'the shell lived on', { ...TOLD_BY_SHELL, failed: 0 }],
+  ['deleted', 'contradicted', 'OCS would name who', AFTER_SIGNAL, 'ocs'],
+  ['deleted', 'undecidable', 'Grid Engine has not told', KILLED],
+
+  ['crash', 'consistent', 'far below', bySignal(11)],
+  ['crash', 'consistent', 'told by a shell', { signal: 0, exit_status: 136 }],
+  ['crash', 'contradicted', 'a kill', KILLED],
+  ['own-error', 'consistent', 'an exit status', { exit_status: 3 }],
+  ['own-error', 'contradicted', 'a signal', bySignal(11)],
+  ['own-error', 'contradicted', 'another failure', { exit_status: 1, failed: 15 }],
+  ['signalled', 'consistent', 'SIGTERM', bySignal(15)],
+  ['signalled', 'undecidable', 'SIGKILL', KILLED],
+  ['signalled', 'contradicted', 'failed 37', ENFORCED],
+  ['file-size', 'consistent', 'SIGXFSZ', bySignal(25)],
+  ['file-size', 'contradicted', 'SIGBUS', bySignal(7)],
+
+  ['never-ran', 'consistent', 'output file', { exit_status: 0, failed: 26 }],
+  ['never-ran', 'contradicted', 'it ran', { exit_status: 1, failed: 0 }],
+  ['rescheduled', 'consistent', 'failed 25', { exit_status: 99, failed: 25 }],
+  ['rescheduled', 'consistent', 'exit status 99', { exit_status: 99 }],
+  ['rescheduled', 'contradicted', 'exit status 98', { exit_status: 98 }],
+  ['failed-afterwards', 'consistent', 'the epilog', { exit_status: 0, failed: 15 }],
+  ['failed-afterwards', 'contradicted', 'nothing failed', { exit_status: 1, failed: 0 }],
+  ['node-lost', 'consistent', 'no exit status', { exit_status: 0, failed: 19 }],
+  ['node-lost', 'consistent', 'the sampler, too', { ...AFTER_SIGNAL, status: 'lost' }],
+  ['node-lost', 'consistent', 'nothing is known of its end', { exit_status: 0, signal: 0, failed: 100 }],
+  ['node-lost', 'contradicted', 'it was reported', KILLED],
+];
+
+describe('whyEnded', () => {
+  for (const [cause, expected, name, changes, dialect] of TABLE)
+    it(`${cause} is ${expected}: ${name}${dialect === undefined ? '' : ` (${dialect})`}`, () => {
+      const told = why(changes, dialect);
+      assert.equal(standing(told, cause), expected, JSON.stringify(told, null, 1));
+    });
+
+  it('has every cause in the table consistent once, and contradicted once', () => {
+    const covered = (expected: Standing): Set<Cause> =>
+      new Set(TABLE.filter(([, one]) => one === expected).map(([cause]) => cause));
+    const all = new Set(why(KILLED).hypotheses.map(({ cause }) => cause));
+    assert.deepEqual(covered('consistent'), all);
+    assert.deepEqual(covered('contradicted'), all);
+  });
+
+  it('has nothing to say of a job that ended well, runs, or of which the end is unknown', () => {
+    assert.equal(whyEnded([modest]), null);
+    assert.equal(whyEnded([]), null);
+    assert.equal(whyEnded([{ ...modest, ...KILLED, status: 'running' }]), null);
+    assert.equal(whyEnded([{ ...modest, exit_status: null, signal: null }]), null);
+  });
+});
+
+describe('the sentence', () => {
+  const says = (
+    changes: Partial<JobRecord>,
+    confidence: Why['confidence'],
+    causes: readonly Cause[],
+    text: RegExp,
+  ): void => {
+    const told = why(changes);
+    assert.deepEqual([told.confidence, told.causes], [confidence, causes], told.sentence);
+    assert.match(told.sentence, text);
+  };
+
+  it('is as good as told where one limit fits that Grid Engine says it enforced', () => {
+    says(
+      { ...ENFORCED, ...held(3.9 * GIB, 4.1 * GIB) },
+      'told',
+      ['h_vmem'],
+      /^Its end is consistent with Grid Engine's own kill at h_vmem: it held 3\.90 GiB to 4\.10 GiB of the 4 GiB allowed on node07 when SIGKILL came at 2026-11-20T13:12:11Z\.$/,
+    );
+    says(
+      { ...ENFORCED, ...asked('-l h_rt=600') },
+      'told',
+      ['h_rt'],
+      /at h_rt: it ran 0:10:00 of the 0:10:00 of h_rt when/,
+    );
+  });
+
+  it('names both where both fit', () => {
+    says(
+      { ...ENFORCED, ...held(4.1 * GIB), ...asked('-l h_rt=600') },
+      'possible',
+      ['h_vmem', 'h_rt'],
+      /consistent with Grid Engine's own kill at h_vmem \(.*\) and with Grid Engine's kill at h_rt \(.*\): the evidence does not decide\./,
+    );
+  });
+
+  it('says what would tell where nothing does', () => {
+    says(
+      KILLED,
+      'unknown',
+      [],
+      /^What ended it can not be told: nothing that is known explains SIGKILL at .*; it had used 30 % of h_vmem\. Grid Engine's accounting line \(qmemacct import\) or .* would tell\.$/,
+    );
+    says(ENFORCED, 'unknown', [], /^Grid Engine enforced a limit \(failed 37\), but which one can not be told; /);
+  });
+
+  it('says how to mend what kept a job from starting', () => {
+    says(
+      { exit_status: 0, failed: 26 },
+      'told',
+      ['never-ran'],
+      /^It never ran: an output file could not be opened on node07 \(failed 26\): qsub -o and -e/,
+    );
+    says({ exit_status: 0, failed: 28 }, 'told', ['never-ran'], /working directory .* does not exist on the node/);
+    says({ exit_status: 0, failed: 27 }, 'told', ['never-ran'], /the shell of qsub -S/);
+    says(
+      { exit_status: 0, failed: 15 },
+      'told',
+      ['failed-afterwards'],
+      /^The job was over: .* the job itself ended with exit status 0\.$/,
+    );
+  });
+
+  it('names who deleted it where that is told, whatever the name', () => {
+    says(
+      { ...AFTER_SIGNAL, ...asked('', { deleted_by: 'bob' }) },
+      'told',
+      ['deleted'],
+      /^It was deleted: Grid Engine says that bob deleted it\.$/,
+    );
+    const told = whyEnded([{ ...modest, ...AFTER_SIGNAL, ...asked('', { deleted_by: '\u001b[31mbob' }) }], {
+      safe: (text) => text.replace(/\p{C}/gu, '?'),
+      clock: (time) => time,
+    });
+    assert.match(told?.sentence ?? '', /\?\[31mbob/);
+  });
+
+  it('tells a crash from refused memory by how near the limit was', () => {
+    says(bySignal(6), 'likely', ['crash'], /a crash of its own: SIGABRT at .*; it had used 30 % of h_vmem/);
+    says(
+      { ...bySignal(6), ...space(3.99 * GIB) },
+      'likely',
+      ['refused-memory'],
+      /a process \(java\) had reached at least 3\.99 GiB of the 4 GiB/,
+    );
+    says({ exit_status: 3 }, 'likely', ['own-error'], /exit status 3; it had used 30 % of h_vmem/);
+    says({ exit_status: 127 }, 'likely', ['own-error'], /a shell did not find a command/);
+  });
+
+  it('says that memory was still growing', () => {
+    const series = {
+      start: after(0),
+      step_seconds: 6,
+      rss_bytes: Array.from({ length: 100 }, (_, index) => index * 4e7),
+    };
+    assert.match(why({ ...KILLED, ...held(4 * GIB), series }).sentence, /and was still growing/);
+  });
+});
+
+describe('a parallel job', () => {
+  const peak = provedBracket(31.9 * GIB, 32.2 * GIB, after(4000), 'solve');
+  const killed = { ...mpiTask(3), ...KILLED, ended_at: after(4000), peak_rss: peak, peak_rss_swap: peak };
+
+  it('is explained by the host where it ended first', () => {
+    const told = whyEnded([{ ...mpiMaster(4), exit_status: 1, ended_at: after(4005) }, mpiTask(1), killed]);
+    assert.deepEqual(told?.causes, ['h_vmem']);
+    assert.match(told.sentence, /it held 31\.9 GiB to 32\.2 GiB of the 32 GiB allowed on node03/);
+  });
+
+  it('was stopped at h_rt where its master was, though the tasks died before it', () => {
+    const line = accountOf({ category: '-l h_rt=4000', wallclock_seconds: 4001 });
+    const master = { ...mpiMaster(4), ...ENFORCED, ended_at: after(4001), wallclock_seconds: 4001, grid_engine: line };
+    const task = { ...mpiTask(1), ...AFTER_SIGNAL, ended_at: after(4000) };
+    assert.deepEqual(whyEnded([master, task], undefined, 'sge8.1.9')?.causes, ['h_rt']);
+    const softly = { ...accountOf({ category: '-l s_rt=4000' }), wallclock_seconds: 4001 };
+    const warned = { ...master, ...bySignal(10), failed: 100, grid_engine: softly };
+    assert.deepEqual(whyEnded([warned, task], undefined, 'sge8.1.9')?.causes, ['s_rt']);
+  });
+
+  it('has ended well where its master has, but for a task that memory ended', () => {
+    const well = { ...mpiMaster(4), ended_at: after(4005) };
+    assert.equal(whyEnded([well, { ...mpiTask(1), exit_status: 1 }]), null);
+    assert.deepEqual(whyEnded([well, mpiTask(1), killed])?.causes, ['h_vmem']);
+  });
+
+  it('is explained by its master where the tasks died with it', () => {
+    const late = { ...killed, ended_at: after(4010), peak_rss: null, peak_rss_swap: null };
+    const told = whyEnded([{ ...mpiMaster(4), exit_status: 1, ended_at: after(4005) }, late]);
+    assert.deepEqual(told?.causes, ['own-error']);
+  });
+});
+
+describe('whatever the records say', () => {
+  const DIALECTS: readonly Dialect[] = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', 'unknown'];
+  const ends = fc.record({
+    exit_status: fc.constantFrom(null, 0, 1, 99, 100, 134, 137, 139),
+    signal: fc.constantFrom(null, 0, 6, 9, 10, 11, 12, 15, 24),
+    failed: fc.constantFrom(null, null, 0, 15, 19, 26, 37, 100),
+    metrics: fc.constantFrom(
+      {},
+      {},
+      { cgroup_oom_kills: 0 },
+      { cgroup_oom_kills: 2 },
+      { cgroup_oom_kills: 1, cgroup_oom_events: 0 },
+    ),
+  });
+  const accounts = fc.constantFrom(
+    null,
+    accountOf(),
+    accountOf({ category: '-l h_rt=60,h_cpu=30', maxvmem_bytes: GIB }),
+  );
+  const records = fc.array(
+    fc
+      .tuple(arbitraryRecord(), ends, accounts)
+      .map(([record, end, told]) => ({ ...record, ...end, grid_engine: told })),
+    { minLength: 1, maxLength: 3 },
+  );
+
+  it('never throws, and names only what the evidence allows', () => {
+    fc.assert(
+      fc.property(records, fc.constantFrom(...DIALECTS), (run, dialect) => {
+        const told = whyEnded(run, undefined, dialect);
+        if (told === null) return;
+        assert.notEqual(told.sentence, '');
+        assert.equal(told.causes.length === 0, told.confidence === 'unknown');
+        for (const cause of told.causes) assert.equal(standing(told, cause), 'consistent');
+        assert.equal(new Set(told.hypotheses.map(({ cause }) => cause)).size, told.hypotheses.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('names no limit that was not reached, no kill that did not come', () => {
+    fc.assert(
+      fc.property(records, fc.constantFrom(...DIALECTS), (run, dialect) => {
+        const [one] = run;
+        if (run.length !== 1 || one === undefined || (one.granted_hosts?.length ?? 0) > 1) return;
+        const causes = whyEnded(run, undefined, dialect)?.causes ?? [];
+        const limit = one.h_vmem?.limit_bytes ?? null;
+        const category = categoryRequests(one.grid_engine?.category ?? '');
+        const ran = Math.max(one.wallclock_seconds ?? 0, one.grid_engine?.wallclock_seconds ?? 0);
+        if (causes.includes('h_vmem')) {
+          assert.ok(limit !== null && (one.signal === 9 || one.exit_status === 137 || one.failed === 37));
+          const sums = [one.peak_rss_swap ?? one.peak_rss, one.peak_vmem].map((sum) => sum?.upper_bytes ?? Infinity);
+          assert.ok(Math.max(...sums, one.grid_engine?.maxvmem_bytes ?? 0) >= 0.9 * limit);
+        }
+        if (causes.includes('h_rt')) assert.ok(ran >= (requestedSeconds(category, 'h_rt') ?? Infinity) - 2);
+        if (causes.includes('cgroup-out-of-memory')) assert.ok((one.metrics.cgroup_oom_kills ?? 0) > 0);
+        if (one.failed === 37)
+          for (const cause of ['deleted', 'signalled', 'node-out-of-memory'] as const)
+            assert.ok(!causes.includes(cause));
+        if (one.failed === 26 && one.status !== 'running') assert.deepEqual(causes, ['never-ran']);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('agrees with the rule that the roll-ups count by', () => {
+    const memory: readonly Cause[] = ['h_vmem', 'refused-memory', 'cgroup-out-of-memory'];
+    fc.assert(
+      fc.property(records, (run) => {
+        const [one] = run;
+        if (run.length !== 1 || one === undefined || one.status === 'running') return;
+        if ((one.granted_hosts?.length ?? 0) > 1 || 's_vmem' in one.requests) return;
+        const told = whyEnded(run);
+        if (told !== null && told.causes.length > 0 && told.causes.every((cause) => memory.includes(cause)))
+          assert.ok(killedByMemory(one), told.sentence);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
