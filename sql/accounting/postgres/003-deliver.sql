@@ -119,7 +119,12 @@ DECLARE
 BEGIN
   IF to_regclass(format('qmemacct.series_%s', month)) IS NOT NULL THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(1902994799, 0);
-  IF to_regclass(format('qmemacct.series_%s', month)) IS NOT NULL THEN RETURN; END IF;
+  -- Another session may have made them while this one waited. to_regclass() would not know: it looks into what this
+  -- session remembers, and that an advisory lock does not bring up to date; a lock on a table does.
+  IF EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relname = 'series_' || month AND c.relnamespace = 'qmemacct'::regnamespace) THEN
+    EXECUTE format('LOCK TABLE qmemacct.%I IN ACCESS SHARE MODE', 'series_' || month);
+    RETURN;
+  END IF;
   FOREACH parent IN ARRAY '{job_record,series}'::text[] LOOP
     EXECUTE format('CREATE TABLE qmemacct.%I (LIKE qmemacct.%I INCLUDING ALL)', parent || '_' || month, parent);
     EXECUTE format('ALTER TABLE qmemacct.%I ATTACH PARTITION qmemacct.%I FOR VALUES IN (%s)', parent, parent || '_' || month, month);
