@@ -146,9 +146,12 @@ CREATE FUNCTION same_host(a integer, b integer) RETURNS boolean STABLE LANGUAGE 
     FROM (SELECT word_text(a) AS x, word_text(b) AS y) AS names)
 $$;
 
+-- What transactions share is added under the lock of word_id(): else two that add the same things in another order would
+-- wait for each other.
 CREATE FUNCTION note_day(counted_at bigint, month integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM day_month WHERE day = counted_at / 86400000 AND key_month = month) THEN
+    PERFORM pg_advisory_xact_lock(1902994798, 0);
     INSERT INTO day_month (day, key_month) VALUES (counted_at / 86400000, month) ON CONFLICT DO NOTHING;
   END IF;
 END $$;
@@ -234,6 +237,7 @@ BEGIN
       INSERT INTO series (record_id, key_month, points) VALUES (row_now.id, month, a.v[40]);
     END IF;
     IF NOT EXISTS (SELECT FROM job_month WHERE block = a.job_id / 1024 AND key_month = month) THEN
+      PERFORM pg_advisory_xact_lock(1902994798, 0);
       INSERT INTO job_month (block, key_month) VALUES (a.job_id / 1024, month) ON CONFLICT DO NOTHING;
     END IF;
     PERFORM note_day(row_now.counted_at, month);
