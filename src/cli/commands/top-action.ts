@@ -81,10 +81,15 @@ export async function showTop(
     const groups = rankGroups(answer.groups, by);
     const screen = screenOf(terminal, options, settings);
     if (groups.length === 0) {
-      const none = answer.totals.records === 0 ? 'no such job ended' : `nothing to rank by ${RANKINGS[by].name}`;
+      const { records, without_peak: unknown } = answer.totals;
+      const none = records === 0 ? 'no such job ended' : `nothing to rank by ${RANKINGS[by].name}`;
+      const mend =
+        records > 0 && unknown === records
+          ? 'none of these jobs has a peak: --by requested ranks them by what they asked for'
+          : '--since 30d looks further back';
       warn(
         terminal,
-        `top ${ranked.many}: ${none} from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`,
+        `top ${ranked.many}: ${none} from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; ${mend}`,
       );
       if (format === 'text') return EXIT.nothing;
     }

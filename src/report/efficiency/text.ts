@@ -18,6 +18,7 @@ import {
   LINES_TEXT,
   hoursText,
   killedText,
+  knownAmount,
   leftOutText,
   listNote,
   periodText,
@@ -51,9 +52,11 @@ function indented(lines: readonly string[]): string[] {
 function gauges({ site }: Report, screen: Screen): Gauge[] {
   const unit = ownWords(GIB_HOURS, screen);
   const asked = `${amount(site.requested_gib_hours)} ${unit}`;
+  const used = knownAmount(site.used_gib_hours, site.without_used, site) || 'not known';
+  const peak = knownAmount(site.peak_gib_hours, site.without_peak, site) || 'not known';
   return [
-    { name: 'Memory, mean', share: site.memory_efficiency, amount: `${amount(site.used_gib_hours)} of ${asked}` },
-    { name: 'Memory, peak', share: site.peak_efficiency, amount: `${amount(site.peak_gib_hours)} of ${asked}` },
+    { name: 'Memory, mean', share: site.memory_efficiency, amount: `${used} of ${asked}` },
+    { name: 'Memory, peak', share: site.peak_efficiency, amount: `${peak} of ${asked}` },
     {
       name: 'CPU',
       share: site.cpu_efficiency,
@@ -76,11 +79,16 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
   { head: 'CPU', align: 'right', cell: (sums, { glyphs }) => share(sums.cpu_efficiency) || glyphs.none },
   { head: 'asked', align: 'right', cell: (sums) => amount(sums.requested_gib_hours) },
   { head: 'limit', align: 'right', dispensable: 6, cell: (sums) => amount(sums.limit_gib_hours) },
-  { head: 'peak', align: 'right', cell: (sums) => amount(sums.peak_gib_hours) },
-  { head: 'mean', align: 'right', dispensable: 3, cell: (sums) => amount(sums.used_gib_hours) },
+  { head: 'peak', align: 'right', cell: (sums) => knownAmount(sums.peak_gib_hours, sums.without_peak, sums) },
+  {
+    head: 'mean',
+    align: 'right',
+    dispensable: 3,
+    cell: (sums) => knownAmount(sums.used_gib_hours, sums.without_used, sums),
+  },
   { head: 'peak %', align: 'right', cell: (sums, screen) => tinted(sums.peak_efficiency, screen) },
   { head: 'mean %', align: 'right', dispensable: 2, cell: (sums, screen) => tinted(sums.memory_efficiency, screen) },
-  { head: 'waste', align: 'right', cell: (sums) => amount(sums.waste_gib_hours) },
+  { head: 'waste', align: 'right', cell: (sums) => knownAmount(sums.waste_gib_hours, sums.without_peak, sums) },
   { head: 'killed', align: 'right', dispensable: 4, cell: (sums) => orNothing(sums.killed_by_memory) },
   {
     head: 'kWh',

@@ -130,8 +130,15 @@ export function hoursText({ hours }: Report): string | null {
   const clock = (hour: number): string => `${String(hour % 24).padStart(2, '0')}:00`;
   return (
     `Most was asked for from ${clock(busiest)} to ${clock(busiest + 1)}: ${amount(most.requested_gib_hours)} ${GIB_HOURS}, ` +
-    `of which ${formatPercent(most.used_gib_hours / most.requested_gib_hours)} were in use.`
+    (hours.every(({ used_gib_hours: used }) => used === 0)
+      ? 'how much of it was in use is not known.'
+      : `of which ${formatPercent(most.used_gib_hours / most.requested_gib_hours)} were in use.`)
   );
+}
+
+/** An amount over records of which `without` lack what it sums; '' where none has it. */
+export function knownAmount(value: number, without: number, { records }: Pick<Sums, 'records'>): string {
+  return records > 0 && without >= records ? '' : amount(value);
 }
 
 /** In which quarter most records are. */

@@ -24,7 +24,7 @@ export type Standing = 'consistent' | 'contradicted' | 'undecidable';
 export interface Hypothesis {
   readonly cause: Cause;
   readonly standing: Standing;
-  /** Where consistent: 3 Grid Engine or the kernel says so itself, 2 the evidence meets it, 1 nothing speaks against. */
+  /** Where consistent: 3 Grid Engine or the kernel says so, 2 the evidence meets it, 1 nothing speaks against. */
   readonly weight: 0 | 1 | 2 | 3;
   /** Whether such an end can come of it at all: a job that ended by SIGSEGV was not stopped at h_rt. */
   readonly suspect: boolean;

@@ -44,7 +44,7 @@ function growth({ series }: JobRecord): string {
   return last >= 0.9 * most && last - before > GROWING * most ? ', and was still growing' : '';
 }
 
-/** Whether 37 would stand where execd enforced a limit, so that 100 says that it did not; a parallel task's line has 100. */
+/** Whether 37 would stand where execd enforced a limit, so that 100 says that it did not; a parallel task has 100. */
 const tellsLimits = ({ dialect, subject }: BadEnd): boolean =>
   subject.pe_task_id === null && (dialect === 'sge8.1.9' || dialect === 'daimh');
 
@@ -62,61 +62,42 @@ export function notByExecd(end: BadEnd): string | null {
   return null;
 }
 
+/** One host's h_vmem, against which what the job held there is judged. */
+interface Allowed {
+  readonly end: BadEnd;
+  readonly record: JobRecord;
+  readonly limit: number;
+  /** "of the 4 GiB allowed on node17", " when SIGKILL came at 12:31:05". */
+  readonly of: string;
+  readonly when: string;
+  readonly judged: Judge;
+}
+
+const weightOf = (end: BadEnd): 1 | 2 => (end.failed === LIMIT_ENFORCED ? 2 : 1);
+
 /** Nobody sampled a parallel job: what Grid Engine counted may be of one host or of all. */
-function heldByAccount(
-  end: BadEnd,
-  part: HostPart,
-  limit: number,
-  of: string,
-  kill: string,
-  judged: Judge,
-): Hypothesis {
-  const counted = part.record.grid_engine?.maxvmem_bytes ?? 0;
+function heldByAccount({ end, record, limit, of, when, judged }: Allowed): Hypothesis {
+  const counted = record.grid_engine?.maxvmem_bytes ?? 0;
   return counted >= CLOSE_TO_LIMIT * limit
-    ? judged.consistent(
-        end.failed === LIMIT_ENFORCED ? 2 : 1,
-        `Grid Engine counted ${formatBytes(counted)} ${of}${kill}`,
-      )
+    ? judged.consistent(weightOf(end), `Grid Engine counted ${formatBytes(counted)} ${of}${when}`)
     : judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
 }
 
-/** What the brackets of one host say; what execd itself counted is not known. */
-function heldByBracket(
-  end: BadEnd,
-  part: HostPart,
-  limit: number,
-  of: string,
-  kill: string,
-  judged: Judge,
-): Hypothesis {
+/** What our own figures say, where what execd counted is not known. */
+function heldByBracket(allowed: Allowed): Hypothesis {
+  const { end, record, limit, of, when, judged } = allowed;
   const measure = memoryMeaning(end.dialect).execdLimit ?? 'rss_swap_sum';
-  const held = heldOf(measure, part.record);
-  if (held === null) return heldByAccount(end, part, limit, of, kill, judged);
+  const held = heldOf(measure, record);
+  if (held === null) return heldByAccount(allowed);
   const { lower_bytes: lower, upper_bytes: upper } = held;
   const amount = `it ${HOLDS[measure]} ${amountOf(held)} ${of}`;
-  if (lower >= limit) return judged.consistent(2, amount + kill);
-  if (upper !== null && upper < limit) {
-    // In an unknown dialect execd may add up address spaces.
-    const spaces = part.record.peak_vmem?.upper_bytes ?? Infinity;
-    return end.dialect !== 'unknown' || spaces < limit
-      ? judged.contradicted(amount)
-      : closeOrOpen(end, upper, limit, amount, kill, '', judged);
-  }
-  const seen = upper === null ? sampling(part.record) : '';
-  return closeOrOpen(end, upper ?? lower, limit, amount, kill, seen, judged);
-}
-
-function closeOrOpen(
-  end: BadEnd,
-  bytes: number,
-  limit: number,
-  amount: string,
-  kill: string,
-  seen: string,
-  judged: Judge,
-): Hypothesis {
-  if (bytes >= CLOSE_TO_LIMIT * limit)
-    return judged.consistent(end.failed === LIMIT_ENFORCED ? 2 : 1, amount + kill, ACCOUNTING_LINE);
+  if (lower >= limit) return judged.consistent(2, amount + when);
+  // In an unknown dialect execd may add up address spaces.
+  const isKnown = end.dialect !== 'unknown' || (record.peak_vmem?.upper_bytes ?? Infinity) < limit;
+  if (upper !== null && upper < limit && isKnown) return judged.contradicted(amount);
+  if ((upper ?? lower) >= CLOSE_TO_LIMIT * limit)
+    return judged.consistent(weightOf(end), amount + when, ACCOUNTING_LINE);
+  const seen = upper === null ? sampling(record) : '';
   return judged.undecidable(amount + seen, end.failed === null ? ACCOUNTING_LINE : 'a shorter interval of the samples');
 }
 
@@ -127,18 +108,21 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
     return part.limitKnown
       ? judged.contradicted(noLimit(part, 'h_vmem'))
       : judged.undecidable(noLimit(part, 'h_vmem'), ACCOUNTING_LINE);
-  if (end.dialect !== 'unknown' && memoryMeaning(end.dialect).execdLimit === null)
+  const { execdLimit: measure } = memoryMeaning(end.dialect);
+  if (end.dialect !== 'unknown' && measure === null)
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
-  const kill = `${whenEnded(end, words)}${growth(end.subject)}`;
+  const when = `${whenEnded(end, words)}${growth(end.subject)}`;
   const counted = end.parallel ? null : countedByExecd(record);
-  if (counted === null) return heldByBracket(end, part, limit, of, kill, judged);
+  if (counted === null) return heldByBracket({ end, record, limit, of, when, judged });
   const told = `Grid Engine counted ${formatBytes(counted)}`;
   if (counted < limit) return judged.contradicted(`${told} ${of} (maxvmem)`);
-  const held = heldOf(memoryMeaning(end.dialect).execdLimit, record);
+  const held = heldOf(measure, record);
   return judged.consistent(
     2,
-    held === null ? `${told} ${of} (maxvmem)${kill}` : `it held ${amountOf(held)} ${of} (${told} as maxvmem)${kill}`,
+    held === null
+      ? `${told} ${of} (maxvmem)${when}`
+      : `it ${HOLDS[measure ?? 'rss_swap_sum']} ${amountOf(held)} ${of} (${told} as maxvmem)${when}`,
   );
 }
 
@@ -162,7 +146,7 @@ function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number
 /** The kernel refuses a process memory beyond RLIMIT_AS: s_vmem, or else h_vmem. */
 export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('refused-memory', 'memory that was refused at h_vmem');
-  if (end.signal === 0 ? end.status === 0 : !AFTER_REFUSAL.has(end.signal))
+  if (end.signal === 0 ? (end.status ?? 0) === 0 : !AFTER_REFUSAL.has(end.signal))
     return judged.otherwise(`it ended ${endedBy(end)}: refused memory makes a program stop by itself`);
   if (end.failed !== null && end.failed !== 0 && end.failed !== AFTER_SIGNAL)
     return judged.otherwise(`Grid Engine says failed ${end.failed}`);

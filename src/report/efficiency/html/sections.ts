@@ -7,6 +7,7 @@ import {
   farBelowText,
   GIB_HOURS,
   killedText,
+  knownAmount,
   lineJob,
   LINES_TEXT,
   listNote,
@@ -57,7 +58,7 @@ export function tiles({ site }: Report): Html {
     {
       name: 'Memory at the peak',
       value: toned(site.peak_efficiency),
-      says: `${amount(site.peak_gib_hours)} of ${asked}; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
+      says: `${knownAmount(site.peak_gib_hours, site.without_peak, site) || 'not known'} of ${asked}; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
       bar: shareBar(site.peak_efficiency, 6),
     },
     {
@@ -101,8 +102,18 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
     cell: (sums) => amount(sums.limit_gib_hours),
     if: (sums) => Math.abs(sums.limit_gib_hours - sums.requested_gib_hours) > 0.01 * sums.requested_gib_hours,
   },
-  { head: 'peak', align: 'right', wide: true, cell: (sums) => amount(sums.peak_gib_hours) },
-  { head: 'mean', align: 'right', wide: true, cell: (sums) => amount(sums.used_gib_hours) },
+  {
+    head: 'peak',
+    align: 'right',
+    wide: true,
+    cell: (sums) => knownAmount(sums.peak_gib_hours, sums.without_peak, sums) || NONE,
+  },
+  {
+    head: 'mean',
+    align: 'right',
+    wide: true,
+    cell: (sums) => knownAmount(sums.used_gib_hours, sums.without_used, sums) || NONE,
+  },
   { head: 'peak of it', align: 'right', cell: (sums) => toned(sums.peak_efficiency) },
   {
     head: '',
