@@ -99,8 +99,7 @@ export function lineImporter(
 
   /** The file's row, as `before` says; a batch that begins a file must not find it there. */
   function fileId({ before, file }: ImportBatch, clusterId: number): number | 'new' | 'conflict' {
-    if (before === null)
-      return findFile.get(clusterId, file.head, file.headBytes) === undefined ? 'new' : 'conflict';
+    if (before === null) return findFile.get(clusterId, file.head, file.headBytes) === undefined ? 'new' : 'conflict';
     const found = findFile.get(clusterId, before.head, before.headBytes);
     return found !== undefined && found.offset === before.offset ? found.id : 'conflict';
   }

@@ -87,7 +87,8 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
   };
   const touch = (record: JobRecord, clusterId: number): void => {
     const { job_id, task_id, pe, pe_task_id } = record;
-    const parallel = pe !== null || pe_task_id !== null;
+    // Grid Engine's accounting always names a parallel environment; a record made without the job's config does not.
+    const parallel = pe !== null || pe_task_id !== null || !isLineOnly(record);
     stale.touch({ job_id, task_id, cluster_id: clusterId, counted_at: countedAt(record), parallel });
   };
   return (record) => {

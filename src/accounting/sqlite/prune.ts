@@ -1,40 +1,113 @@
 import type { Database } from 'better-sqlite3';
 import type { LongWork, Pruned, Retention } from '../history-store';
+import { DIMENSIONS } from '../summary';
 import type { Words } from './dictionary';
 import { DELETE_RECORD, DELETE_SERIES } from './queries';
 import { dayRoller, pauseAfter } from './roll-up';
 import { DAY_MS } from './stale-days';
 
 const RECORDS_PER_TRANSACTION = 2000;
+const SUMS_PER_TRANSACTION = 5000;
 const PAGES_PER_TRANSACTION = 1000;
-const ROLLUPS_PER_TRANSACTION = 5000;
 
 /** Records that count before a time, oldest first. Parameters: before, how many. */
-export const OLD_RECORDS =
-  'SELECT r.id, r.counted_at FROM record r INDEXED BY record_by_time WHERE r.counted_at < ? ORDER BY r.counted_at LIMIT ?';
+export const OLD_RECORDS = `SELECT r.id, r.counted_at FROM record r INDEXED BY record_by_time
+  WHERE r.counted_at < ? ORDER BY r.counted_at LIMIT ?`;
 /** Those of them that have a series. Parameters: from, before, how many. */
-export const OLD_SERIES = `SELECT r.id FROM record r INDEXED BY record_by_time JOIN series s ON s.record_id = r.id
-  WHERE r.counted_at >= ? AND r.counted_at < ? ORDER BY r.counted_at LIMIT ?`;
-const OLD_ROLLUPS = `DELETE FROM rollup WHERE (dimension, day, key, cluster_id) IN
+export const OLD_SERIES = `SELECT r.id, r.counted_at FROM record r INDEXED BY record_by_time
+  JOIN series s ON s.record_id = r.id WHERE r.counted_at >= ? AND r.counted_at < ? ORDER BY r.counted_at LIMIT ?`;
+const OLD_SUMS = `DELETE FROM rollup WHERE (dimension, day, key, cluster_id) IN
   (SELECT dimension, day, key, cluster_id FROM rollup WHERE dimension = ? AND day < ? LIMIT ?)`;
 const OLD_AGAIN = 'DELETE FROM rollup_again WHERE dimension = ? AND day < ?';
-const DIMENSION_NUMBERS = [0, 1, 2, 3, 4, 5];
+const STALE_BEFORE = 'SELECT day FROM stale_day WHERE day < ? ORDER BY day LIMIT 1';
 
 const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
 /** The first UTC day that is kept; null: all are. */
 function firstKept(days: number, now: number): number | null {
-  return days > 0 ? dayOf(now - days * DAY_MS) : null;
+  return days > 0 ? Math.max(0, dayOf(now - days * DAY_MS)) : null;
 }
 
-function pages(db: Database): number {
-  return db.pragma('page_count', { simple: true }) as number;
+interface Work {
+  readonly db: Database;
+  readonly words: Words;
+  readonly done: { records: number; series: number; rollups: number; freed: number };
+  readonly interrupted: () => boolean;
+  /** Repeats a step, a transaction each, until it says that nothing is left. */
+  readonly repeat: (step: () => boolean) => Promise<void>;
+}
+
+/** Each day is summed up before its first record goes, and its sums stay as they are from then on. */
+async function pruneRecords({ db, words, done, repeat }: Work, kept: number): Promise<void> {
+  const stale = db.prepare<[number], number>(STALE_BEFORE).pluck();
+  const old = db.prepare<[number, number], [number, number]>(OLD_RECORDS).raw();
+  const close = db.prepare<[number]>('INSERT OR IGNORE INTO pruned_day VALUES (?)');
+  const removals = [DELETE_RECORD, DELETE_SERIES].map((sql) => db.prepare<[number]>(sql));
+  const roll = dayRoller(db, words);
+  await repeat(() => {
+    const day = stale.get(kept);
+    if (day !== undefined) roll(day);
+    return day !== undefined;
+  });
+  await repeat(() => {
+    // Of a record that has come since.
+    for (let day = stale.get(kept); day !== undefined; day = stale.get(kept)) roll(day);
+    const rows = old.all(kept * DAY_MS, RECORDS_PER_TRANSACTION);
+    for (const [id, counted] of rows) {
+      close.run(dayOf(counted));
+      for (const removal of removals) removal.run(id);
+    }
+    done.records += rows.length;
+    return rows.length === RECORDS_PER_TRANSACTION;
+  });
+}
+
+async function pruneSeries({ db, done, repeat }: Work, kept: number): Promise<void> {
+  const old = db.prepare<[number, number, number], [number, number]>(OLD_SERIES).raw();
+  const remove = db.prepare<[number]>(DELETE_SERIES);
+  let from = (db.prepare<[], number>('SELECT day FROM pruned_series').pluck().get() ?? 0) * DAY_MS;
+  await repeat(() => {
+    const rows = old.all(from, kept * DAY_MS, RECORDS_PER_TRANSACTION);
+    for (const [id] of rows) remove.run(id);
+    done.series += rows.length;
+    from = rows.at(-1)?.[1] ?? from;
+    if (rows.length === RECORDS_PER_TRANSACTION) return true;
+    db.prepare<[number]>('UPDATE pruned_series SET day = max(day, ?)').run(kept);
+    return false;
+  });
+}
+
+async function pruneSums({ db, done, repeat }: Work, kept: number): Promise<void> {
+  const remove = db.prepare<[number, number, number]>(OLD_SUMS);
+  const removeAgain = db.prepare<[number, number]>(OLD_AGAIN);
+  for (let dimension = 0; dimension <= DIMENSIONS.length; dimension++)
+    await repeat(() => {
+      const { changes } = remove.run(dimension, kept, SUMS_PER_TRANSACTION);
+      removeAgain.run(dimension, kept);
+      done.rollups += changes;
+      return changes === SUMS_PER_TRANSACTION;
+    });
+}
+
+/** Free pages to the file system, as far as the file is made for it. */
+async function giveSpaceBack({ db, done, interrupted }: Work): Promise<void> {
+  const pragma = (name: string): number => db.pragma(name, { simple: true }) as number;
+  const size = pragma('page_size');
+  while (pragma('freelist_count') > 0 && !interrupted()) {
+    const began = performance.now();
+    const before = pragma('page_count');
+    db.pragma(`incremental_vacuum(${PAGES_PER_TRANSACTION})`);
+    const given = before - pragma('page_count');
+    if (given <= 0) return;
+    done.freed += given * size;
+    await pauseAfter(began);
+  }
 }
 
 /**
- * Removes whole UTC days that are older than `rules` allow. Days are summed up before their records go; sums are kept as
- * long as their records at least. A file that an earlier version made keeps its size (its free pages are used again):
- * `sqlite3 FILE "PRAGMA auto_vacuum = INCREMENTAL; VACUUM"`, while nothing delivers, lets later prunes shrink it.
+ * Removes whole UTC days that are older than `rules` allow; sums are kept as long as the records that they are of. A file
+ * that an earlier version made keeps its size (its free pages are used again) until, while nothing delivers,
+ * `sqlite3 FILE "PRAGMA auto_vacuum = INCREMENTAL; VACUUM"` has been run once.
  */
 export async function prune(
   db: Database,
@@ -43,15 +116,17 @@ export async function prune(
   now: number,
   { signal, onProgress }: LongWork,
 ): Promise<Pruned> {
+  const kept = {
+    records: firstKept(rules.records, now),
+    series: firstKept(rules.series, now),
+    sums: firstKept(rules.rollups, now),
+  };
   const done = { records: 0, series: 0, rollups: 0, freed: 0 };
-  const keptRecords = firstKept(rules.records, now);
-  const keptSeries = firstKept(rules.series, now);
-  const keptSums = keptRecords === null ? null : firstKept(rules.rollups, now);
   const interrupted = (): boolean => signal?.aborted ?? false;
-  const say = (): void => onProgress?.(done.records + done.series + done.rollups, expected);
-  let expected = 0;
-
-  /** Repeats a step, a transaction each, until it says that nothing is left. */
+  const counted = db
+    .prepare<[number], number>('SELECT count(*) FROM record r INDEXED BY record_by_time WHERE r.counted_at < ?')
+    .pluck();
+  const expected = kept.records === null ? 0 : (counted.get(kept.records * DAY_MS) ?? 0);
   const repeat = async (step: () => boolean): Promise<void> => {
     const transaction = db.transaction(step);
     for (let more = true; more && !interrupted();) {
@@ -62,81 +137,14 @@ export async function prune(
         words.forget();
         throw error;
       }
-      say();
+      onProgress?.(done.records, Math.max(done.records, expected));
       await pauseAfter(began);
     }
   };
-
-  const removeRecord = [DELETE_RECORD, DELETE_SERIES].map((sql) => db.prepare<[number]>(sql));
-  const count = (sql: string, ...parameters: number[]): number =>
-    db
-      .prepare<number[], number>(sql)
-      .pluck()
-      .get(...parameters) ?? 0;
-
-  if (keptRecords !== null) {
-    const before = keptRecords * DAY_MS;
-    expected += count('SELECT count(*) FROM record r INDEXED BY record_by_time WHERE r.counted_at < ?', before);
-    const stale = db.prepare<[number], number>('SELECT day FROM stale_day WHERE day < ? ORDER BY day LIMIT 1').pluck();
-    const roll = dayRoller(db, words);
-    await repeat(() => {
-      const day = stale.get(keptRecords);
-      if (day === undefined) return false;
-      roll(day);
-      return true;
-    });
-    const old = db.prepare<[number, number], [number, number]>(OLD_RECORDS).raw();
-    const close = db.prepare<[number]>('INSERT OR IGNORE INTO pruned_day VALUES (?)');
-    await repeat(() => {
-      // A record that came in the meantime: its day is summed up first.
-      for (let day = stale.get(keptRecords); day !== undefined; day = stale.get(keptRecords)) roll(day);
-      const rows = old.all(before, RECORDS_PER_TRANSACTION);
-      for (const [id, counted] of rows) {
-        close.run(dayOf(counted));
-        for (const statement of removeRecord) statement.run(id);
-      }
-      done.records += rows.length;
-      return rows.length === RECORDS_PER_TRANSACTION;
-    });
-  }
-
-  if (keptSeries !== null && keptSeries > 0) {
-    const old = db.prepare<[number, number, number], number>(OLD_SERIES).pluck();
-    const from = count('SELECT day FROM pruned_series') * DAY_MS;
-    await repeat(() => {
-      const ids = old.all(from, keptSeries * DAY_MS, RECORDS_PER_TRANSACTION);
-      for (const id of ids) removeRecord[1]?.run(id);
-      done.series += ids.length;
-      if (ids.length === RECORDS_PER_TRANSACTION) return true;
-      db.prepare<[number]>('UPDATE pruned_series SET day = max(day, ?)').run(keptSeries);
-      return false;
-    });
-  }
-
-  if (keptSums !== null && keptRecords !== null) {
-    const first = Math.min(keptSums, keptRecords);
-    const remove = db.prepare<[number, number, number]>(OLD_ROLLUPS);
-    const removeAgain = db.prepare<[number, number]>(OLD_AGAIN);
-    for (const dimension of DIMENSION_NUMBERS)
-      await repeat(() => {
-        const { changes } = remove.run(dimension, first, ROLLUPS_PER_TRANSACTION);
-        removeAgain.run(dimension, first);
-        done.rollups += changes;
-        return changes === ROLLUPS_PER_TRANSACTION;
-      });
-  }
-
-  const size = db.pragma('page_size', { simple: true }) as number;
-  let free = db.pragma('freelist_count', { simple: true }) as number;
-  while (free > 0 && !interrupted()) {
-    const began = performance.now();
-    const had = pages(db);
-    db.pragma(`incremental_vacuum(${PAGES_PER_TRANSACTION})`);
-    const given = had - pages(db);
-    if (given <= 0) break;
-    done.freed += given * size;
-    free -= given;
-    await pauseAfter(began);
-  }
+  const work: Work = { db, words, done, interrupted, repeat };
+  if (kept.records !== null) await pruneRecords(work, kept.records);
+  if (kept.series !== null) await pruneSeries(work, kept.series);
+  if (kept.sums !== null && kept.records !== null) await pruneSums(work, Math.min(kept.sums, kept.records));
+  await giveSpaceBack(work);
   return { ...done, complete: !interrupted() };
 }

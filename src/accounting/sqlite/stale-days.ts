@@ -10,7 +10,7 @@ interface Touched {
   readonly task_id: number | null;
   readonly cluster_id: number;
   readonly counted_at: number;
-  /** The record is of a parallel job: what the others of it add to sums may depend on it. */
+  /** The record may be of a parallel job: what the others of it add to sums may depend on it. */
   readonly parallel: boolean;
 }
 

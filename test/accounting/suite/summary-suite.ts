@@ -89,7 +89,7 @@ const someRecord = fc
       pe: it.pe === null ? null : 'mpi',
     });
     const revised = { ...record, revision: end + it.revision };
-    return it.line && !running ? lineOf(revised, { project: it.project }) : revised;
+    return it.line && !running ? lineOf(revised, { project: it.project, pe: 'mpi' }) : revised;
   });
 
 type Step = 'roll-up' | readonly JobRecord[];
