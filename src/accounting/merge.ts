@@ -191,7 +191,11 @@ function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>):
 function valueIn({ record, provenance }: StoredRecord, own: Stamp, slot: Slot): Value | undefined {
   const stamp = provenance[slot] ?? own;
   if (slot === 'status') return { value: { status: record.status, notes: record.notes } satisfies Verdict, stamp };
-  const part = slot.startsWith(REQUEST_PREFIX) ? record.requests : slot.startsWith(METRIC_PREFIX) ? record.metrics : null;
+  const part = slot.startsWith(REQUEST_PREFIX)
+    ? record.requests
+    : slot.startsWith(METRIC_PREFIX)
+      ? record.metrics
+      : null;
   const name = slot.slice(slot.indexOf('.') + 1);
   const value = part === null ? record[slot as MergedField] : Object.hasOwn(part, name) ? part[name] : null;
   return value === null || value === undefined ? undefined : { value, stamp };
@@ -200,7 +204,7 @@ function valueIn({ record, provenance }: StoredRecord, own: Stamp, slot: Slot): 
 /** `stored` with some slots replaced; its own stamp stays. */
 function withSlots(stored: StoredRecord, own: Stamp, changes: readonly (readonly [Slot, Value])[]): StoredRecord {
   const record: Record<string, unknown> = { ...stored.record };
-  const provenance: Record<string, Stamp | undefined> = { ...stored.provenance };
+  const stamps = new Map<string, Stamp>(Object.entries(stored.provenance as Readonly<Record<string, Stamp>>));
   for (const [slot, { value, stamp }] of changes) {
     if (slot === 'status') Object.assign(record, value);
     else if (slot.startsWith(REQUEST_PREFIX) || slot.startsWith(METRIC_PREFIX)) {
@@ -208,10 +212,11 @@ function withSlots(stored: StoredRecord, own: Stamp, changes: readonly (readonly
       const entries = Object.entries(record[part] as object);
       record[part] = Object.fromEntries([...entries, [slot.slice(part.length + 1), value]]);
     } else record[slot] = value;
-    if (compareStamps(stamp, own) === 0) delete provenance[slot];
-    else provenance[slot] = stamp;
+    if (compareStamps(stamp, own) === 0) stamps.delete(slot);
+    else stamps.set(slot, stamp);
   }
-  return { record: record as unknown as JobRecord, ended: stored.ended, provenance: provenance as StoredRecord['provenance'] };
+  const provenance: StoredRecord['provenance'] = Object.fromEntries(stamps);
+  return { record: record as unknown as JobRecord, ended: stored.ended, provenance };
 }
 
 /**

@@ -7,6 +7,7 @@ import {
 } from './accounting-record';
 import { byteStrings, HASH_START, hashByte } from './byte-strings';
 import { bytesToText } from './bytes-to-text';
+import { epochToMs } from './epoch-time';
 import { failure, success, type Result } from './result';
 
 export type { AccountingLayout, AccountingLineProblem, AccountingRecord };
@@ -95,13 +96,6 @@ function readRare(bytes: Buffer, from: number, to: number): number {
   return decimal.test(text) ? Number(text) : NaN;
 }
 
-/** As `epochToMs` reads it: seconds, milliseconds or microseconds by the magnitude; null: never, or no time. */
-function timeOf(value: number): number | null {
-  if (!(value > 0) || value >= 1e17) return null;
-  if (value < MOST_SECONDS) return Math.round(value * 1000);
-  return value < 1e14 ? Math.round(value) : Math.round(value / 1000);
-}
-
 function text(bytes: Buffer, from: number, to: number): string {
   for (let at = from; at < to; at++) if ((bytes[at] as number) > LAST_ASCII) return bytesToText(bytes, from, to);
   return bytes.toString('latin1', from, to);
@@ -146,6 +140,15 @@ export function accountingReader(): AccountingReader {
   function wordOrNull(index: number): string | null {
     const read = word(index);
     return read === '' || read === 'NONE' ? null : read;
+  }
+  function timeAt(index: number): number | null {
+    const from = start(index);
+    const to = end(index);
+    // Ten digits are seconds; the rarer forms are read as everywhere else.
+    let digits = 0;
+    while (from + digits < to && ((bytes[from + digits] as number) ^ ZERO) < 10) digits++;
+    if (digits === 10 && from + digits === to) return (numbers[index] as number) * 1000;
+    return epochToMs(bytes.toString('latin1', from, to));
   }
   function isPeTask(index: number): boolean {
     const task = word(index);
@@ -205,9 +208,9 @@ export function accountingReader(): AccountingReader {
       jobId: numbers[5] as number,
       account: word(6),
       priority: Number.isSafeInteger(priority) ? priority : signed64(given.toString('latin1', start(7), end(7))),
-      submissionTimeMs: timeOf(numbers[8] as number),
-      startTimeMs: timeOf(numbers[9] as number),
-      endTimeMs: timeOf(numbers[10] as number),
+      submissionTimeMs: timeAt(8),
+      startTimeMs: timeAt(9),
+      endTimeMs: timeAt(10),
       failed: numbers[11] as number,
       exitStatus: numbers[12] as number,
       wallclockSeconds: numbers[13] as number,

@@ -66,7 +66,8 @@ async function intoEmpty(history: History, directory: string): Promise<readonly 
   try {
     const taken = await timed(() => importFile(history.file, store, { cluster: CLUSTER }));
     const { added, lines, problem } = taken.value;
-    if (problem !== null || added !== history.records) throw new Error(`${added} of ${history.records}: ${problem ?? ''}`);
+    if (problem !== null || added !== history.records)
+      throw new Error(`${added} of ${history.records}: ${problem ?? ''}`);
     const rolled = await timed(() => store.rollUp({}));
     return [
       row('a line into an empty store', lines, taken, EMPTY_BUDGET_US),
@@ -141,7 +142,8 @@ async function rivals(history: History, directory: string): Promise<readonly Row
     );
   };
   await time('wc -l', '/usr/bin/wc', ['-l', history.file]);
-  if (existsSync(QACCT)) await time('qacct -o bob', QACCT, ['-o', 'bob', '-f', history.file], qacctEnvironment(directory));
+  if (existsSync(QACCT))
+    await time('qacct -o bob', QACCT, ['-o', 'bob', '-f', history.file], qacctEnvironment(directory));
   else rows.push({ what: 'qacct -o bob', unit: 'us', values: [], note: `${QACCT} is not installed` });
   return rows;
 }
@@ -166,7 +168,12 @@ async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Se
     return [
       {
         title: `import: ${formatCount(history.records)} lines of ${bytes.toFixed(0)} bytes, per line`,
-        rows: [row('reading and parsing alone', parsed.value, parsed), ...empty, ...full, ...(await rivals(history, directory))],
+        rows: [
+          row('reading and parsing alone', parsed.value, parsed),
+          ...empty,
+          ...full,
+          ...(await rivals(history, directory)),
+        ],
       },
     ];
   } finally {

@@ -68,7 +68,7 @@ describe('jsonAccountingLine', () => {
   });
 
   it('knows no maxvmem where it was not collected', () => {
-    const { maxvmem: _left, ...rest } = figures;
+    const rest = { ...figures, maxvmem: undefined };
     assert.equal(read(line({ rusage, eusage: rest })).maxvmemBytes, null);
   });
 

@@ -217,7 +217,7 @@ describe('parseAccountingLine', () => {
         if (text.startsWith('{')) return;
         assert.deepEqual(isProblem(result) ? result.kind : result, plain);
       }),
-      { numRuns: 3000 },
+      { numRuns: 2000 },
     );
   });
 });

@@ -78,7 +78,8 @@ async function afterBatch(file: AccountingFile, before: ImportedFile | null, bat
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return 'it does not exist; check the name';
-  if (code === 'EACCES') return 'permission denied; run the import as root or as a user who may read it';
+  if (code === 'EACCES')
+    return 'permission denied; let the user that imports read it (as root: the one that "deliver_as" in qmemacct.toml names)';
   if (code?.startsWith('Z_')) return `it is damaged (${message}); what comes before the damage is imported`;
   return message;
 }

@@ -1,4 +1,11 @@
-import { addSums, importFile, NOTHING_IMPORTED, type ImportOptions, type ImportStore, type ImportSums } from './import-file';
+import {
+  addSums,
+  importFile,
+  NOTHING_IMPORTED,
+  type ImportOptions,
+  type ImportStore,
+  type ImportSums,
+} from './import-file';
 
 export interface FilesOutcome extends ImportSums {
   readonly problems: readonly string[];

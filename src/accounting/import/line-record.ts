@@ -13,7 +13,8 @@ const MOST_SIGNALS = 64;
 /** What Grid Engine writes where it knows no queue or host. */
 const UNKNOWN = 'UNKNOWN';
 
-const NOT_SEEN = 'Only the line in the accounting file is known: no hooks ran on its host, or their record has not come.';
+const NOT_SEEN =
+  'Only the line in the accounting file is known: no hooks ran on its host, or their record has not come.';
 
 export function hasStarted(line: AccountingRecord): boolean {
   return line.startTimeMs !== null;

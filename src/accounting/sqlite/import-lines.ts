@@ -82,8 +82,8 @@ export function lineImporter(
     `SELECT f.path, u.offset, u.reason, u.text FROM unreadable_line u JOIN imported_file f ON f.id = u.file_id
      WHERE f.cluster_id = ? ORDER BY u.file_id DESC, u.offset DESC LIMIT ?`,
   );
-  const insertMany = db.prepare<unknown[]>(insertOf(ROWS_AT_ONCE));
-  const insertOne = db.prepare<unknown[]>(insertOf(1));
+  const insertMany = db.prepare(insertOf(ROWS_AT_ONCE));
+  const insertOne = db.prepare(insertOf(1));
   const mayBeSame = db.prepare<unknown[], number>(MAY_BE_SAME).pluck();
   const countEarlier = db.prepare<unknown[], number>(EARLIER).pluck();
   const lastRolled = db.prepare<[], number | null>(LAST_ROLLED_DAY).pluck();
@@ -99,9 +99,16 @@ export function lineImporter(
 
   /** The file's row, as `before` says; a batch that begins a file must not find it there. */
   function fileId({ before, file }: ImportBatch, clusterId: number): number | 'new' | 'conflict' {
+<<<<<<< HEAD
     if (before === null) return findFile.get(clusterId, file.head, file.headBytes) === undefined ? 'new' : 'conflict';
+=======
+    const present = findFile.get(clusterId, file.head, file.headBytes);
+    if (before === null) return present === undefined ? 'new' : 'conflict';
+>>>>>>> h-import
     const found = findFile.get(clusterId, before.head, before.headBytes);
-    return found !== undefined && found.offset === before.offset ? found.id : 'conflict';
+    // Two importers that began a short file at different lengths meet where their heads become the same.
+    const isOther = present !== undefined && present.id !== found?.id;
+    return isOther || found?.offset !== before.offset ? 'conflict' : found.id;
   }
 
   function storeFile(file: ImportedFile, id: number | 'new', clusterId: number): number {

@@ -6,7 +6,16 @@ import { asStored, mergeRecords } from '../merge';
 import type { StoredRecord } from '../merge';
 import type { MergeOutcome } from '../store';
 import type { Words } from './dictionary';
-import { DELETE_RECORD, DELETE_SERIES, FIND_RECORD, INDEXED_COLUMNS, INSERT_RECORD, OTHER_COLUMNS, PUT_SERIES, updateRecord } from './queries';
+import {
+  DELETE_RECORD,
+  DELETE_SERIES,
+  FIND_RECORD,
+  INDEXED_COLUMNS,
+  INSERT_RECORD,
+  OTHER_COLUMNS,
+  PUT_SERIES,
+  updateRecord,
+} from './queries';
 import { fromRow, ROW_COLUMNS, toRow } from './row';
 import type { RecordRow } from './row';
 import { packRunId } from './run-id-codec';
@@ -73,8 +82,8 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     FIND_RECORD,
   );
   const insert = db.prepare<[RecordRow]>(INSERT_RECORD);
-  const updateAll = db.prepare<unknown[]>(updateRecord(ROW_COLUMNS));
-  const updateOthers = db.prepare<unknown[]>(updateRecord(OTHER_COLUMNS));
+  const updateAll = db.prepare(updateRecord(ROW_COLUMNS));
+  const updateOthers = db.prepare(updateRecord(OTHER_COLUMNS));
   const update = (id: number, before: RecordRow, after: RecordRow): void => {
     const moved = INDEXED.some((column) => before[column] !== after[column]);
     const columns = moved ? ROW_COLUMNS : OTHER_COLUMNS;

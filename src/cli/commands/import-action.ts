@@ -8,7 +8,7 @@ import { formatCount } from '../../report/units';
 import { loadSettings, type Settings } from '../../sampler/settings';
 import { EXIT, usageError } from '../command-error';
 import { openHistory } from '../history';
-import { accountingFilesIn, clusterOf, sizeOnDisk } from '../import/accounting-files';
+import { accountingFilesIn, changedFiles, clusterOf, sizeOnDisk } from '../import/accounting-files';
 import { dryStore } from '../import/dry-run';
 import { waitForChange } from '../import/follow-files';
 import { importProgress } from '../import/import-progress';
@@ -23,7 +23,12 @@ import type { ImportOptions } from './import';
 const MOST_LISTED = 1000;
 const SHOWN_OF_A_LINE = 200;
 
-function filesOf(given: readonly string[], settings: Settings, options: ImportOptions, env: Terminal['env']): SiteFiles {
+function filesOf(
+  given: readonly string[],
+  settings: Settings,
+  options: ImportOptions,
+  env: Terminal['env'],
+): SiteFiles {
   if (given.length === 0) {
     const site = siteFiles(settings, env);
     return { ...site, cluster: options.cluster ?? site.cluster };
@@ -62,9 +67,12 @@ function tell(sums: ImportSums, problems: readonly string[], options: ImportOpti
     ]);
     return;
   }
-  writeLines(terminal, [options.dryRun ? `${formatCount(sums.added)} new lines, nothing was written` : describeImport(sums)]);
+  writeLines(terminal, [
+    options.dryRun ? `${formatCount(sums.added)} new lines, nothing was written` : describeImport(sums),
+  ]);
   const first = sums.firstUnreadable;
-  if (first !== null) warn(terminal, `the first that is unreadable: ${first.path}, byte ${first.offset}: ${first.reason}`);
+  if (first !== null)
+    warn(terminal, `the first that is unreadable: ${first.path}, byte ${first.offset}: ${first.reason}`);
 }
 
 /** `import`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -81,15 +89,17 @@ export async function importAccounting(
   becomeKeeper(settings);
   const store = await open(settings);
   const { signal, release } = interruption();
+  const isStopped = (): boolean => signal.aborted;
   try {
     if (options.unreadable) return await listUnreadable(store, site.cluster, options, terminal);
     const target = options.dryRun ? dryStore(await store.importedFiles(site.cluster)) : store;
+    const changed = changedFiles();
     let sums = NOTHING_IMPORTED;
     let problems: readonly string[] = [];
     for (let round = 0; ; round++) {
       const paths = site.directory === null ? site.paths : accountingFilesIn(site.directory);
       const progress = importProgress(terminal);
-      const outcome = await importFiles(paths, target, {
+      const outcome = await importFiles(changed(paths), target, {
         cluster: site.cluster,
         signal,
         sizeOf: sizeOnDisk,
@@ -104,11 +114,11 @@ export async function importAccounting(
         tell(outcome, problems, options, terminal);
         for (const problem of problems) warn(terminal, problem);
       } else if (outcome.lines > 0) tell(outcome, [], options, terminal);
-      if (!options.follow || signal.aborted) break;
+      if (!options.follow || isStopped()) break;
       await waitForChange(site.directory === null ? paths : [...paths, `${site.directory}/accounting`], signal);
-      if (signal.aborted) break;
+      if (isStopped()) break;
     }
-    if (signal.aborted && !options.follow) {
+    if (isStopped() && !options.follow) {
       warn(terminal, 'interrupted: what is stored stays, the rest comes with the next import');
       return EXIT.unavailable;
     }

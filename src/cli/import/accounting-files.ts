@@ -33,6 +33,19 @@ export function sizeOnDisk(path: string): number {
   }
 }
 
+/** Which of the files have changed since this was last asked: who follows many need not open those that rest. */
+export function changedFiles(): (paths: readonly string[]) => readonly string[] {
+  const seen = new Map<string, string>();
+  return (paths) =>
+    paths.filter((path) => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      const now = stat === undefined ? 'gone' : [stat.dev, stat.ino, stat.size, stat.mtimeMs].join(' ');
+      const changed = seen.get(path) !== now;
+      seen.set(path, now);
+      return changed;
+    });
+}
+
 export function commonDirectory({ root, cell }: CellLocation): string {
   return join(root, cell, 'common');
 }

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
+import type { ImportedFile } from '../../../src/accounting/history-store';
 import { recordOfLine } from '../../../src/accounting/import/line-record';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import { parseRecord } from '../../../src/sampler/parse-record';
+import { parseAccountingLine } from '../../../src/gridengine/accounting-line';
 import { arbitraryLine } from '../import/arbitrary-line';
+import { sampleLine } from '../import/sample-lines';
+import { realisticRecords } from '../realistic-record';
 import { importSuite } from '../suite/import-suite';
 import { temporaryStore } from '../temporary-store';
 
@@ -17,4 +21,63 @@ it('makes records that are in their normal form', () => {
       assert.deepEqual(parseRecord(record), record);
     }),
   );
+});
+
+it('leaves a file to the importer that knows more of it', async (t) => {
+  const store = openSqliteHistory(temporaryStore(t), 0o600);
+  const file = { cluster: 'cell', path: '/x/accounting', device: 1, inode: 2 };
+  const long = { ...file, head: 'abc', headBytes: 4096, offset: 5000, lines: 10 };
+  const short = { ...file, head: 'def', headBytes: 100, offset: 100, lines: 1 };
+  const take = (now: ImportedFile, before: ImportedFile | null) =>
+    store.importLines({ file: now, before, lines: [], unreadable: [] });
+  for (const one of [long, short]) assert.equal((await take(one, null)).conflict, false);
+  assert.equal((await take(long, short)).conflict, true);
+  assert.deepEqual(await store.importedFiles('cell'), [long, short]);
+  await store.close();
+});
+
+it('gives a record that has met its line no other one, however close a re-run began', async (t) => {
+  const store = openSqliteHistory(temporaryStore(t), 0o600);
+  const lines = [0, 1].map((again) => {
+    const parsed = parseAccountingLine(sampleLine(7, { start: 1_763_700_000 + again }).trimEnd());
+    assert.ok(parsed.ok);
+    return { ...parsed.value, exitStatus: again === 0 ? 99 : 0, endTimeMs: 1_763_700_001_000 + 60_000 * again };
+  });
+  const ours = (again: number) => {
+    const started = new Date(1_763_700_000_300 + 1000 * again).toISOString();
+    const key = {
+      cluster: 'cell',
+      job_id: 7,
+      task_id: null,
+      pe_task_id: null,
+      host: 'ge1',
+      run_id: `0badcafe.${again}.1`,
+    };
+    const seen = { ...realisticRecords(5).next(), owner: 'alice', started_at: started };
+    return { ...seen, ...key, exit_status: again === 0 ? 99 : 0 };
+  };
+  const runs = async () =>
+    (await store.job({ job_id: 7, all: true })).records.map(({ record }) => [record.run_id, record.exit_status]).sort();
+  const file = { cluster: 'cell', path: '/x', device: 1, inode: 2, head: 'a', headBytes: 9, offset: 9, lines: 2 };
+  await store.merge([ours(0)]);
+  assert.deepEqual(await store.importLines({ file, before: null, lines, unreadable: [] }), {
+    added: 1,
+    joined: 1,
+    unchanged: 0,
+    conflict: false,
+  });
+  assert.deepEqual(await runs(), [
+    ['0badcafe.0.1', 99],
+    ['accounting.1763700001', 0],
+  ]);
+  // A copy of the file.
+  const copy = await store.importLines({ file: { ...file, head: 'b' }, before: null, lines, unreadable: [] });
+  assert.deepEqual([copy.added, copy.joined, copy.unchanged], [0, 0, 2]);
+  await store.merge([ours(1)]);
+  await store.merge([ours(0)]);
+  assert.deepEqual(await runs(), [
+    ['0badcafe.0.1', 99],
+    ['0badcafe.1.1', 0],
+  ]);
+  await store.close();
 });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { accountingFilesIn } from '../../../src/cli/import/accounting-files';
+import { accountingFilesIn, changedFiles } from '../../../src/cli/import/accounting-files';
 import { progressText } from '../../../src/cli/import/import-progress';
 
 describe('accountingFilesIn', () => {
@@ -19,7 +19,14 @@ describe('accountingFilesIn', () => {
       'accounting.jsonl',
       'accounting',
     ];
-    const others = ['accounting.lock', 'accounting_old', 'act_qmaster', 'accounting.txt', 'my-accounting', 'accounting~'];
+    const others = [
+      'accounting.lock',
+      'accounting_old',
+      'act_qmaster',
+      'accounting.txt',
+      'my-accounting',
+      'accounting~',
+    ];
     for (const [index, name] of [...names, ...others].entries()) {
       writeFileSync(join(directory, name), '');
       utimesSync(join(directory, name), 1000 + index, 1000 + index);
@@ -29,6 +36,23 @@ describe('accountingFilesIn', () => {
       accountingFilesIn(directory).map((path) => basename(path)),
       names,
     );
+  });
+});
+
+describe('changedFiles', () => {
+  it('tells a file once, and again when it has grown, gone or come back', (t) => {
+    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-files-'));
+    t.after(() => rmSync(directory, { recursive: true, force: true }));
+    const path = join(directory, 'accounting');
+    const changed = changedFiles();
+    const ask = (): boolean => changed([path]).length === 1;
+    assert.deepEqual([ask(), ask()], [true, false]);
+    writeFileSync(path, 'a');
+    assert.deepEqual([ask(), ask()], [true, false]);
+    writeFileSync(path, 'ab');
+    assert.deepEqual([ask(), ask()], [true, false]);
+    rmSync(path);
+    assert.deepEqual([ask(), ask()], [true, false]);
   });
 });
 
