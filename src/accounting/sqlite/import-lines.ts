@@ -99,12 +99,8 @@ export function lineImporter(
 
   /** The file's row, as `before` says; a batch that begins a file must not find it there. */
   function fileId({ before, file }: ImportBatch, clusterId: number): number | 'new' | 'conflict' {
-<<<<<<< HEAD
-    if (before === null) return findFile.get(clusterId, file.head, file.headBytes) === undefined ? 'new' : 'conflict';
-=======
     const present = findFile.get(clusterId, file.head, file.headBytes);
     if (before === null) return present === undefined ? 'new' : 'conflict';
->>>>>>> h-import
     const found = findFile.get(clusterId, before.head, before.headBytes);
     // Two importers that began a short file at different lengths meet where their heads become the same.
     const isOther = present !== undefined && present.id !== found?.id;
