@@ -187,22 +187,27 @@ async function throughPool(target: Target, nodes: number, windowMs: number): Pro
       if (row?.ok !== true) throw new Error(`job ${job_id}: a deliverer said ${row?.error ?? 'nothing'}`);
     }
   };
-  // All are up, and have opened the store.
-  await Promise.all(deliverers.map((_unused, index) => hand(index, recordsOfNode(0, 1))));
-  const began = performance.now();
-  await Promise.all(
-    deliverers.map(async (_unused, index) => {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        const records = recordsOfNode(next.node, RECORDS_PER_NODE);
-        await sleep(Math.max(0, began + next.at - performance.now()));
-        await hand(index, records);
-        waits.push(performance.now() - (began + next.at));
-      }
-    }),
-  );
-  const ms = performance.now() - began;
-  for (const { process: child } of deliverers) child.stdin.end();
-  await Promise.all(deliverers.map(({ finished }) => finished));
+  let ms: number;
+  try {
+    // All are up, and have opened the store.
+    await Promise.all(deliverers.map((_unused, index) => hand(index, recordsOfNode(0, 1))));
+    const began = performance.now();
+    await Promise.all(
+      deliverers.map(async (_unused, index) => {
+        for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+          const records = recordsOfNode(next.node, RECORDS_PER_NODE);
+          await sleep(Math.max(0, began + next.at - performance.now()));
+          await hand(index, records);
+          waits.push(performance.now() - (began + next.at));
+        }
+      }),
+    );
+    ms = performance.now() - began;
+    for (const { process: child } of deliverers) child.stdin.end();
+    await Promise.all(deliverers.map(({ finished }) => finished));
+  } finally {
+    for (const { process: child } of deliverers) child.kill();
+  }
   return {
     ms,
     waits,

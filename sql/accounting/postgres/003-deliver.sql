@@ -119,7 +119,12 @@ DECLARE
 BEGIN
   IF to_regclass(format('qmemacct.series_%s', month)) IS NOT NULL THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(1902994799, 0);
-  IF to_regclass(format('qmemacct.series_%s', month)) IS NOT NULL THEN RETURN; END IF;
+  -- Another session may have made them while this one waited. to_regclass() would not know: it looks into what this
+  -- session remembers, and that an advisory lock does not bring up to date; a lock on a table does.
+  IF EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relname = 'series_' || month AND c.relnamespace = 'qmemacct'::regnamespace) THEN
+    EXECUTE format('LOCK TABLE qmemacct.%I IN ACCESS SHARE MODE', 'series_' || month);
+    RETURN;
+  END IF;
   FOREACH parent IN ARRAY '{job_record,series}'::text[] LOOP
     EXECUTE format('CREATE TABLE qmemacct.%I (LIKE qmemacct.%I INCLUDING ALL)', parent || '_' || month, parent);
     EXECUTE format('ALTER TABLE qmemacct.%I ATTACH PARTITION qmemacct.%I FOR VALUES IN (%s)', parent, parent || '_' || month, month);
@@ -141,9 +146,12 @@ CREATE FUNCTION same_host(a integer, b integer) RETURNS boolean STABLE LANGUAGE 
     FROM (SELECT word_text(a) AS x, word_text(b) AS y) AS names)
 $$;
 
+-- What transactions share is added under the lock of word_id(): else two that add the same things in another order would
+-- wait for each other.
 CREATE FUNCTION note_day(counted_at bigint, month integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM day_month WHERE day = counted_at / 86400000 AND key_month = month) THEN
+    PERFORM pg_advisory_xact_lock(1902994798, 0);
     INSERT INTO day_month (day, key_month) VALUES (counted_at / 86400000, month) ON CONFLICT DO NOTHING;
   END IF;
 END $$;
@@ -229,6 +237,7 @@ BEGIN
       INSERT INTO series (record_id, key_month, points) VALUES (row_now.id, month, a.v[40]);
     END IF;
     IF NOT EXISTS (SELECT FROM job_month WHERE block = a.job_id / 1024 AND key_month = month) THEN
+      PERFORM pg_advisory_xact_lock(1902994798, 0);
       INSERT INTO job_month (block, key_month) VALUES (a.job_id / 1024, month) ON CONFLICT DO NOTHING;
     END IF;
     PERFORM note_day(row_now.counted_at, month);

@@ -50,6 +50,11 @@ const TLS: Fault = {
   retry: false,
 };
 
+const INTERNAL: Fault = { reason: 'the server reports an internal fault', hint: "see the server's log", retry: true };
+
+/** Data exceptions, violated constraints, what a function raises: a record that meets anything else is tried again. */
+const OF_THE_RECORD = /^(?:22|23|P0)/;
+
 /** By SQLSTATE (PostgreSQL manual, appendix A): the first that begins so. */
 const BY_STATE: readonly (readonly [string, Fault])[] = [
   ['28P01', WRONG_PASSWORD],
@@ -68,7 +73,6 @@ const BY_STATE: readonly (readonly [string, Fault])[] = [
   ['57', AWAY],
   ['58', { reason: "the server's disk fails", hint: "see the server's log", retry: true }],
   ['08', DOWN],
-  ['XX', { reason: 'the server reports an internal fault', hint: "see the server's log", retry: true }],
 ];
 
 /** By errno, and what the client says of a connection. */
@@ -91,7 +95,8 @@ function faultOf(error: unknown): Fault | null {
   if (/^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return TLS;
   // Before the SQLSTATEs, since some have five letters (EPIPE); of those none begins with E.
   if (/^E[A-Z][A-Z0-9]*$/.test(code)) return DOWN;
-  return /^[0-9A-Z]{5}$/.test(code) ? (BY_STATE.find(([begin]) => code.startsWith(begin))?.[1] ?? null) : null;
+  if (!/^[0-9A-Z]{5}$/.test(code) || OF_THE_RECORD.test(code)) return null;
+  return BY_STATE.find(([begin]) => code.startsWith(begin))?.[1] ?? INTERNAL;
 }
 
 /** Whether an error is of the server or of the way to it, not of the records at hand. */
