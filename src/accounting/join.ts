@@ -35,13 +35,14 @@ const SAME_SECONDS = 1;
 /** Whether a record of ours has met an accounting line already: another one than `line` tells of another run. */
 export function metAnotherLine(ours: JobRecord, line: JobRecord): boolean {
   if (ours.failed === null) return false;
+  if (ours.failed !== line.failed) return true;
+  // Of an ordinary end both tell the same status; how a signal is told as one differs.
+  if (ours.signal === 0 && (line.signal ?? 0) === 0 && ours.exit_status !== line.exit_status) return true;
   const [a, b] = [ours.grid_engine, line.grid_engine];
   return (
-    a === null ||
-    b === null ||
-    Math.abs(a.wallclock_seconds - b.wallclock_seconds) > SAME_SECONDS ||
-    Math.abs(a.cpu_seconds - b.cpu_seconds) > SAME_SECONDS ||
-    ours.failed !== line.failed ||
-    ours.exit_status !== line.exit_status
+    a !== null &&
+    b !== null &&
+    (Math.abs(a.wallclock_seconds - b.wallclock_seconds) > SAME_SECONDS ||
+      Math.abs(a.cpu_seconds - b.cpu_seconds) > SAME_SECONDS)
   );
 }

@@ -146,7 +146,7 @@ export function deliveriesOf(
     if (random() < 0.3) give(anyOf(anyOf(deliveries)), heartbeatOf(record));
     if (random() < 0.3) give(anyOf(anyOf(deliveries)), accountingLineOf(record));
     if (random() < 0.2) {
-      const line = { ...accountingLineOf(record), revision: record.revision + 90_000, exit_status: 3 };
+      const line = { ...accountingLineOf(record), revision: record.revision + 90_000, account: 'late' };
       give(anyOf(anyOf(deliveries)), line, importedLine(line));
     }
     if (random() < 0.1) give(anyOf(anyOf(deliveries)), record);
