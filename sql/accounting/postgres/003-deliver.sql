@@ -169,6 +169,18 @@ BEGIN
   RETURN NULL;
 END $$;
 
+-- Whether a record of ours has met an accounting line already: another one than this tells of another run. As
+-- metAnotherLine of src/accounting/join.ts.
+CREATE FUNCTION met_another_line(ours job_record, line_failed integer, line_exit integer, line_account text)
+RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+  IF ours.failed IS NULL THEN RETURN false; END IF;
+  IF ours.grid_engine IS NULL OR line_account IS NULL THEN RETURN true; END IF;
+  RETURN abs(split_part(ours.grid_engine, ':', 1)::double precision - split_part(line_account, ':', 1)::double precision) > 1
+    OR abs(split_part(ours.grid_engine, ':', 2)::double precision - split_part(line_account, ':', 2)::double precision) > 1
+    OR ours.failed IS DISTINCT FROM line_failed OR ours.exit_status IS DISTINCT FROM line_exit;
+END $$;
+
 CREATE FUNCTION points_of(r job_record) RETURNS text STABLE LANGUAGE plpgsql AS $$
 DECLARE
   found text;
@@ -210,8 +222,8 @@ BEGIN
     FOR met IN EXECUTE format(
       'SELECT r AS candidate, r.ctid AS place, r.pe_task_id IS NOT DISTINCT FROM $4 AS same_part
        FROM qmemacct.job_record AS r WHERE key_month = %s AND job_id = $1 AND cluster_id = $2
-         AND task_id IS NOT DISTINCT FROM $3 FOR UPDATE', its_month)
-      USING a.job_id, a.cluster_id, a.task_id, a.pe_task_id
+         AND task_id IS NOT DISTINCT FROM $3 ORDER BY host_id = $5 AND run_id = $6 DESC FOR UPDATE', its_month)
+      USING a.job_id, a.cluster_id, a.task_id, a.pe_task_id, a.host_id, a.run_id
     LOOP
       candidate := met.candidate;
       -- What the other records of the job add to sums may depend on this one: jobs are counted once, hosts once.
@@ -222,6 +234,12 @@ BEGIN
         own_at := met.place;
       ELSE
         apart := starts_apart(candidate, a);
+        CONTINUE WHEN apart IS NULL;
+        IF from_line THEN
+          CONTINUE WHEN met_another_line(candidate, a.v[14]::integer, a.v[12]::integer, a.v[42]);
+        ELSIF own_at IS NOT NULL THEN
+          CONTINUE WHEN met_another_line(own, candidate.failed, candidate.exit_status, candidate.grid_engine);
+        END IF;
         IF apart < coalesce(nearest, apart + 1) THEN
           nearest := apart;
           joined := candidate;
