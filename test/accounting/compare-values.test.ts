@@ -44,6 +44,10 @@ describe('compareValues', () => {
     ];
     for (const [index, item] of ascending.entries())
       for (const [other, against] of ascending.entries())
-        assert.equal(Math.sign(compareValues(item, against)), Math.sign(index - other), JSON.stringify([item, against]));
+        assert.equal(
+          Math.sign(compareValues(item, against)),
+          Math.sign(index - other),
+          JSON.stringify([item, against]),
+        );
   });
 });

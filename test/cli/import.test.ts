@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -40,10 +40,11 @@ function site(t: TestContext, settings = ''): Site {
 
 describe('qmemacct import', { timeout: 60_000 }, () => {
   it('imports what is new, tells what it did, and what could not be read', async (t) => {
-    const { file, run } = site(t);
+    const { directory, file, run } = site(t);
     writeFileSync(file, `${sampleLines(1, 3)}gar\u001bbage\n`);
     const dry = await run('import', '--dry-run');
     assert.deepEqual([dry.status, dry.output], [0, '3 new lines, nothing was written\n']);
+    assert.equal(existsSync(join(directory, 'a.db')), false);
     const first = await run('import');
     assert.equal(first.status, 0, first.warnings);
     assert.match(first.output, /^4 lines, 3 records added, 0 joined .*, 1 line unreadable \("qmemacct import --unread/);
@@ -72,6 +73,7 @@ describe('qmemacct import', { timeout: 60_000 }, () => {
     const { status, warnings } = await site(t).run('import', '--follow', '--dry-run');
     assert.equal(status, 2);
     assert.match(warnings, /--follow and --dry-run exclude each other/);
+    assert.equal((await site(t).run('import', '--csv')).status, 2);
   });
 
   it('follows the file through a rotation until it is told to stop', async (t) => {

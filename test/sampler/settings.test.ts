@@ -97,10 +97,13 @@ describe('parseSettings', () => {
     for (const accounting of ['/nfs/accounting.db', 'postgres://db.example/accounting?sslmode=verify-full'])
       assert.equal(parseSettings(`accounting = "${accounting}"`, PATH).accounting, accounting);
     assert.throws(() => parseSettings('accounting = "mysql://x/y"', PATH), /nor postgres:\/\/HOST\/DATABASE/);
-    assert.throws(() => parseSettings('accounting = "postgres://bob:secret@x/y"', PATH), (error: Error) => {
-      assert.match(error.message, /holds a password; put it into the file of accounting_credentials/);
-      return !error.message.includes('secret');
-    });
+    assert.throws(
+      () => parseSettings('accounting = "postgres://bob:secret@x/y"', PATH),
+      (error: Error) => {
+        assert.match(error.message, /holds a password; put it into the file of accounting_credentials/);
+        return !error.message.includes('secret');
+      },
+    );
   });
 
   it('changes only what is given', () => {

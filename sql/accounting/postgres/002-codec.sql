@@ -348,7 +348,7 @@ CREATE FUNCTION unpack_map(packed text) RETURNS jsonb IMMUTABLE LANGUAGE sql AS 
           FROM unnest(string_to_array(packed, ';')) AS u (item)) END
 $$;
 
--- The peaks of a row: times from the job's start on, the lower end of peak_rss only in its column, and of the others
+-- The peaks of a row: sizes in KiB where all are whole ones (4 in the flags), times from the job's start on, the lower end of peak_rss only in its column, and of the others
 -- what peak_rss says as well as `=`. And back.
 CREATE FUNCTION shorter(peak text, model text, start bigint) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
@@ -368,6 +368,12 @@ BEGIN
     END LOOP;
   END IF;
   IF p[7] NOT IN ('', '=') THEN p[7] := p[7]::bigint - coalesce(start, 0); END IF;
+  IF p[2]::bigint % 1024 = 0 AND coalesce(nullif(p[3], '')::bigint, 0) % 1024 = 0 AND p[4]::bigint % 1024 = 0 THEN
+    p[1] := p[1]::integer + 4;
+    FOR i IN 2 .. 4 LOOP
+      p[i] := coalesce((nullif(p[i], '')::bigint / 1024)::text, '');
+    END LOOP;
+  END IF;
   RETURN array_to_string(p, ':');
 END $$;
 CREATE FUNCTION longer(peak text, model text, start bigint) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
@@ -379,6 +385,12 @@ BEGIN
   IF peak = '=' THEN RETURN model; END IF;
   p := string_to_array(peak, ':');
   IF p[7] NOT IN ('', '=') THEN p[7] := p[7]::bigint + coalesce(start, 0); END IF;
+  IF p[1]::integer >= 4 THEN
+    p[1] := p[1]::integer - 4;
+    FOR i IN 2 .. 4 LOOP
+      p[i] := coalesce((nullif(p[i], '')::bigint * 1024)::text, '');
+    END LOOP;
+  END IF;
   IF model IS NOT NULL THEN
     m := string_to_array(model, ':');
     FOR i IN 5 .. 8 LOOP
@@ -458,7 +470,8 @@ CREATE FUNCTION account_of_row(r job_record, points text) RETURNS account STABLE
 DECLARE
   a account;
   c text[] := string_to_array(r.counters, ',', '');
-  rss text := longer(regexp_replace(r.peak_rss, '::', ':' || r.peak_rss_lower || ':'), NULL, r.started_at);
+  rss text := longer(regexp_replace(r.peak_rss, '::', ':' ||
+    CASE WHEN left(r.peak_rss, 1) >= '4' THEN r.peak_rss_lower / 1024 ELSE r.peak_rss_lower END || ':'), NULL, r.started_at);
   part text;
   slot text;
   stamp bigint;

@@ -34,8 +34,10 @@ STABLE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, qmemacct,
 BEGIN
   RETURN QUERY EXECUTE format(
     'SELECT account_json(account_of_row(r, (SELECT points FROM series AS s WHERE s.key_month = r.key_month AND s.record_id = r.id)))
-     FROM job_record AS r WHERE r.status = ''r'' AND revision_of(r.stamp) >= $1
-       AND ($2 IS NULL OR r.cluster_id = known_word(''c'', $2)) AND %s', sight())
+     FROM job_record AS r WHERE r.key_month IN (%s) AND r.status = ''r'' AND revision_of(r.stamp) >= $1
+       AND ($2 IS NULL OR r.cluster_id = known_word(''c'', $2)) AND %s',
+    -- A running job counts where it was last heard of.
+    months_of(greatest(since, 0), 253402300800000), sight())
     USING since, the_cluster;
 END $$;
 

@@ -91,7 +91,7 @@ export function openPostgresReader(url: string, options: ConnectOptions = {}): A
 /** The PostgreSQL store at a URL, to be delivered to: its role may do nothing else. Throws StoreError. */
 export function openPostgresStore(url: string, options: ConnectOptions = {}): PostgresStore {
   const db = connect(url, options);
-  return { ...storeOn(db), tryDelivery: async () => void (await deliver(db, [])) };
+  return { ...storeOn(db), tryDelivery: () => deliver(db, []).then(() => undefined) };
 }
 
 export interface PostgresStore extends AccountingStore {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { HistoryStore } from '../../accounting/history-store';
 import { addSums, NOTHING_IMPORTED, type ImportSums } from '../../accounting/import/import-file';
@@ -75,6 +76,11 @@ function tell(sums: ImportSums, problems: readonly string[], options: ImportOpti
     warn(terminal, `the first that is unreadable: ${first.path}, byte ${first.offset}: ${first.reason}`);
 }
 
+/** To look into files needs no accounting DB: none is made for it. */
+function isMissing(accounting: string): boolean {
+  return accounting.startsWith('/') && !existsSync(accounting);
+}
+
 /** `import`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
 export async function importAccounting(
   given: readonly string[],
@@ -83,16 +89,17 @@ export async function importAccounting(
   open: (settings: Settings) => Promise<HistoryStore> = openHistory,
 ): Promise<number> {
   if (options.follow && options.dryRun) throw usageError('--follow and --dry-run exclude each other: give one of them');
-  outputFormat(options);
+  if (outputFormat(options) === 'csv') throw usageError('what an import did is no table: give --json, not --csv');
   const settings = loadSettings(options.config);
   const site = filesOf(given, settings, options, terminal.env);
   becomeKeeper(settings);
-  const store = await open(settings);
+  const store = options.dryRun && isMissing(settings.accounting) ? null : await open(settings);
   const { signal, release } = interruption();
   const isStopped = (): boolean => signal.aborted;
   try {
-    if (options.unreadable) return await listUnreadable(store, site.cluster, options, terminal);
-    const target = options.dryRun ? dryStore(await store.importedFiles(site.cluster)) : store;
+    if (options.unreadable && store !== null) return await listUnreadable(store, site.cluster, options, terminal);
+    const target =
+      store === null || options.dryRun ? dryStore((await store?.importedFiles(site.cluster)) ?? []) : store;
     const changed = changedFiles();
     let sums = NOTHING_IMPORTED;
     let problems: readonly string[] = [];
@@ -126,6 +133,6 @@ export async function importAccounting(
     return sums.lines > 0 || options.follow ? EXIT.found : EXIT.nothing;
   } finally {
     release();
-    await store.close();
+    await store?.close();
   }
 }

@@ -14,14 +14,18 @@ function runProbe(state: NodeState, identity: ReturnType<typeof delivererIdentit
   const probe = 'dist/src/cli/doctor/store-probe.js';
   const installed = join(state.conf?.program ?? '', probe);
   const script = state.conf !== null && existsSync(installed) ? installed : join(packageRoot(), probe);
-  const output = execFileSync(process.execPath, [script, state.settings.accounting, state.settings.accounting_credentials], {
-    cwd: '/',
-    encoding: 'utf8',
-    timeout: 30_000,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: '/usr/bin:/bin' },
-    ...(identity ?? {}),
-  });
+  const output = execFileSync(
+    process.execPath,
+    [script, state.settings.accounting, state.settings.accounting_credentials],
+    {
+      cwd: '/',
+      encoding: 'utf8',
+      timeout: 30_000,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: '/usr/bin:/bin' },
+      ...(identity ?? {}),
+    },
+  );
   return JSON.parse(output) as StoreProbe;
 }
 

@@ -64,4 +64,6 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
 }
 
 if (require.main === module)
-  void probe(process.argv[2] ?? '', process.argv[3] ?? '').then((result) => process.stdout.write(`${JSON.stringify(result)}\n`));
+  void probe(process.argv[2] ?? '', process.argv[3] ?? '').then((result) =>
+    process.stdout.write(`${JSON.stringify(result)}\n`),
+  );

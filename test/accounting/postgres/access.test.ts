@@ -87,13 +87,18 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
       t.after(() => reader.close());
       const interval = { since: T0 - DAY, until: T0 + DAY };
       const found = await reader.records({ ...interval, limit: 100 });
-      const mine = found.records.map(({ record }) => record.job_id).filter((id) => id < 9 && expected.includes(id as never));
+      const mine = found.records
+        .map(({ record }) => record.job_id)
+        .filter((id) => id < 9 && expected.includes(id as never));
       assert.deepEqual(mine.sort(), [...expected]);
       assert.ok(found.records.every(({ record }) => role === 'reports' || record.owner === role || role === 'eve'));
       if (role === 'bob') assert.ok(found.records.every(({ record }) => record.owner === 'bob'));
       if (role !== 'reports') assert.equal((await reader.job({ job_id: 3 })).records.length, 0);
       const { groups } = await reader.summary({ ...interval, by: 'owner' });
-      assert.equal(groups.some(({ key }) => key === 'mallory'), role !== 'bob');
+      assert.equal(
+        groups.some(({ key }) => key === 'mallory'),
+        role !== 'bob',
+      );
       assert.equal((await reader.running({ since: 0 })).length, role === 'bob' ? 0 : 1);
     }
   });
@@ -120,7 +125,13 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
       outcomes.map(({ ok }) => ok),
       [...bad.map(() => false), true],
     );
-    const forged = { ...job(1, T0 + 9), trust: 'self-reported' as const, owner: 'hooks', peak_rss: null, cpu_seconds: 9 };
+    const forged = {
+      ...job(1, T0 + 9),
+      trust: 'self-reported' as const,
+      owner: 'hooks',
+      peak_rss: null,
+      cpu_seconds: 9,
+    };
     await store.merge([forged]);
     const reader = openPostgresReader(server.url(name));
     t.after(() => reader.close());
@@ -132,7 +143,10 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
   it('is set up once, however many try, and says what is wrong where it is not', async () => {
     await server.run('postgres', 'CREATE DATABASE bare');
     const empty = openPostgresReader(server.url('bare'));
-    await assert.rejects(empty.job({ job_id: 1 }), /no tables of this qmemacct .*; an admin runs "qmemacct database init/);
+    await assert.rejects(
+      empty.job({ job_id: 1 }),
+      /no tables of this qmemacct .*; an admin runs "qmemacct database init/,
+    );
     await empty.close();
     const admins = [1, 2, 3].map(() => connect(server.url('bare')));
     const steps = await Promise.all(admins.map((db) => initDatabase(db)));

@@ -43,7 +43,10 @@ describe('parseLocation', () => {
     ] as const) {
       const location = parseLocation(url);
       assert.match('error' in location ? location.error : '', problem, url);
-      assert.throws(() => locationOf(url), (error) => error instanceof StoreError && !error.message.includes('secret'));
+      assert.throws(
+        () => locationOf(url),
+        (error) => error instanceof StoreError && !error.message.includes('secret'),
+      );
     }
   });
 

@@ -2,6 +2,7 @@ import { after, before, describe } from 'node:test';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { mergeSuite } from '../suite/merge-suite';
 import { filterSuite } from '../suite/filter-suite';
+import { importSuite } from '../suite/import-suite';
 import { joinSuite } from '../suite/join-suite';
 import { pruneSuite } from '../suite/prune-suite';
 import { querySuite } from '../suite/query-suite';
@@ -20,10 +21,11 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     return store;
   };
   // Each run waits for the disk several times.
-  mergeSuite(open, 30);
+  mergeSuite(open, 15);
   querySuite(open);
   filterSuite(open);
   joinSuite(open);
-  summarySuite(open, 10);
+  importSuite(open);
+  summarySuite(open, 5);
   pruneSuite(open);
 });

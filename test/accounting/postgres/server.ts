@@ -56,6 +56,10 @@ export interface ServerOptions {
   readonly settings?: readonly string[];
   /** Other users of this host may connect: to be used with `access`. */
   readonly shared?: boolean;
+  /** Of its socket; 5432 if left out. */
+  readonly port?: number;
+  /** More files in its data directory, by name. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Lines of pg_hba.conf in place of "everyone, without a password". */
   readonly access?: readonly string[];
 }
@@ -94,11 +98,15 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     'max_connections = 120',
     ...(options.settings ?? []),
   ]);
+  for (const [name, text] of Object.entries(options.files ?? {})) {
+    file(name, [text]);
+    chmodSync(join(data, name), 0o600);
+  }
   if (options.access !== undefined) file('pg_hba.conf', options.access);
 
   let child: ChildProcess | null = null;
   const url = (database: string, role = admin): string =>
-    `postgres://${role}@/${database}?host=${encodeURIComponent(directory)}`;
+    `postgres://${role}@/${database}?host=${encodeURIComponent(directory)}${options.port === undefined ? '' : `&port=${options.port}`}`;
   const start = async (): Promise<void> => {
     const started = spawn(join(bin, 'postgres'), ['-D', data], {
       ...who,
@@ -111,10 +119,11 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       log = (log + text).slice(-4000);
     });
     child = started;
-    for (const deadline = Date.now() + READY_MS; ; await sleep(20)) {
-      const ready = spawnSync(join(bin, 'pg_isready'), ['-q', '-h', directory]).status === 0;
-      if (ready) return;
+    const asked = ['-q', '-h', directory, '-p', String(options.port ?? 5432)];
+    const deadline = Date.now() + READY_MS;
+    while (spawnSync(join(bin, 'pg_isready'), asked).status !== 0) {
       if (started.exitCode !== null || Date.now() > deadline) throw new Error(`postgres did not start: ${log}`);
+      await sleep(20);
     }
   };
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
