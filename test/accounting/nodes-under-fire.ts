@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asStored, mergeRecords } from '../../src/accounting/merge';
 import type { StoredRecord } from '../../src/accounting/merge';
 import { recordKeyText } from '../../src/sampler/record';
-import type { JobRecord } from '../../src/sampler/record';
+import type { GridEngineAccount, JobRecord } from '../../src/sampler/record';
 import { accountingLineOf, heartbeatOf, realisticRecords } from './realistic-record';
 import { lineOf, startDeliverer } from './run-deliverer';
 import type { DeliveredRow } from './run-deliverer';
@@ -115,6 +115,23 @@ export async function underFire(fire: Fire): Promise<Ashes> {
   return { deliverers, killed, killedAtWork, answersLost, setBack, refused };
 }
 
+/** As Grid Engine's line has it, told again it is known by it. */
+function accountOf({ wallclock_seconds, cpu_seconds }: JobRecord): GridEngineAccount {
+  return {
+    wallclock_seconds: Math.floor(wallclock_seconds ?? 0),
+    cpu_seconds: cpu_seconds ?? 0,
+    user_seconds: cpu_seconds,
+    system_seconds: 0,
+    maxvmem_bytes: null,
+    maxrss_bytes: null,
+    mem_gib_seconds: 0,
+    io_gib: 0,
+    category: null,
+    deleted_by: null,
+    lines: 1,
+  };
+}
+
 function importedLine(line: JobRecord): JobRecord {
   return { ...line, run_id: `accounting.${Math.floor(Date.parse(line.started_at ?? '') / 1000)}` };
 }
@@ -144,9 +161,10 @@ export function deliveriesOf(
     const record = next();
     give(delivery, record);
     if (random() < 0.3) give(anyOf(anyOf(deliveries)), heartbeatOf(record));
-    if (random() < 0.3) give(anyOf(anyOf(deliveries)), accountingLineOf(record));
-    if (random() < 0.2) {
-      const line = { ...accountingLineOf(record), revision: record.revision + 90_000, account: 'late' };
+    const told = random();
+    if (told < 0.3) give(anyOf(anyOf(deliveries)), accountingLineOf(record));
+    else if (told < 0.6) {
+      const line = { ...accountingLineOf(record), grid_engine: accountOf(record) };
       give(anyOf(anyOf(deliveries)), line, importedLine(line));
     }
     if (random() < 0.1) give(anyOf(anyOf(deliveries)), record);

@@ -171,14 +171,15 @@ END $$;
 
 -- Whether a record of ours has met an accounting line already: another one than this tells of another run. As
 -- metAnotherLine of src/accounting/join.ts.
-CREATE FUNCTION met_another_line(ours job_record, line_failed integer, line_exit integer, line_account text)
+CREATE FUNCTION met_another_line(ours job_record, line_failed integer, line_exit integer, line_signal integer, line_account text)
 RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
 BEGIN
   IF ours.failed IS NULL THEN RETURN false; END IF;
-  IF ours.grid_engine IS NULL OR line_account IS NULL THEN RETURN true; END IF;
+  IF ours.failed IS DISTINCT FROM line_failed THEN RETURN true; END IF;
+  IF ours.signal = 0 AND coalesce(line_signal, 0) = 0 AND ours.exit_status IS DISTINCT FROM line_exit THEN RETURN true; END IF;
+  IF ours.grid_engine IS NULL OR line_account IS NULL THEN RETURN false; END IF;
   RETURN abs(split_part(ours.grid_engine, ':', 1)::double precision - split_part(line_account, ':', 1)::double precision) > 1
-    OR abs(split_part(ours.grid_engine, ':', 2)::double precision - split_part(line_account, ':', 2)::double precision) > 1
-    OR ours.failed IS DISTINCT FROM line_failed OR ours.exit_status IS DISTINCT FROM line_exit;
+    OR abs(split_part(ours.grid_engine, ':', 2)::double precision - split_part(line_account, ':', 2)::double precision) > 1;
 END $$;
 
 CREATE FUNCTION points_of(r job_record) RETURNS text STABLE LANGUAGE plpgsql AS $$
@@ -236,9 +237,9 @@ BEGIN
         apart := starts_apart(candidate, a);
         CONTINUE WHEN apart IS NULL;
         IF from_line THEN
-          CONTINUE WHEN met_another_line(candidate, a.v[14]::integer, a.v[12]::integer, a.v[42]);
+          CONTINUE WHEN met_another_line(candidate, a.v[14]::integer, a.v[12]::integer, a.v[13]::integer, a.v[42]);
         ELSIF own_at IS NOT NULL THEN
-          CONTINUE WHEN met_another_line(own, candidate.failed, candidate.exit_status, candidate.grid_engine);
+          CONTINUE WHEN met_another_line(own, candidate.failed, candidate.exit_status, candidate.signal, candidate.grid_engine);
         END IF;
         IF apart < coalesce(nearest, apart + 1) THEN
           nearest := apart;
