@@ -8,12 +8,16 @@ import { arbitraryRecord } from './arbitrary-record';
 describe('partsOf', () => {
   it('gives what merges to the same record again, in any order', () => {
     fc.assert(
-      fc.property(fc.array(arbitraryRecord({ keys: 1 }), { minLength: 1, maxLength: 6 }), fc.boolean(), (made, turn) => {
-        const stored = made.map(asStored).reduce((a, b) => mergeRecords(a, b));
-        const parts = partsOf(stored).map(asStored);
-        const again = (turn ? parts.toReversed() : parts).reduce((a, b) => mergeRecords(a, b));
-        assert.deepEqual(again, stored);
-      }),
+      fc.property(
+        fc.array(arbitraryRecord({ keys: 1 }), { minLength: 1, maxLength: 6 }),
+        fc.boolean(),
+        (made, turn) => {
+          const stored = made.map(asStored).reduce((a, b) => mergeRecords(a, b));
+          const parts = partsOf(stored).map(asStored);
+          const again = (turn ? parts.toReversed() : parts).reduce((a, b) => mergeRecords(a, b));
+          assert.deepEqual(again, stored);
+        },
+      ),
       { numRuns: 500 },
     );
   });

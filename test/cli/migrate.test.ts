@@ -41,9 +41,19 @@ describe('migrate', { skip: noPostgres }, () => {
     const jobs = Array.from({ length: 300 }, next);
     const series = { start: iso(T0), step_seconds: 10, rss_bytes: [4096, 8192, 0] };
     const own = job(5, T0, { series });
-    for (const version of [heartbeatOf, (record: JobRecord) => record, accountingLineOf]) await sqlite.merge(jobs.map(version));
+    for (const version of [heartbeatOf, (record: JobRecord) => record, accountingLineOf])
+      await sqlite.merge(jobs.map(version));
     await sqlite.merge([own, lineOf(own), lineOf(job(6, T0))]);
-    const importedFile = { cluster: 'cell', head: 'abc', headBytes: 4096, path: '/x', device: 1, inode: 2, offset: 99, lines: 3 };
+    const importedFile = {
+      cluster: 'cell',
+      head: 'abc',
+      headBytes: 4096,
+      path: '/x',
+      device: 1,
+      inode: 2,
+      offset: 99,
+      lines: 3,
+    };
     const unreadable = [{ offset: 7, reason: 'why', text: 'what' }];
     await sqlite.importLines({ file: importedFile, before: null, lines: [], unreadable });
 
@@ -63,7 +73,8 @@ describe('migrate', { skip: noPostgres }, () => {
     assert.deepEqual(await postgres.unreadableLines('cell', 9), [{ path: '/x', ...unreadable[0] }]);
     const interval = { since: 0, until: T0 + 1000 * DAY, by: 'owner' } as const;
     const [there, here] = [await sqlite.summary(interval), await postgres.summary(interval)];
-    for (const name of ['records', 'jobs', 'failed', 'unsampled'] as const) assert.equal(here.totals[name], there.totals[name]);
+    for (const name of ['records', 'jobs', 'failed', 'unsampled'] as const)
+      assert.equal(here.totals[name], there.totals[name]);
 
     // Both are delivered to in the meantime.
     await sqlite.merge([job(1000, T0), { ...own, revision: T0 + 5, processes: 7 }]);

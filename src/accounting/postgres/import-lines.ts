@@ -27,9 +27,7 @@ function numberedRuns(reader: AccountingReader, cluster: string): (line: Account
       const { records } = await reader.job({ job_id: line.jobId, cluster, all: true });
       number = records.filter(
         ({ record }) =>
-          (record.task_id ?? 0) === line.task &&
-          record.pe_task_id === line.peTaskId &&
-          record.run_id.startsWith(begin),
+          (record.task_id ?? 0) === line.task && record.pe_task_id === line.peTaskId && record.run_id.startsWith(begin),
       ).length;
     }
     next.set(name, number + 1);

@@ -51,8 +51,7 @@ export async function prune(
     }
     await remove('records', 'SELECT qmemacct.prune_records($1, $2) AS gone', keptRecords * DAY_MS);
   }
-  if (keptSeries !== null)
-    await remove('series', 'SELECT qmemacct.prune_series($1, $2) AS gone', keptSeries * DAY_MS);
+  if (keptSeries !== null) await remove('series', 'SELECT qmemacct.prune_series($1, $2) AS gone', keptSeries * DAY_MS);
   if (keptSums !== null && keptRecords !== null)
     await remove('rollups', 'SELECT qmemacct.prune_rollups($1, $2) AS gone', Math.min(keptSums, keptRecords));
   return { ...done, freed: 0, complete: !interrupted() };

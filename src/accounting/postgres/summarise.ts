@@ -72,7 +72,12 @@ interface Span {
 /** Which whole days may be taken from roll-ups, by which dimension, and what is to be read. */
 interface Plan {
   readonly read: readonly Span[];
-  readonly rolled: { readonly first: number; readonly end: number; readonly own: number; readonly value: string | null } | null;
+  readonly rolled: {
+    readonly first: number;
+    readonly end: number;
+    readonly own: number;
+    readonly value: string | null;
+  } | null;
 }
 
 /** What a filter may hold beside one dimension, and be answered from roll-ups. */
@@ -170,8 +175,7 @@ async function addRolled(db: Db, query: SummaryQuery, plan: NonNullable<Plan['ro
     addTo(groupOf(board, key), row, sums.totals);
   }
   if (!separate) return;
-  for (const row of await rows(DIMENSIONS.indexOf(by) + 1))
-    addTo(groupOf(board, row.key), row, sumsOf(row).totals);
+  for (const row of await rows(DIMENSIONS.indexOf(by) + 1)) addTo(groupOf(board, row.key), row, sumsOf(row).totals);
 }
 
 /** Sums over an interval: of days that are summed up from their roll-ups, else from the records. In one snapshot. */

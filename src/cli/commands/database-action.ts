@@ -24,7 +24,11 @@ export async function initPostgres(url: string, options: DatabaseOptions, termin
       const { before, after } = await initDatabase(db);
       if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, before, after })]);
       else if (before === after) writeLines(terminal, [`${url}: is up to date (schema ${after})`]);
-      else writeLines(terminal, [`${url}: schema ${after}${before > 0 ? ` (was ${before})` : ''}`, ...(before > 0 ? [] : NEXT)]);
+      else
+        writeLines(terminal, [
+          `${url}: schema ${after}${before > 0 ? ` (was ${before})` : ''}`,
+          ...(before > 0 ? [] : NEXT),
+        ]);
     } finally {
       await db.close();
     }

@@ -7,7 +7,9 @@ export interface DatabaseOptions extends GlobalOptions {
 
 /** `qmemacct database init URL` */
 export function registerDatabase(program: Command, context: CommandContext): void {
-  const database = program.command('database').description('set an accounting DB in PostgreSQL up, or bring it up to date');
+  const database = program
+    .command('database')
+    .description('set an accounting DB in PostgreSQL up, or bring it up to date');
   database
     .command('init')
     .description('make roles, tables and functions in a database that is there, or bring them to this version')

@@ -29,7 +29,9 @@ function describe(taken: TakenOver, path: string, url: string): readonly string[
     `${path}: ${formatCount(there)} records; ${url}: ${formatCount(here)} records`,
     ...(refused.length > 0
       ? [`${formatCount(refused.length)} could not be taken over`]
-      : ['Now set accounting to that URL in qmemacct.toml of every host; then run this once more, for what came late.']),
+      : [
+          'Now set accounting to that URL in qmemacct.toml of every host; then run this once more, for what came late.',
+        ]),
   ];
 }
 

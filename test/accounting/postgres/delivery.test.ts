@@ -45,25 +45,26 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
   }
   const goodLine = (): string => `*:5432:*:hooks:${PASSWORD.replace(/[\\:]/g, '\\$&')}`;
 
-  it('is done by the deliverer, which is not root and has the password from a file', { skip: cannotRun() }, async (t) => {
-    const name = await delivered();
-    const file = credentials(t, goodLine());
-    const records = [job(1, T0), job(2, T0 + 1), { ...job(3, T0), started_at: 'yesterday' }];
-    const { status, rows, complaints } = await deliver(server.url(name, 'hooks'), records, '--credentials', file);
-    assert.deepEqual(complaints, []);
-    assert.equal(status, 0);
-    assert.deepEqual(
-      rows.map(({ id, ok, retry }) => [id, ok, retry]).sort(),
-      [
+  it(
+    'is done by the deliverer, which is not root and has the password from a file',
+    { skip: cannotRun() },
+    async (t) => {
+      const name = await delivered();
+      const file = credentials(t, goodLine());
+      const records = [job(1, T0), job(2, T0 + 1), { ...job(3, T0), started_at: 'yesterday' }];
+      const { status, rows, complaints } = await deliver(server.url(name, 'hooks'), records, '--credentials', file);
+      assert.deepEqual(complaints, []);
+      assert.equal(status, 0);
+      assert.deepEqual(rows.map(({ id, ok, retry }) => [id, ok, retry]).sort(), [
         [0, true, undefined],
         [1, true, undefined],
         [2, false, false],
-      ],
-    );
-    const reader = openPostgresReader(server.url(name));
-    t.after(() => reader.close());
-    assert.deepEqual((await reader.job({ job_id: 2 })).records[0]?.record, job(2, T0 + 1));
-  });
+      ]);
+      const reader = openPostgresReader(server.url(name));
+      t.after(() => reader.close());
+      assert.deepEqual((await reader.job({ job_id: 2 })).records[0]?.record, job(2, T0 + 1));
+    },
+  );
 
   it('keeps the rows where the password is wrong, and says so', { skip: cannotRun() }, async (t) => {
     const name = await delivered();
@@ -72,7 +73,12 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
       [goodLine(), 0o640, /others can read the credentials; chmod 0600/],
     ] as const) {
       const file = credentials(t, line, mode);
-      const { status, rows, complaints } = await deliver(server.url(name, 'hooks'), [job(1, T0)], '--credentials', file);
+      const { status, rows, complaints } = await deliver(
+        server.url(name, 'hooks'),
+        [job(1, T0)],
+        '--credentials',
+        file,
+      );
       assert.equal(status, 3);
       assert.deepEqual(
         rows.map(({ ok, retry }) => [ok, retry]),
@@ -87,7 +93,14 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
     const name = await delivered();
     const file = credentials(t, goodLine());
     const url = server.url(name, 'hooks');
-    const { process: child, finished } = startDeliverer(['--accounting', url, '--credentials', file, '--patience', '60']);
+    const { process: child, finished } = startDeliverer([
+      '--accounting',
+      url,
+      '--credentials',
+      file,
+      '--patience',
+      '60',
+    ]);
     child.stdin.write(lineOf(1, job(1, T0)));
     await new Promise((resolve) => child.stdout.once('data', resolve));
     await server.stop('SIGKILL');
@@ -127,7 +140,9 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
     assert.equal(outcomes.flat().filter((outcome) => outcome.ok && outcome.change === 'added').length, jobs.length);
     for (const record of jobs) {
       const expected = versions.map((version) => asStored(version(record))).reduce((a, b) => mergeRecords(a, b));
-      const found = (await stores[0]?.job({ job_id: record.job_id, ...(record.task_id === null ? {} : { task_id: record.task_id }) }))?.records;
+      const found = (
+        await stores[0]?.job({ job_id: record.job_id, ...(record.task_id === null ? {} : { task_id: record.task_id }) })
+      )?.records;
       assert.equal(found?.length, 1);
       assert.deepEqual(found[0]?.record, expected.record);
     }
