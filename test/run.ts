@@ -3,12 +3,13 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Runs groups of tests with Node's own runner: `node dist/test/run.js unit cluster vm`.
- * Cluster and VM tests take the machine for themselves and run one after the other.
+ * Runs groups of tests with Node's own runner: `node dist/test/run.js unit load cluster vm`.
+ * All but the unit tests take the machine for themselves and run one after the other.
  */
 const GROUPS: Readonly<Record<string, { readonly concurrency: number; readonly belongs: (path: string) => boolean }>> =
   {
-    unit: { concurrency: 3, belongs: (path) => !/\/(cluster|vm|bench)\//.test(path) },
+    unit: { concurrency: 3, belongs: (path) => !/\/(load|cluster|vm|bench)\//.test(path) },
+    load: { concurrency: 1, belongs: (path) => path.includes('/load/') },
     cluster: { concurrency: 1, belongs: (path) => path.includes('/cluster/') },
     vm: { concurrency: 1, belongs: (path) => path.includes('/vm/') },
   };

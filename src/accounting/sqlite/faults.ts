@@ -49,6 +49,8 @@ const BY_SQLITE: readonly (readonly [RegExp, Fault])[] = [
   ],
   [/^SQLITE_(?:CORRUPT|FORMAT)/, BROKEN],
   [/^SQLITE_CANTOPEN/, { ...READ_ONLY, reason: 'it or its journal could not be opened' }],
+  // The journal of a writer that died is rolled back, but can't be removed from a directory that is read-only.
+  [/^SQLITE_IOERR_DELETE/, { ...READ_ONLY, reason: 'its journal could not be removed' }],
   [/^SQLITE_IOERR/, UNREACHABLE],
   [/^SQLITE_NOMEM/, { reason: 'memory ran out', hint: 'try again', retry: true }],
 ];

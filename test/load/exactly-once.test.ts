@@ -12,11 +12,11 @@ import type { AccountingReader } from '../../src/accounting/store';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { SqliteDatabase } from '../../src/native/sqlite';
 import { recordKeyText } from '../../src/sampler/record';
-import { deliveriesOf, underFire } from './nodes-under-fire';
-import type { Fire } from './nodes-under-fire';
-import { seededRandom } from './realistic-record';
-import { noPostgres, startServer } from './postgres/server';
-import { cannotRun, sharedStore, UNPRIVILEGED } from './run-deliverer';
+import { deliveriesOf, underFire } from '../accounting/nodes-under-fire';
+import type { Fire } from '../accounting/nodes-under-fire';
+import { seededRandom } from '../accounting/realistic-record';
+import { noPostgres, startServer } from '../accounting/postgres/server';
+import { cannotRun, sharedStore, UNPRIVILEGED } from '../accounting/run-deliverer';
 
 const NODES = 50;
 const DELIVERIES = 10;
@@ -111,7 +111,7 @@ async function delivers(
   return expected;
 }
 
-describe('exactly once, from 50 deliverers at once', { skip: cannotRun() }, () => {
+describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeout: 240_000 }, () => {
   it('into SQLite: SIGKILLs, a full disk, a directory that is read-only for a while', async (t) => {
     const path = sharedStore(t);
     const mount = dirname(path);
