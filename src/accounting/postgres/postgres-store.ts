@@ -1,4 +1,5 @@
 import type { JobRecord } from '../../sampler/record';
+import { byPlace } from '../by-place';
 import { arrangeAttempts } from '../attempts';
 import type { StoredRecord } from '../merge';
 import type { AccountingReader, AccountingStore, MergeOutcome } from '../store';
@@ -44,17 +45,6 @@ async function merge(db: Connection, records: readonly JobRecord[]): Promise<rea
   for (let at = 0; at < records.length; at += BATCH)
     outcomes.push(...(await deliver(db, records.slice(at, at + BATCH))));
   return outcomes;
-}
-
-function byPlace({ record: a }: StoredRecord, { record: b }: StoredRecord): number {
-  const text = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
-  return (
-    text(a.cluster, b.cluster) ||
-    a.job_id - b.job_id ||
-    (a.task_id ?? 0) - (b.task_id ?? 0) ||
-    text(a.pe_task_id ?? '', b.pe_task_id ?? '') ||
-    text(a.host, b.host)
-  );
 }
 
 function reader(db: Connection): AccountingReader {

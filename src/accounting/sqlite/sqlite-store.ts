@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { JobRecord } from '../../sampler/record';
+import { byPlace } from '../by-place';
 import { arrangeAttempts } from '../attempts';
 import type { StoredRecord } from '../merge';
 import type { AccountingReader, AccountingStore, JobQuery, MergeOutcome, RecordsQuery, RunningQuery } from '../store';
@@ -30,17 +31,6 @@ export function answer<T>(db: Database, step: () => T): Promise<T> {
       throw storeError(db.name, error);
     }
   });
-}
-
-function byPlace({ record: a }: StoredRecord, { record: b }: StoredRecord): number {
-  const text = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
-  return (
-    text(a.cluster, b.cluster) ||
-    a.job_id - b.job_id ||
-    (a.task_id ?? 0) - (b.task_id ?? 0) ||
-    text(a.pe_task_id ?? '', b.pe_task_id ?? '') ||
-    text(a.host, b.host)
-  );
 }
 
 interface SelectedRow extends RecordRow {

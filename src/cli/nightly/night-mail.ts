@@ -1,4 +1,4 @@
-import { escapeForTerminal } from '../../report/escape';
+import { escapeForHtml, escapeForTerminal } from '../../report/escape';
 import type { Mailer } from '../mail/mailer';
 import { messageId, type Message } from '../mail/message';
 import type { MailName } from './ledger';
@@ -20,12 +20,6 @@ export interface MailContext {
   readonly day: string;
   readonly host: string;
   readonly now: Date;
-}
-
-const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-function escapeForHtml(text: string): string {
-  return escapeForTerminal(text).replace(/[&<>"']/g, (character) => HTML[character] ?? '');
 }
 
 function paragraphs(lines: readonly string[], style: string): string {
