@@ -369,14 +369,26 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
 
   it('a few seconds of CPU time: one sampler hands over to the next', async (t) => {
     const site = newSite(t, { settings: ['interval = 0.05'] });
-    const command = ['/bin/sh', '-c', 'i=0; while [ $i -lt 250 ]; do sleep 9 & i=$((i+1)); done; sleep 8; exit 3'];
-    const job = startJob(site, command, { shepherd: [limit(Rlimit.CPU, 2)] });
+    const enough = join(site.directory, 'enough');
+    spawnSync('mkfifo', [enough]);
+    // How soon half of the limit is spent is the machine's affair: the job goes on until it was.
+    const script = [
+      `(sleep 60; echo > ${enough}) & i=1`,
+      'while [ $i -lt 250 ]; do sleep 60 & i=$((i+1)); done',
+      `read line < ${enough}`,
+      'kill $(jobs -p)',
+      'exit 3',
+    ];
+    const job = startJob(site, ['/bin/sh', '-c', script.join('\n')], { shepherd: [limit(Rlimit.CPU, 2)] });
     const first = await sampler(job);
     const second = await until('a second sampler', () => {
       const now = job.sampler();
       return now !== null && now !== first ? now : null;
     });
     assert.notEqual(second, first);
+    const handedOver = Date.now();
+    await delay(2000);
+    writeFileSync(enough, 'enough\n');
     assertHarmless(await job.ended);
     await quiet(site);
     const record = await delivered(site, job);
@@ -387,8 +399,9 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     assert.ok((record.processes ?? 0) > 250 && (record.processes ?? 0) < 280, `${String(record.processes)} processes`);
     assert.ok((record.sampler?.cpu_seconds ?? 0) > 1);
     const samples = nodeSamples(site, job.key);
+    const lastMs = Date.parse(record.started_at ?? '') + (samples.at(-1)?.at ?? 0);
+    assert.ok(lastMs > handedOver, 'the second one samples');
     const gaps = samples.map((sample, index) => sample.at - (samples[index - 1]?.at ?? sample.at));
-    assert.ok(Math.max(...gaps) < 5000);
-    assert.ok((samples.at(-1)?.at ?? 0) > 6000);
+    assert.ok(Math.max(...gaps) < 15_000, `a hole of ${Math.max(...gaps)} ms`);
   });
 });
