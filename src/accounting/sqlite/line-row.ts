@@ -119,12 +119,7 @@ export function lineRows(words: Words, cluster: string, rules: RequestRules): Li
   }
 
   /** As `writeDetail` writes it into a record of that wall clock and CPU time. */
-  function writeLineAccount(
-    line: AccountingRecord,
-    category: Category | null,
-    wallclock: number,
-    cpu: number,
-  ): void {
+  function writeLineAccount(line: AccountingRecord, category: Category | null, wallclock: number, cpu: number): void {
     const account = lineAccount(line);
     const code =
       Number(account.wallclock_seconds === wallclock) * ACCOUNT.wallclock +
