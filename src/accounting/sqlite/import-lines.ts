@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 import type { JobRecord } from '../../sampler/record';
-import type { ImportBatch, ImportedFile, ImportOutcome, KeptLine } from '../history-store';
+import type { ImportBatch, ImportedFile, ImportLines, ImportOutcome, KeptLine } from '../history-store';
 import { lineHost, lineRevision, lineRunId, startSecond } from '../import/line-record';
 import { USUAL_RULES } from '../import/line-requests';
 import { LINE_RUN } from '../coverage';
@@ -60,7 +60,9 @@ type Candidate = readonly [
 
 type FileRow = ImportedFile & { readonly id: number };
 
-function isSameTask(a: AccountingRecord, b: AccountingRecord): boolean {
+type Task = Pick<AccountingRecord, 'jobId' | 'task' | 'peTaskId'>;
+
+function isSameTask(a: Task, b: Task): boolean {
   return a.jobId === b.jobId && a.task === b.task && a.peTaskId === b.peTaskId;
 }
 
@@ -151,14 +153,14 @@ export function lineImporter(
     return true;
   }
 
-  function addLines(lines: readonly AccountingRecord[], cluster: string, clusterId: number): ImportOutcome {
+  function addLines(lines: ImportLines, cluster: string, clusterId: number): ImportOutcome {
     const rows = rowsFor(cluster);
     const rolled = lastRolled.get() ?? null;
     const days = new Set<number>();
     let lastDay = NaN;
     let values: unknown[] = [];
-    /** The lines of the rows in `values`. */
-    let waiting: AccountingRecord[] = [];
+    /** Whose lines are in `values`. */
+    let waiting: Task[] = [];
     let added = 0;
     let joined = 0;
     let unchanged = 0;
@@ -173,7 +175,7 @@ export function lineImporter(
       rows.push(values, line, earlier);
       seen.add(line.jobId, task, line.peTaskId);
       added++;
-      if (waiting.push(line) === ROWS_AT_ONCE) {
+      if (waiting.push({ jobId: line.jobId, task: line.task, peTaskId: line.peTaskId }) === ROWS_AT_ONCE) {
         insertMany.run(values);
         values = [];
         waiting = [];
@@ -193,7 +195,7 @@ export function lineImporter(
         });
     };
 
-    for (const line of lines) {
+    for (const line of lines.passing?.() ?? lines) {
       const task = line.task === 0 ? null : line.task;
       if (!seen.mayHave(line.jobId, task, line.peTaskId)) {
         insert(line, task, 0);
