@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 import type { JobRecord } from '../../sampler/record';
 import type { ImportBatch, ImportedFile, ImportLines, ImportOutcome, KeptLine } from '../history-store';
-import { lineHost, lineRevision, lineRunId, startSecond } from '../import/line-record';
+import { lineHost, lineRevision, startSecond } from '../import/line-record';
 import { USUAL_RULES } from '../import/line-requests';
 import { LINE_RUN } from '../coverage';
 import { SAME_START_MS } from '../join';
@@ -11,7 +11,6 @@ import type { Words } from './dictionary';
 import { lineInserter } from './insert-lines';
 import { lineRows, type LineRows } from './line-row';
 import { LAST_ROLLED_DAY, MARK_STALE } from './queries';
-import { packRunId } from './run-id-codec';
 import { seenKeys } from './seen-keys';
 import { DAY_MS, type StaleDays } from './stale-days';
 
@@ -192,7 +191,7 @@ export function lineImporter(
         line.startTimeMs - SAME_START_MS,
         line.startTimeMs + SAME_START_MS,
         hostId,
-        packRunId(lineRunId(line, 0)),
+        rows.run(line.startTimeMs),
       );
       const [first] = same;
       if (first === undefined) {

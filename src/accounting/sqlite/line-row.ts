@@ -102,6 +102,8 @@ export interface LineRows {
    * the line tells more of the record than how it ended and its account.
    */
   readonly joined: (line: AccountingRecord, ours: Joinable) => Buffer | null;
+  /** The run id of a line of that start, as it is stored. */
+  readonly run: (startMs: number) => Buffer | string;
   /** The record of a line. */
   readonly record: (line: AccountingRecord) => JobRecord;
   /** After a rollback: numbers given since are gone. */
@@ -263,6 +265,7 @@ export function lineRows(words: Words, cluster: string, rules: RequestRules): Li
       for (const slot of JOINED_SLOTS) writer.unsigned(slot);
       return writer.finish();
     },
+    run: packedRun,
     record(line) {
       const category = line.category === null ? null : categoryOf(line.category);
       return recordOfLine(line, { cluster, rules, requests: requestsOf(line, category) });
