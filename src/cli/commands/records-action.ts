@@ -12,6 +12,7 @@ import { formatCount } from '../../report/units';
 import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
+import { commandStores } from '../command-stores';
 import { findJob, type JobSources } from '../find-job';
 import { findRecords, findSummary } from '../find-records';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
@@ -20,7 +21,7 @@ import { lineLimitOf, recordColumnsOf, recordSortOf, type RecordListOptions } fr
 import { filterSubject, type RecordSubject } from '../record-subject';
 import { sayShown } from '../say-shown';
 import { realSources, type Sources } from '../sources';
-import { chooseStores, noStoreMessage, openStores } from '../stores';
+import { noStoreMessage } from '../stores';
 import type { Terminal } from '../terminal';
 import { parseInterval, type Interval } from '../time-arguments';
 
@@ -97,10 +98,7 @@ export async function showRecords(
   const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : MOST_AT_ONCE);
   const sort = recordSortOf(options.sort);
   const view = viewOf(subject, options, terminal, screen);
-  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open, {
-    socket: settings.serve_socket,
-    ask: sources.askServer,
-  });
+  const stores = await commandStores(options.accounting, settings, terminal, sources);
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
     stores.problems.forEach((problem) => warn(terminal, problem));
