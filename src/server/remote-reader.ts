@@ -137,7 +137,6 @@ const COVERAGE = {
   'never-started': count,
   limits: count,
   unprivileged: count,
-  'switched-off': count,
   'sampler-lost': count,
   other: count,
 } as const satisfies Record<CoverageReason, typeof count>;
