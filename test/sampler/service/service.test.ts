@@ -75,8 +75,8 @@ function assertCpu(job: Job, record: JobRecord): void {
 /** A held job that uses a second of CPU time first, in a child that it waits for. */
 function workingJob(site: Site): Held & { readonly worked: () => Promise<unknown> } {
   const done = join(site.directory, `worked-${works++}`);
-  const work = `sh -c 'ulimit -c 0; ulimit -t 1; while :; do :; done' 2>'${done}.err'; sleep 0; : >'${done}'`;
-  return { ...heldJob(site, 'exit 3', work), worked: () => until('the work', () => existsSync(done)) };
+  const work = `sh -c 'ulimit -c 0; ulimit -t 1; while :; do :; done' 2>'${done}.err'; sleep 600 & : >'${done}'`;
+  return { ...heldJob(site, 'kill $!; exit 3', work), worked: () => until('the work', () => existsSync(done)) };
 }
 let works = 0;
 
