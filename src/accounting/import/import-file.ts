@@ -2,6 +2,7 @@ import type { HistoryStore, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOfHead, openAccountingFile, type AccountingFile } from './accounting-file';
 import { knownFile } from './known-file';
 import { lineTable } from './line-table';
+import { readFault } from './read-fault';
 import type { LineBatch } from './split-lines';
 import { splitPieces } from './split-pieces';
 
@@ -77,15 +78,6 @@ async function afterBatch(file: AccountingFile, before: ImportedFile | null, bat
   return { cluster, head, headBytes, path, device, inode, offset: batch.end, lines } satisfies ImportedFile;
 }
 
-function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return 'it does not exist; check the name';
-  if (code === 'EACCES')
-    return 'permission denied; let the user that imports read it (as root: the one that "deliver_as" in qmemacct.toml names)';
-  if (code?.startsWith('Z_')) return `it is damaged (${message}); what comes before the damage is imported`;
-  return message;
-}
-
 /**
  * Imports what is new in one file, batch by batch: what is stored stays stored whatever comes. Rejects with StoreError;
  * what is wrong with the file is told in `problem`.
@@ -95,7 +87,7 @@ export async function importFile(path: string, store: ImportStore, options: Impo
   try {
     file = await openAccountingFile(path);
   } catch (error) {
-    return { ...NOTHING_IMPORTED, problem: `${path} can't be read: ${reasonOf(error)}` };
+    return { ...NOTHING_IMPORTED, problem: `${path} can't be read: ${readFault(error)}` };
   }
   try {
     let sums = NOTHING_IMPORTED;
@@ -137,7 +129,7 @@ async function importFrom(
       );
   } catch (error) {
     if (isOurs(error)) throw error;
-    return end(`${file.path} can't be read: ${reasonOf(error)}`);
+    return end(`${file.path} can't be read: ${readFault(error)}`);
   }
 
   const commit = async (batch: LineBatch): Promise<'done' | 'conflict' | 'replaced'> => {
@@ -175,7 +167,7 @@ async function importFrom(
     }
   } catch (error) {
     if (isOurs(error)) throw error;
-    return end(`${file.path} could not be read to its end: ${reasonOf(error)}`);
+    return end(`${file.path} could not be read to its end: ${readFault(error)}`);
   }
   return end();
 }

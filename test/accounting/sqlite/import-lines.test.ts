@@ -5,7 +5,7 @@ import type { ImportedFile } from '../../../src/accounting/history-store';
 import { recordOfLine } from '../../../src/accounting/import/line-record';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import { parseRecord } from '../../../src/sampler/parse-record';
-import { parseAccountingLine } from '../../../src/gridengine/accounting-line';
+import { parseAccountingLine } from '../../gridengine/parse-accounting-line';
 import type { JobRecord, Trust } from '../../../src/sampler/record';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { arbitraryRecord } from '../arbitrary-record';
