@@ -89,18 +89,19 @@ function plainFile(handle: FileHandle): Reading {
 
 function gzipFile(handle: FileHandle, of: number): Reading {
   let done = 0;
-  async function* packed(): AsyncGenerator<Buffer, void> {
-    for (;;) {
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(PACKED_BYTES), 0, PACKED_BYTES, done);
+  // Its first bytes are read again while the rest is being read: each reading has a place of its own.
+  async function* packed(advance: (to: number) => void): AsyncGenerator<Buffer, void> {
+    for (let at = 0; ;) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(PACKED_BYTES), 0, PACKED_BYTES, at);
       if (bytesRead === 0) return;
-      done += bytesRead;
+      at += bytesRead;
+      advance(at);
       yield buffer.subarray(0, bytesRead);
     }
   }
-  async function* unpacked(): AsyncGenerator<Buffer, void> {
-    done = 0;
+  async function* unpacked(advance: (to: number) => void): AsyncGenerator<Buffer, void> {
     const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
-    const source = Readable.from(packed(), { objectMode: false });
+    const source = Readable.from(packed(advance), { objectMode: false });
     source.on('error', (error) => gunzip.destroy(error));
     source.pipe(gunzip);
     try {
@@ -117,17 +118,16 @@ function gzipFile(handle: FileHandle, of: number): Reading {
     async head(most) {
       const parts: Buffer[] = [];
       let length = 0;
-      for await (const chunk of unpacked()) {
+      for await (const chunk of unpacked(() => undefined)) {
         parts.push(Buffer.from(chunk.subarray(0, most - length)));
         length += chunk.length;
         if (length >= most) break;
       }
-      done = 0;
       return Buffer.concat(parts);
     },
     async *read(from) {
       let skip = from;
-      for await (const chunk of unpacked()) {
+      for await (const chunk of unpacked((to) => (done = to))) {
         const skipped = Math.min(skip, chunk.length);
         skip -= skipped;
         if (skipped < chunk.length) yield chunk.subarray(skipped);

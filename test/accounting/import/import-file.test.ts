@@ -139,6 +139,14 @@ describe('importFile', () => {
       assert.equal(await count(), 60 + broken.added);
     }));
 
+  it('reads a compressed file to its end that is not read at once', (t) =>
+    place(t, async ({ directory, take, count }) => {
+      const packed = join(directory, 'long.gz');
+      writeFileSync(packed, gzipSync(sampleLines(1, 10_000), { level: 0 }));
+      assertTaken(await take(packed, 400), 10_000);
+      assert.equal(await count(), 10_000);
+    }));
+
   it('keeps lines aside that can not be read, as they are', (t) =>
     place(t, async ({ file, store, take, count }) => {
       const lines = [
