@@ -143,7 +143,7 @@ describe('importFile', () => {
     place(t, async ({ directory, take, count }) => {
       const packed = join(directory, 'long.gz');
       writeFileSync(packed, gzipSync(sampleLines(1, 10_000), { level: 0 }));
-      assertTaken(await take(packed, 400), 10_000);
+      assertTaken(await take(packed, 2000), 10_000);
       assert.equal(await count(), 10_000);
     }));
 
