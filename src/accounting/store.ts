@@ -9,6 +9,8 @@ import type { SummaryAnswer, SummaryQuery } from './summary';
 export interface AccountingReader {
   /** The records of a job, attempt by attempt; none: empty `records`. */
   job(query: JobQuery): Promise<JobAnswer>;
+  /** All records of all jobs that have had one of these numbers, in any order, without their series (null). */
+  jobs(numbers: readonly number[]): Promise<readonly StoredRecord[]>;
   /** The records that a filter selects, and totals over all of them. */
   records(query: RecordsQuery): Promise<RecordsAnswer>;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */

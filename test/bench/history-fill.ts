@@ -3,7 +3,7 @@ import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { packRunId, unpackRunId } from '../../src/accounting/sqlite/run-id-codec';
 import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
-import { parseAccountingLine } from '../../src/gridengine/accounting-line';
+import { parseAccountingLine } from '../gridengine/parse-accounting-line';
 import type { AccountingRecord } from '../../src/gridengine/accounting-line';
 import { SqliteDatabase } from '../../src/native/sqlite';
 import { emptyRecord } from '../../src/sampler/record';

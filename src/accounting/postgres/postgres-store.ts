@@ -56,6 +56,12 @@ function reader(db: Connection): AccountingReader {
       const values = [query.job_id, query.task_id ?? null, query.cluster ?? null];
       return arrangeAttempts(await found('SELECT qmemacct.read_job($1, $2, $3) AS found', values), query);
     },
+    jobs: (numbers) =>
+      found(
+        `SELECT jsonb_set(found, '{record,series}', 'null') AS found
+         FROM jsonb_array_elements_text($1::text::jsonb) AS job, qmemacct.read_job(job::bigint, NULL, NULL) AS found`,
+        [JSON.stringify(numbers)],
+      ),
     records: (query) =>
       // One snapshot: the list and its totals are of the same moment.
       db.transaction(async (inner) => {

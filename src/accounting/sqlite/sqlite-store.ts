@@ -13,7 +13,7 @@ import { createMerger, seriesOf } from './merger';
 import type { FoundRow } from './merger';
 import { openForReading, openForWriting } from './open';
 import { prepared } from './prepared';
-import { jobQuery, recordsQuery, runningQuery } from './queries';
+import { jobQuery, JOBS, recordsQuery, runningQuery } from './queries';
 import { conditionOf } from './record-filter';
 import { fromRow } from './row';
 import type { RecordRow } from './row';
@@ -77,6 +77,13 @@ function reader(db: Database, words: Words): AccountingReader {
           query,
         );
       }),
+    jobs: (numbers) =>
+      answer(db, () =>
+        db
+          .prepare<[string], RecordRow>(JOBS)
+          .all(JSON.stringify(numbers))
+          .map((row) => fromRow(row, null, words)),
+      ),
     records: (query: RecordsQuery) =>
       // One transaction: the list and its totals are of the same moment.
       answer(db, () =>
