@@ -187,7 +187,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
 
   const words = wordsOf(screen);
   const bad = tasks.flatMap((latest): BadTask[] => {
-    const why = whyEnded(recordsOf(latest), words);
+    const why = whyEnded(recordsOf(latest), words, options.dialect);
     return why === null ? [] : [{ task: latest[0]?.record.task_id ?? null, why }];
   });
   const whys = bad.map(({ why }) => why);

@@ -83,6 +83,21 @@ const TABLE: readonly Row[] = [
   ],
   ['h_vmem', 'contradicted', 'OCS: little at present', { ...KILLED, ...held(4.2 * GIB) }, 'ocs'],
 
+  [
+    'h_vmem',
+    'consistent',
+    'OCS without systemd adds up address spaces',
+    { ...KILLED, peak_vmem: openBracket(4.2 * GIB, null, null), metrics: { cgroup_memory_limit_bytes: 64 * GIB } },
+    'ocs',
+  ],
+  [
+    'h_vmem',
+    'contradicted',
+    'OCS with systemd leaves it to the kernel',
+    { ...KILLED, peak_vmem: openBracket(4.2 * GIB, null, null), metrics: { cgroup_memory_limit_bytes: 4 * GIB - 4096 } },
+    'ocs',
+  ],
+
   ['refused-memory', 'consistent', 'abort at the limit', { ...bySignal(6), ...space(3.9 * GIB) }],
   ['refused-memory', 'consistent', 'a trap (V8) at the limit', { ...bySignal(5), ...space(3.9 * GIB) }],
   ['refused-memory', 'consistent', 'an error status at the limit', { exit_status: 1, ...space(3.9 * GIB) }],
