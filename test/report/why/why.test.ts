@@ -94,7 +94,11 @@ const TABLE: readonly Row[] = [
     'h_vmem',
     'contradicted',
     'OCS with systemd leaves it to the kernel',
-    { ...KILLED, peak_vmem: openBracket(4.2 * GIB, null, null), metrics: { cgroup_memory_limit_bytes: 4 * GIB - 4096 } },
+    {
+      ...KILLED,
+      peak_vmem: openBracket(4.2 * GIB, null, null),
+      metrics: { cgroup_memory_limit_bytes: 4 * GIB - 4096 },
+    },
     'ocs',
   ],
 
@@ -300,6 +304,16 @@ describe('the sentence', () => {
       ['failed-afterwards'],
       /^The job was over: .* the job itself ended with exit status 0\.$/,
     );
+  });
+
+  it('takes no option that is kept from the reader for one that was not given', () => {
+    const hidden = { ...AFTER_SIGNAL, ...asked('anonymous') };
+    for (const dialect of ['sge6.2', 'ocs'] as const) {
+      const told = why(hidden, dialect);
+      assert.equal(standing(told, 'h_rt'), 'undecidable');
+      assert.doesNotMatch(JSON.stringify(told), /asked for no|names nobody/);
+    }
+    assert.match(JSON.stringify(why({ ...AFTER_SIGNAL, ...asked('') })), /asked for no h_rt/);
   });
 
   it('names who deleted it where that is told, whatever the name', () => {
