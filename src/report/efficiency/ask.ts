@@ -1,11 +1,12 @@
-import { killedByMemory } from '../../accounting/cause';
 import { nameClass } from '../../accounting/name-class';
 import type { AccountingReader, RecordsQuery, Totals } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
+import type { Dialect } from '../../gridengine/dialect';
 import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { FAR_BELOW_LIMIT } from '../fit';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
 import type { NameFound } from './job-line';
+import { askForKilled, type KilledJobs } from './killed-jobs';
 import type { HostFindings } from './silent-nodes';
 import { wasteOf } from './sums';
 import { withWholeJobs, type WholeJobs } from './whole-jobs';
@@ -21,6 +22,8 @@ export interface ReportQuestion {
   /** This cluster's alone. */
   readonly cluster: string | null;
   readonly now: Date;
+  /** Which Grid Engine's words the records have; left out: not known. */
+  readonly dialect?: Dialect;
 }
 
 /** Records that were looked for on some days. */
@@ -46,7 +49,7 @@ export interface Material {
   readonly site: SummaryAnswer;
   /** The ten owners that wasted most. */
   readonly wasters: readonly WasterFound[];
-  readonly killed: Found;
+  readonly killed: KilledJobs & Pick<Found, 'cut' | 'days'>;
   /** Names of those owners' jobs that mostly stayed far below their limit. */
   readonly farBelow: { readonly names: readonly NameFound[]; readonly days: readonly string[] | null };
   readonly hosts: HostFindings;
@@ -294,13 +297,14 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
     READ_PER_LIST,
   );
   const failed = await look(reader, killedDays, { ...all, failed: true });
+  const killed = await askForKilled(reader, failed.records, question.dialect ?? 'unknown', NAMES_OF_A_LIST);
   const listed = [...failed.records, ...[...found.values()].flatMap(({ records }) => records)];
   return {
     question,
     clusters: await askForClusters(reader, all, listed),
     site,
     wasters: wasters.map(({ group, where, shown }) => ({ group, names: foundOf(shown), days: where.days })),
-    killed: { ...failed, records: failed.records.filter(killedByMemory) },
+    killed: { ...killed, cut: failed.cut, days: failed.days },
     farBelow: { names: foundOf(farShown), days: daysOf(farShown.map(({ where }) => where)) },
     hosts:
       alone || period.until - period.since < SILENCE_MS

@@ -17,8 +17,21 @@ export interface WholeJobs {
 }
 
 /** Whether its record says only a part: its master mostly starts the tasks and holds next to nothing itself. */
-const isPart = ({ granted_hosts: hosts, pe_task_id: task }: JobRecord): boolean =>
+export const isPart = ({ granted_hosts: hosts, pe_task_id: task }: JobRecord): boolean =>
   task !== null || (hosts?.length ?? 0) > 1;
+
+/** All records of the run that this one is of, as the store has them. Rejects with StoreError. */
+export async function wholeRun(
+  reader: Pick<AccountingReader, 'job'>,
+  part: JobRecord,
+): Promise<{ readonly records: readonly JobRecord[]; readonly attempt: number }> {
+  const { cluster, job_id, task_id } = part;
+  const { records } = await reader.job({ cluster, job_id, ...(task_id === null ? {} : { task_id }), all: true });
+  const own = records.find(({ record }) => recordKeyText(record) === recordKeyText(part));
+  if (own === undefined) return { records: [], attempt: 1 };
+  const run = records.filter(({ attempt, incarnation }) => attempt === own.attempt && incarnation === own.incarnation);
+  return { records: run.map(({ record }) => record), attempt: own.attempt };
+}
 
 /** Records of which those of parallel jobs are replaced by their whole jobs. Rejects with StoreError. */
 export async function withWholeJobs(
@@ -33,19 +46,12 @@ export async function withWholeJobs(
   const needs: JobRecord[] = [];
   for (const [part] of [...jobs.values()].slice(0, MOST)) {
     if (part === undefined) continue;
-    const { cluster, job_id, task_id } = part;
-    const { records: runs } = await reader.job({
-      cluster,
-      job_id,
-      ...(task_id === null ? {} : { task_id }),
-      all: true,
-    });
-    const own = runs.find(({ record }) => recordKeyText(record) === recordKeyText(part));
-    const [first, ...others] = runs
-      .filter(({ attempt, incarnation }) => attempt === own?.attempt && incarnation === own.incarnation)
-      .map(({ record }) => record);
-    if (own === undefined || first === undefined || !isParallel([first, ...others])) continue;
-    const whole = wholeOf([first, ...others], own.attempt);
+    const {
+      records: [first, ...others],
+      attempt,
+    } = await wholeRun(reader, part);
+    if (first === undefined || !isParallel([first, ...others])) continue;
+    const whole = wholeOf([first, ...others], attempt);
     hosts.push(...whole.hosts);
     needs.push(...whole.needs);
   }

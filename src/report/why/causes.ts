@@ -1,5 +1,6 @@
 import type { Dialect } from '../../gridengine/dialect';
 import { groupBy, recordsOf, type JobRun } from '../job-run';
+import { needsOf } from '../job-whole';
 import { nextTime } from '../next-time';
 import type { Cause, Standing } from './hypothesis';
 import { whyEnded, type Confidence } from './why';
@@ -55,7 +56,7 @@ export function causeAccounts(runs: readonly JobRun[], dialect?: Dialect): reado
             evidence,
             would_tell: wouldTell,
           })),
-        next_time: nextTime(records, [why])?.line ?? null,
+        next_time: nextTime(needsOf(records), [why])?.line ?? null,
       },
     ];
   });

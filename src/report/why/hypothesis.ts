@@ -20,6 +20,15 @@ export const CAUSES = [
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
+/** Those that are a want of memory, wherever it was wanting. */
+export const MEMORY_CAUSES: ReadonlySet<Cause> = new Set<Cause>([
+  'h_vmem',
+  'refused-memory',
+  's_vmem',
+  'cgroup-out-of-memory',
+  'node-out-of-memory',
+]);
+
 export const STANDINGS = ['consistent', 'contradicted', 'undecidable'] as const;
 export type Standing = (typeof STANDINGS)[number];
 
