@@ -139,16 +139,18 @@ async function askForSome(reader: ReportReader, filter: Whose, { where, ...sums 
   const some: JobRecord[] = [];
   // The pattern finds names of other classes, too.
   const chosen = { ...filter, owner: sums.owner, job_name: sums.name.replaceAll('#', '*') };
-  const isOfName = (record: JobRecord): boolean =>
-    ended(record) && record.job_name !== null && nameClass(record.job_name) === sums.name;
+  const isOfName = ({ job_name: name }: JobRecord): boolean => name !== null && nameClass(name) === sums.name;
+  // A task's record may have no name of its own: its job's has.
+  const mayBe = (record: JobRecord): boolean =>
+    ended(record) && (isOfName(record) || (record.job_name === null && record.pe_task_id !== null));
   for (const stretch of where.stretches) {
     const largest = await reader.records({ ...chosen, ...stretch, sort: 'unused', limit: LARGEST });
-    some.push(...largest.records.map(({ record }) => record).filter(isOfName));
+    some.push(...largest.records.map(({ record }) => record).filter(mayBe));
     if (largest.totals.records <= largest.records.length) continue;
     const highest = await reader.records({ ...chosen, ...stretch, sort: 'peak', limit: HIGHEST });
-    some.push(...highest.records.map(({ record }) => record).filter(isOfName));
+    some.push(...highest.records.map(({ record }) => record).filter(mayBe));
   }
-  return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some))) };
+  return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some), (records) => records.some(isOfName))) };
 }
 
 type Place = Stretch & Pick<RecordsQuery, 'cluster'>;

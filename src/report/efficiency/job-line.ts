@@ -63,8 +63,10 @@ function toLineAdvice({ request, kind, totalBytes, per, slots, guess }: Advice):
   return kind === 'raise' || kind === 'lower' ? { request, kind, total_bytes: totalBytes, per, slots, guess } : null;
 }
 
-const told = <Key extends 'project' | 'queue'>(records: readonly JobRecord[], field: Key): JobRecord[Key] =>
-  records.find((record) => record[field] !== null)?.[field] ?? null;
+const told = <Key extends 'project' | 'queue' | 'job_name'>(
+  records: readonly JobRecord[],
+  field: Key,
+): JobRecord[Key] => records.find((record) => record[field] !== null)?.[field] ?? null;
 
 type LineSums = Pick<JobLine, 'records' | 'jobs' | 'complete' | 'waste_gib_hours' | 'ending'>;
 
@@ -101,24 +103,12 @@ const jobsOf = (records: readonly JobRecord[]): number =>
   new Set(records.map(({ cluster, job_id: job, task_id: task }) => `${cluster} ${job} ${task ?? ''}`)).size;
 
 /** The jobs of a name (an array, all hosts of a parallel job) as one line; null: none of them is known. */
-export function lineOfName({
-  all,
-  jobs,
-  failed,
-  waste_gib_hours: waste,
-  records,
-  needs,
-  parallel,
-}: NameFound): JobLine | null {
+export function lineOfName({ all, jobs, failed, waste_gib_hours: waste, records, needs }: NameFound): JobLine | null {
   const [first, ...rest] = records;
   if (first === undefined) return null;
   const known = jobsOf(records);
   const ending = known >= jobs ? endingOf(records) : failed === 0 ? 'ok' : `${failed} of ${all} failed`;
-  const line = toLine([first, ...rest], { records: all, jobs, complete: true, waste_gib_hours: waste, ending }, needs);
-  if (parallel === 0) return line;
-  // Their tasks bear no name, so that the sums by name lack what these held: here only what was looked at counts.
-  const wasted = records.reduce((sum, record) => sum + unusedOf(record), 0);
-  return { ...line, jobs: known, complete: known >= jobs, waste_gib_hours: wasted };
+  return toLine([first, ...rest], { records: all, jobs, complete: true, waste_gib_hours: waste, ending }, needs);
 }
 
 /** Jobs that ended for want of memory as one line. `cut`: there may be more than these. */
@@ -140,6 +130,7 @@ export function lineOfKilled({ records, runs }: KilledFound, cut: boolean): JobL
   );
   return {
     ...line,
+    job_name: line.job_name ?? told(own.records, 'job_name'),
     job_id: own.records[0].job_id,
     task_id: own.records[0].task_id,
     advice: next?.memory == null ? null : toLineAdvice(next.memory),

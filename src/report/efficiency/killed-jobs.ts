@@ -47,8 +47,9 @@ const WORDS: Words = {
   },
 };
 
-function lineKey({ owner, job_name: name }: JobRecord): string {
-  return JSON.stringify([owner, name === null ? null : nameClass(name)]);
+/** Of a task without a name: its job alone. */
+function lineKey({ owner, job_name: name, pe_task_id: task, job_id: job }: JobRecord): string {
+  return JSON.stringify([owner, name === null ? null : nameClass(name), name === null && task !== null ? job : null]);
 }
 
 const runKey = (record: JobRecord): string =>

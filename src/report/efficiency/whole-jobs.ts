@@ -4,7 +4,7 @@ import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { groupBy } from '../job-run';
 import { wholeOf } from '../job-whole';
 
-/** So many parallel jobs of a name are put together; each may have thousands of records. */
+/** So many parallel jobs of a name are put together, which may each have thousands of records; others are left out. */
 const MOST = 3;
 
 export interface WholeJobs {
@@ -12,8 +12,6 @@ export interface WholeJobs {
   readonly records: readonly JobRecord[];
   /** What a request must fit: each host's memory, and each process's address space. */
   readonly needs: readonly JobRecord[];
-  /** Jobs that were put together; parallel jobs beyond those are left out. */
-  readonly parallel: number;
 }
 
 /** Whether its record says only a part: its master mostly starts the tasks and holds next to nothing itself. */
@@ -33,10 +31,14 @@ export async function wholeRun(
   return { records: run.map(({ record }) => record), attempt: own.attempt };
 }
 
-/** Records of which those of parallel jobs are replaced by their whole jobs. Rejects with StoreError. */
+/**
+ * Records of which those of parallel jobs are replaced by their whole jobs, as far as these are wanted. Rejects with
+ * StoreError.
+ */
 export async function withWholeJobs(
   reader: Pick<AccountingReader, 'job'>,
   records: readonly JobRecord[],
+  isWanted: (records: readonly JobRecord[]) => boolean = () => true,
 ): Promise<WholeJobs> {
   const plain = records.filter((record) => !isPart(record));
   const jobs = groupBy(records.filter(isPart), ({ cluster, job_id: job, task_id: task }) =>
@@ -44,16 +46,19 @@ export async function withWholeJobs(
   );
   const hosts: JobRecord[] = [];
   const needs: JobRecord[] = [];
-  for (const [part] of [...jobs.values()].slice(0, MOST)) {
-    if (part === undefined) continue;
+  let made = 0;
+  for (const [part] of [...jobs.values()].slice(0, 2 * MOST)) {
+    if (part === undefined || made >= MOST) continue;
     const {
       records: [first, ...others],
       attempt,
     } = await wholeRun(reader, part);
-    if (first === undefined || !isParallel([first, ...others])) continue;
+    const run = [first, ...others].filter((record) => record !== undefined);
+    if (first === undefined || !isParallel(run) || !isWanted(run)) continue;
+    made += 1;
     const whole = wholeOf([first, ...others], attempt);
-    hosts.push(...whole.hosts);
+    hosts.push(...whole.hosts.map((host) => ({ ...host, job_name: whole.total.job_name })));
     needs.push(...whole.needs);
   }
-  return { records: [...plain, ...hosts], needs: [...plain, ...needs], parallel: jobs.size };
+  return { records: [...plain, ...hosts], needs: [...plain, ...needs] };
 }

@@ -88,8 +88,10 @@ describe('jobs that memory ended', () => {
 
   it('are judged whole where they were parallel', async () => {
     const end = { ended_at: END, ...KILLED };
-    const full = { ...mpiTask(1), ...end, ...held(31.8 * GIB) };
-    const job = [{ ...mpiMaster(2), ...end }, full, { ...mpiTask(2), ...end, ...held(2 * GIB) }];
+    // Where they ran, tasks bear no name.
+    const task = { ...end, job_name: null };
+    const full = { ...mpiTask(1), ...task, ...held(31.8 * GIB) };
+    const job = [{ ...mpiMaster(2), ...end }, full, { ...mpiTask(2), ...task, ...held(2 * GIB) }];
     const { found } = await askForKilled(memoryReader(job), job, 'unknown', 10);
     assert.deepEqual(
       found.map(({ runs }) => runs.map(({ records }) => records.length)),
@@ -99,7 +101,7 @@ describe('jobs that memory ended', () => {
     assert.ok(one);
     const line = lineOfKilled(one, false);
     const [account] = causeAccounts(asRuns(job), 'unknown');
-    assert.deepEqual([line.job_id, line.next_time], [4800, account?.next_time]);
+    assert.deepEqual([line.job_id, line.job_name, line.next_time], [4800, 'cfd_solve', account?.next_time]);
     assert.deepEqual(line.cause?.causes, account?.causes);
   });
 
