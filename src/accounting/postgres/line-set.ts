@@ -153,7 +153,7 @@ function askedFor(): Asked {
       const { category, slots } = line;
       if (category === null || line.peTaskId !== null) return null;
       let bySlots = ofCategory.get(category);
-      if (bySlots === undefined) ofCategory.set(category, (bySlots = new Map()));
+      if (bySlots === undefined) ofCategory.set(category, (bySlots = new Map<number, number | null>()));
       let place = bySlots.get(slots);
       if (place === undefined) bySlots.set(slots, (place = add(requestsOfLine(line, USUAL_RULES))));
       return place;
@@ -193,7 +193,7 @@ interface Company {
   readonly letters: () => readonly string[];
 }
 
-function companyOf(lines: readonly AccountingRecord[]): Company {
+function companyOf(lines: Iterable<AccountingRecord>): Company {
   const linesOfJob = new Map<number, number>();
   for (const { jobId } of lines) linesOfJob.set(jobId, (linesOfJob.get(jobId) ?? 0) + 1);
   const parts = new Map<string, Part>();
@@ -207,7 +207,13 @@ function companyOf(lines: readonly AccountingRecord[]): Company {
       const key = `${line.jobId}/${line.task}/${line.peTaskId ?? ''}`;
       let part = parts.get(key);
       if (part === undefined) {
-        part = { first: place, lines: 0, hasTwins: false, starts: new Set(), neverStarted: new Map() };
+        part = {
+          first: place,
+          lines: 0,
+          hasTwins: false,
+          starts: new Set<number>(),
+          neverStarted: new Map<number, number>(),
+        };
         parts.set(key, part);
       }
       partOfLine.push(part);
@@ -241,7 +247,7 @@ export interface LineSet {
 }
 
 /** Lines as columns, in the form that import_set() takes. What can't be stored is left out. */
-export function lineSet(lines: readonly AccountingRecord[], cluster: string): LineSet {
+export function lineSet(lines: Iterable<AccountingRecord>, cluster: string): LineSet {
   const kinds: Kind[] = [];
   const texts: string[] = [];
   const notes: string[] = [];
