@@ -96,7 +96,7 @@ async function servingAll(
   };
   return {
     run: (uid, ...words) => as(uid, COMMAND, '--config', config, ...words),
-    ask: (uid, path) => JSON.parse(as(uid, asker, join(directory, 'serve.sock'), path).stdout),
+    ask: (uid, path) => JSON.parse(as(uid, asker, join(directory, 'serve.sock'), path).stdout) as unknown,
   };
 }
 
