@@ -73,8 +73,8 @@ interface Usage {
   readonly stime: number;
 }
 
-const READY_WITHIN_MS = 10_000;
-const SETTLED_WITHIN_MS = 5000;
+const READY_WITHIN_MS = 60_000;
+const SETTLED_WITHIN_MS = 30_000;
 const FIRST_GROUP = 1_999_800_000;
 const MEMORY_CGROUPS = '/sys/fs/cgroup/memory';
 
