@@ -27,8 +27,7 @@ import {
   NODE_MAJOR,
 } from './fake-shepherd';
 
-const it = (name: string, body: (t: TestContext) => unknown): void =>
-  void test(name, (t) => unhurried(() => body(t)));
+const it = (name: string, body: (t: TestContext) => unknown): void => void test(name, (t) => unhurried(() => body(t)));
 
 const MIB = 1024 * 1024;
 /** Prolog and epilog end themselves after 2 and 5 s; the rest is for a busy machine. */

@@ -25,8 +25,7 @@ import {
   type SiteOptions,
 } from '../fake-shepherd';
 
-const it = (name: string, body: (t: TestContext) => unknown): void =>
-  void test(name, (t) => unhurried(() => body(t)));
+const it = (name: string, body: (t: TestContext) => unknown): void => void test(name, (t) => unhurried(() => body(t)));
 
 const MIB = 1024 * 1024;
 /** Our hooks' lines, as `config` has them. */
