@@ -1,4 +1,5 @@
 import type { JobRecord } from '../sampler/record';
+import { groupBy } from './group-by';
 import type { StoredRecord } from './merge';
 import type { JobAnswer, JobAttempt } from './store';
 
@@ -24,17 +25,6 @@ function begun(record: JobRecord): number {
 
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function grouped<T>(items: readonly T[], keyOf: (item: T) => string): readonly (readonly T[])[] {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    else groups.set(key, [item]);
-  }
-  return [...groups.values()];
 }
 
 interface Incarnation {
@@ -109,7 +99,7 @@ function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredReco
 }
 
 function attempts(records: readonly StoredRecord[], incarnation: number): readonly JobAttempt[] {
-  return grouped(records, ({ record }) => String(record.task_id ?? '')).flatMap((group) => {
+  return [...groupBy(records, ({ record }) => record.task_id).values()].flatMap((group) => {
     const runs = runsOf(group);
     return runs.flatMap((run, index) =>
       run.map((stored) => ({ ...stored, incarnation, attempt: index + 1, attempts: runs.length })),
@@ -132,7 +122,7 @@ export function arrangeAttempts(
   const { all, at } = choice;
   let older = 0;
   let newer = 0;
-  const clusters = grouped(records, ({ record }) => record.cluster).toSorted((a, b) =>
+  const clusters = [...groupBy(records, ({ record }) => record.cluster).values()].sort((a, b) =>
     compareText(a[0]?.record.cluster ?? '', b[0]?.record.cluster ?? ''),
   );
   const chosen = clusters.flatMap((ofCluster) => {

@@ -9,9 +9,8 @@ export const COVERAGE_REASONS = [
   'never-started',
   'limits',
   'unprivileged',
-  'switched-off',
-  'sampler-lost',
   'other',
+  'sampler-lost',
 ] as const satisfies readonly CoverageReason[];
 
 /** How the run ids of records begin that only Grid Engine's accounting knows. */
@@ -19,7 +18,6 @@ export const LINE_RUN = 'accounting.';
 
 const BY_NOTE: readonly (readonly [RegExp, CoverageReason])[] = [
   [/^Not sampled: .*leaves no room for a sampler/, 'limits'],
-  [/^Not sampled: .*(?:switched off|disabled)/, 'switched-off'],
   [/^Not sampled: the sampler did not start or died/, 'sampler-lost'],
 ];
 

@@ -1,6 +1,7 @@
 import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../sampler/record';
 import { largestOfBrackets, sumOfBrackets, type Part } from './bracket-sum';
 import { highestSum } from './highest-sum';
+import { endOf } from './record-end';
 import type { JobAttempt } from './store';
 import { sumOfSeries } from './sum-of-series';
 
@@ -87,8 +88,6 @@ export type SummedRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
 
 /** Of one clock, how far a process's start may be told from the moment it was read. */
 const SAME_CLOCK_MS = 100;
-/** Grid Engine's own times are whole seconds, the fraction cut off. */
-const CUT_OFF_MS = 999;
 
 const STATUS_ORDER: readonly RecordStatus[] = ['running', 'lost', 'unsampled', 'finished'];
 
@@ -289,16 +288,6 @@ function peaksOf(
 
 function beginOf(record: JobRecord): number {
   return record.started_at === null ? -Infinity : Date.parse(record.started_at);
-}
-
-/**
- * The latest moment at which anything of a record may have lived. Processes may go on after the job's own end; what a
- * record says of them it says until it was made.
- */
-function endOf(record: JobRecord): number {
-  if (record.status === 'running') return Infinity;
-  const end = record.ended_at === null ? -Infinity : Date.parse(record.ended_at);
-  return Math.max(record.revision, end % 1000 === 0 ? end + CUT_OFF_MS : end);
 }
 
 /** A task that begins when another ends is not beside it. */

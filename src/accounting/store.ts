@@ -9,6 +9,8 @@ import type { SummaryAnswer, SummaryQuery } from './summary';
 export interface AccountingReader {
   /** The records of a job, attempt by attempt; none: empty `records`. */
   job(query: JobQuery): Promise<JobAnswer>;
+  /** All records of all jobs that have had one of these numbers, in any order, without their series (null). */
+  jobs(numbers: readonly number[]): Promise<readonly StoredRecord[]>;
   /** The records that a filter selects, and totals over all of them. */
   records(query: RecordsQuery): Promise<RecordsAnswer>;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
@@ -103,6 +105,8 @@ export interface RecordsQuery extends RecordFilter {
   readonly sort?: RecordSort;
   /** At most this many records (default 50); the totals cover all. */
   readonly limit?: number;
+  /** false: the list alone is wanted, and a store need not add up (zeros): that costs more than a short list. */
+  readonly totals?: false;
   /** A peak under this share of the limit counts as far below it (default 0.25). */
   readonly far_below?: number;
 }

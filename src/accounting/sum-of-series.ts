@@ -1,6 +1,9 @@
 import type { MemorySeries } from '../sampler/record';
 
-/** A part's memory over time, as far as it lived (ms). */
+/**
+ * A part's memory over time, as far as it lived (ms). Infinity: it still lives, and its last value holds as long as any
+ * other part is told of; for what is told of several parts comes at different moments.
+ */
 export interface PartSeries {
   readonly series: MemorySeries | null;
   readonly to: number;
@@ -19,29 +22,44 @@ interface Change {
   readonly by: number;
 }
 
-function changesOf({ series, to }: PartSeries): readonly Change[] {
+interface Told {
+  readonly values: readonly number[];
+  readonly start: number;
+  readonly stepMs: number;
+  /** Of its last step, or of the part. */
+  readonly end: number;
+  readonly lives: boolean;
+}
+
+function told({ series, to }: PartSeries): Told | null {
   const start = Date.parse(series?.start ?? '');
   const stepMs = (series?.step_seconds ?? 0) * 1000;
-  if (series === null || Number.isNaN(start) || !(stepMs > 0)) return [];
+  if (series === null || series.rss_bytes.length === 0 || Number.isNaN(start) || !(stepMs > 0)) return null;
   const end = Math.min(start + series.rss_bytes.length * stepMs, Math.max(to, start + stepMs));
+  return { values: series.rss_bytes, start, stepMs, end, lives: to === Infinity };
+}
+
+function changesOf({ values, start, stepMs, end, lives }: Told, last: number): readonly Change[] {
   const changes: Change[] = [];
   let before = 0;
-  for (const [index, value] of series.rss_bytes.entries()) {
+  for (const [index, value] of values.entries()) {
     const at = start + index * stepMs;
     if (at >= end) break;
     if (value !== before) changes.push({ at, by: value - before });
     before = value;
   }
-  return [...changes, { at: end, by: -before }];
+  return [...changes, { at: lives ? last : end, by: -before }];
 }
 
 /** The series of several parts added up where they overlap; null: none has any. */
 export function sumOfSeries(parts: readonly PartSeries[]): Together | null {
-  const changes = parts.flatMap(changesOf).sort((a, b) => a.at - b.at);
+  const readable = parts.flatMap((part) => told(part) ?? []);
+  const last = readable.reduce((latest, part) => Math.max(latest, part.end), -Infinity);
+  const changes = readable.flatMap((part) => changesOf(part, last)).sort((a, b) => a.at - b.at);
   const start = changes[0]?.at;
   const end = changes.at(-1)?.at;
   if (start === undefined || end === undefined || !(end > start)) return null;
-  const coarsest = parts.reduce((most, { series }) => Math.max(most, (series?.step_seconds ?? 0) * 1000), 0);
+  const coarsest = readable.reduce((most, { stepMs }) => Math.max(most, stepMs), 0);
   const stepMs = Math.max(coarsest, (end - start) / MOST_STEPS);
   const steps = Array.from({ length: Math.min(MOST_STEPS, Math.ceil((end - start) / stepMs)) }, () => 0);
   let sum = 0;

@@ -33,14 +33,13 @@ export interface HourOfDay {
 /** Why a job has no samples, or only some. */
 export type CoverageReason =
   | 'sampled'
-  /** Only Grid Engine's own line is known: the hooks did not run, or their record has not come. */
+  /** Only Grid Engine's own line is known: the hooks did not run (or were switched off), or their record has not come. */
   | 'no-hooks'
   /** Never started: no host, no wallclock. */
   | 'never-started'
   /** Its limits left no room for a sampler. */
   | 'limits'
   | 'unprivileged'
-  | 'switched-off'
   | 'sampler-lost'
   | 'other';
 

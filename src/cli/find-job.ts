@@ -11,6 +11,17 @@ export interface JobSources {
   readonly running: () => Promise<readonly JobRecord[]>;
 }
 
+/** Records of several stores, one of each run: what is in more than one of them is merged. */
+export function unite(records: readonly StoredRecord[]): readonly StoredRecord[] {
+  const found = new Map<string, StoredRecord>();
+  for (const stored of records) {
+    const key = recordKeyText(stored.record);
+    const known = found.get(key);
+    found.set(key, known === undefined ? stored : mergeRecords(known, stored));
+  }
+  return [...found.values()];
+}
+
 /** What every store and this host know of a job, put together. Rejects with StoreError. */
 export async function findJob(query: JobQuery, sources: JobSources): Promise<JobReport> {
   // All jobs of this number: which of them is the newest is seen only when all sources are together.
@@ -18,13 +29,8 @@ export async function findJob(query: JobQuery, sources: JobSources): Promise<Job
   const live = (await sources.running()).filter(
     (record) => record.job_id === query.job_id && (query.task_id ?? record.task_id) === record.task_id,
   );
-  const found = new Map<string, StoredRecord>();
-  for (const stored of [...answers.flatMap(({ records }) => records), ...live.map(asStored)]) {
-    const key = recordKeyText(stored.record);
-    const known = found.get(key);
-    found.set(key, known === undefined ? stored : mergeRecords(known, stored));
-  }
-  const answer = arrangeAttempts([...found.values()], query);
+  const found = unite([...answers.flatMap(({ records }) => records), ...live.map(asStored)]);
+  const answer = arrangeAttempts(found, query);
   return {
     job_id: query.job_id,
     runs: answer.records,

@@ -8,7 +8,6 @@ import {
 import { byteStrings, HASH_START, hashByte } from './byte-strings';
 import { bytesToText } from './bytes-to-text';
 import { epochToMs } from './epoch-time';
-import { failure, success, type Result } from './result';
 
 export type { AccountingLayout, AccountingLineProblem, AccountingRecord };
 export { STILL_RUNNING };
@@ -241,13 +240,6 @@ export function accountingReader(): AccountingReader {
       layout,
     };
   };
-}
-
-/** Reads one line on its own; a file is read much faster through one `accountingReader`. */
-export function parseAccountingLine(line: string): Result<AccountingRecord, AccountingLineProblem> {
-  const bytes = Buffer.from(line, 'utf8');
-  const read = accountingReader()(bytes, 0, bytes.length);
-  return isProblem(read) ? failure(read) : success(read);
 }
 
 function signed64(digits: string): number {

@@ -1,3 +1,5 @@
+import { endOf } from '../accounting/record-end';
+import { sumOfSeries } from '../accounting/sum-of-series';
 import type { Dialect } from '../gridengine/dialect';
 import type { PeTaskDetail } from '../gridengine/qstat/job-detail';
 import type { JobRecord } from '../sampler/record';
@@ -7,7 +9,6 @@ import { figuresOfPart, type RecordsOfPart } from './our-figures';
 import type { MemoryLimit } from './requests';
 import type { RunningJob } from './running-jobs';
 import { slotsByHost, type HostSlots } from './slots-by-host';
-import { sumSeries } from './sum-series';
 import { trendOf } from './trend';
 import { sumOfKnown, usageMemory, type UsageMemory } from './usage-memory';
 
@@ -92,10 +93,10 @@ function jobPart(
 
 /** What execd compares with the limit is the sum of all processes of the job on the host. */
 function trendOfPart(records: readonly JobRecord[], limit: number | null, nowMs: number): Trend | null {
-  const series = sumSeries(records.map((record) => record.series));
-  if (series === null) return null;
+  const together = sumOfSeries(records.map((record) => ({ series: record.series, to: endOf(record) })));
+  if (together === null) return null;
   const seenAt = records.reduce((latest, { revision }) => Math.max(latest, revision), 0);
-  return trendOf(series, limit, nowMs, Math.min(seenAt, nowMs));
+  return trendOf(together.series, limit, nowMs, Math.min(seenAt, nowMs));
 }
 
 /** What a job has used at most on the host, tasks that have ended among it; null: nobody says. */

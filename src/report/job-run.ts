@@ -1,20 +1,10 @@
 import type { JobAttempt } from '../accounting/store';
 import type { JobRecord } from '../sampler/record';
 
+export { groupBy } from '../accounting/group-by';
+
 /** One run of a job (task, pe task) on one host, and which of its runs it is. */
 export type JobRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
-
-/** Values grouped by a key, in the order in which the keys come first. */
-export function groupBy<Value, Key>(values: readonly Value[], keyOf: (value: Value) => Key): Map<Key, Value[]> {
-  const groups = new Map<Key, Value[]>();
-  for (const value of values) {
-    const key = keyOf(value);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [value]);
-    else group.push(value);
-  }
-  return groups;
-}
 
 /** All parts of the latest run of a job (array task), its master first. */
 export function latestRuns(runs: readonly JobRun[]): JobRun[] {

@@ -1,3 +1,4 @@
+import { endOf } from '../accounting/record-end';
 import { sumOfSeries } from '../accounting/sum-of-series';
 import type { Trend } from '../live/cluster-view';
 import { trendOf } from '../live/trend';
@@ -30,7 +31,7 @@ export function growingJob(record: JobRecord): Growing {
 
 /** The tasks of a job on one host, under the limit of that host. */
 export function growingHost(host: string, records: readonly JobRecord[], limit: number | null): Growing {
-  const together = sumOfSeries(records.map(({ series }) => ({ series, to: Infinity })));
+  const together = sumOfSeries(records.map((record) => ({ series: record.series, to: endOf(record) })));
   return { host, series: together?.series ?? null, limit };
 }
 

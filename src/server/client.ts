@@ -1,4 +1,5 @@
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
+import { socketGet } from '../live/socket-get';
 
 /** An answer of the server, as it came. */
 export interface ServerAnswer {
@@ -51,37 +52,14 @@ function parsed(text: string): unknown {
 /** A client of the server at `socket`; connections are kept for the next question. */
 export function newServerClient(socket: string, patienceMs = PATIENCE_MS): ServerClient {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-  const fetchText = (target: string): Promise<{ readonly status: number; readonly text: string }> =>
-    new Promise((resolve, reject) => {
-      const fail = (message: string): void => {
-        asked.destroy();
-        reject(new ClientError(message, undefined));
-      };
-      const asked = request({ socketPath: socket, path: target, agent, headers: { Host: 'localhost' } }, (answer) => {
-        const pieces: Buffer[] = [];
-        let size = 0;
-        answer.on('data', (piece: Buffer) => {
-          size += piece.length;
-          if (size > LARGEST_ANSWER_BYTES) fail('its answer is too large');
-          else pieces.push(piece);
-        });
-        answer.on('error', () => fail('its answer ends in the middle'));
-        answer.on('end', () => {
-          clearTimeout(timer);
-          resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(pieces).toString('utf8') });
-        });
-      });
-      const timer = setTimeout(() => fail(`no answer for ${patienceMs / 1000} s`), patienceMs);
-      asked.on('error', (error: NodeJS.ErrnoException) => {
-        clearTimeout(timer);
-        reject(new ClientError(REASONS[error.code ?? ''] ?? error.message, error.code, { cause: error }));
-      });
-      asked.end();
-    });
+  const options = { agent, timeoutMs: patienceMs, mostBytes: LARGEST_ANSWER_BYTES };
   return {
     socket,
     get: async (target) => {
-      const { status, text } = await fetchText(target);
+      const { status, text } = await socketGet(socket, target, options).catch((error: unknown) => {
+        const { code, message } = error as NodeJS.ErrnoException;
+        throw new ClientError(REASONS[code ?? ''] ?? message, code, { cause: error });
+      });
       return { status, json: parsed(text) };
     },
     close: () => agent.destroy(),

@@ -234,7 +234,6 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
       'never-started': whole,
       limits: whole,
       unprivileged: whole,
-      'switched-off': whole,
       'sampler-lost': whole,
       other: whole,
     }),

@@ -22,7 +22,6 @@ it('tells why a job has no samples, or only some', () => {
       said("Not sampled: the job's limit of 10 descriptors leaves no room for a sampler and could not be lifted."),
       'limits',
     ],
-    [said('Not sampled: switched off by /etc/qmemacct/disabled.'), 'switched-off'],
     [said('Not sampled: the prolog left no run directory.'), 'other'],
     [job(1, T0, { ...unseen, trust: 'self-reported' }), 'unprivileged'],
     [lineOf(job(1, T0)), 'no-hooks'],

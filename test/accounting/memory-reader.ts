@@ -59,6 +59,7 @@ export function memoryReader(records: readonly JobRecord[], asked: RecordFilter[
           query,
         ),
       ),
+    jobs: (numbers) => Promise.resolve(stored.filter(({ record }) => numbers.includes(record.job_id))),
     records: (query) => {
       asked.push(query);
       const found = stored.filter(({ record }) => isChosen(record, query));

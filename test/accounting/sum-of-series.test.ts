@@ -21,10 +21,23 @@ describe('sumOfSeries', () => {
   });
 
   it('adds where they overlap, at the coarser step', () => {
-    assert.deepEqual(sumOfSeries([part(0, 1, [1, 2, 3, 4]), part(2000, 2, [10, 20])]), {
+    assert.deepEqual(sumOfSeries([part(0, 1, [1, 2, 3, 4], 4000), part(2000, 2, [10, 20])]), {
       highest: 20,
       series: { start: iso(0), step_seconds: 2, rss_bytes: [2, 14, 20] },
     });
+  });
+
+  it('adds one that begins later, and keeps the last value of one that lives', () => {
+    const sum = sumOfSeries([part(0, 1, [1, 2, 3, 4]), part(1000, 1, [10, 20])]);
+    assert.deepEqual(sum?.series.rss_bytes, [1, 12, 23, 24]);
+    const late = sumOfSeries([part(0, 1, [5]), part(0, 1, [1, 1, 1, 1]), part(0, 1, [7], 1000)]);
+    assert.deepEqual(late?.series.rss_bytes, [13, 6, 6, 6]);
+  });
+
+  it('leaves out what it can not read', () => {
+    const [good, bad] = [part(0, 1, [1]), part(0, 1, [9])];
+    const series = { ...bad.series, step_seconds: 1, rss_bytes: [9], start: 'x' };
+    assert.deepEqual(sumOfSeries([{ ...bad, series }, part(0, NaN, [9]), good])?.series, good.series);
   });
 
   it('ends a part where it ended, not with its last step', () => {

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { runProgram } from '../../src/cli/program';
 import { packageRoot } from '../../src/sampler/package-root';
 import { sampleLine, sampleLines } from '../accounting/import/sample-lines';
@@ -38,7 +48,7 @@ function site(t: TestContext, settings = ''): Site {
   };
 }
 
-describe('qmemacct import', { timeout: 60_000 }, () => {
+describe('qmemacct import', { timeout: 180_000 }, () => {
   it('imports what is new, tells what it did, and what could not be read', async (t) => {
     const { directory, file, run } = site(t);
     writeFileSync(file, `${sampleLines(1, 3)}gar\u001bbage\n`);
@@ -67,6 +77,30 @@ describe('qmemacct import', { timeout: 60_000 }, () => {
     assert.match(warnings, /gone can't be read: it does not exist; check the name/);
     const { added, problems } = JSON.parse(output) as { added: number; problems: readonly string[] };
     assert.deepEqual([added, problems.length], [3, 1]);
+  });
+
+  it('says as which user it could not read', { skip: process.getuid?.() !== 0 && 'needs root' }, (t) => {
+    const { directory, file, config } = site(t);
+    const common = join(directory, 'cell', 'default', 'common');
+    mkdirSync(common, { recursive: true });
+    writeFileSync(join(common, 'bootstrap'), '');
+    const set = (more: string): void =>
+      writeFileSync(config, `accounting = "${join(directory, 'a.db')}"\ndeliver_as = "nobody"\n${more}`);
+    const run = (): string => {
+      const env = { PATH: '/usr/bin:/bin', SGE_ROOT: join(directory, 'cell'), SGE_CELL: 'default' };
+      const words = [join(packageRoot(), 'dist/src/cli/main.js'), 'import', '--config', config];
+      return spawnSync(process.execPath, words, { encoding: 'utf8', env }).stderr;
+    };
+    const denied = /can't be read: permission denied for user "nobody"; let that user read it .*"deliver_as"/;
+    writeFileSync(file, sampleLines(1, 3), { mode: 0o600 });
+    for (const path of [directory, join(directory, 'cell'), join(directory, 'cell', 'default')]) chmodSync(path, 0o755);
+    chownSync(directory, 65_534, 65_534);
+    set(`accounting_files = ["${file}"]\n`);
+    assert.match(run(), denied);
+    // A directory that root may list, and who imports may not.
+    chmodSync(common, 0o700);
+    set('');
+    assert.match(run(), denied);
   });
 
   it('refuses what excludes each other', async (t) => {

@@ -45,6 +45,7 @@ async function report(
   const terminal = fakeTerminal(changes);
   const reader: AccountingReader = {
     ...memoryReader(records),
+    jobs: () => Promise.reject(new Error('not asked for here')),
     running: () => Promise.reject(new Error('not asked for here')),
     close: () => Promise.resolve(),
   };

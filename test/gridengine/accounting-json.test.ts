@@ -4,7 +4,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 
 import { jsonAccountingLine } from '../../src/gridengine/accounting-json';
-import { isProblem, parseAccountingLine, type AccountingRecord } from '../../src/gridengine/accounting-line';
+import { isProblem, type AccountingRecord } from '../../src/gridengine/accounting-line';
+import { parseAccountingLine } from './parse-accounting-line';
 
 const figures = {
   wallclock: 63.25,

@@ -3,12 +3,8 @@ import { describe, it } from 'node:test';
 
 import fc from 'fast-check';
 
-import {
-  accountingReader,
-  isProblem,
-  parseAccountingLine,
-  type AccountingRecord,
-} from '../../src/gridengine/accounting-line';
+import { accountingReader, isProblem, type AccountingRecord } from '../../src/gridengine/accounting-line';
+import { parseAccountingLine } from './parse-accounting-line';
 import { plainAccountingLine } from './plain-accounting-line';
 
 const head = 'all.q:ge1:users:alice:run.sh:1516:sge:0:1763700000:1763700012:1763700075:100:137:63:12.345678:0.250000:';

@@ -212,7 +212,7 @@ describe('remoteReader', () => {
     t.after(() => client.close());
     await assert.rejects(
       client.get('/'),
-      (error: unknown) => error instanceof ClientError && error.message.includes('no answer for'),
+      (error: unknown) => error instanceof ClientError && error.message.includes('no answer within 0.05 s'),
     );
   });
 });

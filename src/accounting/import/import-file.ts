@@ -1,6 +1,7 @@
 import type { HistoryStore, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOfHead, openAccountingFile, type AccountingFile } from './accounting-file';
 import { knownFile } from './known-file';
+import { readFault } from './read-fault';
 import { lineSplitter, type LineBatch } from './split-lines';
 
 /** Lines in one transaction: a writer in a hook waits for no longer than that takes. */
@@ -75,15 +76,6 @@ async function afterBatch(file: AccountingFile, before: ImportedFile | null, bat
   return { cluster, head, headBytes, path, device, inode, offset: batch.end, lines } satisfies ImportedFile;
 }
 
-function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return 'it does not exist; check the name';
-  if (code === 'EACCES')
-    return 'permission denied; let the user that imports read it (as root: the one that "deliver_as" in qmemacct.toml names)';
-  if (code?.startsWith('Z_')) return `it is damaged (${message}); what comes before the damage is imported`;
-  return message;
-}
-
 /**
  * Imports what is new in one file, batch by batch: what is stored stays stored whatever comes. Rejects with StoreError;
  * what is wrong with the file is told in `problem`.
@@ -93,7 +85,7 @@ export async function importFile(path: string, store: ImportStore, options: Impo
   try {
     file = await openAccountingFile(path);
   } catch (error) {
-    return { ...NOTHING_IMPORTED, problem: `${path} can't be read: ${reasonOf(error)}` };
+    return { ...NOTHING_IMPORTED, problem: `${path} can't be read: ${readFault(error)}` };
   }
   try {
     let sums = NOTHING_IMPORTED;
@@ -134,7 +126,7 @@ async function importFrom(
       );
   } catch (error) {
     if (isOurs(error)) throw error;
-    return end(`${file.path} can't be read: ${reasonOf(error)}`);
+    return end(`${file.path} can't be read: ${readFault(error)}`);
   }
 
   const commit = async (batch: LineBatch): Promise<'done' | 'conflict' | 'replaced'> => {
@@ -174,7 +166,7 @@ async function importFrom(
     if (isOurs(error)) throw error;
     const rest = splitter.rest();
     if (rest !== null && (await commit(rest)) !== 'done') return end(null, true);
-    return end(`${file.path} could not be read to its end: ${reasonOf(error)}`);
+    return end(`${file.path} could not be read to its end: ${readFault(error)}`);
   }
   const rest = signal?.aborted ? null : splitter.rest();
   return end(null, rest !== null && (await commit(rest)) !== 'done');

@@ -55,6 +55,9 @@ export function jobQuery(by: { readonly task: boolean; readonly cluster: boolean
   WHERE r.job_id = @job_id${by.task ? ' AND r.task_id = @task_id' : ''}${by.cluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
 }
 
+/** Parameter: the jobs' numbers, a JSON list. */
+export const JOBS = `SELECT ${ROW} ${FROM_RECORD} WHERE r.job_id IN (SELECT value FROM json_each(?))`;
+
 /** Parameters: @since, @cluster_id where chosen. `status = 1` to the letter: the partial index asks for it. */
 export function runningQuery(byCluster: boolean): string {
   return `SELECT ${ROW}, s.start AS series_start, s.points AS series_points

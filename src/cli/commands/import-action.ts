@@ -9,11 +9,11 @@ import { formatCount } from '../../report/units';
 import { loadSettings, type Settings } from '../../sampler/settings';
 import { EXIT, usageError } from '../command-error';
 import { openHistory } from '../history';
-import { accountingFilesIn, changedFiles, clusterOf, sizeOnDisk } from '../import/accounting-files';
+import { changedFiles, clusterOf, sizeOnDisk } from '../import/accounting-files';
 import { dryStore } from '../import/dry-run';
 import { waitForChange } from '../import/follow-files';
 import { importProgress } from '../import/import-progress';
-import { describeImport, siteFiles, type SiteFiles } from '../import/import-site';
+import { describeImport, filesIn, siteFiles, type SiteFiles } from '../import/import-site';
 import { interruption } from '../interruption';
 import { becomeKeeper } from '../keeper';
 import { outputFormat, warn, writeLines } from '../output';
@@ -104,7 +104,7 @@ export async function importAccounting(
     let sums = NOTHING_IMPORTED;
     let problems: readonly string[] = [];
     for (let round = 0; ; round++) {
-      const paths = site.directory === null ? site.paths : accountingFilesIn(site.directory);
+      const paths = site.directory === null ? site.paths : filesIn(site.directory);
       const progress = importProgress(terminal);
       const outcome = await importFiles(changed(paths), target, {
         cluster: site.cluster,

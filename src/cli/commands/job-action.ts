@@ -5,11 +5,12 @@ import { renderJson } from '../../report/json';
 import { causeAccounts } from '../../report/why/causes';
 import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT } from '../command-error';
+import { commandStores } from '../command-stores';
 import { findJob, type JobSources } from '../find-job';
 import { parseJobArgument, type JobArgument } from '../job-argument';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { realSources, type Sources } from '../sources';
-import { chooseStores, noStoreMessage, openStores } from '../stores';
+import { noStoreMessage } from '../stores';
 import type { Terminal } from '../terminal';
 import type { JobOptions } from './job';
 
@@ -51,10 +52,7 @@ export async function showJobs(
   const jobs = names.map(parseJobArgument);
   const at = await readAt(options.at, terminal.now());
   const settings = loadSettings(options.config);
-  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open, {
-    socket: settings.serve_socket,
-    ask: sources.askServer,
-  });
+  const stores = await commandStores(options.accounting, settings, terminal, sources);
   try {
     const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
     const reports = await findAll(jobs, at, options.all ?? false, { readers: stores.readers, running: () => running });

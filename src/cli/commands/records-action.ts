@@ -2,17 +2,17 @@ import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accoun
 import { hostNames } from '../../live/host-names';
 import { renderCsv } from '../../report/csv';
 import { FAR_BELOW_LIMIT } from '../../report/fit';
-import { renderJson, type Account } from '../../report/json';
+import { renderJson } from '../../report/json';
 import { formatMinute, formatZone } from '../../report/local-time';
 import { toJobLines, toLines } from '../../report/record-lines';
 import { renderRecordList } from '../../report/record-list';
 import { renderRecordColumns, type RecordTableView } from '../../report/record-table';
 import type { Screen } from '../../report/screen';
 import { formatCount } from '../../report/units';
-import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
-import { findJob, type JobSources } from '../find-job';
+import { commandStores } from '../command-stores';
+import { findAttempts } from '../find-attempts';
 import { findRecords, findSummary } from '../find-records';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { recordChoiceOf, type RecordFilterOptions } from '../record-filter-options';
@@ -20,27 +20,13 @@ import { lineLimitOf, recordColumnsOf, recordSortOf, type RecordListOptions } fr
 import { filterSubject, type RecordSubject } from '../record-subject';
 import { sayShown } from '../say-shown';
 import { realSources, type Sources } from '../sources';
-import { chooseStores, noStoreMessage, openStores } from '../stores';
+import { noStoreMessage } from '../stores';
 import type { Terminal } from '../terminal';
 import { parseInterval, type Interval } from '../time-arguments';
 
 const LINES_ON_A_SCREEN = 50;
 /** About a GB of memory, and near the longest text that a program can make of them. */
 const MOST_AT_ONCE = 200_000;
-/** Jobs: a server answers several questions while it would wait for the next. */
-const ASKED_AT_ONCE = 16;
-
-/** Which run of its job each record is, by record key: the store numbers the runs job by job. */
-async function withAttempts(records: readonly JobRecord[], sources: JobSources): Promise<Account[]> {
-  const attempts = new Map<string, number>();
-  const jobs = [...new Set(records.map((record) => record.job_id))];
-  for (let first = 0; first < jobs.length; first += ASKED_AT_ONCE) {
-    const some = jobs.slice(first, first + ASKED_AT_ONCE);
-    const reports = await Promise.all(some.map((job) => findJob({ job_id: job, all: true }, sources)));
-    for (const { record, attempt } of reports.flatMap(({ runs }) => runs)) attempts.set(recordKeyText(record), attempt);
-  }
-  return records.map((record) => ({ record, attempt: attempts.get(recordKeyText(record)) ?? 1 }));
-}
 
 /**
  * The records of a query. A host of which there are none may be known under a longer or shorter spelling of its name:
@@ -97,10 +83,7 @@ export async function showRecords(
   const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : MOST_AT_ONCE);
   const sort = recordSortOf(options.sort);
   const view = viewOf(subject, options, terminal, screen);
-  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open, {
-    socket: settings.serve_socket,
-    ask: sources.askServer,
-  });
+  const stores = await commandStores(options.accounting, settings, terminal, sources);
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
     stores.problems.forEach((problem) => warn(terminal, problem));
@@ -130,10 +113,7 @@ export async function showRecords(
       const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view };
       writeLines(terminal, renderRecordList(report, screen));
     } else {
-      const accounts = await withAttempts(shown.flat(), {
-        readers: stores.readers,
-        running: () => Promise.resolve([]),
-      });
+      const accounts = await findAttempts(shown.flat(), stores.readers);
       terminal.write(format === 'json' ? renderJson(accounts) : renderCsv(accounts));
     }
     return records.length > 0 ? EXIT.found : EXIT.nothing;

@@ -11,10 +11,11 @@ import { renderReport } from '../../report/efficiency/text';
 import { formatMinute, formatZone } from '../../report/local-time';
 import { loadSettings, type Settings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
+import { commandStores } from '../command-stores';
 import { findRecords, findSummary } from '../find-records';
 import { outputFormat, screenOf, warn } from '../output';
 import { realSources, type Sources } from '../sources';
-import { chooseStores, noStoreMessage, openStores } from '../stores';
+import { noStoreMessage } from '../stores';
 import type { Terminal } from '../terminal';
 import { parseInterval } from '../time-arguments';
 import type { ReportOptions } from './report';
@@ -110,10 +111,7 @@ export async function showReport(
   const settings = loadSettings(options.config);
   const mail = options.mail === true ? await import('./report-mail.js') : null;
   const recipients = mail === null ? null : mail.recipientsOf(settings, owner);
-  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open, {
-    socket: settings.serve_socket,
-    ask: sources.askServer,
-  });
+  const stores = await commandStores(options.accounting, settings, terminal, sources);
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
     stores.problems.forEach((problem) => warn(terminal, problem));

@@ -6,13 +6,14 @@ import { RANKING_NAMES, RANKINGS, type RankingName } from '../../report/ranking'
 import { rankGroups, renderRankings, renderTop, renderTopCsv, renderTopJson, type TopReport } from '../../report/top';
 import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
+import { commandStores } from '../command-stores';
 import { findSummary } from '../find-records';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { recordChoiceOf } from '../record-filter-options';
 import { lineLimitOf } from '../record-list-options';
 import { sayShown } from '../say-shown';
 import { realSources, type Sources } from '../sources';
-import { chooseStores, noStoreMessage, openStores } from '../stores';
+import { noStoreMessage } from '../stores';
 import type { Terminal } from '../terminal';
 import { parseInterval } from '../time-arguments';
 import type { TopOptions } from './top';
@@ -65,10 +66,7 @@ export async function showTop(
   const interval = parseInterval(options.since, options.until, terminal.now());
   const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : EVERYTHING);
   const settings = loadSettings(options.config);
-  const stores = await openStores(chooseStores(options.accounting, settings.accounting, terminal.env), sources.open, {
-    socket: settings.serve_socket,
-    ask: sources.askServer,
-  });
+  const stores = await commandStores(options.accounting, settings, terminal, sources);
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
     stores.problems.forEach((problem) => warn(terminal, problem));

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Settings } from '../../sampler/settings';
 import { directoryFault } from '../install/directories';
-import { nightlyFiles } from '../install/nightly-files';
+import { startsNightly } from '../install/nightly-files';
 import type { SystemPlaces } from '../install/places';
 import { createMailer } from '../mail/mailer';
 import { ledgerDirectory, readLedger } from '../nightly/ledger';
@@ -62,6 +62,6 @@ function checkMail(settings: Settings, isRoot: boolean): Finding[] {
 
 /** The nightly job, on a host that has one: whether nights get done, and mails can go. */
 export function checkNightly(settings: Settings, isRoot: boolean, places: SystemPlaces, now: Date): Finding[] {
-  if (nightlyFiles(places).length === 0) return [];
+  if (!startsNightly(places)) return [];
   return [...checkLedger(settings, now), ...checkMail(settings, isRoot)];
 }

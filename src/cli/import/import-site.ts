@@ -1,6 +1,7 @@
 import type { LongWork } from '../../accounting/history-store';
 import type { ImportStore } from '../../accounting/import/import-file';
 import { importFiles } from '../../accounting/import/import-files';
+import { readFault } from '../../accounting/import/read-fault';
 import { findCell } from '../../gridengine/find-cell';
 import { formatCount } from '../../report/units';
 import type { Settings } from '../../sampler/settings';
@@ -17,6 +18,19 @@ export interface SiteFiles {
   readonly directory: string | null;
 }
 
+/** The accounting files in a directory, the oldest first. Throws CommandError. */
+export function filesIn(directory: string): readonly string[] {
+  try {
+    return accountingFilesIn(directory);
+  } catch (error) {
+    throw new CommandError(
+      `${directory} can't be read: ${readFault(error)}; or set "accounting_files"`,
+      EXIT.unavailable,
+      { cause: error },
+    );
+  }
+}
+
 /** The files that are to be imported where none are named. Throws CommandError. */
 export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFiles {
   const cell = findCell(env);
@@ -28,14 +42,7 @@ export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFil
       EXIT.unavailable,
     );
   const directory = commonDirectory(cell);
-  try {
-    return { cluster, paths: accountingFilesIn(directory), directory };
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`${directory} can't be read: ${reason}; name the files instead`, EXIT.unavailable, {
-      cause: error,
-    });
-  }
+  return { cluster, paths: filesIn(directory), directory };
 }
 
 const counted = (count: number, what: string): string => `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;

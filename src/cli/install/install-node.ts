@@ -8,7 +8,7 @@ import { accountingDirectorySteps } from './accounting-directory';
 import { directorySteps, nodeDirectories } from './directories';
 import { chooseNode } from './node-binary';
 import { hookDirectory, type SystemPlaces } from './places';
-import { nightlyFiles, nightlySteps } from './nightly-files';
+import { startsNightly, nightlySteps } from './nightly-files';
 import { selfTest, type SelfTest } from './self-test';
 import { writeStamp } from './stamp';
 import { step, type Step } from './step';
@@ -135,7 +135,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
   const activations = [
     ...switchSteps(version, prefix, previous, settings),
     ...(options.timer ? timerSteps(files) : []),
-    ...(options.nightly || nightlyFiles(places).length > 0 ? nightlySteps(files, settings) : []),
+    ...(options.nightly || startsNightly(places) ? nightlySteps(files, settings) : []),
     ...serviceSteps(files, settings, previous !== version.name),
     ...linkSteps(files),
   ];

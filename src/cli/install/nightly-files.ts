@@ -1,20 +1,47 @@
-import { existsSync, lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Settings } from '../../sampler/settings';
 import { makeNightPlaces, nightPlaces } from '../nightly/night-places';
 import type { SystemPlaces } from './places';
-import type { Step } from './step';
-import { fileSteps, fromTemplate, systemctl, type SystemFiles } from './system-files';
+import { step, type Step } from './step';
+import { isAsWritten, withSum } from './summed-text';
+import { fileSteps, fromTemplate, stopTimer, systemctl, type SystemFiles } from './system-files';
 
-const UNITS = ['qmemacct-nightly.service', 'qmemacct-nightly.timer'] as const;
+const SERVICE = 'qmemacct-nightly.service';
+const TIMER = 'qmemacct-nightly.timer';
+const UNITS = [SERVICE, TIMER] as const;
 /** cron passes over names with a dot. */
 const CRON = 'qmemacct-nightly';
+const ENDS_BY_ITSELF = 'a nightly job that runs ends by itself';
 const WITHOUT_TIMER = 'no reports come until hooks/nightly.sh runs every night';
 
 /** Files of the nightly job that an installation may have written. */
-export function nightlyFiles({ units, cron }: SystemPlaces): readonly string[] {
+function nightlyFiles({ units, cron }: SystemPlaces): readonly string[] {
   const paths = units !== null ? UNITS.map((name) => join(units, name)) : cron !== null ? [join(cron, CRON)] : [];
   return paths.filter((path) => existsSync(path));
+}
+
+/** Whether something on this host starts the nightly job. */
+export function startsNightly(places: SystemPlaces): boolean {
+  return nightlyFiles(places).some((path) => basename(path) !== SERVICE);
+}
+
+/** An admin's own, or one of ours that an admin has changed: the unit says where Grid Engine is to be named, for one. */
+function isChanged(path: string): boolean {
+  return existsSync(path) && !isAsWritten(readFileSync(path, 'utf8'));
+}
+
+function leave(path: string, mend: string): Step {
+  return { says: `leave ${path}`, apply: () => `${path}: was changed on this host, and stays; ${mend}` };
+}
+
+/** Writes a file, unless there is one that was changed. */
+function writeSteps(path: string, text: string): Step[] {
+  return isChanged(path) ? [] : fileSteps(path, withSum(text));
+}
+
+function leaveSteps(paths: readonly string[]): Step[] {
+  return paths.filter(isChanged).map((path) => leave(path, 'remove it and install again to get the new one'));
 }
 
 function isMissing(path: string): boolean {
@@ -45,25 +72,43 @@ export function nightlySteps(files: SystemFiles, settings: Settings): Step[] {
   const text = (name: string): string => fromTemplate(files, name).replaceAll('@USER@', user);
   const places = placeSteps(settings);
   if (units !== null) {
-    const written = UNITS.flatMap((name) => fileSteps(join(units, name), text(name)));
-    if (written.length === 0) return places;
+    const left = leaveSteps(UNITS.map((name) => join(units, name)));
+    const written = UNITS.flatMap((name) => writeSteps(join(units, name), text(name)));
+    if (written.length === 0) return [...places, ...left];
     return [
       ...places,
+      ...left,
       ...written,
       {
-        says: 'systemctl enable --now qmemacct-nightly.timer',
+        says: `systemctl enable --now ${TIMER}`,
         apply: () =>
-          systemctl(['daemon-reload'], WITHOUT_TIMER) ??
-          systemctl(['enable', '--now', 'qmemacct-nightly.timer'], WITHOUT_TIMER),
+          systemctl(['daemon-reload'], WITHOUT_TIMER) ?? systemctl(['enable', '--now', TIMER], WITHOUT_TIMER),
       },
     ];
   }
-  if (cron !== null) return [...places, ...fileSteps(join(cron, CRON), text('qmemacct-nightly.cron'))];
+  if (cron !== null) {
+    const path = join(cron, CRON);
+    return [...places, ...leaveSteps([path]), ...writeSteps(path, text('qmemacct-nightly.cron'))];
+  }
   return [
     ...places,
     {
       says: 'look for systemd or cron',
       apply: () => 'neither runs here; see to it that hooks/nightly.sh runs every night',
     },
+  ];
+}
+
+/** Ends the nightly job of this host and takes its files away; those that were changed stay, and do nothing any more. */
+export function removeNightlySteps(places: SystemPlaces): Step[] {
+  const files = nightlyFiles(places);
+  const has = (name: string): boolean => files.some((path) => basename(path) === name);
+  const ours = files.filter((path) => !isChanged(path));
+  return [
+    ...(has(TIMER) ? [{ says: `stop ${TIMER}`, apply: () => stopTimer(TIMER) }] : []),
+    // One that runs ends in a good state.
+    ...(has(SERVICE) ? [{ says: `stop ${SERVICE}`, apply: () => systemctl(['stop', SERVICE], ENDS_BY_ITSELF) }] : []),
+    ...ours.map((path) => step(`remove ${path}`, () => rmSync(path, { force: true }))),
+    ...files.filter(isChanged).map((path) => leave(path, 'without the program it does nothing; remove it by hand')),
   ];
 }

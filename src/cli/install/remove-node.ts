@@ -6,13 +6,13 @@ import { retireListener } from '../../sampler/listener/retire';
 import type { Settings } from '../../sampler/settings';
 import { tidyNode } from '../../sampler/storage';
 import { hookDirectory, type SystemPlaces } from './places';
-import { nightlyFiles } from './nightly-files';
+import { removeNightlySteps } from './nightly-files';
 import { step, type Step } from './step';
 import { removeServiceSteps } from './service-files';
 import { openRuns, readHookConf, STUB, writeStub } from './stub';
 import type { StubNeed } from './stub-need';
 import { removeStamp } from './stamp';
-import { stopTimer, systemFilesOf } from './system-files';
+import { stopTimer, systemctl, systemFilesOf } from './system-files';
 import { currentVersion, installedVersions, runningVersions, switchCurrent } from './versions';
 
 export interface RemovalOptions {
@@ -53,11 +53,23 @@ function flushStep(settings: Settings): Step[] {
   ];
 }
 
-function systemSteps(places: SystemPlaces, prefix: string): Step[] {
-  const files = [...nightlyFiles(places), ...systemFilesOf({ places, prefix })];
+function systemFileSteps(places: SystemPlaces, prefix: string): Step[] {
+  const files = systemFilesOf({ places, prefix });
   const timers = files.filter((path) => path.endsWith('.timer')).map((path) => basename(path));
   const stop = timers.map((timer): Step => ({ says: `stop ${timer}`, apply: () => stopTimer(timer) }));
   return [...stop, ...files.map((path) => step(`remove ${path}`, () => rmSync(path, { force: true })))];
+}
+
+/** Takes away what this host starts by itself. */
+function systemSteps({ places, prefix, settings, settingsPath }: RemovalOptions): Step[] {
+  const steps = [
+    ...removeServiceSteps(places, settings, settingsPath),
+    ...removeNightlySteps(places),
+    ...systemFileSteps(places, prefix),
+  ];
+  if (places.units === null || steps.length === 0) return steps;
+  // systemd keeps units whose files have gone until it is told.
+  return [...steps, { says: 'systemctl daemon-reload', apply: () => systemctl(['daemon-reload'], 'run it by hand') }];
 }
 
 /** Switches to the stubs; on the way from them to nothing there is nothing to switch. */
@@ -173,10 +185,9 @@ function purgeSteps({ settings, settingsPath, purge }: RemovalOptions): Step[] {
 
 /** What takes the program off this host, in order; running jobs are finished by the samplers that they have. */
 export function planNodeRemoval(options: RemovalOptions): readonly Step[] {
-  const { settings, places, prefix } = options;
+  const { settings } = options;
   return [
-    ...removeServiceSteps(places, settings, options.settingsPath),
-    ...systemSteps(places, prefix),
+    ...systemSteps(options),
     ...stubSteps(options),
     ...(options.purge ? [] : flushStep(settings)),
     ...versionStep(options),

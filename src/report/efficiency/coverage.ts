@@ -8,7 +8,6 @@ const SAYS: Readonly<Record<Unsampled, string>> = {
   'never-started': 'never started',
   limits: 'their limits left no room for a sampler',
   unprivileged: 'the hooks ran without the privilege that a sampler needs',
-  'switched-off': 'the hooks are switched off on the host',
   'sampler-lost': 'the sampler was lost before the job ended',
   other: 'for another reason (their notes tell)',
 };

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { lineFault } from '../../../src/accounting/import/line-fault';
 import { recordOfLine } from '../../../src/accounting/import/line-record';
 import { lineRequests, USUAL_RULES } from '../../../src/accounting/import/line-requests';
-import { parseAccountingLine, type AccountingRecord } from '../../../src/gridengine/accounting-line';
+import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
+import { parseAccountingLine } from '../../gridengine/parse-accounting-line';
 import { sampleLine } from './sample-lines';
 
 const GIB = 2 ** 30;

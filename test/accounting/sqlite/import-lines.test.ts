@@ -5,7 +5,7 @@ import type { ImportedFile } from '../../../src/accounting/history-store';
 import { recordOfLine } from '../../../src/accounting/import/line-record';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import { parseRecord } from '../../../src/sampler/parse-record';
-import { parseAccountingLine } from '../../../src/gridengine/accounting-line';
+import { parseAccountingLine } from '../../gridengine/parse-accounting-line';
 import { arbitraryLine } from '../import/arbitrary-line';
 import { sampleLine } from '../import/sample-lines';
 import { realisticRecords } from '../realistic-record';

@@ -10,6 +10,7 @@ import {
   factsQuery,
   FIND_RECORD,
   jobQuery,
+  JOBS,
   jobsSeenBefore,
   LAST_ROLLED_DAY,
   MARK_JOB_DAYS,
@@ -60,7 +61,10 @@ function assertSearches(steps: readonly string[], index: string): void {
   );
   assert.deepEqual(
     steps.filter(
-      (step) => step.startsWith('SCAN') && step !== 'SCAN n USING COVERING INDEX sqlite_autoindex_job_name_1',
+      (step) =>
+        step.startsWith('SCAN') &&
+        !step.startsWith('SCAN json_each') &&
+        step !== 'SCAN n USING COVERING INDEX sqlite_autoindex_job_name_1',
     ),
     [],
     steps.join('; '),
@@ -74,6 +78,7 @@ describe('answered from an index, never by a scan:', () => {
     ['finding a record to merge into', FIND_RECORD, 'record_by_job (job_id=? AND task_id=? AND pe_task_id=?)'],
     ['the days of a job', MARK_JOB_DAYS, 'record_by_job (job_id=? AND task_id=?)'],
     ['a job', jobQuery({ task: false, cluster: false }), 'record_by_job (job_id=?)'],
+    ['many jobs', JOBS, 'record_by_job (job_id=?)'],
     ['a job of a cluster', jobQuery({ task: false, cluster: true }), 'record_by_job (job_id=?)'],
     ['a task', jobQuery({ task: true, cluster: false }), 'record_by_job (job_id=? AND task_id=?)'],
     ['what runs', runningQuery(false), 'record_running'],
@@ -114,7 +119,7 @@ describe('answered from an index, never by a scan:', () => {
     );
     for (const sql of [STALE_DAYS, LAST_ROLLED_DAY])
       assert.ok(
-        planOf(db, sql).every((step) => !step.startsWith('SCAN')),
+        planOf(db, sql).every((step) => !step.startsWith('SCAN') && !step.startsWith('SCAN json_each')),
         sql,
       );
   });

@@ -55,6 +55,31 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual([then.records.length, then.older_incarnations, then.newer_incarnations], [2, 0, 1]);
     });
 
+    it('finds the records of many jobs at once, of every run and cluster', async (t) => {
+      const store = await open(t);
+      const series = { start: iso(T0), step_seconds: 1, rss_bytes: [GIB] };
+      const records = [
+        job(1, T0 + HOUR, { run_id: 'a.1.1' }),
+        job(1, T0 + 2 * HOUR, { run_id: 'a.2.2', series }),
+        job(2, T0 + HOUR, { cluster: 'elsewhere' }),
+        job(3, T0 + HOUR),
+        job(4, T0 + HOUR, { task_id: 7 }),
+      ];
+      await store.merge(records);
+      const found = await store.jobs([1, 2, 4, 99]);
+      const name = ({ cluster, job_id, task_id, run_id }: JobRecord): string =>
+        [cluster, job_id, task_id, run_id].join(' ');
+      assert.deepEqual(
+        found.map(({ record }) => name(record)).sort(),
+        records
+          .filter(({ job_id: id }) => id !== 3)
+          .map(name)
+          .sort(),
+      );
+      assert.ok(found.every(({ record, ended }) => record.series === null && ended));
+      assert.deepEqual(await store.jobs([]), []);
+    });
+
     it('narrows to a task and to a cluster', async (t) => {
       const store = await open(t);
       await store.merge([
@@ -132,6 +157,9 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual([totals.used_gib_hours, totals.cpu_seconds, totals.slot_seconds], [2, 7200, 14_400]);
       const alone = await store.records({ owner: 'bob', since: T0 - DAY, until: T0 + DAY, limit: 1 });
       assert.equal(alone.records.length, 1);
+      const unsummed = await store.records({ owner: 'bob', since: T0 - DAY, until: T0 + DAY, limit: 1, totals: false });
+      assert.deepEqual(unsummed.records, alone.records);
+      assert.equal(unsummed.totals.records, 0);
     });
   });
 

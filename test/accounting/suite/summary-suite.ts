@@ -279,7 +279,6 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
         'never-started': 1,
         limits: 1,
         unprivileged: 1,
-        'switched-off': 0,
         'sampler-lost': 1,
         other: 0,
       });

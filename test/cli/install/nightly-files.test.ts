@@ -6,13 +6,16 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { nightlyFiles, nightlySteps } from '../../../src/cli/install/nightly-files';
+import { nightlySteps, removeNightlySteps, startsNightly } from '../../../src/cli/install/nightly-files';
+import type { SystemPlaces } from '../../../src/cli/install/places';
 import { fromTemplate, type SystemFiles } from '../../../src/cli/install/system-files';
 import { shellQuoted } from '../../../src/cli/install/hook-conf';
 import { packageRoot } from '../../../src/sampler/package-root';
@@ -20,6 +23,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 
 const isRoot = process.getuid?.() === 0;
+const asRoot = { skip: !isRoot && 'installs as root' };
 const analyse = '/usr/bin/systemd-analyze';
 
 interface Host {
@@ -44,41 +48,108 @@ function host(t: TestContext): Host {
   return { files: { places, prefix, settingsPath: '/etc/x.toml', runDir: '/run/x', hooks }, cron, settings };
 }
 
-async function apply({ files, settings }: Host): Promise<(string | null)[]> {
+async function apply({ files, settings }: Pick<Host, 'files' | 'settings'>): Promise<(string | null)[]> {
   const warnings: (string | null)[] = [];
   for (const { apply: act } of nightlySteps(files, settings)) warnings.push(await act());
   return warnings;
 }
 
+async function remove(places: SystemPlaces): Promise<(string | null)[]> {
+  const warnings: (string | null)[] = [];
+  for (const { apply: act } of removeNightlySteps(places)) warnings.push(await act());
+  return warnings;
+}
+
+/** A directory of units, and what systemctl was told since this was last asked. */
+function fakeSystemd(t: TestContext): { readonly units: string; readonly said: () => readonly string[] } {
+  const directory = temporaryDirectory(t);
+  const log = join(directory, 'log');
+  const [commands, units] = ['bin', 'units'].map((name) => join(directory, name)) as [string, string];
+  for (const path of [commands, units]) mkdirSync(path);
+  writeFileSync(join(commands, 'systemctl'), `#!/bin/sh\necho "$*" >> '${log}'\n`, { mode: 0o755 });
+  const before = process.env.PATH;
+  process.env.PATH = `${commands}:${before}`;
+  t.after(() => void (process.env.PATH = before));
+  return {
+    units,
+    said: () => {
+      if (!existsSync(log)) return [];
+      const lines = readFileSync(log, 'utf8').trim().split('\n');
+      rmSync(log);
+      return lines;
+    },
+  };
+}
+
 describe('files of the nightly job', () => {
-  it(
-    'a line of cron, of the user of the accounting DB, twice a night',
-    { skip: !isRoot && 'installs as root' },
-    async (t) => {
-      const here = host(t);
-      assert.deepEqual(await apply(here), [null, null]);
-      const text = readFileSync(join(here.cron, 'qmemacct-nightly'), 'utf8');
-      assert.match(text, /^15 2,5 \* \* \* nobody \[ ! -x .*\/bin\/sh -p .*\/opt\/current\/hooks\/nightly\.sh/m);
-      assert.ok(!text.includes('@') && text.endsWith('\n'));
-      assert.deepEqual(nightlySteps(here.files, here.settings), []);
-      assert.deepEqual(nightlyFiles(here.files.places), [join(here.cron, 'qmemacct-nightly')]);
-    },
-  );
+  it('a line of cron, of the user of the accounting DB, twice a night', asRoot, async (t) => {
+    const here = host(t);
+    assert.deepEqual(await apply(here), [null, null]);
+    const text = readFileSync(join(here.cron, 'qmemacct-nightly'), 'utf8');
+    assert.match(text, /^15 2,5 \* \* \* nobody \[ ! -x .*\/bin\/sh -p .*\/opt\/current\/hooks\/nightly\.sh/m);
+    assert.ok(!text.includes('@') && text.endsWith('\n'));
+    assert.deepEqual(nightlySteps(here.files, here.settings), []);
+    assert.ok(startsNightly(here.files.places));
+  });
 
-  it(
-    'directories: reports for their writer, wishes for everybody',
-    { skip: !isRoot && 'installs as root' },
-    async (t) => {
-      const here = host(t);
-      await apply(here);
-      const reports = statSync(here.settings.report_dir);
-      const digest = statSync(here.settings.digest_dir);
-      assert.deepEqual([reports.mode & 0o7777, digest.mode & 0o7777, digest.uid], [0o2750, 0o1777, 0]);
-      assert.notEqual(reports.uid, 0);
-    },
-  );
+  it('directories: reports for their writer, wishes for everybody', asRoot, async (t) => {
+    const here = host(t);
+    await apply(here);
+    const reports = statSync(here.settings.report_dir);
+    const digest = statSync(here.settings.digest_dir);
+    assert.deepEqual([reports.mode & 0o7777, digest.mode & 0o7777, digest.uid], [0o2750, 0o1777, 0]);
+    assert.notEqual(reports.uid, 0);
+  });
 
-  it('are made nowhere where somebody else could put a link', { skip: !isRoot && 'installs as root' }, async (t) => {
+  it('are taken away again, and another build, or another user, replaces them', asRoot, async (t) => {
+    const here = host(t);
+    const path = join(here.cron, 'qmemacct-nightly');
+    await apply(here);
+    const other = { ...here, settings: { ...here.settings, deliver_as: 'root' } };
+    assert.deepEqual(await apply(other), [null]);
+    assert.match(readFileSync(path, 'utf8'), / root \[ ! -x/);
+    assert.deepEqual(await remove(here.files.places), [null]);
+    assert.ok(!existsSync(path) && !startsNightly(here.files.places));
+    assert.deepEqual(removeNightlySteps(here.files.places), []);
+  });
+
+  it('are left alone, and told, where an admin has changed them', asRoot, async (t) => {
+    const here = host(t);
+    const path = join(here.cron, 'qmemacct-nightly');
+    await apply(here);
+    for (const changed of [readFileSync(path, 'utf8').replace('15 2,5', '45 6'), '# my own\n0 3 * * * root true\n']) {
+      writeFileSync(path, changed);
+      assert.match(
+        String(await apply(here)),
+        /^\S+nightly: was changed on this host, and stays; remove it and install/,
+      );
+      assert.match(String(await remove(here.files.places)), /was changed on this host, and stays; without the program/);
+      assert.equal(readFileSync(path, 'utf8'), changed);
+    }
+  });
+
+  it('are units: enabled, changed ones kept, the rest stopped and taken away', asRoot, async (t) => {
+    const { files, settings } = host(t);
+    const { units, said } = fakeSystemd(t);
+    const places = { ...files.places, units, cron: null };
+    const here = { files: { ...files, places }, settings };
+    assert.deepEqual((await apply(here)).filter(Boolean), []);
+    assert.deepEqual(said(), ['daemon-reload', 'enable --now qmemacct-nightly.timer']);
+    assert.deepEqual(nightlySteps(here.files, settings), []);
+
+    const service = join(units, 'qmemacct-nightly.service');
+    const mine = readFileSync(service, 'utf8').replace('#Environment=SGE_ROOT', 'Environment=SGE_ROOT');
+    writeFileSync(service, mine);
+    assert.deepEqual((await apply(here)).length, 1);
+    assert.deepEqual(said(), []);
+    const [, , , warning] = await remove(places);
+    assert.match(String(warning), /nightly\.service: was changed on this host/);
+    assert.deepEqual(said(), ['disable --now qmemacct-nightly.timer', 'stop qmemacct-nightly.service']);
+    assert.equal(readFileSync(service, 'utf8'), mine);
+    assert.deepEqual([readdirSync(units), startsNightly(places)], [['qmemacct-nightly.service'], false]);
+  });
+
+  it('are made nowhere where somebody else could put a link', asRoot, async (t) => {
     const here = host(t);
     chmodSync(join(here.cron, '..'), 0o777);
     assert.match((await apply(here))[0] ?? '', /was not made: its parent is not root's alone; install -d -m/);

@@ -16,6 +16,7 @@ export function fakeHistory(done: string[], changes: Partial<HistoryStore> = {})
   };
   return {
     job: never,
+    jobs: never,
     records: never,
     summary: never,
     running: never,

@@ -30,7 +30,6 @@ export function memoryReader(all: readonly JobRecord[]): ReportReader {
         'never-started': 0,
         limits: 0,
         unprivileged: 0,
-        'switched-off': 0,
         'sampler-lost': 0,
         other: 0,
       };

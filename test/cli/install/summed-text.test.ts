@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { isAsWritten, withSum } from '../../../src/cli/install/summed-text';
+
+const texts = fc.array(fc.string({ unit: 'grapheme' })).map((lines) => lines.map((line) => `${line}\n`).join(''));
+
+describe('a text with its sum', () => {
+  it('is known again, and keeps what it says', () =>
+    fc.assert(
+      fc.property(texts, (text) => {
+        const written = withSum(text);
+        assert.ok(written.startsWith(text) && isAsWritten(written));
+      }),
+    ));
+
+  it('is known to be changed wherever that was', () =>
+    fc.assert(
+      fc.property(texts, fc.nat(), fc.nat(25), (text, at, letter) => {
+        const written = withSum(text);
+        const place = at % written.length;
+        const changed = `${written.slice(0, place)}${String.fromCharCode(97 + letter)}${written.slice(place)}`;
+        // In the words behind the sum nothing is said.
+        fc.pre(place <= written.indexOf('. Where it is not'));
+        assert.ok(!isAsWritten(changed), JSON.stringify(changed));
+        assert.ok(!isAsWritten(`${written}more\n`) && !isAsWritten(text));
+      }),
+    ));
+});

@@ -1,0 +1,14 @@
+import {
+  accountingReader,
+  isProblem,
+  type AccountingLineProblem,
+  type AccountingRecord,
+} from '../../src/gridengine/accounting-line';
+import { failure, success, type Result } from '../../src/gridengine/result';
+
+/** Reads one line on its own, as no product code does: a file is read through one `accountingReader`. */
+export function parseAccountingLine(line: string): Result<AccountingRecord, AccountingLineProblem> {
+  const bytes = Buffer.from(line, 'utf8');
+  const read = accountingReader()(bytes, 0, bytes.length);
+  return isProblem(read) ? failure(read) : success(read);
+}

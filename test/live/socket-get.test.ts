@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import { describe, it } from 'node:test';
+import { socketGet } from '../../src/live/socket-get';
+import { serveOnSocket } from './snapshot-server';
+
+const limits = { timeoutMs: 5000, mostBytes: 1000 };
+
+describe('socketGet', () => {
+  it('asks for a target, and keeps its connection where it is given an agent', async (t) => {
+    const ports = new Set<unknown>();
+    const socket = await serveOnSocket(t, ({ url, socket: from }, response) => {
+      ports.add(from);
+      response.writeHead(404).end(`no ${url}`);
+    });
+    const agent = new Agent({ keepAlive: true });
+    t.after(() => agent.destroy());
+    for (const target of ['/a', '/b?c=1'])
+      assert.deepEqual(await socketGet(socket, target, { ...limits, agent }), { status: 404, text: `no ${target}` });
+    assert.equal(ports.size, 1);
+    await socketGet(socket, '/', limits);
+    assert.equal(ports.size, 2);
+  });
+
+  it("tells the system's word of what went wrong", async (t) => {
+    await assert.rejects(socketGet('/none/such.sock', '/', limits), { code: 'ENOENT' });
+    const cut = await serveOnSocket(t, (_, response) => response.destroy());
+    await assert.rejects(socketGet(cut, '/', limits), { code: 'ECONNRESET' });
+  });
+});
