@@ -20,6 +20,21 @@ async function recordsOf({ product }: Site, job: string): Promise<readonly JobRe
   return records;
 }
 
+/** Where it ran a task is called "petask": until its line comes it is found under the name of its job. */
+async function tasksByName({ product }: Site, job: string, name: string): Promise<void> {
+  const records = (await product.records(job, 2)).map(({ record }) => record);
+  assert.deepEqual(
+    records.map((record) => record.job_name ?? record.pe_task_id).sort(),
+    [name, records.find(({ pe_task_id: task }) => task !== null)?.pe_task_id].sort(),
+  );
+  const { stdout, stderr } = await product.run(
+    'ge1',
+    ...['jobs', '--name', name, '--since', '1d', '--accounting', product.accounting, '--json'],
+  );
+  const found = JSON.parse(stdout) as { readonly records: readonly JobRecord[] };
+  assert.deepEqual(found.records.map(({ host }) => host).sort(), records.map(({ host }) => host).sort(), stderr);
+}
+
 /** All lines written, all records delivered, the ones joined with the others by the real command. */
 async function importWhenAllIsTold({ cell, product }: Site, jobs: readonly string[], unsampled: string): Promise<void> {
   await Promise.all(jobs.map((job) => product.record(job)));
@@ -212,6 +227,8 @@ describe('why a job was killed', () => {
             await then(site, job);
           }),
         );
+        const parallel = CASES.findIndex(({ pe }) => pe !== undefined);
+        await tasksByName(site, jobs[parallel] ?? '', `case${parallel}`);
         await importWhenAllIsTold(site, jobs, unwritable);
         for (const [index, one] of CASES.entries())
           await t.test(one.name, (test) => check(site, one, jobs[index] ?? '', (text) => test.diagnostic(text)));
