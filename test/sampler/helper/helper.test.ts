@@ -277,7 +277,9 @@ describe('a source that hangs', () => {
       return;
     }
     const path = `path = "${silent.file}"\n`;
-    const helper = helperWith(t, `[sources.file]\n${path}[sources.otherfile]\n${path}`, { deadlineMs: hangingWithin(200) });
+    const helper = helperWith(t, `[sources.file]\n${path}[sources.otherfile]\n${path}`, {
+      deadlineMs: hangingWithin(200),
+    });
     for (let i = 1; i <= 4; i++) {
       assert.equal(why(await helper.read(i <= 2 ? 'file' : 'otherfile')), 'did not answer within 0.2 s');
       if (i < 4) assert.deepEqual(values(await helper.read('good')), [42]);

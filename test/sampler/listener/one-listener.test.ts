@@ -36,7 +36,9 @@ describe('the listener of a node', () => {
       writeFileSync(settingsPath, `run_dir = "${directory}"\nlistener_linger = 600\n`);
       let most = 0;
       const watch = setInterval(() => (most = Math.max(most, listenersOf(settingsPath).length)), 5);
-      const links = await Promise.all(Array.from({ length: 12 }, () => connectListener(settingsPath, settings, IGNORE)));
+      const links = await Promise.all(
+        Array.from({ length: 12 }, () => connectListener(settingsPath, settings, IGNORE)),
+      );
       clearInterval(watch);
       assert.ok(links.every((link) => link !== null));
       assert.equal(most, 1);
