@@ -32,7 +32,7 @@ async function importedWhileJobsRun(site: Site): Promise<void> {
     jobs.push(job);
     return job;
   };
-  const long = await submit('gealice', ['-N', 'long', '-l', 'h_vmem=600M,h_rt=00:10:00'], 'sleep 60');
+  const long = await submit('gealice', ['-N', 'long', '-l', 'h_vmem=600M,h_rt=00:10:00'], 'sleep 590');
   const early = await submit('gealice', ['-N', 'array', '-t', '1-4'], 'for i in $(seq 20000); do :; done; sleep 1');
   await submit('gebob', ['-N', 'fails', '-pe', 'smp', '2', '-l', 'h_vmem=700M'], 'sleep 1; exit 3');
   await cell.waitFinished(early);
