@@ -102,4 +102,16 @@ describe('migrate', { skip: noPostgres }, () => {
     assert.match((await run('database', 'init', server.url('unprepared'))).output, /is up to date/);
     assert.equal((await run('migrate', path, server.url('unprepared'))).status, 0);
   });
+
+  it('is prepared by an admin who is no superuser, as managed PostgreSQL has them; another is told what he lacks', async () => {
+    for (const role of ['managed LOGIN CREATEROLE CREATEDB', 'poor LOGIN CREATEDB'])
+      await server.run('postgres', `CREATE ROLE ${role}`);
+    for (const role of ['managed', 'poor']) await server.run('postgres', `CREATE DATABASE of_${role} OWNER ${role}`);
+    assert.match((await run('database', 'init', server.url('of_managed', 'managed'))).output, /Now create the roles/);
+    const poor = await run('database', 'init', server.url('of_poor', 'poor'));
+    assert.equal(poor.status, 3);
+    assert.match(poor.warnings, /this user may not do that .*; come as the owner of the database with CREATEROLE/);
+    const stranger = await run('database', 'init', server.url('of_poor', 'managed'));
+    assert.match(stranger.warnings, /permission denied for database of_poor.*; come as the owner/);
+  });
 });

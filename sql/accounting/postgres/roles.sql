@@ -1,4 +1,4 @@
--- Run as the admin who sets the database up: needs CREATEROLE, and CREATE on the database. Roles belong to the whole server, so they may be there.
+-- Run as the admin who sets the database up: needs CREATEROLE, and CREATE on the database (no superuser). Roles belong to the whole server, so they may be there.
 DO $$
 DECLARE
   role text;
@@ -8,7 +8,9 @@ BEGIN
       EXECUTE format('CREATE ROLE %I NOLOGIN', role);
     END IF;
   END LOOP;
-  IF NOT pg_has_role(current_user, 'qmemacct_owner', 'MEMBER') THEN
+  -- From 16 on who makes a role without being a superuser is a member that may not become it, until it says so.
+  IF NOT pg_has_role(current_user, 'qmemacct_owner',
+    CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN 'SET' ELSE 'MEMBER' END) THEN
     EXECUTE format('GRANT qmemacct_owner TO %I', current_user);
   END IF;
 END $$;

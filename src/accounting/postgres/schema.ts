@@ -25,6 +25,17 @@ export async function schemaVersion(db: Pick<Connection, 'query'>): Promise<numb
   return row?.version ?? null;
 }
 
+const NOT_ALLOWED = '42501';
+
+/** What an admin lacks is not what the roles that log in later are granted. */
+function adminsFault(error: unknown): unknown {
+  if (!(error instanceof StoreError) || (error.cause as { readonly code?: string } | undefined)?.code !== NOT_ALLOWED)
+    return error;
+  const hint =
+    'come as the owner of the database with CREATEROLE (where the roles are there already: as a member of qmemacct_owner)';
+  return new StoreError(error.path, error.reason, hint, false, error);
+}
+
 /**
  * Makes the roles and brings the schema to the newest version, forward only, in one transaction: by the role of an admin,
  * never by the hooks'. Resolves to the versions before and after. Rejects with StoreError.
@@ -32,7 +43,7 @@ export async function schemaVersion(db: Pick<Connection, 'query'>): Promise<numb
 export async function initDatabase(db: Connection): Promise<{ readonly before: number; readonly after: number }> {
   const directory = join(packageRoot(), DIRECTORY);
   const migrations = listMigrations(directory);
-  return db.transaction(async (inner) => {
+  const init = db.transaction(async (inner) => {
     await inner.query(LOCK);
     const before = (await schemaVersion(inner)) ?? 0;
     if (before > migrations.length)
@@ -49,5 +60,8 @@ export async function initDatabase(db: Connection): Promise<{ readonly before: n
       await inner.query('INSERT INTO qmemacct.schema_version (version) VALUES ($1)', [version]);
     }
     return { before, after: migrations.length };
+  });
+  return init.catch((error: unknown) => {
+    throw adminsFault(error);
   });
 }
