@@ -19,6 +19,10 @@ export interface ByteReader {
   readonly signed: () => number;
   readonly number: () => number | null;
   readonly bytes: (length: number) => Uint8Array;
+  /** Goes past what `number` would read. */
+  readonly skipNumber: () => void;
+  /** Bytes read so far. */
+  readonly position: () => number;
   readonly atEnd: () => boolean;
 }
 
@@ -53,6 +57,7 @@ function coded(value: number): number {
 /** An unsigned number takes this at most. */
 const LONGEST_NUMBER = 10;
 const FIRST_ROOM = 256;
+const DOUBLE_BYTES = 8;
 
 export function createByteWriter(): ByteWriter {
   let out = Buffer.allocUnsafe(FIRST_ROOM);
@@ -88,7 +93,7 @@ export function createByteWriter(): ByteWriter {
       const code = value === null ? CODE_NULL : coded(value);
       unsigned(code);
       if (code !== CODE_DOUBLE || value === null) return;
-      const double = Buffer.allocUnsafe(8);
+      const double = Buffer.allocUnsafe(DOUBLE_BYTES);
       double.writeDoubleLE(value);
       bytes(double);
     },
@@ -121,7 +126,7 @@ export function createByteReader(blob: Uint8Array): ByteReader {
   const number = (): number | null => {
     const code = unsigned();
     if (code === CODE_NULL) return null;
-    if (code === CODE_DOUBLE) return Buffer.from(bytes(8)).readDoubleLE();
+    if (code === CODE_DOUBLE) return Buffer.from(bytes(DOUBLE_BYTES)).readDoubleLE();
     const units = Math.floor(code / 4);
     const unit = code % 4;
     return unit === KIBI ? units * 1024 : unit === ONE ? units : unit === MILLI ? units / 1e3 : units / 1e6;
@@ -132,5 +137,9 @@ export function createByteReader(blob: Uint8Array): ByteReader {
     // Not -size: there is no negative zero.
     return head & 64 ? 0 - size : size;
   };
-  return { unsigned, signed, number, bytes, atEnd: () => at >= blob.length };
+  const skipNumber = (): void => {
+    if (blob[at] === CODE_DOUBLE) bytes(1 + DOUBLE_BYTES);
+    else unsigned();
+  };
+  return { unsigned, signed, number, bytes, skipNumber, position: () => at, atEnd: () => at >= blob.length };
 }

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 import type { JobRecord } from '../../sampler/record';
-import type { ImportBatch, ImportedFile, ImportOutcome, KeptLine } from '../history-store';
+import type { ImportBatch, ImportedFile, ImportLines, ImportOutcome, KeptLine } from '../history-store';
 import { lineHost, lineRevision, lineRunId, startSecond } from '../import/line-record';
 import { USUAL_RULES } from '../import/line-requests';
 import { LINE_RUN } from '../coverage';
@@ -25,10 +25,23 @@ const ROW = `(${ROW_COLUMNS.map(() => '?').join(', ')})`;
 const insertOf = (rows: number): string =>
   `INSERT OR FAIL INTO record (${ROW_COLUMNS.join(', ')}) VALUES ${Array<string>(rows).fill(ROW).join(', ')}`;
 
-/** Records that a line may be of: of its job and task, and begun when it did, or of its own run. */
-const MAY_BE_SAME = `SELECT count(*) FROM record r
+/**
+ * Records that a line may be of: of its job and task, and begun when it did, or of its own run. First whether it is one
+ * of ours that has met no line yet, ended well, and of which the line could only tell how it ended (`failed`) and Grid
+ * Engine's own account, as far as columns say: see `LineRows.joined`.
+ */
+const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL AND r.exit_status = 0 AND r.signal = 0
+    AND r.judged IS NOT NULL AND typeof(r.run_id) = 'blob' AND length(r.run_id) > 5 AND r.host_id = ? AND r.owner_id = ?
+    AND (r.project_id IS NOT NULL OR ?) AND (r.pe_id IS NOT NULL OR ?)
+    AND r.job_name_id IS NOT NULL AND r.queue_id IS NOT NULL AND r.account_id IS NOT NULL AND r.slots IS NOT NULL
+    AND r.host_slots IS NOT NULL AND r.submitted_at IS NOT NULL AND r.ended_at IS NOT NULL
+    AND r.wallclock_ms IS NOT NULL AND r.cpu_ms IS NOT NULL,
+    r.id, r.revision, r.wallclock_ms, r.cpu_ms, r.detail
+  FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ?
-    AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?)`;
+    AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?) LIMIT 2`;
+/** No column of an index, nor any that sums are made of: a job that ended well has still ended well. */
+const JOIN = 'UPDATE record SET failed = 0, detail = ? WHERE id = ?';
 /** Lines of a job that never started. */
 const EARLIER = `SELECT count(*) FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ? AND r.run_id GLOB ?`;
@@ -36,9 +49,20 @@ const EARLIER = `SELECT count(*) FROM record r
 const FILE_COLUMNS =
   'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines';
 
+type Candidate = readonly [
+  isPlain: number,
+  id: number,
+  revision: number,
+  wallclockMs: number,
+  cpuMs: number,
+  detail: Buffer,
+];
+
 type FileRow = ImportedFile & { readonly id: number };
 
-function isSameTask(a: AccountingRecord, b: AccountingRecord): boolean {
+type Task = Pick<AccountingRecord, 'jobId' | 'task' | 'peTaskId'>;
+
+function isSameTask(a: Task, b: Task): boolean {
   return a.jobId === b.jobId && a.task === b.task && a.peTaskId === b.peTaskId;
 }
 
@@ -84,7 +108,8 @@ export function lineImporter(
   );
   const insertMany = db.prepare(insertOf(ROWS_AT_ONCE));
   const insertOne = db.prepare(insertOf(1));
-  const mayBeSame = db.prepare<unknown[], number>(MAY_BE_SAME).pluck();
+  const candidates = db.prepare<unknown[], Candidate>(CANDIDATES).raw();
+  const join = db.prepare<[Buffer, number]>(JOIN);
   const countEarlier = db.prepare<unknown[], number>(EARLIER).pluck();
   const lastRolled = db.prepare<[], number | null>(LAST_ROLLED_DAY).pluck();
   const markStale = db.prepare<{ day: number }>(MARK_STALE);
@@ -115,14 +140,27 @@ export function lineImporter(
     return id;
   }
 
-  function addLines(lines: readonly AccountingRecord[], cluster: string, clusterId: number): ImportOutcome {
+  /** Joins a line with the record of ours that it is surely of, if all that it tells is how the job ended. */
+  function joinWell(
+    rows: LineRows,
+    line: AccountingRecord,
+    [isPlain, id, revision, wallclockMs, cpuMs, detail]: Candidate,
+  ): boolean {
+    if (isPlain !== 1 || line.failed !== 0 || line.exitStatus !== 0) return false;
+    const joined = rows.joined(line, { revision, wallclockMs, cpuMs, detail });
+    if (joined === null) return false;
+    join.run(joined, id);
+    return true;
+  }
+
+  function addLines(lines: ImportLines, cluster: string, clusterId: number): ImportOutcome {
     const rows = rowsFor(cluster);
     const rolled = lastRolled.get() ?? null;
     const days = new Set<number>();
     let lastDay = NaN;
     let values: unknown[] = [];
-    /** The lines of the rows in `values`. */
-    let waiting: AccountingRecord[] = [];
+    /** Whose lines are in `values`. */
+    let waiting: Task[] = [];
     let added = 0;
     let joined = 0;
     let unchanged = 0;
@@ -137,7 +175,7 @@ export function lineImporter(
       rows.push(values, line, earlier);
       seen.add(line.jobId, task, line.peTaskId);
       added++;
-      if (waiting.push(line) === ROWS_AT_ONCE) {
+      if (waiting.push({ jobId: line.jobId, task: line.task, peTaskId: line.peTaskId }) === ROWS_AT_ONCE) {
         insertMany.run(values);
         values = [];
         waiting = [];
@@ -157,7 +195,7 @@ export function lineImporter(
         });
     };
 
-    for (const line of lines) {
+    for (const line of lines.passing?.() ?? lines) {
       const task = line.task === 0 ? null : line.task;
       if (!seen.mayHave(line.jobId, task, line.peTaskId)) {
         insert(line, task, 0);
@@ -169,18 +207,28 @@ export function lineImporter(
         insert(line, task, countEarlier.get(line.jobId, task, line.peTaskId, clusterId, run) ?? 0);
         continue;
       }
-      const same = mayBeSame.get(
+      const hostId = words.find('host', lineHost(line)) ?? -1;
+      const same = candidates.all(
+        hostId,
+        words.find('owner', line.owner) ?? -1,
+        Number(line.project === null),
+        Number(line.pe === null),
         line.jobId,
         task,
         line.peTaskId,
         clusterId,
         line.startTimeMs - SAME_START_MS,
         line.startTimeMs + SAME_START_MS,
-        words.find('host', lineHost(line)) ?? -1,
+        hostId,
         packRunId(lineRunId(line, 0)),
       );
-      if (same === 0) {
+      const [first] = same;
+      if (first === undefined) {
         insert(line, task, 0);
+        continue;
+      }
+      if (same.length === 1 && joinWell(rows, line, first)) {
+        joined++;
         continue;
       }
       const outcome = mergeOne(rows.record(line));

@@ -19,16 +19,20 @@ import { NO_REQUESTS, type LineRequests, type RequestRules } from '../import/lin
 import type { JobRecord, MemoryRequest } from '../../sampler/record';
 import { asStored } from '../merge';
 import { createByteWriter } from './byte-codec';
-import { ACCOUNT, ACCOUNT_AMOUNTS, DETAIL_FORM, FLAG, wholeMs, writeRequest } from './detail';
+import { ACCOUNT, ACCOUNT_AMOUNTS, DETAIL_FORM, FLAG, slotNumber, wholeMs, writeRequest } from './detail';
 import type { Dictionary, Words } from './dictionary';
 import { splitNote } from './note-codec';
 import { ROW_COLUMNS, toRow } from './row';
 import { packRunId } from './run-id-codec';
+import { skimDetail } from './skim-detail';
 
 const UNSAMPLED = STATUSES.indexOf('unsampled');
 const ACCOUNTING = TRUSTS.indexOf('accounting');
 /** Of a job that ended by itself, without a sample. */
 const NOT_SEEN = 4 * COVERAGE_REASONS.indexOf('no-hooks') + 2;
+
+/** What a line of a good end alone knows of a job, as provenance numbers it. */
+const JOINED_SLOTS = [slotNumber('failed'), slotNumber('grid_engine')];
 
 const CACHED = 20_000;
 /** Longer texts are cut in the record. */
@@ -42,9 +46,22 @@ interface Category {
   readonly bySlots: Map<number, LineRequests>;
 }
 
+/** What a record of ours says beside its detail. */
+export interface Joinable {
+  readonly revision: number;
+  readonly wallclockMs: number;
+  readonly cpuMs: number;
+  readonly detail: Buffer;
+}
+
 export interface LineRows {
   /** Appends the values of the row of a line that no record is there for, in the order of ROW_COLUMNS. */
   readonly push: (values: unknown[], line: AccountingRecord, earlier: number) => void;
+  /**
+   * The detail of a record of ours that has met no line yet (`JOINABLE`), joined with that of a line of a good end; null:
+   * the line tells more of the record than how it ended and its account.
+   */
+  readonly joined: (line: AccountingRecord, ours: Joinable) => Buffer | null;
   /** The record of a line. */
   readonly record: (line: AccountingRecord) => JobRecord;
   /** After a rollback: numbers given since are gone. */
@@ -101,6 +118,23 @@ export function lineRows(words: Words, cluster: string, rules: RequestRules): Li
     return writer.finish();
   }
 
+  /** As `writeDetail` writes it into a record of that wall clock and CPU time. */
+  function writeLineAccount(line: AccountingRecord, category: Category | null, wallclock: number, cpu: number): void {
+    const account = lineAccount(line);
+    const code =
+      Number(account.wallclock_seconds === wallclock) * ACCOUNT.wallclock +
+      Number(account.cpu_seconds === cpu) * ACCOUNT.cpu +
+      ACCOUNT.oneLine +
+      Number(category !== null) * ACCOUNT.category +
+      Number(account.deleted_by !== null) * ACCOUNT.deletedBy;
+    writer.unsigned(code);
+    if (!(code & ACCOUNT.wallclock)) writer.number(account.wallclock_seconds);
+    if (!(code & ACCOUNT.cpu)) writer.number(account.cpu_seconds);
+    if (category !== null) writer.unsigned(category.id);
+    if (account.deleted_by !== null) writer.unsigned(words.intern('owner', account.deleted_by));
+    for (const amount of ACCOUNT_AMOUNTS) writer.number(account[amount]);
+  }
+
   function detail(
     line: AccountingRecord,
     category: Category | null,
@@ -140,19 +174,7 @@ export function lineRows(words: Words, cluster: string, rules: RequestRules): Li
     // Neither peaks nor counters.
     writer.unsigned(0);
     writer.unsigned(0);
-    const account = lineAccount(line);
-    const code =
-      Number(account.wallclock_seconds === wallclock) * ACCOUNT.wallclock +
-      Number(account.cpu_seconds === cpu) * ACCOUNT.cpu +
-      ACCOUNT.oneLine +
-      Number(category !== null) * ACCOUNT.category +
-      Number(account.deleted_by !== null) * ACCOUNT.deletedBy;
-    writer.unsigned(code);
-    if (!(code & ACCOUNT.wallclock)) writer.number(account.wallclock_seconds);
-    if (!(code & ACCOUNT.cpu)) writer.number(account.cpu_seconds);
-    if (category !== null) writer.unsigned(category.id);
-    if (account.deleted_by !== null) writer.unsigned(words.intern('owner', account.deleted_by));
-    for (const amount of ACCOUNT_AMOUNTS) writer.number(account[amount]);
+    writeLineAccount(line, category, wallclock, cpu);
     writer.unsigned(1);
     const note = noteOf(lineNote(line));
     writer.unsigned(note.id);
@@ -167,6 +189,32 @@ export function lineRows(words: Words, cluster: string, rules: RequestRules): Li
   }
 
   return {
+    joined(line, { revision, wallclockMs, cpuMs, detail: blob }) {
+      if ((line.category?.length ?? 0) > LONGEST_USUAL) return null;
+      const skimmed = skimDetail(blob);
+      if (skimmed === null) return null;
+      const { flags, complexes, exactWallclock, exactCpu } = skimmed;
+      if (flags & (FLAG.gridEngine | FLAG.provenance | FLAG.otherEnd)) return null;
+      const category = line.category === null ? null : categoryOf(line.category);
+      const asked = requestsOf(line, category);
+      if (asked.h_vmem !== null && !(flags & FLAG.hVmem)) return null;
+      if (asked.requests !== NO_REQUESTS.requests)
+        for (const complex in asked.requests)
+          if (!complexes.includes(words.find('complex', complex) ?? NaN)) return null;
+      if (!skimmed.hasEfficiency && lineCpuEfficiency(line) !== null) return null;
+      writer.unsigned(DETAIL_FORM);
+      writer.unsigned(flags | FLAG.gridEngine | FLAG.provenance);
+      writer.bytes(blob.subarray(skimmed.body, skimmed.account));
+      writeLineAccount(line, category, exactWallclock ?? wallclockMs / 1000, exactCpu ?? cpuMs / 1000);
+      writer.bytes(blob.subarray(skimmed.account));
+      // All of one stamp, as `writeProvenance` writes it.
+      writer.unsigned(1);
+      writer.unsigned(ACCOUNTING * 2 + 1);
+      writer.signed(lineRevision(line) - revision);
+      writer.unsigned(JOINED_SLOTS.length);
+      for (const slot of JOINED_SLOTS) writer.unsigned(slot);
+      return writer.finish();
+    },
     record(line) {
       const category = line.category === null ? null : categoryOf(line.category);
       return recordOfLine(line, { cluster, rules, requests: requestsOf(line, category) });
