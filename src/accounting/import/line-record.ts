@@ -86,7 +86,7 @@ export function lineRevision(line: AccountingRecord): number {
 const MOST_TEXT_BYTES = 4096;
 
 /** A text that is too long for a record, cut at a character. */
-function clipped<T extends string | null>(text: T): T {
+export function clipped<T extends string | null>(text: T): T {
   if (text === null || text.length * 3 <= MOST_TEXT_BYTES || Buffer.byteLength(text) <= MOST_TEXT_BYTES) return text;
   const bytes = Buffer.from(text);
   return bytes.toString('utf8', 0, wholeCharacters(bytes, 0, MOST_TEXT_BYTES)) as T;

@@ -23,7 +23,7 @@ export function historyOn(db: Connection): HistoryStore {
       const rows = await db.query<{ file: ImportedFile }>('SELECT qmemacct.read_imported_files($1) AS file', [cluster]);
       return rows.map(({ file }) => file);
     },
-    importLines: (batch) => importLines(db, store, batch),
+    importLines: (batch) => importLines(db, batch),
     unreadableLines: async (cluster, limit) => {
       const rows = await db.query<{ line: KeptLine }>('SELECT qmemacct.read_unreadable_lines($1, $2) AS line', [
         cluster,

@@ -1,0 +1,278 @@
+import type { AccountingRecord } from '../../gridengine/accounting-line';
+import type { GridEngineAccount, MemoryRequest } from '../../sampler/record';
+import {
+  clipped,
+  lineAccount,
+  lineCpu,
+  lineCpuEfficiency,
+  lineHost,
+  lineHostSlots,
+  lineNote,
+  lineQueue,
+  lineRevision,
+  lineSignal,
+  lineWallclock,
+  requestsOfLine,
+  startSecond,
+} from '../import/line-record';
+import { NO_REQUESTS, USUAL_RULES, type LineRequests } from '../import/line-requests';
+import { arrayText, doubleText, quoted } from './array-text';
+
+/** Columns of the type line_set (sql/accounting/postgres/007-import.sql), in its order, and their types. */
+const COLUMNS = {
+  job: 'bigint',
+  task: 'bigint',
+  pe_task: 'text',
+  part: 'integer',
+  company: '"char"',
+  nth: 'integer',
+  revision: 'bigint',
+  submitted: 'bigint',
+  started: 'bigint',
+  ended: 'bigint',
+  wallclock: 'double precision',
+  cpu: 'double precision',
+  efficiency: 'text',
+  host: 'integer',
+  owner: 'integer',
+  job_name: 'integer',
+  queue: 'integer',
+  project: 'integer',
+  pe: 'integer',
+  account: 'integer',
+  slots: 'integer',
+  host_slots: 'integer',
+  exit_status: 'integer',
+  signal: 'integer',
+  failed: 'integer',
+  amounts: 'text',
+  category: 'integer',
+  deleted_by: 'integer',
+  asked: 'integer',
+  note: 'integer',
+} as const;
+
+type Column = keyof typeof COLUMNS;
+type Columns = Record<Column, (string | number | null)[]>;
+const NAMES = Object.keys(COLUMNS) as Column[];
+
+/** What import_set() takes after the file, for values that begin at `$first`. */
+export function lineSetParameters(first: number): string {
+  const parameter = (at: number, type: string): string => `$${first + at}::text::${type}`;
+  const columns = NAMES.map((name, index) => parameter(5 + index, `${COLUMNS[name]}[]`));
+  return [
+    parameter(0, '"char"[]'),
+    parameter(1, 'text[]'),
+    parameter(2, 'text[]'),
+    parameter(3, 'jsonb'),
+    parameter(4, 'text[]'),
+    `ROW(${columns.join(', ')})::qmemacct.line_set`,
+  ].join(', ');
+}
+
+/** The tables' letters for kinds of strings. */
+type Kind = 'c' | 'h' | 'o' | 'n' | 'q' | 'p' | 'e' | 'a' | 'g';
+
+const LONGEST_BYTES = 4096;
+const MOST_INT32 = 2 ** 31 - 1;
+
+function isTooLong(text: string | null): boolean {
+  return text !== null && text.length * 3 > LONGEST_BYTES && Buffer.byteLength(text) > LONGEST_BYTES;
+}
+
+const isSize = (bytes: number | null): boolean => bytes === null || (Number.isSafeInteger(bytes) && bytes >= 0);
+const isTime = (ms: number | null): boolean => ms === null || ms >= 0;
+
+/** Whether the tables have room for the line; lines of jobs are like that. */
+function isStorable(line: AccountingRecord): boolean {
+  return (
+    isTime(line.submissionTimeMs) &&
+    isTime(line.startTimeMs) &&
+    isTime(line.endTimeMs) &&
+    line.slots <= MOST_INT32 &&
+    isSize(line.jobMaxrssBytes ?? Math.max(0, line.maxrssBytes)) &&
+    isSize(Math.max(0, line.maxvmemBytes ?? 0)) &&
+    ![line.peTaskId, line.host, line.owner, line.queue, line.project, line.pe].some(isTooLong)
+  );
+}
+
+/** Finds the place (from 1 on) of a string in a list in which each stands once, where `add` puts a new one. */
+function places(add: (element: string) => number): (text: string) => number {
+  const known = new Map<string, number>();
+  return (text) => {
+    let place = known.get(text);
+    if (place !== undefined) return place;
+    // The database's texts have no NUL.
+    const clean = text.replaceAll('\0', '\uFFFD');
+    place = known.get(clean) ?? add(quoted(clean));
+    known.set(clean, place);
+    known.set(text, place);
+    return place;
+  };
+}
+
+function requestText({ request_bytes, limit_bytes, per }: MemoryRequest): string {
+  return `${request_bytes ?? ''}:${limit_bytes ?? ''}:${per === 'slot' ? 's' : 'j'}`;
+}
+
+/** What lines ask for: h_vmem, and the rest by name. */
+interface Asked {
+  readonly vmem: (string | null)[];
+  readonly others: Readonly<Record<string, string>>[];
+  /** Where it stands in these lists, from 1 on; null: a line asks for nothing. */
+  readonly placeOf: (line: AccountingRecord) => number | null;
+}
+
+function askedFor(): Asked {
+  const vmem: (string | null)[] = [];
+  const others: Readonly<Record<string, string>>[] = [];
+  const same = new Map<string, number>();
+  const ofCategory = new Map<string, Map<number, number | null>>();
+  const add = ({ h_vmem, requests }: LineRequests): number | null => {
+    if (h_vmem === null && requests === NO_REQUESTS.requests) return null;
+    const own = h_vmem === null ? null : requestText(h_vmem);
+    const its = Object.fromEntries(Object.entries(requests).map(([name, request]) => [name, requestText(request)]));
+    const text = JSON.stringify([own, its]);
+    let place = same.get(text);
+    if (place === undefined) {
+      place = vmem.push(own);
+      others.push(its);
+      same.set(text, place);
+    }
+    return place;
+  };
+  return {
+    vmem,
+    others,
+    placeOf(line) {
+      const { category, slots } = line;
+      if (category === null || line.peTaskId !== null) return null;
+      let bySlots = ofCategory.get(category);
+      if (bySlots === undefined) ofCategory.set(category, (bySlots = new Map()));
+      let place = bySlots.get(slots);
+      if (place === undefined) bySlots.set(slots, (place = add(requestsOfLine(line, USUAL_RULES))));
+      return place;
+    },
+  };
+}
+
+const amount = (value: number | null): string => (value === null ? '' : doubleText(value));
+
+/** The account as it is packed (v[42] of 002-codec.sql), up to its category. */
+function amountsText(account: GridEngineAccount): string {
+  const { wallclock_seconds, cpu_seconds, user_seconds, system_seconds, mem_gib_seconds, io_gib } = account;
+  const times = `${amount(wallclock_seconds)}:${amount(cpu_seconds)}:${amount(user_seconds)}:${amount(system_seconds)}`;
+  const sizes = `${account.maxvmem_bytes ?? ''}:${account.maxrss_bytes ?? ''}`;
+  return `${times}:${sizes}:${amount(mem_gib_seconds)}:${amount(io_gib)}:`;
+}
+
+/** Lines of one job, task and pe task. */
+interface Part {
+  readonly first: number;
+  lines: number;
+  hasTwins: boolean;
+  /** Seconds in which they started; of those that never did, how many were submitted in a second. */
+  readonly starts: Set<number>;
+  readonly neverStarted: Map<number, number>;
+}
+
+export interface LineSet {
+  /** What `lineSetParameters` stands for. */
+  readonly values: readonly string[];
+  /** Lines that are in it. */
+  readonly size: number;
+}
+
+/** Lines as columns, in the form that import_set() takes. What can't be stored is left out. */
+export function lineSet(lines: readonly AccountingRecord[], cluster: string): LineSet {
+  const kinds: Kind[] = [];
+  const texts: string[] = [];
+  const notes: string[] = [];
+  const wordPlaces = (kind: Kind): ((text: string | null) => number | null) => {
+    const placeOf = places((element) => {
+      kinds.push(kind);
+      return texts.push(element);
+    });
+    return (text) => (text === null || text === '' ? null : placeOf(text));
+  };
+  // The first of the list.
+  wordPlaces('c')(cluster);
+  const host = wordPlaces('h');
+  // Who deleted a job has the numbers of owners.
+  const owner = wordPlaces('o');
+  const jobName = wordPlaces('n');
+  const queue = wordPlaces('q');
+  const project = wordPlaces('p');
+  const pe = wordPlaces('e');
+  const account = wordPlaces('a');
+  const category = wordPlaces('g');
+  const note = places((element) => notes.push(element));
+  const asked = askedFor();
+  const parts = new Map<string, Part>();
+  const partOfLine: Part[] = [];
+  const columns = Object.fromEntries(NAMES.map((name) => [name, []])) as unknown as Columns;
+
+  for (const line of lines) {
+    if (!isStorable(line)) continue;
+    const at = columns.job.push(line.jobId);
+    const key = `${line.jobId}/${line.task}/${line.peTaskId ?? ''}`;
+    let part = parts.get(key);
+    if (part === undefined)
+      parts.set(key, (part = { first: at, lines: 0, hasTwins: false, starts: new Set(), neverStarted: new Map() }));
+    partOfLine.push(part);
+    part.lines++;
+    let nth = 0;
+    if (line.startTimeMs !== null) {
+      const second = startSecond(line.startTimeMs);
+      if (part.starts.has(second)) part.hasTwins = true;
+      part.starts.add(second);
+    } else {
+      const second = startSecond(line.submissionTimeMs ?? 0);
+      nth = part.neverStarted.get(second) ?? 0;
+      part.neverStarted.set(second, nth + 1);
+    }
+    const its = lineAccount(line);
+    const efficiency = lineCpuEfficiency(line);
+    columns.task.push(line.task === 0 ? null : line.task);
+    columns.pe_task.push(line.peTaskId === null ? null : quoted(line.peTaskId));
+    columns.part.push(part.first);
+    columns.nth.push(nth);
+    columns.revision.push(lineRevision(line));
+    columns.submitted.push(line.submissionTimeMs);
+    columns.started.push(line.startTimeMs);
+    columns.ended.push(line.endTimeMs);
+    columns.wallclock.push(lineWallclock(line));
+    columns.cpu.push(lineCpu(line));
+    columns.efficiency.push(efficiency === null ? null : doubleText(efficiency));
+    columns.host.push(host(lineHost(line)));
+    columns.owner.push(owner(line.owner));
+    columns.job_name.push(jobName(clipped(line.jobName)));
+    columns.queue.push(queue(lineQueue(line)));
+    columns.project.push(project(line.project));
+    columns.pe.push(pe(line.pe));
+    columns.account.push(account(clipped(line.account)));
+    columns.slots.push(line.slots > 0 ? line.slots : null);
+    columns.host_slots.push(lineHostSlots(line));
+    columns.exit_status.push(line.exitStatus);
+    columns.signal.push(lineSignal(line));
+    columns.failed.push(line.failed);
+    columns.amounts.push(amountsText(its));
+    columns.category.push(category(its.category));
+    columns.deleted_by.push(owner(its.deleted_by));
+    columns.asked.push(asked.placeOf(line));
+    columns.note.push(note(lineNote(line)));
+  }
+  for (const part of partOfLine) columns.company.push(part.hasTwins ? 't' : part.lines > 1 ? 's' : 'a');
+  const vmem = asked.vmem.map((text) => (text === null ? null : quoted(text)));
+  return {
+    values: [
+      arrayText(kinds),
+      arrayText(texts),
+      arrayText(vmem),
+      JSON.stringify(asked.others),
+      arrayText(notes),
+      ...NAMES.map((name) => arrayText(columns[name])),
+    ],
+    size: columns.job.length,
+  };
+}
