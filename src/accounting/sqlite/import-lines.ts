@@ -8,22 +8,15 @@ import { LINE_RUN } from '../coverage';
 import { SAME_START_MS } from '../join';
 import type { MergeOutcome } from '../store';
 import type { Words } from './dictionary';
+import { lineInserter } from './insert-lines';
 import { lineRows, type LineRows } from './line-row';
 import { LAST_ROLLED_DAY, MARK_STALE } from './queries';
-import { ROW_COLUMNS } from './row';
 import { packRunId } from './run-id-codec';
 import { seenKeys } from './seen-keys';
 import { DAY_MS, type StaleDays } from './stale-days';
 
-/** Rows in one statement. More gain nothing. */
-const ROWS_AT_ONCE = 25;
 /** What its writer keeps of the file: the ends of the indexes that an import writes to. */
 const CACHE_KIB = 64 * 1024;
-
-const ROW = `(${ROW_COLUMNS.map(() => '?').join(', ')})`;
-// OR FAIL: an insert of several rows that might have to be undone alone would copy every page that it changes first.
-const insertOf = (rows: number): string =>
-  `INSERT OR FAIL INTO record (${ROW_COLUMNS.join(', ')}) VALUES ${Array<string>(rows).fill(ROW).join(', ')}`;
 
 /**
  * Records that a line may be of: of its job and task, and begun when it did, or of its own run. First whether it is one
@@ -59,12 +52,6 @@ type Candidate = readonly [
 ];
 
 type FileRow = ImportedFile & { readonly id: number };
-
-type Task = Pick<AccountingRecord, 'jobId' | 'task' | 'peTaskId'>;
-
-function isSameTask(a: Task, b: Task): boolean {
-  return a.jobId === b.jobId && a.task === b.task && a.peTaskId === b.peTaskId;
-}
 
 /** Importing lines of Grid Engine's accounting; `importLines` is one transaction. Both throw SQLite's errors. */
 export interface LineImporter {
@@ -106,8 +93,7 @@ export function lineImporter(
     `SELECT f.path, u.offset, u.reason, u.text FROM unreadable_line u JOIN imported_file f ON f.id = u.file_id
      WHERE f.cluster_id = ? ORDER BY u.file_id DESC, u.offset DESC LIMIT ?`,
   );
-  const insertMany = db.prepare(insertOf(ROWS_AT_ONCE));
-  const insertOne = db.prepare(insertOf(1));
+  const inserter = lineInserter(db);
   const candidates = db.prepare<unknown[], Candidate>(CANDIDATES).raw();
   const join = db.prepare<[Buffer, number]>(JOIN);
   const countEarlier = db.prepare<unknown[], number>(EARLIER).pluck();
@@ -158,28 +144,14 @@ export function lineImporter(
     const rolled = lastRolled.get() ?? null;
     const days = new Set<number>();
     let lastDay = NaN;
-    let values: unknown[] = [];
-    /** Whose lines are in `values`. */
-    let waiting: Task[] = [];
     let added = 0;
     let joined = 0;
     let unchanged = 0;
 
-    const flush = (): void => {
-      for (let row = 0; row < waiting.length; row++)
-        insertOne.run(values.slice(row * ROW_COLUMNS.length, (row + 1) * ROW_COLUMNS.length));
-      values = [];
-      waiting = [];
-    };
     const insert = (line: AccountingRecord, task: number | null, earlier: number): void => {
-      rows.push(values, line, earlier);
+      inserter.add(rows, line, earlier);
       seen.add(line.jobId, task, line.peTaskId);
       added++;
-      if (waiting.push({ jobId: line.jobId, task: line.task, peTaskId: line.peTaskId }) === ROWS_AT_ONCE) {
-        insertMany.run(values);
-        values = [];
-        waiting = [];
-      }
       const countedAt = line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? lineRevision(line);
       const day = Math.floor(countedAt / DAY_MS);
       if (rolled === null || (day >= rolled && line.pe === null)) {
@@ -201,7 +173,7 @@ export function lineImporter(
         insert(line, task, 0);
         continue;
       }
-      if (waiting.some((other) => isSameTask(line, other))) flush();
+      inserter.settle(line);
       if (line.startTimeMs === null) {
         const run = `${LINE_RUN}0.${startSecond(line.submissionTimeMs ?? 0)}.*`;
         insert(line, task, countEarlier.get(line.jobId, task, line.peTaskId, clusterId, run) ?? 0);
@@ -239,7 +211,7 @@ export function lineImporter(
       } else if (outcome.change === 'changed') joined++;
       else unchanged++;
     }
-    flush();
+    inserter.flush();
     seen.settle();
     for (const day of days) markStale.run({ day });
     stale.flush();
@@ -274,6 +246,7 @@ export function lineImporter(
         words.forget();
         stale.forget();
         seen.forget();
+        inserter.forget();
         rowsOf.clear();
         throw error;
       }
