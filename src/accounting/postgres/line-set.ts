@@ -10,11 +10,13 @@ import {
   lineNote,
   lineQueue,
   lineRevision,
+  lineRunId,
   lineSignal,
   lineWallclock,
   requestsOfLine,
   startSecond,
 } from '../import/line-record';
+import type { PlacedLine } from '../import/line-place';
 import { NO_REQUESTS, USUAL_RULES, type LineRequests } from '../import/line-requests';
 import { arrayText, doubleText, quoted } from './array-text';
 
@@ -25,7 +27,7 @@ const COLUMNS = {
   pe_task: 'text',
   part: 'integer',
   company: '"char"',
-  nth: 'integer',
+  place: 'text',
   revision: 'bigint',
   submitted: 'bigint',
   started: 'bigint',
@@ -171,9 +173,8 @@ interface Part {
   readonly first: number;
   lines: number;
   hasTwins: boolean;
-  /** Seconds in which they started; of those that never did, how many were submitted in a second. */
-  readonly starts: Set<number>;
-  readonly neverStarted: Map<number, number>;
+  /** The runs that they are of. */
+  readonly runs: Set<string | number>;
 }
 
 export interface LineSet {
@@ -184,7 +185,7 @@ export interface LineSet {
 }
 
 /** Lines as columns, in the form that import_set() takes. What can't be stored is left out. */
-export function lineSet(lines: readonly AccountingRecord[], cluster: string): LineSet {
+export function lineSet(lines: Iterable<PlacedLine>, cluster: string): LineSet {
   const kinds: Kind[] = [];
   const texts: string[] = [];
   const notes: string[] = [];
@@ -217,26 +218,18 @@ export function lineSet(lines: readonly AccountingRecord[], cluster: string): Li
     const at = columns.job.push(line.jobId);
     const key = `${line.jobId}/${line.task}/${line.peTaskId ?? ''}`;
     let part = parts.get(key);
-    if (part === undefined)
-      parts.set(key, (part = { first: at, lines: 0, hasTwins: false, starts: new Set(), neverStarted: new Map() }));
+    if (part === undefined) parts.set(key, (part = { first: at, lines: 0, hasTwins: false, runs: new Set() }));
     partOfLine.push(part);
     part.lines++;
-    let nth = 0;
-    if (line.startTimeMs !== null) {
-      const second = startSecond(line.startTimeMs);
-      if (part.starts.has(second)) part.hasTwins = true;
-      part.starts.add(second);
-    } else {
-      const second = startSecond(line.submissionTimeMs ?? 0);
-      nth = part.neverStarted.get(second) ?? 0;
-      part.neverStarted.set(second, nth + 1);
-    }
+    const run = line.startTimeMs === null ? lineRunId(line) : startSecond(line.startTimeMs);
+    if (part.runs.has(run)) part.hasTwins = true;
+    part.runs.add(run);
     const its = lineAccount(line);
     const efficiency = lineCpuEfficiency(line);
     columns.task.push(line.task === 0 ? null : line.task);
     columns.pe_task.push(line.peTaskId === null ? null : quoted(line.peTaskId));
     columns.part.push(part.first);
-    columns.nth.push(nth);
+    columns.place.push(line.startTimeMs === null ? quoted(line.place ?? '0') : null);
     columns.revision.push(lineRevision(line));
     columns.submitted.push(line.submissionTimeMs);
     columns.started.push(line.startTimeMs);
