@@ -140,6 +140,29 @@ describe('importFile', () => {
       assert.deepEqual([await tries(), await count()], [9, 15]);
     }));
 
+  it("takes both forms of Open Cluster Scheduler's file, and counts each line once", (t) =>
+    place(t, async ({ directory, file, take, store, count }) => {
+      const common = { owner: 'alice', group: 'users', account: 'sge', qname: 'all.q', hostname: 'ge1', slots: 1 };
+      const json = (job: number, start: number, more: object): string =>
+        `${JSON.stringify({
+          ...{ job_number: job, task_number: 0, ...common, job_name: 'run.sh', priority: 0, category: '-l h_vmem=1G' },
+          ...{ submission_time: (1_763_700_000 + start) * 1e6 + 12, exit_status: 0, usage: { rusage: {}, usage: {} } },
+          ...more,
+        })}\n`;
+      const started = (job: number): string => {
+        const start = 1_763_700_000 + job;
+        return json(job, job - 5, { start_time: start * 1e6 + 999_999, end_time: (start + 60) * 1e6 + 5, failed: 0 });
+      };
+      const failed = json(900, 0, { start_time: 0, end_time: 0, failed: 26 });
+      writeFileSync(file, sampleLine(1) + failedLine(900) + failedLine(900) + sampleLine(2) + failedLine(900));
+      const other = join(directory, 'accounting.jsonl');
+      writeFileSync(other, started(1) + failed + failed + started(2) + failed);
+      assertTaken(await take(), 5);
+      const { added, unreadable, joined, unchanged } = await take(other);
+      assert.deepEqual([added, unreadable, joined + unchanged], [0, 0, 5]);
+      assert.deepEqual([(await store.job({ job_id: 900, all: true })).records.length, await count()], [3, 5]);
+    }));
+
   it('takes several files in any order', (t) =>
     place(t, async ({ directory, store, count }) => {
       const paths = [2, 0, 1].map((part) => {
