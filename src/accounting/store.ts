@@ -105,6 +105,8 @@ export interface RecordsQuery extends RecordFilter {
   readonly sort?: RecordSort;
   /** At most this many records (default 50); the totals cover all. */
   readonly limit?: number;
+  /** false: the list alone is wanted, and a store need not add up (zeros): that costs more than a short list. */
+  readonly totals?: false;
   /** A peak under this share of the limit counts as far below it (default 0.25). */
   readonly far_below?: number;
 }

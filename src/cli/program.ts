@@ -2,68 +2,43 @@ import { Command, CommanderError } from 'commander';
 import { SETTINGS_FILE } from '../sampler/settings';
 import { CommandError, EXIT } from './command-error';
 import type { CommandContext, LiveParts } from './command-context';
-import { registerHost } from './commands/host';
-import { registerHosts } from './commands/hosts';
-import { registerJob } from './commands/job';
-import { registerJobs } from './commands/jobs';
-import { registerLive } from './commands/live';
-import { registerMetrics } from './commands/metrics';
-import { registerNode } from './commands/node';
-import { registerOwner } from './commands/owner';
-import { registerProject } from './commands/project';
-import { registerQueue } from './commands/queue';
-import { registerReport } from './commands/report';
-import { registerRun } from './commands/run';
-import { registerDemo } from './commands/demo';
-import { registerDatabase } from './commands/database';
-import { registerDigest } from './commands/digest';
-import { registerDoctor } from './commands/doctor';
-import { registerFlush } from './commands/flush';
-import { registerImport } from './commands/import';
-import { registerInstall } from './commands/install';
-import { registerMigrate } from './commands/migrate';
-import { registerNightly } from './commands/nightly';
-import { registerPrune } from './commands/prune';
-import { registerRollup } from './commands/rollup';
-import { registerServe } from './commands/serve';
-import { registerTop } from './commands/top';
-import { registerUninstall } from './commands/uninstall';
 import { warn } from './output';
 import type { Terminal } from './terminal';
 
 /** Adds a command to the program; what it does is imported when it is called, so that the program starts quickly. */
 export type RegisterCommand = (program: Command, context: CommandContext) => void;
 
-const COMMANDS: readonly RegisterCommand[] = [
-  registerJob,
-  registerJobs,
-  registerOwner,
-  registerProject,
-  registerQueue,
-  registerHost,
-  registerTop,
-  registerLive,
-  registerHosts,
-  registerNode,
-  registerMetrics,
-  registerReport,
-  registerRun,
-  registerDemo,
-  registerImport,
-  registerInstall,
-  registerUninstall,
-  registerDoctor,
-  registerFlush,
-  registerServe,
-  registerNightly,
-  registerRollup,
-  registerPrune,
-  registerDigest,
-  registerDatabase,
-  registerMigrate,
-];
+const COMMANDS: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
+  ['job', async () => (await import('./commands/job.js')).registerJob],
+  ['jobs', async () => (await import('./commands/jobs.js')).registerJobs],
+  ['owner', async () => (await import('./commands/owner.js')).registerOwner],
+  ['project', async () => (await import('./commands/project.js')).registerProject],
+  ['queue', async () => (await import('./commands/queue.js')).registerQueue],
+  ['host', async () => (await import('./commands/host.js')).registerHost],
+  ['top', async () => (await import('./commands/top.js')).registerTop],
+  ['live', async () => (await import('./commands/live.js')).registerLive],
+  ['hosts', async () => (await import('./commands/hosts.js')).registerHosts],
+  ['node', async () => (await import('./commands/node.js')).registerNode],
+  ['metrics', async () => (await import('./commands/metrics.js')).registerMetrics],
+  ['report', async () => (await import('./commands/report.js')).registerReport],
+  ['run', async () => (await import('./commands/run.js')).registerRun],
+  ['demo', async () => (await import('./commands/demo.js')).registerDemo],
+  ['import', async () => (await import('./commands/import.js')).registerImport],
+  ['install', async () => (await import('./commands/install.js')).registerInstall],
+  ['uninstall', async () => (await import('./commands/uninstall.js')).registerUninstall],
+  ['doctor', async () => (await import('./commands/doctor.js')).registerDoctor],
+  ['flush', async () => (await import('./commands/flush.js')).registerFlush],
+  ['serve', async () => (await import('./commands/serve.js')).registerServe],
+  ['nightly', async () => (await import('./commands/nightly.js')).registerNightly],
+  ['rollup', async () => (await import('./commands/rollup.js')).registerRollup],
+  ['prune', async () => (await import('./commands/prune.js')).registerPrune],
+  ['digest', async () => (await import('./commands/digest.js')).registerDigest],
+  ['database', async () => (await import('./commands/database.js')).registerDatabase],
+  ['migrate', async () => (await import('./commands/migrate.js')).registerMigrate],
+]);
 
-function createProgram(version: string, context: CommandContext): Command {
+/** The program with those of its commands that `words` may mean: the one that they name, else all. */
+async function createProgram(words: readonly string[], version: string, context: CommandContext): Promise<Command> {
   const { terminal } = context;
   const program = new Command('qmemacct')
     .description('Memory and efficiency of Grid Engine jobs: what they used of what they asked for.')
@@ -81,8 +56,14 @@ function createProgram(version: string, context: CommandContext): Command {
       writeErr: (text) => terminal.warn(text.replace(/\n$/, '')),
       outputError: (text, write) => write(text.replace(/^error: /, 'qmemacct: ')),
     });
-  for (const register of COMMANDS) register(program, context);
+  const named = COMMANDS.get(commandWord(words) ?? '');
+  for (const register of named === undefined ? COMMANDS.values() : [named]) (await register())(program, context);
   return program;
+}
+
+/** Of the options before a command only --config takes a value. */
+function commandWord(words: readonly string[]): string | undefined {
+  return words.find((word, index) => !word.startsWith('-') && words[index - 1] !== '--config');
 }
 
 /**
@@ -90,7 +71,7 @@ function createProgram(version: string, context: CommandContext): Command {
  * "run" the options are that command's, and no other's.
  */
 function isRun(words: readonly string[]): boolean {
-  return words.find((word, index) => !word.startsWith('-') && words[index - 1] !== '--config') === 'run';
+  return commandWord(words) === 'run';
 }
 
 /** Errors that a person can mend by what they say; any other is a bug. */
@@ -110,7 +91,7 @@ export async function runProgram(
   live: LiveParts = {},
 ): Promise<number> {
   let status: number = EXIT.found;
-  const program = createProgram(version, {
+  const program = await createProgram(words, version, {
     terminal,
     live,
     finish: async (result) => {

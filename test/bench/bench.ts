@@ -7,6 +7,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** Size of a history; null: the benchmark's own. */
   readonly jobs: number | null;
+  /** Directory in which a history is made, or found as an earlier run left it; null: a temporary one. */
+  readonly keep: string | null;
   /** Tells on a terminal how far it has come. */
   readonly progress: (text: string) => void;
 }

@@ -1,3 +1,4 @@
+import type { Database } from 'better-sqlite3';
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { packRunId, unpackRunId } from '../../src/accounting/sqlite/run-id-codec';
@@ -20,10 +21,14 @@ const RUNS_PER_WEEK = 50_000;
 const MOST_WEEKS = 520;
 const BATCH = 500;
 const FLUSH_BYTES = 8 << 20;
+/** Of more there is no accounting file: it would be larger than the store, and qacct's time grows with its lines. */
+const MOST_LINES = 30_000_000;
 
 export interface History {
   readonly store: string;
   readonly file: string;
+  /** false: too many records for one. */
+  readonly hasFile: boolean;
   readonly records: number;
   readonly weeks: number;
   readonly week: Week;
@@ -35,8 +40,9 @@ export interface History {
   readonly delivered: number;
   readonly importedMs: number;
   readonly copiedMs: number;
-  /** Days that were summed up. */
+  /** Days that were summed up from their records, and how many these are. */
   readonly days: number;
+  readonly rolled: number;
   readonly rolledMs: number;
   readonly fileMs: number;
 }
@@ -144,9 +150,107 @@ function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress
       db.transaction(() => copy.run({ jobs: week * jobs, seconds: (week * WEEK_MS) / 1000 }))();
       progress(`history: week ${week + 1} of ${weeks}`);
     }
-    db.exec('INSERT OR IGNORE INTO stale_day SELECT DISTINCT counted_at / 86400000 FROM record');
   } finally {
     db.close();
+  }
+}
+
+/** The weeks whose days are summed up from their records; the others' sums are copies of the last of the first ones'. */
+const SUMMED_AT_THE_BEGIN = 3;
+const SUMMED_AT_THE_END = 2;
+/** Copied days that are summed up from their records, too, and compared. */
+const DAYS_CHECKED = 2;
+
+/** Marks the days of whole weeks from the first record on as changed since they were summed up. */
+function markStale(db: Database, firstDay: number, from: number, to: number): void {
+  const mark = db.prepare('INSERT OR IGNORE INTO stale_day VALUES (?)');
+  for (let day = firstDay + from * 7; day < firstDay + to * 7; day++) mark.run(day);
+}
+
+/** All sums of a day, as one text. */
+function sumsOf(db: Database, day: number): string {
+  const of = (table: string, order: string): unknown[] =>
+    db.prepare(`SELECT * FROM ${table} WHERE day = ? ORDER BY ${order}`).all(day);
+  return JSON.stringify([
+    of('rollup', 'dimension, key, cluster_id'),
+    of('rollup_again', 'dimension, key, cluster_id, before'),
+  ]);
+}
+
+/** Sums of a history whose weeks are copies: resolves to the records that were read for it, and how long that took. */
+async function sumUp(
+  path: string,
+  weeks: number,
+  progress: Progress,
+): Promise<Pick<History, 'rolled' | 'days' | 'rolledMs'>> {
+  const db = new SqliteDatabase(path);
+  try {
+    const dayOf = (which: string): number =>
+      db.prepare<[], number>(`SELECT ${which}(counted_at) / 86400000 FROM record`).pluck().get() ?? 0;
+    const first = dayOf('min');
+    // Jobs of the last week may end after it.
+    const all = Math.ceil((dayOf('max') + 1 - first) / 7);
+    const copied = weeks > SUMMED_AT_THE_BEGIN + SUMMED_AT_THE_END;
+    db.exec('DELETE FROM stale_day');
+    if (copied) {
+      markStale(db, first, 0, SUMMED_AT_THE_BEGIN);
+      markStale(db, first, weeks - SUMMED_AT_THE_END, all);
+    } else markStale(db, first, 0, all);
+    const rolled =
+      db
+        .prepare<[], number>('SELECT count(*) FROM record WHERE counted_at / 86400000 IN (SELECT day FROM stale_day)')
+        .pluck()
+        .get() ?? 0;
+    progress('history: sums of the days');
+    const history = openSqliteHistory(path, 0o640);
+    let days = 0;
+    const rolledMs = await timed(async () => {
+      days = await history.rollUp({});
+    });
+    await history.close();
+    if (copied) copySums(db, first, weeks, progress);
+    const checked = Array.from(
+      { length: copied ? DAYS_CHECKED : 0 },
+      (_, turn) => first + 7 * (weeks >> (turn + 1)) + turn,
+    );
+    const before = checked.map((day) => sumsOf(db, day));
+    for (const day of checked) db.prepare('INSERT INTO stale_day VALUES (?)').run(day);
+    const again = openSqliteHistory(path, 0o640);
+    await again.rollUp({});
+    await again.close();
+    for (const [index, day] of checked.entries())
+      if (sumsOf(db, day) !== before[index]) throw new Error(`the copied sums of day ${day} are not its records'`);
+    return { rolled, days, rolledMs };
+  } finally {
+    db.close();
+  }
+}
+
+/** The sums of the last week that was summed up at the beginning, for each later week. */
+function copySums(db: Database, first: number, weeks: number, progress: Progress): void {
+  const model = first + (SUMMED_AT_THE_BEGIN - 1) * 7;
+  const columns = db
+    .prepare<[], { name: string }>("SELECT name FROM pragma_table_info('rollup')")
+    .all()
+    .map(({ name }) => name);
+  const week = `day >= ${model} AND day < ${model + 7}`;
+  const copies = [
+    db.prepare<[{ weeks: number }]>(
+      `INSERT INTO rollup (${columns.join(', ')})
+       SELECT ${columns.map((name) => (name === 'day' ? 'day + 7 * @weeks' : name)).join(', ')} FROM rollup
+       WHERE dimension BETWEEN 0 AND 5 AND ${week}`,
+    ),
+    db.prepare<[{ weeks: number }]>(
+      `INSERT INTO rollup_again (dimension, day, key, cluster_id, before)
+       SELECT dimension, day + 7 * @weeks, key, cluster_id, before + ${WEEK_MS} * @weeks FROM rollup_again
+       WHERE dimension BETWEEN 0 AND 5 AND ${week}`,
+    ),
+  ];
+  for (let later = 1; later <= weeks - SUMMED_AT_THE_BEGIN - SUMMED_AT_THE_END; later++) {
+    db.transaction(() => {
+      for (const copy of copies) copy.run({ weeks: later });
+    })();
+    progress(`history: sums of week ${later + SUMMED_AT_THE_BEGIN} of ${weeks}`);
   }
 }
 
@@ -197,20 +301,16 @@ export async function fillHistory(
   const copiedMs = await timed(() => {
     copyWeeks(store, weeks, week.jobs, progress);
   });
-  progress('history: sums of the days');
-  const rolling = openSqliteHistory(store, 0o640);
-  let days = 0;
-  const rolledMs = await timed(async () => {
-    days = await rolling.rollUp({});
-  });
-  await rolling.close();
-  const fileMs = await timed(() => {
-    writeFile(file, week, weeks, progress);
-  });
+  const sums = await sumUp(store, weeks, progress);
   const records = week.runs.length * weeks;
+  const hasFile = records <= MOST_LINES;
+  const fileMs = await timed(() => {
+    if (hasFile) writeFile(file, week, weeks, progress);
+  });
   return {
     store,
     file,
+    hasFile,
     records,
     weeks,
     week,
@@ -220,8 +320,7 @@ export async function fillHistory(
     delivered: sampled.length,
     importedMs,
     copiedMs,
-    days,
-    rolledMs,
+    ...sums,
     fileMs,
   };
 }

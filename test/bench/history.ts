@@ -9,6 +9,7 @@ import { seededRandom } from '../accounting/realistic-record';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { FIRST_JOB, fillHistory, sizeOf } from './history-fill';
 import type { History } from './history-fill';
+import { keptHistory } from './history-kept';
 import { QACCT, qacctEnvironment } from './qacct-cell';
 import { median, quantile } from './statistics';
 
@@ -205,14 +206,16 @@ function ownCommands(history: History, directory: string): readonly Row[] {
 
 /** qacct reads the file from its first line to its last. */
 function qacctRows(history: History, directory: string): readonly Row[] {
+  const { file, hasFile } = history;
+  if (!hasFile) return [{ what: 'qacct', unit: 'ms', values: [], note: 'no accounting file of so many records' }];
   if (!existsSync(QACCT)) return [{ what: 'qacct', unit: 'ms', values: [], note: `${QACCT} is not installed` }];
   const env = qacctEnvironment(directory);
   const job = (): string => String(FIRST_JOB + Math.floor((history.week.jobs * history.weeks) / 2));
   // It has to stand in the page cache: then it is at its best.
-  spawnSync('cat', [history.file], { stdio: 'ignore' });
+  spawnSync('cat', [file], { stdio: 'ignore' });
   return [
-    { name: 'qacct -j ID', words: () => ['-f', history.file, '-j', job()] },
-    { name: 'qacct -o bob -d 7', words: () => ['-f', history.file, '-o', 'bob', '-d', '7'] },
+    { name: 'qacct -j ID', words: () => ['-f', file, '-j', job()] },
+    { name: 'qacct -o bob -d 7', words: () => ['-f', file, '-o', 'bob', '-d', '7'] },
   ].map((command) => measure(command, QACCT_RUNS, QACCT, env));
 }
 
@@ -237,7 +240,7 @@ function fillRows(history: History): readonly Row[] {
     {
       what: `records rolled up, ${history.days} days`,
       unit: 'records/s',
-      values: perSecond(history.records, history.rolledMs),
+      values: perSecond(history.rolled, history.rolledMs),
     },
     {
       what: 'a record with all indexes',
@@ -245,7 +248,15 @@ function fillRows(history: History): readonly Row[] {
       values: [sizeOf(history.store) / history.records],
       budget: RECORD_BUDGET_BYTES,
     },
-    { what: 'a line of the accounting file', unit: 'bytes', values: [sizeOf(history.file) / history.records] },
+    ...(!history.hasFile
+      ? []
+      : [
+          {
+            what: 'a line of the accounting file',
+            unit: 'bytes',
+            values: [sizeOf(history.file) / history.records],
+          } as const,
+        ]),
   ];
 }
 
@@ -259,7 +270,7 @@ function compare(rows: readonly Row[]): readonly string[] {
   ).map(([ours, theirs]) => `${ours}: ${(middle(theirs) / middle(ours)).toFixed(1)} times as fast as ${theirs}.`);
 }
 
-async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Section[]> {
+async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<readonly Section[]> {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-history-'));
   const remove = (): void => {
     rmSync(directory, { recursive: true, force: true });
@@ -268,7 +279,8 @@ async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Se
   try {
     const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
     // qacct counts its days back from now.
-    const history = await fillHistory(directory, size, Date.now(), SEED, progress);
+    const make = keep === null ? fillHistory : keptHistory;
+    const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
     const years = ((history.until - history.since) / (365.25 * DAY_MS)).toFixed(1);
     const queries = await askAll(history, progress);
     progress('history: whole commands');
@@ -292,6 +304,6 @@ async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Se
 
 export const historyBench: Bench = {
   name: 'history',
-  about: 'questions to years of a site (--jobs 10000000), beside qacct on the same jobs',
+  about: 'questions to years of a site (--jobs 10000000 --keep DIRECTORY), beside qacct on the same jobs',
   run,
 };

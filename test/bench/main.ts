@@ -18,7 +18,7 @@ import { formatSection, verdict } from './table';
 /**
  * Benchmarks beside their budgets:
  *
- *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--quick] [--json FILE]
+ *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--quick] [--json FILE]
  *
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
@@ -38,7 +38,9 @@ const BENCHES: readonly Bench[] = [
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
-  return ['usage: bench [NAME...] [--runs N] [--jobs N] [--quick] [--json FILE]', ...names].join('\n');
+  return ['usage: bench [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--quick] [--json FILE]', ...names].join(
+    '\n',
+  );
 }
 
 function progressLine(text: string): void {
@@ -65,6 +67,7 @@ async function main(argv: readonly string[]): Promise<number> {
     options: {
       runs: { type: 'string' },
       jobs: { type: 'string' },
+      keep: { type: 'string' },
       quick: { type: 'boolean', default: false },
       json: { type: 'string' },
       help: { type: 'boolean', default: false },
@@ -87,7 +90,7 @@ async function main(argv: readonly string[]): Promise<number> {
   console.log(describeMachine(machine));
   const busy = busyNote(machine);
   if (busy !== null) console.log(busy);
-  const options: BenchOptions = { runs, jobs, quick: values.quick, progress: progressLine };
+  const options: BenchOptions = { runs, jobs, keep: values.keep ?? null, quick: values.quick, progress: progressLine };
   const measured: Section[] = [];
   let failed = false;
   for (const bench of chosen) {

@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { burner, burnerNames, burnersObstacle, readTruth, type Burner, type Truth } from './build.js';
 import { runWatched, type Run } from './watched.js';
+import { oneOf } from '../tries.js';
 
 const MiB = 1024 * 1024;
 
@@ -67,16 +68,17 @@ describe('burners', { skip: burnersObstacle() ?? false }, () => {
     });
   }
 
-  it('spike keeps to its length, and knows a peak too short to be seen', async () => {
-    const run = await runWatched(
-      'spike',
-      ['--mib=96', '--base=4', '--length=1', '--before=20', '--after=20'],
-      Infinity,
-    );
-    assertAsAsked('rss', run.truth.rssSum, 100, 1);
-    assertWithin('length', run.truth.extra.length_ms ?? -1, 1, 100);
-    assertLargestImage(run);
-  });
+  it('spike keeps to its length, and knows a peak too short to be seen', () =>
+    oneOf(5, async () => {
+      const run = await runWatched(
+        'spike',
+        ['--mib=96', '--base=4', '--length=1', '--before=20', '--after=20'],
+        Infinity,
+      );
+      assertAsAsked('rss', run.truth.rssSum, 100, 1);
+      assertWithin('length', run.truth.extra.length_ms ?? -1, 1, 100);
+      assertLargestImage(run);
+    }));
 
   it('daemon with a waiting parent counts both, and leaves its group', async () => {
     const run = await runWatched('daemon', ['--mib=32', '--hold=250', '--wait=1', '--execs=1']);
@@ -170,13 +172,15 @@ describe('burners', { skip: burnersObstacle() ?? false }, () => {
     });
   }
 
-  it('cpu burns what it is asked for, in threads and processes', async () => {
-    const options = ['--seconds=0.4', '--threads=2', '--processes=2', '--system=0.3'];
-    const run = await runWatched('cpu', options);
-    assertWithin('cpu', run.truth.cpuSeconds, 0.4, 0.45);
-    assertWithin('cpu seen', run.watched.cpu_s, run.truth.cpuSeconds, run.truth.cpuSeconds + 0.02);
-    assertSeen(run, 'all');
-  });
+  it('cpu burns what it is asked for, in threads and processes', () =>
+    // A virtual machine that loses its CPU for a while counts that as used.
+    oneOf(5, async () => {
+      const options = ['--seconds=0.4', '--threads=2', '--processes=2', '--system=0.3'];
+      const run = await runWatched('cpu', options);
+      assertWithin('cpu', run.truth.cpuSeconds, 0.4, 0.45);
+      assertWithin('cpu seen', run.watched.cpu_s, run.truth.cpuSeconds, run.truth.cpuSeconds + 0.02);
+      assertSeen(run, 'all');
+    }));
 
   it('io moves what it is asked for', async () => {
     const { truth, watched } = await runWatched('io', ['--mib=8', '--hold=50'], Infinity);
@@ -196,14 +200,18 @@ describe('burners', { skip: burnersObstacle() ?? false }, () => {
 
   it('leave no process behind when they are killed', async () => {
     for (const name of ['fork-large-parent', 'vfork', 'many-children'] as const satisfies readonly Burner[]) {
-      const options = ['--mib=8', name === 'many-children' ? '--life=9000' : '--hold=9000'];
+      const options = ['--mib=8', name === 'many-children' ? '--life=90000' : '--hold=90000'];
       const victim = spawn(burner(name), options, { stdio: 'ignore' });
-      await delay(200);
-      const children = childrenOf(victim.pid ?? -1);
+      let children = childrenOf(victim.pid ?? -1);
+      for (const end = Date.now() + 60_000; children.length === 0 && Date.now() < end;) {
+        await delay(20);
+        children = childrenOf(victim.pid ?? -1);
+      }
       victim.kill('SIGKILL');
       await once(victim, 'exit');
-      await delay(50);
-      assert.ok(children.length > 0, `${name} had no child yet`);
+      assert.ok(children.length > 0, `${name} had no child`);
+      // They would live for 60 s more.
+      for (const end = Date.now() + 30_000; children.some(isAlive) && Date.now() < end;) await delay(20);
       assert.deepEqual(children.filter(isAlive), [], name);
     }
   });

@@ -33,13 +33,13 @@ const run = promisify(execFile);
 
 /**
  * Runs a burner under the independent eye, and again where the machine was too busy for the eye to have seen a state
- * that was held for `held` ms. @throws if it fails, takes over 20 s, or does not write exactly one line of truth
+ * that was held for `held` ms. @throws if it fails, takes over 60 s, or does not write exactly one line of truth
  */
-export async function runWatched(name: Burner, options: readonly string[], held = 200, tries = 4): Promise<Run> {
+export async function runWatched(name: Burner, options: readonly string[], held = 200, tries = 10): Promise<Run> {
   const directory = mkdtempSync(join(tmpdir(), 'burner-'));
   try {
     const file = join(directory, 'truth');
-    const { stdout } = await run(burner('watch'), ['20', burner(name), ...options, `--truth=${file}`]);
+    const { stdout } = await run(burner('watch'), ['60', burner(name), ...options, `--truth=${file}`]);
     const watched = JSON.parse(stdout) as Watched;
     if (watched.late || watched.status !== 0) throw new Error(`${name} failed: ${stdout}`);
     const [truth, ...more] = readTruth(file);

@@ -33,7 +33,7 @@ function undelivered(t: TestContext): Undelivered {
   return { env, accounting, words: (...more) => ['flush', '--config', config, ...more] };
 }
 
-describe('flush', { timeout: 60_000 }, () => {
+describe('flush', { timeout: 180_000 }, () => {
   it("delivers what waits in a user's own state", async (t) => {
     const { env, words } = undelivered(t);
     const terminal = fakeTerminal({ env });

@@ -48,7 +48,7 @@ function site(t: TestContext, settings = ''): Site {
   };
 }
 
-describe('qmemacct import', { timeout: 60_000 }, () => {
+describe('qmemacct import', { timeout: 180_000 }, () => {
   it('imports what is new, tells what it did, and what could not be read', async (t) => {
     const { directory, file, run } = site(t);
     writeFileSync(file, `${sampleLines(1, 3)}gar\u001bbage\n`);

@@ -42,7 +42,7 @@ function makeCell(name: string, qhost: string, qstat: string): NodeJS.ProcessEnv
 
 function qmemacct(env: NodeJS.ProcessEnv, ...words: readonly string[]): SpawnSyncReturns<string> {
   const args = [main, ...words, '--config', env.CONFIG ?? ''];
-  return spawnSync(process.execPath, args, { encoding: 'utf8', env, timeout: 60_000 });
+  return spawnSync(process.execPath, args, { encoding: 'utf8', env, timeout: 120_000 });
 }
 
 describe('the live commands, with the clients of Grid Engine', () => {

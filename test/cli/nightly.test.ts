@@ -61,7 +61,7 @@ function place(t: TestContext, more = '', steps: Partial<NightSteps> = {}): Plac
   };
 }
 
-describe('nightly', { timeout: 60_000 }, () => {
+describe('nightly', { timeout: 180_000 }, () => {
   it('does the night, says so in one line, and has nothing to do the next time', async (t) => {
     const { run, terminal, mails } = place(t, 'mail_owners = "all"');
     assert.equal(await run(), 0, terminal.warnings());

@@ -15,7 +15,7 @@ interface Bench {
   readonly run: ReturnType<typeof clientRunner>;
 }
 
-function bench(t: TestContext, timeoutMs = 10_000, mostBytes?: number): Bench {
+function bench(t: TestContext, timeoutMs = 60_000, mostBytes?: number): Bench {
   const directory = temporaryDirectory(t);
   const fake = fakeClients(directory);
   const env = { ...process.env, PATH: `${fake.bin}:/usr/bin:/bin`, LANG: 'de_DE.UTF-8', LC_ALL: 'de_DE.UTF-8' };
@@ -51,7 +51,7 @@ function alive(path: string): readonly number[] {
 }
 
 async function untilGone(path: string): Promise<void> {
-  for (let tries = 0; tries < 100 && alive(path).length > 0; tries++) await sleep(20);
+  for (let tries = 0; tries < 1500 && alive(path).length > 0; tries++) await sleep(20);
   assert.deepEqual(alive(path), []);
 }
 
@@ -60,11 +60,12 @@ describe('a client of Grid Engine', () => {
     const b = bench(t);
     b.fake.put('qstat', 'cat; printf "%s|" "$LC_ALL" "$SGE_ROOT" "$SGE_CELL" "$@"');
     const reader = collector(() => ({}));
+    const before = Date.now();
     const answer = await b.run('qstat', ASK, reader);
     assert.equal(reader.text(), 'C|/no/such/root|seven|-u|*|-xml|');
     assert.equal(answer.problem, null);
     assert.equal(answer.status, 0);
-    assert.ok(Math.abs(answer.startedAt + answer.tookMs - Date.now()) < 5000);
+    assert.ok(answer.startedAt >= before - 10 && answer.startedAt + answer.tookMs <= Date.now() + 10);
   });
 
   it('is of use when the document is whole, whatever the status and the warnings', async (t) => {
@@ -80,22 +81,29 @@ describe('a client of Grid Engine', () => {
   });
 
   it('that hangs is ended with all its children when the time is up', async (t) => {
-    const b = bench(t, 400);
-    const pids = join(b.directory, 'pids');
-    const answer = await answerOf(b, `echo $$ > ${pids}; sleep 1000 & echo $! >> ${pids}; trap "" TERM; sleep 1000`);
-    assert.match(answer.problem ?? '', /qstat did not answer within 0\.4 s and was ended; .*command_timeout/);
-    assert.equal(answer.unreachable, true);
-    assert.ok(answer.tookMs < 3000, `took ${answer.tookMs} ms`);
-    await untilGone(pids);
+    const script = (pids: string): string =>
+      `echo $$ > ${pids}; sleep 1000 & echo $! >> ${pids}; echo >> ${pids}; trap "" TERM; sleep 1000`;
+    const isWhole = (pids: string): boolean => existsSync(pids) && readFileSync(pids, 'utf8').endsWith('\n\n');
+    // A busy machine may not have come so far in the script after 0.4 s.
+    for (let seconds = 0.4, isOver = false; !isOver; seconds *= 3) {
+      assert.ok(seconds < 60);
+      const b = bench(t, seconds * 1000);
+      const pids = join(b.directory, 'pids');
+      const { problem, unreachable, tookMs } = await answerOf(b, script(pids));
+      assert.match(problem ?? '', /qstat did not answer within \d+(\.\d+)? s and was ended; .*command_timeout/);
+      assert.equal(unreachable, true);
+      assert.ok(tookMs < 200_000, `took ${tookMs} ms`);
+      isOver = isWhole(pids);
+      if (isOver) await untilGone(pids);
+    }
   });
 
   it('whose output is held open by a process of another group is not waited for', async (t) => {
     const b = bench(t);
     const pids = join(b.directory, 'pids');
-    const answer = await answerOf(b, `echo "<job_info>"; setsid sleep 5 & echo $! > ${pids}; exit 0`);
+    const answer = await answerOf(b, `echo "<job_info>"; setsid sleep 600 & echo $! > ${pids}; exit 0`);
     assert.equal(alive(pids).length, 1);
     for (const pid of alive(pids)) process.kill(pid);
-    assert.ok(answer.tookMs < 4000, `took ${answer.tookMs} ms`);
     assert.match(answer.problem ?? '', /ends in the middle/);
     assert.equal(answer.unreachable, false);
   });
@@ -109,7 +117,7 @@ describe('a client of Grid Engine', () => {
   });
 
   it('that is slow but answers is waited for', async (t) => {
-    const b = bench(t, 10_000);
+    const b = bench(t);
     const document =
       '<?xml version=\'1.0\'?><job_info  xmlns:xsd="http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd">';
     const answer = await answerOf(
@@ -164,7 +172,7 @@ describe('a client of Grid Engine', () => {
 
   it('that is not there, or can not be run, is told', async (t) => {
     const b = bench(t);
-    const run = clientRunner({ env: { PATH: b.fake.bin }, cell: null, timeoutMs: 5000 });
+    const run = clientRunner({ env: { PATH: b.fake.bin }, cell: null, timeoutMs: 60_000 });
     const missing = await run(
       'qhost',
       ['-xml'],
@@ -204,7 +212,7 @@ describe('a client of Grid Engine', () => {
     const run = clientRunner({
       env: { PATH: '/nowhere' },
       cell: { root: directory, cell: 'default' },
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
     });
     const reader = collector(() => ({}));
     assert.equal((await run('qstat', ASK, reader)).problem, null);

@@ -10,7 +10,7 @@ import { sharedState } from '../../src/live/shared-snapshot';
 
 async function main([directory = '', interval = '', polls = '', pending]: readonly string[]): Promise<void> {
   const rules: PollRules = { intervalMs: Number(interval), usageIntervalMs: 3_600_000 };
-  const run = clientRunner({ env: process.env, cell: null, timeoutMs: 10_000 });
+  const run = clientRunner({ env: process.env, cell: null, timeoutMs: 60_000 });
   const tools = { run, readers: READERS, now: Date.now, onlineUsage: null };
   for (let count = 0; count < Number(polls); count++) {
     if (count > 0) await sleep(rules.intervalMs);
@@ -21,7 +21,7 @@ async function main([directory = '', interval = '', polls = '', pending]: readon
       rules,
       pending: pending === 'pending',
       poll: (before) => poll(before, rules, tools, pending === 'pending'),
-      longestPollMs: 20_000,
+      longestPollMs: 120_000,
     });
     const { running, hosts } = snapshot;
     process.stdout.write(

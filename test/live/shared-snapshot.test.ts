@@ -113,7 +113,7 @@ function options(directory: string, fake: FakeQmaster, more: Partial<SharingOpti
 async function holdLock(t: TestContext, directory: string): Promise<void> {
   const [name] = readdirSync(directory).filter((entry) => entry.endsWith('.lock'));
   assert.ok(name !== undefined);
-  const child = spawn('flock', [join(directory, name), 'sh', '-c', 'echo held; exec sleep 60'], {
+  const child = spawn('flock', [join(directory, name), 'sh', '-c', 'echo held; exec sleep 300'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
   });
@@ -237,7 +237,8 @@ describe('the shared snapshot', () => {
     const began = Date.now();
     const { snapshot } = await sharedState(options(directory, fake));
     const waited = Date.now() - began;
-    assert.ok(waited > 1500 && waited < 5000, `waited ${waited} ms`);
+    // The lock is held for five minutes.
+    assert.ok(waited > 1500 && waited < 60_000, `waited ${waited} ms`);
     assert.equal(snapshot.running.at, (first.snapshot.running.at ?? 0) - 60_000);
     assert.equal(fake.asked.length, 3);
   });
@@ -251,8 +252,8 @@ describe('the shared snapshot', () => {
     await sleep(100);
     const began = Date.now();
     const { snapshot } = await sharedState(options(directory, fake, { longestPollMs: 50 }));
-    assert.ok(Date.now() - began < 4000);
-    assert.ok(Date.now() - (snapshot.running.at ?? 0) < 4000);
+    assert.ok(Date.now() - began < 60_000);
+    assert.ok((snapshot.running.at ?? 0) >= began);
     const asked = fake.asked.length;
     await sharedState(options(directory, fake, { longestPollMs: 50 }));
     assert.equal(fake.asked.length, asked);

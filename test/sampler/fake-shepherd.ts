@@ -2,15 +2,19 @@ import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  closeSync,
+  constants,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +22,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
 import { tuningFlags } from '../../src/sampler/node-flags';
+import { makeFifo } from '../../src/native/libc';
 import { SqliteDatabase as Database } from '../../src/native/sqlite';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../src/sampler/package-root';
@@ -55,7 +60,7 @@ function shepherdProgram(): string {
   return program;
 }
 
-export async function until<T>(what: string, look: () => T | null | false, ms = 30_000): Promise<T> {
+export async function until<T>(what: string, look: () => T | null | false, ms = 60_000): Promise<T> {
   for (const deadline = Date.now() + ms; ;) {
     const found = look();
     if (found !== null && found !== false) return found;
@@ -81,6 +86,8 @@ export interface Site {
   readonly accounting: string;
   readonly hooks: string;
   readonly settings: string;
+  /** Descriptors that are closed when the test is over. */
+  readonly open: number[];
 }
 
 /** What `execd_spool_dir/HOST` is in a site. */
@@ -108,8 +115,10 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5, conf = {
     accounting: join(directory, 'accounting', 'accounting.db'),
     hooks: join(directory, 'hooks'),
     settings: join(directory, 'qmemacct.toml'),
+    open: [],
   };
   t.after(async () => {
+    for (const fd of site.open) closeSync(fd);
     await endSamplers(site);
     rmSync(directory, { recursive: true, force: true });
   });
@@ -192,12 +201,12 @@ async function endSamplers(site: Site): Promise<void> {
       }
       return pids.length === 0;
     },
-    10_000,
+    60_000,
   );
 }
 
 /** Waits until nothing that this site's hooks started is left. */
-export function quiet(site: Site, ms = 30_000): Promise<boolean> {
+export function quiet(site: Site, ms = 60_000): Promise<boolean> {
   let idle = 0;
   return until(
     'the end of sampler and delivery',
@@ -353,12 +362,16 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
         60_000,
       ),
     sampler: () => {
-      try {
-        const text = readFileSync(join(site.state, 'run', key, 'pid'), 'utf8');
-        return processOf(/^pid=(\d+)$/m.exec(text)?.[1]);
-      } catch {
-        return null;
-      }
+      const places = [join(site.state, 'run'), join(site.state, 'plain'), join(site.runDir, 'run')];
+      for (const place of places)
+        try {
+          const text = readFileSync(join(place, key, 'pid'), 'utf8');
+          const pid = processOf(/^pid=(\d+)$/m.exec(text)?.[1]);
+          if (pid !== null) return pid;
+        } catch {
+          // Not there.
+        }
+      return null;
     },
     killShepherd: () => {
       process.kill(shepherd, 'SIGKILL');
@@ -366,13 +379,62 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
   };
 }
 
+let held = 0;
+
+/** A job that lasts until it is let go, however slow the machine is; before and after that it does as it is told. */
+export interface Held {
+  readonly command: readonly string[];
+  readonly letGo: () => void;
+}
+
+export function heldJob(site: Site, after = 'exit 3', before = ':'): Held {
+  const fifo = join(site.directory, `hold-${held++}`);
+  makeFifo(fifo, 0o666);
+  chmodSync(fifo, 0o666);
+  // Held open for both, it keeps the word for who comes late, and ends the job when the test ends early.
+  const fd = openSync(fifo, constants.O_RDWR);
+  site.open.push(fd);
+  return {
+    command: ['/bin/sh', '-c', `${before}\nread -r go < '${fifo}'\n${after}`],
+    letGo: () => void writeSync(fd, 'go\n'),
+  };
+}
+
+/** Time in steps, so that a machine that stands still for a while does not use it up. */
+export async function lapse(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 100) await delay(Math.min(left, 100));
+}
+
+/** Lets a job go `ms` after its sampler has said that it is there. */
+export async function letGoSampled(job: Job, { letGo }: Held, ms: number): Promise<void> {
+  await until(`the sampler of job ${job.number}`, () => job.sampler());
+  await job.step('start');
+  await lapse(ms);
+  letGo();
+}
+
+/** Runs a job that is there for `ms` beside its sampler, and waits until its record is delivered. */
+export async function runSampled(
+  site: Site,
+  ms: number,
+  options: JobOptions = {},
+): Promise<{ readonly job: Job; readonly steps: Steps }> {
+  const hold = heldJob(site);
+  const job = startJob(site, hold.command, options);
+  await letGoSampled(job, hold, ms);
+  return wholeJob(site, job);
+}
+
 /** Runs a job from prolog to epilog and waits until its record is delivered. */
-export async function runJob(
+export function runJob(
   site: Site,
   command: readonly string[],
   options: JobOptions = {},
 ): Promise<{ readonly job: Job; readonly steps: Steps }> {
-  const job = startJob(site, command, options);
+  return wholeJob(site, startJob(site, command, options));
+}
+
+async function wholeJob(site: Site, job: Job): Promise<{ readonly job: Job; readonly steps: Steps }> {
   const steps = await job.ended;
   const { prolog, start, job: main, epilog } = steps;
   if (!prolog || !start || !main || !epilog) throw new Error(`job ${job.number} ended early: ${JSON.stringify(steps)}`);

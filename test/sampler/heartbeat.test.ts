@@ -10,7 +10,7 @@ import { newHeartbeat } from '../../src/sampler/heartbeat';
 import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
 import { emptyRecord, type JobRecord } from '../../src/sampler/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
-import { accountingRecord, newSite, quiet, shepherdObstacle, startJob } from './fake-shepherd';
+import { accountingRecord, heldJob, newSite, quiet, shepherdObstacle, startJob } from './fake-shepherd';
 import { temporaryDirectory } from './temporary-directory';
 
 process.env.QMEMACCT_LOG = 'stderr';
@@ -183,7 +183,8 @@ const obstacle = shepherdObstacle();
 describe('a sampler of a running job', { skip: obstacle ?? false }, () => {
   it('makes it known on the way, with its granted hosts, and replaced by its end', async (t) => {
     const site = newSite(t, { settings: ['heartbeat = 1'] });
-    const job = startJob(site, ['/bin/sh', '-c', 'sleep 14']);
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command);
     const heard = async (): Promise<readonly JobRecord[]> => {
       if (!existsSync(site.accounting)) return [];
       const reader = openSqliteReader(site.accounting);
@@ -194,7 +195,7 @@ describe('a sampler of a running job', { skip: obstacle ?? false }, () => {
       }
     };
     let records: readonly JobRecord[] = [];
-    const deadline = Date.now() + 13_000;
+    const deadline = Date.now() + 60_000;
     while (records.length === 0 && Date.now() < deadline) {
       await sleep(200);
       records = await heard();
@@ -203,6 +204,7 @@ describe('a sampler of a running job', { skip: obstacle ?? false }, () => {
       records.map(({ job_id: id, status, granted_hosts: hosts }) => [id, status, hosts]),
       [[job.number, 'running', [{ host: 'node1', slots: 2 }]]],
     );
+    hold.letGo();
     await job.ended;
     await quiet(site);
     assert.deepEqual(await heard(), []);

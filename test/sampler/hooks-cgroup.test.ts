@@ -14,7 +14,7 @@ import { isUnavailable } from '../../src/sources/source';
 import { openCgroup } from '../../src/sources/job/cgroup';
 import { JOBS_GROUP, jobCgroup, type JobCgroup } from '../../src/sources/job/job-cgroup';
 import { burner, burnersObstacle } from '../burners/build';
-import { newSite, quiet, shepherdObstacle, startJob, until, type Job, type Site } from './fake-shepherd';
+import { heldJob, newSite, quiet, shepherdObstacle, startJob, until, type Job, type Site } from './fake-shepherd';
 import { temporaryDirectory } from './temporary-directory';
 
 const MIB = 1024 * 1024;
@@ -72,7 +72,7 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
   it('holds the job from its first moment, and neither hooks nor sampler', async (t) => {
     const site = newSite(t, own);
     const before = pathIn(process.pid, 'memory');
-    const job = startJob(site, [burner('steady'), '--mib=64', '--hold=1500']);
+    const job = startJob(site, [burner('steady'), '--mib=64', '--hold=6000']);
     cleanUp(t, job);
     const { pid } = await job.step('start');
     const sampler = await until('the sampler', () => job.sampler());
@@ -113,15 +113,19 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
 
   it('is removed when the sampler was killed; what outlives the job goes back, alive', async (t) => {
     const site = newSite(t, own);
-    const job = startJob(site, ['/bin/sh', '-c', `setsid sleep 60 & echo $! >'${site.directory}/left'; sleep 1.2`]);
+    const hold = heldJob(site, 'exit 0', `setsid sleep 300 & echo $! >'${site.directory}/left'`);
+    const job = startJob(site, hold.command);
     cleanUp(t, job);
     await job.step('start');
     const left = await until('the process that stays', () =>
-      existsSync(join(site.directory, 'left')) ? Number(readFileSync(join(site.directory, 'left'), 'utf8')) : null,
+      existsSync(join(site.directory, 'left'))
+        ? Number(readFileSync(join(site.directory, 'left'), 'utf8')) || null
+        : null,
     );
     t.after(() => process.kill(left, 'SIGKILL'));
     assert.match(pathIn(left, 'memory') ?? '', /qmemacct-jobs/);
     process.kill(await until('the sampler', () => job.sampler()), 'SIGKILL');
+    hold.letGo();
     const steps = await job.ended;
     assert.equal(steps.epilog?.status, 0);
     await quiet(site);
@@ -131,7 +135,7 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
 
   it('is removed by the next job when sampler and shepherd were killed', async (t) => {
     const site = newSite(t, own);
-    const job = startJob(site, ['/bin/sleep', '30']);
+    const job = startJob(site, ['/bin/sleep', '300']);
     cleanUp(t, job);
     const { pid } = await job.step('start');
     process.kill(await until('the sampler', () => job.sampler()), 'SIGKILL');
@@ -189,19 +193,23 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
       ['off', {}],
     ] as const) {
       const site = newSite(t, { conf: { cgroup } });
-      const job = startJob(site, ['/bin/sleep', '0.3'], { config });
+      const hold = heldJob(site);
+      const job = startJob(site, hold.command, { config });
       cleanUp(t, job);
       await job.step('start');
       assert.deepEqual(groupsOf(job.key), []);
       assert.equal(existsSync(join(site.state, 'run', job.key, 'cgroup')), false);
+      hold.letGo();
       await job.ended;
       await quiet(site);
     }
     const site = newSite(t, { conf: { cgroup: 'auto' } });
-    const job = startJob(site, ['/bin/sleep', '0.3'], { config: { pty: '0\nuse_systemd=0' } });
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command, { config: { pty: '0\nuse_systemd=0' } });
     cleanUp(t, job);
     await job.step('start');
     assert.ok(groupsOf(job.key).length > 0);
+    hold.letGo();
     await job.ended;
     await quiet(site);
   });
@@ -231,9 +239,11 @@ describe('the group in other worlds', { skip: shepherdObstacle() ?? false, concu
     settings: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly job: Job; readonly note: ReturnType<typeof readCgroupNote> }> {
     const site = newSite(t, { conf: { cgroup: 'own', cgroup_root: root, sys_root: join(root, 'sys'), ...settings } });
-    const job = startJob(site, ['/bin/sleep', '0.3']);
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command);
     await job.step('start');
     const note = readCgroupNote(join(site.state, 'run', job.key));
+    hold.letGo();
     const steps = await job.ended;
     assert.equal(steps.prolog?.status, 0);
     assert.equal(steps.epilog?.status, 0);

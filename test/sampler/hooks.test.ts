@@ -3,17 +3,20 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
 import { Rlimit } from '../../src/native/libc';
 import type { JobRecord } from '../../src/sampler/record';
 import {
   accountingRecord,
+  heldJob,
+  lapse,
+  letGoSampled,
   newSite,
   nodeRecord,
   nodeSamples,
   quiet,
   runJob,
+  runSampled,
   shepherdObstacle,
   startJob,
   until,
@@ -25,8 +28,8 @@ import {
 
 const MIB = 1024 * 1024;
 /** Prolog and epilog end themselves after 2 and 5 s; the rest is for a busy machine. */
-const PROLOG_MS = 2000 + 6000;
-const EPILOG_MS = 5000 + 6000;
+const PROLOG_MS = 2000 + 15_000;
+const EPILOG_MS = 5000 + 15_000;
 const NPROC = 6;
 
 const sleeping = (seconds: number): readonly string[] => ['/bin/sh', '-c', `sleep ${seconds}; exit 3`];
@@ -57,7 +60,7 @@ function sampler(job: Job): Promise<number> {
 
 function hasSaved(site: Site, job: Job): boolean {
   try {
-    return nodeSamples(site, job.key).length > 0;
+    return nodeSamples(site, job.key).length > 10;
   } catch {
     // The sampler has not made node.db, or not its tables.
     return false;
@@ -72,7 +75,7 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     it(`work with ${shell} as /bin/sh, and with descriptors 0 to 2 closed`, async (t) => {
       const site = newSite(t);
       for (const shepherd of [[], ['closed=1']]) {
-        const { job, steps } = await runJob(site, sleeping(0.6), { shell, shepherd });
+        const { job, steps } = await runSampled(site, 600, { shell, shepherd });
         assertHarmless(steps);
         assert.equal(steps.job.status, 3);
         const record = await delivered(site, job);
@@ -95,7 +98,11 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
 
   it('tell a job that a signal ended', async (t) => {
     const site = newSite(t);
-    const { job } = await runJob(site, ['/bin/sh', '-c', 'sleep 0.4; kill -9 $$']);
+    const hold = heldJob(site, 'kill -9 $$');
+    const job = startJob(site, hold.command);
+    await letGoSampled(job, hold, 400);
+    await job.ended;
+    await quiet(site);
     const record = await delivered(site, job);
     assert.equal(record.exit_status, 137);
     assert.equal(record.signal, 9);
@@ -106,7 +113,9 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     const seen = join(site.directory, 'seen');
     const own = join(site.directory, 'own.sh');
     writeFileSync(own, `#!/bin/sh\n{ env; echo "arguments=$*"; pwd; } >>'${seen}'\nexit 42\n`, { mode: 0o755 });
-    const job = startJob(site, sleeping(0.4), { chained: [`root@${own}`, 'a', '$b'] });
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command, { chained: [`root@${own}`, 'a', '$b'] });
+    await letGoSampled(job, hold, 400);
     const steps = await job.ended;
     await quiet(site);
     assert.equal(steps.prolog?.status, 42);
@@ -123,11 +132,11 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     const site = newSite(t);
     const user = { uid: 65534, name: 'nobody' };
     const options = { plain: true, shepherd: [`uid=${user.uid}`], owner: user.uid, config: { job_owner: user.name } };
-    const { job, steps } = await runJob(site, sleeping(0.8), options);
+    const { job, steps } = await runSampled(site, 800, options);
     assertHarmless(steps);
     assert.equal(readdirSync(join(site.state, 'outbox')).length, 1);
     assert.deepEqual(readdirSync(join(site.state, 'plain')), []);
-    await runJob(site, sleeping(0.3));
+    await runSampled(site, 100);
     const record = await delivered(site, job);
     assert.equal(record.trust, 'self-reported');
     assert.equal(record.owner, user.name);
@@ -153,7 +162,7 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     assertHarmless(await without.ended);
     assert.equal(readFileSync(join(site.state, 'run', without.key, 'copied'), 'utf8'), '1\n');
     writeFileSync(conf, text);
-    await runJob(site, sleeping(0.3));
+    await runSampled(site, 100);
     const record = await delivered(site, without);
     assert.equal(record.trust, 'usage');
     assert.equal(record.exit_status, 3);
@@ -166,9 +175,12 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
 describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, concurrency: 4 }, () => {
   it('before it has saved anything: the epilog’s copies become the record', async (t) => {
     const site = newSite(t);
-    const job = startJob(site, sleeping(1.5));
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command);
     await job.step('start');
     process.kill(await sampler(job), 'SIGKILL');
+    await lapse(1200);
+    hold.letGo();
     assertHarmless(await job.ended);
     await quiet(site);
     const record = await delivered(site, job);
@@ -182,10 +194,16 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
 
   it('after it has saved something: that stays, with its ends open', async (t) => {
     const site = newSite(t);
-    const job = startJob(site, sleeping(8));
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command);
     const pid = await sampler(job);
+    await job.step('start');
+    const began = Date.now();
     await until('saved samples', () => hasSaved(site, job));
     process.kill(pid, 'SIGKILL');
+    await lapse(1000);
+    const seconds = (Date.now() - began) / 1000;
+    hold.letGo();
     assertHarmless(await job.ended);
     await quiet(site);
     const record = await delivered(site, job);
@@ -194,16 +212,19 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
     assert.ok((record.samples ?? 0) > 10);
     assert.ok(record.peak_rss?.open.includes('sampler-lost'));
     assert.match(notesOf(record), /sampler died/);
-    assert.ok((record.wallclock_seconds ?? 0) >= 7.5);
+    // `usage` tells whole seconds.
+    assert.ok((record.wallclock_seconds ?? 0) >= seconds - 1, `${record.wallclock_seconds ?? 0} of ${seconds} s`);
     assert.deepEqual(runDirectories(site), []);
   });
 
   it('stopped: the epilog gives up in time, and nothing is lost', async (t) => {
     const site = newSite(t);
-    const job = startJob(site, sleeping(1));
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command);
     const pid = await sampler(job);
     await job.step('start');
     process.kill(pid, 'SIGSTOP');
+    hold.letGo();
     const steps = await job.ended;
     assertHarmless(steps);
     process.kill(pid, 'SIGCONT');
@@ -216,11 +237,14 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
 
   it('asked to end by the machine: what it knew is kept', async (t) => {
     const site = newSite(t);
-    const job = startJob(site, sleeping(2));
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command);
     const pid = await sampler(job);
     await job.step('start');
-    await delay(600);
+    await lapse(1000);
     process.kill(pid, 'SIGTERM');
+    await lapse(300);
+    hold.letGo();
     assertHarmless(await job.ended);
     await quiet(site);
     const record = await delivered(site, job);
@@ -230,11 +254,14 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
 
   it('never killed, though the shepherd is: the job is followed to its end and told as lost', async (t) => {
     const site = newSite(t);
-    const job = startJob(site, sleeping(2.5));
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command);
     await sampler(job);
     await job.step('start');
-    await delay(700);
+    await lapse(700);
     job.killShepherd();
+    await lapse(1800);
+    hold.letGo();
     await job.ended;
     await quiet(site);
     const record = await delivered(site, job);
@@ -246,14 +273,16 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
 
   it('killed with the shepherd: the next sampler on this host finishes the run', async (t) => {
     const site = newSite(t);
-    const job = startJob(site, sleeping(1));
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command);
     const pid = await sampler(job);
     await job.step('start');
     process.kill(pid, 'SIGKILL');
     job.killShepherd();
+    hold.letGo();
     await job.ended;
     assert.equal(runDirectories(site).length, 1);
-    await runJob(site, sleeping(0.3));
+    await runSampled(site, 100);
     const record = await delivered(site, job);
     assert.equal(record.status, 'lost');
     assert.deepEqual(runDirectories(site), []);
@@ -264,7 +293,7 @@ describe('a state directory that can’t be used', { skip: shepherdObstacle() ??
   async function assertWorks(t: TestContext, spoil: (site: Site) => void): Promise<void> {
     const site = newSite(t);
     spoil(site);
-    const { job, steps } = await runJob(site, sleeping(0.6));
+    const { job, steps } = await runSampled(site, 600);
     assertHarmless(steps);
     const record = await delivered(site, job);
     assert.equal(record.trust, 'root');
@@ -287,7 +316,7 @@ describe('a state directory that can’t be used', { skip: shepherdObstacle() ??
 
 describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() ?? false, concurrency: 3 }, () => {
   async function sampled(site: Site, ...shepherd: readonly string[]): Promise<JobRecord> {
-    const { job, steps } = await runJob(site, sleeping(1), { shepherd });
+    const { job, steps } = await runSampled(site, 1000, { shepherd });
     assertHarmless(steps);
     const record = await delivered(site, job);
     assert.equal(record.exit_status, 3);
@@ -312,7 +341,7 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     const job = startJob(site, sleeping(0.4), { shepherd: [limit(Rlimit.AS, 50 * MIB)] });
     assertHarmless(await job.ended);
     assert.equal(existsSync(join(site.state, 'run', job.key, 'copied')), true);
-    await runJob(site, sleeping(0.3));
+    await runSampled(site, 100);
     const record = await delivered(site, job);
     assert.equal(record.status, 'unsampled');
     assert.equal(record.trust, 'usage');
@@ -324,10 +353,10 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
 
   it('64 KiB of file size: the summary waits in a file of its own', async (t) => {
     const site = newSite(t);
-    const { job, steps } = await runJob(site, sleeping(1), { shepherd: [limit(Rlimit.FSIZE, 64 * 1024)] });
+    const { job, steps } = await runSampled(site, 1000, { shepherd: [limit(Rlimit.FSIZE, 64 * 1024)] });
     assertHarmless(steps);
     assert.ok(existsSync(join(site.state, 'run', job.key, 'record.json')));
-    await runJob(site, sleeping(0.3));
+    await runSampled(site, 100);
     const record = await delivered(site, job);
     assert.equal(record.trust, 'root');
     assert.ok((record.samples ?? 0) > 0);
@@ -338,9 +367,9 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
 
   it('15 KiB of file size: still a record', async (t) => {
     const site = newSite(t);
-    const { job, steps } = await runJob(site, sleeping(1), { shepherd: [limit(Rlimit.FSIZE, 15 * 1024)] });
+    const { job, steps } = await runSampled(site, 1000, { shepherd: [limit(Rlimit.FSIZE, 15 * 1024)] });
     assertHarmless(steps);
-    await runJob(site, sleeping(0.3));
+    await runSampled(site, 100);
     assert.equal((await delivered(site, job)).exit_status, 3);
     assert.deepEqual(runDirectories(site), []);
   });
@@ -354,7 +383,7 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     const site = newSite(t);
     const job = startJob(site, sleeping(0.4), { shepherd: [limit(Rlimit.NOFILE, 20)] });
     assertHarmless(await job.ended);
-    await runJob(site, sleeping(0.3));
+    await runSampled(site, 100);
     const record = await delivered(site, job);
     assert.equal(record.status, 'unsampled');
     assert.match(notesOf(record), /20 descriptors/);
@@ -387,7 +416,7 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     });
     assert.notEqual(second, first);
     const handedOver = Date.now();
-    await delay(2000);
+    await lapse(2000);
     writeFileSync(enough, 'enough\n');
     assertHarmless(await job.ended);
     await quiet(site);

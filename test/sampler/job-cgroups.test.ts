@@ -53,7 +53,7 @@ describe('removal of a job’s group', () => {
     const begun = Date.now();
     const note = { origins: new Map([['memory', '/system.slice/execd.service']]), problem: null };
     assert.equal(removeJobCgroup(KEY, note, root), 'left');
-    assert.ok(Date.now() - begun < 2000);
+    assert.ok(Date.now() - begun < 20_000);
     assert.equal(readFileSync(join(root, 'memory/system.slice/execd.service/cgroup.procs'), 'utf8'), '4242');
   });
 

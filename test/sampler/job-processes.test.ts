@@ -598,7 +598,7 @@ describe('a process that sleeps', () => {
   it('is, in the real /proc, one whose time does not go on', async (t) => {
     const child = spawn(
       '/bin/sh',
-      ['-c', 'while read -r line; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo; done'],
+      ['-c', 'while read -r line; do i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo; done'],
       {
         stdio: ['pipe', 'pipe', 'ignore'],
       },
@@ -622,19 +622,24 @@ describe('a process that sleeps', () => {
     t.after(() => processes.close());
     const tick = (last = false): TickReadings => processes.tick(Date.now(), false, () => false, last);
     const cpuOf = (readings: TickReadings): number => readings.processes[0]?.cpuTicks ?? -1;
+    /** Ticks until it is taken for asleep, as it is once it waits for a line. */
+    const untilAsleep = async (): Promise<TickReadings> => {
+      for (const end = Date.now() + 60_000; ;) {
+        const readings = tick();
+        if (asleep(readings)) return readings;
+        assert.ok(Date.now() < end, 'not asleep within 60 s');
+        await delay(50);
+      }
+    };
     await delay(200);
-    for (let round = 0; round < 3; round++) tick();
-    const before = tick();
-    assert.equal(asleep(before), true);
+    const before = await untilAsleep();
     const done = once(child.stdout, 'data');
     child.stdin.write('go\n');
     await done;
-    await delay(100);
     const after = tick();
     assert.equal(asleep(after), false);
     assert.ok(cpuOf(after) > cpuOf(before), 'what it has computed is read at once');
-    tick();
-    assert.equal(asleep(tick()), true);
+    await untilAsleep();
     assert.equal(asleep(tick(true)), false);
   });
 });

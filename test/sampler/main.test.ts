@@ -6,12 +6,15 @@ import type { Bracket, JobRecord } from '../../src/sampler/record';
 import { burner, burnersObstacle, readTruth, type Burner, type Truth } from '../burners/build';
 import {
   accountingRecord,
+  heldJob,
+  letGoSampled,
   newSite,
   nodeRecord,
   nodeSamples,
   quiet,
   shepherdObstacle,
   startJob,
+  type Held,
   type Job,
   type JobOptions,
   type Sample,
@@ -25,6 +28,8 @@ const SHELL_RSS = 4 * MIB;
 const SHELL_VMEM = 32 * MIB;
 /** Jobs at a time: samplers must get to the CPU. */
 const LANES = 3;
+/** How often a case is run at most. */
+const ROUNDS = 5;
 /** A group id that no login on this machine uses. */
 const GROUP = 1_999_900_017;
 
@@ -84,25 +89,32 @@ interface Outcome {
   readonly delivered: JobRecord | null;
 }
 
-function start(site: Site, it: Case): { readonly job: Job; readonly truthFile: string } {
-  const truthFile = join(site.directory, 'truth', it.name);
+interface Started {
+  readonly job: Job;
+  readonly hold: Held;
+  readonly truthFile: string;
+}
+
+function start(site: Site, it: Case, round: number): Started {
+  const truthFile = join(site.directory, 'truth', `${it.name}.${round}`);
   const words = [burner(it.burner), ...it.options, `--truth=${truthFile}`];
   // The shell stays, as the job's script does; "$@" keeps every word as it is.
-  const job = startJob(site, ['/bin/sh', '-c', '"$@"; exit $?', 'sh', ...words], {
+  const hold = heldJob(site, '"$@"; exit $?');
+  const job = startJob(site, [...hold.command, 'sh', ...words], {
     ...it.job,
     shepherd: ['maxrss=0', ...(it.job?.shepherd ?? [])],
   });
-  return { job, truthFile };
+  return { job, hold, truthFile };
 }
 
-async function runAll(site: Site): Promise<ReadonlyMap<string, Outcome>> {
-  mkdirSync(join(site.directory, 'truth'));
-  const waiting = [...CASES].sort((a, b) => Number(b.job !== undefined) - Number(a.job !== undefined));
+async function runCases(site: Site, cases: readonly Case[], round: number): Promise<ReadonlyMap<string, Outcome>> {
+  const waiting = [...cases].sort((a, b) => Number(b.job !== undefined) - Number(a.job !== undefined));
   const done: { readonly it: Case; readonly job: Job; readonly steps: Partial<Steps>; readonly truthFile: string }[] =
     [];
   const lane = async (): Promise<void> => {
     for (let it = waiting.shift(); it !== undefined; it = waiting.shift()) {
-      const { job, truthFile } = start(site, it);
+      const { job, hold, truthFile } = start(site, it, round);
+      await letGoSampled(job, hold, 100);
       done.push({ it, job, steps: await job.ended, truthFile });
     }
   };
@@ -119,6 +131,25 @@ async function runAll(site: Site): Promise<ReadonlyMap<string, Outcome>> {
       record: nodeRecord(site, job.key),
       samples: nodeSamples(site, job.key),
       delivered: await accountingRecord(site, job.number),
+    });
+  }
+  return outcomes;
+}
+
+/** The machine was so busy that the sampler can't have seen what was held for twice as long. */
+const wasBusy = ({ samples }: Outcome): boolean =>
+  samples.length <= 2 || samples.some(({ at }, index) => at - (samples[index - 1]?.at ?? at) > 250);
+
+/** Every case, and those again in which the machine was too busy to tell anything by. */
+async function runAll(site: Site): Promise<ReadonlyMap<string, Outcome>> {
+  mkdirSync(join(site.directory, 'truth'));
+  const outcomes = new Map<string, Outcome>();
+  let left = CASES;
+  for (let round = 0; round < ROUNDS && left.length > 0; round++) {
+    for (const [name, outcome] of await runCases(site, left, round)) outcomes.set(name, outcome);
+    left = left.filter(({ name }) => {
+      const outcome = outcomes.get(name);
+      return outcome === undefined || wasBusy(outcome);
     });
   }
   return outcomes;

@@ -125,7 +125,7 @@ describe('deliverRecords', () => {
     const dead = { ...settings, accounting: join(settings.state_dir, 'missing', 'accounting.db') };
     const began = Date.now();
     assert.match((await deliverRecords([one], dead)) ?? '', /missing/);
-    assert.ok(Date.now() - began < 5000);
+    assert.ok(Date.now() - began < 45_000);
   });
 });
 

@@ -43,8 +43,13 @@ describe('500 questions at once to the accounting DB', () => {
 
 describe('a server that ends', () => {
   it('gives the answers that are under way, and takes no more', async (t) => {
+    let isAsked = (): void => undefined;
+    const asked = new Promise<void>((resolve) => (isAsked = resolve));
     const slow = {
-      ask: () => sleep(300).then(() => Buffer.from('{"records":[]}')),
+      ask: () => {
+        isAsked();
+        return sleep(300).then(() => Buffer.from('{"records":[]}'));
+      },
       problem: () => null,
       probe: () => Promise.resolve(),
       stop: () => Promise.resolve(),
@@ -54,7 +59,7 @@ describe('a server that ends', () => {
     t.after(() => agent.destroy());
     await ask({ port: site.port }, { path: '/qhost', agent });
     const underWay = ask({ port: site.port }, { path: '/v1/running' });
-    await sleep(100);
+    await asked;
     const ended = site.stop();
     assert.equal((await underWay).status, 200);
     await ended;

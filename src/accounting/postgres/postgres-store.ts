@@ -6,6 +6,7 @@ import type { AccountingReader, AccountingStore, MergeOutcome } from '../store';
 import { connect, isStoreFault } from './connect';
 import type { Connection, ConnectOptions } from './connect';
 import { filterJson } from './fact-rows';
+import { noTotals } from '../sums';
 import { summarise } from './summarise';
 
 const DEFAULT_LIMIT = 50;
@@ -69,8 +70,10 @@ function reader(db: Connection): AccountingReader {
           'SELECT qmemacct.read_records($1::text::jsonb, $2, $3) AS found',
           [filterJson(query), sort, limit],
         );
+        const records = rows.map((row) => row.found);
+        if (query.totals === false) return { records, totals: noTotals() };
         const { totals } = await summarise(inner, { ...query, by: 'cluster', sort: 'records', limit: 0 });
-        return { records: rows.map((row) => row.found), totals };
+        return { records, totals };
       }, READING),
     summary: (query) => db.transaction((inner) => summarise(inner, query), READING),
     running: async ({ cluster, since }) =>

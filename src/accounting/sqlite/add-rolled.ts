@@ -5,6 +5,7 @@ import type { MutableTotals, Sums } from '../sums';
 import { addPackedBins } from './bins-codec';
 import type { Words } from './dictionary';
 import { dictionaryOf, dimensionNumber } from './dimensions';
+import { prepared } from './prepared';
 import { rollUpAgain, rollUpByKey, rollUpRows } from './queries';
 import type { Condition } from './record-filter';
 import { addDay, groupOf, isoDay } from './summary-board';
@@ -33,15 +34,9 @@ export function addRolled(
   const choice = { key: dimension !== null, cluster: cluster !== null };
   const parameters = { first: plan.first, end: plan.end, key: dimension?.id ?? null, cluster, since: query.since };
   const rows = (sql: string, of: number): RollUpRow[] =>
-    db
-      .prepare<object, RollUpRow>(sql)
-      .raw()
-      .all({ ...parameters, dimension: of });
+    prepared<object, RollUpRow>(db, sql, 'raw').all({ ...parameters, dimension: of });
   const again = (sql: string, of: number): [number, number, number][] =>
-    db
-      .prepare<object, [number, number, number]>(sql)
-      .raw()
-      .all({ ...parameters, dimension: of });
+    prepared<object, [number, number, number]>(db, sql, 'raw').all({ ...parameters, dimension: of });
   const own = dimension === null ? 0 : dimensionNumber(dimension.name);
   const ownGroup = (day: number | null, key: number, clusterId: number): GroupKey => {
     if (by === 'day') return day === null ? null : isoDay(day);

@@ -4,6 +4,7 @@ import { factsOf } from '../facts';
 import type { Facts } from '../facts';
 import type { Dimension } from '../summary';
 import type { Words } from './dictionary';
+import { prepared } from './prepared';
 import { factsQuery, READ_RECORD, STANDS } from './queries';
 import type { Condition } from './record-filter';
 import { fromRow } from './row';
@@ -94,16 +95,14 @@ export function factReader(
   words: Words,
   dimensions: readonly Dimension[],
 ): (condition: Condition, span: Span, take: (row: FactRow) => void) => number {
-  const whole = db.prepare<[number], RecordRow>(READ_RECORD);
-  const stands = db.prepare<[number], number>(STANDS).pluck();
   /** What a row of an earlier schema does not say of itself. */
   const factsOfOld = (id: number): Facts => {
-    const row = whole.get(id);
+    const row = prepared<[number], RecordRow>(db, READ_RECORD).get(id);
     if (row === undefined) throw new Error(`record ${id} has gone`);
-    return factsOf(fromRow(row, null, words).record, stands.get(id) === 1);
+    return factsOf(fromRow(row, null, words).record, prepared<[number], number>(db, STANDS, 'pluck').get(id) === 1);
   };
   return (condition, span, take) => {
-    const page = db.prepare<object, Row>(factsQuery(condition, dimensions)).raw();
+    const page = prepared<object, Row>(db, factsQuery(condition, dimensions), 'raw');
     let since = Math.max(span.since, 0);
     let after = -1;
     let read = 0;

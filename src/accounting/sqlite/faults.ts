@@ -87,10 +87,24 @@ export function isStoreFault(error: unknown): boolean {
   return error instanceof StoreError || faultOf(error) !== null;
 }
 
+/** The compiled part of better-sqlite3 could not be loaded: what Node says of it takes six lines. */
+function unloadable(path: string, error: Error): StoreError {
+  const otherNode = error.message.includes('compiled against a different Node');
+  const [first = ''] = error.message.split('\n');
+  return new StoreError(
+    path,
+    otherNode ? `better-sqlite3 was built for another Node than this ${process.version}` : first,
+    `${otherNode ? 'run qmemacct with the Node that it was installed with, or ' : ''}build it for this one: "npm rebuild better-sqlite3" where qmemacct stands`,
+    true,
+    error,
+  );
+}
+
 /** An error of SQLite or of the file system as a StoreError; other errors as they are. */
 export function storeError(path: string, error: unknown): unknown {
   if (error instanceof StoreError) return error;
   if (error instanceof DamagedRecord) return new StoreError(path, error.message, BROKEN.hint, false, error);
+  if (error instanceof Error && codeOf(error) === 'ERR_DLOPEN_FAILED') return unloadable(path, error);
   const fault = faultOf(error);
   if (fault === null) return error;
   const told = fault === UNREACHABLE ? `${fault.reason} (${codeOf(error)})` : fault.reason;

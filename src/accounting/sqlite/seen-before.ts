@@ -3,6 +3,7 @@ import { JOB_SPAN_MS } from '../facts';
 import { jobKey } from './fact-rows';
 import type { FactRow, JobKey, Span } from './fact-rows';
 import { jobsSeenBefore, SEEN_BEFORE } from './queries';
+import { prepared } from './prepared';
 import type { Condition } from './record-filter';
 
 /** An earlier record of a job: what it counts under, and when (the last, of those that count under the same). */
@@ -26,22 +27,20 @@ export function seenBefore(
 ): Earlier[] {
   const from = Math.max(earliest, dayStart - JOB_SPAN_MS);
   if (from >= dayStart) return [];
-  const jobs = db
-    .prepare<object, [number, number, number | null]>(jobsSeenBefore(condition))
-    .raw()
-    .all({ ...condition.parameters, ...part, earliest: from, day_start: dayStart });
-  const before = db.prepare<unknown[], [number | null, number | null, number | null, number, number | null, number]>(
-    SEEN_BEFORE,
-  );
+  const jobs = prepared<object, [number, number, number | null]>(db, jobsSeenBefore(condition), 'raw').all({
+    ...condition.parameters,
+    ...part,
+    earliest: from,
+    day_start: dayStart,
+  });
+  type Before = [number | null, number | null, number | null, number, number | null, number];
+  const before = prepared<unknown[], Before>(db, SEEN_BEFORE, 'raw');
   return jobs.flatMap(([cluster, job, task]) =>
-    before
-      .raw()
-      .all(job, task, cluster, from, dayStart)
-      .map(([owner, project, queue, host, name, at]) => ({
-        cluster,
-        job: jobKey(cluster, job, task),
-        keys: [owner, project, queue, host, name],
-        at,
-      })),
+    before.all(job, task, cluster, from, dayStart).map(([owner, project, queue, host, name, at]) => ({
+      cluster,
+      job: jobKey(cluster, job, task),
+      keys: [owner, project, queue, host, name],
+      at,
+    })),
   );
 }

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { dimensionNumber } from './dimensions';
 import type { Span } from './fact-rows';
+import { prepared } from './prepared';
 import { DAYS_OF_KEY } from './queries';
 import type { Condition } from './record-filter';
 import { DAY_MS } from './stale-days';
@@ -22,15 +23,12 @@ export function daysOfKey(db: Database, condition: Condition, interval: Span): r
   const { sparse, byOwner } = condition;
   const { since, until } = interval;
   if (sparse === null || byOwner || until - since <= DAY_MS) return inSpans([interval]);
-  const days = db
-    .prepare<object, number>(DAYS_OF_KEY)
-    .pluck()
-    .all({
-      dimension: dimensionNumber(sparse.name),
-      key: sparse.id,
-      first: Math.floor(since / DAY_MS),
-      end: Math.ceil(until / DAY_MS),
-    });
+  const days = prepared<object, number>(db, DAYS_OF_KEY, 'pluck').all({
+    dimension: dimensionNumber(sparse.name),
+    key: sparse.id,
+    first: Math.floor(since / DAY_MS),
+    end: Math.ceil(until / DAY_MS),
+  });
   return inSpans(
     days.map((day) => ({ since: Math.max(since, day * DAY_MS), until: Math.min(until, (day + 1) * DAY_MS) })),
   );

@@ -5,12 +5,14 @@ import { arrangeAttempts } from '../attempts';
 import type { StoredRecord } from '../merge';
 import type { AccountingReader, AccountingStore, JobQuery, MergeOutcome, RecordsQuery, RunningQuery } from '../store';
 import type { SummaryQuery } from '../summary';
+import { noTotals } from '../sums';
 import { createWords } from './dictionary';
 import type { Words } from './dictionary';
 import { isStoreFault, storeError } from './faults';
 import { createMerger, seriesOf } from './merger';
 import type { FoundRow } from './merger';
 import { openForReading, openForWriting } from './open';
+import { prepared } from './prepared';
 import { jobQuery, JOBS, recordsQuery, runningQuery } from './queries';
 import { conditionOf } from './record-filter';
 import { fromRow } from './row';
@@ -44,7 +46,7 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   const { sort = 'time', limit = DEFAULT_LIMIT } = query;
   const condition = conditionOf(query, words);
   if (condition === null) return [];
-  const statement = db.prepare<object, SelectedRow>(recordsQuery(condition, sort));
+  const statement = prepared<object, SelectedRow>(db, recordsQuery(condition, sort));
   const chosen: SelectedRow[] = [];
   for (const { since, until } of daysOfKey(db, condition, query).toReversed()) {
     if (sort === 'time' && chosen.length >= limit) break;
@@ -69,7 +71,7 @@ function reader(db: Database, words: Words): AccountingReader {
         if (cluster === null) return arrangeAttempts([], query);
         const parameters = { job_id: query.job_id, task_id: query.task_id, cluster_id: cluster };
         const sql = jobQuery({ task: query.task_id !== undefined, cluster: cluster !== undefined });
-        const rows = db.prepare<[typeof parameters], FoundRow>(sql).all(parameters);
+        const rows = prepared<typeof parameters, FoundRow>(db, sql).all(parameters);
         return arrangeAttempts(
           rows.map((row) => fromRow(row, seriesOf(row), words)),
           query,
@@ -87,7 +89,10 @@ function reader(db: Database, words: Words): AccountingReader {
       answer(db, () =>
         db.transaction(() => ({
           records: selectRecords(db, words, query),
-          totals: summarise(db, words, { ...query, by: 'cluster', sort: 'records', limit: 0 }).totals,
+          totals:
+            query.totals === false
+              ? noTotals()
+              : summarise(db, words, { ...query, by: 'cluster', sort: 'records', limit: 0 }).totals,
         }))(),
       ),
     summary: (query: SummaryQuery) => answer(db, () => db.transaction(() => summarise(db, words, query))()),
@@ -96,7 +101,7 @@ function reader(db: Database, words: Words): AccountingReader {
         const id = clusterId(cluster);
         if (id === null) return [];
         const parameters = { since, cluster_id: id };
-        const rows = db.prepare<[typeof parameters], FoundRow>(runningQuery(id !== undefined)).all(parameters);
+        const rows = prepared<typeof parameters, FoundRow>(db, runningQuery(id !== undefined)).all(parameters);
         return rows.map((row) => fromRow(row, seriesOf(row), words)).sort(byPlace);
       }),
     close: () => answer(db, () => void db.close()),

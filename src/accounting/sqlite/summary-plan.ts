@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { SummaryQuery } from '../summary';
 import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf } from '../sums';
 import type { Span } from './fact-rows';
+import { prepared } from './prepared';
 import { STALE_DAYS } from './queries';
 import type { Condition } from './record-filter';
 import { daysOfKey, inSpans } from './spans';
@@ -25,7 +26,7 @@ export function planOf(db: Database, query: SummaryQuery, condition: Condition):
   const first = Math.ceil(since / DAY_MS);
   const end = Math.floor(until / DAY_MS);
   if (first >= end) return nothing;
-  const stale = db.prepare<object, number>(STALE_DAYS).pluck().all({ first, end });
+  const stale = prepared<object, number>(db, STALE_DAYS, 'pluck').all({ first, end });
   return {
     first,
     end,

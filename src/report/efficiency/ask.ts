@@ -81,9 +81,15 @@ async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Pro
   const records: JobRecord[] = [];
   let cut = where.days !== null;
   for (const stretch of where.stretches) {
-    const answer = await reader.records({ ...filter, ...stretch, limit: PER_LIST });
-    cut ||= answer.totals.records > answer.records.length;
-    records.push(...answer.records.map(({ record }) => record).filter(ended));
+    // One more than is shown tells whether there are more.
+    const { records: found } = await reader.records({ ...filter, ...stretch, limit: PER_LIST + 1, totals: false });
+    cut ||= found.length > PER_LIST;
+    records.push(
+      ...found
+        .slice(0, PER_LIST)
+        .map(({ record }) => record)
+        .filter(ended),
+    );
   }
   return { records, cut, days: where.days };
 }
@@ -139,10 +145,10 @@ async function askForSome(reader: ReportReader, filter: Whose, { where, ...sums 
   const isOfName = (record: JobRecord): boolean =>
     ended(record) && record.job_name !== null && nameClass(record.job_name) === sums.name;
   for (const stretch of where.stretches) {
-    const largest = await reader.records({ ...chosen, ...stretch, sort: 'unused', limit: LARGEST });
+    const largest = await reader.records({ ...chosen, ...stretch, sort: 'unused', limit: LARGEST, totals: false });
     some.push(...largest.records.map(({ record }) => record).filter(isOfName));
-    if (largest.totals.records <= largest.records.length) continue;
-    const highest = await reader.records({ ...chosen, ...stretch, sort: 'peak', limit: HIGHEST });
+    if (largest.records.length < LARGEST) continue;
+    const highest = await reader.records({ ...chosen, ...stretch, sort: 'peak', limit: HIGHEST, totals: false });
     some.push(...highest.records.map(({ record }) => record).filter(isOfName));
   }
   return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some))) };
@@ -171,12 +177,20 @@ async function lastOfLostHosts(
 ): Promise<readonly JobRecord[]> {
   const hosts = new Set<string>();
   for (const stretch of (await daysWithLost(reader, period, days)).stretches) {
-    const { records } = await reader.records({ ...period, ...stretch, states: ['lost'], limit: PER_LIST });
+    const { records } = await reader.records({
+      ...period,
+      ...stretch,
+      states: ['lost'],
+      limit: PER_LIST,
+      totals: false,
+    });
     for (const { record } of records) hosts.add(record.host);
   }
   const last: JobRecord[] = [];
   for (const host of [...hosts].slice(0, LOST_HOSTS)) {
-    const newest = (await reader.records({ ...period, host, limit: 1 })).records.map(({ record }) => record);
+    const newest = (await reader.records({ ...period, host, limit: 1, totals: false })).records.map(
+      ({ record }) => record,
+    );
     last.push(...newest.sort((a, b) => b.revision - a.revision).slice(0, 1));
   }
   return last;

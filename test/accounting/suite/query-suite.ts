@@ -157,6 +157,9 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual([totals.used_gib_hours, totals.cpu_seconds, totals.slot_seconds], [2, 7200, 14_400]);
       const alone = await store.records({ owner: 'bob', since: T0 - DAY, until: T0 + DAY, limit: 1 });
       assert.equal(alone.records.length, 1);
+      const unsummed = await store.records({ owner: 'bob', since: T0 - DAY, until: T0 + DAY, limit: 1, totals: false });
+      assert.deepEqual(unsummed.records, alone.records);
+      assert.equal(unsummed.totals.records, 0);
     });
   });
 

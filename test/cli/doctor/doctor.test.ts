@@ -35,7 +35,7 @@ interface Answer {
   readonly self_test: { readonly ok: boolean; readonly problems: readonly string[] } | null;
 }
 
-describe('doctor', { timeout: 60_000 }, () => {
+describe('doctor', { timeout: 180_000 }, () => {
   const nothing = mkdtempSync(join(tmpdir(), 'qmemacct-doctor-'));
   const config = join(nothing, 'qmemacct.toml');
   writeFileSync(config, `state_dir = "${join(nothing, 'state')}"\nrun_dir = "${join(nothing, 'run')}"\n`);

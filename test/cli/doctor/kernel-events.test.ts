@@ -102,7 +102,7 @@ describe('asking the listener', () => {
     const silent = await answering(t, () => undefined);
     const begun = performance.now();
     assert.deepEqual(await askListener(silent, 100), { kind: 'silent', why: 'no word from it within 0.1 s' });
-    assert.ok(performance.now() - begun < 2000);
+    assert.ok(performance.now() - begun < 30_000);
     for (const text of [
       'nonsense\n',
       '{"kind":"hello"}\n',
@@ -211,7 +211,7 @@ function obstacle(): string | false {
   return false;
 }
 
-describe('on this machine', { skip: obstacle(), timeout: 30_000 }, () => {
+describe('on this machine', { skip: obstacle(), timeout: 120_000 }, () => {
   it('an own child is heard, before and while a listener runs', async (t) => {
     const top = temporaryDirectory(t);
     const settings: Settings = { ...DEFAULT_SETTINGS, run_dir: join(top, 'run'), listener_linger: 0 };
@@ -229,7 +229,7 @@ describe('on this machine', { skip: obstacle(), timeout: 30_000 }, () => {
     assert.match((await check())[3] ?? '', /^ok listener: runs/);
     link.close();
     for (let tries = 0; existsSync(listenerPaths(settings).socket); tries++) {
-      assert.ok(tries < 200, 'the listener has not ended');
+      assert.ok(tries < 1000, 'the listener has not ended');
       await sleep(50);
     }
     assert.match((await check())[3] ?? '', /^note listener: none runs/);

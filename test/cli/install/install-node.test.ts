@@ -29,7 +29,7 @@ import type { StubNeed } from '../../../src/cli/install/stub-need';
 import { loadSettings } from '../../../src/sampler/settings';
 import { packageRoot } from '../../../src/sampler/package-root';
 
-const asRoot = { skip: process.getuid?.() === 0 ? false : 'installs as root', timeout: 120_000 };
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'installs as root', timeout: 300_000 };
 
 interface Host {
   readonly top: string;

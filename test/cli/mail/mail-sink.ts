@@ -14,6 +14,8 @@ export interface SinkMail extends ReadMail {
 export interface MailSink {
   readonly port: number;
   readonly mails: SinkMail[];
+  /** Ends every connection, as a server does that has waited long enough. */
+  readonly hangUp: () => void;
   /** What to say after a message: nothing: it is taken. */
   answer: (to: string) => { readonly code: number; readonly text: string } | null;
   /** The same to a recipient. */
@@ -65,7 +67,13 @@ export async function mailSink(t: TestContext, options: SMTPServerOptions = {}):
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => new Promise<void>((resolve) => server.close(resolve)));
   const { port } = server.server.address() as AddressInfo;
-  const sink: MailSink = { port, mails, answer: () => null, admits: () => null };
+  const open = new Set<Socket>();
+  server.server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  const hangUp = (): void => open.forEach((socket) => socket.end());
+  const sink: MailSink = { port, mails, hangUp, answer: () => null, admits: () => null };
   return sink;
 }
 

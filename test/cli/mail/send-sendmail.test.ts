@@ -27,7 +27,7 @@ async function failure(sending: Promise<void>): Promise<string> {
   return 'gone';
 }
 
-describe('sendmail', { timeout: 30_000 }, () => {
+describe('sendmail', { timeout: 120_000 }, () => {
   it('gets the message with the line ends of this host, and one recipient behind "--"', async (t) => {
     const { path, read } = sendmail(t, 'exit 0');
     await sendBySendmail(path, message);
@@ -44,7 +44,7 @@ describe('sendmail', { timeout: 30_000 }, () => {
   });
 
   it('that hangs is ended, and the mail in doubt', async (t) => {
-    const { path } = sendmail(t, 'exec sleep 60');
+    const { path } = sendmail(t, 'exec sleep 600');
     assert.match(await failure(sendBySendmail(path, message, 300)), /^doubt: .*did not end within 0.3 s/);
   });
 

@@ -43,6 +43,16 @@ function fakeTty(): FakeTty {
   };
 }
 
+async function until(condition: () => boolean): Promise<void> {
+  for (const end = performance.now() + 60_000; !condition();) {
+    assert.ok(performance.now() < end, 'not within 60 s');
+    await sleep(5);
+  }
+}
+
+/** Nothing is asked a second time. */
+const ONCE = { interval: 3_600_000 };
+
 const start = startWatching('jobs', { filter: NO_FILTER, sorting: null, details: false });
 
 function watching(
@@ -67,7 +77,7 @@ describe('watch', () => {
   it('draws whole frames in the alternate screen, and leaves it at the end', async () => {
     const tty = fakeTty();
     const { ended, asked } = watching(tty);
-    await sleep(30);
+    await until(() => tty.writes.length > 2);
     assert.equal(tty.writes[0], SCREEN_CODES.enter);
     assert.match(tty.writes[1] ?? '', /Asking Grid Engine/);
     assert.match(tty.writes[2] ?? '', /12 running.*serial/s);
@@ -79,8 +89,8 @@ describe('watch', () => {
 
   it('redraws on keys and on a change of size', async () => {
     const tty = fakeTty();
-    const { ended } = watching(tty);
-    await sleep(20);
+    const { ended } = watching(tty, ONCE);
+    await until(() => tty.writes.length > 2);
     tty.events().key('r');
     assert.match(tty.writes.at(-1) ?? '', /reversed/);
     tty.resize(60, 6);
@@ -98,8 +108,7 @@ describe('watch', () => {
   it('asks again and again, not while paused, for waiting jobs when they are shown', async () => {
     const tty = fakeTty();
     const { ended, asked } = watching(tty);
-    await sleep(200);
-    assert.ok(asked.length >= 2, String(asked.length));
+    await until(() => asked.length > 2);
     tty.events().key('p');
     await sleep(20);
     const before = asked.length;
@@ -107,9 +116,7 @@ describe('watch', () => {
     assert.equal(asked.length, before);
     tty.events().key('p');
     tty.events().key('tab');
-    await sleep(30);
-    assert.equal(asked.at(-1), true);
-    assert.match(tty.writes.join(''), /2 waiting/);
+    await until(() => asked.at(-1) === true && tty.writes.join('').includes('2 waiting'));
     tty.events().key('q');
     await ended;
   });
@@ -130,13 +137,14 @@ describe('watch', () => {
     const other = fakeTty();
     let drawn = 0;
     const failing = watching(other, {
+      ...ONCE,
       screen: () => {
         drawn += 1;
         if (drawn > 2) throw new Error('can not draw');
         return liveScreen();
       },
     });
-    await sleep(20);
+    await until(() => drawn > 1);
     other.events().key('r');
     await assert.rejects(failing.ended, /can not draw/);
     restored(other);

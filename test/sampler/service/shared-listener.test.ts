@@ -116,7 +116,7 @@ describe('a connection that many jobs share', () => {
       exit(12),
       exit(21),
     );
-    await other.link.sync(1000);
+    await other.link.sync(60_000);
     assert.deepEqual(pidsOf(one.replies), ['fork 11', 'exec 11', 'fork 12', 'exit 12']);
     assert.deepEqual(pidsOf(other.replies), ['fork 21', 'exec 21', 'exit 21']);
   });
@@ -128,7 +128,7 @@ describe('a connection that many jobs share', () => {
     one.link.follow([10]);
     other.link.follow([20]);
     listener.send(fork(10, 11), exit(11), exec(11), fork(11, 12), fork(20, 11), exec(11));
-    await one.link.sync(1000);
+    await one.link.sync(60_000);
     assert.deepEqual(pidsOf(one.replies), ['fork 11', 'exit 11']);
     assert.deepEqual(pidsOf(other.replies), ['fork 11', 'exec 11']);
   });
@@ -137,7 +137,7 @@ describe('a connection that many jobs share', () => {
     const listener = await played(t);
     const members = [await join(listener), await join(listener)];
     listener.send({ kind: 'lost', what: 'records' }, { kind: 'node', id: null, charges: null, gpu: [] });
-    await members[0]?.link.sync(1000);
+    await members[0]?.link.sync(60_000);
     for (const { replies } of members) assert.deepEqual(pidsOf(replies), ['lost', 'node']);
   });
 
@@ -145,14 +145,14 @@ describe('a connection that many jobs share', () => {
     const listener = await played(t);
     const members = await Promise.all(Array.from({ length: 20 }, () => join(listener)));
     const syncs = (): number => listener.requests.filter(({ kind }) => kind === 'sync').length;
-    assert.deepEqual(new Set(await Promise.all(members.map(({ link }) => link.sync(1000)))), new Set([true]));
+    assert.deepEqual(new Set(await Promise.all(members.map(({ link }) => link.sync(60_000)))), new Set([true]));
     assert.equal(syncs(), 1);
-    assert.equal(await members[7]?.link.sync(1000), true);
+    assert.equal(await members[7]?.link.sync(60_000), true);
     assert.equal(syncs(), 2);
-    const replies = await Promise.all(members.map(({ link }) => link.node(1000)));
+    const replies = await Promise.all(members.map(({ link }) => link.node(60_000)));
     assert.ok(replies.every((reply) => reply?.kind === 'node'));
     assert.equal(listener.requests.filter(({ kind }) => kind === 'node').length, 1);
-    await members[0]?.link.node(1000);
+    await members[0]?.link.node(60_000);
     assert.equal(listener.requests.filter(({ kind }) => kind === 'node').length, 2);
   });
 
@@ -173,9 +173,9 @@ describe('a connection that many jobs share', () => {
     listener.answers = true;
     const again = await Promise.all(members.map(() => join(listener)));
     assert.equal(listener.sockets.length, 2);
-    assert.equal(await again[1]?.link.sync(1000), true);
+    assert.equal(await again[1]?.link.sync(60_000), true);
     // Links of before are dead, and harm nobody.
-    assert.equal(await members[0]?.link.sync(1000), false);
+    assert.equal(await members[0]?.link.sync(60_000), false);
   });
 
   it('that ends is told to everybody once; the processes of before are nobody’s until they are claimed anew', async (t) => {
@@ -190,7 +190,7 @@ describe('a connection that many jobs share', () => {
     // Its successor follows the process by now.
     members[0]?.link.close();
     listener.send(exec(10));
-    await again[0]?.link.sync(1000);
+    await again[0]?.link.sync(60_000);
     assert.deepEqual(pidsOf(again[5]?.replies ?? []), ['exec 10']);
     assert.deepEqual(again[0]?.replies, []);
     assert.ok(members.every(({ lost }) => lost() === 1));
@@ -202,10 +202,10 @@ describe('a connection that many jobs share', () => {
     const other = await join(listener);
     one.link.follow([10, 11]);
     one.link.close();
-    assert.equal(await one.link.sync(1000), false);
+    assert.equal(await one.link.sync(60_000), false);
     listener.send(exec(10), fork(11, 12));
     listener.sockets[0]?.write('');
-    assert.equal(await other.link.sync(1000), true);
+    assert.equal(await other.link.sync(60_000), true);
     assert.deepEqual([one.replies, other.replies], [[], []]);
     listener.sockets[0]?.destroy();
     await until('word of it', () => other.lost() === 1);

@@ -99,7 +99,8 @@ describe('node.db of many jobs', () => {
     const begin = process.hrtime.bigint();
     for (let round = 0; round < 3; round++) for (let job = 0; job < 8; job++) save(job);
     const ms = Number(process.hrtime.bigint() - begin) / 1e6;
-    assert.ok(ms < 2000, `${ms} ms for 24 saves`);
+    // One of them waits 0.7 s; all would for 17 s.
+    assert.ok(ms < 6000, `${ms} ms for 24 saves`);
     holder.exec('ROLLBACK');
     pass(6000);
     // Whoever had the broken one in his hands spoils nobody the new one.

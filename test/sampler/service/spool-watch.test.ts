@@ -30,7 +30,7 @@ function watchSome(t: TestContext, before: (directory: string) => void = () => u
     watch,
     times,
     told: async (path, more = 0) => {
-      await until(`word of ${path}`, () => times(path) > more, 4000);
+      await until(`word of ${path}`, () => times(path) > more);
       return heard.findLast((entry) => entry.path === join(directory, path)) as SpoolEntry;
     },
   };

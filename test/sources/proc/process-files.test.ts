@@ -30,7 +30,7 @@ async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
-async function until<T>(look: () => T | null | false, ms = 10_000): Promise<T> {
+async function until<T>(look: () => T | null | false, ms = 60_000): Promise<T> {
   for (const deadline = Date.now() + ms; ;) {
     const found = look();
     if (found !== null && found !== false) return found;
@@ -116,7 +116,7 @@ describe('openProcess on living processes', () => {
   });
 
   it('answers null after the end, never with a process that got the same pid', async (t) => {
-    const child = started(t, 'sleep', '60');
+    const child = started(t, 'sleep', '300');
     const files = openProcess(child.pid, { left: 10 });
     assert.notEqual(files.stat(), null);
     assert.notEqual(files.memory(), null);
@@ -151,7 +151,7 @@ describe('openProcess on living processes', () => {
   });
 
   it('keeps as many descriptors as the budget has, and gives them back', (t) => {
-    const child = started(t, 'sleep', '60');
+    const child = started(t, 'sleep', '300');
     const before = openDescriptors();
     const budget: DescriptorBudget = { left: 2 };
     const files = openProcess(child.pid, budget);
@@ -169,7 +169,7 @@ describe('openProcess on living processes', () => {
   });
 
   it('works without any budget', async (t) => {
-    const child = started(t, 'sleep', '60');
+    const child = started(t, 'sleep', '300');
     const before = openDescriptors();
     const files = openProcess(child.pid, { left: 0 });
     assert.notEqual(files.stat(), null);
@@ -185,7 +185,7 @@ describe('openProcess on living processes', () => {
       t.skip('this kernel lists no children');
       return;
     }
-    const parent = started(t, '/bin/sh', '-c', 'sleep 60 & sleep 60 & wait');
+    const parent = started(t, '/bin/sh', '-c', 'sleep 300 & sleep 300 & wait');
     const files = openProcess(parent.pid, { left: 5 });
     const children = await until(() => {
       const found = files.children(false);
@@ -205,7 +205,7 @@ describe('openProcess on living processes', () => {
       return;
     }
     const MANY = 900;
-    const script = `i=0; while [ $i -lt ${MANY} ]; do sleep 60 & i=$((i+1)); done; wait`;
+    const script = `i=0; while [ $i -lt ${MANY} ]; do sleep 300 & i=$((i+1)); done; wait`;
     const parent = spawn('/bin/sh', ['-c', script], { stdio: 'ignore', detached: true });
     const pid = parent.pid ?? 0;
     assert.ok(pid > 1);
@@ -214,7 +214,7 @@ describe('openProcess on living processes', () => {
     });
     for (const budget of [{ left: 0 }, { left: 5 }]) {
       const files = openProcess(pid, budget);
-      await until(() => files.children(false).length === MANY, 30_000);
+      await until(() => files.children(false).length === MANY);
       assert.equal(new Set(files.children(true)).size, MANY);
       files.close();
     }
@@ -226,7 +226,7 @@ describe('openProcess on living processes', () => {
       const files = openProcess(Number(process.argv[2]), { left: 10 });
       const seen = [0, 1].map(() => [files.io(), files.stat() !== null, files.memory() !== null, files.executable()]);
       process.stdout.write(JSON.stringify(seen));`;
-    const child = started(t, 'sleep', '60');
+    const child = started(t, 'sleep', '300');
     const reader = spawn(
       process.execPath,
       ['-e', script, require.resolve('../../../src/sources/proc/process-files'), String(child.pid)],
@@ -242,7 +242,7 @@ describe('openProcess on living processes', () => {
   });
 
   it('reads a process whose first thread has exited', { skip: burnersObstacle() ?? false }, async (t) => {
-    const child = started(t, burner('leader-exits'), '--mib=16', '--threads=2', '--grow=0', '--hold=20000');
+    const child = started(t, burner('leader-exits'), '--mib=16', '--threads=2', '--grow=0', '--hold=300000');
     const files = openProcess(child.pid, { left: 10 });
     const stat = await until(() => {
       const now = files.stat();
