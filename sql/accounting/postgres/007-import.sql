@@ -181,6 +181,7 @@ DECLARE
   its_change text;
   its_days integer[];
   days integer[] := '{}';
+  careful_days integer[] := '{}';
   added integer;
   joined integer := 0;
   unchanged integer := 0;
@@ -260,9 +261,10 @@ BEGIN
   careful := ARRAY(SELECT DISTINCT u.part
     FROM (SELECT unnest(l.part) AS part, unnest(l.company) AS company, unnest(ways) AS way) AS u
     WHERE u.company = 't' OR u.company = 's' AND u.way = 'c');
-  FOR line IN SELECT u.n FROM unnest(l.part) WITH ORDINALITY AS u (part, n) WHERE u.part = ANY (careful) LOOP
-    ways[line.n] := 'c';
-  END LOOP;
+  IF cardinality(careful) > 0 THEN
+    ways := ARRAY(SELECT CASE WHEN u.part = ANY (careful) THEN 'c' ELSE u.way END
+      FROM (SELECT unnest(l.part) AS part, unnest(ways) AS way) AS u);
+  END IF;
 
   -- As account_of() and row_of() do.
   INSERT INTO job_record (id, job_id, task_id, stamp, counted_at, submitted_at, started_at, ended_at, h_vmem_request,
@@ -338,7 +340,11 @@ BEGIN
   days := days || ARRAY(SELECT DISTINCT m.day FROM unnest(met) AS m
     JOIN unnest(ways) WITH ORDINALITY AS u (way, n) ON u.n = m.n WHERE u.way <> 'c');
 
-  a.requests := '{}';
+  INSERT INTO stale_day (day) SELECT DISTINCT d FROM unnest(days) AS d;
+  IF NOT 'c' = ANY (ways) THEN
+    RETURN jsonb_build_object('added', added, 'joined', joined, 'unchanged', 0);
+  END IF;
+
   a.metrics := '{}';
   a.stamps := '{}';
   a.s := array_fill(NULL::bigint, ARRAY[42]);
@@ -363,12 +369,12 @@ BEGIN
     a.v := line.v;
     a.requests := coalesce(requests_asked[line.asked], '{}');
     SELECT p.change, p.days INTO its_change, its_days FROM put(a, line.month) AS p;
-    days := days || its_days;
+    careful_days := careful_days || its_days;
     IF its_change = 'added' THEN added := added + 1;
     ELSIF its_change = 'changed' THEN joined := joined + 1;
     ELSE unchanged := unchanged + 1;
     END IF;
   END LOOP;
-  INSERT INTO stale_day (day) SELECT DISTINCT d FROM unnest(days) AS d;
+  INSERT INTO stale_day (day) SELECT DISTINCT d FROM unnest(careful_days) AS d;
   RETURN jsonb_build_object('added', added, 'joined', joined, 'unchanged', unchanged);
 END $$;

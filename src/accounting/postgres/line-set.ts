@@ -18,7 +18,7 @@ import {
 } from '../import/line-record';
 import type { PlacedLine } from '../import/line-place';
 import { NO_REQUESTS, USUAL_RULES, type LineRequests } from '../import/line-requests';
-import { arrayText, doubleText, quoted } from './array-text';
+import { arrayWriter, quoted, type ArrayWriter } from './array-writer';
 
 /** Columns of the type line_set (sql/accounting/postgres/007-import.sql), in its order, and their types. */
 const COLUMNS = {
@@ -55,7 +55,7 @@ const COLUMNS = {
 } as const;
 
 type Column = keyof typeof COLUMNS;
-type Columns = Record<Column, (string | number | null)[]>;
+type Columns = Record<Column, ArrayWriter>;
 const NAMES = Object.keys(COLUMNS) as Column[];
 
 /** What import_set() takes after the file, for values that begin at `$first`. */
@@ -94,7 +94,12 @@ function isStorable(line: AccountingRecord): boolean {
     line.slots <= MOST_INT32 &&
     isSize(line.jobMaxrssBytes ?? Math.max(0, line.maxrssBytes)) &&
     isSize(Math.max(0, line.maxvmemBytes ?? 0)) &&
-    ![line.peTaskId, line.host, line.owner, line.queue, line.project, line.pe].some(isTooLong)
+    !isTooLong(line.host) &&
+    !isTooLong(line.owner) &&
+    !isTooLong(line.queue) &&
+    !isTooLong(line.project) &&
+    !isTooLong(line.pe) &&
+    !isTooLong(line.peTaskId)
   );
 }
 
@@ -158,17 +163,21 @@ function askedFor(): Asked {
   };
 }
 
-const amount = (value: number | null): string => (value === null ? '' : doubleText(value));
-
 /** The account as it is packed (v[42] of 002-codec.sql), up to its category. */
-function amountsText(account: GridEngineAccount): string {
-  const { wallclock_seconds, cpu_seconds, user_seconds, system_seconds, mem_gib_seconds, io_gib } = account;
-  const times = `${amount(wallclock_seconds)}:${amount(cpu_seconds)}:${amount(user_seconds)}:${amount(system_seconds)}`;
-  const sizes = `${account.maxvmem_bytes ?? ''}:${account.maxrss_bytes ?? ''}`;
-  return `${times}:${sizes}:${amount(mem_gib_seconds)}:${amount(io_gib)}:`;
+function amounts(account: GridEngineAccount): readonly (number | null)[] {
+  return [
+    account.wallclock_seconds,
+    account.cpu_seconds,
+    account.user_seconds,
+    account.system_seconds,
+    account.maxvmem_bytes,
+    account.maxrss_bytes,
+    account.mem_gib_seconds,
+    account.io_gib,
+  ];
 }
 
-/** Lines of one job, task and pe task. */
+/** Lines of one job, task and pe task, of which there are several. */
 interface Part {
   readonly first: number;
   lines: number;
@@ -176,6 +185,48 @@ interface Part {
   /** The runs that they are of. */
   readonly runs: Set<string | number>;
 }
+
+/** How lines of one job stand to each other: most are the only one of theirs. */
+interface Company {
+  /** Notes a line as the one at this place, from 1 on, in their order; returns the place of the first of its part. */
+  readonly add: (line: PlacedLine, place: number) => number;
+  /** Letters of the type line_set, once all are there. */
+  readonly letters: () => readonly string[];
+}
+
+function companyOf(lines: Iterable<PlacedLine>): Company {
+  const linesOfJob = new Map<number, number>();
+  for (const { jobId } of lines) linesOfJob.set(jobId, (linesOfJob.get(jobId) ?? 0) + 1);
+  const parts = new Map<string, Part>();
+  const partOfLine: (Part | null)[] = [];
+  return {
+    add(line, place) {
+      if (linesOfJob.get(line.jobId) === 1) {
+        partOfLine.push(null);
+        return place;
+      }
+      const key = `${line.jobId}/${line.task}/${line.peTaskId ?? ''}`;
+      let part = parts.get(key);
+      if (part === undefined) {
+        part = { first: place, lines: 0, hasTwins: false, runs: new Set() };
+        parts.set(key, part);
+      }
+      partOfLine.push(part);
+      part.lines++;
+      const run = line.startTimeMs === null ? lineRunId(line) : startSecond(line.startTimeMs);
+      if (part.runs.has(run)) part.hasTwins = true;
+      part.runs.add(run);
+      return part.first;
+    },
+    letters: () =>
+      partOfLine.map((part) => {
+        if (part === null || part.lines === 1) return 'a';
+        return part.hasTwins ? 't' : 's';
+      }),
+  };
+}
+
+const literal = (elements: readonly string[]): string => `{${elements.join(',')}}`;
 
 export interface LineSet {
   /** What `lineSetParameters` stands for. */
@@ -209,63 +260,54 @@ export function lineSet(lines: Iterable<PlacedLine>, cluster: string): LineSet {
   const category = wordPlaces('g');
   const note = places((element) => notes.push(element));
   const asked = askedFor();
-  const parts = new Map<string, Part>();
-  const partOfLine: Part[] = [];
-  const columns = Object.fromEntries(NAMES.map((name) => [name, []])) as unknown as Columns;
+  const company = companyOf(lines);
+  const columns = Object.fromEntries(NAMES.map((name) => [name, arrayWriter()])) as Columns;
+  let size = 0;
 
   for (const line of lines) {
     if (!isStorable(line)) continue;
-    const at = columns.job.push(line.jobId);
-    const key = `${line.jobId}/${line.task}/${line.peTaskId ?? ''}`;
-    let part = parts.get(key);
-    if (part === undefined) parts.set(key, (part = { first: at, lines: 0, hasTwins: false, runs: new Set() }));
-    partOfLine.push(part);
-    part.lines++;
-    const run = line.startTimeMs === null ? lineRunId(line) : startSecond(line.startTimeMs);
-    if (part.runs.has(run)) part.hasTwins = true;
-    part.runs.add(run);
+    const first = company.add(line, ++size);
     const its = lineAccount(line);
-    const efficiency = lineCpuEfficiency(line);
-    columns.task.push(line.task === 0 ? null : line.task);
-    columns.pe_task.push(line.peTaskId === null ? null : quoted(line.peTaskId));
-    columns.part.push(part.first);
-    columns.place.push(line.startTimeMs === null ? quoted(line.place ?? '0') : null);
-    columns.revision.push(lineRevision(line));
-    columns.submitted.push(line.submissionTimeMs);
-    columns.started.push(line.startTimeMs);
-    columns.ended.push(line.endTimeMs);
-    columns.wallclock.push(lineWallclock(line));
-    columns.cpu.push(lineCpu(line));
-    columns.efficiency.push(efficiency === null ? null : doubleText(efficiency));
-    columns.host.push(host(lineHost(line)));
-    columns.owner.push(owner(line.owner));
-    columns.job_name.push(jobName(clipped(line.jobName)));
-    columns.queue.push(queue(lineQueue(line)));
-    columns.project.push(project(line.project));
-    columns.pe.push(pe(line.pe));
-    columns.account.push(account(clipped(line.account)));
-    columns.slots.push(line.slots > 0 ? line.slots : null);
-    columns.host_slots.push(lineHostSlots(line));
-    columns.exit_status.push(line.exitStatus);
-    columns.signal.push(lineSignal(line));
-    columns.failed.push(line.failed);
-    columns.amounts.push(amountsText(its));
-    columns.category.push(category(its.category));
-    columns.deleted_by.push(owner(its.deleted_by));
-    columns.asked.push(asked.placeOf(line));
-    columns.note.push(note(lineNote(line)));
+    columns.job.integer(line.jobId);
+    columns.task.integer(line.task === 0 ? null : line.task);
+    columns.pe_task.ascii(line.peTaskId === null ? null : quoted(line.peTaskId));
+    columns.part.integer(first);
+    columns.place.ascii(line.startTimeMs === null ? quoted(line.place ?? '0') : null);
+    columns.revision.integer(lineRevision(line));
+    columns.submitted.integer(line.submissionTimeMs);
+    columns.started.integer(line.startTimeMs);
+    columns.ended.integer(line.endTimeMs);
+    columns.wallclock.double(lineWallclock(line));
+    columns.cpu.double(lineCpu(line));
+    columns.efficiency.double(lineCpuEfficiency(line));
+    columns.host.integer(host(lineHost(line)));
+    columns.owner.integer(owner(line.owner));
+    columns.job_name.integer(jobName(clipped(line.jobName)));
+    columns.queue.integer(queue(lineQueue(line)));
+    columns.project.integer(project(line.project));
+    columns.pe.integer(pe(line.pe));
+    columns.account.integer(account(clipped(line.account)));
+    columns.slots.integer(line.slots > 0 ? line.slots : null);
+    columns.host_slots.integer(lineHostSlots(line));
+    columns.exit_status.integer(line.exitStatus);
+    columns.signal.integer(lineSignal(line));
+    columns.failed.integer(line.failed);
+    columns.amounts.list(amounts(its));
+    columns.category.integer(category(its.category));
+    columns.deleted_by.integer(owner(its.deleted_by));
+    columns.asked.integer(asked.placeOf(line));
+    columns.note.integer(note(lineNote(line)));
   }
-  for (const part of partOfLine) columns.company.push(part.hasTwins ? 't' : part.lines > 1 ? 's' : 'a');
-  const vmem = asked.vmem.map((text) => (text === null ? null : quoted(text)));
+  for (const letter of company.letters()) columns.company.ascii(letter);
   return {
     values: [
-      arrayText(kinds),
-      arrayText(texts),
-      arrayText(vmem),
+      literal(kinds),
+      literal(texts),
+      literal(asked.vmem.map((text) => text ?? 'NULL')),
       JSON.stringify(asked.others),
-      arrayText(notes),
-      ...NAMES.map((name) => arrayText(columns[name])),
+      literal(notes),
+      ...NAMES.map((name) => columns[name].finish()),
     ],
-    size: columns.job.length,
+    size,
   };
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { ImportedFile } from '../../../src/accounting/history-store';
+import type { HistoryStore, ImportedFile } from '../../../src/accounting/history-store';
 import { recordOfLine } from '../../../src/accounting/import/line-record';
-import { doubleText } from '../../../src/accounting/postgres/array-text';
+import { arrayWriter, quoted } from '../../../src/accounting/postgres/array-writer';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
 import type { JobRecord } from '../../../src/sampler/record';
@@ -66,6 +66,22 @@ function oursOf(line: AccountingRecord, { later, host, fields, isEnded }: Differ
   };
 }
 
+/** Lines of as many files, imported a few at a time. */
+async function importAll(store: HistoryStore, head: string, lines: readonly AccountingRecord[], size: number) {
+  let before: ImportedFile | null = null;
+  let joined = 0;
+  for (let at = 0; at < lines.length; at += size) {
+    const file: ImportedFile = { ...FILE, head, offset: at + 1 };
+    const batch = lines.slice(at, at + size);
+    const outcome = await store.importLines({ file, before, lines: batch, unreadable: [] });
+    assert.equal(outcome.added + outcome.joined + outcome.unchanged, batch.length);
+    joined += outcome.joined;
+    before = file;
+  }
+  return joined;
+}
+
+const HOUR = 3_600_000;
 const EMPTIED = 'job_record, series, job_month, day_month, stale_day, imported_file, unreadable_line';
 
 describe('import_set()', { skip: noPostgres }, () => {
@@ -73,23 +89,29 @@ describe('import_set()', { skip: noPostgres }, () => {
   before(async () => void (server = await startServer({ settings: ['synchronous_commit = off', 'fsync = off'] })));
   after(() => server.remove());
 
+  /** All that lines and records have become, but for the order in which they came; afterwards the store is empty. */
+  async function rows(name: string): Promise<Readonly<Record<string, unknown>>> {
+    const [all] = (await server.run(
+      name,
+      `SELECT (SELECT jsonb_agg(to_jsonb(r) - 'id' ORDER BY job_id, task_id, pe_task_id, host_id, run_id) FROM qmemacct.job_record AS r) AS records,
+         (SELECT jsonb_agg(points ORDER BY points) FROM qmemacct.series) AS series,
+         (SELECT jsonb_agg(DISTINCT day) FROM qmemacct.stale_day) AS stale,
+         (SELECT jsonb_agg(to_jsonb(m) ORDER BY day, key_month) FROM qmemacct.day_month AS m) AS days,
+         (SELECT jsonb_agg(to_jsonb(m) ORDER BY block, key_month) FROM qmemacct.job_month AS m) AS jobs`,
+    )) as readonly Readonly<Record<string, unknown>>[];
+    assert.ok(all !== undefined);
+    await server.run(name, `SET search_path = qmemacct; TRUNCATE ${EMPTIED}`);
+    return all;
+  }
+  async function merge(store: HistoryStore, records: readonly JobRecord[]): Promise<void> {
+    for (const outcome of await store.merge(records)) assert.deepEqual(outcome.ok || outcome.error, true);
+  }
+
   it('makes the same rows and marks the same days as merging record by record', async () => {
     const name = await server.database();
     const store = openPostgresHistory(server.url(name));
-    const rows = async (): Promise<unknown> => {
-      const [all] = await server.run(
-        name,
-        `SELECT (SELECT jsonb_agg(to_jsonb(r) - 'id' ORDER BY job_id, task_id, pe_task_id, host_id, run_id) FROM qmemacct.job_record AS r) AS records,
-           (SELECT jsonb_agg(points ORDER BY points) FROM qmemacct.series) AS series,
-           (SELECT jsonb_agg(DISTINCT day) FROM qmemacct.stale_day) AS stale,
-           (SELECT jsonb_agg(to_jsonb(m) ORDER BY day, key_month) FROM qmemacct.day_month AS m) AS days,
-           (SELECT jsonb_agg(to_jsonb(m) ORDER BY block, key_month) FROM qmemacct.job_month AS m) AS jobs`,
-      );
-      await server.run(name, `SET search_path = qmemacct; TRUNCATE ${EMPTIED}`);
-      return all;
-    };
     const deliver = async (records: readonly JobRecord[]): Promise<void> => {
-      for (const outcome of await store.merge(records)) assert.deepEqual(outcome.ok || outcome.error, true);
+      await merge(store, records);
       await server.run(name, 'TRUNCATE qmemacct.stale_day');
     };
     let joined = 0;
@@ -107,20 +129,12 @@ describe('import_set()', { skip: noPostgres }, () => {
           const lines = items.map(({ line }) => line);
           const met = items.flatMap(({ line, met: its }) => (its === null ? [] : [oursOf(line, its)]));
           await deliver(met);
-          let before: ImportedFile | null = null;
-          for (let at = 0; at < lines.length; at += size) {
-            const file: ImportedFile = { ...FILE, offset: at + 1 };
-            const batch = lines.slice(at, at + size);
-            const outcome = await store.importLines({ file, before, lines: batch, unreadable: [] });
-            assert.equal(outcome.added + outcome.joined + outcome.unchanged, batch.length);
-            joined += outcome.joined;
-            before = file;
-          }
-          const bySet = await rows();
+          joined += await importAll(store, 'abc', lines, size);
+          const bySet = await rows(name);
           await deliver(met);
           const records = lines.map((line) => recordOfLine(line, { cluster: 'cell' }));
-          for (const outcome of await store.merge(records)) assert.ok(outcome.ok);
-          assert.deepEqual(bySet, await rows());
+          await merge(store, records);
+          assert.deepEqual(bySet, await rows(name));
         },
       ),
       { numRuns: Number(process.env.RUNS ?? 12), endOnFailure: true },
@@ -129,26 +143,79 @@ describe('import_set()', { skip: noPostgres }, () => {
     await store.close();
   });
 
-  it('knows how the server prints a number', async () => {
-    const values = [
-      0,
-      1e-7,
-      1.5e-5,
-      0.0001,
-      0.1,
-      1 / 3,
-      123456.789,
-      999999999999999,
-      1e15,
-      1.25e15,
-      1e22,
-      1e30,
-      5e-324,
-    ];
-    const [row] = await server.run(
-      'postgres',
-      `SELECT ARRAY(SELECT x::text FROM unnest('{${values.join(',')}}'::double precision[]) WITH ORDINALITY AS u (x, n) ORDER BY n)::text AS texts`,
+  it('loses nothing and takes nothing twice beside other importers and deliverers', async () => {
+    const name = await server.database();
+    const [base] = fc.sample(arbitraryLine(), { numRuns: 1, seed: 1 });
+    assert.ok(base !== undefined);
+    const usual = { ...base, task: 0, peTaskId: null, host: 'ge1', owner: 'alice', exitStatus: 0, failed: 0 };
+    const started = Date.UTC(2025, 10, 20);
+    const lines = Array.from({ length: 600 }, (_, n): AccountingRecord => {
+      const at = { startTimeMs: started + n * HOUR, endTimeMs: started + (n + 1) * HOUR };
+      // Some strings and months that nobody has seen yet come from all sides at once.
+      return { ...usual, ...at, jobId: 1 + (n % 250), jobName: `run ${n % 70}`, queue: `q${n % 9}` };
+    });
+    const met = lines.flatMap((line, n) =>
+      n % 3 === 0
+        ? []
+        : oursOf(line, { later: 200, host: null, isEnded: true, fields: n % 5 === 0 ? { owner: null } : {} }),
     );
-    assert.deepEqual(row, { texts: `{${values.map(doubleText).join(',')}}` });
+    const stores = Array.from({ length: 6 }, () => openPostgresHistory(server.url(name)));
+    await Promise.all(
+      stores.map(async (store, at) => {
+        const own = <T>(items: readonly T[]): readonly T[] => items.filter((_, n) => n % 3 === at % 3);
+        if (at < 3) await importAll(store, `file ${at}`, own(lines), 30);
+        else for (let from = 0; from < own(met).length; from += 20) await merge(store, own(met).slice(from, from + 20));
+      }),
+    );
+    const atOnce = await rows(name);
+    const [store] = stores;
+    assert.ok(store !== undefined);
+    await merge(store, met);
+    await merge(
+      store,
+      lines.map((line) => recordOfLine(line, { cluster: 'cell' })),
+    );
+    // The days on which a record counted before it met the other half of it depend on the order.
+    const { records, series } = await rows(name);
+    assert.deepEqual([atOnce.records, atOnce.series], [records, series]);
+    for (const one of stores) await one.close();
+  });
+
+  it('writes numbers as the server prints them', async () => {
+    const some = [0, 1e-7, 1.5e-5, 0.0001, 0.1, 1 / 3, 0.000123, 123456.789, 999999999.999999, 999999999999999, 1e15];
+    const values = [...some, 1.25e15, 1e22, 1e30, 5e-324, 2 ** 53 - 1, 1e9, 1e9 - 1, 1e9 + 0.5, 4294967296.000001];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.oneof(
+            fc.double({ min: 0, max: 1e30, noNaN: true }),
+            fc.nat({ max: 1e9 }).map((us) => us / 1e6),
+            fc.maxSafeNat().map((ns) => ns / 1e9),
+          ),
+          { minLength: 300, maxLength: 1000 },
+        ),
+        async (more) => {
+          const writer = arrayWriter(16);
+          const all = [...values, ...more].map((value) => value + 0);
+          for (const value of all) writer.double(value);
+          const text = writer.finish();
+          const [row] = await server.run('postgres', `SELECT '${text}'::double precision[]::text AS texts`);
+          assert.deepEqual(row, { texts: text });
+          assert.deepEqual(text.slice(1, -1).split(',').map(Number), all);
+        },
+      ),
+      { numRuns: 5, endOnFailure: true },
+    );
+    const writer = arrayWriter(2);
+    for (const value of [0, 9, 10, 999999999, 1e9, 1763700000123, 2 ** 53 - 1, -1, null, -2147483647])
+      writer.integer(value);
+    writer.list([1, null, 2.5]);
+    writer.ascii(null);
+    writer.ascii(quoted('"\\,{}'));
+    assert.equal(
+      writer.finish(),
+      '{0,9,10,999999999,1000000000,1763700000123,9007199254740991,-1,NULL,-2147483647,1::2.5:,NULL,"\\"\\\\,{}"}',
+    );
+    assert.equal(arrayWriter().finish(), '{}');
   });
 });
