@@ -18,6 +18,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { runProgram } from '../../src/cli/program';
 import { packageRoot } from '../../src/sampler/package-root';
 import { sampleLine, sampleLines } from '../accounting/import/sample-lines';
+import { noPostgres, startServer } from '../accounting/postgres/server';
 import { fakeTerminal } from './fake-terminal';
 
 interface Site {
@@ -28,14 +29,17 @@ interface Site {
 }
 
 /** A site whose accounting file is `file`, and whose accounting DB belongs to whoever runs this. */
-function site(t: TestContext, settings = ''): Site {
+function site(t: TestContext, settings = '', store?: string): Site {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-cli-import-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'accounting');
   const config = join(directory, 'qmemacct.toml');
   const own = process.getuid?.() === 0 ? 'deliver_as = "root"\n' : '';
   const files = `accounting_files = ["${file}"]\n`;
-  writeFileSync(config, `accounting = "${join(directory, 'a.db')}"\ncluster = "cell"\n${own}${files}${settings}`);
+  writeFileSync(
+    config,
+    `accounting = "${store ?? join(directory, 'a.db')}"\ncluster = "cell"\n${own}${files}${settings}`,
+  );
   return {
     directory,
     file,
@@ -110,8 +114,7 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     assert.equal((await site(t).run('import', '--csv')).status, 2);
   });
 
-  it('follows the file through a rotation until it is told to stop', async (t) => {
-    const { file, config, run } = site(t);
+  async function follows({ file, config, run }: Site): Promise<void> {
     writeFileSync(file, sampleLines(1, 40));
     const program = join(packageRoot(), 'bin', 'qmemacct');
     const child = spawn(process.execPath, [program, 'import', '--follow', '--config', config], { stdio: 'pipe' });
@@ -134,5 +137,16 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     child.kill('SIGTERM');
     assert.equal(await ended, 0, said);
     assert.match((await run('import')).output, /^nothing new/);
+  }
+
+  it('follows the file through a rotation until it is told to stop', (t) => follows(site(t)));
+
+  it('follows it into PostgreSQL, too', { skip: noPostgres }, async (t) => {
+    const server = await startServer();
+    t.after(() => server.remove());
+    const name = await server.database();
+    await follows(site(t, '', server.url(name)));
+    const [row] = await server.run(name, 'SELECT count(*)::integer AS records FROM qmemacct.job_record');
+    assert.deepEqual(row, { records: 71 });
   });
 });

@@ -63,6 +63,7 @@ const BY_STATE: readonly (readonly [string, Fault])[] = [
   ['3F000', NO_SCHEMA],
   ['42P01', NO_SCHEMA],
   ['42883', NO_SCHEMA],
+  ['42704', { ...NO_SCHEMA, reason: 'its tables are of an older qmemacct' }],
   ['42501', NOT_ALLOWED],
   ['25006', READ_ONLY],
   ['53100', FULL],

@@ -155,7 +155,7 @@ function askedFor(): Asked {
       const { category, slots } = line;
       if (category === null || line.peTaskId !== null) return null;
       let bySlots = ofCategory.get(category);
-      if (bySlots === undefined) ofCategory.set(category, (bySlots = new Map()));
+      if (bySlots === undefined) ofCategory.set(category, (bySlots = new Map<number, number | null>()));
       let place = bySlots.get(slots);
       if (place === undefined) bySlots.set(slots, (place = add(requestsOfLine(line, USUAL_RULES))));
       return place;
@@ -208,7 +208,7 @@ function companyOf(lines: Iterable<PlacedLine>): Company {
       const key = `${line.jobId}/${line.task}/${line.peTaskId ?? ''}`;
       let part = parts.get(key);
       if (part === undefined) {
-        part = { first: place, lines: 0, hasTwins: false, runs: new Set() };
+        part = { first: place, lines: 0, hasTwins: false, runs: new Set<string | number>() };
         parts.set(key, part);
       }
       partOfLine.push(part);
