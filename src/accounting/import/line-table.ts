@@ -251,7 +251,7 @@ function lineView({ numbers, texts, words }: PackedLines): {
   };
 }
 
-export function lineTable(packed: PackedLines): ImportLines {
+export function lineTable(packed: PackedLines): Required<ImportLines> {
   function* each<T>(make: (line: PlacedLine) => T): Generator<T, void> {
     const { line, go } = lineView(packed);
     for (let index = 0; index < packed.length; index++) {

@@ -9,44 +9,58 @@ const MOST_PIECES = 16;
 /** Batches that may wait to be stored while more pieces are read. */
 const MOST_BATCHES = 2;
 
-/** As `splitHere`, in a thread of its own, while what it has read before is being stored. */
+interface Failure {
+  readonly error: unknown;
+}
+
+interface State {
+  /** What the thread was sent and has not answered. */
+  unanswered: number;
+  /** All pieces are with the thread. */
+  isSent: boolean;
+  /** Why there are no more pieces. */
+  unread: Failure | null;
+  dead: Failure | null;
+  /** Whoever waits for the thread goes on. */
+  wake: () => void;
+}
+
+/**
+ * As `splitHere`, in a thread of its own (a test may give another `program`), while what it has read before is being
+ * stored.
+ */
 export async function* splitAside(
   pieces: AsyncIterable<Buffer>,
   from: number,
   most: number,
   begin: LinePlace,
+  program = join(__dirname, 'split-worker.js'),
 ): AsyncGenerator<LineBatch, void> {
   const workerData: SplitterData = { from, most, begin };
-  const worker = new Worker(join(__dirname, 'split-worker.js'), { workerData });
+  const worker = new Worker(program, { workerData });
   const iterator = pieces[Symbol.asyncIterator]();
   const ready: LineBatch[] = [];
-  /** What the thread was sent and has not answered. */
-  let unanswered = 0;
-  let isSent = false;
-  let failure: { readonly error: unknown } | null = null;
-  let died: { readonly error: unknown } | null = null;
-  let wake = (): void => undefined;
+  const state: State = { unanswered: 0, isSent: false, unread: null, dead: null, wake: () => undefined };
   const dies = (error: unknown): void => {
-    died ??= { error };
-    wake();
+    state.dead ??= { error };
+    state.wake();
   };
   worker.on('message', (batches: Split) => {
-    unanswered--;
+    state.unanswered--;
     ready.push(...batches);
-    wake();
+    state.wake();
   });
   worker.on('error', dies);
   worker.on('exit', () => {
     dies(new Error('the thread that reads the lines has ended'));
   });
-  const isDead = (): boolean => died !== null;
 
   async function sendNext(): Promise<void> {
     const step = await iterator.next().catch((error: unknown) => ({ error }));
-    unanswered++;
-    if ('error' in step) failure = step;
+    state.unanswered++;
     if ('error' in step || step.done === true) {
-      isSent = true;
+      if ('error' in step) state.unread = step;
+      state.isSent = true;
       worker.postMessage(null);
       return;
     }
@@ -54,18 +68,20 @@ export async function* splitAside(
     const piece = new Uint8Array(step.value);
     worker.postMessage(piece, [piece.buffer]);
   }
+  const wantsMore = (): boolean =>
+    !state.isSent && state.dead === null && state.unanswered < MOST_PIECES && ready.length < MOST_BATCHES;
 
   try {
     for (;;) {
-      while (!isSent && !isDead() && unanswered < MOST_PIECES && ready.length < MOST_BATCHES) await sendNext();
+      while (wantsMore()) await sendNext();
       const batch = ready.shift();
       if (batch !== undefined) yield batch;
-      else if (isSent && unanswered === 0) break;
-      else if (died !== null) throw (died as { readonly error: unknown }).error;
-      else await new Promise<void>((resolve) => (wake = resolve));
+      else if (state.isSent && state.unanswered === 0) break;
+      else if (state.dead !== null) throw state.dead.error;
+      else await new Promise<void>((resolve) => (state.wake = resolve));
     }
   } finally {
     await Promise.all([iterator.return?.(), worker.terminate()]);
   }
-  if (failure !== null) throw (failure as { readonly error: unknown }).error;
+  if (state.unread !== null) throw state.unread.error;
 }

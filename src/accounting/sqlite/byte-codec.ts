@@ -57,16 +57,23 @@ function coded(value: number): number {
 /** An unsigned number takes this at most. */
 const LONGEST_NUMBER = 10;
 const FIRST_ROOM = 256;
+/** Of a writer that goes on: its blobs lie side by side in one piece of memory. */
+const LATER_ROOM = 16_384;
 const DOUBLE_BYTES = 8;
 
 export function createByteWriter(): ByteWriter {
   let out = Buffer.allocUnsafe(FIRST_ROOM);
+  /** What is before was given away. */
+  let begin = 0;
   let length = 0;
   const makeRoom = (more: number): void => {
     if (length + more <= out.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(2 * out.length, length + more));
-    out.copy(larger, 0, 0, length);
+    const wanted = length - begin + more;
+    const larger = Buffer.allocUnsafe(Math.max(begin > 0 ? LATER_ROOM : 2 * out.length, wanted));
+    out.copy(larger, 0, begin, length);
     out = larger;
+    length -= begin;
+    begin = 0;
   };
   const unsigned = (value: number): void => {
     makeRoom(LONGEST_NUMBER);
@@ -99,8 +106,8 @@ export function createByteWriter(): ByteWriter {
     },
     bytes,
     finish: () => {
-      const written = Buffer.from(out.subarray(0, length));
-      length = 0;
+      const written = out.subarray(begin, length);
+      begin = length;
       return written;
     },
   };

@@ -10,7 +10,6 @@ import type { Words } from './dictionary';
 import { lineInserter } from './insert-lines';
 import { lineRows, type LineRows } from './line-row';
 import { LAST_ROLLED_DAY, MARK_STALE } from './queries';
-import { packRunId } from './run-id-codec';
 import { seenKeys } from './seen-keys';
 import { DAY_MS, type StaleDays } from './stale-days';
 
@@ -183,7 +182,7 @@ export function lineImporter(
         line.startTimeMs === null ? null : line.startTimeMs - SAME_START_MS,
         line.startTimeMs === null ? null : line.startTimeMs + SAME_START_MS,
         hostId,
-        packRunId(lineRunId(line)),
+        line.startTimeMs === null ? lineRunId(line) : rows.run(line.startTimeMs),
       );
       const [first] = same;
       if (first === undefined) {

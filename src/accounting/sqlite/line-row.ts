@@ -19,7 +19,7 @@ import { NO_REQUESTS, type LineRequests, type RequestRules } from '../import/lin
 import type { JobRecord, MemoryRequest } from '../../sampler/record';
 import { asStored } from '../merge';
 import { createByteWriter } from './byte-codec';
-import { ACCOUNT, ACCOUNT_AMOUNTS, DETAIL_FORM, FLAG, slotNumber, wholeMs, writeRequest } from './detail';
+import { ACCOUNT, DETAIL_FORM, FLAG, slotNumber, wholeMs, writeRequest } from './detail';
 import type { Words } from './dictionary';
 import { splitNote } from './note-codec';
 import { ROW_COLUMNS, toRow, type RecordRow } from './row';
@@ -102,6 +102,8 @@ export interface LineRows {
    * the line tells more of the record than how it ended and its account.
    */
   readonly joined: (line: AccountingRecord, ours: Joinable) => Buffer | null;
+  /** The run id of a line of that start, as it is stored. */
+  readonly run: (startMs: number) => Buffer | string;
   /** The record of a line. */
   readonly record: (line: AccountingRecord) => JobRecord;
   /** After a rollback: numbers given since are gone. */
@@ -167,19 +169,25 @@ export function lineRows(words: Words, cluster: string, rules: RequestRules): Li
 
   /** As `writeDetail` writes it into a record of that wall clock and CPU time. */
   function writeLineAccount(line: AccountingRecord, category: Category | null, wallclock: number, cpu: number): void {
-    const { wallclock_seconds, cpu_seconds, deleted_by, ...amounts } = lineAccount(line);
+    const account = lineAccount(line);
     const code =
-      Number(wallclock_seconds === wallclock) * ACCOUNT.wallclock +
-      Number(cpu_seconds === cpu) * ACCOUNT.cpu +
+      Number(account.wallclock_seconds === wallclock) * ACCOUNT.wallclock +
+      Number(account.cpu_seconds === cpu) * ACCOUNT.cpu +
       ACCOUNT.oneLine +
       Number(category !== null) * ACCOUNT.category +
-      Number(deleted_by !== null) * ACCOUNT.deletedBy;
+      Number(account.deleted_by !== null) * ACCOUNT.deletedBy;
     writer.unsigned(code);
-    if (!(code & ACCOUNT.wallclock)) writer.number(wallclock_seconds);
-    if (!(code & ACCOUNT.cpu)) writer.number(cpu_seconds);
+    if (!(code & ACCOUNT.wallclock)) writer.number(account.wallclock_seconds);
+    if (!(code & ACCOUNT.cpu)) writer.number(account.cpu_seconds);
     if (category !== null) writer.unsigned(category.id);
-    if (deleted_by !== null) writer.unsigned(words.intern('owner', deleted_by));
-    for (const amount of ACCOUNT_AMOUNTS) writer.number(amounts[amount]);
+    if (account.deleted_by !== null) writer.unsigned(words.intern('owner', account.deleted_by));
+    // ACCOUNT_AMOUNTS, by name: to look each up costs more than to write it.
+    writer.number(account.user_seconds);
+    writer.number(account.system_seconds);
+    writer.number(account.maxvmem_bytes);
+    writer.number(account.maxrss_bytes);
+    writer.number(account.mem_gib_seconds);
+    writer.number(account.io_gib);
   }
 
   function detail(
@@ -257,6 +265,7 @@ export function lineRows(words: Words, cluster: string, rules: RequestRules): Li
       for (const slot of JOINED_SLOTS) writer.unsigned(slot);
       return writer.finish();
     },
+    run: packedRun,
     record(line) {
       const category = line.category === null ? null : categoryOf(line.category);
       return recordOfLine(line, { cluster, rules, requests: requestsOf(line, category) });
