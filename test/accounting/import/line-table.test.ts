@@ -7,23 +7,21 @@ import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
 import { arbitraryLine } from './arbitrary-line';
 
 const lines = fc.array(
-  fc
-    .tuple(arbitraryLine(), fc.constantFrom(43, 45, 54, 'json'), fc.nat())
-    .map(([line, layout, odd]): PlacedLine => ({
-      place: null,
-      ...line,
-      layout: layout as AccountingRecord['layout'],
-      priority: -odd,
-      minorFaults: odd,
-      majorFaults: odd + 1,
-      blocksIn: odd + 2,
-      blocksOut: odd + 3,
-      voluntarySwitches: odd + 4,
-      involuntarySwitches: odd + 5,
-      iowSeconds: odd / 1000,
-      department: odd % 2 === 0 ? null : 'department',
-      arId: odd % 3 === 0 ? null : odd,
-    })),
+  fc.tuple(arbitraryLine(), fc.constantFrom(43, 45, 54, 'json'), fc.nat()).map(([line, layout, odd]): PlacedLine => ({
+    place: null,
+    ...line,
+    layout: layout as AccountingRecord['layout'],
+    priority: -odd,
+    minorFaults: odd,
+    majorFaults: odd + 1,
+    blocksIn: odd + 2,
+    blocksOut: odd + 3,
+    voluntarySwitches: odd + 4,
+    involuntarySwitches: odd + 5,
+    iowSeconds: odd / 1000,
+    department: odd % 2 === 0 ? null : 'department',
+    arId: odd % 3 === 0 ? null : odd,
+  })),
   { maxLength: 20 },
 );
 
