@@ -25,7 +25,7 @@ async function importWhenAllIsTold({ cell, product }: Site, jobs: readonly strin
   await Promise.all(jobs.map((job) => product.record(job)));
   await waitFor(
     () => [...jobs, unsampled].every((job) => cell.accounting(job).length > 0) || null,
-    30_000,
+    90_000,
     () => 'the accounting lines',
     100,
   );
@@ -190,7 +190,7 @@ async function onTheScreen({ cell, product }: Site, job: string): Promise<void> 
 }
 
 describe('why a job was killed', () => {
-  it('is told from the record and its accounting line', { timeout: 300_000 }, async (t) => {
+  it('is told from the record and its accounting line', { timeout: 900_000 }, async (t) => {
     await withSite(
       t,
       { settings: 'scope = "node"\ndelivery_jitter_ms = 0\ninterval = 0.1\ncpu_budget_percent = 100' },
