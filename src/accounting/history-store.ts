@@ -1,4 +1,4 @@
-import type { AccountingRecord } from '../gridengine/accounting-line';
+import type { PlacedLine } from './import/line-place';
 import type { AccountingStore } from './store';
 
 /** A file of Grid Engine's accounting, known again after a rename, a rotation or compression by how it begins. */
@@ -31,10 +31,10 @@ export interface KeptLine extends UnreadableLine {
 }
 
 /** Lines of Grid Engine's accounting, in their order. */
-export interface ImportLines extends Iterable<AccountingRecord> {
+export interface ImportLines extends Iterable<PlacedLine> {
   readonly length: number;
   /** All lines at less cost: one object, which is another line after each step. */
-  readonly passing?: () => Iterable<AccountingRecord>;
+  readonly passing?: () => Iterable<PlacedLine>;
 }
 
 export interface ImportBatch {

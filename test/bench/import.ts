@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readSync, rmSync, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { importFile } from '../../src/accounting/import/import-file';
+import { beginOfFile } from '../../src/accounting/import/line-place';
 import { lineSplitter } from '../../src/accounting/import/split-lines';
 import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
 import { formatCount } from '../../src/report/units';
@@ -49,7 +50,7 @@ function row(what: string, lines: number, { us, cpuUs }: Pick<Timed<unknown>, 'u
 function parse(path: string): number {
   const file = openSync(path, 'r');
   const buffer = Buffer.alloc(CHUNK);
-  const splitter = lineSplitter(0, 20_000);
+  const splitter = lineSplitter(0, 20_000, beginOfFile(''));
   let lines = 0;
   try {
     for (let length = readSync(file, buffer); length > 0; length = readSync(file, buffer))

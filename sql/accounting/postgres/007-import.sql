@@ -23,7 +23,7 @@ CREATE TYPE line_set AS (
   pe_task      text[],
   part         integer[],            -- place of the first line of the same job, task and pe task
   company      "char"[],             -- a: the only line of its part; s: one of several; t: two of them are of one run
-  nth          integer[],            -- of lines of its part that never started, of one submission: those before it
+  place        text[],               -- of a line that never started: see src/accounting/import/line-place.ts
   revision     bigint[],             -- times: ms
   submitted    bigint[],
   started      bigint[],
@@ -174,7 +174,6 @@ DECLARE
   met met_record[] := '{}';
   its_met met_record[];
   one met_record;
-  earlier record;
   careful integer[];
   a_month integer;
   line record;
@@ -247,18 +246,8 @@ BEGIN
   -- The runs that the lines stand for, as lineRunId() of src/accounting/import/line-record.ts names them.
   runs := ARRAY(
     SELECT 'accounting.' || CASE WHEN u.started IS NOT NULL THEN (u.started / 1000)::text
-      ELSE '0.' || coalesce(u.submitted, 0) / 1000 || '.' || u.nth END
-    FROM (SELECT unnest(l.started) AS started, unnest(l.submitted) AS submitted, unnest(l.nth) AS nth) AS u);
-  FOR earlier IN
-    SELECT m.n, u.stem, u.nth + count(*) AS nth FROM unnest(met) AS m
-    JOIN (SELECT v.n, v.nth, 'accounting.0.' || coalesce(v.submitted, 0) / 1000 || '.' AS stem
-      FROM (SELECT generate_series(1, size) AS n, unnest(l.nth) AS nth, unnest(l.started) AS started,
-        unnest(l.submitted) AS submitted) AS v WHERE v.started IS NULL) AS u ON u.n = m.n
-    WHERE m.same_part AND starts_with(m.run_id, u.stem)
-    GROUP BY m.n, u.stem, u.nth
-  LOOP
-    runs[earlier.n] := earlier.stem || earlier.nth;
-  END LOOP;
+      ELSE '0.' || coalesce(u.submitted, 0) / 1000 || '.' || u.place END
+    FROM (SELECT unnest(l.started) AS started, unnest(l.submitted) AS submitted, unnest(l.place) AS place) AS u);
 
   ways := array_fill('a'::"char", ARRAY[size]);
   FOREACH one IN ARRAY met LOOP

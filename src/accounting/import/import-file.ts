@@ -1,7 +1,9 @@
 import type { HistoryStore, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOfHead, openAccountingFile, type AccountingFile } from './accounting-file';
 import { knownFile } from './known-file';
+import type { LinePlace } from './line-place';
 import { lineTable } from './line-table';
+import { placeAt } from './place-at';
 import { readFault } from './read-fault';
 import type { LineBatch } from './split-lines';
 import { splitPieces } from './split-pieces';
@@ -119,6 +121,8 @@ async function importFrom(
   const end = (problem: string | null = null, conflict = false): Round => ({ sums, problem, conflict });
   let before: ImportedFile | null;
   let size: number;
+  let begin: LinePlace;
+  let from: number;
   try {
     before = knownFile(await file.head(HEAD_BYTES), await store.importedFiles(cluster));
     size = await file.size();
@@ -127,6 +131,8 @@ async function importFrom(
       return end(
         `${file.path} has shrunk: ${before.offset} bytes of it are in the accounting DB, now it has ${size}; nothing of it was imported: give the file that holds the rest`,
       );
+    from = before?.offset ?? 0;
+    begin = await placeAt(file, from);
   } catch (error) {
     if (isOurs(error)) throw error;
     return end(`${file.path} can't be read: ${readFault(error)}`);
@@ -157,8 +163,7 @@ async function importFrom(
     return 'done';
   };
 
-  const from = before?.offset ?? 0;
-  const batches = splitPieces(file.read(from), from, options.batchLines ?? BATCH_LINES, size - from);
+  const batches = splitPieces(file.read(from), from, options.batchLines ?? BATCH_LINES, begin, size - from);
   try {
     for await (const batch of batches) {
       if (signal?.aborted) return end();

@@ -2,6 +2,7 @@ import type { AccountingRecord } from '../../gridengine/accounting-line';
 import { wholeCharacters } from '../../gridengine/bytes-to-text';
 import { failedCode } from '../../gridengine/failed-code';
 import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../sampler/record';
+import type { PlacedLine } from './line-place';
 import { lineRequests, NO_REQUESTS, USUAL_RULES, type LineRequests, type RequestRules } from './line-requests';
 
 /** A request beyond this many bytes is a slip of the keyboard, and no safe integer. */
@@ -25,13 +26,10 @@ export function startSecond(startMs: number): number {
   return Math.floor(startMs / 1000);
 }
 
-/**
- * The run that a line stands for as long as no record of our own does. `earlier`: of a job that never started, its
- * lines of the same submission before this one.
- */
-export function lineRunId(line: AccountingRecord, earlier: number): string {
+/** The run that a line stands for as long as no record of our own does. */
+export function lineRunId(line: PlacedLine): string {
   if (line.startTimeMs !== null) return `accounting.${startSecond(line.startTimeMs)}`;
-  return `accounting.0.${startSecond(line.submissionTimeMs ?? 0)}.${earlier}`;
+  return `accounting.0.${startSecond(line.submissionTimeMs ?? 0)}.${line.place ?? '0'}`;
 }
 
 export function lineHost(line: AccountingRecord): string {
@@ -128,16 +126,14 @@ const orNull = (text: string): string | null => (text === '' ? null : text);
 
 export interface LineContext {
   readonly cluster: string;
-  /** See `lineRunId`. */
-  readonly earlier?: number;
   readonly rules?: RequestRules;
   /** What `requestsOfLine` finds, where it is known already. */
   readonly requests?: LineRequests;
 }
 
 /** The record of a job of which nothing but this line of Grid Engine's accounting is known. */
-export function recordOfLine(line: AccountingRecord, context: LineContext): JobRecord {
-  const { cluster, earlier = 0, rules = USUAL_RULES } = context;
+export function recordOfLine(line: PlacedLine, context: LineContext): JobRecord {
+  const { cluster, rules = USUAL_RULES } = context;
   const requests = context.requests ?? requestsOfLine(line, rules);
   const key = {
     cluster,
@@ -145,7 +141,7 @@ export function recordOfLine(line: AccountingRecord, context: LineContext): JobR
     task_id: line.task === 0 ? null : line.task,
     pe_task_id: line.peTaskId,
     host: lineHost(line),
-    run_id: lineRunId(line, earlier),
+    run_id: lineRunId(line),
   };
   return {
     ...emptyRecord(key, 'unsampled', 'accounting', lineRevision(line)),

@@ -1,10 +1,11 @@
 import type { ImportLines } from '../history-store';
-import type { AccountingLayout, AccountingRecord } from '../../gridengine/accounting-line';
+import type { PlacedLine } from './line-place';
+import type { AccountingLayout } from '../../gridengine/accounting-line';
 
 /** Columns of numbers; NaN: null. The last is the layout, 0 for `json`. */
 const NUMBERS = 27;
 /** Columns of texts, as numbers in the table's list of them; 0: null. */
-const TEXTS = 12;
+const TEXTS = 13;
 
 /** Lines packed into arrays, that go from thread to thread for nothing. */
 export interface PackedLines {
@@ -17,7 +18,7 @@ export interface PackedLines {
 
 /** Packs lines into tables of `most` lines. */
 export interface LinePacker {
-  readonly add: (line: AccountingRecord) => void;
+  readonly add: (line: PlacedLine) => void;
   /** What was added since; the packer begins anew. */
   readonly take: () => PackedLines;
 }
@@ -85,7 +86,8 @@ export function linePacker(most: number): LinePacker {
       texts[at++] = number(line.pe);
       texts[at++] = number(line.category);
       texts[at++] = number(line.peTaskId);
-      texts[at] = number(line.deletedBy);
+      texts[at++] = number(line.deletedBy);
+      texts[at] = number(line.place ?? null);
       length++;
     },
     take() {
@@ -102,7 +104,7 @@ export function linePacker(most: number): LinePacker {
 
 /** A view of a table's lines, one at a time. */
 function lineView({ numbers, texts, words }: PackedLines): {
-  readonly line: AccountingRecord;
+  readonly line: PlacedLine;
   readonly go: (to: number) => void;
 } {
   let at = 0;
@@ -117,7 +119,7 @@ function lineView({ numbers, texts, words }: PackedLines): {
     const index = texts[textAt + column] as number;
     return index === 0 ? null : (words[index] as string);
   };
-  const line: AccountingRecord = {
+  const line: PlacedLine = {
     get queue() {
       return text(0);
     },
@@ -153,6 +155,9 @@ function lineView({ numbers, texts, words }: PackedLines): {
     },
     get deletedBy() {
       return textOrNull(11);
+    },
+    get place() {
+      return textOrNull(12);
     },
     get jobId() {
       return number(0);
@@ -247,7 +252,7 @@ function lineView({ numbers, texts, words }: PackedLines): {
 }
 
 export function lineTable(packed: PackedLines): Required<ImportLines> {
-  function* each<T>(make: (line: AccountingRecord) => T): Generator<T, void> {
+  function* each<T>(make: (line: PlacedLine) => T): Generator<T, void> {
     const { line, go } = lineView(packed);
     for (let index = 0; index < packed.length; index++) {
       go(index);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import type { LinePlace } from './line-place';
 import type { LineBatch } from './split-lines';
 import type { Split, SplitterData } from './split-worker';
 
@@ -32,9 +33,10 @@ export async function* splitAside(
   pieces: AsyncIterable<Buffer>,
   from: number,
   most: number,
+  begin: LinePlace,
   program = join(__dirname, 'split-worker.js'),
 ): AsyncGenerator<LineBatch, void> {
-  const workerData: SplitterData = { from, most };
+  const workerData: SplitterData = { from, most, begin };
   const worker = new Worker(program, { workerData });
   const iterator = pieces[Symbol.asyncIterator]();
   const ready: LineBatch[] = [];

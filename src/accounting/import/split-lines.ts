@@ -1,6 +1,7 @@
 import { accountingReader, isProblem } from '../../gridengine/accounting-line';
 import type { UnreadableLine } from '../history-store';
 import { lineFault } from './line-fault';
+import { linePlacer, type LinePlace } from './line-place';
 import { linePacker, type PackedLines } from './line-table';
 
 const NEWLINE = 0x0a;
@@ -24,12 +25,15 @@ export interface LineSplitter {
   readonly add: (piece: Buffer) => readonly LineBatch[];
   /** What there is now, if anything; a last line without its newline stays out. */
   readonly rest: () => LineBatch | null;
+  /** Where in the accounting the lines that came have led. */
+  readonly place: () => LinePlace;
 }
 
-/** `from`: position of the first piece; `most`: lines in a batch. */
-export function lineSplitter(from: number, most: number): LineSplitter {
+/** `from`: position of the first piece, and `begin` its place; `most`: lines in a batch. */
+export function lineSplitter(from: number, most: number, begin: LinePlace): LineSplitter {
   const read = accountingReader();
   const lines = linePacker(most);
+  const placer = linePlacer(begin);
   let unreadable: UnreadableLine[] = [];
   let count = 0;
   /** Where the first line that is not in the batch begins. */
@@ -54,7 +58,7 @@ export function lineSplitter(from: number, most: number): LineSplitter {
     const record = read(bytes, start, end);
     if (!isProblem(record)) {
       const fault = lineFault(record);
-      if (fault === null) lines.add(record);
+      if (fault === null) lines.add(placer.next(record));
       else setAside(fault, bytes, start, end);
     } else if (record.kind === 'malformed') setAside(record.detail, bytes, start, end);
     count++;
@@ -86,5 +90,6 @@ export function lineSplitter(from: number, most: number): LineSplitter {
       return batches;
     },
     rest: () => (count === 0 ? null : take()),
+    place: placer.place,
   };
 }

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import type { LinePlace } from './line-place';
 import { splitAside } from './split-aside';
 import { lineSplitter, type LineBatch } from './split-lines';
 
@@ -13,19 +14,21 @@ export function splitPieces(
   pieces: AsyncIterable<Buffer>,
   from: number,
   most: number,
+  begin: LinePlace,
   expected: number,
 ): AsyncGenerator<LineBatch, void> {
   return expected >= MANY_BYTES && availableParallelism() > 1
-    ? splitAside(pieces, from, most)
-    : splitHere(pieces, from, most);
+    ? splitAside(pieces, from, most, begin)
+    : splitHere(pieces, from, most, begin);
 }
 
 export async function* splitHere(
   pieces: AsyncIterable<Buffer>,
   from: number,
   most: number,
+  begin: LinePlace,
 ): AsyncGenerator<LineBatch, void> {
-  const splitter = lineSplitter(from, most);
+  const splitter = lineSplitter(from, most, begin);
   const iterator = pieces[Symbol.asyncIterator]();
   let failure: { readonly error: unknown } | null = null;
   try {

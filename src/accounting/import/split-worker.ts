@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import type { LinePlace } from './line-place';
 import { lineSplitter, type LineBatch } from './split-lines';
 
 /** The thread of split-aside.ts: sent pieces of a file, then null, it answers each with the batches that are full. */
@@ -6,12 +7,13 @@ import { lineSplitter, type LineBatch } from './split-lines';
 export interface SplitterData {
   readonly from: number;
   readonly most: number;
+  readonly begin: LinePlace;
 }
 
 export type Split = readonly LineBatch[];
 
-const { from, most } = workerData as SplitterData;
-const splitter = lineSplitter(from, most);
+const { from, most, begin } = workerData as SplitterData;
+const splitter = lineSplitter(from, most, begin);
 
 parentPort?.on('message', (piece: Uint8Array | null) => {
   const rest = piece === null ? splitter.rest() : null;

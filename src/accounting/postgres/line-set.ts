@@ -10,11 +10,13 @@ import {
   lineNote,
   lineQueue,
   lineRevision,
+  lineRunId,
   lineSignal,
   lineWallclock,
   requestsOfLine,
   startSecond,
 } from '../import/line-record';
+import type { PlacedLine } from '../import/line-place';
 import { NO_REQUESTS, USUAL_RULES, type LineRequests } from '../import/line-requests';
 import { arrayWriter, quoted, type ArrayWriter } from './array-writer';
 
@@ -25,7 +27,7 @@ const COLUMNS = {
   pe_task: 'text',
   part: 'integer',
   company: '"char"',
-  nth: 'integer',
+  place: 'text',
   revision: 'bigint',
   submitted: 'bigint',
   started: 'bigint',
@@ -180,20 +182,19 @@ interface Part {
   readonly first: number;
   lines: number;
   hasTwins: boolean;
-  /** Seconds in which they started; of those that never did, how many were submitted in a second. */
-  readonly starts: Set<number>;
-  readonly neverStarted: Map<number, number>;
+  /** The runs that they are of. */
+  readonly runs: Set<string | number>;
 }
 
 /** How lines of one job stand to each other: most are the only one of theirs. */
 interface Company {
-  /** Notes a line as the one at this place, from 1 on; to be asked in their order. */
-  readonly add: (line: AccountingRecord, place: number) => { readonly first: number; readonly nth: number };
+  /** Notes a line as the one at this place, from 1 on, in their order; returns the place of the first of its part. */
+  readonly add: (line: PlacedLine, place: number) => number;
   /** Letters of the type line_set, once all are there. */
   readonly letters: () => readonly string[];
 }
 
-function companyOf(lines: Iterable<AccountingRecord>): Company {
+function companyOf(lines: Iterable<PlacedLine>): Company {
   const linesOfJob = new Map<number, number>();
   for (const { jobId } of lines) linesOfJob.set(jobId, (linesOfJob.get(jobId) ?? 0) + 1);
   const parts = new Map<string, Part>();
@@ -202,32 +203,20 @@ function companyOf(lines: Iterable<AccountingRecord>): Company {
     add(line, place) {
       if (linesOfJob.get(line.jobId) === 1) {
         partOfLine.push(null);
-        return { first: place, nth: 0 };
+        return place;
       }
       const key = `${line.jobId}/${line.task}/${line.peTaskId ?? ''}`;
       let part = parts.get(key);
       if (part === undefined) {
-        part = {
-          first: place,
-          lines: 0,
-          hasTwins: false,
-          starts: new Set<number>(),
-          neverStarted: new Map<number, number>(),
-        };
+        part = { first: place, lines: 0, hasTwins: false, runs: new Set<string | number>() };
         parts.set(key, part);
       }
       partOfLine.push(part);
       part.lines++;
-      if (line.startTimeMs === null) {
-        const second = startSecond(line.submissionTimeMs ?? 0);
-        const nth = part.neverStarted.get(second) ?? 0;
-        part.neverStarted.set(second, nth + 1);
-        return { first: part.first, nth };
-      }
-      const second = startSecond(line.startTimeMs);
-      if (part.starts.has(second)) part.hasTwins = true;
-      part.starts.add(second);
-      return { first: part.first, nth: 0 };
+      const run = line.startTimeMs === null ? lineRunId(line) : startSecond(line.startTimeMs);
+      if (part.runs.has(run)) part.hasTwins = true;
+      part.runs.add(run);
+      return part.first;
     },
     letters: () =>
       partOfLine.map((part) => {
@@ -247,7 +236,7 @@ export interface LineSet {
 }
 
 /** Lines as columns, in the form that import_set() takes. What can't be stored is left out. */
-export function lineSet(lines: Iterable<AccountingRecord>, cluster: string): LineSet {
+export function lineSet(lines: Iterable<PlacedLine>, cluster: string): LineSet {
   const kinds: Kind[] = [];
   const texts: string[] = [];
   const notes: string[] = [];
@@ -277,13 +266,13 @@ export function lineSet(lines: Iterable<AccountingRecord>, cluster: string): Lin
 
   for (const line of lines) {
     if (!isStorable(line)) continue;
-    const { first, nth } = company.add(line, ++size);
+    const first = company.add(line, ++size);
     const its = lineAccount(line);
     columns.job.integer(line.jobId);
     columns.task.integer(line.task === 0 ? null : line.task);
     columns.pe_task.ascii(line.peTaskId === null ? null : quoted(line.peTaskId));
     columns.part.integer(first);
-    columns.nth.integer(nth);
+    columns.place.ascii(line.startTimeMs === null ? quoted(line.place ?? '0') : null);
     columns.revision.integer(lineRevision(line));
     columns.submitted.integer(line.submissionTimeMs);
     columns.started.integer(line.startTimeMs);

@@ -2,9 +2,8 @@ import type { Database } from 'better-sqlite3';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 import type { JobRecord } from '../../sampler/record';
 import type { ImportBatch, ImportedFile, ImportLines, ImportOutcome, KeptLine } from '../history-store';
-import { lineHost, lineRevision, startSecond } from '../import/line-record';
+import { lineHost, lineRevision, lineRunId } from '../import/line-record';
 import { USUAL_RULES } from '../import/line-requests';
-import { LINE_RUN } from '../coverage';
 import { SAME_START_MS } from '../join';
 import type { MergeOutcome } from '../store';
 import type { Words } from './dictionary';
@@ -34,9 +33,6 @@ const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL A
     AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?) LIMIT 2`;
 /** No column of an index, nor any that sums are made of: a job that ended well has still ended well. */
 const JOIN = 'UPDATE record SET failed = 0, detail = ? WHERE id = ?';
-/** Lines of a job that never started. */
-const EARLIER = `SELECT count(*) FROM record r
-  WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ? AND r.run_id GLOB ?`;
 
 const FILE_COLUMNS =
   'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines';
@@ -95,7 +91,6 @@ export function lineImporter(
   const inserter = lineInserter(db);
   const candidates = db.prepare<unknown[], Candidate>(CANDIDATES).raw();
   const join = db.prepare<[Buffer, number]>(JOIN);
-  const countEarlier = db.prepare<unknown[], number>(EARLIER).pluck();
   const lastRolled = db.prepare<[], number | null>(LAST_ROLLED_DAY).pluck();
   const markStale = db.prepare<{ day: number }>(MARK_STALE);
   const seen = seenKeys(db);
@@ -147,8 +142,8 @@ export function lineImporter(
     let joined = 0;
     let unchanged = 0;
 
-    const insert = (line: AccountingRecord, task: number | null, earlier: number): void => {
-      inserter.add(rows, line, earlier);
+    const insert = (line: AccountingRecord, task: number | null): void => {
+      inserter.add(rows, line);
       seen.add(line.jobId, task, line.peTaskId);
       added++;
       const countedAt = line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? lineRevision(line);
@@ -169,15 +164,10 @@ export function lineImporter(
     for (const line of lines.passing?.() ?? lines) {
       const task = line.task === 0 ? null : line.task;
       if (!seen.mayHave(line.jobId, task, line.peTaskId)) {
-        insert(line, task, 0);
+        insert(line, task);
         continue;
       }
       inserter.settle(line);
-      if (line.startTimeMs === null) {
-        const run = `${LINE_RUN}0.${startSecond(line.submissionTimeMs ?? 0)}.*`;
-        insert(line, task, countEarlier.get(line.jobId, task, line.peTaskId, clusterId, run) ?? 0);
-        continue;
-      }
       const hostId = words.find('host', lineHost(line)) ?? -1;
       const same = candidates.all(
         hostId,
@@ -188,14 +178,15 @@ export function lineImporter(
         task,
         line.peTaskId,
         clusterId,
-        line.startTimeMs - SAME_START_MS,
-        line.startTimeMs + SAME_START_MS,
+        // Of a job that never started: no record but that of the same line.
+        line.startTimeMs === null ? null : line.startTimeMs - SAME_START_MS,
+        line.startTimeMs === null ? null : line.startTimeMs + SAME_START_MS,
         hostId,
-        rows.run(line.startTimeMs),
+        line.startTimeMs === null ? lineRunId(line) : rows.run(line.startTimeMs),
       );
       const [first] = same;
       if (first === undefined) {
-        insert(line, task, 0);
+        insert(line, task);
         continue;
       }
       if (same.length === 1 && joinWell(rows, line, first)) {

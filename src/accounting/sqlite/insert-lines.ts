@@ -8,7 +8,7 @@ const ROWS_AT_ONCE = 10;
 
 /** Inserts the rows of lines, some at a time; inside a write transaction, and flushed before its end. */
 export interface LineInserter {
-  readonly add: (rows: LineRows, line: AccountingRecord, earlier: number) => void;
+  readonly add: (rows: LineRows, line: AccountingRecord) => void;
   /** Makes sure that a record of the line's job and task can be found. */
   readonly settle: (line: AccountingRecord) => void;
   readonly flush: () => void;
@@ -48,9 +48,9 @@ export function lineInserter(db: Database): LineInserter {
     forget();
   };
   return {
-    add(rows, line, earlier) {
+    add(rows, line) {
       if (!rows.push(values, line)) {
-        insertAny.run(...rows.any(line, earlier));
+        insertAny.run(...rows.any(line));
         return;
       }
       waiting.push({ job: line.jobId, task: line.task, peTask: line.peTaskId });

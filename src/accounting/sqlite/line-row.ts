@@ -96,7 +96,7 @@ export interface LineRows {
    */
   readonly push: (values: unknown[], line: AccountingRecord) => boolean;
   /** The values of any line's row, in the order of ROW_COLUMNS. */
-  readonly any: (line: AccountingRecord, earlier: number) => readonly unknown[];
+  readonly any: (line: AccountingRecord) => readonly unknown[];
   /**
    * The detail of a record of ours that has met no line yet (`JOINABLE`), joined with that of a line of a good end; null:
    * the line tells more of the record than how it ended and its account.
@@ -270,10 +270,10 @@ export function lineRows(words: Words, cluster: string, rules: RequestRules): Li
       const category = line.category === null ? null : categoryOf(line.category);
       return recordOfLine(line, { cluster, rules, requests: requestsOf(line, category) });
     },
-    any(line, earlier) {
+    any(line) {
       const category = line.category === null ? null : categoryOf(line.category);
       const requests = requestsOf(line, category);
-      const row = toRow(asStored(recordOfLine(line, { cluster, earlier, rules, requests })), words);
+      const row = toRow(asStored(recordOfLine(line, { cluster, rules, requests })), words);
       return ROW_COLUMNS.map((column) => row[column]);
     },
     push(values, line) {

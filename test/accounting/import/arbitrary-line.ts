@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
+import type { PlacedLine } from '../../../src/accounting/import/line-place';
 
 /** Accounting lines as the reader returns them, for property tests. */
 
@@ -22,7 +22,7 @@ const category = fc.oneof(
 );
 
 /** Of few jobs where `jobs` is small, so that many of the lines meet. */
-export function arbitraryLine(jobs = 1e6): fc.Arbitrary<AccountingRecord> {
+export function arbitraryLine(jobs = 1e6): fc.Arbitrary<PlacedLine> {
   return fc
     .record({
       jobId: fc.integer({ min: 1, max: jobs }),
@@ -38,6 +38,7 @@ export function arbitraryLine(jobs = 1e6): fc.Arbitrary<AccountingRecord> {
       slots: fc.constantFrom(1, 1, 1, 4, 0),
       submissionTimeMs: fc.constantFrom(START - 10_000, START, null),
       start: orNull(fc.integer({ min: 0, max: 12 }).map((tick) => START + 500 * tick)),
+      place: fc.constantFrom('1763700000.0123abcd.0', '1763700000.0123abcd.1', '0.89abcdef.0'),
       runs: fc.oneof(fc.nat({ max: 100_000 }), fc.nat({ max: 500_000_000 })),
       failed: fc.constantFrom(0, 0, 0, 0, 100, 37, 8, 26, 77),
       exitStatus: fc.constantFrom(0, 0, 0, 1, 99, 137, 139, 255, -1),
@@ -53,8 +54,9 @@ export function arbitraryLine(jobs = 1e6): fc.Arbitrary<AccountingRecord> {
       category: orNull(category),
       deletedBy: orNull(fc.constantFrom('root@ge0', 'bob@login1,root@ge0')),
     })
-    .map(({ start, runs, told, ...rest }) => ({
+    .map(({ start, runs, told, place, ...rest }) => ({
       ...rest,
+      ...(start === null ? { place } : {}),
       group: 'users',
       priority: 0,
       startTimeMs: start,

@@ -8,7 +8,7 @@ import type { HistoryStore } from '../../../src/accounting/history-store';
 import { importFile, type ImportedSums, type ImportStore } from '../../../src/accounting/import/import-file';
 import { importFiles } from '../../../src/accounting/import/import-files';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
-import { sampleLine, sampleLines } from './sample-lines';
+import { failedLine, sampleLine, sampleLines } from './sample-lines';
 
 const HEADER = '# Version: 8.1.9\n#\n# DO NOT MODIFY THIS FILE MANUALLY!\n#\n';
 
@@ -106,6 +106,61 @@ describe('importFile', () => {
       assertTaken(await take(packed), 0);
       assert.equal((await store.importedFiles('cell')).length, 3);
       assert.equal(await count(), 159);
+    }));
+
+  it('counts a job that never started once, however many files tell its line, and each of its tries', (t) =>
+    place(t, async ({ directory, file, take, store, count }) => {
+      const part = (first: number): string =>
+        `${sampleLine(first)}${failedLine(900)}${failedLine(900)}${sampleLine(first + 1)}`;
+      const parts = [part(1), part(11) + failedLine(900), failedLine(900) + part(21)];
+      const write = (name: string, text: string): string => {
+        const path = join(directory, name);
+        writeFileSync(path, text);
+        return path;
+      };
+      // Imported piece by piece, in batches of two lines, through two rotations.
+      for (const [index, text] of parts.entries()) {
+        writeFileSync(file, '');
+        let end = 0;
+        for (const line of text.split(/(?<=\n)/)) {
+          appendFileSync(file, line);
+          end += line.length;
+          if (end % 3 > 0) assert.equal((await take(file, 2)).problem, null);
+        }
+        await take(file, 2);
+        renameSync(file, join(directory, `accounting.${index}`));
+      }
+      const tries = async (): Promise<number> => (await store.job({ job_id: 900, all: true })).records.length;
+      assert.deepEqual([await tries(), await count()], [8, 14]);
+      // One file of all, and one that lost its beginning; the first line of a file has no line before it there.
+      const all = write('all', HEADER + parts.join(''));
+      assertTaken({ ...(await take(all)), unchanged: 0 }, 1);
+      const cut = write('cut', parts.join('').slice(sampleLine(1).length + 2 * failedLine(900).length));
+      assertTaken({ ...(await take(cut)), unchanged: 0 }, 0);
+      assert.deepEqual([await tries(), await count()], [9, 15]);
+    }));
+
+  it("takes both forms of Open Cluster Scheduler's file, and counts each line once", (t) =>
+    place(t, async ({ directory, file, take, store, count }) => {
+      const common = { owner: 'alice', group: 'users', account: 'sge', qname: 'all.q', hostname: 'ge1', slots: 1 };
+      const json = (job: number, start: number, more: object): string =>
+        `${JSON.stringify({
+          ...{ job_number: job, task_number: 0, ...common, job_name: 'run.sh', priority: 0, category: '-l h_vmem=1G' },
+          ...{ submission_time: (1_763_700_000 + start) * 1e6 + 12, exit_status: 0, usage: { rusage: {}, usage: {} } },
+          ...more,
+        })}\n`;
+      const started = (job: number): string => {
+        const start = 1_763_700_000 + job;
+        return json(job, job - 5, { start_time: start * 1e6 + 999_999, end_time: (start + 60) * 1e6 + 5, failed: 0 });
+      };
+      const failed = json(900, 0, { start_time: 0, end_time: 0, failed: 26 });
+      writeFileSync(file, sampleLine(1) + failedLine(900) + failedLine(900) + sampleLine(2) + failedLine(900));
+      const other = join(directory, 'accounting.jsonl');
+      writeFileSync(other, started(1) + failed + failed + started(2) + failed);
+      assertTaken(await take(), 5);
+      const { added, unreadable, joined, unchanged } = await take(other);
+      assert.deepEqual([added, unreadable, joined + unchanged], [0, 0, 5]);
+      assert.deepEqual([(await store.job({ job_id: 900, all: true })).records.length, await count()], [3, 5]);
     }));
 
   it('takes several files in any order', (t) =>

@@ -51,8 +51,11 @@ describe('recordOfLine', () => {
 
   it('gives a job that never started a key of its own, and the reason', () => {
     const never = { startTimeMs: null, endTimeMs: null, failed: 26, host: '(null)', queue: 'UNKNOWN', slots: 0 };
-    const made = recordOfLine(line({ ...never, wallclockSeconds: 0 }), { cluster: 'cell', earlier: 3 });
-    assert.equal(made.run_id, 'accounting.0.1763700002.3');
+    const made = recordOfLine(
+      { ...line({ ...never, wallclockSeconds: 0 }), place: '1763700009.0123abcd.3' },
+      { cluster: 'cell' },
+    );
+    assert.equal(made.run_id, 'accounting.0.1763700002.1763700009.0123abcd.3');
     assert.deepEqual([made.host, made.queue, made.slots, made.started_at], ['UNKNOWN', null, null, null]);
     assert.deepEqual(made.notes, ['It never started: an output file could not be opened.']);
   });

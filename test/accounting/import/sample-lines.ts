@@ -6,6 +6,12 @@ export function sampleLine(job: number, more: { readonly owner?: string; readonl
   return `${head}${rusage}NONE:defaultdepartment:NONE:1:0:12.500000:3.750000:0.015625:-l h_vmem=1G:0.000000:NONE:322961408.000000:0:0\n`;
 }
 
+/** Of a job that never started: a second try that fails alike has the same line. */
+export function failedLine(job: number): string {
+  const head = `all.q:ge1:users:alice:run.sh:${job}:sge:0:1763700000:0:0:26:0:0:`;
+  return `${head}${'0:'.repeat(17)}NONE:defaultdepartment:NONE:1:0:0:0:0:NONE:0.000000:NONE:0.000000:0:0\n`;
+}
+
 export function sampleLines(first: number, count: number): string {
   return Array.from({ length: count }, (_, index) => sampleLine(first + index)).join('');
 }

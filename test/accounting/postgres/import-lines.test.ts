@@ -132,13 +132,7 @@ describe('import_set()', { skip: noPostgres }, () => {
           joined += await importAll(store, 'abc', lines, size);
           const bySet = await rows(name);
           await deliver(met);
-          const counts = new Map<string, number>();
-          const records = lines.map((line) => {
-            const key = [line.jobId, line.task, line.peTaskId, line.submissionTimeMs].join('/');
-            const earlier = line.startTimeMs === null ? (counts.get(key) ?? 0) : 0;
-            if (line.startTimeMs === null) counts.set(key, earlier + 1);
-            return recordOfLine(line, { cluster: 'cell', earlier });
-          });
+          const records = lines.map((line) => recordOfLine(line, { cluster: 'cell' }));
           await merge(store, records);
           assert.deepEqual(bySet, await rows(name));
         },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
 import type { HistoryStore, ImportBatch, ImportedFile } from '../../../src/accounting/history-store';
+import type { PlacedLine } from '../../../src/accounting/import/line-place';
 import { recordOfLine } from '../../../src/accounting/import/line-record';
 import { recordKeyText, type JobRecord } from '../../../src/sampler/record';
 import { arbitraryLine } from '../import/arbitrary-line';
@@ -20,7 +20,7 @@ const FILE: ImportedFile = {
   lines: 10,
 };
 
-function batchOf(lines: readonly AccountingRecord[], more: Partial<ImportBatch> = {}): ImportBatch {
+function batchOf(lines: readonly PlacedLine[], more: Partial<ImportBatch> = {}): ImportBatch {
   return { file: FILE, before: null, lines, unreadable: [], ...more };
 }
 
@@ -34,17 +34,8 @@ async function contents(store: HistoryStore, jobs: Iterable<number>): Promise<re
 }
 
 /** The same lines one by one through the way of every record. */
-async function mergeLines(store: HistoryStore, lines: readonly AccountingRecord[]): Promise<void> {
-  const counts = new Map<string, number>();
-  const records = lines.map((line) => {
-    let earlier = 0;
-    if (line.startTimeMs === null) {
-      const key = [line.jobId, line.task, line.peTaskId, line.submissionTimeMs].join('/');
-      earlier = counts.get(key) ?? 0;
-      counts.set(key, earlier + 1);
-    }
-    return recordOfLine(line, { cluster: 'cell', earlier });
-  });
+async function mergeLines(store: HistoryStore, lines: readonly PlacedLine[]): Promise<void> {
+  const records = lines.map((line) => recordOfLine(line, { cluster: 'cell' }));
   for (const outcome of await store.merge(records)) assert.equal(outcome.ok, true);
 }
 
@@ -83,9 +74,8 @@ export function importSuite(open: OpenStore): void {
           async (items, size) => {
             const imported = await open(t);
             const merged = await open(t);
-            const lines: AccountingRecord[] = [];
             let before: ImportedFile | null = null;
-            let waiting: AccountingRecord[] = [];
+            let waiting: PlacedLine[] = [];
             const flush = async (): Promise<void> => {
               const file: ImportedFile = { ...FILE, offset: (before?.offset ?? 0) + 1 };
               assert.equal((await imported.importLines(batchOf(waiting, { file, before }))).conflict, false);
@@ -96,23 +86,15 @@ export function importSuite(open: OpenStore): void {
               if ('run_id' in item) {
                 await flush();
                 await imported.merge([item]);
-              } else {
-                lines.push(item);
-                if (waiting.push(item) === size) await flush();
-              }
+              } else if (waiting.push(item) === size) await flush();
             await flush();
-            const counts: AccountingRecord[] = [];
+            const lines: PlacedLine[] = [];
             for (const item of items)
               if ('run_id' in item) {
-                await mergeLines(merged, counts.splice(0));
+                await mergeLines(merged, lines.splice(0));
                 await merged.merge([item]);
-              } else if (item.startTimeMs !== null) counts.push(item);
-            await mergeLines(merged, counts);
-            // Those that never started are counted over the whole of it.
-            await mergeLines(
-              merged,
-              lines.filter(({ startTimeMs }) => startTimeMs === null),
-            );
+              } else lines.push(item);
+            await mergeLines(merged, lines);
             assert.deepEqual(await contents(imported, [1, 2, 3]), await contents(merged, [1, 2, 3]));
             await imported.close();
             await merged.close();
@@ -120,6 +102,25 @@ export function importSuite(open: OpenStore): void {
         ),
         { numRuns: 12 },
       );
+    });
+
+    it('knows a line of a job that never started again by its place, whichever file tells it', async (t) => {
+      const store = await open(t);
+      const [usual] = fc.sample(arbitraryLine(), { numRuns: 1, seed: 3 });
+      assert.ok(usual !== undefined);
+      const never = { ...usual, jobId: 5, startTimeMs: null, endTimeMs: null, failed: 26 };
+      const [first, again] = ['a.0', 'a.1'].map((place) => ({ ...never, place }));
+      assert.ok(first !== undefined && again !== undefined);
+      const { added } = await store.importLines(batchOf([first, again]));
+      assert.equal(added, 2);
+      const copy = { ...FILE, head: 'another' };
+      const told = await store.importLines({ ...batchOf([first, again]), file: copy });
+      assert.deepEqual(told, { added: 0, joined: 0, unchanged: 2, conflict: false });
+      const { added: third } = await store.importLines(
+        batchOf([{ ...never, place: 'b.0' }], { file: { ...FILE, head: 'c' } }),
+      );
+      assert.deepEqual([third, (await store.job({ job_id: 5, all: true })).records.length], [1, 3]);
+      await store.close();
     });
 
     it('does nothing where another importer was there first', async (t) => {

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { AccountingRecord } from '../../gridengine/accounting-line';
+
+/**
+ * A line of the accounting. Of a job that never started it tells no time, so that two attempts that failed alike have the
+ * same line: what tells them apart, and is the same in every copy and form of the file, is the line of a job that did
+ * start before it, and how many others of such jobs come between. `place`: both of it.
+ */
+export interface PlacedLine extends AccountingRecord {
+  readonly place?: string | null;
+}
+
+/** Where in the accounting a reader is. */
+export interface LinePlace {
+  /** The last line of a job that started. */
+  readonly after: string;
+  /** Lines of jobs that did not, since. */
+  readonly others: number;
+}
+
+/** `head`: hash of how the file begins. Before the first line of a job that started nothing but the file tells where. */
+export function beginOfFile(head: string): LinePlace {
+  return { after: `0.${head.slice(0, 8)}`, others: 0 };
+}
+
+const second = (ms: number | null): number => Math.floor((ms ?? 0) / 1000);
+
+/** Sorts by time. What Open Cluster Scheduler's two forms of a line tell alike. */
+function nameOf(line: AccountingRecord): string {
+  const { jobId, task, peTaskId, host, startTimeMs, endTimeMs, failed, exitStatus } = line;
+  const text = [jobId, task, peTaskId, host, second(startTimeMs), second(endTimeMs), failed, exitStatus].join('/');
+  return `${second(endTimeMs)}.${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+}
+
+export interface LinePlacer {
+  /** The next line, with its place if it needs one. */
+  readonly next: (line: AccountingRecord) => PlacedLine;
+  readonly place: () => LinePlace;
+}
+
+export function linePlacer(begin: LinePlace): LinePlacer {
+  let { after, others } = begin;
+  /** The last line of a job that started, unless `after` is its name already. */
+  let last: AccountingRecord | null = null;
+  const settle = (): void => {
+    if (last !== null) after = nameOf(last);
+    last = null;
+  };
+  return {
+    next(line) {
+      if (line.startTimeMs !== null) {
+        last = line;
+        others = 0;
+        return line;
+      }
+      settle();
+      return { ...line, place: `${after}.${others++}` };
+    },
+    place() {
+      settle();
+      return { after, others };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { beginOfFile, linePlacer, type PlacedLine } from '../../../src/accounting/import/line-place';
+import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
+import { arbitraryLine } from './arbitrary-line';
+
+const BEGIN = beginOfFile('0123456789');
+
+function placed(lines: readonly AccountingRecord[], begin = BEGIN): readonly PlacedLine[] {
+  return lines.map(linePlacer(begin).next);
+}
+
+const lines = fc.array(arbitraryLine(5), { maxLength: 30 });
+
+describe('linePlacer', () => {
+  it('gives each line of a job that never started a place of its own, and leaves the others', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(arbitraryLine(), { maxLength: 30, selector: ({ jobId }) => jobId }), (given) => {
+        const made = placed(given);
+        const places = made.flatMap(({ startTimeMs, place }) => (startTimeMs === null ? [place] : []));
+        assert.equal(new Set(places).size, places.length);
+        made.forEach((line, index) => line.startTimeMs === null || assert.equal(line, given[index]));
+      }),
+    );
+  });
+
+  it('goes on from where another one was', () => {
+    fc.assert(
+      fc.property(lines, lines, (before, after) => {
+        const first = linePlacer(BEGIN);
+        const made = before.map(first.next);
+        assert.deepEqual([...made, ...placed(after, first.place())], placed([...before, ...after]));
+      }),
+    );
+  });
+
+  it('gives the same places behind the first line of a job that started, however a file begins', () => {
+    fc.assert(
+      fc.property(lines, (given) => {
+        const from = given.findIndex(({ startTimeMs }) => startTimeMs !== null);
+        const tail = from < 0 ? [] : given.slice(from);
+        assert.deepEqual(placed(tail, beginOfFile('another')), placed(given).slice(given.length - tail.length));
+      }),
+    );
+  });
+
+  it('does not mind fractions of seconds, which one form of the file tells and the other does not', () => {
+    const [started] = fc.sample(arbitraryLine(), 20).filter(({ startTimeMs }) => startTimeMs !== null);
+    assert.ok(started?.startTimeMs != null);
+    const never = { ...started, startTimeMs: null, endTimeMs: null };
+    const whole = Math.floor(started.startTimeMs / 1000) * 1000;
+    const [a, b] = [whole, whole + 999].map((ms) => placed([{ ...started, startTimeMs: ms }, never])[1]?.place);
+    assert.equal(a, b);
+    assert.match(a ?? '', /^\d+\.[0-9a-f]{8}\.0$/);
+  });
+});
