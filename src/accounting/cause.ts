@@ -35,9 +35,14 @@ export function countedByExecd(record: JobRecord): number | null {
   return counted > 0 && record.pe_task_id === null && hosts === 1 && !reserved ? counted : null;
 }
 
+/** `failed` codes that say nothing else than how the job itself ended. */
+const OF_THE_JOB: ReadonlySet<number | null> = new Set([null, 0, 100]);
+
 function isKilledAtLimit(record: JobRecord, limit: number, held: number | null): boolean {
-  if (record.failed !== LIMIT_ENFORCED && (endingSignal(record) !== SIGKILL || diedItself(record) === false))
-    return false;
+  if (record.failed !== LIMIT_ENFORCED) {
+    if (endingSignal(record) !== SIGKILL || diedItself(record) === false || !OF_THE_JOB.has(record.failed))
+      return false;
+  }
   const counted = countedByExecd(record);
   return counted === null ? held !== null && held >= CLOSE_TO_LIMIT * limit : counted >= limit;
 }
@@ -45,7 +50,7 @@ function isKilledAtLimit(record: JobRecord, limit: number, held: number | null):
 function isRefused(record: JobRecord, limit: number, space: number | null): boolean {
   const signal = endingSignal(record);
   const stopped = signal === 0 ? (record.exit_status ?? 0) !== 0 : AFTER_REFUSAL.has(signal);
-  return stopped && space !== null && space >= CLOSE_TO_LIMIT * limit;
+  return stopped && OF_THE_JOB.has(record.failed) && space !== null && space >= CLOSE_TO_LIMIT * limit;
 }
 
 /** The killed process may have been a child of which its parent made an error. */
@@ -64,13 +69,17 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
   const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : (peak.upper_bytes ?? peak.lower_bytes);
   const space = record.peak_process_vmem?.lower_bytes ?? null;
   const shareOf = (bytes: number | null): number | null => (bytes === null || limit <= 0 ? null : bytes / limit);
-  const by = isOutOfMemory(record)
-    ? 'oom-killer'
-    : limit > 0 && isKilledAtLimit(record, limit, held)
-      ? 'execd'
-      : limit > 0 && isRefused(record, limit, space)
-        ? 'refusal'
-        : null;
+  // Where it is told who deleted the job, nothing else ended it.
+  const deleted = (record.grid_engine?.deleted_by ?? '') !== '';
+  const by = deleted
+    ? null
+    : isOutOfMemory(record)
+      ? 'oom-killer'
+      : limit > 0 && isKilledAtLimit(record, limit, held)
+        ? 'execd'
+        : limit > 0 && isRefused(record, limit, space)
+          ? 'refusal'
+          : null;
   return { by, held: shareOf(held), space: shareOf(space) };
 }
 

@@ -30,12 +30,19 @@ export interface KeptLine extends UnreadableLine {
   readonly path: string;
 }
 
+/** Lines of Grid Engine's accounting, in their order. */
+export interface ImportLines extends Iterable<AccountingRecord> {
+  readonly length: number;
+  /** All lines at less cost: one object, which is another line after each step. */
+  readonly passing?: () => Iterable<AccountingRecord>;
+}
+
 export interface ImportBatch {
   /** As it will be once the batch is in the store. */
   readonly file: ImportedFile;
   /** As it was before: another importer has been at work where the store says otherwise. null: not known before. */
   readonly before: ImportedFile | null;
-  readonly lines: readonly AccountingRecord[];
+  readonly lines: ImportLines;
   readonly unreadable: readonly UnreadableLine[];
 }
 

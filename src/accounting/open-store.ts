@@ -10,6 +10,10 @@ import type { AccountingReader, AccountingStore } from './store';
 export interface StoreAccess {
   /** pgpass file of `accounting_credentials`; empty: none. */
   readonly credentials?: string;
+  /** How long PostgreSQL may be silent, in ms, before it is given up. */
+  readonly silenceMs?: number;
+  /** Rejects at once where PostgreSQL can't be read, not with the first question. */
+  readonly tried?: boolean;
 }
 
 function isReadable(path: string): boolean {
@@ -40,7 +44,13 @@ function readersCredentials({ credentials = '' }: StoreAccess): string {
 export async function openReader(accounting: string, access: StoreAccess = {}): Promise<AccountingReader> {
   if (isPostgresUrl(accounting)) {
     const { openPostgresReader } = await import('./postgres/postgres-store.js');
-    return openPostgresReader(accounting, { credentials: readersCredentials(access) });
+    const reader = openPostgresReader(accounting, { ...access, credentials: readersCredentials(access) });
+    if (access.tried)
+      await reader.tryReading().catch(async (error: unknown) => {
+        await reader.close();
+        throw error;
+      });
+    return reader;
   }
   const { openSqliteReader } = await import('./sqlite/sqlite-store.js');
   try {

@@ -10,12 +10,14 @@ export function backoffMs(attempt: number, random = Math.random): number {
 }
 
 /**
- * Repeats `step` while it fails with a StoreError that may pass, for `patienceMs`; `onFault` hears of each failure. Throws the last one.
+ * Repeats `step` while it fails with a StoreError that may pass, for `patienceMs` or until `signal` asks for an end;
+ * `onFault` hears of each failure. Throws the last one.
  */
 export async function withPatience<T>(
   step: () => Promise<T>,
   patienceMs: number,
   onFault: (fault: StoreError) => void,
+  signal?: AbortSignal,
 ): Promise<T> {
   const deadline = Date.now() + patienceMs;
   for (let attempt = 1; ; attempt++) {
@@ -26,7 +28,8 @@ export async function withPatience<T>(
       onFault(error);
       const wait = backoffMs(attempt);
       if (!error.retry || Date.now() + wait > deadline) throw error;
-      await sleep(wait);
+      await sleep(wait, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+      if (signal?.aborted) throw error;
     }
   }
 }

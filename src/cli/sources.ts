@@ -16,7 +16,8 @@ export interface Sources {
 export const realSources: Sources = {
   open: async (path) => {
     const { openReader } = await import('../accounting/open-store.js');
-    return openReader(path);
+    // Who may not read it himself asks the site's server.
+    return openReader(path, { tried: true });
   },
   askServer: async (socket) => {
     // Most hosts have none: nothing is loaded for it there.

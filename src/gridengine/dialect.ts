@@ -1,9 +1,12 @@
+/** What it can be called in the configuration, and in what is sent. */
+export const DIALECTS = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', 'unknown'] as const;
+
 /**
  * The kinds of Grid Engine that differ in what we read or rely on. `sge8.1.9` is Son of Grid Engine, `daimh` the fork
  * of it that is maintained today, `univa` also Altair Grid Engine, `ocs` Open Cluster Scheduler and Gridware Cluster
  * Scheduler.
  */
-export type Dialect = 'sge6.2' | 'ogs' | 'sge8.1.9' | 'daimh' | 'univa' | 'ocs' | 'unknown';
+export type Dialect = (typeof DIALECTS)[number];
 
 export interface DialectEvidence {
   /**

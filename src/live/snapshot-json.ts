@@ -1,4 +1,4 @@
-import type { Dialect } from '../gridengine/dialect';
+import { DIALECTS } from '../gridengine/dialect';
 import type { QhostHost } from '../gridengine/qhost/qhost-report';
 import type { JobDetail, Usage } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
@@ -16,15 +16,6 @@ export class SnapshotError extends Error {
   }
 }
 
-const DIALECTS = [
-  'sge6.2',
-  'ogs',
-  'sge8.1.9',
-  'daimh',
-  'univa',
-  'ocs',
-  'unknown',
-] as const satisfies readonly Dialect[];
 const ROLES = ['MASTER', 'SLAVE', ''] as const;
 
 const aNumber = nullable(number);

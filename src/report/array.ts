@@ -6,7 +6,7 @@ import { limitOf, needOf } from './fit';
 import { renderGauges } from './gauge';
 import { recordGauges, renderVerdict } from './headline';
 import type { JobViewOptions } from './job-options';
-import { wholeOf } from './job-whole';
+import { needsOf, wholeOf } from './job-whole';
 import { groupBy, latestRuns, recordsOf, type JobRun } from './job-run';
 import { parseTime } from './local-time';
 import { renderRequests } from './request';
@@ -148,14 +148,6 @@ function wholeRun(latest: readonly JobRun[]): readonly JobRun[] {
   return [isParallel(records) ? { ...first, record: wholeOf(records, first.attempt).total } : first];
 }
 
-/** What the advice must fit. */
-function needsOf(latest: readonly JobRun[]): readonly JobRecord[] {
-  const [first, ...others] = recordsOf(latest);
-  if (first === undefined) return [];
-  const records = [first, ...others] as const;
-  return isParallel(records) ? wholeOf(records, 1).needs : records;
-}
-
 interface BadTask {
   readonly task: number | null;
   readonly why: Why;
@@ -187,7 +179,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
 
   const words = wordsOf(screen);
   const bad = tasks.flatMap((latest): BadTask[] => {
-    const why = whyEnded(recordsOf(latest), words);
+    const why = whyEnded(recordsOf(latest), words, options.dialect);
     return why === null ? [] : [{ task: latest[0]?.record.task_id ?? null, why }];
   });
   const whys = bad.map(({ why }) => why);
@@ -209,9 +201,18 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     '',
     ...renderGauges(recordGauges(worst, screen), screen),
     style.faint(`  ${worstLine}`),
-    ...renderVerdict(worst, tasks.flatMap(needsOf), screen, own, whys),
+    ...renderVerdict(
+      worst,
+      tasks.flatMap((latest) => needsOf(recordsOf(latest))),
+      screen,
+      own,
+      whys,
+    ),
     ...renderStopped(records, screen),
-    ...renderMost(tasks.map(needsOf), screen),
+    ...renderMost(
+      tasks.map((latest) => needsOf(recordsOf(latest))),
+      screen,
+    ),
 
     ...section('Asked', renderRequests(worst, screen)),
     ...section('Tasks', renderSpread(records, screen)),

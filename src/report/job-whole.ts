@@ -1,4 +1,4 @@
-import { recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../accounting/job-sum';
+import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../accounting/job-sum';
 import type { JobRecord, Trust } from '../sampler/record';
 import { endingSignal, hitLimit, succeeded } from './ending';
 import { limitOf, needOf } from './fit';
@@ -159,4 +159,11 @@ function withEndOf(master: JobRecord, record: JobRecord): JobRecord {
     signal: master.signal,
     failed: master.failed,
   };
+}
+
+/** What a request must fit, of one run of a job: its hosts and processes where it is parallel, else its record. */
+export function needsOf(records: readonly JobRecord[]): readonly JobRecord[] {
+  const [first, ...others] = records;
+  if (first === undefined) return [];
+  return isParallel(records) ? wholeOf([first, ...others], 1).needs : records;
 }

@@ -37,7 +37,9 @@ export function renderJob(report: JobReport, options: JobViewOptions, screen: Sc
   const parts = jobs.reverse().map((runs) => {
     const tasks = new Set(runs.map(({ record }) => record.task_id));
     if (tasks.size > 1) return renderArray(runs, options, screen);
-    return isParallel(recordsOf(latestRuns(runs))) ? renderParallel(runs, options, screen) : renderRun(runs, screen);
+    return isParallel(recordsOf(latestRuns(runs)))
+      ? renderParallel(runs, options, screen)
+      : renderRun(runs, screen, options.dialect);
   });
   return [
     ...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])),

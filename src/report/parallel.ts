@@ -113,7 +113,7 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
   const records = [first, ...others] as const;
   const whole = wholeOf(records, latest[0]?.attempt ?? 1);
   const { sum, total, fullest } = whole;
-  const why = whyEnded(records, wordsOf(screen));
+  const why = whyEnded(records, wordsOf(screen), options.dialect);
   const growing = whole.hosts.map((host, index) => growingHost(host.host, whole.parts[index] ?? [], limitOf(host)));
   const room = screen.width - SECTION_INDENT;
   const section = (name: string, lines: readonly string[]): string[] => blank(renderSection(name, lines, screen));
@@ -134,7 +134,10 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
     ...section('Hosts', renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),
     ...section('Tasks', options.allTasks ? renderRunTable(TASK_COLUMNS, latest, room, screen) : []),
     ...section('Used', renderConsumption(total, screen)),
-    ...section('qacct', renderGridEngine({ ...total, grid_engine: wholeAccount(records) }, room, screen)),
+    ...section(
+      'qacct',
+      renderGridEngine({ ...total, grid_engine: wholeAccount(records) }, room, screen, options.dialect),
+    ),
     ...section('Ended', renderEnding(fullest, why, room, screen)),
     ...section('Trust', [...trustWords(whole, records, room), ...renderTrust(total, room, screen)]),
     ...section('Memory', chart),

@@ -1,3 +1,4 @@
+import type { Dialect } from '../gridengine/dialect';
 import type { JobRecord } from '../sampler/record';
 import { renderChart } from './chart';
 import { renderConsumption } from './consumption';
@@ -101,12 +102,12 @@ export const RUNS_COLUMNS = ['run', 'started', 'ran', 'host', 'peTask', 'peak', 
  * One screen on a job (or array task): the verdict and what to ask for next, what was asked, what was used, how it
  * ended, how far the figures can be trusted, memory over time; then its earlier runs.
  */
-export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
+export function renderRun(runs: readonly JobRun[], screen: Screen, dialect: Dialect = 'unknown'): string[] {
   const latest = latestRuns(runs);
   const record = latest[0]?.record;
   if (record === undefined) return [];
   const earlier = runs.filter((run) => !latest.includes(run));
-  const why = whyEnded(recordsOf(latest), wordsOf(screen));
+  const why = whyEnded(recordsOf(latest), wordsOf(screen), dialect);
   const room = screen.width - SECTION_INDENT;
   const section = (name: string, lines: readonly string[]): string[] => renderSection(name, lines, screen);
   const chart = record.series === null ? [] : renderChart(record.series, limitOf(record), room, screen);
@@ -123,7 +124,7 @@ export function renderRun(runs: readonly JobRun[], screen: Screen): string[] {
     ...blank(section('Peaks', renderPeaks(record, room, screen))),
     ...blank(section('Used', renderConsumption(record, screen))),
     ...renderMetrics(record, room, screen).flatMap(({ heading, lines }) => blank(section(heading, lines))),
-    ...blank(section('qacct', renderGridEngine(record, room, screen))),
+    ...blank(section('qacct', renderGridEngine(record, room, screen, dialect))),
     ...blank(section('Ended', renderEnding(record, why, room, screen))),
     ...blank(section('Trust', renderTrust(record, room, screen))),
     ...blank(section('Memory', chart)),

@@ -1,3 +1,4 @@
+import { destinationNow } from './destination';
 import { reasonOf, warn } from './log';
 import { openNodeStore } from './node-store';
 import { loadSettings } from './settings';
@@ -8,10 +9,11 @@ async function main(): Promise<void> {
   process.umask(0o077);
   process.chdir('/');
   process.on('SIGXFSZ', () => undefined);
-  const settings = loadSettings(process.argv[2] ?? '');
+  const path = process.argv[2] ?? '';
+  const settings = loadSettings(path);
   const store = openNodeStore(settings.state_dir);
   try {
-    await tidyNode(store, settings, settings.delivery_patience);
+    await tidyNode(store, settings, settings.delivery_patience, () => destinationNow(path, settings));
   } finally {
     store.close();
   }

@@ -2,6 +2,7 @@ import { closeSync, openSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../native/libc';
+import type { Destination } from './destination';
 import { reasonOf, warn } from './log';
 import type { NodeStore } from './node-store';
 import { deliverRecords } from './outbox-feeder';
@@ -31,7 +32,8 @@ const JITTER = 0.2;
 const LEAST_PATIENCE_MS = 60_000;
 const LONGEST_DELIVERY_MS = 30_000;
 
-export function newHeartbeat(settings: Settings): Heartbeat {
+/** `destination` is asked before each heartbeat; where it throws, that one is left out. */
+export function newHeartbeat(settings: Settings, destination: () => Destination = () => settings): Heartbeat {
   const intervalMs = settings.heartbeat * 1000;
   const due = join(settings.state_dir, 'heartbeat');
   let underWay: Promise<unknown> = Promise.resolve();
@@ -54,7 +56,7 @@ export function newHeartbeat(settings: Settings): Heartbeat {
   }
 
   function complain(problem: string): void {
-    if (!complained) warn(`the figures of running jobs can't be told to ${settings.accounting}: ${problem}`);
+    if (!complained) warn(`the figures of running jobs can't be told to the accounting DB: ${problem}`);
     complained = true;
   }
 
@@ -68,7 +70,7 @@ export function newHeartbeat(settings: Settings): Heartbeat {
 
   async function deliver(records: readonly string[], lock: number): Promise<'delivered' | 'failed'> {
     try {
-      const problem = await deliverRecords(records, settings);
+      const problem = await deliverRecords(records, destination);
       if (problem !== null) complain(problem);
       else complained = false;
       return problem === null ? 'delivered' : 'failed';

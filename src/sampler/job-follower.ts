@@ -9,6 +9,7 @@ import { realUid } from '../sources/proc/status';
 import { namesSwapArea } from '../sources/proc/swap';
 import type { SpoolUsage } from '../gridengine/spool-usage';
 import type { CpuMeter } from './cpu-meter';
+import { destinationNow } from './destination';
 import { withEarlier } from './earlier-record';
 import {
   describeJob,
@@ -194,6 +195,7 @@ export function followJob(
     run,
     directory,
     settings,
+    destination: () => destinationNow(surroundings.settingsPath, settings),
     fileSizeLimit: resourceLimit(Rlimit.FSIZE).soft,
     startedMs: () => sampler.startMs() ?? Date.now(),
     deliver: surroundings.settingsProblem === null,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../native/libc';
+import type { Destination } from './destination';
 import { reasonOf, warn } from './log';
 import type { NodeStore, OutboxRow } from './node-store';
 import { inheritedFlags } from './node-flags';
@@ -44,18 +45,21 @@ type Answer =
   | { readonly id: number; readonly ok: true }
   | { readonly id: number; readonly ok: false; readonly error: string; readonly retry: boolean };
 
-/** Hands rows of the outbox to a deliverer process and books its answers. Resolves to what stopped it, or null. */
+/**
+ * Hands rows of the outbox to a deliverer process and books its answers. Resolves to what stopped it, or null. Rejects
+ * where the configuration can't be followed.
+ */
 async function deliverOnce(
   rows: readonly OutboxRow[],
-  settings: Settings,
+  destination: () => Destination,
   patienceSeconds: number,
   book: (answer: Answer) => void,
 ): Promise<string | null> {
-  const identity = delivererIdentity(settings.deliver_as);
+  const { accounting, accounting_mode, accounting_credentials, deliver_as } = destination();
+  const identity = delivererIdentity(deliver_as);
   const script = join(packageRoot(), 'dist', 'src', 'accounting', 'deliverer.js');
-  const options = ['--accounting', settings.accounting, '--mode', settings.accounting_mode];
-  options.push('--patience', String(patienceSeconds));
-  if (settings.accounting_credentials !== '') options.push('--credentials', settings.accounting_credentials);
+  const options = ['--accounting', accounting, '--mode', accounting_mode, '--patience', String(patienceSeconds)];
+  if (accounting_credentials !== '') options.push('--credentials', accounting_credentials);
   if (identity === null) options.push('--allow-root');
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [...inheritedFlags(), script, ...options], {
@@ -90,11 +94,13 @@ async function deliverOnce(
 /**
  * Delivers the outbox of this node to the accounting DB: one process per node at a time (lock), in batches, with growing
  * pauses while the DB is dead, for at most `patienceSeconds`. What could not be delivered stays in the outbox.
+ * `destination` is asked before each batch; where it throws, the batch waits as for a dead DB.
  */
 export async function deliverOutbox(
   store: NodeStore,
   settings: Settings,
   patienceSeconds: number,
+  destination: () => Destination = () => settings,
 ): Promise<DeliveryOutcome> {
   let delivered = 0;
   let refused = 0;
@@ -111,15 +117,15 @@ export async function deliverOutbox(
         const done: number[] = [];
         const setBack: string[] = [];
         const refusedBefore = refused;
-        const ended = await deliverOnce(rows, settings, Math.min(10, patienceSeconds), (answer) => {
+        const ended = await deliverOnce(rows, destination, Math.min(10, patienceSeconds), (answer) => {
           if (answer.ok) done.push(answer.id);
           else if (answer.retry) setBack.push(answer.error);
           else {
             store.refuse(answer.id, answer.error);
             refused++;
-            warn(`a record was refused by ${settings.accounting}: ${answer.error}`);
+            warn(`a record was refused by the accounting DB: ${answer.error}`);
           }
-        });
+        }).catch((error: unknown) => reasonOf(error));
         store.delivered(done);
         delivered += done.length;
         problem = ended ?? setBack[0] ?? null;
@@ -145,11 +151,14 @@ export async function deliverOutbox(
  * Delivers records as one batch, once and without patience: nobody waits for it, none is kept. Resolves to the problem,
  * or null when every one is committed. Never rejects.
  */
-export async function deliverRecords(records: readonly string[], settings: Settings): Promise<string | null> {
+export async function deliverRecords(
+  records: readonly string[],
+  destination: () => Destination,
+): Promise<string | null> {
   let answered = 0;
   let refusal: string | null = null;
   const rows = records.map((record, id) => ({ id, record }));
-  const problem = await deliverOnce(rows, settings, 0, (answer) => {
+  const problem = await deliverOnce(rows, destination, 0, (answer) => {
     answered++;
     if (!answer.ok) refusal ??= answer.error;
   }).catch((error: unknown) => reasonOf(error));
@@ -157,9 +166,9 @@ export async function deliverRecords(records: readonly string[], settings: Setti
 }
 
 /** Delivers one record past node.db, when that can't be written. Resolves to the problem, or null when it is committed. */
-export async function deliverRecord(record: JobRecord, settings: Settings): Promise<string | null> {
+export async function deliverRecord(record: JobRecord, destination: () => Destination): Promise<string | null> {
   let committed = false as boolean;
-  const problem = await deliverOnce([{ id: 0, record: JSON.stringify(record) }], settings, 10, (answer) => {
+  const problem = await deliverOnce([{ id: 0, record: JSON.stringify(record) }], destination, 10, (answer) => {
     committed = answer.ok || !answer.retry;
   }).catch((error: unknown) => reasonOf(error));
   return committed ? null : (problem ?? 'no answer');

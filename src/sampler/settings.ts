@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { DIALECTS, type Dialect } from '../gridengine/dialect';
 import type { OptionValue } from '../sources/source';
 import { holdsPassword, isPostgresUrl } from './postgres-url';
 import type * as Toml from 'smol-toml' with { 'resolution-mode': 'import' };
@@ -11,6 +12,8 @@ const { parse } = createRequire(__filename)('smol-toml') as typeof Toml;
 export interface Settings {
   /** Cluster name in every record; empty: the cell's cluster_name file, else the cell. */
   readonly cluster: string;
+  /** Which Grid Engine wrote the accounting lines: what its figures and its `failed` codes mean. */
+  readonly grid_engine: Dialect;
   /** Node-local directory for run directories, node.db and the outbox. */
   readonly state_dir: string;
   /** "job": one sampler for each job; "node": one service for the host, which follows `active_jobs`. */
@@ -109,6 +112,7 @@ export const SETTINGS_FILE = '/etc/qmemacct/qmemacct.toml';
 
 export const DEFAULT_SETTINGS: Settings = {
   cluster: '',
+  grid_engine: 'unknown',
   state_dir: '/var/lib/qmemacct',
   scope: 'job',
   execd_spool_dir: '',
@@ -160,6 +164,7 @@ export const DEFAULT_SETTINGS: Settings = {
 
 /** Keys that take one of a few words; the first is the default. */
 const CHOICES: Readonly<Partial<Record<keyof Settings, readonly string[]>>> = {
+  grid_engine: DIALECTS,
   cgroup: ['off', 'auto', 'own'],
   scope: ['job', 'node'],
   serve_names: ['all', 'anonymous', 'own'],

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Destination } from './destination';
 import { textOfRecord, writePrivateRecord } from './finish';
 import { newHeartbeat } from './heartbeat';
 import { removeStrayCgroups } from './job-cgroups';
@@ -32,6 +33,8 @@ export interface StorageConditions {
   readonly run: RunDescription;
   readonly directory: string | null;
   readonly settings: Settings;
+  /** Where the record is to go, asked when it goes. Left out: where `settings` say. May throw: then it waits. */
+  readonly destination?: () => Destination;
   /** RLIMIT_FSIZE in bytes. */
   readonly fileSizeLimit: number;
   readonly startedMs: () => number;
@@ -74,7 +77,8 @@ export function chooseStorage(conditions: StorageConditions): Storage {
   return nodeStorage(conditions);
 }
 
-function nodeStorage({ run, settings, startedMs, deliver, shared }: StorageConditions): Storage {
+function nodeStorage(conditions: StorageConditions): Storage {
+  const { run, settings, startedMs, deliver, shared, destination = () => settings } = conditions;
   const name = runDirectoryName(run);
   let store: NodeStore | null = null;
   let unsaved: StoredSample[] = [];
@@ -82,7 +86,7 @@ function nodeStorage({ run, settings, startedMs, deliver, shared }: StorageCondi
   let final: JobRecord | null = null;
   let committed = false;
   let complained = false;
-  const heartbeat = shared === null && deliver ? newHeartbeat(settings) : null;
+  const heartbeat = shared === null && deliver ? newHeartbeat(settings, destination) : null;
 
   function tryWith(action: (opened: NodeStore) => void): boolean {
     try {
@@ -138,7 +142,7 @@ function nodeStorage({ run, settings, startedMs, deliver, shared }: StorageCondi
       for (let pause = 2000; !committed && final !== null; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
         const record = final;
         // The accounting DB may be well while this disk is not; both are tried, the merge is idempotent.
-        if (deliver && (await deliverRecord(record, settings)) === null) break;
+        if (deliver && (await deliverRecord(record, destination)) === null) break;
         await sleep(pause * (0.5 + Math.random()));
         committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved, unsavedSeries));
         if (Date.now() > deadline) {
@@ -153,7 +157,7 @@ function nodeStorage({ run, settings, startedMs, deliver, shared }: StorageCondi
       const opened = store;
       if (opened === null || shared !== null) return;
       try {
-        if (deliver) await tidyNode(opened, settings, settings.delivery_patience);
+        if (deliver) await tidyNode(opened, settings, settings.delivery_patience, destination);
       } finally {
         opened.close();
       }
@@ -170,13 +174,18 @@ export interface TidyOutcome {
 }
 
 /** What any process with node.db open does for the whole node: orphans, handed-over records, delivery, pruning. */
-export async function tidyNode(store: NodeStore, settings: Settings, patienceSeconds: number): Promise<TidyOutcome> {
+export async function tidyNode(
+  store: NodeStore,
+  settings: Settings,
+  patienceSeconds: number,
+  destination: () => Destination = () => settings,
+): Promise<TidyOutcome> {
   const recovered =
     recoverOrphans(settings.state_dir, store, settings) + recoverOrphans(settings.run_dir, store, settings);
   const stray = removeStrayCgroups({ directories: [settings.state_dir, settings.run_dir] });
   if (stray.length > 0) warn(`cgroups of jobs that have ended can't be removed: ${stray.join(', ')}`);
   const ingested = ingestHandedRecords(settings, store);
-  const outcome = await deliverOutbox(store, settings, patienceSeconds);
+  const outcome = await deliverOutbox(store, settings, patienceSeconds, destination);
   store.packSeries(Date.now());
   if (Math.random() * PRUNE_ODDS < 1)
     store.prune(Date.now() - settings.keep_samples_days * DAY_MS, settings.keep_samples_mib * MIB);
@@ -184,7 +193,8 @@ export async function tidyNode(store: NodeStore, settings: Settings, patienceSec
 }
 
 /** A limit on file size: one small file of this job's own, which the next sampler without such a limit takes in. */
-function privateStorage({ fileSizeLimit, settings, deliver }: StorageConditions, directory: string): Storage {
+function privateStorage(conditions: StorageConditions, directory: string): Storage {
+  const { fileSizeLimit, settings, deliver, destination = () => settings } = conditions;
   let onDisk = false;
   function write(record: JobRecord): boolean {
     try {
@@ -215,7 +225,7 @@ function privateStorage({ fileSizeLimit, settings, deliver }: StorageConditions,
     },
     keepsDirectory: () => onDisk,
     afterwards: async (cleanUp) => {
-      if (deliver && !onDisk && final !== null) await deliverRecord(final, settings);
+      if (deliver && !onDisk && final !== null) await deliverRecord(final, destination);
       cleanUp();
     },
   };

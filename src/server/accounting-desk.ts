@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Question } from './accounting-question';
-import type { Asked, Told } from './accounting-worker';
+import type { Asked, DeskData, Told } from './accounting-worker';
 import { HttpProblem } from './http-problem';
 import { SEES_ALL, type Sight } from './sight';
 
@@ -30,6 +30,8 @@ export interface DeskOptions {
 }
 
 const PATIENCE_MS = 20_000;
+/** Who asks hears why there is no answer; and the next question goes to a new connection. */
+const SILENCE_SHARE = 0.9;
 /** More than there can be connections (http-server.ts): who waits is answered in turn. */
 const MOST_WAITING = 2500;
 
@@ -58,7 +60,9 @@ export function openAccountingDesk(options: DeskOptions): AccountingDesk {
   };
   const start = (): Worker => {
     const program = options.program ?? join(__dirname, 'accounting-worker.js');
-    const started = new Worker(program, { workerData: { path: options.path, credentials: options.credentials ?? '' } });
+    const { path, credentials = '' } = options;
+    const workerData: DeskData = { path, credentials, silenceMs: patienceMs * SILENCE_SHARE };
+    const started = new Worker(program, { workerData });
     started.unref();
     started.on('message', settle);
     started.on('error', () => undefined);

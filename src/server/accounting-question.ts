@@ -2,7 +2,9 @@ import { arrangeAttempts } from '../accounting/attempts';
 import type { AccountingReader, JobQuery, RecordsQuery, RunningQuery } from '../accounting/store';
 import type { SummaryQuery } from '../accounting/summary';
 import type { StoredRecord } from '../accounting/merge';
+import type { Dialect } from '../gridengine/dialect';
 import { escapeJson } from '../report/escape';
+import { causeAccounts } from '../report/why/causes';
 import { RECORD_SCHEMA } from '../sampler/record';
 import type { GivenAttempt, GivenJob, GivenRecord, GivenRecords, GivenRunning, GivenSummary } from './record-schemas';
 import { HttpProblem } from './http-problem';
@@ -13,7 +15,7 @@ import { visibleRecords, visibleSummary } from './visible-answers';
 
 /** What callers ask of the accounting DB. */
 export type Question =
-  | { readonly what: 'job'; readonly query: JobQuery }
+  | { readonly what: 'job'; readonly query: JobQuery; readonly dialect?: Dialect }
   | { readonly what: 'records'; readonly query: RecordsQuery }
   | { readonly what: 'summary'; readonly query: SummaryQuery & { readonly limit: number } }
   | { readonly what: 'running'; readonly query: RunningQuery }
@@ -22,6 +24,8 @@ export type Question =
 
 /** Records in one answer: about 20 MB of JSON. */
 export const MOST_RECORDS = 10_000;
+/** Bad ends that are explained in one: about 3 MB. */
+export const MOST_CAUSES = 1000;
 /** Groups in one: about 6 MB. */
 export const MOST_GROUPS = 10_000;
 
@@ -29,7 +33,12 @@ function given({ record, ended, provenance }: StoredRecord): GivenRecord {
   return { ...record, ended, provenance };
 }
 
-async function answerJob(query: JobQuery, sight: Sight, reader: AccountingReader): Promise<GivenJob> {
+async function answerJob(
+  query: JobQuery,
+  dialect: Dialect | undefined,
+  sight: Sight,
+  reader: AccountingReader,
+): Promise<GivenJob> {
   // Which job of this number is the newest is asked of those that the caller may see.
   const { records } = await reader.job({ ...query, all: true });
   const answer = arrangeAttempts(redactRecords(records, sight), query);
@@ -40,6 +49,8 @@ async function answerJob(query: JobQuery, sight: Sight, reader: AccountingReader
       413,
       `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
     );
+  // Told from what the caller may see, and from nothing else.
+  const causes = causeAccounts(answer.records, dialect);
   return {
     schema: RECORD_SCHEMA,
     records: answer.records.map((stored): GivenAttempt => ({
@@ -48,6 +59,8 @@ async function answerJob(query: JobQuery, sight: Sight, reader: AccountingReader
       attempts: stored.attempts,
       incarnation: stored.incarnation,
     })),
+    causes: causes.slice(0, MOST_CAUSES),
+    more_causes: causes.length > MOST_CAUSES,
     older_incarnations: answer.older_incarnations,
     newer_incarnations: answer.newer_incarnations,
   };
@@ -92,7 +105,7 @@ type Given = GivenJob | GivenRecords | GivenSummary | GivenRunning | { readonly 
 async function answer(question: Question, sight: Sight, reader: AccountingReader): Promise<Given> {
   switch (question.what) {
     case 'job':
-      return answerJob(question.query, sight, reader);
+      return answerJob(question.query, question.dialect, sight, reader);
     case 'records':
       return answerRecords(question.query, sight, reader);
     case 'summary':

@@ -1,5 +1,6 @@
 import type { RecordFilter, RecordSort } from '../accounting/store';
 import { TOTALS_NAMES } from '../accounting/sums';
+import type { Dialect } from '../gridengine/dialect';
 import { STATUSES } from '../sampler/parse-record';
 import { MOST_GROUPS, MOST_RECORDS, type Question } from './accounting-question';
 import { JSON_TYPE, makeBody } from './body';
@@ -17,7 +18,7 @@ import {
   queryWords,
   type Parameters,
 } from './parameter';
-import { route, type Answered, type Asked, type Route } from './route';
+import { route, type Answered, type Asked, type Route, type Site } from './route';
 import { SUMMARY_KEYS } from './record-schemas';
 import { component } from './schema';
 
@@ -35,9 +36,14 @@ function given<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Nam
   };
 }
 
+/** As configured, or else what qmaster's own answers show. */
+function dialectOf({ settings, live }: Site): Dialect {
+  return settings.grid_engine === 'unknown' ? (live.current()?.snapshot.dialect ?? 'unknown') : settings.grid_engine;
+}
+
 const jobRoute = route({
   path: '/v1/job/{job}',
-  says: 'the records of a job out of the accounting DB, run by run (schema 1)',
+  says: 'the records of a job out of the accounting DB, run by run, and why those ended that ended badly (schema 1)',
   parameters: {
     job: pathJob,
     all: queryFlag('every job that has had this number, not only the newest'),
@@ -50,7 +56,11 @@ const jobRoute = route({
   answer: (asked) => {
     const { job, ...choice } = asked.values;
     const task = job.task === null ? {} : { task_id: job.task };
-    return ask(asked, { what: 'job', query: { job_id: job.job, ...task, ...given(choice) } });
+    return ask(asked, {
+      what: 'job',
+      query: { job_id: job.job, ...task, ...given(choice) },
+      dialect: dialectOf(asked.site),
+    });
   },
 });
 

@@ -18,14 +18,21 @@ export interface Asked {
   readonly sight: Sight;
 }
 
+export interface DeskData {
+  readonly path: string;
+  readonly credentials: string;
+  /** How long PostgreSQL may be silent. */
+  readonly silenceMs: number;
+}
+
 export interface Told {
   readonly id: number;
   readonly json?: Uint8Array;
   readonly problem?: { readonly status: number; readonly detail: string };
 }
 
-const { path, credentials } = workerData as { readonly path: string; readonly credentials: string };
-const store = keepReader(path, (place) => openReader(place, { credentials }));
+const { path, credentials, silenceMs } = workerData as DeskData;
+const store = keepReader(path, (place) => openReader(place, { credentials, silenceMs }));
 
 function problemOf(error: unknown): { readonly status: number; readonly detail: string } {
   if (error instanceof HttpProblem) return { status: error.status, detail: error.message };
@@ -41,7 +48,8 @@ async function tell({ id, question, sight }: Asked): Promise<Told> {
     if (question === null) return { id };
     return { id, json: new TextEncoder().encode(await answerQuestion(question, sight, reader)) };
   } catch (error) {
-    if (!(error instanceof HttpProblem)) await store.drop().catch(() => undefined);
+    // Not waited for: leaving a server that has fallen silent takes its time.
+    if (!(error instanceof HttpProblem)) void store.drop().catch(() => undefined);
     return { id, problem: problemOf(error) };
   }
 }

@@ -7,6 +7,9 @@ import {
   type SummaryGroup,
   type SummaryQuery,
 } from '../accounting/summary';
+import type { CauseAccount } from '../report/why/causes';
+import { CAUSES, STANDINGS } from '../report/why/hypothesis';
+import { CONFIDENCES } from '../report/why/why';
 import { BRACKET_SOURCES, OPEN_REASONS, STATUSES, TRUSTS } from '../sampler/parse-record';
 import { RECORD_SCHEMA } from '../sampler/record';
 import type {
@@ -29,6 +32,10 @@ export type GivenAttempt = GivenRecord & Pick<JobAttempt, 'attempt' | 'attempts'
 export interface GivenJob {
   readonly schema: typeof RECORD_SCHEMA;
   readonly records: readonly GivenAttempt[];
+  /** Why runs ended badly, as far as that can be told from what the caller is shown. */
+  readonly causes: readonly CauseAccount[];
+  /** Whether there are more than are told. */
+  readonly more_causes: boolean;
   readonly older_incarnations: number;
   readonly newer_incarnations: number;
 }
@@ -184,9 +191,29 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
   Job: object<GivenJob>({
     schema: { const: RECORD_SCHEMA },
     records: list(component('Attempt')),
+    causes: list(component('Cause')),
+    more_causes: { ...flag, description: 'whether more runs ended badly than are explained' },
     older_incarnations: whole,
     newer_incarnations: whole,
   }),
+  Explanation: object<CauseAccount['explanations'][number]>(
+    { cause: word(...CAUSES), standing: word(...STANDINGS), name: text, evidence: text, would_tell: maybeText },
+    'one thing that such an end can come of, held against what is known',
+  ),
+  Cause: object<CauseAccount>(
+    {
+      cluster: text,
+      job_id: whole,
+      task_id: maybeWhole,
+      attempt: whole,
+      confidence: word(...CONFIDENCES),
+      causes: { ...list(word(...CAUSES)), description: 'what fits best; none where the evidence does not suffice' },
+      sentence: text,
+      explanations: list(component('Explanation')),
+      next_time: { ...maybeText, description: 'what to ask for next time: a qsub line; null: nothing can be said' },
+    },
+    'why one run of a job (array task) ended badly, told from what the caller is shown',
+  ),
   Totals: object<Totals>({
     records: whole,
     jobs: whole,

@@ -109,7 +109,7 @@ function hideRecord(record: JobRecord): JobRecord {
     job_name: HIDDEN,
     account: null,
     // The submission's options may name a person, a file or what is run.
-    grid_engine: record.grid_engine === null ? null : { ...record.grid_engine, category: null, deleted_by: null },
+    grid_engine: record.grid_engine === null ? null : { ...record.grid_engine, category: HIDDEN, deleted_by: null },
     notes: [],
   };
 }

@@ -9,7 +9,7 @@ import type { Sight } from './sight';
 
 /** What the routes answer from. */
 export interface Site {
-  readonly settings: Pick<Settings, 'poll_interval'>;
+  readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval'>;
   readonly live: LiveBoard;
   /** Somebody asks for the jobs that wait. */
   readonly wantPending: () => void;

@@ -19,6 +19,7 @@ export interface ServerOptions {
     Settings,
     | 'accounting'
     | 'accounting_credentials'
+    | 'grid_engine'
     | 'poll_interval'
     | 'serve_names'
     | 'serve_admins'

@@ -50,7 +50,7 @@ export interface History {
 export type Progress = (text: string) => void;
 
 /** What an import makes of a run's line, under the key of the sampler's record where there is one. */
-function lineRecord(run: WeekRun, line: AccountingRecord): JobRecord {
+export function lineRecord(run: WeekRun, line: AccountingRecord): JobRecord {
   const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
   const start = Math.floor((line.startTimeMs ?? 0) / 1000);
   const gib = /h_vmem=(\d+)G/.exec(line.category ?? '')?.[1];
@@ -98,13 +98,18 @@ function lineRecord(run: WeekRun, line: AccountingRecord): JobRecord {
   };
 }
 
-function parsedLine(run: WeekRun): AccountingRecord {
+/** A run's line as the import reads it. */
+export function parsedLine(run: WeekRun): AccountingRecord {
   const parsed = parseAccountingLine(lineText(run.line, FIRST_JOB + run.job, 0).trimEnd());
   if (!parsed.ok) throw new Error(`the generator wrote a line that can't be read: ${parsed.error.detail}`);
   return parsed.value;
 }
 
-async function inBatches(records: readonly JobRecord[], merge: (batch: readonly JobRecord[]) => Promise<unknown>) {
+/** Merges as a site's deliverers do, some at a time. */
+export async function inBatches(
+  records: readonly JobRecord[],
+  merge: (batch: readonly JobRecord[]) => Promise<unknown>,
+): Promise<void> {
   for (let at = 0; at < records.length; at += BATCH) await merge(records.slice(at, at + BATCH));
 }
 

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
 import { packageRoot } from '../../src/sampler/package-root';
+import { noPostgres } from '../accounting/postgres/server';
 import { seededRandom } from '../accounting/realistic-record';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { FIRST_JOB, fillHistory, sizeOf } from './history-fill';
 import type { History } from './history-fill';
 import { keptHistory } from './history-kept';
+import { fillPostgres } from './history-postgres';
 import { QACCT, qacctEnvironment } from './qacct-cell';
 import { median, quantile } from './statistics';
 
@@ -18,6 +20,7 @@ import { median, quantile } from './statistics';
 const SEED = 1;
 const QUICK_JOBS = 200_000;
 const USUAL_JOBS = 1_000_000;
+const MOST_IN_POSTGRES = 1_000_000;
 const DAY_MS = 86_400_000;
 const WARM_RUNS = 40;
 const COLD_RUNS = 5;
@@ -35,7 +38,9 @@ interface Question {
   readonly ask: (reader: AccountingReader, turn: number) => Promise<unknown>;
 }
 
-function questions(history: History): readonly Question[] {
+type Span = Pick<History, 'since' | 'until' | 'week' | 'weeks'>;
+
+function questions(history: Span): readonly Question[] {
   const random = seededRandom(7);
   const { since, until, week, weeks } = history;
   const jobs = Array.from({ length: 200 }, () => FIRST_JOB + Math.floor(random() * week.jobs * weeks));
@@ -104,19 +109,25 @@ function forgetPages(path: string): void {
 
 const tail = (values: readonly number[]): string => `95 %: ${quantile(values, 0.95).toFixed(1)} ms`;
 
-async function askAll(history: History, progress: (text: string) => void): Promise<readonly Row[]> {
+/** `forget`: empties the page cache of the store; null: that can't be done. */
+async function askAll(
+  history: Span,
+  open: () => AccountingReader,
+  forget: (() => void) | null,
+  progress: (text: string) => void,
+): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const { name, budget, ask } of questions(history)) {
     progress(`history: ${name}`);
     try {
       const cold: number[] = [];
-      for (let turn = 0; turn < COLD_RUNS; turn++) {
-        forgetPages(history.store);
-        const reader = openSqliteReader(history.store);
+      for (let turn = 0; forget !== null && turn < COLD_RUNS; turn++) {
+        forget();
+        const reader = open();
         cold.push(await msOf(() => ask(reader, turn)));
         await reader.close();
       }
-      const reader = openSqliteReader(history.store);
+      const reader = open();
       const warm: number[] = [];
       for (let turn = 0; turn < WARM_RUNS; turn++) {
         await ask(reader, turn);
@@ -130,7 +141,8 @@ async function askAll(history: History, progress: (text: string) => void): Promi
         note: tail(warm),
         ...(budget === undefined ? {} : { budget }),
       });
-      rows.push({ what: '  nothing of it in the page cache', unit: 'ms', values: cold, note: tail(cold) });
+      if (cold.length > 0)
+        rows.push({ what: '  nothing of it in the page cache', unit: 'ms', values: cold, note: tail(cold) });
     } catch (error) {
       rows.push({ what: name, unit: 'ms', values: [], note: error instanceof Error ? error.message : String(error) });
     }
@@ -270,6 +282,29 @@ function compare(rows: readonly Row[]): readonly string[] {
   ).map(([ours, theirs]) => `${ours}: ${(middle(theirs) / middle(ours)).toFixed(1)} times as fast as ${theirs}.`);
 }
 
+/** The same questions to PostgreSQL. Of more records there is none here: that is a matter of its own machine. */
+async function inPostgres(size: number, progress: (text: string) => void): Promise<readonly Section[]> {
+  if (noPostgres !== false)
+    return [{ title: 'history in PostgreSQL', rows: [{ what: 'all', unit: 'ms', values: [], note: noPostgres }] }];
+  const history = await fillPostgres(Math.min(size, MOST_IN_POSTGRES), Date.now(), SEED, progress);
+  try {
+    const perSecond = (count: number, ms: number): readonly number[] => [(count * 1000) / ms];
+    const rows: readonly Row[] = [
+      {
+        what: 'records delivered, in transactions of 500',
+        unit: 'records/s',
+        values: perSecond(history.merged, history.mergedMs),
+      },
+      { what: 'records rolled up', unit: 'records/s', values: perSecond(history.records, history.rolledMs) },
+      { what: 'a record with all indexes', unit: 'bytes', values: [history.bytes / history.records] },
+      ...(await askAll(history, history.open, null, progress)),
+    ];
+    return [{ title: `history in PostgreSQL: ${history.records} records of ${history.weeks} weeks`, rows }];
+  } finally {
+    await history.remove();
+  }
+}
+
 async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<readonly Section[]> {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-history-'));
   const remove = (): void => {
@@ -282,7 +317,15 @@ async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<reado
     const make = keep === null ? fillHistory : keptHistory;
     const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
     const years = ((history.until - history.since) / (365.25 * DAY_MS)).toFixed(1);
-    const queries = await askAll(history, progress);
+    const openStore = (): AccountingReader => openSqliteReader(history.store);
+    const queries = await askAll(
+      history,
+      openStore,
+      () => {
+        forgetPages(history.store);
+      },
+      progress,
+    );
     progress('history: whole commands');
     const commands = [...ownCommands(history, directory), ...qacctRows(history, directory)];
     return [
@@ -295,6 +338,7 @@ async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<reado
       },
       { title: 'history: questions, in process', rows: queries },
       { title: 'history: whole commands, beside qacct on the same jobs', rows: commands, notes: compare(commands) },
+      ...(await inPostgres(size, progress)),
     ];
   } finally {
     process.off('exit', remove);

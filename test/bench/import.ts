@@ -33,11 +33,11 @@ function parse(path: string): number {
   let lines = 0;
   try {
     for (let length = readSync(file, buffer); length > 0; length = readSync(file, buffer))
-      for (const batch of splitter.add(buffer.subarray(0, length))) lines += batch.lines.length;
+      for (const batch of splitter.add(buffer.subarray(0, length))) lines += batch.packed.length;
   } finally {
     closeSync(file);
   }
-  return lines + (splitter.rest()?.lines.length ?? 0);
+  return lines + (splitter.rest()?.packed.length ?? 0);
 }
 
 async function intoEmpty(history: History, directory: string): Promise<readonly Row[]> {

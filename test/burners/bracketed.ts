@@ -73,8 +73,8 @@ interface Usage {
   readonly stime: number;
 }
 
-const READY_WITHIN_MS = 10_000;
-const SETTLED_WITHIN_MS = 5000;
+const READY_WITHIN_MS = 60_000;
+const SETTLED_WITHIN_MS = 30_000;
 const FIRST_GROUP = 1_999_800_000;
 const MEMORY_CGROUPS = '/sys/fs/cgroup/memory';
 
@@ -299,13 +299,13 @@ const isOver = (pid: number): boolean => /^(|Z|X)$/.test(openProcess(pid, { left
 async function allOver(truthFile: string): Promise<void> {
   const [truth] = readTruth(truthFile);
   for (const { pid } of truth?.processes ?? [])
-    for (let tries = 0; !isOver(pid) && tries < 200; tries++) await sleep(5);
+    for (let tries = 0; !isOver(pid) && tries < 6000; tries++) await sleep(5);
 }
 
 /** The listener takes its socket with it when it ends. */
 async function waitForEnd(settings: Settings): Promise<void> {
   const socket = join(settings.run_dir, 'listener', 'socket');
-  for (let tries = 0; existsSync(socket) && tries < 100; tries++) await sleep(50);
+  for (let tries = 0; existsSync(socket) && tries < 1200; tries++) await sleep(50);
 }
 
 /** The sampler's loop: a reading at each of its ticks and one at the end, each settled by the kernel's events. */

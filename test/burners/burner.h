@@ -51,6 +51,14 @@ static inline void sleep_ms(double ms) {
   if (ms > 0) sleep_until(now_ms() + ms);
 }
 
+/* As long as told at most; no longer than until `file` is there, where one is named. */
+static inline void sleep_ms_or_until(double ms, const char *file) {
+  const double end = now_ms() + ms;
+  if (*file == '\0') sleep_ms(ms);
+  else
+    while (now_ms() < end && access(file, F_OK) != 0) sleep_ms(20);
+}
+
 /* ---- memory ---- */
 
 static inline size_t page_bytes(void) {

@@ -6,9 +6,9 @@ import { client, sgeBinaries, type Layout } from './layout';
 import { isAlive, type ProcessId } from './processes';
 import { waitFor } from './wait';
 
-const startTimeoutMs = 20_000;
+const startTimeoutMs = 60_000;
 /** execds find a qmaster that was away by and by. */
-const hearTimeoutMs = 90_000;
+const hearTimeoutMs = 180_000;
 
 /** Starts and stops the daemons of a cell. */
 export class Daemons {

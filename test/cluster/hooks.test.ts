@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { configureHooks } from './product';
 import { assertHolds, assertQueuesWell, burnerCommand, truthOf, withSite, type Site } from './site';
+import { waitFor } from './wait';
 
 const limits = { timeout: 900_000 };
 
@@ -98,11 +99,16 @@ async function exitStatuses(site: Site): Promise<void> {
 /** A site prolog that takes long: ours is done, theirs runs as long as it likes; qdel meanwhile. */
 async function slowProlog(site: Site): Promise<void> {
   const { cell, product } = site;
-  const hook = siteHook(site, 'slow', 'sleep 7');
+  const hook = siteHook(site, 'slow', ': >"$HOME/slow.$JOB_ID"; sleep 7');
   await setSiteHooks(site, hook, 'none');
   const waits = await cell.submit('gealice', ['-N', 'waits'], 'sleep 0.5');
   const deleted = await cell.submit('gealice', ['-N', 'gone'], 'sleep 30');
-  await sleep(3000);
+  await waitFor(
+    () => existsSync(join(cell.layout.home('gealice'), `slow.${deleted}`)) || null,
+    60_000,
+    () => `the prolog of ${deleted}`,
+  );
+  await sleep(1000);
   await cell.qdel([deleted]);
   const [line] = await cell.waitFinished(waits);
   assert.equal(line?.failed, '0');
@@ -134,12 +140,12 @@ async function plainHooks(site: Site): Promise<void> {
   const serial = await cell.submit(
     'gebob',
     ['-N', 'plain', '-l', 'h_vmem=1G'],
-    `${burnerCommand('steady', 'plain.truth', { mib: 100, hold: 1500 })}; exit 6`,
+    `${burnerCommand('steady', 'plain.truth', { mib: 100, hold: 3000 })}; exit 6`,
   );
   const small = await cell.submit(
     'gebob',
     ['-N', 'plainsmall', '-l', 'h_vmem=300M'],
-    burnerCommand('steady', 'plainsmall.truth', { mib: 100, hold: 1500 }),
+    burnerCommand('steady', 'plainsmall.truth', { mib: 100, hold: 3000 }),
   );
   const tiny = await cell.submit(
     'gebob',
@@ -147,11 +153,19 @@ async function plainHooks(site: Site): Promise<void> {
     burnerCommand('steady', 'plaintiny.truth', { mib: 30, hold: 300 }),
   );
   for (const job of [serial, small, tiny]) await cell.waitFinished(job);
-  await sleep(500);
-  for (const host of cell.execHosts) {
-    const flushed = await product.run(host, 'flush');
-    assert.equal(flushed.status, 0, flushed.stderr);
-  }
+  await waitFor(
+    async () => {
+      await sleep(500);
+      for (const host of cell.execHosts) {
+        const flushed = await product.run(host, 'flush');
+        assert.equal(flushed.status, 0, flushed.stderr);
+      }
+      const found = await Promise.all([serial, small, tiny].map((job) => product.present(job)));
+      return found.every((records) => records.length > 0) || null;
+    },
+    60_000,
+    () => 'the records of all three',
+  );
   for (const [job, file] of [
     [serial, 'plain'],
     [small, 'plainsmall'],

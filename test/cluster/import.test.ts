@@ -4,48 +4,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/sampler/record';
-import type { Cell } from './cell';
-import { sgeBinaries } from './layout';
+import { OWNERS, qacctSums, recordSums } from './owner-sums';
 import { withSite, type Site } from './site';
-
-interface OwnerSums {
-  readonly lines: number;
-  readonly wallclock: number;
-  readonly cpu: number;
-}
-
-const OWNERS = ['gealice', 'gebob'] as const;
-const NO_SUMS: OwnerSums = { lines: 0, wallclock: 0, cpu: 0 };
-
-/**
- * What `qacct -o OWNER` says of a file: OWNER WALLCLOCK UTIME STIME CPU MEMORY IO IOW. It leaves out an owner whose jobs
- * all took less than a second (seen on 8.1.9), whatever their CPU time.
- */
-async function qacct(cell: Cell, owner: string, file: string): Promise<OwnerSums> {
-  const text = await cell.check(cell.master, [join(sgeBinaries, 'qacct'), '-o', owner, '-f', file]);
-  const row = text
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/))
-    .find(([name]) => name === owner);
-  const lines = readFileSync(file, 'latin1')
-    .split('\n')
-    .filter((line) => !line.startsWith('#') && line.split(':')[3] === owner).length;
-  return { lines, wallclock: Number(row?.[1] ?? 0), cpu: Number(row?.[4] ?? 0) };
-}
-
-/** The sums of Grid Engine's own figures in the accounting DB. */
-function ourSums(records: readonly JobRecord[], owner: string): OwnerSums {
-  return records
-    .filter((record) => record.owner === owner)
-    .reduce(
-      (sum, { grid_engine: said }) => ({
-        lines: sum.lines + (said?.lines ?? 0),
-        wallclock: sum.wallclock + (said?.wallclock_seconds ?? 0),
-        cpu: sum.cpu + (said?.cpu_seconds ?? 0),
-      }),
-      NO_SUMS,
-    );
-}
 
 async function allRecords({ product }: Site): Promise<readonly JobRecord[]> {
   const reader = openSqliteReader(product.accounting);
@@ -72,7 +32,7 @@ async function importedWhileJobsRun(site: Site): Promise<void> {
     jobs.push(job);
     return job;
   };
-  const long = await submit('gealice', ['-N', 'long', '-l', 'h_vmem=600M,h_rt=00:10:00'], 'sleep 60');
+  const long = await submit('gealice', ['-N', 'long', '-l', 'h_vmem=600M,h_rt=00:10:00'], 'sleep 590');
   const early = await submit('gealice', ['-N', 'array', '-t', '1-4'], 'for i in $(seq 20000); do :; done; sleep 1');
   await submit('gebob', ['-N', 'fails', '-pe', 'smp', '2', '-l', 'h_vmem=700M'], 'sleep 1; exit 3');
   await cell.waitFinished(early);
@@ -96,8 +56,8 @@ async function importedWhileJobsRun(site: Site): Promise<void> {
   const both = join(cell.stateDir, 'accounting-both');
   writeFileSync(both, [`${accounting}.0`, accounting].map((file) => readFileSync(file, 'latin1')).join(''), 'latin1');
   for (const owner of OWNERS) {
-    const theirs = await qacct(cell, owner, both);
-    const ours = ourSums(records, owner);
+    const theirs = await qacctSums(cell, owner, both);
+    const ours = recordSums(records, owner);
     assert.ok(theirs.wallclock > 0);
     assert.equal(ours.lines, theirs.lines, `${owner}: lines`);
     assert.equal(ours.wallclock, theirs.wallclock, `${owner}: wallclock`);

@@ -23,7 +23,7 @@ function assertAgrees(record: JobRecord, line: AccountingRecord | undefined): vo
 }
 
 async function serialJob({ cell, product }: Site): Promise<void> {
-  const script = `${burnerCommand('steady', 'serial.truth', { mib: 200, hold: 1500 })}; exit 3`;
+  const script = `${burnerCommand('steady', 'serial.truth', { mib: 200, hold: 3000 })}; exit 3`;
   const job = await cell.submit('gealice', ['-N', 'serial', '-l', 'h_vmem=1500M'], script);
   const [line] = await cell.waitFinished(job);
   const record = await product.record(job);
@@ -59,7 +59,7 @@ async function serialJob({ cell, product }: Site): Promise<void> {
 }
 
 async function parallelOnOneHost({ cell, product }: Site): Promise<void> {
-  const script = burnerCommand('shared-map', 'smp.truth', { mib: 60, processes: 3, hold: 1500 });
+  const script = burnerCommand('shared-map', 'smp.truth', { mib: 60, processes: 3, hold: 4000 });
   const job = await cell.submit('gebob', ['-pe', 'smp', '3', '-l', 'h_vmem=500M'], script);
   const [line] = await cell.waitFinished(job);
   const record = await product.record(job);

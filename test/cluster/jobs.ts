@@ -8,7 +8,7 @@ import { waitFor } from './wait';
 
 const qstatEveryMs = 1000;
 /** How long after a job's end its accounting record may come. */
-const recordGraceMs = 2000;
+const recordGraceMs = 10_000;
 
 /** Submits and follows the jobs of a cell. */
 export class Jobs {

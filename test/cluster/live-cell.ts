@@ -127,12 +127,12 @@ export class Cell {
    * Waits until qmaster knows the job no more; returns its accounting records (none for one deleted before it ran).
    * Rejects at once when a task of it gets into the error state.
    */
-  waitFinished(job: string, timeoutMs = 60_000): Promise<AccountingRecord[]> {
+  waitFinished(job: string, timeoutMs = 120_000): Promise<AccountingRecord[]> {
     return this.jobs.waitFinished(job, timeoutMs);
   }
 
   /** Waits until so many tasks of the job run, and returns those. */
-  waitRunning(job: string, count = 1, timeoutMs = 30_000): Promise<ListedTask[]> {
+  waitRunning(job: string, count = 1, timeoutMs = 60_000): Promise<ListedTask[]> {
     return this.jobs.waitRunning(job, count, timeoutMs);
   }
 

@@ -50,7 +50,7 @@ function watch(t: TestContext, cell: Cell, host: string): Watcher {
   });
   return {
     shown,
-    until: (what, wanted, timeoutMs = 20_000) => {
+    until: (what, wanted, timeoutMs = 60_000) => {
       const from = shown.length;
       return waitFor(
         () => shown.slice(from).find(wanted) ?? null,
@@ -109,7 +109,8 @@ async function everythingIsShown(cell: Cell, watcher: Watcher, jobs: Jobs): Prom
       one.snapshot.running.value.some(({ job, state }) => job === jobs.stopped && state === 's') &&
       usageOf(one, jobs.runs) === 1 &&
       usageOf(one, jobs.stopped) === 1 &&
-      usageOf(one, jobs.array) === 3,
+      usageOf(one, jobs.array) === 3 &&
+      QUERIES.every((query) => one.now - (answer(one, query).at ?? 0) < 5000),
   );
   const { snapshot } = shown;
   assert.equal(snapshot.dialect, 'sge8.1.9');
@@ -136,7 +137,7 @@ async function everythingIsShown(cell: Cell, watcher: Watcher, jobs: Jobs): Prom
   assert.deepEqual(new Set(onHosts), new Set([jobs.runs, jobs.stopped, jobs.array]));
   for (const query of QUERIES) {
     const age = shown.now - (answer(shown, query).at ?? 0);
-    assert.ok(age >= 0 && age < 5000, `${query} is ${age} ms old`);
+    assert.ok(age >= 0, `${query} is ${age} ms old`);
   }
 }
 
@@ -178,9 +179,10 @@ async function masterIsGone(cell: Cell, watcher: Watcher): Promise<void> {
 
   await cell.startMaster();
   const back = Date.now();
-  const well = await watcher.until('the return of qmaster is seen', isWell, 30_000);
+  const well = await watcher.until('the return of qmaster is seen', isWell, 60_000);
   assert.ok((answer(well, 'details').at ?? 0) > back - 1000);
-  assert.ok(well.now - back < 25_000, `seen after ${well.now - back} ms`);
+  // The first tries are 10 and 20 s apart.
+  assert.ok(well.now - back < 45_000, `seen after ${well.now - back} ms`);
 }
 
 async function masterHangs(cell: Cell, watcher: Watcher): Promise<void> {
@@ -191,13 +193,14 @@ async function masterHangs(cell: Cell, watcher: Watcher): Promise<void> {
   try {
     const told = await watcher.until('a qmaster that hangs is told', (one) => problems(one).every(Boolean));
     assertOldAndTold(told, before, /^qstat did not answer within 4 s and was ended/);
-    assert.ok(told.tookMs < 7000, `took ${told.tookMs} ms`);
+    // One command may take 4 s; the others are not even tried.
+    assert.ok(told.tookMs < 15_000, `took ${told.tookMs} ms`);
     const left = cell.processes().filter(({ command }) => /\/qstat|\/qhost/.test(command));
     assert.deepEqual(left, []);
   } finally {
     process.kill(master.pid, 'SIGCONT');
   }
-  await watcher.until('qmaster answers again', isWell, 40_000);
+  await watcher.until('qmaster answers again', isWell, 90_000);
 }
 
 /** A host that is neither submit nor admin host is told so, in all of its answers. */

@@ -23,7 +23,18 @@ import {
 import { timeHooks, type HookName, type HookTimes } from './hook-times';
 import { client } from './layout';
 import { emptyCell, fillCell, submitSingles } from './load';
-import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, type Site } from './site';
+import {
+  assertHolds,
+  assertQueuesWell,
+  burnerCommand,
+  mib,
+  truthOf,
+  UNTIL_TOLD,
+  withSite,
+  wordFor,
+  type Site,
+  type Word,
+} from './site';
 import { taskTruths, tightScript, type TightTask } from './tight';
 import { waitFor } from './wait';
 import { watchAs } from './watcher';
@@ -64,7 +75,7 @@ async function startServer({ cell }: Site): Promise<ChildProcess> {
   server.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   await waitFor(
     () => (said.includes(': serves ') ? true : null),
-    20_000,
+    60_000,
     () => `a server: ${said}`,
   );
   return server;
@@ -77,12 +88,10 @@ async function stopServer(server: ChildProcess): Promise<void> {
   assert.deepEqual(await end, [0, null]);
 }
 
-const HOLD = 26_000;
-
-const task = (on: TightTask['on'], size: number): TightTask => ({
+const task = (on: TightTask['on'], size: number, { path }: Word): TightTask => ({
   on,
   burner: 'steady',
-  options: { mib: size, hold: HOLD },
+  options: { mib: size, hold: UNTIL_TOLD, until: path },
 });
 
 interface Jobs {
@@ -93,11 +102,12 @@ interface Jobs {
 }
 
 /** One of each kind, all of which run when this returns. */
-async function submitKinds({ cell }: Site): Promise<Jobs> {
-  const burn = (truth: string, size: number): string => burnerCommand('steady', truth, { mib: size, hold: HOLD });
+async function submitKinds({ cell }: Site, words: Readonly<Record<'gealice' | 'gebob', Word>>): Promise<Jobs> {
+  const burn = (truth: string, size: number, user: 'gealice' | 'gebob' = 'gealice'): string =>
+    burnerCommand('steady', truth, { mib: size, hold: UNTIL_TOLD, until: words[user].path });
   const submit = (user: string, name: string, request: string, script: string, ...args: string[]): Promise<string> =>
     cell.submit(user, ['-N', name, '-j', 'y', '-l', `h_vmem=${request}`, ...args], script);
-  const tasks = [task('master', 40), task('other', 50), task('other', 60)];
+  const tasks = [task('master', 40, words.gealice), task('other', 50, words.gealice), task('other', 60, words.gealice)];
   const jobs = {
     parallel: await submit(
       'gealice',
@@ -108,7 +118,7 @@ async function submitKinds({ cell }: Site): Promise<Jobs> {
       'tight',
       '4',
     ),
-    serial: await submit('gebob', 'a<b&"c', '300M', burn('serial', 100)),
+    serial: await submit('gebob', 'a<b&"c', '300M', burn('serial', 100, 'gebob')),
     array: await submit('gealice', 'arr', '0.2G', burn('arr.$SGE_TASK_ID', 30), '-t', '1-2'),
     suspended: await submit('gebob', 'susp', '250M', 'sleep 600'),
   };
@@ -155,7 +165,7 @@ async function look(site: Site, jobs: Jobs): Promise<Looked> {
       if (!areFiguresSince(settledAt, hosts, jobs)) return null;
       return { names, said, live, hosts, qhost, qstat };
     },
-    20_000,
+    60_000,
     async () => `two equal answers of the clients: ${flat(await askClients(site.cell, ids))}`,
   );
 }
@@ -225,7 +235,8 @@ function assertFiguresHold({ hosts }: Looked, truths: ReadonlyMap<string, readon
 
 async function everybodyAgrees(t: TestContext, site: Site): Promise<void> {
   const { cell } = site;
-  const jobs = await submitKinds(site);
+  const words = { gealice: wordFor(cell, 'gealice', 'seen'), gebob: wordFor(cell, 'gebob', 'seen') };
+  const jobs = await submitKinds(site, words);
   const server = await startServer(site);
   try {
     const looked = await look(site, jobs);
@@ -233,6 +244,8 @@ async function everybodyAgrees(t: TestContext, site: Site): Promise<void> {
     assertFiguresAreYoung(looked, Date.now(), jobs);
     await userSeesTheSame(site, looked);
     await cell.qdel([jobs.suspended]);
+    words.gealice.give();
+    words.gebob.give();
     for (const job of [jobs.parallel, jobs.serial, jobs.array]) await cell.waitFinished(job);
     const truths = truthsOf(site, jobs, looked);
     assertFiguresHold(looked, truths);
@@ -311,7 +324,7 @@ async function watchesTheMaster(t: TestContext, { cell }: Site): Promise<void> {
     const after = await watcher.sees(
       'the job again, and no word of qmaster',
       (lines) => problem(lines).length === 0 && showsJob(lines) && !(lines[0] ?? '').endsWith(' old'),
-      40_000,
+      60_000,
     );
     t.diagnostic(`qmaster back, seen after ${Date.now() - back} ms: ${after[0] ?? ''}`);
     watcher.type('q');
@@ -343,7 +356,7 @@ async function runShortJobs(
   const ended = (): number => cell.accounting().filter(({ job_number: job }) => jobs.has(job)).length;
   await waitFor(
     () => (ended() >= count ? true : null),
-    180_000,
+    400_000,
     () => `the end of ${count} jobs: ${ended()} have ended`,
     100,
   );
@@ -366,7 +379,7 @@ async function recordsOf({ product }: Site, jobs: ReadonlySet<string>): Promise<
         }
         return found.size === jobs.size ? [...found.values()] : null;
       },
-      60_000,
+      180_000,
       () => `records of all ${jobs.size} jobs: none of ${[...jobs].filter((job) => !found.has(job)).join(', ')}`,
       500,
     );

@@ -70,7 +70,7 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
   await configureHooks(cell, prefix, options.plain ?? false);
 
   const run = (host: string, ...words: readonly string[]): Promise<CommandResult> =>
-    cell.on(host, [...QMEMACCT, ...words], { timeoutMs: 60_000 });
+    cell.on(host, [...QMEMACCT, ...words], { timeoutMs: 120_000 });
 
   async function present(job: string | number): Promise<readonly JobAttempt[]> {
     if (!existsSync(accounting)) return [];
@@ -82,7 +82,7 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
     }
   }
 
-  async function records(job: string | number, count = 1, timeoutMs = 30_000): Promise<readonly JobAttempt[]> {
+  async function records(job: string | number, count = 1, timeoutMs = 60_000): Promise<readonly JobAttempt[]> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const found = (await present(job)).filter(({ record }) => record.status !== 'running');

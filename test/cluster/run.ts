@@ -15,7 +15,7 @@ export interface RunOptions {
   readonly timeoutMs?: number;
 }
 
-const defaultTimeoutMs = 30_000;
+const defaultTimeoutMs = 90_000;
 /** How long to wait for pipes that a process left behind by the command still holds. */
 const pipeGraceMs = 300;
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import type { Bracket } from '../../src/sampler/record';
 import { burner, burnersObstacle, readTruth, type BurnerProgram, type Truth } from '../burners/build';
@@ -48,6 +49,27 @@ export function burnerCommand(
   const words = Object.entries(options).map(([key, value]) => `--${key}=${value}`);
   return `${burner(name)} ${words.join(' ')} --truth="$HOME/${truth}"`;
 }
+
+/** A file in a user's home that a job waits for. */
+export interface Word {
+  /** For a burner's option `until`; the job's shell expands it. */
+  readonly path: string;
+  /** A command that ends when the word is given, after two minutes at the latest. */
+  readonly wait: string;
+  readonly give: () => void;
+}
+
+export function wordFor(cell: Cell, user: string, name: string): Word {
+  const path = `$HOME/${name}.word`;
+  return {
+    path,
+    wait: `for i in $(seq 600); do [ -e "${path}" ] && break; sleep 0.2; done`,
+    give: () => writeFileSync(`${cell.layout.home(user)}/${name}.word`, ''),
+  };
+}
+
+/** How long a burner holds that is to end by a word. */
+export const UNTIL_TOLD = 120_000;
 
 /** The truth that a burner of a job left. */
 export function truthOf(cell: Cell, user: string, file: string): Truth {

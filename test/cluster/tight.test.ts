@@ -9,7 +9,17 @@ import type { Truth } from '../burners/build';
 import type { AccountingRecord, Cell } from './cell';
 import { parallelEnvironments } from './parallel-environments';
 import { isAlive, type ProcessId } from './processes';
-import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, type Site } from './site';
+import {
+  assertHolds,
+  assertQueuesWell,
+  burnerCommand,
+  mib,
+  truthOf,
+  UNTIL_TOLD,
+  withSite,
+  wordFor,
+  type Site,
+} from './site';
 import { openingLines, taskCommand, taskTruths, tightScript, type TightTask } from './tight';
 import { waitFor } from './wait';
 
@@ -141,7 +151,11 @@ function configOf(directory: string): ReadonlyMap<string, string> {
 /** The directories that the node scope follows, as long as a job's tasks run and afterwards. */
 async function directories(site: Site): Promise<void> {
   const { cell } = site;
-  const tasks = [steady('master', 10), steady('other', 10), steady('other', 10)];
+  const word = wordFor(cell, USER, 'dirs');
+  const tasks = (['master', 'other', 'other'] as const).map((on) => {
+    const task = steady(on, 10, UNTIL_TOLD);
+    return { ...task, options: { ...task.options, until: word.path } };
+  });
   const script = tightScript('dirs', tasks, 'echo $SGE_TASK_ID >dirs.$SGE_TASK_ID');
   const args = ['-N', 'dirs', '-t', '3-5:2', '-pe', 'tight', '4', '-l', 'h_vmem=500M'];
   const job = await cell.submit(USER, args, script);
@@ -151,7 +165,7 @@ async function directories(site: Site): Promise<void> {
       const complete = directories.filter(({ files }) => DIRECTORY_OF_TASK.every((name) => files.includes(name)));
       return complete.length === 6 ? complete : null;
     },
-    30_000,
+    90_000,
     () =>
       `six tasks' directories: ${JSON.stringify(cell.execHosts.flatMap((host) => taskDirectories(cell, host, job)))}`,
     20,
@@ -180,10 +194,11 @@ async function directories(site: Site): Promise<void> {
         siblings.join(' '),
       );
   }
+  word.give();
   await cell.waitFinished(job);
   await waitFor(
     () => (cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 0) ? true : null),
-    10_000,
+    60_000,
     () => 'the removal of the directories',
   );
 }
@@ -348,7 +363,7 @@ async function shortTasks(site: Site): Promise<void> {
 /** Grid Engine ends the tasks when the script has ended; on the script's own host that takes it a second. */
 async function outlivesMaster(site: Site): Promise<void> {
   const tasks = [steady('master', 60, 600_000), steady('other', 60, 600_000)];
-  const script = [...openingLines(), ...tasks.map((task) => `${taskCommand('out', task)} &`), 'sleep 4', ''].join('\n');
+  const script = [...openingLines(), ...tasks.map((task) => `${taskCommand('out', task)} &`), 'sleep 6', ''].join('\n');
   const job = await submitTight(site, 'out', 'tight', 4, script);
   const lines = await site.cell.waitFinished(job);
   const records = await recordsOf(site, job, 3);
@@ -373,10 +388,16 @@ async function execdRestarts(site: Site): Promise<void> {
   const late = taskCommand('restart', steady('other', 80, HOLD, 15_000));
   const job = await submitTight(site, 'restart', 'tight', 4, tightScript('restart', tasks, late));
   const [running] = await cell.waitRunning(job);
+  // On a busy machine the first has ended before the last begins.
+  const begun = new Set<string>();
   await waitFor(
-    () => (cell.execHosts.flatMap((host) => taskDirectories(cell, host, job)).length === 4 ? true : null),
-    20_000,
-    () => 'four tasks',
+    () => {
+      for (const host of cell.execHosts)
+        for (const directory of taskDirectories(cell, host, job)) begun.add(directory.path);
+      return begun.size === 4 || null;
+    },
+    60_000,
+    () => `four tasks, not ${begun.size}`,
   );
   await sleep(2000);
   await Promise.all(cell.execHosts.map((host) => cell.stopExecd(host)));
@@ -409,7 +430,7 @@ async function startService(site: Site, host: string): Promise<void> {
       await sleep(200);
       return serviceOf(site, host);
     },
-    10_000,
+    60_000,
     () => `a service on ${host}`,
   );
 }
@@ -420,7 +441,7 @@ async function serviceIsKilled(site: Site): Promise<void> {
   const job = await submitTight(site, 'killed', 'tight', 4, tightScript('killed', tasks));
   await waitFor(
     () => (cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 1) ? true : null),
-    20_000,
+    60_000,
     () => 'both tasks',
   );
   await sleep(3500);
@@ -430,7 +451,7 @@ async function serviceIsKilled(site: Site): Promise<void> {
     process.kill(service.pid, 'SIGKILL');
     await waitFor(
       () => (isAlive(service) ? null : true),
-      5000,
+      60_000,
       () => 'the end of the service',
     );
     await startService(site, host);

@@ -9,7 +9,7 @@ export interface TightTask {
   /** The host of the job's script, or the second one of the job. */
   readonly on: 'master' | 'other';
   readonly burner: BurnerProgram;
-  readonly options: Readonly<Record<string, number>>;
+  readonly options: Readonly<Record<string, number | string>>;
   /** ms after the job's start; default 0. */
   readonly afterMs?: number;
 }

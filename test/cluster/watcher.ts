@@ -46,7 +46,7 @@ export function watchAs(cell: Cell, host: string, user: string, words: readonly 
   const screen = (): readonly string[] => replay(text, SIZE);
   return {
     screen,
-    sees: (what, wanted, timeoutMs = 20_000) =>
+    sees: (what, wanted, timeoutMs = 60_000) =>
       waitFor(
         () => {
           const lines = screen();

@@ -4,8 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTime } from '../../src/report/next-time';
 import { whyEnded, type Why } from '../../src/report/why/why';
 import type { JobRecord } from '../../src/sampler/record';
+import { SETTINGS_FILE } from '../../src/sampler/settings';
 import { client } from './layout';
 import { burnerCommand, withSite, type Site } from './site';
+import { openingLines } from './tight';
 import { waitFor } from './wait';
 
 const USER = 'gealice';
@@ -23,7 +25,7 @@ async function importWhenAllIsTold({ cell, product }: Site, jobs: readonly strin
   await Promise.all(jobs.map((job) => product.record(job)));
   await waitFor(
     () => [...jobs, unsampled].every((job) => cell.accounting(job).length > 0) || null,
-    30_000,
+    90_000,
     () => 'the accounting lines',
     100,
   );
@@ -36,6 +38,7 @@ interface Case {
   readonly name: string;
   readonly request: string;
   readonly script: string;
+  readonly pe?: readonly [name: string, slots: number];
   /** What whoever waits does once it runs. */
   readonly then?: (site: Site, job: string) => Promise<unknown>;
   readonly causes: readonly string[];
@@ -71,6 +74,31 @@ const CASES: readonly Case[] = [
     causes: ['h_rt'],
     sentence: /Grid Engine's kill at h_rt: it ran [\d.]+ s of the 4 s of h_rt when SIGKILL came at /,
     next: /^qsub -l h_vmem=1G,h_rt=0:01:00$/,
+  },
+  {
+    name: 's_rt',
+    request: 'h_vmem=1G,h_rt=600,s_rt=3',
+    script: 'sleep 60',
+    causes: ['s_rt'],
+    sentence: /Grid Engine's SIGUSR1 at s_rt: it ran [\d.]+ s of the 3(\.00)? s of s_rt/,
+    next: /^qsub -l h_vmem=1G,(s_rt=0:01:00,h_rt=0:20:00|h_rt=0:20:00,s_rt=0:01:00)$/,
+  },
+  {
+    name: "execd's SIGXCPU at s_vmem",
+    request: 'h_vmem=2G,s_vmem=600M',
+    script: many(3, 300),
+    causes: ['s_vmem'],
+    sentence: /Grid Engine's SIGXCPU at s_vmem: .* of the 600 MiB of s_vmem on ge[12]/,
+    next: /^qsub -l h_vmem=2G,s_vmem=900M$/,
+  },
+  {
+    name: 'h_vmem on the host of a task',
+    request: 'h_vmem=600M',
+    pe: ['tight-fixed1', 2],
+    script: [...openingLines(), `qrsh -inherit -nostdin $2 '${many(3, 300)}'`].join('\n'),
+    causes: ['h_vmem'],
+    sentence: /Grid Engine's own kill at h_vmem: it held .* of the 600 MiB allowed on ge[12]/,
+    next: /^qsub -l h_vmem=(9\d\dM|1(\.\d)?G)$/,
   },
   {
     name: 'CPU time',
@@ -147,7 +175,9 @@ async function unwritableOutput(site: Site, job: string): Promise<void> {
   );
 }
 
-async function onTheScreen({ product }: Site, job: string): Promise<void> {
+async function onTheScreen({ cell, product }: Site, job: string): Promise<void> {
+  // What the installation found out.
+  assert.match(await cell.check('ge1', ['cat', SETTINGS_FILE]), /^grid_engine = "sge8\.1\.9"$/m);
   const { stdout, stderr } = await product.run('ge1', 'job', job, '--accounting', product.accounting);
   const text = stdout.replace(/\s+/g, ' ');
   assert.match(
@@ -155,33 +185,41 @@ async function onTheScreen({ product }: Site, job: string): Promise<void> {
     /Its end is consistent with Grid Engine's kill at h_rt: it ran .* Next time: qsub -l h_vmem=1G,h_rt=0:01:00/,
     stderr,
   );
+  assert.match(text, /RSS and swap of all processes maxrss/);
   assert.match(text, /Ended killed by SIGKILL .* not qdel.*: Grid Engine says failed 37/);
 }
 
 describe('why a job was killed', () => {
-  it('is told from the record and its accounting line', { timeout: 300_000 }, async (t) => {
-    await withSite(t, { settings: 'interval = 0.1\ncpu_budget_percent = 100' }, async (site) => {
-      const { cell } = site;
-      const unwritable = await cell.submit(USER, ['-N', 'unwritable', '-o', '/no/such/place/out'], 'sleep 1');
-      const jobs = await Promise.all(
-        CASES.map((one, index) => cell.submit(USER, ['-N', `case${index}`, '-l', one.request], one.script)),
-      );
-      await Promise.all(
-        CASES.map(async ({ then }, index) => {
-          const job = jobs[index] ?? '';
-          if (then === undefined) return;
-          await cell.waitRunning(job);
-          await sleep(1500);
-          await then(site, job);
-        }),
-      );
-      await importWhenAllIsTold(site, jobs, unwritable);
-      for (const [index, one] of CASES.entries())
-        await t.test(one.name, (test) => check(site, one, jobs[index] ?? '', (text) => test.diagnostic(text)));
-      await t.test('an output file that can not be written', () => unwritableOutput(site, unwritable));
-      await t.test('qmemacct job says it', () =>
-        onTheScreen(site, jobs[CASES.findIndex(({ causes }) => causes.includes('h_rt'))] ?? ''),
-      );
-    });
+  it('is told from the record and its accounting line', { timeout: 900_000 }, async (t) => {
+    await withSite(
+      t,
+      { settings: 'scope = "node"\ndelivery_jitter_ms = 0\ninterval = 0.1\ncpu_budget_percent = 100' },
+      async (site) => {
+        const { cell } = site;
+        const unwritable = await cell.submit(USER, ['-N', 'unwritable', '-o', '/no/such/place/out'], 'sleep 1');
+        const jobs = await Promise.all(
+          CASES.map(({ request, pe, script }, index) => {
+            const parallel = pe === undefined ? [] : ['-pe', pe[0], String(pe[1])];
+            return cell.submit(USER, ['-N', `case${index}`, '-l', request, ...parallel], script);
+          }),
+        );
+        await Promise.all(
+          CASES.map(async ({ then }, index) => {
+            const job = jobs[index] ?? '';
+            if (then === undefined) return;
+            await cell.waitRunning(job);
+            await sleep(1500);
+            await then(site, job);
+          }),
+        );
+        await importWhenAllIsTold(site, jobs, unwritable);
+        for (const [index, one] of CASES.entries())
+          await t.test(one.name, (test) => check(site, one, jobs[index] ?? '', (text) => test.diagnostic(text)));
+        await t.test('an output file that can not be written', () => unwritableOutput(site, unwritable));
+        await t.test('qmemacct job says it', () =>
+          onTheScreen(site, jobs[CASES.findIndex(({ causes }) => causes.includes('h_rt'))] ?? ''),
+        );
+      },
+    );
   });
 });

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { socketGet } from '../../src/live/socket-get';
 import { serveOnSocket } from './snapshot-server';
 
-const limits = { timeoutMs: 5000, mostBytes: 1000 };
+const limits = { timeoutMs: 60_000, mostBytes: 1000 };
 
 describe('socketGet', () => {
   it('asks for a target, and keeps its connection where it is given an agent', async (t) => {

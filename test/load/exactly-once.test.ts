@@ -111,7 +111,7 @@ async function delivers(
   return expected;
 }
 
-describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeout: 240_000 }, () => {
+describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeout: 600_000 }, () => {
   it('into SQLite: SIGKILLs, a full disk, a directory that is read-only for a while', async (t) => {
     const path = sharedStore(t);
     const mount = dirname(path);
@@ -178,7 +178,7 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
         let starting = Promise.resolve();
         /** Those that the dead server has left hold its memory for a moment. */
         const start = async (): Promise<void> => {
-          for (let tries = 0; tries < 50; tries++) {
+          for (let tries = 0; tries < 300; tries++) {
             try {
               await server.start();
               return;

@@ -337,6 +337,7 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
     for (const line of lines) {
       const { step, ...told } = JSON.parse(line) as Step & { readonly step: keyof Steps };
       steps[step] = told;
+      if ((step === 'prolog' || step === 'epilog') && told.ms > ALMOST_CUT_OFF_MS[step]) cutOff++;
     }
   });
   let over = false;
@@ -377,6 +378,23 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
       process.kill(shepherd, 'SIGKILL');
     },
   };
+}
+
+/** The hooks' own watchdogs end them after 2 and 5 s. */
+const ALMOST_CUT_OFF_MS = { prolog: 1500, epilog: 4000 } as const;
+let cutOff = 0;
+
+/** Tries again what failed while hooks were cut off by their watchdogs: so busy a machine tells nothing. */
+export async function unhurried(attempt: () => unknown): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const before = cutOff;
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      if (cutOff === before || tries === 4) throw error;
+    }
+  }
 }
 
 let held = 0;

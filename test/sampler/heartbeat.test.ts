@@ -161,6 +161,22 @@ describe('newHeartbeat', () => {
     assert.equal(await nowhere.beat(store, NOW), 'failed');
   });
 
+  it('goes to where the site has moved, and fails quietly where nobody can tell', async (t) => {
+    const { settings, store, setDue } = newNode(t);
+    save(store, record(1));
+    const moved = { ...settings, accounting: join(settings.state_dir, 'accounting', 'moved.db') };
+    let asked = 0;
+    const heart = newHeartbeat(settings, () => {
+      if (asked++ === 0) throw new Error('qmemacct.toml: not valid TOML');
+      return moved;
+    });
+    setDue(NOW);
+    assert.equal(await heart.beat(store, NOW), 'failed');
+    setDue(NOW);
+    assert.equal(await heart.beat(store, NOW), 'delivered');
+    assert.deepEqual([existsSync(settings.accounting), existsSync(moved.accounting)], [false, true]);
+  });
+
   it('never undoes an end that was delivered meanwhile', async (t) => {
     const { settings, store, setDue, heardOf } = newNode(t);
     save(store, record(1));
@@ -169,7 +185,7 @@ describe('newHeartbeat', () => {
     const delivery = heart.beat(store, NOW);
     const { deliverRecord } = await import('../../src/sampler/outbox-feeder.js');
     const end = { ...record(1, NOW + 10), status: 'finished', cpu_seconds: 2 } as const;
-    assert.equal(await deliverRecord(end, settings), null);
+    assert.equal(await deliverRecord(end, () => settings), null);
     assert.equal(await delivery, 'delivered');
     assert.deepEqual(await heardOf(), []);
     const reader = openSqliteReader(settings.accounting);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it, type TestContext } from 'node:test';
+import { after, describe, it as test, type TestContext } from 'node:test';
 import {
   type CgroupPlaces,
   readCgroupNote,
@@ -14,7 +14,17 @@ import { isUnavailable } from '../../src/sources/source';
 import { openCgroup } from '../../src/sources/job/cgroup';
 import { JOBS_GROUP, jobCgroup, type JobCgroup } from '../../src/sources/job/job-cgroup';
 import { burner, burnersObstacle } from '../burners/build';
-import { heldJob, newSite, quiet, shepherdObstacle, startJob, until, type Job, type Site } from './fake-shepherd';
+import {
+  heldJob,
+  newSite,
+  quiet,
+  shepherdObstacle,
+  startJob,
+  unhurried,
+  until,
+  type Job,
+  type Site,
+} from './fake-shepherd';
 import { temporaryDirectory } from './temporary-directory';
 
 const MIB = 1024 * 1024;
@@ -35,6 +45,9 @@ function v1Obstacle(): string | null {
 }
 
 const obstacle = shepherdObstacle() ?? v1Obstacle() ?? burnersObstacle();
+
+const it = (name: string, body: (t: TestContext) => unknown, skip: string | boolean = false): void =>
+  void test(name, { skip }, (t) => unhurried(() => body(t)));
 
 /** The job's group as its own first process sees it. */
 function groupOf(job: Job, pid: number): JobCgroup | null {
@@ -251,29 +264,41 @@ describe('the group in other worlds', { skip: shepherdObstacle() ?? false, concu
     return { job, note };
   }
 
-  it('v2: controllers that only count are switched on, cpu is not', { skip: noV2 }, async (t) => {
-    const root = v2Tree(t, {});
-    const { job, note } = await runIn(t, root);
-    assert.equal(note?.problem, null);
-    assert.equal(note.origins.get('unified'), unifiedPath);
-    assert.equal(readFileSync(join(root, JOBS_GROUP, job.key, 'cgroup.procs'), 'utf8'), `${job.shepherd}\n`);
-    // Plain files keep the last word only: each was written alone.
-    assert.equal(readFileSync(join(root, JOBS_GROUP, 'cgroup.subtree_control'), 'utf8'), '+io\n');
-  });
+  it(
+    'v2: controllers that only count are switched on, cpu is not',
+    async (t) => {
+      const root = v2Tree(t, {});
+      const { job, note } = await runIn(t, root);
+      assert.equal(note?.problem, null);
+      assert.equal(note.origins.get('unified'), unifiedPath);
+      assert.equal(readFileSync(join(root, JOBS_GROUP, job.key, 'cgroup.procs'), 'utf8'), `${job.shepherd}\n`);
+      // Plain files keep the last word only: each was written alone.
+      assert.equal(readFileSync(join(root, JOBS_GROUP, 'cgroup.subtree_control'), 'utf8'), '+io\n');
+    },
+    noV2,
+  );
 
-  it('v2: a scheduler that divides by groups keeps io off', { skip: noV2 }, async (t) => {
-    const root = v2Tree(t, { 'sys/block/sda/queue/scheduler': 'mq-deadline kyber [bfq] none\n' });
-    const { note } = await runIn(t, root);
-    assert.equal(note?.problem, null);
-    assert.equal(readFileSync(join(root, JOBS_GROUP, 'cgroup.subtree_control'), 'utf8'), '+pids\n');
-  });
+  it(
+    'v2: a scheduler that divides by groups keeps io off',
+    async (t) => {
+      const root = v2Tree(t, { 'sys/block/sda/queue/scheduler': 'mq-deadline kyber [bfq] none\n' });
+      const { note } = await runIn(t, root);
+      assert.equal(note?.problem, null);
+      assert.equal(readFileSync(join(root, JOBS_GROUP, 'cgroup.subtree_control'), 'utf8'), '+pids\n');
+    },
+    noV2,
+  );
 
-  it('v2: a shepherd at the top stays there where cpu is divided', { skip: unifiedPath !== '/' }, async (t) => {
-    const root = v2Tree(t, { 'cgroup.subtree_control': 'cpu memory\n' });
-    const { note } = await runIn(t, root);
-    assert.match(note?.problem ?? '', /at the top/);
-    assert.deepEqual(existsSync(join(root, JOBS_GROUP)) ? readdirSync(join(root, JOBS_GROUP)) : [], []);
-  });
+  it(
+    'v2: a shepherd at the top stays there where cpu is divided',
+    async (t) => {
+      const root = v2Tree(t, { 'cgroup.subtree_control': 'cpu memory\n' });
+      const { note } = await runIn(t, root);
+      assert.match(note?.problem ?? '', /at the top/);
+      assert.deepEqual(existsSync(join(root, JOBS_GROUP)) ? readdirSync(join(root, JOBS_GROUP)) : [], []);
+    },
+    unifiedPath !== '/',
+  );
 
   it('no hierarchy that counts memory: said, and no harm', async (t) => {
     const { note } = await runIn(t, temporaryDirectory(t));

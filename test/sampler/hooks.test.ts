@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it as test, type TestContext } from 'node:test';
 import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
 import { Rlimit } from '../../src/native/libc';
 import type { JobRecord } from '../../src/sampler/record';
@@ -19,12 +19,15 @@ import {
   runSampled,
   shepherdObstacle,
   startJob,
+  unhurried,
   until,
   type Job,
   type Site,
   type Steps,
   NODE_MAJOR,
 } from './fake-shepherd';
+
+const it = (name: string, body: (t: TestContext) => unknown): void => void test(name, (t) => unhurried(() => body(t)));
 
 const MIB = 1024 * 1024;
 /** Prolog and epilog end themselves after 2 and 5 s; the rest is for a busy machine. */

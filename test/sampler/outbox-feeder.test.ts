@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
@@ -109,22 +109,45 @@ describe('deliverOutbox', () => {
   });
 });
 
+describe('deliverOutbox of a site that moves', () => {
+  it('asks anew where to; what the configuration does not let go waits', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1));
+    const moved = { ...settings, accounting: join(settings.state_dir, 'accounting', 'moved.db') };
+    let asked = 0;
+    const outcome = await deliverOutbox(store, settings, 5, () => {
+      if (asked++ === 0) throw new Error('qmemacct.toml: not valid TOML');
+      return moved;
+    });
+    assert.deepEqual([asked, outcome.delivered, outcome.problem], [2, 1, null]);
+    assert.deepEqual(await jobsIn(moved.accounting, 1), [1]);
+    put(store, record(1), record(2));
+    const broken = (): never => {
+      throw new Error('qmemacct.toml: not valid TOML');
+    };
+    const { left, problem } = await deliverOutbox(store, settings, 0, broken);
+    assert.deepEqual([left, problem], [1, 'qmemacct.toml: not valid TOML']);
+    assert.equal(await deliverRecord(record(3), broken), 'qmemacct.toml: not valid TOML');
+    assert.equal(existsSync(settings.accounting), false);
+  });
+});
+
 describe('deliverRecords', () => {
   it('delivers all in one go', async (t) => {
     const { settings } = newNode(t);
     const rows = [1, 2, 3].map((job) => JSON.stringify(record(job)));
-    assert.equal(await deliverRecords(rows, settings), null);
+    assert.equal(await deliverRecords(rows, () => settings), null);
     assert.deepEqual(await jobsIn(settings.accounting, 1, 2, 3), [1, 2, 3]);
   });
 
   it('says why it could not, at once', async (t) => {
     const { settings } = newNode(t);
     const one = JSON.stringify(record(1));
-    assert.match((await deliverRecords([one, '{"revision":5}'], settings)) ?? '', /cluster is not a string/);
+    assert.match((await deliverRecords([one, '{"revision":5}'], () => settings)) ?? '', /cluster is not a string/);
     assert.deepEqual(await jobsIn(settings.accounting, 1), [1]);
     const dead = { ...settings, accounting: join(settings.state_dir, 'missing', 'accounting.db') };
     const began = Date.now();
-    assert.match((await deliverRecords([one], dead)) ?? '', /missing/);
+    assert.match((await deliverRecords([one], () => dead)) ?? '', /missing/);
     assert.ok(Date.now() - began < 45_000);
   });
 });
@@ -132,18 +155,18 @@ describe('deliverRecords', () => {
 describe('deliverRecord', () => {
   it('delivers past node.db', async (t) => {
     const { settings } = newNode(t);
-    assert.equal(await deliverRecord(record(7), settings), null);
+    assert.equal(await deliverRecord(record(7), () => settings), null);
     assert.deepEqual(await jobsIn(settings.accounting, 7), [7]);
   });
 
   it('says why it could not', async (t) => {
     const { settings } = newNode(t);
-    const problem = await deliverRecord(record(7), { ...settings, deliver_as: 'no-such-user' });
+    const problem = await deliverRecord(record(7), () => ({ ...settings, deliver_as: 'no-such-user' }));
     if (process.getuid?.() === 0) assert.match(problem ?? '', /no such user/);
   });
 
   it('does not try for ever what is no record', async (t) => {
     const { settings } = newNode(t);
-    assert.equal(await deliverRecord({ revision: 1 } as unknown as JobRecord, settings), null);
+    assert.equal(await deliverRecord({ revision: 1 } as unknown as JobRecord, () => settings), null);
   });
 });

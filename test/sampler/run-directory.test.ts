@@ -207,7 +207,7 @@ describe('shepherdLives', () => {
     });
     t.after(() => parent.kill('SIGKILL'));
     const pid = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)));
-    for (let tries = 0; tries < 500 && startTicksOf(pid) !== null; tries++)
+    for (let tries = 0; tries < 6000 && startTicksOf(pid) !== null; tries++)
       await new Promise((resolve) => setTimeout(resolve, 10));
     assert.equal(startTicksOf(pid), null);
   });

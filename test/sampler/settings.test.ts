@@ -57,6 +57,7 @@ const STRINGS = [
   'scope',
   'execd_spool_dir',
   'serve_socket',
+  'grid_engine',
   'serve_address',
   'serve_tokens',
   'serve_names',
@@ -184,9 +185,11 @@ describe('parseSettings', () => {
     }
   });
 
-  it('takes one of two scopes, and of three ways to show other users', () => {
+  it('takes one of two scopes, of the kinds of Grid Engine, and of three ways to show other users', () => {
     for (const value of ['job', 'node']) assert.equal(parseSettings(`scope = "${value}"`, PATH).scope, value);
     assert.match(problem('scope = "host"').message, /"scope" is none of job, node/);
+    assert.equal(parseSettings('grid_engine = "sge8.1.9"', PATH).grid_engine, 'sge8.1.9');
+    assert.match(problem('grid_engine = "8.1.9"').message, /"grid_engine" is none of sge6.2, ogs, sge8.1.9, /);
     assert.match(problem('serve_names = "some"').message, /"serve_names" is none of all, anonymous, own/);
   });
 
@@ -206,7 +209,7 @@ describe('parseSettings', () => {
   it('names unknown keys, and those that it knows', () => {
     const error = problem('intervall = 1\ncluster = "x"\n[section]\na = 1\n');
     assert.match(error.message, /unknown key "intervall", "section"/);
-    assert.match(error.hint, /known are cluster, state_dir, .*interval/);
+    assert.match(error.hint, /known are cluster, grid_engine, state_dir, .*interval/);
     assert.match(problem('__proto__ = 1').message, /unknown key|not valid/);
     assert.match(problem('toString = 1').message, /unknown key/);
   });

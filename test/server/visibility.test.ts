@@ -8,7 +8,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../src/sampler/package-root';
 import type { JobRecord } from '../../src/sampler/record';
-import { ordinary } from '../report/sample-records';
+import { accountOf, modest } from '../report/bad-ends';
+import { openBracket, ordinary } from '../report/sample-records';
 
 const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
 const notRoot = process.getuid?.() !== 0 && 'only root can become two other users';
@@ -43,8 +44,23 @@ interface Run {
 
 type RunAs = (uid: number, ...words: readonly string[]) => Run;
 
+/** Asks the server for a path, as it comes; by a program of its own, so that another user can. */
+const ASK = `
+const [socketPath, path] = process.argv.slice(2);
+require('node:http').get({ socketPath, path }, (answer) => answer.pipe(process.stdout));
+`;
+
+interface Serving {
+  readonly run: RunAs;
+  readonly ask: (uid: number, path: string) => unknown;
+}
+
 /** A site of that configuration whose accounting DB root alone can read, and its server. */
-async function serving(t: TestContext, ...settings: readonly string[]): Promise<RunAs> {
+async function servingAll(
+  t: TestContext,
+  records: readonly JobRecord[],
+  ...settings: readonly string[]
+): Promise<Serving> {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-visibility-'));
   chmodSync(directory, 0o755);
   t.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -59,7 +75,7 @@ async function serving(t: TestContext, ...settings: readonly string[]): Promise<
   ];
   writeFileSync(config, [...lines, ...settings].join('\n'));
   const store = openSqliteStore(database, 0o600);
-  await store.merge(RECORDS);
+  await store.merge(records);
   await store.close();
   const server = spawn(process.execPath, [COMMAND, '--config', config, 'serve'], {
     stdio: ['ignore', 'inherit', 'pipe'],
@@ -69,13 +85,46 @@ async function serving(t: TestContext, ...settings: readonly string[]): Promise<
   let said = '';
   server.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
   while (!said.includes('serves ') && server.exitCode === null) await once(server.stderr, 'data');
-  return (uid, ...words) => {
+  const asker = join(directory, 'ask.cjs');
+  writeFileSync(asker, ASK);
+  const as = (uid: number, ...words: readonly string[]): Run => {
     const become = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
-    return spawnSync('setpriv', [...become, process.execPath, COMMAND, '--config', config, ...words], {
+    return spawnSync('setpriv', [...become, process.execPath, ...words], {
       encoding: 'utf8',
       env: { PATH: process.env.PATH, HOME: '/nonexistent', LANG: 'C.UTF-8' },
     });
   };
+  return {
+    run: (uid, ...words) => as(uid, COMMAND, '--config', config, ...words),
+    ask: (uid, path) => JSON.parse(as(uid, asker, join(directory, 'serve.sock'), path).stdout) as unknown,
+  };
+}
+
+const serving = async (t: TestContext, ...settings: readonly string[]): Promise<RunAs> =>
+  (await servingAll(t, RECORDS, ...settings)).run;
+
+const GIB = 1024 ** 3;
+
+/** daemon's, stopped at h_rt; its options, its program and who looked at it are nobody's affair. */
+const STOPPED: JobRecord = {
+  ...job(8, 'daemon', 'genome'),
+  ...{ pe: null, slots: 1, host_slots: 1, granted_hosts: null, wallclock_seconds: 600 },
+  ...{ h_vmem: modest.h_vmem, requests: {}, peak_rss_swap: openBracket(GIB, null, 'secret-program') },
+  ...{ peak_process_vmem: openBracket(2 * GIB, null, 'secret-program') },
+  exit_status: 137,
+  signal: 9,
+  grid_engine: accountOf({ category: '-U secret-list -l h_rt=600,h_vmem=4G', maxvmem_bytes: GIB }),
+  notes: ['secret-note'],
+};
+
+interface Told {
+  readonly causes?: readonly {
+    readonly causes: readonly string[];
+    readonly sentence: string;
+    readonly explanations: readonly { readonly evidence: string }[];
+    readonly next_time: string | null;
+  }[];
+  readonly status?: number;
 }
 
 const numbers = ({ status, stdout, stderr }: Run): readonly number[] => {
@@ -136,5 +185,34 @@ describe('two users of a site, by its server', { skip: notRoot }, () => {
     assert.doesNotMatch(all.stdout, /daemon/);
     assert.deepEqual(ranked(run(NOBODY, 'top', 'owners', '--by', 'jobs', '--json')), [{ anonymous: 3, nobody: 3 }, 6]);
     assert.equal(run(NOBODY, 'jobs', '--name', 'work-of-d*').status, 1);
+  });
+
+  it('are told why a job was killed as far as they may see it', async (t) => {
+    const records = [...RECORDS, STOPPED, { ...STOPPED, job_id: 9, project: 'secret' }];
+    const { run, ask } = await servingAll(t, records, 'visibility = "project"', 'grid_engine = "sge6.2"');
+    for (const uid of [DAEMON, NOBODY]) {
+      const [why, ...others] = (ask(uid, '/v1/job/8') as Told).causes ?? [];
+      assert.deepEqual([why?.causes, others], [['h_rt'], []]);
+      assert.match(why?.sentence ?? '', /Grid Engine's kill at h_rt: it ran 0:10:00 of the 0:10:00 of h_rt/);
+      assert.equal(why?.next_time, 'qsub -l h_vmem=4G,h_rt=0:20:00');
+      // The CLI reads the records from the same server, and says the same.
+      const shown = JSON.parse(run(uid, 'job', '8', '--json').stdout) as Told;
+      assert.deepEqual(shown.causes, [why]);
+    }
+    assert.equal((ask(NOBODY, '/v1/job/9') as Told).status, 404);
+    assert.equal((ask(DAEMON, '/v1/job/9') as Told).causes?.length, 1);
+  });
+
+  it('are told no more of it than the record shows, with serve_names = "anonymous"', async (t) => {
+    const { run, ask } = await servingAll(t, [...RECORDS, STOPPED], 'serve_names = "anonymous"');
+    const [own] = (ask(DAEMON, '/v1/job/8') as Told).causes ?? [];
+    assert.deepEqual([own?.causes, own?.next_time], [['h_rt'], 'qsub -l h_vmem=4G,h_rt=0:20:00']);
+    const answer = ask(NOBODY, '/v1/job/8') as Told;
+    assert.doesNotMatch(JSON.stringify(answer), /secret|daemon|h_rt=/);
+    const [why] = answer.causes ?? [];
+    assert.doesNotMatch(JSON.stringify(why), /asked for no/);
+    assert.match(JSON.stringify(why), /what limits of time it had is not known/);
+    assert.equal(run(NOBODY, 'job', '8').status, 0);
+    assert.doesNotMatch(run(NOBODY, 'job', '8').stdout, /secret|daemon|asked for no/);
   });
 });

@@ -41,6 +41,27 @@ BEGIN
     USING since, the_cluster;
 END $$;
 
+-- The months in which there are records that count in a time.
+CREATE FUNCTION months_of(since bigint, until bigint) RETURNS text STABLE LANGUAGE sql AS $$
+  SELECT months_list(ARRAY(SELECT DISTINCT key_month FROM day_month
+    WHERE day BETWEEN floor(since / 86400000.0) AND floor((until - 1) / 86400000.0)))
+$$;
+
+-- Grid Engine calls each task of a parallel job "petask" where it runs, so that its record has no name until its
+-- accounting line comes: it counts under that of its job's master, of several (runs, or a number that came again) of the
+-- nearest in time.
+
+-- Number of the name that `job_record AS r`, which counts in a time, counts under.
+CREATE FUNCTION counted_name(since bigint, until bigint) RETURNS text STABLE LANGUAGE sql AS $$
+  SELECT format('coalesce(r.job_name_id, CASE WHEN r.pe_task_id IS NOT NULL THEN (
+    SELECT m.job_name_id FROM job_record AS m JOIN word AS n ON n.id = m.job_name_id
+    WHERE m.key_month IN (%s) AND m.job_id = r.job_id AND coalesce(m.task_id, 0) = coalesce(r.task_id, 0)
+      AND m.pe_task_id IS NULL AND m.cluster_id = r.cluster_id AND m.owner_id IS NOT DISTINCT FROM r.owner_id
+      AND abs(m.counted_at - r.counted_at) <= 3888000000
+    ORDER BY abs(m.counted_at - r.counted_at), n.text LIMIT 1) END)',
+    months_of(since - 3888000000, until + 3888000000))
+$$;
+
 -- What a filter (RecordFilter of src/accounting/store.ts) asks of `job_record AS r`, apart from the time.
 CREATE FUNCTION condition_of(f jsonb) RETURNS text STABLE LANGUAGE plpgsql AS $$
 DECLARE
@@ -60,9 +81,11 @@ BEGIN
   key := f ->> 'job_name';
   IF key ~ '[*?]' THEN
     key := replace(replace(replace(key, '\', '\\'), '%', '\%'), '_', '\_');
-    parts := parts || format('r.job_name_id IN (SELECT id FROM word WHERE kind = ''n'' AND text LIKE %L)', translate(key, '*?', '%_'));
+    parts := parts || format('%s IN (SELECT id FROM word WHERE kind = ''n'' AND text LIKE %L)',
+      counted_name((f ->> 'since')::bigint, (f ->> 'until')::bigint), translate(key, '*?', '%_'));
   ELSIF key IS NOT NULL THEN
-    parts := parts || format('r.job_name_id = %s', coalesce(known_word('n', key), -1));
+    parts := parts || format('%s = %s', counted_name((f ->> 'since')::bigint, (f ->> 'until')::bigint),
+      coalesce(known_word('n', key), -1));
   END IF;
   IF jsonb_typeof(f -> 'states') = 'array' THEN
     parts := parts || format('r.status = ANY (%L::"char"[])', ARRAY(SELECT left(s, 1) FROM jsonb_array_elements_text(f -> 'states') AS s));
@@ -84,12 +107,6 @@ BEGIN
   END LOOP;
   RETURN array_to_string(parts, ' AND ');
 END $$;
-
--- The months in which there are records that count in a time.
-CREATE FUNCTION months_of(since bigint, until bigint) RETURNS text STABLE LANGUAGE sql AS $$
-  SELECT months_list(ARRAY(SELECT DISTINCT key_month FROM day_month
-    WHERE day BETWEEN floor(since / 86400000.0) AND floor((until - 1) / 86400000.0)))
-$$;
 
 -- Of a job that one host tells of once: how many slots it had there, as hostSlots of src/accounting/facts.ts.
 CREATE FUNCTION host_slots_of(r job_record) RETURNS integer IMMUTABLE LANGUAGE sql AS $$
@@ -117,7 +134,19 @@ BEGIN
     USING (f ->> 'since')::bigint, (f ->> 'until')::bigint, most;
 END $$;
 
--- What sums need of the records that a filter selects, oldest first, from after (counted_at, id) on.
+-- The ends of a packed peak (see `shorter`) of a row with this peak_rss.
+CREATE FUNCTION ends_json(peak text, rss text, rss_lower bigint) RETURNS jsonb IMMUTABLE LANGUAGE plpgsql AS $$
+DECLARE
+  p text[] := string_to_array(CASE peak WHEN '=' THEN rss ELSE peak END, ':', '');
+  unit integer := CASE WHEN p[1]::integer >= 4 THEN 1024 ELSE 1 END;
+  lower_end bigint := coalesce(p[2]::bigint * unit, rss_lower);
+BEGIN
+  IF peak IS NULL THEN RETURN NULL; END IF;
+  RETURN jsonb_build_object('lower_bytes', lower_end, 'upper_bytes', lower_end + p[3]::bigint * unit);
+END $$;
+
+-- What sums need of the records that a filter selects, oldest first, from after (counted_at, id) on. `more` has what
+-- endedBadly, killedByMemory and coverageReason (TypeScript) judge by: the whole record takes twenty times as long.
 CREATE FUNCTION read_facts(f jsonb, grouped_by text, after_counted bigint, after_id bigint, most integer)
 RETURNS TABLE (
   id double precision, counted double precision, job text, key text, status text, stands boolean, slots integer,
@@ -130,41 +159,65 @@ DECLARE
   until bigint := (f ->> 'until')::bigint;
   cpus integer := coalesce(known_word('m', 'energy_package_joules'), -1);
   memory integer := coalesce(known_word('m', 'energy_dram_joules'), -1);
-  grouping_key text := CASE WHEN grouped_by IN ('owner', 'project', 'queue', 'host', 'job_name', 'cluster')
-    THEN format('word_text(r.%I)', grouped_by || '_id') WHEN grouped_by = 'every' THEN 'word_text(r.job_name_id)' ELSE 'NULL' END;
+  kills integer := coalesce(known_word('m', 'cgroup_oom_kills'), -1);
+  grouping_key text := CASE WHEN grouped_by IN ('job_name', 'every') THEN counted_name(since, until)
+    WHEN grouped_by IN ('owner', 'project', 'queue', 'host', 'cluster') THEN format('r.%I', grouped_by || '_id')
+    ELSE 'NULL::integer' END;
 BEGIN
   RETURN QUERY EXECUTE format($sql$
+    WITH r AS MATERIALIZED (
+      SELECT r.*, %s AS key_id, host_slots_of(r) AS its_slots, requested_of(r) AS its_request,
+        coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0 AS bad,
+        split_part(r.counters, ',', 12) AS samples,
+        CASE WHEN r.pe_task_id IS NULL THEN true WHEN r.pe_task_id LIKE '1.%%' THEN NOT EXISTS (
+          SELECT FROM job_record AS m WHERE m.key_month IN (%s) AND m.job_id = r.job_id
+            AND m.task_id IS NOT DISTINCT FROM r.task_id AND m.pe_task_id IS NULL AND m.host_id = r.host_id
+            AND m.cluster_id = r.cluster_id AND abs(m.counted_at - r.counted_at) <= 3888000000) ELSE false END AS stands,
+        %s AS elsewhere
+      FROM job_record AS r
+      WHERE r.key_month IN (%s) AND r.counted_at >= $1 AND r.counted_at < $2 AND (r.counted_at, r.id) > ($3, $4)
+        AND %s AND %s
+      ORDER BY r.counted_at, r.id LIMIT $5),
+    -- Most records have one of a few.
+    noted AS MATERIALIZED (
+      SELECT d.notes, unpack_notes(d.notes) AS unpacked FROM (SELECT DISTINCT r.notes FROM r WHERE r.notes IS NOT NULL) AS d)
     SELECT r.id::double precision, r.counted_at::double precision,
-      r.cluster_id || '/' || r.job_id || '/' || coalesce(r.task_id, 0), %s, r.status::text,
-      CASE WHEN r.pe_task_id IS NULL THEN true WHEN r.pe_task_id LIKE '1.%%' THEN NOT EXISTS (
-        SELECT FROM job_record AS m WHERE m.key_month IN (%s) AND m.job_id = r.job_id
-          AND m.task_id IS NOT DISTINCT FROM r.task_id AND m.pe_task_id IS NULL AND m.host_id = r.host_id
-          AND m.cluster_id = r.cluster_id AND abs(m.counted_at - r.counted_at) <= 3888000000) ELSE false END,
-      host_slots_of(r), r.wallclock, r.cpu, r.h_vmem_limit::double precision, requested_of(r),
+      r.cluster_id || '/' || r.job_id || '/' || coalesce(r.task_id, 0), w.text, r.status::text, r.stands,
+      r.its_slots, r.wallclock, r.cpu, r.h_vmem_limit::double precision, r.its_request::double precision,
       r.peak_rss_lower::double precision, r.rss_byte_seconds,
       CASE WHEN r.metrics IS NULL THEN NULL ELSE
         (SELECT sum(split_part(item, '=', 2)::double precision) FROM unnest(string_to_array(r.metrics, ';')) AS item
          WHERE split_part(item, '=', 1)::integer IN (%s, %s)) END,
       CASE
-        WHEN coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0
-          THEN account_json(account_of_row(r, NULL)) -> 'record'
-        WHEN r.status <> 'l' AND r.notes IS NULL AND coalesce(nullif(split_part(r.counters, ',', 12), '')::double precision, 0) > 0
+        WHEN NOT r.bad AND r.status <> 'l' AND r.notes IS NULL AND coalesce(nullif(r.samples, '')::double precision, 0) > 0
           THEN NULL
-        ELSE jsonb_build_object('samples', number_json(split_part(r.counters, ',', 12)), 'failed', r.failed,
+        ELSE jsonb_build_object('samples', number_json(r.samples), 'failed', r.failed,
           'started_at', to_time(r.started_at), 'wallclock_seconds', r.wallclock, 'run_id', r.run_id,
-          'trust', stamp_json(r.stamp) -> 'trust', 'notes', unpack_notes(coalesce(r.notes, '')),
-          'status', CASE r.status WHEN 'f' THEN 'finished' WHEN 'r' THEN 'running' WHEN 'l' THEN 'lost' ELSE 'unsampled' END) END,
+          'trust', ('{self-reported,accounting,usage,root}'::text[])[(r.stamp >> 55) + 1],
+          'notes', coalesce(n.unpacked, '[]'),
+          'status', CASE r.status WHEN 'f' THEN 'finished' WHEN 'r' THEN 'running' WHEN 'l' THEN 'lost' ELSE 'unsampled' END)
+        || CASE WHEN NOT r.bad THEN '{}' ELSE jsonb_build_object(
+          'exit_status', r.exit_status, 'signal', r.signal, 'pe_task_id', r.pe_task_id, 'slots', r.slots,
+          'pe', CASE WHEN r.pe_id IS NOT NULL THEN '' END, 'granted_hosts', field_json(41, r.granted_hosts),
+          'h_vmem', CASE WHEN r.h_vmem_per IS NOT NULL THEN jsonb_build_object('limit_bytes', r.h_vmem_limit) END,
+          'grid_engine', CASE WHEN r.grid_engine IS NOT NULL
+            THEN jsonb_build_object('maxvmem_bytes', number_json(split_part(r.grid_engine, ':', 5))) END,
+          'peak_rss', ends_json(r.peak_rss, r.peak_rss, r.peak_rss_lower),
+          'peak_rss_swap', ends_json(r.peak_rss_swap, r.peak_rss, r.peak_rss_lower),
+          'peak_process_vmem', ends_json(r.peak_process_vmem, r.peak_rss, r.peak_rss_lower),
+          'metrics', CASE WHEN r.metrics IS NULL THEN '{}' ELSE
+            (SELECT coalesce(jsonb_object_agg('cgroup_oom_kills', number_json(split_part(item, '=', 2))), '{}')
+             FROM unnest(string_to_array(r.metrics, ';')) AS item WHERE split_part(item, '=', 1)::integer = %s) END) END END,
       jsonb_build_array(r.cluster_id, r.owner_id, r.project_id, r.queue_id, r.host_id),
-      %s
-    FROM job_record AS r
-    WHERE r.key_month IN (%s) AND r.counted_at >= $1 AND r.counted_at < $2 AND (r.counted_at, r.id) > ($3, $4) AND %s AND %s
-    ORDER BY r.counted_at, r.id LIMIT $5 $sql$,
-    grouping_key, months_of(since - 3888000000, until + 3888000000), cpus, memory,
+      r.elsewhere
+    FROM r LEFT JOIN word AS w ON w.id = r.key_id LEFT JOIN noted AS n ON n.notes = r.notes
+    ORDER BY r.counted_at, r.id $sql$,
+    grouping_key, months_of(since - 3888000000, until + 3888000000),
     CASE WHEN grouped_by = 'every' THEN format('EXISTS (SELECT FROM job_record AS m WHERE m.key_month IN (%s)
         AND m.job_id = r.job_id AND m.task_id IS NOT DISTINCT FROM r.task_id AND m.cluster_id = r.cluster_id
         AND m.counted_at / 86400000 <> r.counted_at / 86400000 AND abs(m.counted_at - r.counted_at) <= 3974400000)',
       months_of(since - 3974400000, until + 3974400000)) ELSE 'NULL::boolean' END,
-    months_of(since, until), condition_of(f), sight())
+    months_of(since, until), condition_of(f), sight(), cpus, memory, kills)
     USING since, until, after_counted, after_id, most;
 END $$;
 

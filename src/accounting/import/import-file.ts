@@ -1,8 +1,10 @@
 import type { HistoryStore, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOfHead, openAccountingFile, type AccountingFile } from './accounting-file';
 import { knownFile } from './known-file';
+import { lineTable } from './line-table';
 import { readFault } from './read-fault';
-import { lineSplitter, type LineBatch } from './split-lines';
+import type { LineBatch } from './split-lines';
+import { splitPieces } from './split-pieces';
 
 /** Lines in one transaction: a writer in a hook waits for no longer than that takes. */
 const BATCH_LINES = 20_000;
@@ -116,9 +118,10 @@ async function importFrom(
   let sums = earlier;
   const end = (problem: string | null = null, conflict = false): Round => ({ sums, problem, conflict });
   let before: ImportedFile | null;
+  let size: number;
   try {
     before = knownFile(await file.head(HEAD_BYTES), await store.importedFiles(cluster));
-    const size = await file.size();
+    size = await file.size();
     if (before !== null && file.compressed && size === before.offset % 2 ** 32) return end();
     if (before !== null && !file.compressed && size < before.offset)
       return end(
@@ -135,7 +138,7 @@ async function importFrom(
     const outcome = await store.importLines({
       file: after,
       before,
-      lines: batch.lines,
+      lines: lineTable(batch.packed),
       unreadable: batch.unreadable,
     });
     if (outcome.conflict) return 'conflict';
@@ -154,22 +157,19 @@ async function importFrom(
     return 'done';
   };
 
-  const splitter = lineSplitter(before?.offset ?? 0, options.batchLines ?? BATCH_LINES);
+  const from = before?.offset ?? 0;
+  const batches = splitPieces(file.read(from), from, options.batchLines ?? BATCH_LINES, size - from);
   try {
-    for await (const piece of file.read(before?.offset ?? 0))
-      for (const batch of splitter.add(piece)) {
-        if (signal?.aborted) return end();
-        const result = await commit(batch);
-        if (result !== 'done') return end(null, true);
-      }
+    for await (const batch of batches) {
+      if (signal?.aborted) return end();
+      const result = await commit(batch);
+      if (result !== 'done') return end(null, true);
+    }
   } catch (error) {
     if (isOurs(error)) throw error;
-    const rest = splitter.rest();
-    if (rest !== null && (await commit(rest)) !== 'done') return end(null, true);
     return end(`${file.path} could not be read to its end: ${readFault(error)}`);
   }
-  const rest = signal?.aborted ? null : splitter.rest();
-  return end(null, rest !== null && (await commit(rest)) !== 'done');
+  return end();
 }
 
 /** Errors of the store, and bugs: all but those of the file system and of zlib. */

@@ -1,6 +1,7 @@
-import { accountingReader, isProblem, type AccountingRecord } from '../../gridengine/accounting-line';
+import { accountingReader, isProblem } from '../../gridengine/accounting-line';
 import type { UnreadableLine } from '../history-store';
 import { lineFault } from './line-fault';
+import { linePacker, type PackedLines } from './line-table';
 
 const NEWLINE = 0x0a;
 /** A longer line is no record. */
@@ -9,7 +10,7 @@ const KEPT_TEXT = 4096;
 
 /** Lines as they are to be stored in one transaction. */
 export interface LineBatch {
-  readonly lines: readonly AccountingRecord[];
+  readonly packed: PackedLines;
   readonly unreadable: readonly UnreadableLine[];
   /** Lines that it is made of, with those that are no records. */
   readonly count: number;
@@ -28,7 +29,7 @@ export interface LineSplitter {
 /** `from`: position of the first piece; `most`: lines in a batch. */
 export function lineSplitter(from: number, most: number): LineSplitter {
   const read = accountingReader();
-  let lines: AccountingRecord[] = [];
+  const lines = linePacker(most);
   let unreadable: UnreadableLine[] = [];
   let count = 0;
   /** Where the first line that is not in the batch begins. */
@@ -42,8 +43,7 @@ export function lineSplitter(from: number, most: number): LineSplitter {
     unreadable.push({ offset: position, reason, text });
   };
   const take = (): LineBatch => {
-    const batch = { lines, unreadable, count, end: position };
-    lines = [];
+    const batch = { packed: lines.take(), unreadable, count, end: position };
     unreadable = [];
     count = 0;
     return batch;
@@ -54,7 +54,7 @@ export function lineSplitter(from: number, most: number): LineSplitter {
     const record = read(bytes, start, end);
     if (!isProblem(record)) {
       const fault = lineFault(record);
-      if (fault === null) lines.push(record);
+      if (fault === null) lines.add(record);
       else setAside(fault, bytes, start, end);
     } else if (record.kind === 'malformed') setAside(record.detail, bytes, start, end);
     count++;

@@ -8,7 +8,8 @@ import { locationOf } from './location';
 import type { Location } from './location';
 
 const CONNECT_SECONDS = 10;
-const ANSWERS_WITHIN_MS = 600_000;
+/** The longest work of one statement: summing up a day, pruning. */
+const SILENCE_MS = 600_000;
 
 /** A value that a statement takes. Lists and objects go as JSON text, in their own type on the server. */
 export type Value = string | number | boolean | null;
@@ -27,6 +28,8 @@ export interface Connection {
 export interface ConnectOptions {
   /** pgpass file; empty: none. */
   readonly credentials?: string;
+  /** How long a server may be silent, in ms, before it is given up. */
+  readonly silenceMs?: number;
 }
 
 type Tls = NonNullable<postgres.Options<Record<string, never>>['ssl']>;
@@ -80,35 +83,52 @@ export function connect(url: string, options: ConnectOptions = {}): Connection {
     statement: string,
     values: readonly Value[] = [],
   ): Promise<readonly Row[]> => [...(await on.unsafe<Row[]>(statement, [...values]))];
-  /** A server that falls silent must not hold a deliverer for ever. */
-  const inTime = async <T>(answer: Promise<T>): Promise<T> => {
+  const { silenceMs = SILENCE_MS } = options;
+  /** A server that falls silent must not hold a deliverer, or all who ask `serve`, for ever. `heard`: it has not. */
+  const unlessSilent = async <T>(work: (heard: () => void) => Promise<T>): Promise<T> => {
     let timer: NodeJS.Timeout | undefined;
-    const silence = new Promise<never>((_resolve, reject) => {
+    let over = false;
+    let giveUp: (fault: StoreError) => void = () => undefined;
+    const silence = new Promise<never>((_resolve, reject) => (giveUp = reject));
+    const heard = (): void => {
+      clearTimeout(timer);
+      if (over) return;
       timer = setTimeout(
-        () => reject(new StoreError(text, 'the server has fallen silent', 'see that it runs', true)),
-        ANSWERS_WITHIN_MS,
+        () => giveUp(new StoreError(text, 'the server has fallen silent', 'see that it runs', true)),
+        silenceMs,
       );
-    });
+    };
+    heard();
     try {
-      return await Promise.race([answer, silence]);
+      return await Promise.race([work(heard), silence]);
     } catch (error) {
       throw storeError(text, error);
     } finally {
+      over = true;
       clearTimeout(timer);
     }
   };
   return {
     text,
-    query: (statement, values) => inTime(ask(sql, statement, values)),
-    transaction: async <T>(work: (inner: Pick<Connection, 'query'>) => Promise<T>, mode = '') => {
-      try {
-        return (await sql.begin(mode, (inner) =>
-          work({ query: (statement, values) => inTime(ask(inner, statement, values)) }),
-        )) as T;
-      } catch (error) {
-        throw storeError(text, error);
-      }
-    },
+    query: (statement, values) => unlessSilent(() => ask(sql, statement, values)),
+    transaction: <T>(work: (inner: Pick<Connection, 'query'>) => Promise<T>, mode = '') =>
+      unlessSilent(
+        async (heard) =>
+          (await sql.begin(mode, (inner) =>
+            work({
+              query: async <Row extends object>(statement: string, values?: readonly Value[]) => {
+                heard();
+                try {
+                  return await ask<Row>(inner, statement, values);
+                } catch (error) {
+                  throw storeError(text, error);
+                } finally {
+                  heard();
+                }
+              },
+            }),
+          )) as T,
+      ),
     close: () => sql.end({ timeout: 5 }),
   };
 }

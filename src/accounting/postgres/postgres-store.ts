@@ -82,9 +82,15 @@ function reader(db: Connection): AccountingReader {
   };
 }
 
+export interface PostgresReader extends AccountingReader {
+  /** Asks nothing, to see whether it could. Rejects with StoreError. */
+  tryReading(): Promise<void>;
+}
+
 /** The PostgreSQL store at a URL, to be read. Connects with the first question. Throws StoreError. */
-export function openPostgresReader(url: string, options: ConnectOptions = {}): AccountingReader {
-  return reader(connect(url, options));
+export function openPostgresReader(url: string, options: ConnectOptions = {}): PostgresReader {
+  const db = connect(url, options);
+  return { ...reader(db), tryReading: () => db.query('SELECT qmemacct.sees_all()').then(() => undefined) };
 }
 
 /** The PostgreSQL store at a URL, to be delivered to: its role may do nothing else. Throws StoreError. */

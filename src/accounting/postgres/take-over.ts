@@ -1,13 +1,19 @@
 import type { ImportedFile, LongWork, UnreadableLine } from '../history-store';
+import { HEAD_BYTES } from '../import/accounting-file';
 import { partsOf } from '../parts';
+import { withPatience } from '../retry';
 import type { NumberedRecord, WholeStore } from '../sqlite/whole-store';
 import { StoreError } from '../store-error';
-import type { AccountingStore } from '../store';
+import type { AccountingStore, MergeOutcome } from '../store';
 import type { Connection } from './connect';
+import { lacking, newTally, totalsHere } from './lacking';
+import type { Tally } from './lacking';
 import { historyOn } from './postgres-history';
 import { schemaVersion } from './schema';
 
 const BATCH = 250;
+/** A restart, or a failover, of PostgreSQL. */
+const PATIENCE_MS = 90_000;
 
 export interface TakenOver {
   /** Records of the other store that this run has gone through, and what that did here. */
@@ -20,84 +26,140 @@ export interface TakenOver {
   /** Records that the other store has in the end, and that this one has. */
   readonly there: number;
   readonly here: number;
+  /** What this store lacks in the end of what was read of the other, one line each. */
+  readonly lacking: readonly string[];
   /** false: interrupted; the next run goes on from there. */
   readonly complete: boolean;
 }
 
+export interface TakeOverWork extends LongWork {
+  /** Each failure that may pass, while it is tried again. */
+  readonly onFault?: (fault: StoreError) => void;
+  readonly patienceMs?: number;
+  /** Records in one step. */
+  readonly batch?: number;
+}
+
+interface Taken {
+  readonly added: number;
+  readonly changed: number;
+  readonly refused: readonly string[];
+}
+
 /** Takes records over: each as the accounts that it was merged from, so that every value keeps its rank. */
-async function take(
-  store: AccountingStore,
-  records: readonly NumberedRecord[],
-): Promise<{ readonly added: number; readonly changed: number; readonly refused: readonly string[] }> {
-  const parts = records.map(({ stored }) => partsOf(stored));
+async function take(store: AccountingStore, records: readonly NumberedRecord[], tally: Tally): Promise<Taken> {
+  const readable = records.flatMap(({ stored }) => (stored === null ? [] : [stored]));
+  const parts = readable.map(partsOf);
   const outcomes = await store.merge(parts.flat());
   let at = 0;
   let added = 0;
   let changed = 0;
-  const refused: string[] = [];
-  for (const [index, its] of parts.entries()) {
-    const own = outcomes.slice(at, (at += its.length));
+  const refused = records.flatMap((record) => (record.stored === null ? [record.problem] : []));
+  const has = (own: readonly MergeOutcome[], change: string): boolean =>
+    own.some((outcome) => outcome.ok && outcome.change === change);
+  for (const [index, { record }] of readable.entries()) {
+    const own = outcomes.slice(at, (at += parts[index]?.length ?? 0));
     const problem = own.find((outcome) => !outcome.ok);
     if (problem?.ok === false) {
-      const record = records[index]?.stored.record;
-      refused.push(`job ${record?.job_id ?? '?'} on ${record?.host ?? '?'}: ${problem.error}`);
-    } else if (own.some((outcome) => outcome.ok && outcome.change === 'added')) added++;
-    else if (own.some((outcome) => outcome.ok && outcome.change === 'changed')) changed++;
+      refused.push(`job ${record.job_id} on ${record.host}: ${problem.error}`);
+      continue;
+    }
+    const ended = record.status !== 'running';
+    tally.add({
+      cluster: record.cluster,
+      owner: record.owner,
+      records: 1,
+      cpu: ended ? (record.cpu_seconds ?? 0) : 0,
+      wallclock: ended ? (record.wallclock_seconds ?? 0) : 0,
+    });
+    if (has(own, 'added')) added++;
+    else if (has(own, 'changed')) changed++;
   }
   return { added, changed, refused };
 }
 
+/** Whether one is the other, read as far or farther: a short file's name is the hash of all that was read of it. */
+function includes(known: ImportedFile, file: ImportedFile): boolean {
+  const same =
+    (known.head === file.head && known.headBytes === file.headBytes) ||
+    (file.headBytes < HEAD_BYTES &&
+      known.headBytes > file.headBytes &&
+      known.device === file.device &&
+      known.inode === file.inode);
+  return same && known.offset >= file.offset;
+}
+
 async function takeFile(db: Connection, file: ImportedFile, unreadable: readonly UnreadableLine[]): Promise<boolean> {
   const history = historyOn(db);
-  const known = (await history.importedFiles(file.cluster)).find(
-    ({ head, headBytes }) => head === file.head && headBytes === file.headBytes,
-  );
-  if (known !== undefined && known.offset >= file.offset) return false;
+  const there = await history.importedFiles(file.cluster);
+  if (there.some((known) => includes(known, file))) return false;
+  const known = there.find(({ head, headBytes }) => head === file.head && headBytes === file.headBytes);
   const { conflict } = await history.importLines({ file, before: known ?? null, lines: [], unreadable });
   return !conflict;
+}
+
+async function lackingFiles(db: Connection, files: readonly ImportedFile[]): Promise<readonly string[]> {
+  const history = historyOn(db);
+  const lines: string[] = [];
+  for (const file of files)
+    if (!(await history.importedFiles(file.cluster)).some((known) => includes(known, file)))
+      lines.push(`imported file ${file.path}: that it is read up to byte ${file.offset}`);
+  return lines;
 }
 
 /**
  * Takes all of another store over, record by record in batches; merging makes it safe to repeat and to interrupt, and
  * both stores may be delivered to meanwhile. A run that was interrupted is gone on with; one after a complete one goes
- * through all again, for what came late. `source`: what the other store is called. Rejects with StoreError.
+ * through all again, for what came late. What fails for a while is tried again. `source`: what the other store is called.
+ * Rejects with StoreError.
  */
 export async function takeOver(
   db: Connection,
   from: WholeStore,
   source: string,
-  { signal, onProgress }: LongWork,
+  { signal, onProgress, onFault, patienceMs = PATIENCE_MS, batch = BATCH }: TakeOverWork,
 ): Promise<TakenOver> {
+  const patiently = <T>(step: () => Promise<T> | T): Promise<T> =>
+    withPatience(
+      async () => step(),
+      patienceMs,
+      (fault) => onFault?.(fault),
+      signal,
+    );
   if ((await schemaVersion(db)) === null)
     throw new StoreError(db.text, 'it has no tables of this qmemacct', 'run "qmemacct database init URL" first', false);
   const store = historyOn(db);
   // Before the records: what is imported while they are gone through is for the next run.
-  const files = from.files();
-  const [begun] = await db.query<{ after: number }>(
+  const files = await patiently(() => from.files());
+  const [row] = await db.query<{ after: number }>(
     'SELECT after_id::double precision AS after FROM qmemacct.taken_over WHERE source = $1',
     [source],
   );
-  let after = begun?.after ?? 0;
-  const total = from.count(after);
+  const begun = row?.after ?? 0;
+  let after = begun;
+  const total = await patiently(() => from.count(after));
+  const tally = newTally();
+  if (begun > 0) for (const totals of await patiently(() => from.totals(begun))) tally.add(totals);
   const sums = { read: 0, added: 0, changed: 0 };
   const refused: string[] = [];
-  const noteDone = async (id: number): Promise<void> => {
-    await db.query(
-      `INSERT INTO qmemacct.taken_over (source, after_id) VALUES ($1, $2)
-       ON CONFLICT (source) DO UPDATE SET after_id = excluded.after_id`,
-      [source, id],
+  const noteDone = (id: number): Promise<unknown> =>
+    patiently(() =>
+      db.query(
+        `INSERT INTO qmemacct.taken_over (source, after_id) VALUES ($1, $2)
+         ON CONFLICT (source) DO UPDATE SET after_id = excluded.after_id`,
+        [source, id],
+      ),
     );
-  };
   let complete = true;
   for (;;) {
     if (signal?.aborted) {
       complete = false;
       break;
     }
-    const records = from.next(after, BATCH);
+    const records = await patiently(() => from.next(after, batch));
     const last = records.at(-1);
     if (last === undefined) break;
-    const done = await take(store, records);
+    const done = await patiently(() => take(store, records, tally));
     sums.read += records.length;
     sums.added += done.added;
     sums.changed += done.changed;
@@ -107,12 +169,25 @@ export async function takeOver(
     onProgress?.(sums.read, Math.max(total, sums.read));
   }
   let taken = 0;
+  let less: readonly string[] = [];
   if (complete) {
-    for (const { file, unreadable } of files) if (await takeFile(db, file, unreadable)) taken++;
+    for (const { file, unreadable } of files) if (await patiently(() => takeFile(db, file, unreadable))) taken++;
     await noteDone(0);
+    // Where all was there before, sums differ by figures of higher rank alone.
+    const all = begun === 0 && sums.added + sums.changed === 0;
+    less = [
+      ...(all ? [] : lacking(tally.totals(), await patiently(() => totalsHere(db)))),
+      ...(await patiently(() =>
+        lackingFiles(
+          db,
+          files.map(({ file }) => file),
+        ),
+      )),
+    ];
   }
-  const [here] = await db.query<{ count: number }>(
-    'SELECT count(*)::double precision AS count FROM qmemacct.job_record',
+  const [here] = await patiently(() =>
+    db.query<{ count: number }>('SELECT count(*)::double precision AS count FROM qmemacct.job_record'),
   );
-  return { ...sums, refused, files: taken, there: from.count(0), here: here?.count ?? 0, complete };
+  const there = await patiently(() => from.count(0));
+  return { ...sums, refused, files: taken, there, here: here?.count ?? 0, lacking: less, complete };
 }

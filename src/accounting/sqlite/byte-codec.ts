@@ -19,6 +19,10 @@ export interface ByteReader {
   readonly signed: () => number;
   readonly number: () => number | null;
   readonly bytes: (length: number) => Uint8Array;
+  /** Goes past what `number` would read. */
+  readonly skipNumber: () => void;
+  /** Bytes read so far. */
+  readonly position: () => number;
   readonly atEnd: () => boolean;
 }
 
@@ -53,15 +57,23 @@ function coded(value: number): number {
 /** An unsigned number takes this at most. */
 const LONGEST_NUMBER = 10;
 const FIRST_ROOM = 256;
+/** Of a writer that goes on: its blobs lie side by side in one piece of memory. */
+const LATER_ROOM = 16_384;
+const DOUBLE_BYTES = 8;
 
 export function createByteWriter(): ByteWriter {
   let out = Buffer.allocUnsafe(FIRST_ROOM);
+  /** What is before was given away. */
+  let begin = 0;
   let length = 0;
   const makeRoom = (more: number): void => {
     if (length + more <= out.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(2 * out.length, length + more));
-    out.copy(larger, 0, 0, length);
+    const wanted = length - begin + more;
+    const larger = Buffer.allocUnsafe(Math.max(begin > 0 ? LATER_ROOM : 2 * out.length, wanted));
+    out.copy(larger, 0, begin, length);
     out = larger;
+    length -= begin;
+    begin = 0;
   };
   const unsigned = (value: number): void => {
     makeRoom(LONGEST_NUMBER);
@@ -88,14 +100,14 @@ export function createByteWriter(): ByteWriter {
       const code = value === null ? CODE_NULL : coded(value);
       unsigned(code);
       if (code !== CODE_DOUBLE || value === null) return;
-      const double = Buffer.allocUnsafe(8);
+      const double = Buffer.allocUnsafe(DOUBLE_BYTES);
       double.writeDoubleLE(value);
       bytes(double);
     },
     bytes,
     finish: () => {
-      const written = Buffer.from(out.subarray(0, length));
-      length = 0;
+      const written = out.subarray(begin, length);
+      begin = length;
       return written;
     },
   };
@@ -121,7 +133,7 @@ export function createByteReader(blob: Uint8Array): ByteReader {
   const number = (): number | null => {
     const code = unsigned();
     if (code === CODE_NULL) return null;
-    if (code === CODE_DOUBLE) return Buffer.from(bytes(8)).readDoubleLE();
+    if (code === CODE_DOUBLE) return Buffer.from(bytes(DOUBLE_BYTES)).readDoubleLE();
     const units = Math.floor(code / 4);
     const unit = code % 4;
     return unit === KIBI ? units * 1024 : unit === ONE ? units : unit === MILLI ? units / 1e3 : units / 1e6;
@@ -132,5 +144,9 @@ export function createByteReader(blob: Uint8Array): ByteReader {
     // Not -size: there is no negative zero.
     return head & 64 ? 0 - size : size;
   };
-  return { unsigned, signed, number, bytes, atEnd: () => at >= blob.length };
+  const skipNumber = (): void => {
+    if (blob[at] === CODE_DOUBLE) bytes(1 + DOUBLE_BYTES);
+    else unsigned();
+  };
+  return { unsigned, signed, number, bytes, skipNumber, position: () => at, atEnd: () => at >= blob.length };
 }

@@ -23,8 +23,8 @@ import { DamagedRecord } from './damaged-record';
 const FORM = 4;
 const OLDEST_FORM = 1;
 
-const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
-const COUNTERS = [
+export const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
+export const COUNTERS = [
   'processes',
   'max_processes',
   'max_threads',
@@ -122,7 +122,7 @@ function member<T>(vocabulary: readonly T[], index: number): T {
   return item;
 }
 
-const REQUEST = { absent: 0, isLimit: 1, isLimitPerSlot: 2, other: 3 } as const;
+export const REQUEST = { absent: 0, isLimit: 1, isLimitPerSlot: 2, other: 3 } as const;
 
 export function writeRequest(writer: ByteWriter, request: MemoryRequest, slots: number | null): void {
   const { request_bytes, limit_bytes, per } = request;
@@ -153,7 +153,7 @@ function readRequest(reader: ByteReader, limit: number | null, slots: number | n
 }
 
 /** What a bracket shares with the first one of its record, as most do. */
-const SAME = { proved: 1, exact: 2, ends: 4, reasons: 8, at: 16, command: 32 } as const;
+export const SAME = { proved: 1, exact: 2, ends: 4, reasons: 8, at: 16, command: 32 } as const;
 
 function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, index) => item === b[index]);
@@ -243,6 +243,10 @@ const STATUS_CODE = 0;
 const METRIC_CODE = 126;
 const COMPLEX_CODE = 127;
 
+export function slotNumber(field: string): number {
+  return MERGED_FIELDS.findIndex((name) => name === field) + 1;
+}
+
 function writeProvenance(writer: ByteWriter, stored: StoredRecord, words: Words): void {
   const groups = new Map<string, { readonly stamp: Stamp; readonly slots: string[] }>();
   for (const [slot, stamp] of Object.entries(stored.provenance as Readonly<Record<string, Stamp>>)) {
@@ -264,7 +268,7 @@ function writeProvenance(writer: ByteWriter, stored: StoredRecord, words: Words)
       } else if (slot.startsWith(METRIC_PREFIX)) {
         writer.unsigned(METRIC_CODE);
         writer.unsigned(words.intern('metric', slot.slice(METRIC_PREFIX.length)));
-      } else writer.unsigned(MERGED_FIELDS.findIndex((field) => field === slot) + 1);
+      } else writer.unsigned(slotNumber(slot));
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { DamagedRecord } from './damaged-record';
 
 /** Tables of repeated strings. */
@@ -26,6 +26,8 @@ export interface Words {
   readonly find: (dictionary: Dictionary, text: string) => number | null;
   /** The number of a string, made where new: inside a write transaction only. */
   readonly intern: (dictionary: Dictionary, text: string) => number;
+  /** `intern` of one dictionary. */
+  readonly interner: (dictionary: Dictionary) => (text: string) => number;
   readonly text: (dictionary: Dictionary, id: number) => string;
   /** To be called after a rollback: numbers given since are gone. */
   readonly forget: () => void;
@@ -55,27 +57,36 @@ export function createWords(db: Database): Words {
     if (known) return known;
     const find = db.prepare<[string], number>(`SELECT id FROM ${name} WHERE name = ?`).pluck();
     const read = db.prepare<[number], string>(`SELECT name FROM ${name} WHERE id = ?`).pluck();
+    // Read-only stores have no statement to add with.
+    let add: Statement<[string]> | null = null;
     const made: Table = {
       ids: new Map(),
       texts: new Map(),
       find: (text) => find.get(text),
-      add: (text) => Number(db.prepare(`INSERT INTO ${name} (name) VALUES (?)`).run(text).lastInsertRowid),
+      add: (text) => {
+        add ??= db.prepare<[string]>(`INSERT INTO ${name} (name) VALUES (?)`);
+        return Number(add.run(text).lastInsertRowid);
+      },
       read: (id) => read.get(id),
     };
     tables.set(name, made);
     return made;
   };
-  const find = (dictionary: Dictionary, text: string): number | null => {
-    const { ids, find: look } = table(dictionary);
+  const findIn = ({ ids, find: look }: Table, text: string): number | null => {
     const known = ids.get(text);
     if (known !== undefined) return known;
     const id = look(text);
     return id === undefined ? null : remember(ids, text, id);
   };
+  const internIn = (known: Table, text: string): number =>
+    findIn(known, text) ?? remember(known.ids, text, known.add(text));
   return {
-    find,
-    intern: (dictionary, text) =>
-      find(dictionary, text) ?? remember(table(dictionary).ids, text, table(dictionary).add(text)),
+    find: (dictionary, text) => findIn(table(dictionary), text),
+    intern: (dictionary, text) => internIn(table(dictionary), text),
+    interner: (dictionary) => {
+      const known = table(dictionary);
+      return (text) => known.ids.get(text) ?? internIn(known, text);
+    },
     text: (dictionary, id) => {
       const { texts, read } = table(dictionary);
       const text = texts.get(id) ?? read(id);

@@ -1,34 +1,39 @@
 import type { Database } from 'better-sqlite3';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 import type { JobRecord } from '../../sampler/record';
-import type { ImportBatch, ImportedFile, ImportOutcome, KeptLine } from '../history-store';
-import { lineHost, lineRevision, lineRunId, startSecond } from '../import/line-record';
+import type { ImportBatch, ImportedFile, ImportLines, ImportOutcome, KeptLine } from '../history-store';
+import { lineHost, lineRevision, startSecond } from '../import/line-record';
 import { USUAL_RULES } from '../import/line-requests';
 import { LINE_RUN } from '../coverage';
 import { SAME_START_MS } from '../join';
 import type { MergeOutcome } from '../store';
 import type { Words } from './dictionary';
+import { lineInserter } from './insert-lines';
 import { lineRows, type LineRows } from './line-row';
 import { LAST_ROLLED_DAY, MARK_STALE } from './queries';
-import { ROW_COLUMNS } from './row';
-import { packRunId } from './run-id-codec';
 import { seenKeys } from './seen-keys';
 import { DAY_MS, type StaleDays } from './stale-days';
 
-/** Rows in one statement. More gain nothing. */
-const ROWS_AT_ONCE = 25;
 /** What its writer keeps of the file: the ends of the indexes that an import writes to. */
 const CACHE_KIB = 64 * 1024;
 
-const ROW = `(${ROW_COLUMNS.map(() => '?').join(', ')})`;
-// OR FAIL: an insert of several rows that might have to be undone alone would copy every page that it changes first.
-const insertOf = (rows: number): string =>
-  `INSERT OR FAIL INTO record (${ROW_COLUMNS.join(', ')}) VALUES ${Array<string>(rows).fill(ROW).join(', ')}`;
-
-/** Records that a line may be of: of its job and task, and begun when it did, or of its own run. */
-const MAY_BE_SAME = `SELECT count(*) FROM record r
+/**
+ * Records that a line may be of: of its job and task, and begun when it did, or of its own run. First whether it is one
+ * of ours that has met no line yet, ended well, and of which the line could only tell how it ended (`failed`) and Grid
+ * Engine's own account, as far as columns say: see `LineRows.joined`.
+ */
+const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL AND r.exit_status = 0 AND r.signal = 0
+    AND r.judged IS NOT NULL AND typeof(r.run_id) = 'blob' AND length(r.run_id) > 5 AND r.host_id = ? AND r.owner_id = ?
+    AND (r.project_id IS NOT NULL OR ?) AND (r.pe_id IS NOT NULL OR ?)
+    AND r.job_name_id IS NOT NULL AND r.queue_id IS NOT NULL AND r.account_id IS NOT NULL AND r.slots IS NOT NULL
+    AND r.host_slots IS NOT NULL AND r.submitted_at IS NOT NULL AND r.ended_at IS NOT NULL
+    AND r.wallclock_ms IS NOT NULL AND r.cpu_ms IS NOT NULL,
+    r.id, r.revision, r.wallclock_ms, r.cpu_ms, r.detail
+  FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ?
-    AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?)`;
+    AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?) LIMIT 2`;
+/** No column of an index, nor any that sums are made of: a job that ended well has still ended well. */
+const JOIN = 'UPDATE record SET failed = 0, detail = ? WHERE id = ?';
 /** Lines of a job that never started. */
 const EARLIER = `SELECT count(*) FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ? AND r.run_id GLOB ?`;
@@ -36,11 +41,16 @@ const EARLIER = `SELECT count(*) FROM record r
 const FILE_COLUMNS =
   'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines';
 
-type FileRow = ImportedFile & { readonly id: number };
+type Candidate = readonly [
+  isPlain: number,
+  id: number,
+  revision: number,
+  wallclockMs: number,
+  cpuMs: number,
+  detail: Buffer,
+];
 
-function isSameTask(a: AccountingRecord, b: AccountingRecord): boolean {
-  return a.jobId === b.jobId && a.task === b.task && a.peTaskId === b.peTaskId;
-}
+type FileRow = ImportedFile & { readonly id: number };
 
 /** Importing lines of Grid Engine's accounting; `importLines` is one transaction. Both throw SQLite's errors. */
 export interface LineImporter {
@@ -82,9 +92,9 @@ export function lineImporter(
     `SELECT f.path, u.offset, u.reason, u.text FROM unreadable_line u JOIN imported_file f ON f.id = u.file_id
      WHERE f.cluster_id = ? ORDER BY u.file_id DESC, u.offset DESC LIMIT ?`,
   );
-  const insertMany = db.prepare(insertOf(ROWS_AT_ONCE));
-  const insertOne = db.prepare(insertOf(1));
-  const mayBeSame = db.prepare<unknown[], number>(MAY_BE_SAME).pluck();
+  const inserter = lineInserter(db);
+  const candidates = db.prepare<unknown[], Candidate>(CANDIDATES).raw();
+  const join = db.prepare<[Buffer, number]>(JOIN);
   const countEarlier = db.prepare<unknown[], number>(EARLIER).pluck();
   const lastRolled = db.prepare<[], number | null>(LAST_ROLLED_DAY).pluck();
   const markStale = db.prepare<{ day: number }>(MARK_STALE);
@@ -115,33 +125,32 @@ export function lineImporter(
     return id;
   }
 
-  function addLines(lines: readonly AccountingRecord[], cluster: string, clusterId: number): ImportOutcome {
+  /** Joins a line with the record of ours that it is surely of, if all that it tells is how the job ended. */
+  function joinWell(
+    rows: LineRows,
+    line: AccountingRecord,
+    [isPlain, id, revision, wallclockMs, cpuMs, detail]: Candidate,
+  ): boolean {
+    if (isPlain !== 1 || line.failed !== 0 || line.exitStatus !== 0) return false;
+    const joined = rows.joined(line, { revision, wallclockMs, cpuMs, detail });
+    if (joined === null) return false;
+    join.run(joined, id);
+    return true;
+  }
+
+  function addLines(lines: ImportLines, cluster: string, clusterId: number): ImportOutcome {
     const rows = rowsFor(cluster);
     const rolled = lastRolled.get() ?? null;
     const days = new Set<number>();
     let lastDay = NaN;
-    let values: unknown[] = [];
-    /** The lines of the rows in `values`. */
-    let waiting: AccountingRecord[] = [];
     let added = 0;
     let joined = 0;
     let unchanged = 0;
 
-    const flush = (): void => {
-      for (let row = 0; row < waiting.length; row++)
-        insertOne.run(values.slice(row * ROW_COLUMNS.length, (row + 1) * ROW_COLUMNS.length));
-      values = [];
-      waiting = [];
-    };
     const insert = (line: AccountingRecord, task: number | null, earlier: number): void => {
-      rows.push(values, line, earlier);
+      inserter.add(rows, line, earlier);
       seen.add(line.jobId, task, line.peTaskId);
       added++;
-      if (waiting.push(line) === ROWS_AT_ONCE) {
-        insertMany.run(values);
-        values = [];
-        waiting = [];
-      }
       const countedAt = line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? lineRevision(line);
       const day = Math.floor(countedAt / DAY_MS);
       if (rolled === null || (day >= rolled && line.pe === null)) {
@@ -157,30 +166,40 @@ export function lineImporter(
         });
     };
 
-    for (const line of lines) {
+    for (const line of lines.passing?.() ?? lines) {
       const task = line.task === 0 ? null : line.task;
       if (!seen.mayHave(line.jobId, task, line.peTaskId)) {
         insert(line, task, 0);
         continue;
       }
-      if (waiting.some((other) => isSameTask(line, other))) flush();
+      inserter.settle(line);
       if (line.startTimeMs === null) {
         const run = `${LINE_RUN}0.${startSecond(line.submissionTimeMs ?? 0)}.*`;
         insert(line, task, countEarlier.get(line.jobId, task, line.peTaskId, clusterId, run) ?? 0);
         continue;
       }
-      const same = mayBeSame.get(
+      const hostId = words.find('host', lineHost(line)) ?? -1;
+      const same = candidates.all(
+        hostId,
+        words.find('owner', line.owner) ?? -1,
+        Number(line.project === null),
+        Number(line.pe === null),
         line.jobId,
         task,
         line.peTaskId,
         clusterId,
         line.startTimeMs - SAME_START_MS,
         line.startTimeMs + SAME_START_MS,
-        words.find('host', lineHost(line)) ?? -1,
-        packRunId(lineRunId(line, 0)),
+        hostId,
+        rows.run(line.startTimeMs),
       );
-      if (same === 0) {
+      const [first] = same;
+      if (first === undefined) {
         insert(line, task, 0);
+        continue;
+      }
+      if (same.length === 1 && joinWell(rows, line, first)) {
+        joined++;
         continue;
       }
       const outcome = mergeOne(rows.record(line));
@@ -191,7 +210,7 @@ export function lineImporter(
       } else if (outcome.change === 'changed') joined++;
       else unchanged++;
     }
-    flush();
+    inserter.flush();
     seen.settle();
     for (const day of days) markStale.run({ day });
     stale.flush();
@@ -226,6 +245,7 @@ export function lineImporter(
         words.forget();
         stale.forget();
         seen.forget();
+        inserter.forget();
         rowsOf.clear();
         throw error;
       }

@@ -3,6 +3,7 @@ import type { RecordSort } from '../store';
 import { DIMENSIONS } from '../summary';
 import type { Dimension } from '../summary';
 import { TOTALS_NAMES } from '../sums';
+import { JOB_NAME_ID } from './job-name';
 import { FAILED } from './record-filter';
 import type { Condition } from './record-filter';
 import { ROW_COLUMNS, type RecordRow } from './row';
@@ -129,7 +130,8 @@ const JOB_KEY = `iif(r.cluster_id < 256 AND r.job_id < 16777216 AND coalesce(r.t
  * Each value that is read along costs as much as evaluating the row.
  */
 export function factsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>, dimensions: readonly Dimension[]): string {
-  const keys = DIMENSIONS.map((name) => (dimensions.includes(name) ? `r.${name}_id` : 'NULL'));
+  const column = (name: Dimension): string => (name === 'job_name' ? JOB_NAME_ID : `r.${name}_id`);
+  const keys = DIMENSIONS.map((name) => (dimensions.includes(name) ? column(name) : 'NULL'));
   return `SELECT r.id, r.counted_at, r.cluster_id, ${JOB_KEY}, ${keys.join(', ')}, ${FLAGS}, ${SLOTS}, r.wallclock_ms,
     r.cpu_ms, r.h_vmem_limit, ${REQUESTED_BYTES}, r.peak_rss_lower, r.rss_byte_seconds, r.energy
   ${selected(condition)} AND (r.counted_at > @since OR r.id > @after)
@@ -154,7 +156,7 @@ export function jobsSeenBefore(condition: Pick<Condition, 'sql' | 'byOwner'>): s
 export const STANDS = `SELECT ${STANDS_FOR_HOST} ${FROM_RECORD} WHERE r.id = ?`;
 
 /** What a job's records of that time count under, and when the last of each. Parameters: job, task, cluster, from, to. */
-export const SEEN_BEFORE = `SELECT r.owner_id, r.project_id, r.queue_id, r.host_id, r.job_name_id, max(r.counted_at)
+export const SEEN_BEFORE = `SELECT r.owner_id, r.project_id, r.queue_id, r.host_id, ${JOB_NAME_ID}, max(r.counted_at)
   ${FROM_RECORD} WHERE r.job_id = ? AND r.task_id IS ? AND r.cluster_id = ? AND r.counted_at >= ? AND r.counted_at < ?
   GROUP BY 1, 2, 3, 4, 5`;
 

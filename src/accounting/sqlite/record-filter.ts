@@ -3,6 +3,7 @@ import { nameClass } from '../name-class';
 import type { RecordFilter } from '../store';
 import type { Dimension } from '../summary';
 import type { Words } from './dictionary';
+import { JOB_NAME_ID } from './job-name';
 
 /** A condition on `record r`, its values apart. */
 export interface Condition {
@@ -65,14 +66,14 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   if (filter.job_name !== undefined)
     if (/[*?]/.test(filter.job_name))
       more(
-        'r.job_name_id IN (SELECT n.id FROM job_name n WHERE n.name GLOB @job_name)',
+        `${JOB_NAME_ID} IN (SELECT n.id FROM job_name n WHERE n.name GLOB @job_name)`,
         'job_name',
         globOf(filter.job_name),
       );
     else {
       const id = words.find('job_name', filter.job_name);
       if (id === null) return null;
-      more('r.job_name_id = @job_name_id', 'job_name_id', id);
+      more(`${JOB_NAME_ID} = @job_name_id`, 'job_name_id', id);
       // A class that no roll-up knows: the days that have none.
       sparse ??= { name: 'job_name', id: words.find('name_class', nameClass(filter.job_name)) ?? -1 };
     }

@@ -1,15 +1,24 @@
 import type { ImportedFile, UnreadableLine } from '../history-store';
 import type { StoredRecord } from '../merge';
 import { createWords } from './dictionary';
-import { storeError } from './faults';
+import { isStoreFault, storeError } from './faults';
 import { seriesOf } from './merger';
 import type { FoundRow } from './merger';
-import { openForReading } from './open';
+import { openNewest } from './newest-copy';
 import { fromRow, ROW_COLUMNS } from './row';
 
-export interface NumberedRecord {
-  readonly id: number;
-  readonly stored: StoredRecord;
+/** `problem`: it can't be read back; the others can. */
+export type NumberedRecord = { readonly id: number } & (
+  { readonly stored: StoredRecord } | { readonly stored: null; readonly problem: string }
+);
+
+/** What an owner's records in a cluster come to; times in seconds, of those that have ended. */
+export interface OwnerTotals {
+  readonly cluster: string;
+  readonly owner: string | null;
+  readonly records: number;
+  readonly cpu: number;
+  readonly wallclock: number;
 }
 
 /** A store from its first record to its last, some at a time, while others go on writing to it. */
@@ -17,6 +26,8 @@ export interface WholeStore {
   readonly count: (after: number) => number;
   /** The next records after that number, in the order of their numbers; none: it was the last. */
   readonly next: (after: number, limit: number) => readonly NumberedRecord[];
+  /** Of the records up to that number. */
+  readonly totals: (upTo: number) => readonly OwnerTotals[];
   readonly files: () => readonly { readonly file: ImportedFile; readonly unreadable: readonly UnreadableLine[] }[];
   /** Days of which only the sums are left. */
   readonly prunedDays: () => number;
@@ -28,10 +39,16 @@ const NEXT = `SELECT r.id, ${ROW_COLUMNS.map((column) => `r.${column}`).join(', 
   FROM record r LEFT JOIN series s ON s.record_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`;
 const FILES = `SELECT f.id, c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines
   FROM imported_file f JOIN cluster c ON c.id = f.cluster_id ORDER BY f.id`;
+const RUNNING = 1;
+const TOTALS = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
+    total(iif(r.status = ${RUNNING}, 0, r.cpu_ms)) / 1000 AS cpu,
+    total(iif(r.status = ${RUNNING}, 0, r.wallclock_ms)) / 1000 AS wallclock
+  FROM record r JOIN cluster c ON c.id = r.cluster_id LEFT JOIN owner o ON o.id = r.owner_id
+  WHERE r.id <= ? GROUP BY r.cluster_id, r.owner_id`;
 
-/** Opens the SQLite store at `path` to be read as a whole. Throws StoreError, as its functions do. */
-export function openWholeStore(path: string): WholeStore {
-  const db = openForReading(path);
+/** Opens the SQLite store at `path`, also of an earlier qmemacct, to be read as a whole. Rejects with StoreError, as its functions throw it. */
+export async function openWholeStore(path: string): Promise<WholeStore> {
+  const { db, close } = await openNewest(path);
   const words = createWords(db);
   const told = <T>(step: () => T): T => {
     try {
@@ -48,15 +65,19 @@ export function openWholeStore(path: string): WholeStore {
           .pluck()
           .get(...values) ?? 0,
     );
+  const read = (row: FoundRow & { readonly id: number }): NumberedRecord => {
+    try {
+      return { id: row.id, stored: fromRow(row, seriesOf(row), words) };
+    } catch (error) {
+      if (isStoreFault(error) || !(error instanceof Error)) throw error;
+      return { id: row.id, stored: null, problem: `record ${row.id} (job ${row.job_id}): ${error.message}` };
+    }
+  };
   return {
     count: (after) => one('SELECT count(*) FROM record WHERE id > ?', after),
     next: (after, limit) =>
-      told(() =>
-        db
-          .prepare<[number, number], FoundRow & { readonly id: number }>(NEXT)
-          .all(after, limit)
-          .map((row) => ({ id: row.id, stored: fromRow(row, seriesOf(row), words) })),
-      ),
+      told(() => db.prepare<[number, number], FoundRow & { readonly id: number }>(NEXT).all(after, limit).map(read)),
+    totals: (upTo) => told(() => db.prepare<[number], OwnerTotals>(TOTALS).all(upTo)),
     files: () =>
       told(() => {
         const kept = db.prepare<[number], UnreadableLine>(
@@ -68,6 +89,6 @@ export function openWholeStore(path: string): WholeStore {
           .map(({ id, ...file }) => ({ file, unreadable: kept.all(id) }));
       }),
     prunedDays: () => one('SELECT count(*) FROM pruned_day'),
-    close: () => void db.close(),
+    close,
   };
 }

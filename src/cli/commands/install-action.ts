@@ -52,7 +52,7 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
     ...(options.stateDir === undefined ? {} : { state_dir: options.stateDir }),
     ...(options.runDir === undefined ? {} : { run_dir: options.runDir }),
   };
-  const chosen = chooseNodeSettings(options.config, given, settingsOfCell(findCell(terminal.env)));
+  const chosen = chooseNodeSettings(options.config, given, await settingsOfCell(findCell(terminal.env), terminal.env));
   const installation = planNode({
     source: packageRoot(),
     prefix: options.prefix,

@@ -70,11 +70,15 @@ export async function showJobs(
     }
     if (format === 'json') {
       const runs = found.flatMap((report) => report.runs);
-      terminal.write(renderJson(runs, jobSums(runs), causeAccounts(runs)));
+      terminal.write(renderJson(runs, jobSums(runs), causeAccounts(runs, settings.grid_engine)));
     } else if (format === 'csv') terminal.write(renderCsv(found.flatMap(({ runs }) => runs)));
     else {
       const screen = screenOf(terminal, options, settings);
-      const shown = { allTasks: options.tasks ?? false, allHosts: (options.allHosts ?? options.tasks) === true };
+      const shown = {
+        allTasks: options.tasks ?? false,
+        allHosts: (options.allHosts ?? options.tasks) === true,
+        dialect: settings.grid_engine,
+      };
       const parts = found.map((report) => renderJob(report, shown, screen));
       parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
     }

@@ -15,10 +15,10 @@ import { progressLine } from '../progress-line';
 import type { Terminal } from '../terminal';
 import type { MigrateOptions } from './migrate';
 
-const MOST_REFUSED = 20;
+const MOST_LINES = 20;
 
 function describe(taken: TakenOver, path: string, url: string): readonly string[] {
-  const { read, added, changed, files, there, here, refused, complete } = taken;
+  const { read, added, changed, files, there, here, refused, lacking, complete } = taken;
   const done = [
     `${formatCount(read)} records read: ${formatCount(added)} new, ${formatCount(changed)} changed, the others were there`,
     ...(files > 0 ? [`${formatCount(files)} imported files`] : []),
@@ -27,12 +27,17 @@ function describe(taken: TakenOver, path: string, url: string): readonly string[
   return [
     done,
     `${path}: ${formatCount(there)} records; ${url}: ${formatCount(here)} records`,
-    ...(refused.length > 0
-      ? [`${formatCount(refused.length)} could not be taken over`]
-      : [
-          'Now set accounting to that URL in qmemacct.toml of every host; then run this once more, for what came late.',
-        ]),
+    ...(refused.length > 0 ? [`${formatCount(refused.length)} could not be taken over`] : []),
+    ...(refused.length + lacking.length === 0
+      ? ['Now set accounting to that URL in qmemacct.toml of every host; then run this once more, for what came late.']
+      : []),
   ];
+}
+
+/** Up to a screenful of them. */
+function warnOf(terminal: Terminal, lines: readonly string[]): void {
+  for (const line of lines.slice(0, MOST_LINES)) warn(terminal, escapeForTerminal(line));
+  if (lines.length > MOST_LINES) warn(terminal, `and ${formatCount(lines.length - MOST_LINES)} more (all: --json)`);
 }
 
 /** `migrate`; resolves to the exit status. Rejects with CommandError. */
@@ -46,29 +51,44 @@ export async function migrateSite(
   const path = resolve(file);
   const progress = progressLine(terminal);
   const { signal, release } = interruption();
+  let told = '';
   try {
-    const from = openWholeStore(path);
+    const from = await openWholeStore(path);
     const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
     try {
       const taken = await takeOver(db, from, `${hostname()}:${path}`, {
         signal,
-        onProgress: (done, of) => progress.show('taking records over', done, of),
+        onProgress: (done, of) => {
+          told = '';
+          progress.show('taking records over', done, of);
+        },
+        onFault: ({ message }) => {
+          progress.clear();
+          if (message !== told) warn(terminal, `${message}; it is tried again`);
+          told = message;
+        },
       });
       progress.clear();
       if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...taken })]);
       else writeLines(terminal, describe(taken, path, url));
-      for (const line of taken.refused.slice(0, MOST_REFUSED)) warn(terminal, escapeForTerminal(line));
+      warnOf(terminal, taken.refused);
+      if (taken.lacking.length > 0) {
+        warn(terminal, `${url} lacks some of what ${path} has; run this again, and see that nothing is removed there`);
+        warnOf(terminal, taken.lacking);
+      }
       const pruned = from.prunedDays();
       if (pruned > 0 && taken.complete)
         warn(terminal, `the sums of ${formatCount(pruned)} days whose records have been pruned stay in ${path}`);
-      return taken.complete && taken.refused.length === 0 ? EXIT.found : EXIT.unavailable;
+      const all = taken.complete && taken.refused.length + taken.lacking.length === 0;
+      return all ? EXIT.found : EXIT.unavailable;
     } finally {
       from.close();
       await db.close();
     }
   } catch (error) {
-    if (error instanceof StoreError) throw new CommandError(error.message, EXIT.unavailable, { cause: error });
-    throw error;
+    if (!(error instanceof StoreError)) throw error;
+    const again = error.retry ? '; run this again then: it goes on where it was' : '';
+    throw new CommandError(`${error.message}${again}`, EXIT.unavailable, { cause: error });
   } finally {
     progress.clear();
     release();

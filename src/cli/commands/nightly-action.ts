@@ -70,7 +70,7 @@ async function plan(
     for (const night of nights) {
       if (settings.report_dir !== '') lines.push(`write ${settings.report_dir}/${night.day}.html and .json`);
       if (mailer === null) continue;
-      const { owners } = await steps.report(store, night, null, parts.now);
+      const { owners } = await steps.report(store, night, null, parts.now, settings);
       const mails: readonly (readonly [MailName, string | null])[] = [
         ...digestOwners(settings, owners, wishes).map(
           (owner) => [{ kind: 'digest', to: owner }, ownerAddress(owner, settings.mail_domain)] as const,
@@ -119,7 +119,7 @@ export async function nightly(
     now,
     openStore: () => steps.openStore(settings),
     importAccounting: (store, work) => steps.importAccounting(store, settings, terminal.env, work),
-    report: (store, night: Night, owner) => steps.report(store, night, owner, now),
+    report: (store, night: Night, owner) => steps.report(store, night, owner, now, settings),
     mailer,
     wishes: () => wishesByName(settings.digest_dir),
     signal,

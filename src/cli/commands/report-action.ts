@@ -115,7 +115,7 @@ export async function showReport(
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
     stores.problems.forEach((problem) => warn(terminal, problem));
-    const question = { since, until, by, owner, cluster: options.cluster ?? null, now };
+    const question = { since, until, by, owner, cluster: options.cluster ?? null, now, dialect: settings.grid_engine };
     const report = await makeReport(allOf(stores.readers), question);
     const nothing = report.site.records === 0;
     if (nothing)

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { configurationValue, isNone } from '../../gridengine/configuration';
-import { detectDialect, type Dialect } from '../../gridengine/dialect';
+import { askDialect } from '../../gridengine/ask-dialect';
+import type { DetectedDialect, Dialect } from '../../gridengine/dialect';
 import { findCell } from '../../gridengine/find-cell';
 import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
@@ -251,19 +252,32 @@ function checkScope(site: Site): Finding[] {
   ];
 }
 
+/** Which Grid Engine this is, and whether the configuration says so: `job` and the reports do not ask qmaster. */
+function checkVersion({ dialect, version }: DetectedDialect, { settings, settingsPath }: NodeState): Finding[] {
+  if (dialect === 'unknown')
+    return [
+      warning(
+        'version',
+        'not one that is known: meanings of limits and figures are taken as in 8.1.9',
+        'tell the authors what "qconf -help" prints first',
+      ),
+    ];
+  const seen = ok('version', `${version ?? ''} (${dialect})`);
+  const told = settings.grid_engine;
+  if (told === dialect) return [seen];
+  const mend = `write grid_engine = "${dialect}" into ${settingsPath}`;
+  return told === 'unknown'
+    ? [seen, note('grid_engine', `not set: why a job was killed is told less surely; ${mend}`)]
+    : [seen, warning('grid_engine', `is "${told}": why a job was killed may be told wrongly`, mend)];
+}
+
 async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
   const site = await readSite(qconf);
-  const help = await qconf(['-help']);
-  const { dialect, version } = detectDialect({ helpFirstLine: (help.stdout || help.stderr).split('\n')[0] ?? '' });
+  const detected = (await askDialect(qconf)) ?? { dialect: 'unknown', version: null };
+  const { dialect } = detected;
   const places = hookPlaces(site, hookDirectory(state.prefix));
   return [
-    dialect === 'unknown'
-      ? warning(
-          'version',
-          'not one that is known: meanings of limits and figures are taken as in 8.1.9',
-          'tell the authors what "qconf -help" prints first',
-        )
-      : ok('version', `${version ?? ''} (${dialect})`),
+    ...checkVersion(detected, state),
     ...checkHooks(places),
     ...checkPrivilege(places, dialect),
     ...checkChains(places),

@@ -2,17 +2,24 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseBootstrap } from '../../gridengine/bootstrap';
 import { readClusterName } from '../../gridengine/cluster-name';
+import { askDialect } from '../../gridengine/ask-dialect';
 import type { CellLocation } from '../../gridengine/find-cell';
+import { findQconf } from '../../gridengine/qconf';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../sampler/settings';
 import { settingsText } from './settings-text';
 
-/** What the cell says about itself; nothing where there is no cell. */
-export function settingsOfCell(cell: CellLocation | null): Partial<Settings> {
+/** What the cell, and its qconf, say about themselves; nothing where there is no cell. */
+export async function settingsOfCell(
+  cell: CellLocation | null,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Partial<Settings>> {
   if (cell === null) return {};
   const bootstrap = readFileSync(join(cell.root, cell.cell, 'common', 'bootstrap'), 'utf8');
   const { adminUser } = parseBootstrap(bootstrap);
+  const dialect = (await askDialect(findQconf(env, cell)))?.dialect ?? 'unknown';
   return {
     cluster: readClusterName(cell.root, cell.cell).name,
+    ...(dialect === 'unknown' ? {} : { grid_engine: dialect }),
     // Where root itself is the admin user, nobody is the better deliverer.
     ...(adminUser === null || adminUser === 'root' ? {} : { deliver_as: adminUser }),
   };

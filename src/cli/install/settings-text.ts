@@ -3,6 +3,8 @@ import { DEFAULT_SETTINGS, type Settings } from '../../sampler/settings';
 const ABOUT: Readonly<Record<keyof Settings, string>> = {
   cluster:
     "Name of this cluster in every record: letters, digits and . _ - (the cell's cluster_name file, else the cell).",
+  grid_engine:
+    'Which Grid Engine this is: "sge6.2", "ogs", "sge8.1.9", "daimh", "univa", "ocs": what its figures and its limits mean.\n# "unknown": why a job was killed is told less surely.',
   state_dir:
     'Node-local directory for run directories, node.db and the outbox. Hooks know it from their installation:\n# after a change here run "qmemacct install --node" again.',
   scope:

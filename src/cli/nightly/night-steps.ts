@@ -17,7 +17,13 @@ export interface NightSteps {
     env: Terminal['env'],
     work: LongWork,
   ) => Promise<string>;
-  readonly report: (store: AccountingReader, night: Night, owner: string | null, now: Date) => Promise<NightReport>;
+  readonly report: (
+    store: AccountingReader,
+    night: Night,
+    owner: string | null,
+    now: Date,
+    settings: Pick<Settings, 'grid_engine'>,
+  ) => Promise<NightReport>;
 }
 
 /** By owner, or, of one owner, by the names of the jobs. */
@@ -26,13 +32,15 @@ async function reportOf(
   { since, until }: Night,
   owner: string | null,
   now: Date,
+  settings: Pick<Settings, 'grid_engine'>,
 ): Promise<NightReport> {
   const [{ makeReport }, { toMailReport }] = await Promise.all([
     import('../../report/efficiency/make-report.js'),
     import('../../report/efficiency/mail-report.js'),
   ]);
   const by = owner === null ? 'owner' : 'job_name';
-  return toMailReport(await makeReport(store, { since, until, by, owner, cluster: null, now }));
+  const dialect = settings.grid_engine;
+  return toMailReport(await makeReport(store, { since, until, by, owner, cluster: null, now, dialect }));
 }
 
 export const nightSteps: NightSteps = {

@@ -1,11 +1,12 @@
-import { killedByMemory } from '../../accounting/cause';
 import { nameClass } from '../../accounting/name-class';
 import type { AccountingReader, RecordsQuery, Totals } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
+import type { Dialect } from '../../gridengine/dialect';
 import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { FAR_BELOW_LIMIT } from '../fit';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
 import type { NameFound } from './job-line';
+import { askForKilled, type KilledJobs } from './killed-jobs';
 import type { HostFindings } from './silent-nodes';
 import { wasteOf } from './sums';
 import { withWholeJobs, type WholeJobs } from './whole-jobs';
@@ -21,6 +22,8 @@ export interface ReportQuestion {
   /** This cluster's alone. */
   readonly cluster: string | null;
   readonly now: Date;
+  /** Which Grid Engine's words the records have; left out: not known. */
+  readonly dialect?: Dialect;
 }
 
 /** Records that were looked for on some days. */
@@ -46,7 +49,7 @@ export interface Material {
   readonly site: SummaryAnswer;
   /** The ten owners that wasted most. */
   readonly wasters: readonly WasterFound[];
-  readonly killed: Found;
+  readonly killed: KilledJobs & Pick<Found, 'cut' | 'days'>;
   /** Names of those owners' jobs that mostly stayed far below their limit. */
   readonly farBelow: { readonly names: readonly NameFound[]; readonly days: readonly string[] | null };
   readonly hosts: HostFindings;
@@ -142,16 +145,18 @@ async function askForSome(reader: ReportReader, filter: Whose, { where, ...sums 
   const some: JobRecord[] = [];
   // The pattern finds names of other classes, too.
   const chosen = { ...filter, owner: sums.owner, job_name: sums.name.replaceAll('#', '*') };
-  const isOfName = (record: JobRecord): boolean =>
-    ended(record) && record.job_name !== null && nameClass(record.job_name) === sums.name;
+  const isOfName = ({ job_name: name }: JobRecord): boolean => name !== null && nameClass(name) === sums.name;
+  // A task's record may have no name of its own: its job's has.
+  const mayBe = (record: JobRecord): boolean =>
+    ended(record) && (isOfName(record) || (record.job_name === null && record.pe_task_id !== null));
   for (const stretch of where.stretches) {
     const largest = await reader.records({ ...chosen, ...stretch, sort: 'unused', limit: LARGEST, totals: false });
-    some.push(...largest.records.map(({ record }) => record).filter(isOfName));
+    some.push(...largest.records.map(({ record }) => record).filter(mayBe));
     if (largest.records.length < LARGEST) continue;
     const highest = await reader.records({ ...chosen, ...stretch, sort: 'peak', limit: HIGHEST, totals: false });
-    some.push(...highest.records.map(({ record }) => record).filter(isOfName));
+    some.push(...highest.records.map(({ record }) => record).filter(mayBe));
   }
-  return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some))) };
+  return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some), (records) => records.some(isOfName))) };
 }
 
 type Place = Stretch & Pick<RecordsQuery, 'cluster'>;
@@ -308,13 +313,14 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
     READ_PER_LIST,
   );
   const failed = await look(reader, killedDays, { ...all, failed: true });
+  const killed = await askForKilled(reader, failed.records, question.dialect ?? 'unknown', NAMES_OF_A_LIST);
   const listed = [...failed.records, ...[...found.values()].flatMap(({ records }) => records)];
   return {
     question,
     clusters: await askForClusters(reader, all, listed),
     site,
     wasters: wasters.map(({ group, where, shown }) => ({ group, names: foundOf(shown), days: where.days })),
-    killed: { ...failed, records: failed.records.filter(killedByMemory) },
+    killed: { ...killed, cut: failed.cut, days: failed.days },
     farBelow: { names: foundOf(farShown), days: daysOf(farShown.map(({ where }) => where)) },
     hosts:
       alone || period.until - period.since < SILENCE_MS

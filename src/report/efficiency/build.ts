@@ -1,12 +1,10 @@
 import { FAR_BELOW_LIMIT } from '../fit';
 import type { Material } from './ask';
 import { coverageOf } from './coverage';
-import { lineOfName, linesOfRecords, type NameFound } from './job-line';
+import { lineOfKilled, lineOfName, type NameFound } from './job-line';
 import { REPORT_SCHEMA, type JobLine, type Report, type ShareOfLimit } from './report';
 import { hostsWithoutJobs, silentNodes } from './silent-nodes';
 import { fittingOf, toSums, wasteOf } from './sums';
-
-const LINES = 10;
 
 function toShares(counts: readonly number[]): ShareOfLimit[] {
   const last = counts.length - 1;
@@ -54,8 +52,9 @@ export function buildReport(material: Material): Report {
     })),
     killed_by_memory: {
       records: site.totals.killed_by_memory,
-      lines: linesOfRecords(killed.records, killed.cut).slice(0, LINES),
+      lines: killed.found.map((found) => lineOfKilled(found, killed.cut)),
       looked_at_days: killed.days,
+      otherwise: killed.otherwise,
     },
     far_below: {
       records: site.totals.far_below,

@@ -1,10 +1,13 @@
 import { nameClass } from '../../accounting/name-class';
-import type { JobRecord } from '../../sampler/record';
-import { adviseRequest } from '../advice';
+import { recordKeyText, type JobRecord } from '../../sampler/record';
+import { adviseRequest, type Advice } from '../advice';
 import { endingLabel } from '../ending';
 import { limitOf } from '../fit';
 import { groupBy } from '../job-run';
 import { hostsOf, toJobLines } from '../record-lines';
+import { needsOf } from '../job-whole';
+import { nextTime } from '../next-time';
+import type { KilledFound } from './killed-jobs';
 import type { JobLine, LineAdvice } from './report';
 import type { WholeJobs } from './whole-jobs';
 
@@ -21,11 +24,6 @@ export interface NameFound extends WholeJobs {
   readonly failed: number;
   readonly far_below: number;
   readonly waste_gib_hours: number;
-}
-
-/** The records of one line: of one owner, and of names that differ in their digits only. */
-function lineKey({ owner, job_name: name }: JobRecord): string {
-  return JSON.stringify([owner, name === null ? null : nameClass(name)]);
 }
 
 function largest(values: readonly (number | null)[]): number | null {
@@ -58,13 +56,17 @@ function endingOf(records: readonly JobRecord[]): string {
 /** null: it can't be told, or the request is right. */
 function adviceFor(records: readonly JobRecord[]): LineAdvice | null {
   const advice = adviseRequest(records);
-  if (advice === null || (advice.kind !== 'raise' && advice.kind !== 'lower')) return null;
-  const { request, kind, totalBytes, per, slots, guess } = advice;
-  return { request, kind, total_bytes: totalBytes, per, slots, guess };
+  return advice === null ? null : toLineAdvice(advice);
 }
 
-const told = <Key extends 'project' | 'queue'>(records: readonly JobRecord[], field: Key): JobRecord[Key] =>
-  records.find((record) => record[field] !== null)?.[field] ?? null;
+function toLineAdvice({ request, kind, totalBytes, per, slots, guess }: Advice): LineAdvice | null {
+  return kind === 'raise' || kind === 'lower' ? { request, kind, total_bytes: totalBytes, per, slots, guess } : null;
+}
+
+const told = <Key extends 'project' | 'queue' | 'job_name'>(
+  records: readonly JobRecord[],
+  field: Key,
+): JobRecord[Key] => records.find((record) => record[field] !== null)?.[field] ?? null;
 
 type LineSums = Pick<JobLine, 'records' | 'jobs' | 'complete' | 'waste_gib_hours' | 'ending'>;
 
@@ -92,6 +94,8 @@ function toLine(
     limit_bytes: largest(records.map(limitOf)),
     peak_bytes: largest(records.map((record) => record.peak_rss?.lower_bytes ?? null)),
     advice: adviceFor(needs),
+    cause: null,
+    next_time: null,
   };
 }
 
@@ -99,39 +103,44 @@ const jobsOf = (records: readonly JobRecord[]): number =>
   new Set(records.map(({ cluster, job_id: job, task_id: task }) => `${cluster} ${job} ${task ?? ''}`)).size;
 
 /** The jobs of a name (an array, all hosts of a parallel job) as one line; null: none of them is known. */
-export function lineOfName({
-  all,
-  jobs,
-  failed,
-  waste_gib_hours: waste,
-  records,
-  needs,
-  parallel,
-}: NameFound): JobLine | null {
+export function lineOfName({ all, jobs, failed, waste_gib_hours: waste, records, needs }: NameFound): JobLine | null {
   const [first, ...rest] = records;
   if (first === undefined) return null;
   const known = jobsOf(records);
   const ending = known >= jobs ? endingOf(records) : failed === 0 ? 'ok' : `${failed} of ${all} failed`;
-  const line = toLine([first, ...rest], { records: all, jobs, complete: true, waste_gib_hours: waste, ending }, needs);
-  if (parallel === 0) return line;
-  // Their tasks bear no name, so that the sums by name lack what these held: here only what was looked at counts.
-  const wasted = records.reduce((sum, record) => sum + unusedOf(record), 0);
-  return { ...line, jobs: known, complete: known >= jobs, waste_gib_hours: wasted };
+  return toLine([first, ...rest], { records: all, jobs, complete: true, waste_gib_hours: waste, ending }, needs);
 }
 
-/** Records as such lines, of these alone, largest waste first. `cut`: there are more than these. */
-export function linesOfRecords(records: readonly JobRecord[], cut: boolean): JobLine[] {
-  return [...groupBy(records, lineKey).values()]
-    .flatMap(([first, ...rest]) =>
-      first === undefined
-        ? []
-        : toLine([first, ...rest], {
-            records: rest.length + 1,
-            jobs: jobsOf([first, ...rest]),
-            complete: !cut,
-            waste_gib_hours: wasteOfJobs([first, ...rest]),
-            ending: endingOf([first, ...rest]),
-          }),
-    )
-    .sort((a, b) => b.records - a.records || b.waste_gib_hours - a.waste_gib_hours);
+/** Jobs that ended for want of memory as one line. `cut`: there may be more than these. */
+export function lineOfKilled({ records, runs }: KilledFound, cut: boolean): JobLine {
+  const line = toLine(records, {
+    records: records.length,
+    jobs: jobsOf(records),
+    complete: !cut,
+    waste_gib_hours: wasteOfJobs(records),
+    ending: endingOf(records),
+  });
+  const [own] = runs;
+  if (own === undefined) return line;
+  const { causes, confidence, sentence } = own.why;
+  const looked = new Set(runs.flatMap((run) => run.records.map(recordKeyText)));
+  const next = nextTime(
+    [...runs.flatMap((run) => needsOf(run.records)), ...records.filter((record) => !looked.has(recordKeyText(record)))],
+    runs.map(({ why }) => why),
+  );
+  return {
+    ...line,
+    job_name: line.job_name ?? told(own.records, 'job_name'),
+    job_id: own.records[0].job_id,
+    task_id: own.records[0].task_id,
+    advice: next?.memory == null ? null : toLineAdvice(next.memory),
+    cause: {
+      causes,
+      confidence,
+      sentence,
+      alike: runs.filter(({ why }) => why.causes.join() === causes.join()).length,
+      looked_at: runs.length,
+    },
+    next_time: next?.line ?? null,
+  };
 }

@@ -1,3 +1,5 @@
+import type { Cause } from '../why/hypothesis';
+import type { Confidence } from '../why/why';
 import type { CoverageReason, Dimension, HourOfDay } from '../../accounting/summary';
 
 export const REPORT_SCHEMA = 1;
@@ -22,7 +24,7 @@ export interface Report {
   readonly fitting: Fitting;
   /** At most ten, the largest waste first; of one owner's report that owner. */
   readonly wasters: readonly Waster[];
-  readonly killed_by_memory: JobList;
+  readonly killed_by_memory: KilledList;
   /** Names of the wasters' jobs that mostly stayed far below their limit; of one owner's report none: `wasters` has them. */
   readonly far_below: JobList;
   /** By the local hour of the day at which the report was made. */
@@ -108,6 +110,12 @@ export interface JobList {
   readonly looked_at_days: readonly string[] | null;
 }
 
+/** Each line with its cause. */
+export interface KilledList extends JobList {
+  /** Records that are counted here and, looked at one by one, turned out to have ended of something else. */
+  readonly otherwise: number;
+}
+
 /**
  * The jobs of one owner whose names differ in their digits only: single ones, the tasks of an array, the hosts of a
  * parallel job.
@@ -138,6 +146,21 @@ export interface JobLine {
   /** How they ended, in a few words. */
   readonly ending: string;
   readonly advice: LineAdvice | null;
+  /** Why they ended badly; null: not of a list of jobs that did, or none was looked at by itself. */
+  readonly cause: LineCause | null;
+  /** All that should be asked for next time: "qsub -l h_vmem=6G,h_rt=8:00:00"; null: see `advice`. */
+  readonly next_time: string | null;
+}
+
+/** The same as `qmemacct job` says of it. */
+export interface LineCause {
+  readonly causes: readonly Cause[];
+  readonly confidence: Confidence;
+  /** Of the job that the line names; times of day are those of where the report was made. */
+  readonly sentence: string;
+  /** Of the runs that were looked at one by one, how many ended of the same. */
+  readonly alike: number;
+  readonly looked_at: number;
 }
 
 /** What to ask for next time, so that it would have been enough for every job of the line. */

@@ -6,9 +6,10 @@ import { renderTable, type Column } from '../table';
 import { spread } from '../title';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../units';
 import { wrap } from '../wrap';
-import type { JobLine, JobList, Report, ReportGroup, Sums } from './report';
+import type { JobLine, JobList, KilledList, Report, ReportGroup, Sums } from './report';
 import {
   amount,
+  causeText,
   countText,
   coverageText,
   DIMENSION_NAMES,
@@ -17,10 +18,13 @@ import {
   GIB_HOURS,
   LINES_TEXT,
   hoursText,
+  jobNumber,
   killedText,
   knownAmount,
   leftOutText,
   listNote,
+  nextRequest,
+  otherwiseText,
   periodText,
   plural,
   share,
@@ -161,7 +165,11 @@ const WASTE: LineColumn = {
 const ENDED: LineColumn = { head: 'ended', dispensable: 1, shrinksTo: 8, cell: (line) => line.ending };
 const NEXT: LineColumn = {
   head: 'next time',
-  cell: ({ advice }, screen) => (advice === null ? screen.glyphs.none : screen.style.accent(`-l ${advice.request}`)),
+  shrinksTo: 20,
+  cell: (line, screen) => {
+    const request = nextRequest(line);
+    return request === null ? screen.glyphs.none : screen.style.accent(screen.safe(request));
+  },
 };
 
 function renderLines(columns: readonly LineColumn[], lines: readonly JobLine[], screen: Screen): string[] {
@@ -171,6 +179,17 @@ function renderLines(columns: readonly LineColumn[], lines: readonly JobLine[], 
 
 function renderList(columns: readonly LineColumn[], list: JobList, screen: Screen): string[] {
   return [...renderLines(columns, list.lines, screen), ...paragraph(listNote(list), screen).map(screen.style.faint)];
+}
+
+/** Why the jobs of each line ended, under their table. */
+function renderCauses(list: KilledList, screen: Screen): string[] {
+  return [
+    ...list.lines.flatMap((line) => {
+      const text = causeText(line);
+      return text === null ? [] : paragraph(`${jobNumber(line)}: ${screen.safe(text)}`, screen);
+    }),
+    ...paragraph(otherwiseText(list), screen).map(screen.style.faint),
+  ];
 }
 
 function renderWasters(report: Report, screen: Screen): string[] {
@@ -318,6 +337,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
     [
       ...paragraph(killedText(report.killed_by_memory, site), screen),
       ...renderList(ANYWHERE, report.killed_by_memory, screen),
+      ...renderCauses(report.killed_by_memory, screen),
     ],
     screen,
   );

@@ -4,7 +4,7 @@ import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { groupBy } from '../job-run';
 import { wholeOf } from '../job-whole';
 
-/** So many parallel jobs of a name are put together; each may have thousands of records. */
+/** So many parallel jobs of a name are put together, which may each have thousands of records; others are left out. */
 const MOST = 3;
 
 export interface WholeJobs {
@@ -12,18 +12,33 @@ export interface WholeJobs {
   readonly records: readonly JobRecord[];
   /** What a request must fit: each host's memory, and each process's address space. */
   readonly needs: readonly JobRecord[];
-  /** Jobs that were put together; parallel jobs beyond those are left out. */
-  readonly parallel: number;
 }
 
 /** Whether its record says only a part: its master mostly starts the tasks and holds next to nothing itself. */
-const isPart = ({ granted_hosts: hosts, pe_task_id: task }: JobRecord): boolean =>
+export const isPart = ({ granted_hosts: hosts, pe_task_id: task }: JobRecord): boolean =>
   task !== null || (hosts?.length ?? 0) > 1;
 
-/** Records of which those of parallel jobs are replaced by their whole jobs. Rejects with StoreError. */
+/** All records of the run that this one is of, as the store has them. Rejects with StoreError. */
+export async function wholeRun(
+  reader: Pick<AccountingReader, 'job'>,
+  part: JobRecord,
+): Promise<{ readonly records: readonly JobRecord[]; readonly attempt: number }> {
+  const { cluster, job_id, task_id } = part;
+  const { records } = await reader.job({ cluster, job_id, ...(task_id === null ? {} : { task_id }), all: true });
+  const own = records.find(({ record }) => recordKeyText(record) === recordKeyText(part));
+  if (own === undefined) return { records: [], attempt: 1 };
+  const run = records.filter(({ attempt, incarnation }) => attempt === own.attempt && incarnation === own.incarnation);
+  return { records: run.map(({ record }) => record), attempt: own.attempt };
+}
+
+/**
+ * Records of which those of parallel jobs are replaced by their whole jobs, as far as these are wanted. Rejects with
+ * StoreError.
+ */
 export async function withWholeJobs(
   reader: Pick<AccountingReader, 'job'>,
   records: readonly JobRecord[],
+  isWanted: (records: readonly JobRecord[]) => boolean = () => true,
 ): Promise<WholeJobs> {
   const plain = records.filter((record) => !isPart(record));
   const jobs = groupBy(records.filter(isPart), ({ cluster, job_id: job, task_id: task }) =>
@@ -31,23 +46,19 @@ export async function withWholeJobs(
   );
   const hosts: JobRecord[] = [];
   const needs: JobRecord[] = [];
-  for (const [part] of [...jobs.values()].slice(0, MOST)) {
-    if (part === undefined) continue;
-    const { cluster, job_id, task_id } = part;
-    const { records: runs } = await reader.job({
-      cluster,
-      job_id,
-      ...(task_id === null ? {} : { task_id }),
-      all: true,
-    });
-    const own = runs.find(({ record }) => recordKeyText(record) === recordKeyText(part));
-    const [first, ...others] = runs
-      .filter(({ attempt, incarnation }) => attempt === own?.attempt && incarnation === own.incarnation)
-      .map(({ record }) => record);
-    if (own === undefined || first === undefined || !isParallel([first, ...others])) continue;
-    const whole = wholeOf([first, ...others], own.attempt);
-    hosts.push(...whole.hosts);
+  let made = 0;
+  for (const [part] of [...jobs.values()].slice(0, 2 * MOST)) {
+    if (part === undefined || made >= MOST) continue;
+    const {
+      records: [first, ...others],
+      attempt,
+    } = await wholeRun(reader, part);
+    const run = [first, ...others].filter((record) => record !== undefined);
+    if (first === undefined || !isParallel(run) || !isWanted(run)) continue;
+    made += 1;
+    const whole = wholeOf([first, ...others], attempt);
+    hosts.push(...whole.hosts.map((host) => ({ ...host, job_name: whole.total.job_name })));
     needs.push(...whole.needs);
   }
-  return { records: [...plain, ...hosts], needs: [...plain, ...needs], parallel: jobs.size };
+  return { records: [...plain, ...hosts], needs: [...plain, ...needs] };
 }

@@ -2,7 +2,7 @@ import type { Dimension } from '../../accounting/summary';
 import { FAR_BELOW_LIMIT } from '../fit';
 import { formatMinute, formatZone } from '../local-time';
 import { formatCount, formatNumber, formatPercent } from '../units';
-import type { Coverage, JobLine, JobList, Report, SilentNode, Sums, Waster } from './report';
+import type { Coverage, JobLine, JobList, KilledList, Report, SilentNode, Sums, Waster } from './report';
 
 /** Sentences that the text and the HTML share; no text that users chose is in them. */
 
@@ -94,7 +94,9 @@ export function listNote({ looked_at_days: days }: JobList): string | null {
   return days === null ? null : `Looked for on the ${plural(days.length, 'day')} with most of it.`;
 }
 
-const jobNumber = ({ job_id: job, task_id: task }: JobLine): string => `${job}${task === null ? '' : `.${task}`}`;
+/** "408000.7" */
+export const jobNumber = ({ job_id: job, task_id: task }: JobLine): string =>
+  `${job}${task === null ? '' : `.${task}`}`;
 
 /** "408000.7", "408107 and 14 more". */
 export function lineJob(line: JobLine, atLeast: string): string {
@@ -106,6 +108,28 @@ export function lineJob(line: JobLine, atLeast: string): string {
 export function shortLineJob(line: JobLine, atLeast: string): string {
   const more = `${line.complete ? '' : atLeast}${formatCount(line.jobs - 1)}`;
   return line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} +${more}`;
+}
+
+/** What to ask for next time, as options of qsub; null: nothing can be said. */
+export function nextRequest({ next_time: next, advice }: JobLine): string | null {
+  if (next !== null) return next.replace(/^qsub /, '');
+  return advice === null ? null : `-l ${advice.request}`;
+}
+
+/** Why the job of a line ended, and how many of the line ended of the same; null: not known. */
+export function causeText({ cause }: JobLine): string | null {
+  if (cause === null) return null;
+  const { sentence, alike, looked_at: looked } = cause;
+  if (looked === 1) return sentence;
+  const same = alike === looked ? 'all' : formatCount(alike);
+  return `${sentence} Of the ${formatCount(looked)} runs that were looked at, ${same} ended of the same.`;
+}
+
+/** What the sums count among them, and a closer look does not; null: nothing. */
+export function otherwiseText({ otherwise }: KilledList): string | null {
+  if (otherwise === 0) return null;
+  const were = otherwise === 1 ? 'was' : 'were';
+  return `${plural(otherwise, 'record')} counted here ${were} left out: looked at closely, something else ended ${otherwise === 1 ? 'it' : 'them'} (qmemacct job tells).`;
 }
 
 /** How lines of jobs are to be read. */

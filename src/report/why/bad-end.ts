@@ -4,7 +4,7 @@ import { diedItself, endingSignal, succeeded } from '../../accounting/job-end';
 import { categoryRequests, type CategoryRequest } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';
-import type { JobRecord } from '../../sampler/record';
+import type { GridEngineAccount, JobRecord } from '../../sampler/record';
 import { wholeOf } from '../job-whole';
 import { signalName } from '../signals';
 import { LIMIT_ENFORCED } from './codes';
@@ -40,9 +40,11 @@ export interface BadEnd {
   readonly seconds: number | null;
   readonly cpuSeconds: number | null;
   readonly slots: number;
-  /** What it asked for, by accounting's category; null: no accounting line was joined. */
+  /** What it asked for, by accounting's category; null: no accounting line was joined, or it is hidden from the reader. */
   readonly asked: readonly CategoryRequest[] | null;
   readonly deletedBy: string | null;
+  /** Whether the accounting line is there, but what it says of people is kept from the reader. */
+  readonly hidden: boolean;
   readonly dialect: Dialect;
 }
 
@@ -83,6 +85,13 @@ function hostParts(records: readonly [JobRecord, ...JobRecord[]], bad: readonly 
   }));
 }
 
+/** Grid Engine's own begin with an option; a server puts a word there for who must not know it. */
+function askedFor(accounts: readonly GridEngineAccount[]): readonly CategoryRequest[] | null {
+  if (accounts.length === 0) return null;
+  const category = accounts.find((account) => account.category !== null)?.category ?? '';
+  return category === '' || category.startsWith('-') ? categoryRequests(category) : null;
+}
+
 const largest = (...values: readonly (number | null | undefined)[]): number | null => {
   const known = values.filter((value) => value !== null && value !== undefined);
   return known.length === 0 ? null : Math.max(...known);
@@ -99,7 +108,7 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
   // execd marks the master's report alone, though it kills the tasks first.
   const failed = run.some((record) => record.failed === LIMIT_ENFORCED) ? LIMIT_ENFORCED : subject.failed;
   const told = run.map((record) => record.grid_engine).filter((account) => account !== null);
-  const category = told.find((account) => account.category !== null)?.category ?? null;
+  const asked = askedFor(told);
   return {
     records: run,
     master: one,
@@ -114,7 +123,8 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
     seconds: largest(one.wallclock_seconds, one.grid_engine?.wallclock_seconds),
     cpuSeconds: largest(subject.cpu_seconds, subject.grid_engine?.cpu_seconds),
     slots: Math.max(1, subject.host_slots ?? subject.slots ?? 1),
-    asked: told.length === 0 ? null : categoryRequests(category ?? ''),
+    asked,
+    hidden: asked === null && told.length > 0,
     deletedBy: told.find((account) => account.deleted_by !== null && account.deleted_by !== '')?.deleted_by ?? null,
     dialect,
   };

@@ -22,7 +22,7 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
   if (end.signal !== SIGKILL && end.signal !== SIGUSR2)
     return judged.otherwise(`it ended ${endedBy(end)}, qdel sends SIGKILL`);
   if (end.failed === LIMIT_ENFORCED) return judged.contradicted(LIMIT_SAYS);
-  if (end.dialect === 'ocs' && end.failed !== null)
+  if (end.dialect === 'ocs' && end.failed !== null && !end.hidden)
     return judged.contradicted('Grid Engine says who deletes a job, and names nobody');
   if (end.direct === false && end.signal === SIGKILL)
     return judged.contradicted(

@@ -1,4 +1,6 @@
+import type { Dialect } from '../../gridengine/dialect';
 import { groupBy, recordsOf, type JobRun } from '../job-run';
+import { needsOf } from '../job-whole';
 import { nextTime } from '../next-time';
 import type { Cause, Standing } from './hypothesis';
 import { whyEnded, type Confidence } from './why';
@@ -27,12 +29,12 @@ export interface CauseAccount {
 }
 
 /** Of all runs that ended badly, in the order of `runs`. */
-export function causeAccounts(runs: readonly JobRun[]): readonly CauseAccount[] {
+export function causeAccounts(runs: readonly JobRun[], dialect?: Dialect): readonly CauseAccount[] {
   const keyOf = ({ record, incarnation, attempt }: JobRun): string =>
     `${incarnation} ${record.job_id} ${record.task_id ?? ''} ${attempt} ${record.cluster}`;
   return [...groupBy(runs, keyOf).values()].flatMap((group): CauseAccount[] => {
     const records = recordsOf(group);
-    const why = whyEnded(records);
+    const why = whyEnded(records, undefined, dialect);
     const [first] = group;
     if (why === null || first === undefined) return [];
     const { cluster, job_id, task_id } = first.record;
@@ -54,7 +56,7 @@ export function causeAccounts(runs: readonly JobRun[]): readonly CauseAccount[] 
             evidence,
             would_tell: wouldTell,
           })),
-        next_time: nextTime(records, [why])?.line ?? null,
+        next_time: nextTime(needsOf(records), [why])?.line ?? null,
       },
     ];
   });

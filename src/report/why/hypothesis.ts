@@ -1,24 +1,36 @@
 /** What can end a job badly. */
-export type Cause =
-  | 'never-ran'
-  | 'rescheduled'
-  | 'failed-afterwards'
-  | 'node-lost'
-  | 'deleted'
-  | 'h_vmem'
-  | 'refused-memory'
-  | 's_vmem'
-  | 'h_rt'
-  | 's_rt'
-  | 'cpu-time'
-  | 'cgroup-out-of-memory'
-  | 'node-out-of-memory'
-  | 'file-size'
-  | 'crash'
-  | 'own-error'
-  | 'signalled';
+export const CAUSES = [
+  'never-ran',
+  'rescheduled',
+  'failed-afterwards',
+  'node-lost',
+  'deleted',
+  'h_vmem',
+  'refused-memory',
+  's_vmem',
+  'h_rt',
+  's_rt',
+  'cpu-time',
+  'cgroup-out-of-memory',
+  'node-out-of-memory',
+  'file-size',
+  'crash',
+  'own-error',
+  'signalled',
+] as const;
+export type Cause = (typeof CAUSES)[number];
 
-export type Standing = 'consistent' | 'contradicted' | 'undecidable';
+/** Those that are a want of memory, wherever it was wanting. */
+export const MEMORY_CAUSES: ReadonlySet<Cause> = new Set<Cause>([
+  'h_vmem',
+  'refused-memory',
+  's_vmem',
+  'cgroup-out-of-memory',
+  'node-out-of-memory',
+]);
+
+export const STANDINGS = ['consistent', 'contradicted', 'undecidable'] as const;
+export type Standing = (typeof STANDINGS)[number];
 
 /** One explanation, held against what is known. */
 export interface Hypothesis {

@@ -1,5 +1,5 @@
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../accounting/cause';
-import { memoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
+import { memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../sampler/record';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
@@ -24,6 +24,17 @@ const HOLDS: Readonly<Record<MemoryMeasure, string>> = {
   vmem_sum: 'had an address space (of all processes together) of',
   cgroup: 'was charged with',
 };
+
+/** Limits of a cgroup are whole pages. */
+const PAGES = 0.01;
+
+/** Open Cluster Scheduler leaves h_vmem to systemd where that is what limits the job's cgroup. */
+function meaningOf({ dialect }: BadEnd, { metrics }: JobRecord, limit: number): MemoryMeaning {
+  const ofGroup = metrics.cgroup_memory_limit_bytes;
+  return memoryMeaning(dialect, {
+    systemd: dialect === 'ocs' && ofGroup !== undefined && Math.abs(ofGroup - limit) <= PAGES * limit,
+  });
+}
 
 /** How often it was looked at: what a bracket without an upper end may have missed. */
 function sampling({ samples, longest_gap_seconds: gap }: JobRecord): string {
@@ -86,7 +97,7 @@ function heldByAccount({ end, record, limit, of, when, judged }: Allowed): Hypot
 /** What our own figures say, where what execd counted is not known. */
 function heldByBracket(allowed: Allowed): Hypothesis {
   const { end, record, limit, of, when, judged } = allowed;
-  const measure = memoryMeaning(end.dialect).execdLimit ?? 'rss_swap_sum';
+  const measure = meaningOf(end, record, limit).execdLimit ?? 'rss_swap_sum';
   const held = heldOf(measure, record);
   if (held === null) return heldByAccount(allowed);
   const { lower_bytes: lower, upper_bytes: upper } = held;
@@ -108,7 +119,7 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
     return part.limitKnown
       ? judged.contradicted(noLimit(part, 'h_vmem'))
       : judged.undecidable(noLimit(part, 'h_vmem'), ACCOUNTING_LINE);
-  const { execdLimit: measure } = memoryMeaning(end.dialect);
+  const { execdLimit: measure } = meaningOf(end, record, limit);
   if (end.dialect !== 'unknown' && measure === null)
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
@@ -186,7 +197,7 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
     return part.limitKnown && part.record.trust !== 'accounting'
       ? judged.contradicted('no s_vmem was in force')
       : judged.undecidable('whether s_vmem was in force is not known', ACCOUNTING_LINE);
-  const held = heldOf(memoryMeaning(end.dialect).execdLimit, part.record);
+  const held = heldOf(meaningOf(end, part.record, part.limit ?? 0).execdLimit, part.record);
   const own = end.parallel ? null : countedByExecd(part.record);
   const of = `of the ${formatRequested(limit)} of s_vmem on ${words.safe(part.host)}`;
   if (own !== null) {

@@ -10,11 +10,13 @@ import { failedAfterwards, neverRan, rescheduled } from './not-run';
 import { cpuTime, killedAtTime, softTime } from './time';
 import { listed, PLAIN_WORDS, type Words } from './words';
 
+export const CONFIDENCES = ['told', 'likely', 'possible', 'unknown'] as const;
+
 /**
  * `told`: Grid Engine or the kernel says so; `likely`: one explanation fits, and better than any other; `possible`: it
  * fits, but so may others; `unknown`: the evidence does not suffice.
  */
-export type Confidence = 'told' | 'likely' | 'possible' | 'unknown';
+export type Confidence = (typeof CONFIDENCES)[number];
 
 /** Why a run of a job ended badly, as far as that can be told. */
 export interface Why {

@@ -5,6 +5,7 @@ import { makeFifo, raiseSoftLimit, resourceLimit, Rlimit, tryLock } from '../../
 import { bootId } from '../../sources/proc/clock';
 import { newShareMeter } from '../cpu-meter';
 import { followJob, type JobFollower } from '../job-follower';
+import { destinationNow } from '../destination';
 import { newHeartbeat } from '../heartbeat';
 import { reasonOf, warn } from '../log';
 import { newMachineScan } from '../machine-scan';
@@ -207,7 +208,8 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
   let delivering = false;
   let deliveredMs = -Infinity;
   let deliveryTimer: NodeJS.Timeout | null = null;
-  const heartbeat = newHeartbeat(settings);
+  const destination = () => destinationNow(settingsPath, settings);
+  const heartbeat = newHeartbeat(settings, destination);
   const saveEveryMs = settings.heartbeat > 0 ? Math.min(SAVE_EVERY_MS, settings.heartbeat * 1000) : SAVE_EVERY_MS;
 
   const shared = shareStore(settings.state_dir, {
@@ -236,7 +238,7 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
     delivering = true;
     deliveredMs = performance.now();
     try {
-      const { left } = await withStore((store) => deliverOutbox(store, settings, DELIVERY_PATIENCE_S));
+      const { left } = await withStore((store) => deliverOutbox(store, settings, DELIVERY_PATIENCE_S, destination));
       delivering = false;
       if (left > 0) deliverSoon();
     } catch (error) {
@@ -248,7 +250,7 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
 
   async function tidy(): Promise<void> {
     try {
-      await withStore((store) => tidyNode(store, settings, DELIVERY_PATIENCE_S));
+      await withStore((store) => tidyNode(store, settings, DELIVERY_PATIENCE_S, destination));
     } catch (error) {
       warn(`${join(settings.state_dir, 'node.db')}: ${reasonOf(error)}`);
     }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -44,4 +44,17 @@ describe('readPassword', () => {
     assert.throws(() => readPassword(directory, WHOSE), /no small file/);
     assert.throws(() => readPassword(join(directory, 'none'), WHOSE), /can't be read \(ENOENT\)/);
   });
+
+  it(
+    "takes root to the deliverer's file",
+    { skip: process.geteuid?.() !== 0 && 'only root can give a file away' },
+    (t) => {
+      const directory = mkdtempSync(join(tmpdir(), 'qmemacct-pgpass-'));
+      t.after(() => rmSync(directory, { recursive: true, force: true }));
+      const path = join(directory, 'pgpass');
+      writeFileSync(path, '*:*:*:hooks:secret\n', { mode: 0o600 });
+      chownSync(path, 65534, 65534);
+      assert.equal(readPassword(path, WHOSE), 'secret');
+    },
+  );
 });

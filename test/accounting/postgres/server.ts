@@ -64,7 +64,7 @@ export interface ServerOptions {
   readonly access?: readonly string[];
 }
 
-const READY_MS = 30_000;
+const READY_MS = 120_000;
 
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const bin = programs();

@@ -24,7 +24,7 @@ import {
 } from '../../../src/accounting/sqlite/queries';
 import { conditionOf } from '../../../src/accounting/sqlite/record-filter';
 import type { Condition } from '../../../src/accounting/sqlite/record-filter';
-import { DIMENSIONS } from '../../../src/accounting/summary';
+import { DIMENSIONS, type Dimension } from '../../../src/accounting/summary';
 import type { RecordFilter } from '../../../src/accounting/store';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 
@@ -170,8 +170,11 @@ it('lists the newest records first without sorting', (t) => {
     assert.deepEqual(planOf(db, recordsQuery(condition, 'time'), condition.parameters), [
       `SEARCH r USING INDEX ${index}`,
     ]);
-    assert.ok(
-      !planOf(db, factsQuery(condition, DIMENSIONS), condition.parameters).some((step) => step.includes('TEMP B-TREE')),
-    );
+    const sorts = (dimensions: readonly Dimension[]): number =>
+      planOf(db, factsQuery(condition, dimensions), condition.parameters).filter((step) => step.includes('TEMP B-TREE'))
+        .length;
+    assert.equal(sorts(DIMENSIONS.filter((name) => name !== 'job_name')), 0);
+    // The few masters of a job, where one of its tasks has no name.
+    assert.equal(sorts(DIMENSIONS), 1);
   }
 });

@@ -1,4 +1,4 @@
-import { countedAt, factsOf } from '../../../src/accounting/facts';
+import { countedAt, factsOf, JOB_SPAN_MS } from '../../../src/accounting/facts';
 import { nameClass } from '../../../src/accounting/name-class';
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import { summaryAnswer, zoneOffset } from '../../../src/accounting/summary-answer';
@@ -18,9 +18,23 @@ export function standsForHost(record: JobRecord, all: readonly JobRecord[]): boo
   );
 }
 
-function keyOf(record: JobRecord, by: SummaryQuery['by']): string | null {
+/** The name that a record counts under: a task without one has its master's, of several the nearest in time. */
+export function nameOf(record: JobRecord, all: readonly JobRecord[]): string | null {
+  if (record.job_name !== null || record.pe_task_id === null) return record.job_name;
+  const apart = (other: JobRecord): number => Math.abs(countedAt(other) - countedAt(record));
+  const [nearest] = all
+    .filter((other) => other.pe_task_id === null && other.job_name !== null && other.owner === record.owner)
+    .filter((other) => sameJob(other, record) && apart(other) <= JOB_SPAN_MS)
+    .sort((a, b) => apart(a) - apart(b) || ((a.job_name ?? '') < (b.job_name ?? '') ? -1 : 1));
+  return nearest?.job_name ?? null;
+}
+
+function keyOf(record: JobRecord, by: SummaryQuery['by'], all: readonly JobRecord[]): string | null {
   if (by === 'day') return iso(countedAt(record)).slice(0, 10);
-  if (by === 'job_name') return record.job_name === null ? null : nameClass(record.job_name);
+  if (by === 'job_name') {
+    const name = nameOf(record, all);
+    return name === null ? null : nameClass(name);
+  }
   return record[by];
 }
 
@@ -42,9 +56,9 @@ export function plainSummary(
     sums.totals.jobs = jobsOf(some);
     return sums;
   };
-  const groups = [...new Set(records.map((record) => keyOf(record, query.by)))].map((key): SummaryGroup => ({
+  const groups = [...new Set(records.map((record) => keyOf(record, query.by, all)))].map((key): SummaryGroup => ({
     key,
-    totals: sumsOf(records.filter((record) => keyOf(record, query.by) === key)).totals,
+    totals: sumsOf(records.filter((record) => keyOf(record, query.by, all) === key)).totals,
   }));
   const { totals, shares, coverage } = sumsOf(records);
   const hours = newSums().hours;

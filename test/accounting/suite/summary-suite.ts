@@ -7,7 +7,7 @@ import type { SummaryAnswer, SummaryQuery } from '../../../src/accounting/summar
 import type { JobRecord } from '../../../src/sampler/record';
 import { DAY, GIB, HOUR, iso, job, lineOf, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
-import { plainSummary } from './plain-summary';
+import { nameOf, plainSummary } from './plain-summary';
 
 const DAYS = 4;
 const BYS = ['owner', 'project', 'queue', 'host', 'job_name', 'day', 'cluster'] as const;
@@ -99,14 +99,18 @@ async function everyRecord(store: HistoryStore): Promise<readonly JobRecord[]> {
   return records.map(({ record }) => record);
 }
 
-const QUERIES: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) => boolean])[] = [
+const QUERIES: readonly (readonly [
+  Partial<RecordFilter>,
+  (record: JobRecord, all: readonly JobRecord[]) => boolean,
+])[] = [
   [{}, () => true],
   [{ cluster: 'other' }, ({ cluster }) => cluster === 'other'],
   [{ owner: 'bob' }, ({ owner }) => owner === 'bob'],
   [{ host: 'node2' }, ({ host }) => host === 'node2'],
   [{ project: 'physics', cluster: 'cell' }, (record) => record.project === 'physics' && record.cluster === 'cell'],
   [{ queue: 'all.q', owner: 'eve' }, (record) => record.queue === 'all.q' && record.owner === 'eve'],
-  [{ job_name: 'step_1' }, ({ job_name }) => job_name === 'step_1'],
+  [{ job_name: 'step_1' }, (record, all) => nameOf(record, all) === 'step_1'],
+  [{ job_name: 'step_*' }, (record, all) => nameOf(record, all)?.startsWith('step_') ?? false],
   [{ sampled: false }, ({ samples }) => !((samples ?? 0) > 0)],
 ];
 
@@ -135,9 +139,10 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
             for (const [filter, selects] of QUERIES) {
               const filtered = { ...filter, since: T0 + from, until: T0 + to, far_below };
               const query: SummaryQuery = { ...filtered, by };
-              assertSameSummary(await store.summary(query), plainSummary(all, query, selects));
+              const chosen = (record: JobRecord): boolean => selects(record, all);
+              assertSameSummary(await store.summary(query), plainSummary(all, query, chosen));
               const { totals } = await store.records({ ...filtered, limit: 1 });
-              assert.equal(totals.jobs, plainSummary(all, query, selects).totals.jobs);
+              assert.equal(totals.jobs, plainSummary(all, query, chosen).totals.jobs);
             }
             await store.close();
           },
@@ -252,6 +257,50 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
         assert.equal((await store.summary({ ...interval, by: 'host', limit: 0 })).totals.records, 4);
       }
       assert.deepEqual((await store.summary({ ...interval, by: 'owner', owner: 'nobody' })).groups, []);
+    });
+
+    it("counts a parallel job's tasks under its name, of which their own records know nothing", async (t) => {
+      const store = await open(t);
+      // Each task holds nearly all that its host was given, the master nothing.
+      const task = (pe_task_id: string, host: string): JobRecord =>
+        job(7, T0 + HOUR, {
+          pe_task_id,
+          host,
+          pe: 'mpi',
+          job_name: null,
+          slots: null,
+          run_id: `a.${pe_task_id}`,
+          peak_rss: peakOf(6 * GIB),
+        });
+      const tasks = [task('1.node1', 'node1'), task('1.node2', 'node2')];
+      const stranger = { ...task('1.node3', 'node3'), owner: 'eve' };
+      const byName = async (filter: Partial<RecordFilter> = {}): Promise<unknown> =>
+        (await store.summary({ ...interval, by: 'job_name', ...filter })).groups
+          .map(({ key, totals }) => [key, totals.records, totals.jobs, Math.round(totals.peak_gib_hours)])
+          .sort();
+      await store.merge([...tasks, stranger]);
+      await store.rollUp({});
+      assert.deepEqual(await byName(), [[null, 3, 1, 18]]);
+      // It comes last, a day after them.
+      await store.merge([
+        job(7, T0 + DAY + HOUR, { pe: 'mpi', host: 'node1', job_name: 'cfd_12', peak_rss: peakOf(0) }),
+      ]);
+      for (const roll of [false, true]) {
+        if (roll) await store.rollUp({});
+        assert.deepEqual(await byName(), [
+          [null, 1, 1, 6],
+          ['cfd_#', 3, 1, 12],
+        ]);
+        for (const job_name of ['cfd_12', 'cfd*']) {
+          assert.deepEqual(await byName({ job_name }), [['cfd_#', 3, 1, 12]]);
+          const { records, totals } = await store.records({ ...interval, job_name });
+          assert.deepEqual([records.length, totals.records, totals.jobs], [3, 3, 1]);
+        }
+        assert.deepEqual((await store.records({ ...interval, job_name: 'cfd_1' })).records, []);
+      }
+      // The record itself says what it knows, and no more.
+      const { records } = await store.job({ job_id: 7, cluster: 'cell', all: true });
+      assert.equal(records.filter(({ record }) => record.job_name === null).length, 3);
     });
 
     it('says why jobs have no samples', async (t) => {

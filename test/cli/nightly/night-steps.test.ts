@@ -68,7 +68,7 @@ async function wholeNight(t: TestContext, directory: string, accounting: string)
     },
     {
       openStore: () => openHistory(one.settings),
-      report: (store, when, owner) => nightSteps.report(store, when, owner, new Date(2026, 10, 21, 3)),
+      report: (store, when, owner) => nightSteps.report(store, when, owner, new Date(2026, 10, 21, 3), one.settings),
     },
   );
   const random = seededRandom(1);

@@ -98,6 +98,7 @@ describe('askForReport', () => {
       const end = new Date(NIGHT.until.getTime() - 3_600_000).toISOString();
       const job: readonly JobRecord[] = [mpiMaster(2), mpiTask(1), mpiTask(1, 2), mpiTask(2)].map((record) => ({
         ...record,
+        job_name: record.pe_task_id === null ? record.job_name : null,
         ended_at: end,
         wallclock_seconds: 3600,
       }));
@@ -110,6 +111,8 @@ describe('askForReport', () => {
         [[['cfd_solve', ['node01', 'node02'], 1]]],
       );
       const [line] = wasters[0]?.jobs.lines ?? [];
+      // All that the two hosts were given, less what all tasks held, though these bear no name.
+      assert.ok(Math.abs((line?.waste_gib_hours ?? 0) - site.waste_gib_hours) < 1e-9 && site.waste_gib_hours > 0);
       // Two tasks on the first host: what they may have held together is what it needs, not what the master holds.
       const one = mpiTask(1).peak_rss?.lower_bytes ?? assert.fail();
       assert.ok((line?.peak_bytes ?? 0) >= one && (line?.advice?.total_bytes ?? 0) >= 2 * one);

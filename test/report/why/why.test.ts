@@ -83,6 +83,25 @@ const TABLE: readonly Row[] = [
   ],
   ['h_vmem', 'contradicted', 'OCS: little at present', { ...KILLED, ...held(4.2 * GIB) }, 'ocs'],
 
+  [
+    'h_vmem',
+    'consistent',
+    'OCS without systemd adds up address spaces',
+    { ...KILLED, peak_vmem: openBracket(4.2 * GIB, null, null), metrics: { cgroup_memory_limit_bytes: 64 * GIB } },
+    'ocs',
+  ],
+  [
+    'h_vmem',
+    'contradicted',
+    'OCS with systemd leaves it to the kernel',
+    {
+      ...KILLED,
+      peak_vmem: openBracket(4.2 * GIB, null, null),
+      metrics: { cgroup_memory_limit_bytes: 4 * GIB - 4096 },
+    },
+    'ocs',
+  ],
+
   ['refused-memory', 'consistent', 'abort at the limit', { ...bySignal(6), ...space(3.9 * GIB) }],
   ['refused-memory', 'consistent', 'a trap (V8) at the limit', { ...bySignal(5), ...space(3.9 * GIB) }],
   ['refused-memory', 'consistent', 'an error status at the limit', { exit_status: 1, ...space(3.9 * GIB) }],
@@ -285,6 +304,16 @@ describe('the sentence', () => {
       ['failed-afterwards'],
       /^The job was over: .* the job itself ended with exit status 0\.$/,
     );
+  });
+
+  it('takes no option that is kept from the reader for one that was not given', () => {
+    const hidden = { ...AFTER_SIGNAL, ...asked('anonymous') };
+    for (const dialect of ['sge6.2', 'ocs'] as const) {
+      const told = why(hidden, dialect);
+      assert.equal(standing(told, 'h_rt'), 'undecidable');
+      assert.doesNotMatch(JSON.stringify(told), /asked for no|names nobody/);
+    }
+    assert.match(JSON.stringify(why({ ...AFTER_SIGNAL, ...asked('') })), /asked for no h_rt/);
   });
 
   it('names who deleted it where that is told, whatever the name', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it as test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobRecord } from '../../../src/sampler/record';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
@@ -16,6 +16,7 @@ import {
   nodeSamples,
   shepherdObstacle,
   startJob,
+  unhurried,
   until,
   type Held,
   type Job,
@@ -23,6 +24,8 @@ import {
   type Site,
   type SiteOptions,
 } from '../fake-shepherd';
+
+const it = (name: string, body: (t: TestContext) => unknown): void => void test(name, (t) => unhurried(() => body(t)));
 
 const MIB = 1024 * 1024;
 /** Our hooks' lines, as `config` has them. */

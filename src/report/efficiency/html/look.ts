@@ -61,7 +61,7 @@ export const SHEET =
   `.data td,.data th{padding:6px 0 6px 12px;border-bottom:1px solid ${LINE.light}}` +
   `.data th{padding-top:4px;padding-bottom:4px;font-weight:400}` +
   `.data td:first-child,.data th:first-child{padding-left:0}` +
-  `.data table td{padding:0;border:0}.data .over{padding:12px 0 2px;border:0}` +
+  `.data table td{padding:0;border:0}.data .over{padding:12px 0 2px;border:0}.data .tied td{border:0}.data .under{padding:0 0 8px}` +
   `@media (prefers-color-scheme:dark){${dark}.data td,.data th{border-color:${LINE.dark}}}` +
   `@media (max-width:620px){` +
   `.wide{display:none!important}` +

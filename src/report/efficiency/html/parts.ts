@@ -38,7 +38,7 @@ export function card(title: string, ...children: readonly Child[]): Html {
   );
 }
 
-export function note(text: string | null): Html | null {
+export function note(text: Child | null): Html | null {
   return text === null ? null : element('p', look(`margin:8px 0 0;${SMALL}`, 'faint'), text);
 }
 
@@ -93,17 +93,27 @@ function cellAttributes({ align, wide, width }: Column, head: boolean): Attribut
   };
 }
 
+/** What belongs under the row before it, across all columns. */
+export interface Under {
+  readonly under: Child;
+}
+
+const isUnder = (row: readonly Child[] | Under | undefined): row is Under => row !== undefined && 'under' in row;
+
 /** A table of figures; a row of one cell goes over all columns. */
-export function table(columns: readonly Column[], rows: readonly (readonly Child[])[]): Html {
+export function table(columns: readonly Column[], rows: readonly (readonly Child[] | Under)[]): Html {
   if (rows.length === 0) return fragment();
   const heads = columns.map((column) => element('th', cellAttributes(column, true), column.head));
-  const body = rows.map((row) =>
+  const across = (name: string, child: Child): Html => element('td', { class: name, colspan: columns.length }, child);
+  const body = rows.map((row, index) =>
     element(
       'tr',
-      { valign: 'top' },
-      ...(row.length === 1
-        ? [element('td', { class: 'over', colspan: columns.length }, row[0] ?? null)]
-        : columns.map((column, index) => element('td', cellAttributes(column, false), row[index] ?? null))),
+      { class: isUnder(rows[index + 1]) ? 'tied' : null, valign: 'top' },
+      ...(isUnder(row)
+        ? [across('under', row.under)]
+        : row.length === 1
+          ? [across('over', row[0] ?? null)]
+          : columns.map((column, at) => element('td', cellAttributes(column, false), row[at] ?? null))),
     ),
   );
   const style = `${SMALL};overflow-wrap:anywhere;font-variant-numeric:tabular-nums;${FONT}`;

@@ -1,7 +1,9 @@
+import { escapeForTerminal } from '../../escape';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../../units';
 import type { JobLine, JobList, Report, Sums } from '../report';
 import {
   amount,
+  causeText,
   coverageText,
   DIMENSION_NAMES,
   farBelowText,
@@ -11,6 +13,8 @@ import {
   lineJob,
   LINES_TEXT,
   listNote,
+  nextRequest,
+  otherwiseText,
   plural,
   share,
   shownWasters,
@@ -19,7 +23,20 @@ import {
 import { hoursChart, sharesChart } from './charts';
 import { FONT, look, lookAs } from './look';
 import { element, fragment, type Child, type Html } from './markup';
-import { bar, card, code, layout, named, note, sentence, shareBar, table, toned, type Column } from './parts';
+import {
+  bar,
+  card,
+  code,
+  layout,
+  named,
+  note,
+  sentence,
+  shareBar,
+  table,
+  toned,
+  type Column,
+  type Under,
+} from './parts';
 
 const GROUPS_SHOWN = 25;
 const HOSTS_NAMED = 20;
@@ -167,7 +184,10 @@ function jobNumber(line: JobLine, withOwner: boolean): Html {
 
 const bytesOr = (bytes: number | null, format: (bytes: number) => string): string =>
   bytes === null ? NONE : format(bytes);
-const next = ({ advice }: JobLine): Child => (advice === null ? NONE : code(`-l ${advice.request}`));
+const next = (line: JobLine): Child => {
+  const request = nextRequest(line);
+  return request === null ? NONE : code(request);
+};
 const hostOf = ({ hosts }: JobLine): Child => (hosts.length === 1 ? named(hosts[0] ?? '') : `${hosts.length} hosts`);
 
 interface LineColumn extends Column {
@@ -242,11 +262,24 @@ export function wastersCard(report: Report): Html {
 }
 
 export function killedCard(report: Report): Html {
-  if (report.owner !== null && report.killed_by_memory.records === 0) return fragment();
+  const killed = report.killed_by_memory;
+  if (report.owner !== null && killed.records === 0) return fragment();
+  const columns = [report.owner === null ? NAME_AND_OWNER : NAME, HOST, ASKED, PEAK, ENDED, NEXT];
   return card(
     'Ended by memory',
-    sentence(killedText(report.killed_by_memory, report.site)),
-    lines([report.owner === null ? NAME_AND_OWNER : NAME, HOST, ASKED, PEAK, ENDED, NEXT], report.killed_by_memory),
+    sentence(killedText(killed, report.site)),
+    table(
+      columns,
+      killed.lines.flatMap((line): (readonly Child[] | Under)[] => {
+        const cause = causeText(line);
+        return [
+          columns.map(({ cell }) => cell(line)),
+          ...(cause === null ? [] : [{ under: element('span', look('', 'faint'), escapeForTerminal(cause)) }]),
+        ];
+      }),
+    ),
+    note(otherwiseText(killed)),
+    note(listNote(killed)),
   );
 }
 

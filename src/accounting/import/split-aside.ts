@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { LineBatch } from './split-lines';
+import type { Split, SplitterData } from './split-worker';
+
+/** Pieces that may wait for the thread: more than a batch of them, so that it has work while one is being stored. */
+const MOST_PIECES = 16;
+/** Batches that may wait to be stored while more pieces are read. */
+const MOST_BATCHES = 2;
+
+interface Failure {
+  readonly error: unknown;
+}
+
+interface State {
+  /** What the thread was sent and has not answered. */
+  unanswered: number;
+  /** All pieces are with the thread. */
+  isSent: boolean;
+  /** Why there are no more pieces. */
+  unread: Failure | null;
+  dead: Failure | null;
+  /** Whoever waits for the thread goes on. */
+  wake: () => void;
+}
+
+/**
+ * As `splitHere`, in a thread of its own (a test may give another `program`), while what it has read before is being
+ * stored.
+ */
+export async function* splitAside(
+  pieces: AsyncIterable<Buffer>,
+  from: number,
+  most: number,
+  program = join(__dirname, 'split-worker.js'),
+): AsyncGenerator<LineBatch, void> {
+  const workerData: SplitterData = { from, most };
+  const worker = new Worker(program, { workerData });
+  const iterator = pieces[Symbol.asyncIterator]();
+  const ready: LineBatch[] = [];
+  const state: State = { unanswered: 0, isSent: false, unread: null, dead: null, wake: () => undefined };
+  const dies = (error: unknown): void => {
+    state.dead ??= { error };
+    state.wake();
+  };
+  worker.on('message', (batches: Split) => {
+    state.unanswered--;
+    ready.push(...batches);
+    state.wake();
+  });
+  worker.on('error', dies);
+  worker.on('exit', () => {
+    dies(new Error('the thread that reads the lines has ended'));
+  });
+
+  async function sendNext(): Promise<void> {
+    const step = await iterator.next().catch((error: unknown) => ({ error }));
+    state.unanswered++;
+    if ('error' in step || step.done === true) {
+      if ('error' in step) state.unread = step;
+      state.isSent = true;
+      worker.postMessage(null);
+      return;
+    }
+    // The next piece comes into the same memory.
+    const piece = new Uint8Array(step.value);
+    worker.postMessage(piece, [piece.buffer]);
+  }
+  const wantsMore = (): boolean =>
+    !state.isSent && state.dead === null && state.unanswered < MOST_PIECES && ready.length < MOST_BATCHES;
+
+  try {
+    for (;;) {
+      while (wantsMore()) await sendNext();
+      const batch = ready.shift();
+      if (batch !== undefined) yield batch;
+      else if (state.isSent && state.unanswered === 0) break;
+      else if (state.dead !== null) throw state.dead.error;
+      else await new Promise<void>((resolve) => (state.wake = resolve));
+    }
+  } finally {
+    await Promise.all([iterator.return?.(), worker.terminate()]);
+  }
+  if (state.unread !== null) throw state.unread.error;
+}

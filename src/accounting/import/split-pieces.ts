@@ -1,0 +1,44 @@
+import { availableParallelism } from 'node:os';
+import { splitAside } from './split-aside';
+import { lineSplitter, type LineBatch } from './split-lines';
+
+/** From so many bytes on a second thread is worth its start. */
+const MANY_BYTES = 16 << 20;
+
+/**
+ * The lines of a file's pieces in batches of `most`, the last one smaller, read in a second thread where much is
+ * `expected` (bytes). Throws what reading the pieces throws, after the lines before that.
+ */
+export function splitPieces(
+  pieces: AsyncIterable<Buffer>,
+  from: number,
+  most: number,
+  expected: number,
+): AsyncGenerator<LineBatch, void> {
+  return expected >= MANY_BYTES && availableParallelism() > 1
+    ? splitAside(pieces, from, most)
+    : splitHere(pieces, from, most);
+}
+
+export async function* splitHere(
+  pieces: AsyncIterable<Buffer>,
+  from: number,
+  most: number,
+): AsyncGenerator<LineBatch, void> {
+  const splitter = lineSplitter(from, most);
+  const iterator = pieces[Symbol.asyncIterator]();
+  let failure: { readonly error: unknown } | null = null;
+  try {
+    while (failure === null) {
+      const step = await iterator.next().catch((error: unknown) => ({ error }));
+      if ('error' in step) failure = step;
+      else if (step.done === true) break;
+      else yield* splitter.add(step.value);
+    }
+    const rest = splitter.rest();
+    if (rest !== null) yield rest;
+  } finally {
+    await iterator.return?.();
+  }
+  if (failure !== null) throw failure.error;
+}

@@ -1,0 +1,26 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { lineSplitter, type LineBatch } from './split-lines';
+
+/** The thread of split-aside.ts: sent pieces of a file, then null, it answers each with the batches that are full. */
+
+export interface SplitterData {
+  readonly from: number;
+  readonly most: number;
+}
+
+export type Split = readonly LineBatch[];
+
+const { from, most } = workerData as SplitterData;
+const splitter = lineSplitter(from, most);
+
+parentPort?.on('message', (piece: Uint8Array | null) => {
+  const rest = piece === null ? splitter.rest() : null;
+  const batches: Split =
+    piece === null
+      ? rest === null
+        ? []
+        : [rest]
+      : splitter.add(Buffer.from(piece.buffer as ArrayBuffer, piece.byteOffset, piece.byteLength));
+  const memory = batches.flatMap(({ packed }) => [packed.numbers.buffer, packed.texts.buffer]);
+  parentPort?.postMessage(batches, memory);
+});

@@ -1,0 +1,72 @@
+import type { OwnerTotals } from '../sqlite/whole-store';
+import type { Connection } from './connect';
+
+/** What another store's records come to, as they are gone through. */
+export interface Tally {
+  readonly add: (totals: OwnerTotals) => void;
+  readonly totals: () => readonly OwnerTotals[];
+}
+
+const nameOf = ({ cluster, owner }: Pick<OwnerTotals, 'cluster' | 'owner'>): string => JSON.stringify([cluster, owner]);
+
+export function newTally(): Tally {
+  const sums = new Map<string, OwnerTotals>();
+  return {
+    add: (more) => {
+      const { cluster, owner, records, cpu, wallclock } = sums.get(nameOf(more)) ?? {
+        ...more,
+        records: 0,
+        cpu: 0,
+        wallclock: 0,
+      };
+      sums.set(nameOf(more), {
+        cluster,
+        owner,
+        records: records + more.records,
+        cpu: cpu + more.cpu,
+        wallclock: wallclock + more.wallclock,
+      });
+    },
+    totals: () => [...sums.values()],
+  };
+}
+
+const HERE = `SELECT c.text AS cluster, o.text AS owner, count(*)::double precision AS records,
+    coalesce(sum(r.cpu), 0) AS cpu, coalesce(sum(r.wallclock), 0) AS wallclock
+  FROM qmemacct.job_record AS r JOIN qmemacct.word AS c ON c.id = r.cluster_id
+    LEFT JOIN qmemacct.word AS o ON o.id = r.owner_id
+  GROUP BY c.text, o.text`;
+
+/** What this store's records come to; running ones count with what is known of them so far. */
+export function totalsHere(db: Pick<Connection, 'query'>): Promise<readonly OwnerTotals[]> {
+  return db.query<OwnerTotals>(HERE);
+}
+
+/** Milliseconds that rounding may cost each record. */
+const ROUNDING = 0.001;
+
+/** What `here` has less of than `there`, one line for each cluster and owner. More is no fault: others deliver, too. */
+export function lacking(there: readonly OwnerTotals[], here: readonly OwnerTotals[]): readonly string[] {
+  const own = new Map(here.map((totals) => [nameOf(totals), totals]));
+  // Merging may tell whose a record is that nobody knew: those without an owner count for the cluster alone.
+  const ofCluster = (all: readonly OwnerTotals[], cluster: string): number =>
+    all.filter((totals) => totals.cluster === cluster).reduce((sum, { records }) => sum + records, 0);
+  const lines: string[] = [];
+  for (const cluster of new Set(there.map((totals) => totals.cluster))) {
+    const [wanted, found] = [ofCluster(there, cluster), ofCluster(here, cluster)];
+    if (found < wanted) lines.push(`cluster ${cluster}: ${wanted - found} of ${wanted} records`);
+  }
+  for (const wanted of there) {
+    if (wanted.owner === null) continue;
+    const found = own.get(nameOf(wanted)) ?? { records: 0, cpu: 0, wallclock: 0 };
+    const parts = [
+      ...(found.records < wanted.records ? [`${wanted.records - found.records} of ${wanted.records} records`] : []),
+      ...(['cpu', 'wallclock'] as const).flatMap((name) => {
+        const less = wanted[name] - found[name];
+        return less > ROUNDING * wanted.records + 1e-9 * wanted[name] ? [`${less.toFixed(3)} s of ${name}`] : [];
+      }),
+    ];
+    if (parts.length > 0) lines.push(`owner ${wanted.owner} in cluster ${wanted.cluster}: ${parts.join(', ')}`);
+  }
+  return lines;
+}

@@ -1,0 +1,13 @@
+import { detectDialect, type DetectedDialect } from './dialect';
+import type { Qconf } from './qconf';
+
+/** Which Grid Engine this is, by its own qconf, which need not ask qmaster for it; null: there is none that starts. */
+export async function askDialect(qconf: Qconf | null): Promise<DetectedDialect | null> {
+  try {
+    const help = await qconf?.(['-help']);
+    if (help === undefined) return null;
+    return detectDialect({ helpFirstLine: (help.stdout || help.stderr).split('\n')[0] ?? '' });
+  } catch {
+    return null;
+  }
+}

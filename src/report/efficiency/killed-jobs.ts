@@ -1,0 +1,116 @@
+import { killedByMemory } from '../../accounting/cause';
+import { nameClass } from '../../accounting/name-class';
+import type { AccountingReader } from '../../accounting/store';
+import type { Dialect } from '../../gridengine/dialect';
+import { recordKeyText, type JobRecord } from '../../sampler/record';
+import { truncate } from '../display-width';
+import { groupBy } from '../job-run';
+import { formatClock, parseTime } from '../local-time';
+import { MEMORY_CAUSES } from '../why/hypothesis';
+import { whyEnded, type Why } from '../why/why';
+import type { Words } from '../why/words';
+import { isPart, wholeRun } from './whole-jobs';
+
+/** One run of a job that ended for want of memory: all its records, and why that is thought. */
+export interface KilledRun {
+  readonly records: readonly [JobRecord, ...JobRecord[]];
+  readonly why: Why;
+}
+
+/** Jobs of one owner, of names that differ in their digits only. */
+export interface KilledFound {
+  /** The records that ended so. */
+  readonly records: readonly [JobRecord, ...JobRecord[]];
+  /** Those of them that were looked at one by one. */
+  readonly runs: readonly KilledRun[];
+}
+
+export interface KilledJobs {
+  readonly found: readonly KilledFound[];
+  /** Records that the sums count here, and that turned out to have ended of something else. */
+  readonly otherwise: number;
+}
+
+/** Of a line so many runs are looked at one by one; of parallel ones, which may have thousands of records, fewer. */
+const MOST_RUNS = 30;
+const MOST_PARALLEL = 3;
+
+/** What a user chose is as long as its owner likes. */
+const LONGEST_NAME = 48;
+
+/** Every format of the report escapes by itself; times of day are as in the rest of it. */
+const WORDS: Words = {
+  safe: (text) => truncate(text, LONGEST_NAME, '…'),
+  clock: (time) => {
+    const date = parseTime(time);
+    return date === null ? time : formatClock(date);
+  },
+};
+
+/** Of a task without a name: its job alone. */
+function lineKey({ owner, job_name: name, pe_task_id: task, job_id: job }: JobRecord): string {
+  return JSON.stringify([owner, name === null ? null : nameClass(name), name === null && task !== null ? job : null]);
+}
+
+const runKey = (record: JobRecord): string =>
+  isPart(record) ? `${record.cluster} ${record.job_id} ${record.task_id ?? ''}` : recordKeyText(record);
+
+interface Judged {
+  readonly found: KilledFound | null;
+  readonly otherwise: number;
+}
+
+async function judge(
+  reader: Pick<AccountingReader, 'job'>,
+  records: readonly JobRecord[],
+  dialect: Dialect,
+): Promise<Judged> {
+  const kept: JobRecord[] = [];
+  const runs: KilledRun[] = [];
+  let looked = 0;
+  let parallel = 0;
+  for (const parts of groupBy(records, runKey).values()) {
+    const [first, ...rest] = parts;
+    if (first === undefined) continue;
+    const isWhole = !isPart(first);
+    if (looked >= MOST_RUNS || (!isWhole && parallel >= MOST_PARALLEL)) {
+      kept.push(...parts);
+      continue;
+    }
+    looked += 1;
+    parallel += isWhole ? 0 : 1;
+    const [master, ...tasks] = isWhole ? [] : (await wholeRun(reader, first)).records;
+    const run: KilledRun['records'] = master === undefined ? [first, ...rest] : [master, ...tasks];
+    const why = whyEnded(run, WORDS, dialect);
+    if (why?.causes.some((cause) => MEMORY_CAUSES.has(cause)) !== true) continue;
+    kept.push(...parts);
+    runs.push({ records: run, why });
+  }
+  const [one, ...others] = kept;
+  return {
+    found: one === undefined ? null : { records: [one, ...others], runs },
+    otherwise: records.length - kept.length,
+  };
+}
+
+/**
+ * The lines with most jobs, of records that ended badly, which memory ended; each explained as `qmemacct job` explains it,
+ * which may tell that something else did. Rejects with StoreError.
+ */
+export async function askForKilled(
+  reader: Pick<AccountingReader, 'job'>,
+  failed: readonly JobRecord[],
+  dialect: Dialect,
+  most: number,
+): Promise<KilledJobs> {
+  const groups = [...groupBy(failed.filter(killedByMemory), lineKey).values()].sort((a, b) => b.length - a.length);
+  const found: KilledFound[] = [];
+  let otherwise = 0;
+  for (const records of groups) {
+    if (found.length >= most) break;
+    const judged = await judge(reader, records, dialect);
+    otherwise += judged.otherwise;
+    if (judged.found !== null) found.push(judged.found);
+  }
+  return { found, otherwise };
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { lineTable } from '../../../src/accounting/import/line-table';
+import { splitAside } from '../../../src/accounting/import/split-aside';
+import type { LineBatch } from '../../../src/accounting/import/split-lines';
+import { splitHere, splitPieces } from '../../../src/accounting/import/split-pieces';
+import { temporaryStore } from '../temporary-store';
+import { sampleLine } from './sample-lines';
+
+const FROM = 4711;
+
+/** A file's pieces as they are read: each comes into the same memory. */
+async function* piecesOf(bytes: Buffer, size: number, end?: Error): AsyncGenerator<Buffer, void> {
+  const memory = Buffer.alloc(size);
+  for (let at = 0; at < bytes.length; at += size) {
+    memory.fill(0);
+    yield await Promise.resolve(memory.subarray(0, bytes.copy(memory, 0, at, at + size)));
+  }
+  if (end !== undefined) throw end;
+}
+
+async function found(batches: AsyncIterable<LineBatch>): Promise<readonly unknown[]> {
+  const all: unknown[] = [];
+  for await (const { packed, ...rest } of batches) all.push({ ...rest, lines: [...lineTable(packed)] });
+  return all;
+}
+
+const text = fc
+  .array(
+    fc.oneof(
+      { weight: 5, arbitrary: fc.nat({ max: 99 }).map((job) => sampleLine(job)) },
+      fc.constantFrom('# Version\n', '\n', 'a:b\n', '\0\0\n', 'cut off'),
+      fc.string({ unit: 'binary', maxLength: 20 }),
+    ),
+    { maxLength: 40 },
+  )
+  .map((lines) => Buffer.from(lines.join('')));
+
+it('finds the same batches in a thread of its own', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      text,
+      fc.integer({ min: 1, max: 9000 }),
+      fc.integer({ min: 1, max: 12 }),
+      async (bytes, size, most) => {
+        const here = await found(splitHere(piecesOf(bytes, size), FROM, most));
+        assert.deepEqual(await found(splitAside(piecesOf(bytes, size), FROM, most)), here);
+        assert.deepEqual(await found(splitPieces(piecesOf(bytes, size), FROM, most, 2 ** 30)), here);
+      },
+    ),
+    { numRuns: 12 },
+  );
+});
+
+it('gives what could be read before an error, then the error', async () => {
+  const bytes = Buffer.from([1, 2, 3].map((job) => sampleLine(job)).join(''));
+  for (const split of [splitHere, splitAside]) {
+    const counts: number[] = [];
+    await assert.rejects(async () => {
+      for await (const { count } of split(piecesOf(bytes, 100, new Error('torn')), 0, 2)) counts.push(count);
+    }, /torn/);
+    assert.deepEqual(counts, [2, 1]);
+  }
+});
+
+it('closes the file where its reader has enough, however much there is', async () => {
+  for (const split of [splitHere, splitAside]) {
+    let closed = false;
+    let read = 0;
+    const endless = async function* (): AsyncGenerator<Buffer, void> {
+      try {
+        for (;;) {
+          read++;
+          yield await Promise.resolve(Buffer.from(sampleLine(1)));
+        }
+      } finally {
+        closed = true;
+      }
+    };
+    for await (const { count } of split(endless(), 0, 10)) {
+      assert.equal(count, 10);
+      break;
+    }
+    assert.ok(closed);
+    assert.ok(read < 100, `${read} pieces`);
+  }
+});
+
+it('tells where the thread dies', async (t) => {
+  const program = join(temporaryStore(t), '..', 'dying.js');
+  writeFileSync(program, "require('node:worker_threads').parentPort.on('message', () => process.exit(3));");
+  await assert.rejects(found(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), 0, 1, program)), /thread .* ended/);
+  writeFileSync(program, "require('node:worker_threads').parentPort.on('message', () => { throw new Error('no'); });");
+  await assert.rejects(found(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), 0, 1, program)), /no/);
+});

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from '../../../src/accounting/postgres/connect';
+import type { Connection } from '../../../src/accounting/postgres/connect';
+import { totalsHere } from '../../../src/accounting/postgres/lacking';
+import { takeOver } from '../../../src/accounting/postgres/take-over';
+import type { TakenOver, TakeOverWork } from '../../../src/accounting/postgres/take-over';
+import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
+import { openWholeStore } from '../../../src/accounting/sqlite/whole-store';
+import { StoreError } from '../../../src/accounting/store-error';
+import { SqliteDatabase } from '../../../src/native/sqlite';
+import { packageRoot } from '../../../src/sampler/package-root';
+import { makeOlder } from '../sqlite/older-store';
+import { job, T0 } from '../suite/fixture';
+import { noPostgres, startServer } from './server';
+import type { Server } from './server';
+
+/** Of the command; what is run in here goes in steps of 20. */
+const BATCH = 250;
+const COUNT = 90;
+/** Without grace and without a checkpoint; its sessions end with it, so that it can be started again at once. */
+const AT_ONCE = 'SIGQUIT';
+const OWNERS = ['alice', 'bob', 'carol'] as const;
+const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
+
+const numbered = (id: number, more: object = {}): ReturnType<typeof job> =>
+  job(id, T0 + id * 1000, { owner: OWNERS[id % 3] ?? '', cpu_seconds: id + 0.125, wallclock_seconds: 2 * id, ...more });
+
+/** Work that begins once, whoever asks, and can be waited for. */
+function onlyOnce(work: () => Promise<unknown>): { readonly begin: () => void; readonly end: () => Promise<unknown> } {
+  let begun: Promise<unknown> = Promise.resolve();
+  let first = true;
+  return {
+    begin: () => {
+      if (first) begun = work();
+      first = false;
+    },
+    end: () => begun,
+  };
+}
+
+describe('taking a store over', { skip: noPostgres }, () => {
+  let server: Server;
+  // It is killed, but the machine goes on.
+  before(async () => void (server = await startServer({ settings: ['fsync = off'] })));
+  after(() => server.remove());
+
+  interface Move {
+    readonly path: string;
+    readonly url: string;
+    readonly db: Connection;
+    readonly source: ReturnType<typeof openSqliteHistory>;
+    readonly run: (work?: TakeOverWork) => Promise<TakenOver>;
+  }
+
+  async function newMove(t: TestContext, count = COUNT): Promise<Move> {
+    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-take-over-'));
+    t.after(() => rmSync(directory, { recursive: true, force: true }));
+    const path = join(directory, 'accounting.db');
+    const source = openSqliteHistory(path, 0o600);
+    t.after(() => source.close());
+    await source.merge(Array.from({ length: count }, (_none, index) => numbered(index + 1)));
+    const url = server.url(await server.database());
+    const db = connect(url);
+    t.after(() => db.close());
+    const run = async (work: TakeOverWork = {}): Promise<TakenOver> => {
+      const from = await openWholeStore(path);
+      const own = connect(url);
+      try {
+        return await takeOver(own, from, path, { batch: 20, ...work });
+      } finally {
+        from.close();
+        await own.close();
+      }
+    };
+    return { path, url, db, source, run };
+  }
+
+  /** What both stores' records come to, owner by owner. */
+  async function assertSame({ path, db }: Move): Promise<void> {
+    const from = await openWholeStore(path);
+    const sorted = (totals: readonly object[]): readonly string[] =>
+      totals.map((one) => JSON.stringify(Object.entries(one).sort())).sort();
+    try {
+      assert.deepEqual(sorted(await totalsHere(db)), sorted(from.totals(Number.MAX_SAFE_INTEGER)));
+    } finally {
+      from.close();
+    }
+  }
+
+  /** The command, held fast after its first batch; `strike` is done to it then. */
+  async function struck({ path, url, db }: Move, signal: NodeJS.Signals): Promise<[number | null, string]> {
+    const held = await db.transaction(async (inner) => {
+      await inner.query('LOCK TABLE qmemacct.taken_over IN EXCLUSIVE MODE');
+      const child = spawn(process.execPath, [COMMAND, 'migrate', path, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+      let said = '';
+      child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
+      const ended = once(child, 'close') as Promise<[number | null]>;
+      const waits = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'qmemacct.taken_over'::regclass";
+      while ((await inner.query(waits)).length === 0) await sleep(10);
+      child.kill(signal);
+      if (signal === 'SIGKILL') await ended;
+      return async (): Promise<[number | null, string]> => [(await ended)[0], said];
+    });
+    return held();
+  }
+
+  it('goes on after SIGKILL, and after SIGINT where it was', async (t) => {
+    const move = await newMove(t, BATCH + 50);
+    assert.deepEqual(await struck(move, 'SIGKILL'), [null, '']);
+    const [status, said] = await struck(move, 'SIGINT');
+    assert.equal(status, 3);
+    assert.match(said, /^250 records read: 0 new.*interrupted: run it again to go on\n$/);
+    // The command calls the store by another name than `run` does.
+    await move.db.query('UPDATE qmemacct.taken_over SET source = $1', [move.path]);
+    const rest = await move.run();
+    assert.deepEqual([rest.read, rest.added, rest.lacking, rest.complete], [50, 50, [], true]);
+    await assertSame(move);
+  });
+
+  it('outlives a restart of PostgreSQL; out of patience it says why, and goes on the next time', async (t) => {
+    const move = await newMove(t);
+    const faults: string[] = [];
+    const onFault = ({ reason, retry }: StoreError): void => {
+      assert.ok(retry);
+      faults.push(reason);
+    };
+    const outage = onlyOnce(async () => {
+      await server.stop(AT_ONCE);
+      await server.start();
+    });
+    const whole = await move.run({ onFault, onProgress: outage.begin });
+    await outage.end();
+    assert.deepEqual([whole.complete, whole.read, whole.lacking], [true, COUNT, []]);
+    assert.ok(faults.length > 0);
+    await assertSame(move);
+
+    const other = await newMove(t);
+    const stop = onlyOnce(() => server.stop(AT_ONCE));
+    const failed = other.run({ patienceMs: 0, onProgress: stop.begin });
+    await assert.rejects(
+      failed,
+      (error) => error instanceof StoreError && error.retry && !error.message.includes('\n'),
+    );
+    await stop.end();
+    await server.start();
+    const rest = await other.run();
+    assert.ok(rest.complete && rest.read < COUNT, `${rest.read} read again`);
+    assert.deepEqual(rest.lacking, []);
+    await assertSame(other);
+  });
+
+  it('says what is lacking in the end, until another run has brought it', async (t) => {
+    const move = await newMove(t);
+    const stop = new AbortController();
+    const first = await move.run({ signal: stop.signal, onProgress: () => stop.abort() });
+    assert.deepEqual([first.complete, first.read], [false, 20]);
+    await move.source.merge([numbered(9, { cpu_seconds: 1000, revision: T0 + 1e9 })]);
+    await move.db.query('DELETE FROM qmemacct.job_record WHERE job_id IN (1, 4, 5)');
+    const second = await move.run();
+    assert.deepEqual(second.lacking, [
+      `cluster cell: 3 of ${COUNT} records`,
+      `owner bob in cluster cell: 2 of ${COUNT / 3} records, 5.250 s of cpu, 10.000 s of wallclock`,
+      `owner carol in cluster cell: 1 of ${COUNT / 3} records, 5.125 s of cpu, 10.000 s of wallclock`,
+      'owner alice in cluster cell: 990.875 s of cpu',
+    ]);
+    const third = await move.run();
+    assert.deepEqual([third.read, third.added, third.changed, third.lacking], [COUNT, 3, 1, []]);
+    await assertSame(move);
+  });
+
+  it('takes what is delivered meanwhile in the next run', async (t) => {
+    const move = await newMove(t);
+    const late = [numbered(2, { cpu_seconds: 7000, revision: T0 + 1e9 }), numbered(COUNT + 1)];
+    const written = onlyOnce(() => move.source.merge(late));
+    const first = await move.run({ onProgress: written.begin });
+    await written.end();
+    assert.deepEqual([first.read, first.lacking], [COUNT + 1, []]);
+    const second = await move.run();
+    assert.deepEqual([second.added, second.changed], [0, 1]);
+    await assertSame(move);
+  });
+
+  it('knows a short accounting file again that was imported from here since', async (t) => {
+    const move = await newMove(t, 1);
+    const file = {
+      cluster: 'cell',
+      path: '/a',
+      device: 1,
+      inode: 2,
+      head: 'short',
+      headBytes: 900,
+      offset: 900,
+      lines: 9,
+    };
+    await move.source.importLines({ file, before: null, lines: [], unreadable: [] });
+    assert.equal((await move.run()).files, 1);
+    await move.db.query('UPDATE qmemacct.imported_file SET head = \'longer\', head_bytes = 1800, "offset" = 1800');
+    assert.deepEqual(await move.run().then(({ files, lacking }) => [files, lacking]), [0, []]);
+    await move.db.query('UPDATE qmemacct.imported_file SET inode = 3');
+    assert.equal((await move.run()).files, 1);
+  });
+
+  it('reads a file of an earlier qmemacct, and leaves it as it is', async (t) => {
+    const move = await newMove(t);
+    await move.source.close();
+    makeOlder(move.path);
+    const hash = (): string => createHash('sha256').update(readFileSync(move.path)).digest('hex');
+    const was = hash();
+    const { added, lacking } = await move.run();
+    assert.deepEqual([added, lacking, hash()], [COUNT, [], was]);
+  });
+
+  it('tells of damaged records, and takes the others', async (t) => {
+    const move = await newMove(t);
+    const raw = new SqliteDatabase(move.path);
+    raw.exec(
+      "UPDATE record SET detail = x'04' WHERE job_id = 77; UPDATE record SET detail = x'7f00' WHERE job_id = 78",
+    );
+    raw.close();
+    const { added, refused, lacking, there, here } = await move.run();
+    assert.deepEqual([added, lacking, there, here], [COUNT - 2, [], COUNT, COUNT - 2]);
+    assert.match(
+      refused.join('\n'),
+      /^record 77 \(job 77\): a stored record .*\nrecord 78 \(job 78\): a stored record .*$/,
+    );
+  });
+});

@@ -1,0 +1,126 @@
+import { openPostgresHistory } from '../../src/accounting/postgres/postgres-history';
+import { openPostgresReader } from '../../src/accounting/postgres/postgres-store';
+import type { AccountingReader } from '../../src/accounting/store';
+import { startServer, type Server } from '../accounting/postgres/server';
+import { FIRST_JOB, inBatches, lineRecord, parsedLine, type Progress } from './history-fill';
+import { siteWeek, WEEK_MS, type Week } from './history-week';
+
+/** The same years of a site in a PostgreSQL of its own: one week merged, the others its copies. */
+
+const RUNS_PER_WEEK = 50_000;
+/** As a site would set it on a machine of this size. */
+const SETTINGS = ['shared_buffers = 2GB', 'work_mem = 32MB', 'max_wal_size = 4GB', 'max_locks_per_transaction = 1024'];
+
+export interface PostgresHistory {
+  readonly records: number;
+  readonly weeks: number;
+  readonly week: Week;
+  /** Half-open, ms. */
+  readonly since: number;
+  readonly until: number;
+  readonly merged: number;
+  readonly mergedMs: number;
+  readonly rolledMs: number;
+  /** Of tables and indexes. */
+  readonly bytes: number;
+  readonly open: () => AccountingReader;
+  readonly remove: () => Promise<void>;
+}
+
+const TIMES = new Set(['counted_at', 'submitted_at', 'started_at', 'ended_at', 'stamp']);
+
+/** How a column of a row is made from the one of the first week. */
+function moved(column: string, week: number, jobs: number): string {
+  const ms = week * WEEK_MS;
+  if (column === 'id') return "nextval('qmemacct.record_id')";
+  if (column === 'job_id') return `job_id + ${week * jobs}`;
+  if (TIMES.has(column)) return `${column} + ${ms}`;
+  if (column === 'key_month') return `qmemacct.month_of(coalesce(started_at, submitted_at, counted_at) + ${ms})`;
+  if (column === 'run_id')
+    return `CASE WHEN run_id ~ '^accounting[.][1-9][0-9]*$' THEN 'accounting.' || (substr(run_id, 12)::bigint + ${ms / 1000}) ELSE run_id END`;
+  return column;
+}
+
+async function copyWeeks(
+  server: Server,
+  database: string,
+  week: Week,
+  weeks: number,
+  progress: Progress,
+): Promise<void> {
+  const run = (sql: string): Promise<readonly object[]> => server.run(database, sql);
+  await run('CREATE TABLE first_week AS SELECT * FROM qmemacct.job_record');
+  const found = (await run(
+    "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = 'qmemacct' AND table_name = 'job_record'",
+  )) as readonly { readonly name: string }[];
+  const names = found.map(({ name }) => name);
+  for (let later = 1; later < weeks; later++) {
+    const month = moved('key_month', later, week.jobs);
+    await run(`SELECT qmemacct.ensure_month(month) FROM (SELECT DISTINCT ${month} AS month FROM first_week) AS months`);
+    await run(
+      `INSERT INTO qmemacct.job_record (${names.join(', ')})
+       SELECT ${names.map((name) => moved(name, later, week.jobs)).join(', ')} FROM first_week ORDER BY id`,
+    );
+    progress(`history in PostgreSQL: week ${later + 1} of ${weeks}`);
+  }
+  await run(`DROP TABLE first_week;
+    INSERT INTO qmemacct.job_month SELECT DISTINCT job_id / 1024, key_month FROM qmemacct.job_record ON CONFLICT DO NOTHING;
+    INSERT INTO qmemacct.day_month SELECT DISTINCT counted_at / 86400000, key_month FROM qmemacct.job_record
+      ON CONFLICT DO NOTHING;
+    DELETE FROM qmemacct.stale_day;
+    INSERT INTO qmemacct.stale_day (day) SELECT DISTINCT counted_at / 86400000 FROM qmemacct.job_record`);
+  await run('VACUUM ANALYZE');
+}
+
+/** Fills a database with about `size` records that end at `until` (ms). */
+export async function fillPostgres(
+  size: number,
+  until: number,
+  seed: number,
+  progress: Progress,
+): Promise<PostgresHistory> {
+  const weeks = Math.max(1, Math.round(size / RUNS_PER_WEEK));
+  const since = until - weeks * WEEK_MS;
+  const week = siteWeek(seed, Math.round(size / weeks), since);
+  const server = await startServer({ settings: SETTINGS });
+  try {
+    const database = await server.database();
+    const store = openPostgresHistory(server.url(database));
+    const sampled = week.runs.flatMap(({ record }) =>
+      record === null ? [] : { ...record, job_id: FIRST_JOB + record.job_id },
+    );
+    progress('history in PostgreSQL: the first week');
+    const began = performance.now();
+    await inBatches(sampled, (batch) => store.merge(batch));
+    const mergedMs = performance.now() - began;
+    const lines = week.runs.map((run) => lineRecord(run, parsedLine(run)));
+    await inBatches(lines, (batch) => store.merge(batch));
+    await copyWeeks(server, database, week, weeks, progress);
+    progress('history in PostgreSQL: sums of the days');
+    const rolling = performance.now();
+    await store.rollUp({});
+    const rolledMs = performance.now() - rolling;
+    await store.close();
+    await server.run(database, 'VACUUM ANALYZE');
+    const [sizes] = (await server.run(
+      database,
+      "SELECT sum(pg_total_relation_size(c.oid))::double precision AS bytes FROM pg_class AS c WHERE c.relnamespace = 'qmemacct'::regnamespace AND c.relkind = 'r'",
+    )) as readonly { readonly bytes: number }[];
+    return {
+      records: week.runs.length * weeks,
+      weeks,
+      week,
+      since,
+      until,
+      merged: sampled.length,
+      mergedMs,
+      rolledMs,
+      bytes: sizes?.bytes ?? NaN,
+      open: () => openPostgresReader(server.url(database)),
+      remove: () => server.remove(),
+    };
+  } catch (error) {
+    await server.remove();
+    throw error;
+  }
+}

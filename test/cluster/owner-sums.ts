@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JobRecord } from '../../src/sampler/record';
+import type { Cell } from './cell';
+import { sgeBinaries } from './layout';
+
+/** Grid Engine's own figures of an owner's jobs. Times in seconds. */
+export interface OwnerSums {
+  readonly lines: number;
+  readonly wallclock: number;
+  readonly cpu: number;
+}
+
+export const OWNERS = ['gealice', 'gebob'] as const;
+const NO_SUMS: OwnerSums = { lines: 0, wallclock: 0, cpu: 0 };
+
+/**
+ * What `qacct -o OWNER` says of a file: OWNER WALLCLOCK UTIME STIME CPU MEMORY IO IOW. It leaves out an owner whose jobs
+ * all took less than a second (seen on 8.1.9), whatever their CPU time.
+ */
+export async function qacctSums(cell: Cell, owner: string, file: string): Promise<OwnerSums> {
+  const text = await cell.check(cell.master, [join(sgeBinaries, 'qacct'), '-o', owner, '-f', file]);
+  const row = text
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .find(([name]) => name === owner);
+  const lines = readFileSync(file, 'latin1')
+    .split('\n')
+    .filter((line) => !line.startsWith('#') && line.split(':')[3] === owner).length;
+  return { lines, wallclock: Number(row?.[1] ?? 0), cpu: Number(row?.[4] ?? 0) };
+}
+
+/** The sums of Grid Engine's own figures in records of the accounting DB. */
+export function recordSums(records: readonly JobRecord[], owner: string): OwnerSums {
+  return records
+    .filter((record) => record.owner === owner)
+    .reduce(
+      (sum, { grid_engine: said }) => ({
+        lines: sum.lines + (said?.lines ?? 0),
+        wallclock: sum.wallclock + (said?.wallclock_seconds ?? 0),
+        cpu: sum.cpu + (said?.cpu_seconds ?? 0),
+      }),
+      NO_SUMS,
+    );
+}
