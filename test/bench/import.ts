@@ -7,10 +7,11 @@ import { beginOfFile } from '../../src/accounting/import/line-place';
 import { lineSplitter } from '../../src/accounting/import/split-lines';
 import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
 import { formatCount } from '../../src/report/units';
-import type { JobRecord } from '../../src/sampler/record';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { FIRST_JOB, fillHistory, sizeOf, type History } from './history-fill';
 import { lineText, WEEK_MS } from './history-week';
+import { intoPostgres } from './import-postgres';
+import { CLUSTER, later, row, timed } from './import-rows';
 import { QACCT, qacctEnvironment } from './qacct-cell';
 
 /** Reading Grid Engine's accounting into an empty store, and into one of years, beside wc and qacct on the same file. */
@@ -24,27 +25,6 @@ const EMPTY_BUDGET_US = 5;
 const FULL_BUDGET_US = 20;
 /** Weeks that come to the full store. */
 const MORE_WEEKS = 2;
-const CLUSTER = 'hpc';
-
-interface Timed<T> {
-  readonly value: T;
-  readonly us: number;
-  readonly cpuUs: number;
-}
-
-async function timed<T>(step: () => T | Promise<T>): Promise<Timed<T>> {
-  const cpu = process.cpuUsage();
-  const began = performance.now();
-  const value = await step();
-  const us = (performance.now() - began) * 1000;
-  const { user, system } = process.cpuUsage(cpu);
-  return { value, us, cpuUs: user + system };
-}
-
-function row(what: string, lines: number, { us, cpuUs }: Pick<Timed<unknown>, 'us' | 'cpuUs'>, budget?: number): Row {
-  const note = `${formatCount((lines * 1e6) / us)} lines/s; CPU ${(cpuUs / lines).toFixed(1)} us a line`;
-  return { what, unit: 'us', values: [us / lines], note, ...(budget === undefined ? {} : { budget }) };
-}
 
 /** What of a file is read from the page cache, split and parsed, and goes nowhere. */
 function parse(path: string): number {
@@ -79,20 +59,6 @@ async function intoEmpty(history: History, directory: string): Promise<readonly 
     await store.close();
     rmSync(path, { force: true });
   }
-}
-
-function later(record: JobRecord, jobs: number, ms: number): JobRecord {
-  const moved = (time: string | null): string | null =>
-    time === null ? null : new Date(Date.parse(time) + ms).toISOString();
-  return {
-    ...record,
-    job_id: FIRST_JOB + record.job_id + jobs,
-    submitted_at: moved(record.submitted_at),
-    started_at: moved(record.started_at),
-    ended_at: moved(record.ended_at),
-    revision: record.revision + ms,
-    series: null,
-  };
 }
 
 /** The weeks that follow those in the store: half of their jobs have records of the sampler's, which the lines join. */
@@ -165,6 +131,8 @@ async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Se
     const empty = await intoEmpty(history, directory);
     progress('import: into a full store');
     const full = await intoFull(history, directory);
+    progress('import: into PostgreSQL');
+    const inPostgres = await intoPostgres(history, directory);
     const bytes = sizeOf(history.file) / history.records;
     return [
       {
@@ -173,6 +141,7 @@ async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Se
           row('reading and parsing alone', parsed.value, parsed),
           ...empty,
           ...full,
+          ...inPostgres,
           ...(await rivals(history, directory)),
         ],
       },

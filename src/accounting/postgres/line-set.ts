@@ -1,5 +1,6 @@
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 import type { GridEngineAccount, MemoryRequest } from '../../sampler/record';
+import type { ImportLines } from '../history-store';
 import {
   clipped,
   lineAccount,
@@ -194,9 +195,14 @@ interface Company {
   readonly letters: () => readonly string[];
 }
 
-function companyOf(lines: Iterable<PlacedLine>): Company {
+/** No line is held on to. */
+function passing(lines: ImportLines): Iterable<PlacedLine> {
+  return lines.passing?.() ?? lines;
+}
+
+function companyOf(lines: ImportLines): Company {
   const linesOfJob = new Map<number, number>();
-  for (const { jobId } of lines) linesOfJob.set(jobId, (linesOfJob.get(jobId) ?? 0) + 1);
+  for (const { jobId } of passing(lines)) linesOfJob.set(jobId, (linesOfJob.get(jobId) ?? 0) + 1);
   const parts = new Map<string, Part>();
   const partOfLine: (Part | null)[] = [];
   return {
@@ -236,7 +242,7 @@ export interface LineSet {
 }
 
 /** Lines as columns, in the form that import_set() takes. What can't be stored is left out. */
-export function lineSet(lines: Iterable<PlacedLine>, cluster: string): LineSet {
+export function lineSet(lines: ImportLines, cluster: string): LineSet {
   const kinds: Kind[] = [];
   const texts: string[] = [];
   const notes: string[] = [];
@@ -264,7 +270,7 @@ export function lineSet(lines: Iterable<PlacedLine>, cluster: string): LineSet {
   const columns = Object.fromEntries(NAMES.map((name) => [name, arrayWriter()])) as Columns;
   let size = 0;
 
-  for (const line of lines) {
+  for (const line of passing(lines)) {
     if (!isStorable(line)) continue;
     const first = company.add(line, ++size);
     const its = lineAccount(line);

@@ -5,8 +5,8 @@ import { realisticRecords } from '../realistic-record';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 
-/** More for a true measurement: QMEMACCT_TEST_RECORDS=100000. */
-const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 4000);
+/** Enough that pages that are not full count little. More for a true measurement: QMEMACCT_TEST_RECORDS=100000. */
+const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 7000);
 const BATCH = 500;
 const BUDGET_BYTES = 600;
 /** Strings are kept once: of few records they are more each than of many. */
