@@ -223,7 +223,7 @@ BEGIN
     FOR met IN EXECUTE format(
       'SELECT r AS candidate, r.ctid AS place, r.pe_task_id IS NOT DISTINCT FROM $4 AS same_part
        FROM qmemacct.job_record AS r WHERE key_month = %s AND job_id = $1 AND cluster_id = $2
-         AND task_id IS NOT DISTINCT FROM $3 ORDER BY host_id = $5 AND run_id = $6 DESC FOR UPDATE', its_month)
+         AND coalesce(task_id, 0) = coalesce($3, 0) ORDER BY host_id = $5 AND run_id = $6 DESC FOR UPDATE', its_month)
       USING a.job_id, a.cluster_id, a.task_id, a.pe_task_id, a.host_id, a.run_id
     LOOP
       candidate := met.candidate;

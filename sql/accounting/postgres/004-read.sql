@@ -171,7 +171,7 @@ BEGIN
         split_part(r.counters, ',', 12) AS samples,
         CASE WHEN r.pe_task_id IS NULL THEN true WHEN r.pe_task_id LIKE '1.%%' THEN NOT EXISTS (
           SELECT FROM job_record AS m WHERE m.key_month IN (%s) AND m.job_id = r.job_id
-            AND m.task_id IS NOT DISTINCT FROM r.task_id AND m.pe_task_id IS NULL AND m.host_id = r.host_id
+            AND coalesce(m.task_id, 0) = coalesce(r.task_id, 0) AND m.pe_task_id IS NULL AND m.host_id = r.host_id
             AND m.cluster_id = r.cluster_id AND abs(m.counted_at - r.counted_at) <= 3888000000) ELSE false END AS stands,
         %s AS elsewhere
       FROM job_record AS r
@@ -214,7 +214,7 @@ BEGIN
     ORDER BY r.counted_at, r.id $sql$,
     grouping_key, months_of(since - 3888000000, until + 3888000000),
     CASE WHEN grouped_by = 'every' THEN format('EXISTS (SELECT FROM job_record AS m WHERE m.key_month IN (%s)
-        AND m.job_id = r.job_id AND m.task_id IS NOT DISTINCT FROM r.task_id AND m.cluster_id = r.cluster_id
+        AND m.job_id = r.job_id AND coalesce(m.task_id, 0) = coalesce(r.task_id, 0) AND m.cluster_id = r.cluster_id
         AND m.counted_at / 86400000 <> r.counted_at / 86400000 AND abs(m.counted_at - r.counted_at) <= 3974400000)',
       months_of(since - 3974400000, until + 3974400000)) ELSE 'NULL::boolean' END,
     months_of(since, until), condition_of(f), sight(), cpus, memory, kills)

@@ -1,21 +1,5 @@
 -- For the import: lines of Grid Engine's accounting go in as whole sets.
 
--- A job of 75,000 tasks has as many records: one of them must not be looked for among all.
-DROP INDEX record_by_job;
-CREATE INDEX record_by_job ON job_record (job_id, coalesce(task_id, 0));
-DO $$
-DECLARE
-  f record;
-BEGIN
-  FOR f IN SELECT p.oid AS id FROM pg_proc AS p
-    WHERE p.pronamespace = 'qmemacct'::regnamespace AND p.proname IN ('put', 'read_facts')
-  LOOP
-    EXECUTE replace(replace(pg_get_functiondef(f.id),
-      'AND task_id IS NOT DISTINCT FROM $3', 'AND coalesce(task_id, 0) = coalesce($3, 0)'),
-      'm.task_id IS NOT DISTINCT FROM r.task_id', 'coalesce(m.task_id, 0) = coalesce(r.task_id, 0)');
-  END LOOP;
-END $$;
-
 -- Lines of one cluster, column by column. Of their strings: the place in a list in which each stands once.
 CREATE TYPE line_set AS (
   job          bigint[],
