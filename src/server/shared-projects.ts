@@ -27,7 +27,13 @@ export async function sharedProjects(user: string, now: number, reader: Accounti
   const projects: string[] = [];
   for (const { key } of groups) {
     if (key === null || NO_PROJECT.includes(key)) continue;
-    const { records } = await reader.records({ ...interval, owner: user, project: key, limit: LOOKED_AT, totals: false });
+    const { records } = await reader.records({
+      ...interval,
+      owner: user,
+      project: key,
+      limit: LOOKED_AT,
+      totals: false,
+    });
     if (records.some(isBelieved)) projects.push(key);
   }
   return projects.sort();
