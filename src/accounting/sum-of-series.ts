@@ -45,7 +45,7 @@ function changesOf({ values, start, stepMs, end, lives }: Told, last: number): r
   for (const [index, value] of values.entries()) {
     const at = start + index * stepMs;
     if (at >= end) break;
-    if (value !== before) changes.push({ at, by: value - before });
+    if (index === 0 || value !== before) changes.push({ at, by: value - before });
     before = value;
   }
   return [...changes, { at: lives ? last : end, by: -before }];

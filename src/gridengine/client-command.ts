@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { clientProblem, isUnreachable, startProblem } from './client-problem';
 import type { CellLocation } from './find-cell';
 import { clientEnvironment, findClient, type ClientName } from './find-client';
-import { forgetGroup, keepGroup, killGroup } from './process-groups';
+import { expectGroup, forgetGroup, keepGroup, killGroup } from './process-groups';
 import type { AnswerEnd, AnswerReader } from './reading';
 
 export interface ClientAnswer {
@@ -86,13 +86,16 @@ export function clientRunner(options: ClientOptions): RunClient {
       let stderr = '';
       let done = false;
       const timers: NodeJS.Timeout[] = [];
+      expectGroup();
       const child = start(file, args, environment);
       if (child instanceof Error) {
+        forgetGroup(null);
         resolve(failed(child.code));
         return;
       }
       const { pid } = child;
       if (pid === undefined) {
+        forgetGroup(null);
         // Its streams may be missing, too (EMFILE).
         child.once('error', ({ code }: NodeJS.ErrnoException) => resolve(failed(code)));
         return;

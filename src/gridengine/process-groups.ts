@@ -3,6 +3,7 @@
  * terminal's Ctrl-C, so whoever ends us would leave a command behind that waits for qmaster.
  */
 const groups = new Set<number>();
+let expected = 0;
 
 const DEADLY = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -27,18 +28,25 @@ function onDeadly(signal: NodeJS.Signals): void {
   process.kill(process.pid, signal);
 }
 
-/** From now on the group is ended when this process is. */
+/**
+ * To be called before a group is started: from then on a deadly signal waits until it is known by `keepGroup`. Between a
+ * start and that moment it would end us alone.
+ */
+export function expectGroup(): void {
+  if (expected++ > 0) return;
+  process.on('exit', killAll);
+  for (const signal of DEADLY) process.on(signal, onDeadly);
+}
+
+/** The expected group has been started: it is ended when this process is. */
 export function keepGroup(group: number): void {
-  if (groups.size === 0) {
-    process.on('exit', killAll);
-    for (const signal of DEADLY) process.on(signal, onDeadly);
-  }
   groups.add(group);
 }
 
-/** The group's leader has ended. */
-export function forgetGroup(group: number): void {
-  if (!groups.delete(group) || groups.size > 0) return;
+/** The group's leader has ended; null: none was started. */
+export function forgetGroup(group: number | null): void {
+  if (group !== null) groups.delete(group);
+  if (--expected > 0) return;
   process.removeListener('exit', killAll);
   for (const signal of DEADLY) process.removeListener(signal, onDeadly);
 }

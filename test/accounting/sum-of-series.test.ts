@@ -46,6 +46,12 @@ describe('sumOfSeries', () => {
     assert.equal(sumOfSeries([part(0, 10, [5, 5], 12_000), part(11_000, 10, [7])])?.highest, 12);
   });
 
+  it('tells of a part that holds nothing yet, from its beginning', () => {
+    const sum = sumOfSeries([part(1000, 1, [0, 0, 5])]);
+    assert.deepEqual(sum?.series.rss_bytes, [0, 0, 5]);
+    assert.equal(sumOfSeries([part(0, 1, [0])])?.highest, 0);
+  });
+
   it('stays within 120 steps and between the largest value and the sum of the largest', () => {
     const series = fc
       .tuple(
