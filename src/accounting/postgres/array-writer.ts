@@ -1,4 +1,4 @@
-/** A number as PostgreSQL prints a double precision: values that are equal have equal text. */
+/** A number, up to 2^53, as PostgreSQL prints a double precision: values that are equal have equal text. */
 export function doubleText(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return '0';
