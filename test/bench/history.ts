@@ -20,7 +20,6 @@ import { median, quantile } from './statistics';
 const SEED = 1;
 const QUICK_JOBS = 200_000;
 const USUAL_JOBS = 1_000_000;
-const MOST_IN_POSTGRES = 1_000_000;
 const DAY_MS = 86_400_000;
 const WARM_RUNS = 40;
 const COLD_RUNS = 5;
@@ -208,7 +207,7 @@ function ownCommands(history: History, directory: string): readonly Row[] {
       budget: REPORT_BUDGET_MS,
       words: () => ['report', '--since', '30d', ...from],
     },
-    { name: 'qmemacct --version (Node alone)', words: () => ['--version'] },
+    { name: 'qmemacct --version', words: () => ['--version'] },
   ];
   const program = join(packageRoot(), 'bin', 'qmemacct');
   return commands.map((command) =>
@@ -279,14 +278,15 @@ function compare(rows: readonly Row[]): readonly string[] {
       ['qmemacct job ID', 'qacct -j ID'],
       ['qmemacct owner bob --since 7d', 'qacct -o bob -d 7'],
     ] as const
-  ).map(([ours, theirs]) => `${ours}: ${(middle(theirs) / middle(ours)).toFixed(1)} times as fast as ${theirs}.`);
+  )
+    .filter(([, theirs]) => !Number.isNaN(middle(theirs)))
+    .map(([ours, theirs]) => `${ours}: ${(middle(theirs) / middle(ours)).toFixed(1)} times as fast as ${theirs}.`);
 }
 
-/** The same questions to PostgreSQL. Of more records there is none here: that is a matter of its own machine. */
-async function inPostgres(size: number, progress: (text: string) => void): Promise<readonly Section[]> {
+async function runInPostgres({ quick, jobs, progress }: BenchOptions): Promise<readonly Section[]> {
   if (noPostgres !== false)
     return [{ title: 'history in PostgreSQL', rows: [{ what: 'all', unit: 'ms', values: [], note: noPostgres }] }];
-  const history = await fillPostgres(Math.min(size, MOST_IN_POSTGRES), Date.now(), SEED, progress);
+  const history = await fillPostgres(jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS), Date.now(), SEED, progress);
   try {
     const perSecond = (count: number, ms: number): readonly number[] => [(count * 1000) / ms];
     const rows: readonly Row[] = [
@@ -338,7 +338,6 @@ async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<reado
       },
       { title: 'history: questions, in process', rows: queries },
       { title: 'history: whole commands, beside qacct on the same jobs', rows: commands, notes: compare(commands) },
-      ...(await inPostgres(size, progress)),
     ];
   } finally {
     process.off('exit', remove);
@@ -350,4 +349,10 @@ export const historyBench: Bench = {
   name: 'history',
   about: 'questions to years of a site (--jobs 10000000 --keep DIRECTORY), beside qacct on the same jobs',
   run,
+};
+
+export const postgresBench: Bench = {
+  name: 'postgres',
+  about: 'the same questions to PostgreSQL',
+  run: runInPostgres,
 };

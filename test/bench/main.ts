@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
 import { bracketsBench } from './brackets';
 import { deliveryBench } from './delivery';
-import { historyBench } from './history';
+import { historyBench, postgresBench } from './history';
 import { hooksBench } from './hooks';
 import { importBench } from './import';
 import { liveBench } from './live';
@@ -33,6 +33,7 @@ const BENCHES: readonly Bench[] = [
   serveBench,
   deliveryBench,
   historyBench,
+  postgresBench,
   importBench,
 ];
 
