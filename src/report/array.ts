@@ -1,3 +1,4 @@
+import { groupBy } from '../accounting/group-by';
 import { isParallel } from '../accounting/job-sum';
 import type { JobRecord } from '../sampler/record';
 import { adviseMost, adviseRequest } from './advice';
@@ -7,7 +8,7 @@ import { renderGauges } from './gauge';
 import { recordGauges, renderVerdict } from './headline';
 import type { JobViewOptions } from './job-options';
 import { needsOf, wholeOf } from './job-whole';
-import { groupBy, latestRuns, recordsOf, type JobRun } from './job-run';
+import { latestRuns, recordsOf, type JobRun } from './job-run';
 import { parseTime } from './local-time';
 import { renderRequests } from './request';
 import { renderRunTable } from './run-table';

@@ -1,8 +1,6 @@
 import type { JobAttempt } from '../accounting/store';
 import type { JobRecord } from '../sampler/record';
 
-export { groupBy } from '../accounting/group-by';
-
 /** One run of a job (task, pe task) on one host, and which of its runs it is. */
 export type JobRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
 

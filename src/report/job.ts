@@ -1,7 +1,8 @@
+import { groupBy } from '../accounting/group-by';
 import { isParallel } from '../accounting/job-sum';
 import { renderArray } from './array';
 import type { JobViewOptions } from './job-options';
-import { groupBy, latestRuns, recordsOf, type JobRun } from './job-run';
+import { latestRuns, recordsOf, type JobRun } from './job-run';
 import { renderParallel } from './parallel';
 import { renderRun } from './run';
 import type { Screen } from './screen';

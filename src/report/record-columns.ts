@@ -1,10 +1,10 @@
+import { groupBy } from '../accounting/group-by';
 import type { JobRecord, Bracket } from '../sampler/record';
 import { formatBracket } from './bracket';
 import { endingLabel, succeeded } from './ending';
 import { limitOf } from './fit';
 import { shareTone } from './gauge';
 import { heardOf, runningLabel } from './heard-of';
-import { groupBy } from './job-run';
 import { formatMinute, parseTime } from './local-time';
 import { hostsOf, type RecordLine } from './record-lines';
 import type { Screen } from './screen';

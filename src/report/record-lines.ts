@@ -1,7 +1,7 @@
+import { groupBy } from '../accounting/group-by';
 import type { RecordSort } from '../accounting/store';
 import type { JobRecord } from '../sampler/record';
 import { limitOf } from './fit';
-import { groupBy } from './job-run';
 
 /** The records that one line tells of: one, or the tasks and runs of a job. */
 export type RecordLine = readonly [JobRecord, ...JobRecord[]];

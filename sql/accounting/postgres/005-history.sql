@@ -101,14 +101,11 @@ CREATE FUNCTION file_json(f imported_file) RETURNS jsonb IMMUTABLE LANGUAGE sql 
     'device', f.device, 'inode', f.inode, 'offset', f."offset", 'lines', f.lines)
 $$;
 
--- Merges records made of lines of Grid Engine's accounting, keeps unreadable lines aside, and notes how far the file is
--- read: {"outcomes": [...]}, or {"conflict": true} where the file was not as `before` says.
-CREATE FUNCTION import_lines(file jsonb, before jsonb, records jsonb, unreadable jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
+-- Notes how far a file is read, and keeps unreadable lines aside; false: the file was not as `before` says.
+CREATE FUNCTION note_file(file jsonb, before jsonb, unreadable jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   found imported_file;
   known jsonb := coalesce(nullif(before, 'null'), file);
-  outcomes jsonb;
 BEGIN
   PERFORM pg_advisory_xact_lock(1902994801, 0);
   SELECT * INTO found FROM imported_file AS i WHERE i.cluster = file ->> 'cluster' AND i.head = known ->> 'head'
@@ -118,7 +115,7 @@ BEGIN
     -- Two importers that began a short file at different lengths meet where their heads become the same.
     OR EXISTS (SELECT FROM imported_file AS i WHERE i.cluster = file ->> 'cluster' AND i.head = file ->> 'head'
       AND i.head_bytes = (file ->> 'headBytes')::bigint AND i.id IS DISTINCT FROM found.id) THEN
-    RETURN '{"conflict": true}';
+    RETURN false;
   END IF;
   IF found.id IS NULL THEN
     INSERT INTO imported_file (cluster, head, head_bytes, path, device, inode, "offset", lines)
@@ -133,8 +130,7 @@ BEGIN
   INSERT INTO unreadable_line (file_id, "offset", reason, text)
     SELECT found.id, (u ->> 'offset')::bigint, u ->> 'reason', u ->> 'text' FROM jsonb_array_elements(unreadable) AS u
     ON CONFLICT (file_id, "offset") DO NOTHING;
-  outcomes := deliver_all(records);
-  RETURN jsonb_build_object('outcomes', outcomes);
+  RETURN true;
 END $$;
 
 CREATE FUNCTION read_imported_files(the_cluster text) RETURNS SETOF jsonb

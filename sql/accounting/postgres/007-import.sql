@@ -66,46 +66,6 @@ BEGIN
   RETURN ids;
 END $$;
 
--- Notes how far a file is read, and keeps unreadable lines aside; false: the file was not as `before` says.
-CREATE FUNCTION note_file(file jsonb, before jsonb, unreadable jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-  found imported_file;
-  known jsonb := coalesce(nullif(before, 'null'), file);
-BEGIN
-  PERFORM pg_advisory_xact_lock(1902994801, 0);
-  SELECT * INTO found FROM imported_file AS i WHERE i.cluster = file ->> 'cluster' AND i.head = known ->> 'head'
-    AND i.head_bytes = (known ->> 'headBytes')::bigint;
-  IF (found.id IS NULL) <> (coalesce(before, 'null') = 'null')
-    OR found.id IS NOT NULL AND found."offset" <> (known ->> 'offset')::bigint
-    -- Two importers that began a short file at different lengths meet where their heads become the same.
-    OR EXISTS (SELECT FROM imported_file AS i WHERE i.cluster = file ->> 'cluster' AND i.head = file ->> 'head'
-      AND i.head_bytes = (file ->> 'headBytes')::bigint AND i.id IS DISTINCT FROM found.id) THEN
-    RETURN false;
-  END IF;
-  IF found.id IS NULL THEN
-    INSERT INTO imported_file (cluster, head, head_bytes, path, device, inode, "offset", lines)
-      VALUES (file ->> 'cluster', file ->> 'head', (file ->> 'headBytes')::bigint, file ->> 'path',
-        (file ->> 'device')::bigint, (file ->> 'inode')::numeric, (file ->> 'offset')::bigint, (file ->> 'lines')::bigint)
-      RETURNING * INTO found;
-  ELSE
-    UPDATE imported_file AS i SET head = file ->> 'head', head_bytes = (file ->> 'headBytes')::bigint, path = file ->> 'path',
-      device = (file ->> 'device')::bigint, inode = (file ->> 'inode')::numeric, "offset" = (file ->> 'offset')::bigint,
-      lines = (file ->> 'lines')::bigint WHERE i.id = found.id;
-  END IF;
-  INSERT INTO unreadable_line (file_id, "offset", reason, text)
-    SELECT found.id, (u ->> 'offset')::bigint, u ->> 'reason', u ->> 'text' FROM jsonb_array_elements(unreadable) AS u
-    ON CONFLICT (file_id, "offset") DO NOTHING;
-  RETURN true;
-END $$;
-
--- As hosts that import with an older qmemacct call it.
-CREATE OR REPLACE FUNCTION import_lines(file jsonb, before jsonb, records jsonb, unreadable jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
-BEGIN
-  IF NOT note_file(file, before, unreadable) THEN RETURN '{"conflict": true}'; END IF;
-  RETURN jsonb_build_object('outcomes', deliver_all(records));
-END $$;
-
 -- In which months jobs occur that have been added (those of which `is_new` is true), under the lock of word_id().
 CREATE FUNCTION note_jobs(is_new boolean[], jobs bigint[], months integer[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

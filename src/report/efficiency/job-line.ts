@@ -1,9 +1,9 @@
+import { groupBy } from '../../accounting/group-by';
 import { nameClass } from '../../accounting/name-class';
 import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { adviseRequest, type Advice } from '../advice';
 import { endingLabel } from '../ending';
 import { limitOf } from '../fit';
-import { groupBy } from '../job-run';
 import { hostsOf, toJobLines } from '../record-lines';
 import { needsOf } from '../job-whole';
 import { nextTime } from '../next-time';

@@ -1,10 +1,10 @@
 import { killedByMemory } from '../../accounting/cause';
+import { groupBy } from '../../accounting/group-by';
 import { nameClass } from '../../accounting/name-class';
 import type { AccountingReader } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
 import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { truncate } from '../display-width';
-import { groupBy } from '../job-run';
 import { formatClock, parseTime } from '../local-time';
 import { MEMORY_CAUSES } from '../why/hypothesis';
 import { whyEnded, type Why } from '../why/why';

@@ -1,5 +1,6 @@
+import { groupBy } from '../../accounting/group-by';
 import type { Dialect } from '../../gridengine/dialect';
-import { groupBy, recordsOf, type JobRun } from '../job-run';
+import { recordsOf, type JobRun } from '../job-run';
 import { needsOf } from '../job-whole';
 import { nextTime } from '../next-time';
 import type { Cause, Standing } from './hypothesis';

@@ -1,4 +1,4 @@
-import { groupBy } from '../job-run';
+import { groupBy } from '../../accounting/group-by';
 import type { Screen } from '../screen';
 import { wrap } from '../wrap';
 import type { Hypothesis, Standing } from './hypothesis';

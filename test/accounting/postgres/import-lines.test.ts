@@ -9,19 +9,9 @@ import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
 import type { JobRecord } from '../../../src/sampler/record';
 import { arbitraryLine } from '../import/arbitrary-line';
 import { realisticRecords } from '../realistic-record';
+import { FILE } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
-
-const FILE: ImportedFile = {
-  cluster: 'cell',
-  head: 'abc',
-  headBytes: 4096,
-  path: '/x/accounting',
-  device: 1,
-  inode: 2,
-  offset: 5000,
-  lines: 10,
-};
 
 const seen = { ...realisticRecords(5).next(), cluster: 'cell' };
 

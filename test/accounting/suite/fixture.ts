@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { HistoryStore } from '../../../src/accounting/history-store';
+import type { HistoryStore, ImportedFile } from '../../../src/accounting/history-store';
 import { emptyRecord } from '../../../src/sampler/record';
 import type { Bracket, JobRecord } from '../../../src/sampler/record';
 
@@ -92,3 +92,15 @@ export function lineOf(record: JobRecord, fields: Partial<JobRecord> = {}): JobR
     ...fields,
   };
 }
+
+/** A file of Grid Engine's accounting, as far as it is read. */
+export const FILE: ImportedFile = {
+  cluster: 'cell',
+  head: 'abc',
+  headBytes: 4096,
+  path: '/x/accounting',
+  device: 1,
+  inode: 2,
+  offset: 5000,
+  lines: 10,
+};

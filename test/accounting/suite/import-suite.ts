@@ -7,18 +7,7 @@ import { recordOfLine } from '../../../src/accounting/import/line-record';
 import { recordKeyText, type JobRecord } from '../../../src/sampler/record';
 import { arbitraryLine } from '../import/arbitrary-line';
 import { realisticRecords } from '../realistic-record';
-import type { OpenStore } from './fixture';
-
-const FILE: ImportedFile = {
-  cluster: 'cell',
-  head: 'abc',
-  headBytes: 4096,
-  path: '/x/accounting',
-  device: 1,
-  inode: 2,
-  offset: 5000,
-  lines: 10,
-};
+import { FILE, type OpenStore } from './fixture';
 
 function batchOf(lines: readonly PlacedLine[], more: Partial<ImportBatch> = {}): ImportBatch {
   return { file: FILE, before: null, lines, unreadable: [], ...more };
