@@ -1,4 +1,5 @@
 import { emptyRecord } from '../sampler/record';
+import { FIELD_NAMES, FIELDS, type FieldName, type Merge } from '../record/fields';
 import { compareValues } from './compare-values';
 import type { JobRecord, MemoryRequest, RecordKey, RecordStatus, Trust } from '../sampler/record';
 
@@ -13,7 +14,7 @@ export interface Stamp {
  * What is merged on its own: a field, one complex of `requests`, or one metric. `status` carries the notes along: they
  * explain the end that the status tells.
  */
-export type Slot = MergedField | 'status' | `requests.${string}` | `metrics.${string}`;
+export type Slot = FieldName | `requests.${string}` | `metrics.${string}`;
 
 /** A record made from several: `provenance` says where a slot came from, unless it is the record's own stamp. */
 export interface StoredRecord {
@@ -23,74 +24,17 @@ export interface StoredRecord {
   readonly provenance: Readonly<Partial<Record<Slot, Stamp>>>;
 }
 
-type MergedField = Exclude<
-  keyof JobRecord,
-  keyof RecordKey | 'status' | 'notes' | 'requests' | 'metrics' | 'trust' | 'revision'
->;
+const fieldsWith = (...merges: readonly Merge[]): readonly FieldName[] =>
+  FIELD_NAMES.filter((name) => merges.includes(FIELDS[name].merge));
 
-/** Fields that are merged one by one. Stores number them by position: append only. */
-export const MERGED_FIELDS = [
-  'owner',
-  'job_name',
-  'queue',
-  'project',
-  'pe',
-  'account',
-  'slots',
-  'host_slots',
-  'submitted_at',
-  'started_at',
-  'ended_at',
-  'exit_status',
-  'signal',
-  'failed',
-  'h_vmem',
-  'peak_rss',
-  'peak_rss_swap',
-  'peak_vmem',
-  'peak_process_vmem',
-  'peak_footprint',
-  'wallclock_seconds',
-  'cpu_seconds',
-  'cpu_efficiency',
-  'memory_efficiency',
-  'processes',
-  'max_processes',
-  'max_threads',
-  'read_bytes',
-  'written_bytes',
-  'read_chars',
-  'written_chars',
-  'claimed_by_tree_only',
-  'claimed_by_group_only',
-  'samples',
-  'interval_seconds',
-  'longest_gap_seconds',
-  'unobserved_start_seconds',
-  'rss_byte_seconds',
-  'sampler',
-  'series',
-  'granted_hosts',
-  'grid_engine',
-] as const satisfies readonly MergedField[];
-
-/** Fails to compile where a field of the record is not listed above. */
-export type EveryFieldIsListed = Listed<Exclude<MergedField, (typeof MERGED_FIELDS)[number]>>;
-type Listed<Missing extends never> = Missing;
+/** Fields that are merged one by one. */
+export const MERGED_FIELDS = fieldsWith('rank', 'final');
 
 /**
  * What grows until the job ends: here the account of an ended job beats, whatever its rank, the account so far of a
  * running one (a sampler that died in the first hour must not make a ten-hour job one of an hour).
  */
-const GROWING: ReadonlySet<string> = new Set<MergedField>([
-  'wallclock_seconds',
-  'cpu_seconds',
-  'cpu_efficiency',
-  'read_bytes',
-  'written_bytes',
-  'read_chars',
-  'written_chars',
-]);
+const GROWING: ReadonlySet<string> = new Set(fieldsWith('final'));
 
 const RANK: Readonly<Record<Trust, number>> = { root: 3, usage: 2, accounting: 1, 'self-reported': 0 };
 
@@ -197,7 +141,7 @@ function valueIn({ record, provenance }: StoredRecord, own: Stamp, slot: Slot): 
       ? record.metrics
       : null;
   const name = slot.slice(slot.indexOf('.') + 1);
-  const value = part === null ? record[slot as MergedField] : Object.hasOwn(part, name) ? part[name] : null;
+  const value = part === null ? record[slot as FieldName] : Object.hasOwn(part, name) ? part[name] : null;
   return value === null || value === undefined ? undefined : { value, stamp };
 }
 

@@ -1,127 +1,52 @@
-import { emptyRecord, type Bracket, type JobRecord, type MemoryRequest } from '../sampler/record';
+import { BRACKET, FIELD_NAMES, FIELDS, type FieldName } from '../record/fields';
+import { emptyRecord, type JobRecord } from '../record/record';
 import { escapeForCsv } from './escape';
 import type { Account } from './json';
 
 export type Cell = string | number | boolean | null;
 type Cells = readonly (readonly [column: string, cell: Cell])[];
 
-const request = (name: string, value: MemoryRequest | null): Cells => [
-  [`${name}_request_bytes`, value?.request_bytes ?? null],
-  [`${name}_limit_bytes`, value?.limit_bytes ?? null],
-  [`${name}_per`, value?.per ?? null],
-];
+/** A value that is one cell. */
+function plainCell(value: unknown): Cell {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  return Array.isArray(value) ? value.join(' ') : JSON.stringify(value);
+}
 
-const peak = (name: string, value: Bracket | null): Cells => [
-  [`${name}_lower_bytes`, value?.lower_bytes ?? null],
-  [`${name}_upper_bytes`, value?.upper_bytes ?? null],
-  [`${name}_slack_bytes`, value?.slack_bytes ?? null],
-  [`${name}_proved`, value?.proved ?? null],
-  [`${name}_exact`, value?.exact ?? null],
-  [`${name}_open`, value?.open.join(' ') ?? null],
-  [`${name}_sources`, value?.sources.join(' ') ?? null],
-  [`${name}_at`, value?.at ?? null],
-  [`${name}_command`, value?.command ?? null],
-];
+const memberCells = (prefix: string, members: object, value: object | null): Cells =>
+  Object.keys(members).map((member) => [
+    `${prefix}_${member}`,
+    value === null ? null : plainCell((value as Readonly<Record<string, unknown>>)[member]),
+  ]);
 
-/** Fields that are one column. Columns are a contract: none may be renamed. */
-const PLAIN = [
-  'cluster',
-  'job_id',
-  'task_id',
-  'pe_task_id',
-  'host',
-  'run_id',
-  'owner',
-  'job_name',
-  'queue',
-  'project',
-  'pe',
-  'account',
-  'slots',
-  'host_slots',
-  'submitted_at',
-  'started_at',
-  'ended_at',
-  'exit_status',
-  'signal',
-  'failed',
-  'status',
-  'trust',
-  'wallclock_seconds',
-  'cpu_seconds',
-  'cpu_efficiency',
-  'memory_efficiency',
-  'processes',
-  'max_processes',
-  'max_threads',
-  'read_bytes',
-  'written_bytes',
-  'read_chars',
-  'written_chars',
-  'claimed_by_tree_only',
-  'claimed_by_group_only',
-  'samples',
-  'interval_seconds',
-  'longest_gap_seconds',
-  'unobserved_start_seconds',
-  'rss_byte_seconds',
-  'revision',
-] as const satisfies readonly (keyof JobRecord)[];
-
-type Nested = Exclude<keyof JobRecord, (typeof PLAIN)[number]>;
-
-/** The columns of the fields that hold more than one value; a new field of the record must find its place here. */
-const NESTED: Readonly<Record<Nested, (record: JobRecord) => Cells>> = {
-  h_vmem: (record) => request('h_vmem', record.h_vmem),
-  peak_rss: (record) => peak('peak_rss', record.peak_rss),
-  peak_rss_swap: (record) => peak('peak_rss_swap', record.peak_rss_swap),
-  peak_vmem: (record) => peak('peak_vmem', record.peak_vmem),
-  peak_process_vmem: (record) => peak('peak_process_vmem', record.peak_process_vmem),
-  peak_footprint: (record) => peak('peak_footprint', record.peak_footprint),
-  sampler: ({ sampler }) => [
-    ['sampler_cpu_seconds', sampler?.cpu_seconds ?? null],
-    ['sampler_max_rss_bytes', sampler?.max_rss_bytes ?? null],
-    ['sampler_mode', sampler?.mode ?? null],
-  ],
-  requests: (record) => [['requests', requestsText(record)]],
-  notes: (record) => [['notes', record.notes.join(' ')]],
-  metrics: ({ metrics }) => [
-    [
-      'metrics',
-      Object.entries(metrics)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(' '),
-    ],
-  ],
-  granted_hosts: ({ granted_hosts: hosts }) => [
-    ['granted_hosts', hosts?.map(({ host, slots }) => `${host}=${slots}`).join(' ') ?? null],
-  ],
-  grid_engine: ({ grid_engine: account }) => [
-    ['ge_wallclock_seconds', account?.wallclock_seconds ?? null],
-    ['ge_cpu_seconds', account?.cpu_seconds ?? null],
-    ['ge_maxvmem_bytes', account?.maxvmem_bytes ?? null],
-    ['ge_maxrss_bytes', account?.maxrss_bytes ?? null],
-    ['ge_mem_gib_seconds', account?.mem_gib_seconds ?? null],
-    ['ge_io_gib', account?.io_gib ?? null],
-    ['ge_category', account?.category ?? null],
-    ['ge_deleted_by', account?.deleted_by ?? null],
-  ],
-  // A chart has no place in a row.
-  series: () => [],
+/** Fields that are no one cell and no object of cells. Columns are a contract: none may be renamed. */
+const OTHERS: Readonly<Partial<Record<FieldName, (record: JobRecord) => Cell>>> = {
+  requests: ({ requests }) =>
+    Object.entries(requests)
+      .map(([complex, { limit_bytes: limit }]) => `${complex}=${limit ?? 'unlimited'}`)
+      .join(' '),
+  notes: ({ notes }) => notes.join(' '),
+  metrics: ({ metrics }) =>
+    Object.entries(metrics)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
+  granted_hosts: ({ granted_hosts: hosts }) => hosts?.map(({ host, slots }) => `${host}=${slots}`).join(' ') ?? null,
 };
 
-/** "mem_free=2147483648 s_vmem=unlimited": the limits on this host. */
-function requestsText(record: JobRecord): string {
-  const limits = Object.entries(record.requests).map(([complex, { limit_bytes: limit }]) => [complex, limit] as const);
-  return limits.map(([complex, limit]) => `${complex}=${limit ?? 'unlimited'}`).join(' ');
+function fieldCells(name: FieldName, record: JobRecord): Cells {
+  const { storage } = FIELDS[name];
+  const value = record[name];
+  const other = OTHERS[name];
+  if (other !== undefined) return [[name, other(record)]];
+  // A chart has no place in a row.
+  if (storage.as === 'series') return [];
+  if (storage.as === 'bracket') return memberCells(name, BRACKET, value as object | null);
+  if (storage.as === 'members') return memberCells(storage.prefix ?? name, storage.of, value as object | null);
+  return [[name, plainCell(value)]];
 }
 
 function cellsOf({ record, attempt }: Account): Cells {
-  return [
-    ...PLAIN.map((name): readonly [string, Cell] => [name, record[name]]),
-    ['attempt', attempt],
-    ...Object.values(NESTED).flatMap((cells) => cells(record)),
-  ];
+  return [...FIELD_NAMES.flatMap((name) => fieldCells(name, record)), ['attempt', attempt]];
 }
 
 const cellText = (cell: Cell): string => (typeof cell === 'string' ? escapeForCsv(cell) : String(cell ?? ''));

@@ -10,17 +10,19 @@ import {
 import type { CauseAccount } from '../report/why/causes';
 import { CAUSES, STANDINGS } from '../report/why/hypothesis';
 import { CONFIDENCES } from '../report/why/why';
-import { BRACKET_SOURCES, OPEN_REASONS, STATUSES, TRUSTS } from '../sampler/parse-record';
-import { RECORD_SCHEMA } from '../sampler/record';
-import type {
-  Bracket,
-  GrantedSlots,
-  GridEngineAccount,
-  JobRecord,
-  MemoryRequest,
-  MemorySeries,
-  SamplerCost,
-} from '../sampler/record';
+import {
+  bracket,
+  FIELD_NAMES,
+  FIELDS,
+  grantedSlots,
+  gridEngineAccount,
+  memoryRequest,
+  memorySeries,
+  samplerCost,
+  TRUSTS,
+  type FieldName,
+} from '../record/fields';
+import { RECORD_SCHEMA, type JobRecord } from '../record/record';
 import { bytes, component, flag, list, map, nullable, number, object, text, timestamp, whole, word } from './schema';
 import type { Schema } from './schema';
 import type { Sight } from './sight';
@@ -70,68 +72,13 @@ const shown = {
     "what the caller is shown of others' jobs: all, without owners and names, those of the caller's projects, or none; sums are over what is shown",
 };
 
-const bracket = nullable(component('Bracket'));
-const request = component('MemoryRequest');
 const maybeText = nullable(text);
 const maybeWhole = nullable(whole);
-const maybeNumber = nullable(number);
-const maybeTime = nullable(timestamp);
 
-const recordFields: { readonly [Field in keyof GivenRecord]-?: Schema } = {
-  cluster: text,
-  job_id: whole,
-  task_id: maybeWhole,
-  pe_task_id: maybeText,
-  host: text,
-  run_id: text,
-  owner: maybeText,
-  job_name: maybeText,
-  queue: maybeText,
-  project: maybeText,
-  pe: maybeText,
-  account: maybeText,
-  slots: maybeWhole,
-  host_slots: maybeWhole,
-  granted_hosts: nullable(list(component('GrantedSlots'))),
-  submitted_at: maybeTime,
-  started_at: maybeTime,
-  ended_at: maybeTime,
-  exit_status: maybeWhole,
-  signal: maybeWhole,
-  failed: maybeWhole,
-  status: word(...STATUSES),
-  trust: word(...TRUSTS),
-  h_vmem: nullable(request),
-  requests: map(request),
-  peak_rss: bracket,
-  peak_rss_swap: bracket,
-  peak_vmem: bracket,
-  peak_process_vmem: bracket,
-  peak_footprint: bracket,
-  wallclock_seconds: maybeNumber,
-  cpu_seconds: maybeNumber,
-  cpu_efficiency: maybeNumber,
-  memory_efficiency: maybeNumber,
-  processes: maybeWhole,
-  max_processes: maybeWhole,
-  max_threads: maybeWhole,
-  read_bytes: maybeWhole,
-  written_bytes: maybeWhole,
-  read_chars: maybeWhole,
-  written_chars: maybeWhole,
-  claimed_by_tree_only: maybeWhole,
-  claimed_by_group_only: maybeWhole,
-  samples: maybeWhole,
-  interval_seconds: maybeNumber,
-  longest_gap_seconds: maybeNumber,
-  unobserved_start_seconds: maybeNumber,
-  rss_byte_seconds: maybeNumber,
-  sampler: nullable(component('SamplerCost')),
-  grid_engine: nullable(component('GridEngineAccount')),
-  metrics: map(number),
-  series: nullable(component('MemorySeries')),
-  notes: list(text),
-  revision: whole,
+const recordFields = {
+  ...(Object.fromEntries(
+    FIELD_NAMES.map((field) => [field, { ...FIELDS[field].shape.schema, description: FIELDS[field].help }]),
+  ) as unknown as Readonly<Record<FieldName, Schema>>),
   ended: { ...flag, description: 'whether the job had ended when this record was made' },
   provenance: {
     ...map(component('Stamp')),
@@ -144,44 +91,12 @@ const recordFields: { readonly [Field in keyof GivenRecord]-?: Schema } = {
 
 /** The parts of what the accounting DB answers, by their names under `components`. */
 export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Bracket: object<Bracket>(
-    {
-      lower_bytes: bytes,
-      upper_bytes: nullable(bytes),
-      slack_bytes: bytes,
-      proved: flag,
-      exact: flag,
-      open: list(word(...OPEN_REASONS)),
-      sources: list(word(...BRACKET_SOURCES)),
-      at: maybeTime,
-      command: maybeText,
-    },
-    'a peak as bounds with the truth between them; upper_bytes null: open, for the reasons in "open"',
-  ),
-  MemoryRequest: object<MemoryRequest>({
-    request_bytes: nullable(bytes),
-    limit_bytes: nullable(bytes),
-    per: word('slot', 'job'),
-  }),
-  GrantedSlots: object<GrantedSlots>({ host: text, slots: whole }, 'what a parallel job was granted on a host'),
-  SamplerCost: object<SamplerCost>({ cpu_seconds: number, max_rss_bytes: bytes, mode: word('full', 'small') }),
-  GridEngineAccount: object<GridEngineAccount>(
-    {
-      wallclock_seconds: number,
-      cpu_seconds: number,
-      user_seconds: maybeNumber,
-      system_seconds: maybeNumber,
-      maxvmem_bytes: nullable(bytes),
-      maxrss_bytes: nullable(bytes),
-      mem_gib_seconds: maybeNumber,
-      io_gib: maybeNumber,
-      category: maybeText,
-      deleted_by: maybeText,
-      lines: whole,
-    },
-    "what Grid Engine's own accounting says, under its dialect's meaning",
-  ),
-  MemorySeries: object<MemorySeries>({ start: timestamp, step_seconds: number, rss_bytes: list(bytes) }),
+  Bracket: bracket.schema,
+  MemoryRequest: memoryRequest.schema,
+  GrantedSlots: grantedSlots.schema,
+  SamplerCost: samplerCost.schema,
+  GridEngineAccount: gridEngineAccount.schema,
+  MemorySeries: memorySeries.schema,
   Stamp: object<Stamp>({ trust: word(...TRUSTS), revision: whole, ended: flag }),
   Record: object<GivenRecord>(recordFields, "one job's account on one host (schema 1)"),
   Attempt: object<GivenAttempt>(

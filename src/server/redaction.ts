@@ -4,7 +4,8 @@ import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob } from '../gridengine/qstat/job-list';
 import type { ClusterView, JobPart, JobView, PendingView } from '../live/cluster-view';
 import type { Answer, Snapshot } from '../live/snapshot';
-import type { Bracket, JobRecord } from '../sampler/record';
+import { FIELD_NAMES, FIELDS, type FieldName } from '../record/fields';
+import type { JobRecord } from '../record/record';
 import { isOwn, isShown, tellsNames, type Ownership, type Sight } from './sight';
 
 /**
@@ -89,29 +90,18 @@ export function redactView(view: ClusterView, sight: Sight): ClusterView {
   };
 }
 
-const BRACKETS = [
-  'peak_rss',
-  'peak_rss_swap',
-  'peak_vmem',
-  'peak_process_vmem',
-  'peak_footprint',
-] as const satisfies readonly (keyof JobRecord)[];
+/** What a field shows of a job that the caller must not know by name. */
+function hideField(name: FieldName, value: JobRecord[FieldName]): unknown {
+  const { personal, storage, empty } = FIELDS[name];
+  if (personal) return name === 'owner' || name === 'job_name' ? HIDDEN : empty;
+  if (value === null || typeof value !== 'object') return value;
+  if (storage.as === 'bracket') return { ...value, command: null };
+  // The submission's options may name a person, a file or what is run.
+  return name === 'grid_engine' ? { ...value, category: HIDDEN, deleted_by: null } : value;
+}
 
 function hideRecord(record: JobRecord): JobRecord {
-  const brackets = BRACKETS.map((name): [string, Bracket | null] => {
-    const bracket = record[name];
-    return [name, bracket === null ? null : { ...bracket, command: null }];
-  });
-  return {
-    ...record,
-    ...(Object.fromEntries(brackets) as Pick<JobRecord, (typeof BRACKETS)[number]>),
-    owner: HIDDEN,
-    job_name: HIDDEN,
-    account: null,
-    // The submission's options may name a person, a file or what is run.
-    grid_engine: record.grid_engine === null ? null : { ...record.grid_engine, category: HIDDEN, deleted_by: null },
-    notes: [],
-  };
+  return Object.fromEntries(FIELD_NAMES.map((name) => [name, hideField(name, record[name])])) as unknown as JobRecord;
 }
 
 /** Records of the accounting DB, as the caller may see them. */

@@ -24,20 +24,27 @@ describe('renderCsv', () => {
   it('has stable columns, also without any row', () => {
     assert.equal(
       renderCsv([]),
-      'cluster,job_id,task_id,pe_task_id,host,run_id,owner,job_name,queue,project,pe,account,slots,host_slots,' +
-        'submitted_at,started_at,ended_at,exit_status,signal,failed,status,trust,wallclock_seconds,cpu_seconds,' +
-        'cpu_efficiency,memory_efficiency,processes,max_processes,max_threads,read_bytes,written_bytes,read_chars,' +
-        'written_chars,claimed_by_tree_only,claimed_by_group_only,samples,interval_seconds,longest_gap_seconds,' +
-        'unobserved_start_seconds,rss_byte_seconds,revision,attempt,h_vmem_request_bytes,h_vmem_limit_bytes,h_vmem_per,' +
-        ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint']
-          .flatMap((peak) =>
-            ['lower_bytes', 'upper_bytes', 'slack_bytes', 'proved', 'exact', 'open', 'sources', 'at', 'command'].map(
-              (end) => `${peak}_${end}`,
-            ),
-          )
-          .join(',') +
-        ',sampler_cpu_seconds,sampler_max_rss_bytes,sampler_mode,requests,notes,metrics,granted_hosts' +
-        ',ge_wallclock_seconds,ge_cpu_seconds,ge_maxvmem_bytes,ge_maxrss_bytes,ge_mem_gib_seconds,ge_io_gib,ge_category,ge_deleted_by\n',
+      'cluster,job_id,task_id,pe_task_id,host,run_id,owner,job_name,queue,project,pe,account,slots,' +
+        'host_slots,granted_hosts,submitted_at,started_at,ended_at,exit_status,signal,failed,status,' +
+        'trust,h_vmem_request_bytes,h_vmem_limit_bytes,h_vmem_per,requests,peak_rss_lower_bytes,' +
+        'peak_rss_upper_bytes,peak_rss_slack_bytes,peak_rss_proved,peak_rss_exact,peak_rss_open,' +
+        'peak_rss_sources,peak_rss_at,peak_rss_command,peak_rss_swap_lower_bytes,' +
+        'peak_rss_swap_upper_bytes,peak_rss_swap_slack_bytes,peak_rss_swap_proved,peak_rss_swap_exact,' +
+        'peak_rss_swap_open,peak_rss_swap_sources,peak_rss_swap_at,peak_rss_swap_command,' +
+        'peak_vmem_lower_bytes,peak_vmem_upper_bytes,peak_vmem_slack_bytes,peak_vmem_proved,' +
+        'peak_vmem_exact,peak_vmem_open,peak_vmem_sources,peak_vmem_at,peak_vmem_command,' +
+        'peak_process_vmem_lower_bytes,peak_process_vmem_upper_bytes,peak_process_vmem_slack_bytes,' +
+        'peak_process_vmem_proved,peak_process_vmem_exact,peak_process_vmem_open,' +
+        'peak_process_vmem_sources,peak_process_vmem_at,peak_process_vmem_command,' +
+        'peak_footprint_lower_bytes,peak_footprint_upper_bytes,peak_footprint_slack_bytes,' +
+        'peak_footprint_proved,peak_footprint_exact,peak_footprint_open,peak_footprint_sources,' +
+        'peak_footprint_at,peak_footprint_command,wallclock_seconds,cpu_seconds,cpu_efficiency,' +
+        'memory_efficiency,processes,max_processes,max_threads,read_bytes,written_bytes,read_chars,' +
+        'written_chars,claimed_by_tree_only,claimed_by_group_only,samples,interval_seconds,' +
+        'longest_gap_seconds,unobserved_start_seconds,rss_byte_seconds,sampler_cpu_seconds,' +
+        'sampler_max_rss_bytes,sampler_mode,ge_wallclock_seconds,ge_cpu_seconds,ge_user_seconds,' +
+        'ge_system_seconds,ge_maxvmem_bytes,ge_maxrss_bytes,ge_mem_gib_seconds,ge_io_gib,ge_category,' +
+        'ge_deleted_by,ge_lines,metrics,notes,revision,attempt\n',
     );
   });
 

@@ -1,0 +1,208 @@
+/**
+ * Shapes of data that comes from outside: one description gives the TypeScript type, the check (which also brings a value
+ * into its normal form) and the JSON Schema. Own code, not a library: it must load in a sampler within its memory budget,
+ * name the place of each fault, and normalise while it checks.
+ */
+
+/** JSON Schema (2020-12, as OpenAPI 3.1 has it), as far as it is needed. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export interface Shape<T> {
+  /** The value in its normal form. Throws ShapeError naming `path`. `undefined` stands for an absent member. */
+  readonly read: (value: unknown, path: string) => T;
+  readonly schema: Schema;
+}
+
+export type ValueOf<S> = S extends Shape<infer T> ? T : never;
+
+/** What is wrong with a value, and where in it. */
+export class ShapeError extends Error {}
+
+export function fail(path: string, problem: string): never {
+  throw new ShapeError(`${path} ${problem}`);
+}
+
+/** `value` as the shape has it, or what is wrong with it in one line. Never throws. */
+export function check<T>(
+  shape: Shape<T>,
+  value: unknown,
+  path: string,
+): { readonly value: T } | { readonly error: string } {
+  try {
+    return { value: shape.read(value, path) };
+  } catch (error) {
+    if (error instanceof ShapeError) return { error: error.message };
+    // Objects from outside may throw when they are read.
+    return { error: `can't be checked (${error instanceof Error ? error.message : 'unknown reason'})` };
+  }
+}
+
+export function number(least = -Number.MAX_VALUE, most = Number.MAX_VALUE): Shape<number> {
+  return {
+    read: (value, path) => {
+      if (typeof value !== 'number' || !(value >= least && value <= most))
+        return fail(path, `is not a number of ${least} to ${most}`);
+      // -0 + 0 is 0: no store keeps the sign of a zero.
+      return value + 0;
+    },
+    schema: { type: 'number' },
+  };
+}
+
+export function integer(least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER): Shape<number> {
+  const inRange = number(least, most);
+  return {
+    read: (value, path) => {
+      const checked = inRange.read(value, path);
+      return Number.isSafeInteger(checked) ? checked : fail(path, 'is not a whole number');
+    },
+    schema: { type: 'integer' },
+  };
+}
+
+export const boolean: Shape<boolean> = {
+  read: (value, path) => (typeof value === 'boolean' ? value : fail(path, 'is not true or false')),
+  schema: { type: 'boolean' },
+};
+
+/** At most so many bytes of UTF-8. Lone surrogates, which no UTF-8 store can hold, and NUL become U+FFFD. */
+export function text(mostBytes: number): Shape<string> {
+  return {
+    read: (value, path) => {
+      if (typeof value !== 'string') return fail(path, 'is not a string');
+      const whole = value.length > mostBytes ? value : value.replace(/[\p{Cs}\0]/gu, '\uFFFD');
+      return Buffer.byteLength(whole) > mostBytes ? fail(path, `is longer than ${mostBytes} bytes`) : whole;
+    },
+    schema: { type: 'string' },
+  };
+}
+
+/** A text that is not empty. */
+export function name(mostBytes: number): Shape<string> {
+  const any = text(mostBytes);
+  return { read: (value, path) => any.read(value, path) || fail(path, 'is empty'), schema: any.schema };
+}
+
+/** Last ms of the year 9999: later times have no four-digit year. */
+const LAST_MS = 253402300799999;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
+
+/** A time since 1970 in UTC (ISO 8601), in the form of `toISOString`. */
+export const time: Shape<string> = {
+  read: (value, path) => {
+    if (typeof value !== 'string' || value.length > 40 || !TIME.test(value))
+      return fail(path, 'is not an ISO 8601 UTC time');
+    const ms = Date.parse(value);
+    if (!(ms >= 0 && ms <= LAST_MS)) return fail(path, 'is no time since 1970');
+    const normal = new Date(ms).toISOString();
+    // Date.parse takes 30 February for 1 March.
+    return normal.slice(0, 19) === value.slice(0, 19) ? normal : fail(path, 'is no date of the calendar');
+  },
+  schema: { type: 'string', format: 'date-time' },
+};
+
+export function oneOf<const T extends string>(known: readonly T[]): Shape<T> {
+  return {
+    read: (value, path) => known.find((item) => item === value) ?? fail(path, `is none of ${known.join(', ')}`),
+    schema: { type: 'string', enum: known },
+  };
+}
+
+/** null; an absent value is null, too. */
+export function nullable<T>(shape: Shape<T>): Shape<T | null> {
+  const { schema } = shape;
+  const { enum: words } = schema;
+  return {
+    read: (value, path) => (value === null || value === undefined ? null : shape.read(value, path)),
+    schema:
+      typeof schema.type !== 'string'
+        ? { anyOf: [schema, { type: 'null' }] }
+        : { ...schema, type: [schema.type, 'null'], ...(Array.isArray(words) ? { enum: [...words, null] } : {}) },
+  };
+}
+
+export function list<T>(item: Shape<T>, most: number): Shape<readonly T[]> {
+  return {
+    read: (value, path) => {
+      if (!Array.isArray(value)) return fail(path, 'is not a list');
+      if (value.length > most) return fail(path, `has more than ${most} items`);
+      return value.map((member: unknown, index) => item.read(member, `${path}[${index}]`));
+    },
+    schema: { type: 'array', items: item.schema },
+  };
+}
+
+/** Members of a vocabulary, each once, in the vocabulary's order. */
+export function setOf<const T extends string>(known: readonly T[]): Shape<readonly T[]> {
+  const members = list(oneOf(known), known.length);
+  return {
+    read: (value, path) => {
+      const given = members.read(value, path);
+      return known.filter((item) => given.includes(item));
+    },
+    schema: members.schema,
+  };
+}
+
+/** Own properties only: what `__proto__` in JSON brings is no member. */
+function ownMember(value: object, key: string): unknown {
+  return Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
+}
+
+function anObject(value: unknown, path: string): object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : fail(path || 'the value', 'is not an object');
+}
+
+export type Members = Readonly<Record<string, Shape<unknown>>>;
+export type ObjectOf<M extends Members> = { readonly [Name in keyof M]: ValueOf<M[Name]> };
+
+/** An object with these members; others are dropped. */
+export function object<M extends Members>(members: M, description?: string): Shape<ObjectOf<M>> {
+  const entries = Object.entries(members);
+  return {
+    read: (value, path) => {
+      const given = anObject(value, path);
+      const read = entries.map(([key, shape]) => [
+        key,
+        shape.read(ownMember(given, key), path === '' ? key : `${path}.${key}`),
+      ]);
+      return Object.fromEntries(read) as ObjectOf<M>;
+    },
+    schema: {
+      type: 'object',
+      ...(description === undefined ? {} : { description }),
+      properties: Object.fromEntries(entries.map(([key, { schema }]) => [key, schema])),
+      required: Object.keys(members),
+    },
+  };
+}
+
+/** Values by name; absent: none. `key`: what a name looks like, `what` it is called in an error. */
+export function map<T>(
+  values: Shape<T>,
+  { key, what, most }: { readonly key: RegExp; readonly what: string; readonly most: number },
+): Shape<Readonly<Record<string, T>>> {
+  return {
+    read: (value, path) => {
+      const entries = Object.entries(anObject(value ?? {}, path));
+      if (entries.length > most) return fail(path, `has more than ${most} items`);
+      return Object.fromEntries(
+        entries.map(([name, member]: [string, unknown]) => {
+          if (!key.test(name)) fail(path, `has a key that is no ${what}`);
+          return [name, values.read(member, `${path}.${name}`)];
+        }),
+      );
+    },
+    schema: { type: 'object', additionalProperties: values.schema },
+  };
+}
+
+/** The shape under a name of its own in the reference: its schema is `#/components/schemas/NAME`. */
+export function named<T>(shape: Shape<T>, component: string): Shape<T> {
+  return { read: shape.read, schema: { $ref: `#/components/schemas/${component}` } };
+}
+
+/** The shape with something more asked of its values. */
+export function refined<T>(shape: Shape<T>, further: (value: T, path: string) => T): Shape<T> {
+  return { read: (value, path) => further(shape.read(value, path), path), schema: shape.schema };
+}

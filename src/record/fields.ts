@@ -1,0 +1,352 @@
+import {
+  boolean,
+  integer,
+  list,
+  map,
+  name,
+  named,
+  nullable,
+  number,
+  object,
+  oneOf,
+  refined,
+  setOf,
+  text,
+  time,
+  fail,
+} from '../base/shape';
+import type { Shape, ValueOf } from '../base/shape';
+
+/**
+ * The record: one job's account on one host. This table is its only description; the TypeScript type, the check of
+ * records that come from outside, the rules of merging, the columns of the stores and of CSV, the JSON Schema and the
+ * reference are made from it. A new field is one line in FIELDS.
+ */
+
+/** Bounds of what a record may hold: it may come from a user's own hand. */
+export const RECORD_LIMITS = {
+  stringBytes: 4096,
+  notes: 64,
+  requests: 64,
+  metrics: 1000,
+  seriesPoints: 240,
+  hosts: 4096,
+} as const;
+
+/** Who says so, best first; a record of lower rank never overrides a field of a higher one. */
+export const TRUSTS = ['root', 'usage', 'accounting', 'self-reported'] as const;
+export const STATUSES = ['finished', 'running', 'lost', 'unsampled'] as const;
+/** Why an end of a bracket is open: nothing that was seen rules out a higher value. */
+export const OPEN_REASONS = [
+  'no-lineage',
+  'no-exit-records',
+  'no-samples',
+  'start-gap',
+  'end-gap',
+  'exec',
+  'failed-read',
+  'fallen-mark',
+  'sampler-lost',
+  'no-page-accounting',
+  'lost-records',
+  'listener-lost',
+  'unknown-origin',
+  'swap',
+  'unseen-host',
+  'unseen-task',
+] as const;
+/** Where the ends of a bracket came from. */
+export const BRACKET_SOURCES = ['sample', 'mark', 'usage', 'exit-record', 'cgroup', 'limit'] as const;
+
+/** How a store keeps a value. `word`: a dictionary of strings that repeat; `choice`: its number in a list. */
+export type Storage =
+  | { readonly as: 'integer' | 'real' | 'seconds' | 'time' | 'text' | 'json' }
+  | { readonly as: 'choice'; readonly of: readonly string[] }
+  | { readonly as: 'word'; readonly dictionary: string };
+
+/** One value, and how a store keeps it. */
+export interface Leaf<T> extends Shape<T> {
+  readonly storage: Storage;
+}
+
+function leaf<T>(shape: Shape<T>, storage: Storage): Leaf<T> {
+  return { ...shape, storage };
+}
+
+function orNull<T>(value: Leaf<T>): Leaf<T | null> {
+  return leaf(nullable(value), value.storage);
+}
+
+const anyText = text(RECORD_LIMITS.stringBytes);
+const aName = name(RECORD_LIMITS.stringBytes);
+const word = (dictionary: string): Leaf<string> => leaf(anyText, { as: 'word', dictionary });
+const choice = <const T extends string>(of: readonly T[]): Leaf<T> => leaf(oneOf(of), { as: 'choice', of });
+const whole = (least: number, most?: number): Leaf<number> => leaf(integer(least, most), { as: 'integer' });
+const real = (most: number): Leaf<number> => leaf(number(0, most), { as: 'real' });
+const count = whole(0);
+const bytes = leaf({ ...count, schema: { type: 'integer', description: 'bytes' } }, { as: 'integer' });
+/** Far above any job, far below where sums lose their footing. */
+const seconds = leaf(
+  refined(number(0, 1e12), (value) => Math.round(value * 1000) / 1000),
+  { as: 'seconds' },
+);
+const when = leaf(time, { as: 'time' });
+const MAX_INT32 = 2 ** 31 - 1;
+
+export const BRACKET = {
+  lower_bytes: bytes,
+  upper_bytes: orNull(bytes),
+  slack_bytes: bytes,
+  proved: boolean,
+  exact: boolean,
+  open: setOf(OPEN_REASONS),
+  sources: setOf(BRACKET_SOURCES),
+  at: orNull(when),
+  command: orNull(word('command')),
+};
+
+/**
+ * A peak as proved bounds, in bytes; `slack_bytes` is already inside both ends. `upper_bytes` null: open, for the reasons
+ * in `open`. `exact`: proved, and the ends within max(1 MiB, 1 %). `at`: when the lower end was seen; null where only
+ * `usage` knows it. `command`: what held most at that moment.
+ */
+export const bracket = refined(
+  object(BRACKET, 'a peak as bounds with the truth between them; upper_bytes null: open, for the reasons in "open"'),
+  (value, path) =>
+    value.upper_bytes !== null && value.upper_bytes < value.lower_bytes
+      ? fail(path, 'has its upper end below its lower end')
+      : value,
+);
+
+/** A memory request, scaled as Grid Engine scales it; `limit_bytes`: on this host, null: unlimited. */
+const REQUEST = {
+  request_bytes: orNull(bytes),
+  limit_bytes: orNull(bytes),
+  per: choice(['slot', 'job']),
+};
+export const memoryRequest = object(REQUEST);
+
+const SAMPLER = {
+  cpu_seconds: seconds,
+  max_rss_bytes: bytes,
+  mode: choice(['full', 'small']),
+};
+/** What the sampler itself took; `mode` small where the job's limits could not be lifted. */
+export const samplerCost = object(SAMPLER);
+
+const ACCOUNT = {
+  wallclock_seconds: seconds,
+  cpu_seconds: seconds,
+  user_seconds: orNull(seconds),
+  system_seconds: orNull(seconds),
+  maxvmem_bytes: orNull(bytes),
+  maxrss_bytes: orNull(bytes),
+  mem_gib_seconds: orNull(real(1e30)),
+  io_gib: orNull(real(1e30)),
+  category: orNull(word('category')),
+  deleted_by: orNull(word('owner')),
+  lines: whole(1),
+};
+/**
+ * What Grid Engine's own accounting says of the job on this host, under its dialect's meaning; where it wrote several
+ * lines for one run (midnight's intermediate ones), their sums and largest. `category`: the options that the job was
+ * submitted with, as Grid Engine normalised them; the user chooses them.
+ */
+export const gridEngineAccount = object(ACCOUNT, "what Grid Engine's own accounting says, under its dialect's meaning");
+
+export const grantedSlots = object({ host: aName, slots: count }, 'what a parallel job was granted on a host');
+
+/** Memory over time for the chart: the largest rss_sum of each step. */
+export const memorySeries = object({
+  start: time,
+  step_seconds: seconds,
+  rss_bytes: list(bytes, RECORD_LIMITS.seriesPoints),
+});
+
+/** Complexes are identifiers; this leaves out what would break keys, output or SQL, not more. */
+const COMPLEX = /^[^\s\p{C}=,;:/]{1,128}$/u;
+const METRIC = /^[a-z][a-z0-9_]{0,127}$/;
+
+export type Trust = (typeof TRUSTS)[number];
+export type RecordStatus = (typeof STATUSES)[number];
+export type OpenReason = (typeof OPEN_REASONS)[number];
+export type BracketSource = (typeof BRACKET_SOURCES)[number];
+export type Bracket = ValueOf<typeof bracket>;
+export type MemoryRequest = ValueOf<typeof memoryRequest>;
+export type SamplerCost = ValueOf<typeof samplerCost>;
+export type GridEngineAccount = ValueOf<typeof gridEngineAccount>;
+export type GrantedSlots = ValueOf<typeof grantedSlots>;
+export type MemorySeries = ValueOf<typeof memorySeries>;
+
+/**
+ * How two accounts of a field are merged: `key` identifies the record, `own` says of the account itself, `rank` takes the
+ * better account's, `final` prefers that of a job that has ended (it grows until then), `each` merges its entries one by
+ * one, `status` goes with the notes that explain it.
+ */
+export type Merge = 'key' | 'own' | 'rank' | 'final' | 'each' | 'status';
+
+/** One line of the table. */
+export interface Field<T = unknown> {
+  readonly shape: Shape<T>;
+  readonly merge: Merge;
+  /** One value, one column; else several (`members`, with their prefix), or a kind that each format treats in its own way. */
+  readonly storage:
+    | Storage
+    | { readonly as: 'members'; readonly of: Readonly<Record<string, Shape<unknown>>>; readonly prefix?: string }
+    | { readonly as: 'bracket' | 'requests' | 'metrics' | 'notes' | 'series' };
+  /** What the field holds when nothing is known. */
+  readonly empty: T;
+  /** Names a person or what they run: hidden from those who may not see it. */
+  readonly personal: boolean;
+  readonly help: string;
+}
+
+interface Options {
+  readonly merge?: Merge;
+  readonly personal?: boolean;
+}
+
+/** A field that is null where nothing is known. */
+function known<T>(value: Leaf<T>, help: string, { merge = 'rank', personal = false }: Options = {}): Field<T | null> {
+  return { shape: nullable(value), merge, storage: value.storage, empty: null, personal, help };
+}
+
+function part<T>(
+  shape: Shape<T>,
+  component: string,
+  storage: Field['storage'],
+  help: string,
+  personal = false,
+): Field<T | null> {
+  return { shape: nullable(named(shape, component)), merge: 'rank', storage, empty: null, personal, help };
+}
+
+const peak = (help: string): Field<Bracket | null> => part(bracket, 'Bracket', { as: 'bracket' }, help);
+
+function must<T>(value: Leaf<T>, merge: Merge, empty: T, help: string): Field<T> {
+  return { shape: value, merge, storage: value.storage, empty, personal: false, help };
+}
+
+/** The fields in their published order. */
+export const FIELDS = {
+  cluster: must(
+    leaf(aName, { as: 'word', dictionary: 'cluster' }),
+    'key',
+    '',
+    'cluster_name of the cell, else the cell',
+  ),
+  job_id: must(whole(1), 'key', 0, "Grid Engine's job number"),
+  task_id: known(whole(1), 'array task; null unless the job is an array job', { merge: 'key' }),
+  pe_task_id: known(
+    leaf(aName, { as: 'text' }),
+    "task of a tightly integrated job (1.node02); null: the job's master",
+    { merge: 'key' },
+  ),
+  host: must(leaf(aName, { as: 'word', dictionary: 'host' }), 'key', '', 'where it ran'),
+  run_id: must(
+    leaf(aName, { as: 'text' }),
+    'key',
+    '',
+    "boot id (8 hex digits) . shepherd's pid . its start time in clock ticks",
+  ),
+  owner: known(word('owner'), 'user who owns the job', { personal: true }),
+  job_name: known(word('job_name'), 'name of the job', { personal: true }),
+  queue: known(word('queue'), 'queue it ran in'),
+  project: known(word('project'), 'project'),
+  pe: known(word('pe'), 'parallel environment'),
+  account: known(word('account'), 'account string (qsub -A)', { personal: true }),
+  slots: known(count, 'slots of the whole job'),
+  host_slots: known(count, 'slots on this host'),
+  granted_hosts: {
+    shape: nullable(list(named(grantedSlots, 'GrantedSlots'), RECORD_LIMITS.hosts)),
+    merge: 'rank',
+    storage: { as: 'json' },
+    empty: null,
+    personal: false,
+    help: "of a parallel job's master: its hosts, as Grid Engine granted them",
+  } satisfies Field<readonly GrantedSlots[] | null>,
+  submitted_at: known(when, 'when it was submitted'),
+  started_at: known(when, 'when it started'),
+  ended_at: known(when, 'when it ended'),
+  exit_status: known(whole(-MAX_INT32, MAX_INT32), 'exit status of the job'),
+  signal: known(whole(0, MAX_INT32), "signal that ended the job's first process; 0: none"),
+  failed: known(whole(-MAX_INT32, MAX_INT32), "Grid Engine's `failed` code; null until joined with its accounting"),
+  status: must(choice(STATUSES), 'status', 'finished', 'finished, running, lost (shepherd or host died) or unsampled'),
+  trust: must(
+    choice(TRUSTS),
+    'own',
+    'root',
+    'data source: root sampler, usage file, accounting line, or self-reported',
+  ),
+  h_vmem: part(memoryRequest, 'MemoryRequest', { as: 'members', of: REQUEST }, 'h_vmem request and limit on this host'),
+  requests: {
+    shape: map(named(memoryRequest, 'MemoryRequest'), { key: COMPLEX, what: 'complex', most: RECORD_LIMITS.requests }),
+    merge: 'each',
+    storage: { as: 'requests' },
+    empty: {},
+    personal: false,
+    help: 'every other memory request or limit in force, by complex',
+  } satisfies Field<Readonly<Record<string, MemoryRequest>>>,
+  peak_rss: peak('resident memory, summed over the distinct address spaces'),
+  peak_rss_swap: peak('resident memory and swap, summed'),
+  peak_vmem: peak('address space, summed'),
+  peak_process_vmem: peak('largest address space of one process'),
+  peak_footprint: peak('anonymous, shared and swapped memory, each page once'),
+  wallclock_seconds: known(seconds, 'elapsed time', { merge: 'final' }),
+  cpu_seconds: known(seconds, 'CPU time, children included', { merge: 'final' }),
+  cpu_efficiency: known(real(1e12), 'CPU time over elapsed time x slots on this host', { merge: 'final' }),
+  memory_efficiency: known(real(1e18), 'lower bound of peak_rss over the h_vmem limit of this host'),
+  processes: known(count, 'distinct processes seen'),
+  max_processes: known(count, 'most processes at one time'),
+  max_threads: known(count, 'most threads at one time'),
+  read_bytes: known(bytes, 'read from storage', { merge: 'final' }),
+  written_bytes: known(bytes, 'written to storage', { merge: 'final' }),
+  read_chars: known(bytes, 'read by calls, page cache included', { merge: 'final' }),
+  written_chars: known(bytes, 'written by calls, page cache included', { merge: 'final' }),
+  claimed_by_tree_only: known(count, 'processes found by the process tree alone'),
+  claimed_by_group_only: known(count, 'processes found by the additional group id alone'),
+  samples: known(count, 'samples taken'),
+  interval_seconds: known(seconds, 'interval between samples'),
+  longest_gap_seconds: known(seconds, 'longest time between two samples'),
+  unobserved_start_seconds: known(seconds, "from the job's start to the first sample"),
+  rss_byte_seconds: known(real(1e30), 'resident memory integrated over time, in byte seconds'),
+  sampler: part(samplerCost, 'SamplerCost', { as: 'members', of: SAMPLER }, 'what the sampler itself took'),
+  grid_engine: part(
+    gridEngineAccount,
+    'GridEngineAccount',
+    { as: 'members', of: ACCOUNT, prefix: 'ge' },
+    "Grid Engine's own figures; null until joined with its accounting",
+  ),
+  metrics: {
+    shape: map(number(), { key: METRIC, what: 'metric', most: RECORD_LIMITS.metrics }),
+    merge: 'each',
+    storage: { as: 'metrics' },
+    empty: {},
+    personal: false,
+    help: 'what the other sources say of the whole job, by metric, in its unit (qmemacct metrics)',
+  } satisfies Field<Readonly<Record<string, number>>>,
+  series: part(memorySeries, 'MemorySeries', { as: 'series' }, 'memory over time, for the chart'),
+  notes: {
+    shape: {
+      ...list(anyText, RECORD_LIMITS.notes),
+      read: (value, path) => list(anyText, RECORD_LIMITS.notes).read(value ?? [], path),
+    },
+    merge: 'status',
+    storage: { as: 'notes' },
+    empty: [],
+    personal: true,
+    help: 'what the reader should know about these figures',
+  } satisfies Field<readonly string[]>,
+  revision: must(
+    whole(0),
+    'own',
+    0,
+    'when this account was made (ms since the epoch): of two of equal rank the later wins',
+  ),
+};
+
+export type FieldName = keyof typeof FIELDS;
+export const FIELD_NAMES = Object.keys(FIELDS) as readonly FieldName[];
+
+/** One job's account on one host, field by field as FIELDS says. */
+export type JobRecord = { readonly [Name in FieldName]: ValueOf<(typeof FIELDS)[Name]['shape']> };
