@@ -41,8 +41,10 @@ export function countedAt(record: JobRecord): number {
   return begun === null ? record.revision : Date.parse(begun);
 }
 
+type SlotFacts = Pick<JobRecord, 'host_slots' | 'slots' | 'trust' | 'pe_task_id'>;
+
 /** The h_vmem request of the record on its host, in bytes; null: none, or unlimited. */
-export function requestedBytes(record: JobRecord): number | null {
+export function requestedBytes(record: SlotFacts & Pick<JobRecord, 'h_vmem'>): number | null {
   const asked = record.h_vmem;
   if (asked === null) return null;
   if (
@@ -54,7 +56,7 @@ export function requestedBytes(record: JobRecord): number | null {
 }
 
 /** Slots on the host. A line of Grid Engine's accounting, alone, tells only the job's: they stand in its master's. */
-export function hostSlots(record: JobRecord): number {
+export function hostSlots(record: SlotFacts): number {
   if (record.host_slots !== null) return record.host_slots;
   if (record.trust !== 'accounting') return 1;
   return record.pe_task_id === null ? (record.slots ?? 1) : 0;

@@ -25,9 +25,6 @@ export function schemaVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** The store is of an earlier qmemacct. */
-export class OlderSchema extends StoreError {}
-
 function refuseNewer(db: Database, newest: number): void {
   const version = schemaVersion(db);
   if (version > newest)
@@ -39,12 +36,12 @@ function refuseNewer(db: Database, newest: number): void {
     );
 }
 
-/** Throws StoreError unless the schema is exactly the newest one: OlderSchema where it only wants to be upgraded. */
+/** Throws StoreError unless the schema is exactly the newest one. */
 export function requireNewestSchema(db: Database, migrations = listMigrations()): void {
   refuseNewer(db, migrations.length);
   const version = schemaVersion(db);
   if (version < migrations.length)
-    throw new OlderSchema(
+    throw new StoreError(
       db.name,
       `it has schema ${version}, this qmemacct needs ${migrations.length}`,
       'the next delivery of a job upgrades it',

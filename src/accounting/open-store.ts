@@ -3,7 +3,6 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isPostgresUrl } from '../sampler/postgres-url';
 import type { HistoryStore } from './history-store';
-import { OlderSchema } from './migrations';
 import type { AccountingReader, AccountingStore } from './store';
 
 /** What opening a store needs beside its name. */
@@ -38,8 +37,7 @@ function readersCredentials({ credentials = '' }: StoreAccess): string {
 
 /**
  * The accounting DB of the setting `accounting`, to be read: a path (SQLite) or a URL (PostgreSQL). What the other kind
- * needs is not loaded. A file of an earlier qmemacct that is the caller's to write is upgraded first. Rejects with
- * StoreError.
+ * needs is not loaded. Rejects with StoreError.
  */
 export async function openReader(accounting: string, access: StoreAccess = {}): Promise<AccountingReader> {
   if (isPostgresUrl(accounting)) {
@@ -53,14 +51,7 @@ export async function openReader(accounting: string, access: StoreAccess = {}): 
     return reader;
   }
   const { openSqliteReader } = await import('./sqlite/sqlite-store.js');
-  try {
-    return openSqliteReader(accounting);
-  } catch (error) {
-    if (!(error instanceof OlderSchema)) throw error;
-    const { upgrade } = await import('./sqlite/upgrade.js');
-    if (!upgrade(accounting)) throw error;
-    return openSqliteReader(accounting);
-  }
+  return openSqliteReader(accounting);
 }
 
 /** The same to be delivered to. `mode`: permissions of an SQLite file that is made. */

@@ -150,7 +150,9 @@ function ownMember(value: object, key: string): unknown {
 }
 
 function anObject(value: unknown, path: string): object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : fail(path || 'the value', 'is not an object');
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? value
+    : fail(path || 'the value', 'is not an object');
 }
 
 export type Members = Readonly<Record<string, Shape<unknown>>>;

@@ -58,11 +58,26 @@ export const OPEN_REASONS = [
 /** Where the ends of a bracket came from. */
 export const BRACKET_SOURCES = ['sample', 'mark', 'usage', 'exit-record', 'cgroup', 'limit'] as const;
 
+/** Strings that repeat, which stores keep once. */
+export const WORD_LISTS = [
+  'cluster',
+  'owner',
+  'host',
+  'job_name',
+  'queue',
+  'project',
+  'pe',
+  'account',
+  'command',
+  'category',
+] as const;
+export type WordList = (typeof WORD_LISTS)[number];
+
 /** How a store keeps a value. `word`: a dictionary of strings that repeat; `choice`: its number in a list. */
 export type Storage =
   | { readonly as: 'integer' | 'real' | 'seconds' | 'time' | 'text' | 'json' }
   | { readonly as: 'choice'; readonly of: readonly string[] }
-  | { readonly as: 'word'; readonly dictionary: string };
+  | { readonly as: 'word'; readonly dictionary: WordList };
 
 /** One value, and how a store keeps it. */
 export interface Leaf<T> extends Shape<T> {
@@ -79,7 +94,7 @@ function orNull<T>(value: Leaf<T>): Leaf<T | null> {
 
 const anyText = text(RECORD_LIMITS.stringBytes);
 const aName = name(RECORD_LIMITS.stringBytes);
-const word = (dictionary: string): Leaf<string> => leaf(anyText, { as: 'word', dictionary });
+const word = (dictionary: WordList): Leaf<string> => leaf(anyText, { as: 'word', dictionary });
 const choice = <const T extends string>(of: readonly T[]): Leaf<T> => leaf(oneOf(of), { as: 'choice', of });
 const whole = (least: number, most?: number): Leaf<number> => leaf(integer(least, most), { as: 'integer' });
 const real = (most: number): Leaf<number> => leaf(number(0, most), { as: 'real' });
@@ -192,7 +207,7 @@ export interface Field<T = unknown> {
   /** One value, one column; else several (`members`, with their prefix), or a kind that each format treats in its own way. */
   readonly storage:
     | Storage
-    | { readonly as: 'members'; readonly of: Readonly<Record<string, Shape<unknown>>>; readonly prefix?: string }
+    | { readonly as: 'members'; readonly of: Readonly<Record<string, Leaf<unknown>>>; readonly prefix?: string }
     | { readonly as: 'bracket' | 'requests' | 'metrics' | 'notes' | 'series' };
   /** What the field holds when nothing is known. */
   readonly empty: T;

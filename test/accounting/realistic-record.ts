@@ -133,7 +133,7 @@ export function realisticRecords(seed = 1): RealisticRecords {
       claimed_by_group_only: 0,
       samples: Math.ceil(wallclock) + 5,
       interval_seconds: 1,
-      longest_gap_seconds: 1 + whole(300) / 1000,
+      longest_gap_seconds: (1000 + whole(300)) / 1000,
       unobserved_start_seconds: (80 + whole(100)) / 1000,
       rss_byte_seconds: (rss * wallMs * (0.5 + random() / 2)) / 1000,
       sampler: {

@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { packRunId, unpackRunId } from '../../src/accounting/sqlite/run-id-codec';
 import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
 import { parseAccountingLine } from '../gridengine/parse-accounting-line';
 import type { AccountingRecord } from '../../src/gridengine/accounting-line';
@@ -114,13 +113,9 @@ export async function inBatches(
 }
 
 /** A run's name: of one that only a line tells of it is made of a time. */
-function movedRun(run: Buffer | string, seconds: number): Buffer | string {
-  const name = unpackRunId(run);
-  if (!name.startsWith('accounting.')) return run;
-  return packRunId(
-    name.replace(/^(accounting\.(?:0\.)?)([1-9]\d*)/, (_all, before: string, time: string) =>
-      [before, Number(time) + seconds].join(''),
-    ),
+function movedRun(run: string, seconds: number): string {
+  return run.replace(/^(accounting\.(?:0\.)?)([1-9]\d*)/, (_all, before: string, time: string) =>
+    [before, Number(time) + seconds].join(''),
   );
 }
 
@@ -135,7 +130,7 @@ function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress
     db.pragma('synchronous = OFF');
     db.pragma('cache_size = -1000000');
     db.function('moved_run', { deterministic: true }, (run: unknown, seconds: unknown) =>
-      movedRun(run as Buffer | string, Number(seconds)),
+      movedRun(String(run), Number(seconds)),
     );
     const columns = db
       .prepare<[], { name: string; hidden: number }>("SELECT name, hidden FROM pragma_table_xinfo('record')")

@@ -55,12 +55,12 @@ export function lineSignal({ failed, exitStatus }: AccountingRecord): number | n
 /** Of the run; where Grid Engine left it out although the job ran, its own start and end tell. */
 export function lineWallclock(line: AccountingRecord): number {
   const { wallclockSeconds: told, startTimeMs: start, endTimeMs: end } = line;
-  if (told > 0 || start === null || end === null || end <= start) return Math.max(0, told);
+  if (told > 0 || start === null || end === null || end <= start) return wholeMs(amount(told));
   return (end - start) / 1000;
 }
 
 export function lineCpu(line: AccountingRecord): number {
-  return Math.round(Math.max(0, line.cpuSeconds) * 1000) / 1000;
+  return wholeMs(amount(line.cpuSeconds));
 }
 
 /** Of a parallel job the line tells the slots of all its hosts together. */
@@ -91,14 +91,16 @@ export function clipped<T extends string | null>(text: T): T {
 }
 
 const amount = (value: number): number => Math.max(0, value);
+/** Seconds to the millisecond: Open Cluster Scheduler writes microseconds. */
+const wholeMs = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 const positive = (value: number | null): number | null => (value === null || value <= 0 ? null : value);
 
 export function lineAccount(line: AccountingRecord): GridEngineAccount {
   return {
-    wallclock_seconds: amount(line.wallclockSeconds),
-    cpu_seconds: amount(line.cpuSeconds),
-    user_seconds: amount(line.userSeconds),
-    system_seconds: amount(line.systemSeconds),
+    wallclock_seconds: wholeMs(amount(line.wallclockSeconds)),
+    cpu_seconds: wholeMs(amount(line.cpuSeconds)),
+    user_seconds: wholeMs(amount(line.userSeconds)),
+    system_seconds: wholeMs(amount(line.systemSeconds)),
     maxvmem_bytes: positive(line.maxvmemBytes),
     maxrss_bytes: line.jobMaxrssBytes ?? positive(line.maxrssBytes),
     mem_gib_seconds: amount(line.memGibSeconds),

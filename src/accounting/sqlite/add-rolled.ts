@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { SummaryQuery } from '../summary';
 import { addTotals, DEFAULT_FAR_BELOW, newSums, stepsOf, TOTALS_NAMES } from '../sums';
 import type { MutableTotals, Sums } from '../sums';
-import { addPackedBins } from './bins-codec';
+import { addBins, type BinCell } from './bins';
 import type { Words } from './dictionary';
 import { dictionaryOf, dimensionNumber } from './dimensions';
 import { prepared } from './prepared';
@@ -12,10 +12,19 @@ import { addDay, groupOf, isoDay } from './summary-board';
 import type { Board, GroupKey } from './summary-board';
 import type { Plan } from './summary-plan';
 
-type RollUpRow = readonly [number, number, number, Buffer, ...number[]];
+type RollUpRow = readonly [
+  day: number,
+  key: number,
+  cluster: number,
+  hours: BinCell,
+  shares: BinCell,
+  coverage: BinCell,
+  ...totals: number[],
+];
+const TOTALS_AT = 6;
 
 function totalsOf(row: RollUpRow): MutableTotals {
-  return Object.fromEntries(TOTALS_NAMES.map((name, index) => [name, row[index + 4] ?? 0])) as MutableTotals;
+  return Object.fromEntries(TOTALS_NAMES.map((name, index) => [name, row[index + TOTALS_AT] ?? 0])) as MutableTotals;
 }
 
 /** Adds the roll-ups of the days that have one that holds. */
@@ -46,7 +55,7 @@ export function addRolled(
   const separate = by !== 'day' && by !== 'cluster' && dimension === null;
   const withBins = (row: RollUpRow): Sums => {
     const sums = { ...newSums(), totals: totalsOf(row) };
-    addPackedBins(sums, row[3]);
+    addBins(sums, [row[3], row[4], row[5]]);
     if (steps !== stepsOf(DEFAULT_FAR_BELOW))
       sums.totals.far_below = sums.shares.slice(0, steps).reduce((sum, count) => sum + count, 0);
     return sums;

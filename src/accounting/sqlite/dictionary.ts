@@ -1,34 +1,25 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { WORD_LISTS } from '../../record/fields';
+import type { Dictionary, WordCodec } from '../columns';
 import { DamagedRecord } from './damaged-record';
 
 /** Tables of repeated strings. */
-export const DICTIONARIES = [
-  'cluster',
-  'owner',
-  'host',
-  'job_name',
-  'queue',
-  'project',
-  'pe',
-  'account',
-  'command',
-  'complex',
-  'metric',
-  'note',
-  'category',
+export const DICTIONARIES: readonly Dictionary[] = [
+  ...WORD_LISTS,
+  'bracket_basis',
+  'requests',
+  'metric_set',
+  'notes',
+  'provenance',
   'name_class',
-] as const;
-export type Dictionary = (typeof DICTIONARIES)[number];
+];
 
 /** Strings as small numbers, and back. */
-export interface Words {
+export interface Words extends WordCodec {
   /** The number of a string that is known; null otherwise. */
   readonly find: (dictionary: Dictionary, text: string) => number | null;
-  /** The number of a string, made where new: inside a write transaction only. */
-  readonly intern: (dictionary: Dictionary, text: string) => number;
   /** `intern` of one dictionary. */
   readonly interner: (dictionary: Dictionary) => (text: string) => number;
-  readonly text: (dictionary: Dictionary, id: number) => string;
   /** To be called after a rollback: numbers given since are gone. */
   readonly forget: () => void;
 }

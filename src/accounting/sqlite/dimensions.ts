@@ -1,7 +1,8 @@
 import { nameClass } from '../name-class';
 import { DIMENSIONS } from '../summary';
 import type { Dimension } from '../summary';
-import type { Dictionary, Words } from './dictionary';
+import type { Dictionary } from '../columns';
+import type { Words } from './dictionary';
 
 /** Number of a dimension in the roll-ups; 0: all of a cluster. */
 export function dimensionNumber(name: Dimension): number {

@@ -1,14 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import { COVERAGE_REASONS } from '../coverage';
-import { factsOf } from '../facts';
 import type { Facts } from '../facts';
 import type { Dimension } from '../summary';
-import type { Words } from './dictionary';
 import { prepared } from './prepared';
-import { factsQuery, READ_RECORD, STANDS } from './queries';
+import { factsQuery } from './queries';
 import type { Condition } from './record-filter';
-import { fromRow } from './row';
-import type { RecordRow } from './row';
 
 /** A record as sums see it. */
 export interface FactRow {
@@ -41,7 +37,7 @@ type Row = readonly [
   queue: Cell,
   host: Cell,
   name: Cell,
-  flags: Cell,
+  flags: number,
   slots: number,
   wallclock: Cell,
   cpu: Cell,
@@ -52,7 +48,7 @@ type Row = readonly [
   energy: Cell,
 ];
 
-const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, unsampled: 16 } as const;
+const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, sampled: 16 } as const;
 const REASON_SHIFT = 5;
 
 const PAGE = 5_000;
@@ -67,7 +63,8 @@ export function jobKey(cluster: number, job: number, task: number | null): JobKe
     : `${cluster}/${job}/${task ?? 0}`;
 }
 
-function factsOfRow(row: Row, flags: number): Facts {
+function factsOfRow(row: Row): Facts {
+  const flags = row[9];
   return {
     running: (flags & FLAG.running) !== 0,
     standsForHost: (flags & FLAG.stands) !== 0,
@@ -81,7 +78,7 @@ function factsOfRow(row: Row, flags: number): Facts {
     energy: row[17],
     failed: (flags & FLAG.failed) !== 0,
     killed: (flags & FLAG.killed) !== 0,
-    sampled: (flags & FLAG.unsampled) === 0,
+    sampled: (flags & FLAG.sampled) !== 0,
     reason: COVERAGE_REASONS[flags >> REASON_SHIFT] ?? 'other',
   };
 }
@@ -92,15 +89,8 @@ function factsOfRow(row: Row, flags: number): Facts {
  */
 export function factReader(
   db: Database,
-  words: Words,
   dimensions: readonly Dimension[],
 ): (condition: Condition, span: Span, take: (row: FactRow) => void) => number {
-  /** What a row of an earlier schema does not say of itself. */
-  const factsOfOld = (id: number): Facts => {
-    const row = prepared<[number], RecordRow>(db, READ_RECORD).get(id);
-    if (row === undefined) throw new Error(`record ${id} has gone`);
-    return factsOf(fromRow(row, null, words).record, prepared<[number], number>(db, STANDS, 'pluck').get(id) === 1);
-  };
   return (condition, span, take) => {
     const page = prepared<object, Row>(db, factsQuery(condition, dimensions), 'raw');
     let since = Math.max(span.since, 0);
@@ -114,7 +104,7 @@ export function factReader(
           cluster: row[2],
           job: row[3],
           keys: [row[4], row[5], row[6], row[7], row[8]],
-          facts: row[9] === null ? factsOfOld(row[0]) : factsOfRow(row, row[9]),
+          facts: factsOfRow(row),
         });
       read += rows.length;
       const last = rows.at(-1);

@@ -8,7 +8,9 @@ import { SAME_START_MS } from '../join';
 import type { MergeOutcome } from '../store';
 import type { Words } from './dictionary';
 import { lineInserter } from './insert-lines';
-import { lineRows, type LineRows } from './line-row';
+import { ACCOUNT_COLUMNS, LineRows } from './line-row';
+import type { Cell } from '../columns';
+import { LINE_RUN } from '../coverage';
 import { LAST_ROLLED_DAY, MARK_STALE } from './queries';
 import { seenKeys } from './seen-keys';
 import { DAY_MS, type StaleDays } from './stale-days';
@@ -22,17 +24,19 @@ const CACHE_KIB = 64 * 1024;
  * Engine's own account, as far as columns say: see `LineRows.joined`.
  */
 const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL AND r.exit_status = 0 AND r.signal = 0
-    AND r.judged IS NOT NULL AND typeof(r.run_id) = 'blob' AND length(r.run_id) > 5 AND r.host_id = ? AND r.owner_id = ?
+    AND r.ended = 1 AND r.ge_lines IS NULL AND r.provenance_id IS NULL AND r.run_id NOT GLOB '${LINE_RUN}*'
+    AND r.host_id = ? AND r.owner_id = ?
     AND (r.project_id IS NOT NULL OR ?) AND (r.pe_id IS NOT NULL OR ?)
     AND r.job_name_id IS NOT NULL AND r.queue_id IS NOT NULL AND r.account_id IS NOT NULL AND r.slots IS NOT NULL
     AND r.host_slots IS NOT NULL AND r.submitted_at IS NOT NULL AND r.ended_at IS NOT NULL
     AND r.wallclock_ms IS NOT NULL AND r.cpu_ms IS NOT NULL,
-    r.id, r.revision, r.wallclock_ms, r.cpu_ms, r.detail
+    r.id, r.h_vmem_per IS NOT NULL, r.requests_id, r.cpu_efficiency IS NOT NULL
   FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ?
     AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?) LIMIT 2`;
 /** No column of an index, nor any that sums are made of: a job that ended well has still ended well. */
-const JOIN = 'UPDATE record SET failed = 0, detail = ? WHERE id = ?';
+const JOIN = `UPDATE record SET failed = 0, ${ACCOUNT_COLUMNS.map((column) => `${column} = ?`).join(', ')},
+    provenance_id = ?, provenance_revisions = ? WHERE id = ?`;
 
 const FILE_COLUMNS =
   'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines';
@@ -40,10 +44,9 @@ const FILE_COLUMNS =
 type Candidate = readonly [
   isPlain: number,
   id: number,
-  revision: number,
-  wallclockMs: number,
-  cpuMs: number,
-  detail: Buffer,
+  hasLimit: number,
+  requestsId: number | null,
+  hasEfficiency: number,
 ];
 
 type FileRow = ImportedFile & { readonly id: number };
@@ -90,14 +93,14 @@ export function lineImporter(
   );
   const inserter = lineInserter(db);
   const candidates = db.prepare<unknown[], Candidate>(CANDIDATES).raw();
-  const join = db.prepare<[Buffer, number]>(JOIN);
+  const join = db.prepare<Cell[]>(JOIN);
   const lastRolled = db.prepare<[], number | null>(LAST_ROLLED_DAY).pluck();
   const markStale = db.prepare<{ day: number }>(MARK_STALE);
   const seen = seenKeys(db);
   const rowsOf = new Map<string, LineRows>();
 
   function rowsFor(cluster: string): LineRows {
-    const rows = rowsOf.get(cluster) ?? lineRows(words, cluster, USUAL_RULES);
+    const rows = rowsOf.get(cluster) ?? new LineRows(words, cluster, USUAL_RULES);
     rowsOf.set(cluster, rows);
     return rows;
   }
@@ -124,12 +127,16 @@ export function lineImporter(
   function joinWell(
     rows: LineRows,
     line: AccountingRecord,
-    [isPlain, id, revision, wallclockMs, cpuMs, detail]: Candidate,
+    [isPlain, id, hasLimit, requestsId, hasEfficiency]: Candidate,
   ): boolean {
     if (isPlain !== 1 || line.failed !== 0 || line.exitStatus !== 0) return false;
-    const joined = rows.joined(line, { revision, wallclockMs, cpuMs, detail });
+    const joined = rows.joined(line, {
+      hasLimit: hasLimit === 1,
+      requestsId,
+      hasEfficiency: hasEfficiency === 1,
+    });
     if (joined === null) return false;
-    join.run(joined, id);
+    join.run(...joined, id);
     return true;
   }
 
@@ -182,7 +189,7 @@ export function lineImporter(
         line.startTimeMs === null ? null : line.startTimeMs - SAME_START_MS,
         line.startTimeMs === null ? null : line.startTimeMs + SAME_START_MS,
         hostId,
-        line.startTimeMs === null ? lineRunId(line) : rows.run(line.startTimeMs),
+        lineRunId(line),
       );
       const [first] = same;
       if (first === undefined) {

@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 import { USUAL_COLUMNS, USUAL_VALUES, type LineRows } from './line-row';
-import { ROW_COLUMNS } from './row';
+import type { Cell } from '../columns';
+import { INSERT_RECORD } from './queries';
 
 /** Rows in one statement. More gain nothing. */
 const ROWS_AT_ONCE = 10;
@@ -22,7 +23,6 @@ interface Task {
   readonly peTask: string | null;
 }
 
-const ANY_ROW = ROW_COLUMNS.map(() => '?').join(', ');
 const USUAL_ROW = [...USUAL_COLUMNS.map(() => '?'), ...Object.values(USUAL_VALUES)].join(', ');
 const USUAL_NAMES = [...USUAL_COLUMNS, ...Object.keys(USUAL_VALUES)].join(', ');
 
@@ -33,8 +33,8 @@ const usual = (rows: number): string =>
 export function lineInserter(db: Database): LineInserter {
   const insertMany = db.prepare(usual(ROWS_AT_ONCE));
   const insertOne = db.prepare(usual(1));
-  const insertAny = db.prepare(`INSERT INTO record (${ROW_COLUMNS.join(', ')}) VALUES (${ANY_ROW})`);
-  let values: unknown[] = [];
+  const insertAny = db.prepare<Cell[]>(INSERT_RECORD);
+  let values: Cell[] = [];
   /** Whose rows are in `values`. */
   let waiting: Task[] = [];
 

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { JobRecord, MemorySeries } from '../../sampler/record';
+import type { JobRecord, MemorySeries } from '../../record/record';
+import type { Cell } from '../columns';
 import { countedAt } from '../facts';
 import { isLineOnly, metAnotherLine, SAME_START_MS, startsApart } from '../join';
 import { asStored, mergeRecords } from '../merge';
@@ -16,32 +17,21 @@ import {
   PUT_SERIES,
   updateRecord,
 } from './queries';
-import { fromRow, ROW_COLUMNS, toRow } from './row';
-import type { RecordRow } from './row';
-import { packRunId } from './run-id-codec';
-import { packSeries, unpackSeries } from './series-codec';
+import { columnAt, COLUMN_NAMES, fromRow, toRow, type Row } from './row';
+import { readSeries, SERIES_CELLS } from './series';
 import type { StaleDays } from './stale-days';
-
-/** A row with its series, where it has one. */
-export interface FoundRow extends RecordRow {
-  readonly series_start: number | null;
-  readonly series_points: Buffer | null;
-}
-
-export function seriesOf(row: FoundRow): MemorySeries | null {
-  return row.series_start === null || row.series_points === null
-    ? null
-    : unpackSeries(new Date(row.series_start).toISOString(), row.series_points);
-}
 
 interface Candidate {
   readonly id: number;
   readonly exact: boolean;
-  readonly row: RecordRow;
+  readonly row: Row;
   readonly stored: StoredRecord;
 }
 
-const INDEXED = [...INDEXED_COLUMNS];
+const INDEXED = [...INDEXED_COLUMNS].map(columnAt);
+const OTHERS = OTHER_COLUMNS.map(columnAt);
+/** Of FIND_RECORD: id and `exact`, then the series. */
+const ROW_AT = 2 + SERIES_CELLS;
 
 interface Matches {
   /** The row that the record goes into. */
@@ -78,21 +68,21 @@ function underKeyOf(stored: StoredRecord, { host, run_id }: JobRecord): StoredRe
  * same run, whichever comes first, and the row then carries our key.
  */
 export function createMerger(db: Database, words: Words, stale: StaleDays): (record: JobRecord) => MergeOutcome {
-  const find = db.prepare<Record<string, number | string | Buffer | null>, FoundRow & { id: number; exact: number }>(
-    FIND_RECORD,
-  );
-  const insert = db.prepare<[RecordRow]>(INSERT_RECORD);
-  const updateAll = db.prepare(updateRecord(ROW_COLUMNS));
-  const updateOthers = db.prepare(updateRecord(OTHER_COLUMNS));
-  const update = (id: number, before: RecordRow, after: RecordRow): void => {
-    const moved = INDEXED.some((column) => before[column] !== after[column]);
-    const columns = moved ? ROW_COLUMNS : OTHER_COLUMNS;
-    (moved ? updateAll : updateOthers).run([...columns.map((column) => after[column]), id]);
+  const find = db.prepare<Record<string, number | string | null>, readonly Cell[]>(FIND_RECORD).raw();
+  const insert = db.prepare<Cell[]>(INSERT_RECORD);
+  const updateAll = db.prepare<Cell[]>(updateRecord(COLUMN_NAMES));
+  const updateOthers = db.prepare<Cell[]>(updateRecord(OTHER_COLUMNS));
+  const update = (id: number, before: Row, after: Row): void => {
+    const moved = INDEXED.some((at) => before[at] !== after[at]);
+    if (moved) updateAll.run(...after, id);
+    else updateOthers.run(...OTHERS.map((at) => after[at] ?? null), id);
   };
-  const putSeries = db.prepare<[number, number, Buffer]>(PUT_SERIES);
+  const putSeries = db.prepare<[number, number, number, string]>(PUT_SERIES);
   const remove = [DELETE_RECORD, DELETE_SERIES].map((sql) => db.prepare<[number]>(sql));
   const storeSeries = (id: number, series: MemorySeries | null): void => {
-    if (series !== null) putSeries.run(id, Date.parse(series.start), packSeries(series));
+    if (series === null) return;
+    const { start, step_seconds: step, rss_bytes: points } = series;
+    putSeries.run(id, Date.parse(start), Math.round(step * 1000), JSON.stringify(points));
   };
   const touch = (record: JobRecord, clusterId: number): void => {
     const { job_id, task_id, pe, pe_task_id } = record;
@@ -110,16 +100,21 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
       pe_task_id: record.pe_task_id,
       cluster_id: clusterId,
       host_id: words.intern('host', record.host),
-      run_id: packRunId(record.run_id),
+      run_id: record.run_id,
       from: started === null ? null : started - SAME_START_MS,
       to: started === null ? null : started + SAME_START_MS,
     });
     const matches = matchesOf(
       record,
-      rows.map((row) => ({ id: row.id, exact: row.exact === 1, row, stored: fromRow(row, seriesOf(row), words) })),
+      rows.map((cells) => ({
+        id: Number(cells[0]),
+        exact: cells[1] === 1,
+        row: cells.slice(ROW_AT),
+        stored: fromRow(cells, ROW_AT, readSeries(cells, 2), words),
+      })),
     );
     if (matches === null) {
-      storeSeries(Number(insert.run(toRow(incoming, words)).lastInsertRowid), record.series);
+      storeSeries(Number(insert.run(...toRow(incoming, words)).lastInsertRowid), record.series);
       touch(incoming.record, clusterId);
       return { ok: true, change: 'added' };
     }

@@ -165,28 +165,19 @@ export function openForWriting(path: string, mode: number): Database {
   }
 }
 
-function openReadOnly(path: string, check: (db: Database) => void): Database {
+/** The store's file for a reader, who waits 5 s at most for a writer. Throws StoreError. */
+export function openForReading(path: string): Database {
   try {
     refuseSharedWal(path);
     const db = new SqliteDatabase(path, { readonly: true, fileMustExist: true, timeout: READER_WAIT_MS });
     return closingOnError(db, () => {
       harden(db);
       requireOurs(db);
-      check(db);
+      requireNewestSchema(db);
       db.pragma(`cache_size = -${READER_CACHE_KIB}`);
       return db;
     });
   } catch (error) {
     throw storeError(path, error);
   }
-}
-
-/** The store's file for a reader, who waits 5 s at most for a writer. Throws StoreError. */
-export function openForReading(path: string): Database {
-  return openReadOnly(path, requireNewestSchema);
-}
-
-/** The same where the file may be of an earlier qmemacct. */
-export function openOfAnySchema(path: string): Database {
-  return openReadOnly(path, () => undefined);
 }

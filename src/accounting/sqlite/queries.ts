@@ -6,29 +6,31 @@ import { TOTALS_NAMES } from '../sums';
 import { JOB_NAME_ID } from './job-name';
 import { FAILED } from './record-filter';
 import type { Condition } from './record-filter';
-import { ROW_COLUMNS, type RecordRow } from './row';
+import { COLUMN_NAMES } from './row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
 
-const ROW = ROW_COLUMNS.map((column) => `r.${column}`).join(', ');
+const ROW = COLUMN_NAMES.map((column) => `r.${column}`).join(', ');
+/** Of the chart; `readSeries` reads it. */
+const SERIES = 's.start, s.step_ms, s.rss_bytes';
 const FROM_RECORD = 'FROM record r';
 const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
 
 /**
+ * Rows begin with the series where it is read along (3 columns), before that with what a query names first.
  * Parameters: @job_id, @task_id, @pe_task_id, @cluster_id, @host_id, @run_id; @from, @to: when a record that it may join
  * has started. `exact`: the row of that key.
  */
-export const FIND_RECORD = `SELECT r.id, r.host_id = @host_id AND r.run_id = @run_id AS exact, ${ROW},
-    s.start AS series_start, s.points AS series_points
+export const FIND_RECORD = `SELECT r.id, r.host_id = @host_id AND r.run_id = @run_id AS exact, ${SERIES}, ${ROW}
   ${FROM_RECORD} ${WITH_SERIES}
   WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.pe_task_id IS @pe_task_id AND r.cluster_id = @cluster_id
     AND (r.host_id = @host_id AND r.run_id = @run_id OR r.started_at BETWEEN @from AND @to)`;
 
-export const INSERT_RECORD = `INSERT INTO record (${ROW_COLUMNS.join(', ')})
-  VALUES (${ROW_COLUMNS.map((column) => `@${column}`).join(', ')})`;
+/** Parameters: a row. */
+export const INSERT_RECORD = `INSERT INTO record (${COLUMN_NAMES.join(', ')}) VALUES (${COLUMN_NAMES.map(() => '?').join(', ')})`;
 
 /** Columns that indexes are made of: where they stay as they are, an update need not touch the indexes. */
-export const INDEXED_COLUMNS: ReadonlySet<keyof RecordRow> = new Set([
+export const INDEXED_COLUMNS: ReadonlySet<string> = new Set([
   'job_id',
   'task_id',
   'pe_task_id',
@@ -39,19 +41,19 @@ export const INDEXED_COLUMNS: ReadonlySet<keyof RecordRow> = new Set([
   'status',
   'revision',
 ]);
-export const OTHER_COLUMNS = ROW_COLUMNS.filter((column) => !INDEXED_COLUMNS.has(column));
+export const OTHER_COLUMNS = COLUMN_NAMES.filter((column) => !INDEXED_COLUMNS.has(column));
 
 /** Parameters: the columns in their order, the id. */
-export function updateRecord(columns: readonly (keyof RecordRow)[]): string {
+export function updateRecord(columns: readonly string[]): string {
   return `UPDATE record SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 }
 
-/** Parameters: record, start, points. */
-export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, points) VALUES (?, ?, ?)';
+/** Parameters: record, start, step, points. */
+export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, step_ms, rss_bytes) VALUES (?, ?, ?, ?)';
 
 /** Parameters: @job_id, @task_id, @cluster_id, as far as chosen. */
 export function jobQuery(by: { readonly task: boolean; readonly cluster: boolean }): string {
-  return `SELECT ${ROW}, s.start AS series_start, s.points AS series_points
+  return `SELECT ${SERIES}, ${ROW}
   ${FROM_RECORD} ${WITH_SERIES}
   WHERE r.job_id = @job_id${by.task ? ' AND r.task_id = @task_id' : ''}${by.cluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
 }
@@ -61,13 +63,11 @@ export const JOBS = `SELECT ${ROW} ${FROM_RECORD} WHERE r.job_id IN (SELECT valu
 
 /** Parameters: @since, @cluster_id where chosen. `status = 1` to the letter: the partial index asks for it. */
 export function runningQuery(byCluster: boolean): string {
-  return `SELECT ${ROW}, s.start AS series_start, s.points AS series_points
+  return `SELECT ${SERIES}, ${ROW}
   ${FROM_RECORD} ${WITH_SERIES}
   WHERE r.status = 1 AND r.revision >= @since${byCluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
 }
 
-/** Parameter: the row's id. */
-export const READ_RECORD = `SELECT ${ROW} ${FROM_RECORD} WHERE r.id = ?`;
 export const DELETE_RECORD = 'DELETE FROM record WHERE id = ?';
 export const DELETE_SERIES = 'DELETE FROM series WHERE record_id = ?';
 
@@ -90,18 +90,16 @@ function selected(condition: Pick<Condition, 'sql' | 'byOwner'>): string {
   WHERE r.counted_at >= @since AND r.counted_at < @until${condition.sql}`;
 }
 
-const REQUESTED_BYTES = 'coalesce(r.h_vmem_request, r.h_vmem_limit)';
-
 const SORTS: Readonly<Record<RecordSort, string | null>> = {
   time: null,
   wallclock: 'r.wallclock_ms',
   cpu: 'r.cpu_ms',
-  peak: 'r.peak_rss_lower',
-  requested: `${REQUESTED_BYTES} * 1.0 * r.wallclock_ms`,
-  unused: '(r.h_vmem_limit - r.peak_rss_lower) * 1.0 * r.wallclock_ms',
+  peak: 'r.peak_rss_lower_bytes',
+  requested: 'r.requested_bytes * 1.0 * r.wallclock_ms',
+  unused: '(r.h_vmem_limit_bytes - r.peak_rss_lower_bytes) * 1.0 * r.wallclock_ms',
 };
 
-/** Rows with `id`, `counted_at` and `sort_value`. Parameters: @since, @until, @limit, and those of the condition. */
+/** Rows begin with id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and those of the condition. */
 export function recordsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>, sort: RecordSort): string {
   const value = SORTS[sort];
   return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${ROW} ${selected(condition)}
@@ -117,8 +115,8 @@ const STANDS_FOR_HOST = `CASE WHEN r.pe_task_id IS NULL THEN 1 WHEN r.pe_task_id
 const SLOTS =
   'coalesce(r.host_slots, CASE WHEN r.trust <> 2 THEN 1 WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)';
 
-/** Beside what `judged` says, in its lower bits: whether the job runs, ended badly, stands for its host. */
-const FLAGS = `(r.judged * 8 + (${STANDS_FOR_HOST}) * 4 + ${FAILED} * 2 + (r.status = 1))`;
+/** From the lowest bit: runs, ended badly, stands for its host, ended by memory, has samples; then its coverage. */
+const FLAGS = `(r.coverage * 32 + r.sampled * 16 + r.killed_by_memory * 8 + (${STANDS_FOR_HOST}) * 4 + ${FAILED} * 2 + (r.status = 1))`;
 
 /** One value per job and array task: a number where it fits, text costs twice the time. As `jobKey` makes it. */
 const JOB_KEY = `iif(r.cluster_id < 256 AND r.job_id < 16777216 AND coalesce(r.task_id, 0) < 1048576,
@@ -133,7 +131,7 @@ export function factsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>, dimens
   const column = (name: Dimension): string => (name === 'job_name' ? JOB_NAME_ID : `r.${name}_id`);
   const keys = DIMENSIONS.map((name) => (dimensions.includes(name) ? column(name) : 'NULL'));
   return `SELECT r.id, r.counted_at, r.cluster_id, ${JOB_KEY}, ${keys.join(', ')}, ${FLAGS}, ${SLOTS}, r.wallclock_ms,
-    r.cpu_ms, r.h_vmem_limit, ${REQUESTED_BYTES}, r.peak_rss_lower, r.rss_byte_seconds, r.energy
+    r.cpu_ms, r.h_vmem_limit_bytes, r.requested_bytes, r.peak_rss_lower_bytes, r.rss_byte_seconds, r.energy_joules
   ${selected(condition)} AND (r.counted_at > @since OR r.id > @after)
   ORDER BY r.counted_at, r.id LIMIT @limit`;
 }
@@ -152,9 +150,6 @@ export function jobsSeenBefore(condition: Pick<Condition, 'sql' | 'byOwner'>): s
     AND e.counted_at >= @earliest AND e.counted_at < @day_start)`;
 }
 
-/** Whether an old row stands for its host. Parameter: the row's id. */
-export const STANDS = `SELECT ${STANDS_FOR_HOST} ${FROM_RECORD} WHERE r.id = ?`;
-
 /** What a job's records of that time count under, and when the last of each. Parameters: job, task, cluster, from, to. */
 export const SEEN_BEFORE = `SELECT r.owner_id, r.project_id, r.queue_id, r.host_id, ${JOB_NAME_ID}, max(r.counted_at)
   ${FROM_RECORD} WHERE r.job_id = ? AND r.task_id IS ? AND r.cluster_id = ? AND r.counted_at >= ? AND r.counted_at < ?
@@ -172,14 +167,14 @@ function rolled(table: string, { key, cluster }: RollUpChoice): string {
   } AND NOT EXISTS (SELECT 1 FROM stale_day d WHERE d.day = u.day)`;
 }
 
-/** Rows of the roll-up: day, key, cluster, bins, then TOTALS_NAMES. Parameters: @dimension, @first, @end, @key, @cluster. */
+/** Rows of the roll-up: day, key, cluster, the three lists of bins, then TOTALS_NAMES. Parameters: @dimension, @first, @end, @key, @cluster. */
 export function rollUpRows(choice: RollUpChoice): string {
-  return `SELECT u.day, u.key, u.cluster_id, u.bins, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')} ${rolled('rollup', choice)}`;
+  return `SELECT u.day, u.key, u.cluster_id, u.hours, u.shares, u.coverage, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')} ${rolled('rollup', choice)}`;
 }
 
 /** The same summed by key, without bins. */
 export function rollUpByKey(choice: RollUpChoice): string {
-  return `SELECT NULL, u.key, NULL, NULL, ${TOTALS_NAMES.map((name) => `sum(u.${name})`).join(', ')} ${rolled('rollup', choice)}
+  return `SELECT NULL, u.key, NULL, NULL, NULL, NULL, ${TOTALS_NAMES.map((name) => `sum(u.${name})`).join(', ')} ${rolled('rollup', choice)}
   GROUP BY u.key`;
 }
 
@@ -189,6 +184,6 @@ export function rollUpAgain(choice: RollUpChoice): string {
   GROUP BY u.key, u.cluster_id`;
 }
 
-export const INSERT_ROLLUP = `INSERT INTO rollup (dimension, day, key, cluster_id, bins, ${TOTALS_NAMES.join(', ')})
-  VALUES (?, ?, ?, ?, ?, ${TOTALS_NAMES.map(() => '?').join(', ')})`;
+export const INSERT_ROLLUP = `INSERT INTO rollup (dimension, day, key, cluster_id, hours, shares, coverage, ${TOTALS_NAMES.join(', ')})
+  VALUES (?, ?, ?, ?, ?, ?, ?, ${TOTALS_NAMES.map(() => '?').join(', ')})`;
 export const INSERT_AGAIN = 'INSERT INTO rollup_again (dimension, day, key, cluster_id, before) VALUES (?, ?, ?, ?, ?)';

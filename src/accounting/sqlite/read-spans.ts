@@ -41,7 +41,7 @@ export function readSpans(
 ): void {
   const steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
   const keyOf = grouping(query.by, words);
-  const eachFact = factReader(db, words, query.by === 'day' || query.by === 'cluster' ? [] : [query.by]);
+  const eachFact = factReader(db, query.by === 'day' || query.by === 'cluster' ? [] : [query.by]);
   const seen = new Set<JobKey>();
   const seenByGroup = new Map<GroupKey, Set<JobKey>>();
   const seenIn = (key: GroupKey): Set<JobKey> => {

@@ -28,8 +28,6 @@ const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
 
 /** As `endedBadly` (facts.ts) says. */
 export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
-/** Rows of before schema 4 do not say: those with an integral over time had samples. */
-const UNSAMPLED = '(CASE WHEN r.judged IS NULL THEN r.rss_byte_seconds IS NULL ELSE (r.judged & 2) <> 0 END)';
 
 /** What a filter asks of a record, apart from the time; null: a word in it is unknown here, so nothing can match. */
 export function conditionOf(filter: RecordFilter, words: Words): Condition | null {
@@ -89,13 +87,13 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   }
   if (filter.sampled !== undefined) {
     plain = false;
-    parts.push(filter.sampled ? `NOT ${UNSAMPLED}` : UNSAMPLED);
+    parts.push(filter.sampled ? 'r.sampled = 1' : 'r.sampled = 0');
   }
-  const share = 'r.peak_rss_lower * 1.0 / r.h_vmem_limit';
-  more('r.peak_rss_lower >= @peak_at_least', 'peak_at_least', filter.peak_at_least);
-  more('r.peak_rss_lower <= @peak_at_most', 'peak_at_most', filter.peak_at_most);
-  more('r.h_vmem_limit >= @limit_at_least', 'limit_at_least', filter.limit_at_least);
-  more('r.h_vmem_limit <= @limit_at_most', 'limit_at_most', filter.limit_at_most);
+  const share = 'r.peak_rss_lower_bytes * 1.0 / r.h_vmem_limit_bytes';
+  more('r.peak_rss_lower_bytes >= @peak_at_least', 'peak_at_least', filter.peak_at_least);
+  more('r.peak_rss_lower_bytes <= @peak_at_most', 'peak_at_most', filter.peak_at_most);
+  more('r.h_vmem_limit_bytes >= @limit_at_least', 'limit_at_least', filter.limit_at_least);
+  more('r.h_vmem_limit_bytes <= @limit_at_most', 'limit_at_most', filter.limit_at_most);
   more(`${share} >= @share_at_least`, 'share_at_least', filter.share_at_least);
   more(`${share} <= @share_at_most`, 'share_at_most', filter.share_at_most);
   const wallclock = filter.wallclock_at_least;

@@ -4,7 +4,7 @@ import type { LongWork } from '../history-store';
 import { DIMENSIONS } from '../summary';
 import { addContribution, contributionOf, DEFAULT_FAR_BELOW, newSums, stepsOf, TOTALS_NAMES } from '../sums';
 import type { Sums } from '../sums';
-import { packBins } from './bins-codec';
+import { binCells } from './bins';
 import { nameClasses } from './dimensions';
 import type { Words } from './dictionary';
 import { factReader } from './fact-rows';
@@ -42,7 +42,7 @@ export async function pauseAfter(beganMs: number): Promise<void> {
 
 /** A step that sums the records of a day up; inside a write transaction. */
 export function dayRoller(db: Database, words: Words): (day: number) => void {
-  const eachFact = factReader(db, words, DIMENSIONS);
+  const eachFact = factReader(db, DIMENSIONS);
   const insert = db.prepare(INSERT_ROLLUP);
   const insertAgain = db.prepare<number[]>(INSERT_AGAIN);
   const removals = [
@@ -82,7 +82,7 @@ export function dayRoller(db: Database, words: Words): (day: number) => void {
     });
     for (const removal of removals) removal.run(day);
     for (const { dimension, key, cluster, sums } of groups.flatMap((ofDimension) => [...ofDimension.values()]))
-      insert.run(dimension, day, key, cluster, packBins(sums), ...TOTALS_NAMES.map((name) => sums.totals[name]));
+      insert.run(dimension, day, key, cluster, ...binCells(sums), ...TOTALS_NAMES.map((name) => sums.totals[name]));
     const again = new Map<string, { readonly group: Group; readonly at: number }>();
     for (const { cluster, job, keys, at } of seenBefore(db, EVERY_RECORD, span, span.since, 0))
       for (const [dimension, key] of keysOf(keys).entries()) {

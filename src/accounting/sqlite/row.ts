@@ -1,253 +1,135 @@
-import type { JobRecord, MemorySeries, RecordKey } from '../../sampler/record';
+import type { JobRecord, MemorySeries } from '../../record/record';
 import { killedByMemory } from '../cause';
+import { FIELD_CODECS, type Cell, type Column, type WordCodec } from '../columns';
 import { COVERAGE_REASONS, coverageReason, isSampled } from '../coverage';
 import { chargedEnergy, endedBadly, requestedBytes } from '../facts';
-import type { StoredRecord } from '../merge';
-import { STATUSES, TRUSTS } from '../../sampler/parse-record';
-import { readDetail, wholeMs, writeDetail } from './detail';
-import type { Columns } from './detail';
-import type { Dictionary, Words } from './dictionary';
-import { packRunId, unpackRunId } from './run-id-codec';
+import type { Stamp, StoredRecord } from '../merge';
 import { DamagedRecord } from './damaged-record';
 
-/** A row of the table `record`, less its id. */
-export interface RecordRow {
-  readonly job_id: number;
-  readonly task_id: number | null;
-  readonly pe_task_id: string | null;
-  readonly cluster_id: number;
-  readonly host_id: number;
-  readonly run_id: Buffer | string;
-  readonly owner_id: number | null;
-  readonly job_name_id: number | null;
-  readonly queue_id: number | null;
-  readonly project_id: number | null;
-  readonly pe_id: number | null;
-  readonly account_id: number | null;
-  readonly slots: number | null;
-  readonly host_slots: number | null;
-  readonly submitted_at: number | null;
-  readonly started_at: number | null;
-  readonly ended_at: number | null;
-  readonly exit_status: number | null;
-  readonly signal: number | null;
-  readonly failed: number | null;
-  readonly status: number;
-  readonly trust: number;
-  readonly revision: number;
-  readonly h_vmem_limit: number | null;
-  readonly peak_rss_lower: number | null;
-  readonly wallclock_ms: number | null;
-  readonly cpu_ms: number | null;
-  readonly rss_byte_seconds: number | null;
-  readonly detail: Buffer;
-  readonly h_vmem_request: number | null;
-  readonly energy: number | null;
-  readonly judged: number | null;
+/** A row of the table `record`, less its id: the columns of all fields, then how it was merged, then what sums need. */
+
+const MERGED_COLUMNS: readonly Column[] = [
+  { name: 'ended', type: 'integer', help: "1: the job had ended by the record's own trust and revision" },
+  {
+    name: 'provenance_id',
+    type: 'integer',
+    dictionary: 'provenance',
+    help: 'fields that come from other accounts, by account (JSON); NULL: none',
+  },
+  {
+    name: 'provenance_revisions',
+    type: 'integer',
+    help: 'the revision of that account; of several accounts a list (JSON)',
+  },
+];
+
+/** What sums need beside the fields, which only the whole record gives: decided once, when it is stored. */
+const DERIVED_COLUMNS: readonly Column[] = [
+  { name: 'requested_bytes', type: 'integer', help: 'h_vmem request on this host' },
+  { name: 'energy_joules', type: 'real', help: 'energy that the job was charged with' },
+  {
+    name: 'coverage',
+    type: 'integer',
+    help: `why it has no samples: ${COVERAGE_REASONS.map((reason, index) => `${index} ${reason}`).join(', ')}`,
+  },
+  { name: 'sampled', type: 'integer', help: '1: has samples' },
+  { name: 'killed_by_memory', type: 'integer', help: '1: ended by memory' },
+];
+
+export const COLUMNS: readonly Column[] = [
+  ...FIELD_CODECS.flatMap(({ codec }) => codec.columns),
+  ...MERGED_COLUMNS,
+  ...DERIVED_COLUMNS,
+];
+export const COLUMN_NAMES = COLUMNS.map(({ name }) => name);
+
+/** Position of a column in a row. */
+export function columnAt(name: string): number {
+  const at = COLUMN_NAMES.indexOf(name);
+  if (at < 0) throw new RangeError(`no column ${name}`);
+  return at;
 }
 
-export const ROW_COLUMNS = [
-  'job_id',
-  'task_id',
-  'pe_task_id',
-  'cluster_id',
-  'host_id',
-  'run_id',
-  'owner_id',
-  'job_name_id',
-  'queue_id',
-  'project_id',
-  'pe_id',
-  'account_id',
-  'slots',
-  'host_slots',
-  'submitted_at',
-  'started_at',
-  'ended_at',
-  'exit_status',
-  'signal',
-  'failed',
-  'status',
-  'trust',
-  'revision',
-  'h_vmem_limit',
-  'peak_rss_lower',
-  'wallclock_ms',
-  'cpu_ms',
-  'rss_byte_seconds',
-  'detail',
-  'h_vmem_request',
-  'energy',
-  'judged',
-] as const satisfies readonly (keyof RecordRow)[];
+export type Row = readonly Cell[];
 
-function toMs(time: string | null): number | null {
-  if (time === null) return null;
-  const ms = Date.parse(time);
-  if (Number.isNaN(ms)) throw new RangeError(`"${time}" is no time`);
-  return ms;
+interface Account {
+  readonly trust: Stamp['trust'];
+  readonly ended: boolean;
+  readonly slots: string[];
 }
 
-function toTime(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
+/** The accounts that fields of a record come from, and the revision of each. */
+function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
+  const accounts = new Map<string, Account & { readonly revision: number }>();
+  for (const [slot, stamp] of Object.entries(provenance) as [string, Stamp][]) {
+    const { trust, revision, ended } = stamp;
+    const name = `${trust} ${revision} ${ended}`;
+    const account = accounts.get(name) ?? { trust, revision, ended, slots: [] };
+    account.slots.push(slot);
+    accounts.set(name, account);
+  }
+  if (accounts.size === 0) return [null, null];
+  const given = [...accounts.values()];
+  const named = given.map(({ trust, ended, slots }): Account => ({ trust, ended, slots }));
+  const [first, ...others] = given.map(({ revision }) => revision);
+  return [
+    words.intern('provenance', JSON.stringify(named)),
+    others.length === 0 ? (first ?? null) : JSON.stringify([first, ...others]),
+  ];
 }
 
-function columnsOf(record: JobRecord): Columns {
-  return {
-    host_slots: record.host_slots,
-    started_at: record.started_at,
-    status: record.status,
-    revision: record.revision,
-    wallclock_seconds: record.wallclock_seconds,
-    cpu_seconds: record.cpu_seconds,
-    h_vmem_limit: record.h_vmem?.limit_bytes ?? null,
-    peak_rss_lower: record.peak_rss?.lower_bytes ?? null,
-  };
-}
-
-function milliseconds(seconds: number | null): number | null {
-  return seconds === null ? null : (wholeMs(seconds) ?? seconds * 1000);
-}
-
-/** What sums need to know of a record that only the whole of it tells: decided once, when it is stored. */
-function judge(record: JobRecord): number {
-  const killed = endedBadly(record) && killedByMemory(record);
-  return 4 * COVERAGE_REASONS.indexOf(coverageReason(record)) + 2 * Number(!isSampled(record)) + Number(killed);
+function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredRecord['provenance'] {
+  if (typeof id !== 'number' || revisions === null) return {};
+  const accounts = JSON.parse(words.text('provenance', id)) as readonly Account[];
+  const told = typeof revisions === 'number' ? [revisions] : (JSON.parse(revisions) as readonly number[]);
+  return Object.fromEntries(
+    accounts.flatMap(({ trust, ended, slots }, index) =>
+      slots.map((slot) => [slot, { trust, revision: told[index] ?? 0, ended }]),
+    ),
+  );
 }
 
 /** The row of a record. New strings go to the dictionaries: inside a write transaction only. */
-export function toRow(stored: StoredRecord, words: Words): RecordRow {
+export function toRow(stored: StoredRecord, words: WordCodec): Row {
   const { record } = stored;
-  const columns = columnsOf(record);
-  const requested = requestedBytes(record);
-  const word = (dictionary: Dictionary, text: string | null): number | null =>
-    text === null ? null : words.intern(dictionary, text);
-  return {
-    job_id: record.job_id,
-    task_id: record.task_id,
-    pe_task_id: record.pe_task_id,
-    cluster_id: words.intern('cluster', record.cluster),
-    host_id: words.intern('host', record.host),
-    run_id: packRunId(record.run_id),
-    owner_id: word('owner', record.owner),
-    job_name_id: word('job_name', record.job_name),
-    queue_id: word('queue', record.queue),
-    project_id: word('project', record.project),
-    pe_id: word('pe', record.pe),
-    account_id: word('account', record.account),
-    slots: record.slots,
-    host_slots: record.host_slots,
-    submitted_at: toMs(record.submitted_at),
-    started_at: toMs(record.started_at),
-    ended_at: toMs(record.ended_at),
-    exit_status: record.exit_status,
-    signal: record.signal,
-    failed: record.failed,
-    status: STATUSES.indexOf(record.status),
-    trust: TRUSTS.indexOf(record.trust),
-    revision: record.revision,
-    h_vmem_limit: columns.h_vmem_limit,
-    peak_rss_lower: columns.peak_rss_lower,
-    wallclock_ms: milliseconds(record.wallclock_seconds),
-    cpu_ms: milliseconds(record.cpu_seconds),
-    rss_byte_seconds: record.rss_byte_seconds,
-    detail: writeDetail(stored, columns, words),
-    h_vmem_request: requested === columns.h_vmem_limit ? null : requested,
-    energy: chargedEnergy(record),
-    judged: judge(record),
-  };
+  const row: Cell[] = [];
+  for (const { name, codec } of FIELD_CODECS) row.push(...codec.write(record[name], words));
+  row.push(Number(stored.ended), ...provenanceCells(stored, words));
+  row.push(
+    requestedBytes(record),
+    chargedEnergy(record),
+    COVERAGE_REASONS.indexOf(coverageReason(record)),
+    Number(isSampled(record)),
+    Number(endedBadly(record) && killedByMemory(record)),
+  );
+  return row;
 }
 
-/** The record of a row, and its series where that was read along. */
-export function fromRow(row: RecordRow, series: MemorySeries | null, words: Words): StoredRecord {
-  const word = (dictionary: Dictionary, id: number | null): string | null =>
-    id === null ? null : words.text(dictionary, id);
-  const status = STATUSES[row.status];
-  const trust = TRUSTS[row.trust];
-  if (status === undefined || trust === undefined) throw new DamagedRecord('has an unknown status or trust');
-  const key: RecordKey = {
-    cluster: words.text('cluster', row.cluster_id),
-    job_id: row.job_id,
-    task_id: row.task_id,
-    pe_task_id: row.pe_task_id,
-    host: words.text('host', row.host_id),
-    run_id: unpackRunId(row.run_id),
-  };
-  const started = toTime(row.started_at);
-  const { ended, provenance, ...detail } = readDetail(
-    row.detail,
-    {
-      host_slots: row.host_slots,
-      started_at: started,
-      status,
-      revision: row.revision,
-      wallclock_seconds: row.wallclock_ms === null ? null : row.wallclock_ms / 1000,
-      cpu_seconds: row.cpu_ms === null ? null : row.cpu_ms / 1000,
-      h_vmem_limit: row.h_vmem_limit,
-      peak_rss_lower: row.peak_rss_lower,
-    },
-    words,
-  );
-  const { h_vmem, requests, peak_rss, peak_rss_swap, peak_vmem, peak_process_vmem, peak_footprint } = detail;
-  return {
-    // Field by field: behind a spread each one would make the object grow anew.
-    record: {
-      cluster: key.cluster,
-      job_id: key.job_id,
-      task_id: key.task_id,
-      pe_task_id: key.pe_task_id,
-      host: key.host,
-      run_id: key.run_id,
-      owner: word('owner', row.owner_id),
-      job_name: word('job_name', row.job_name_id),
-      queue: word('queue', row.queue_id),
-      project: word('project', row.project_id),
-      pe: word('pe', row.pe_id),
-      account: word('account', row.account_id),
-      slots: row.slots,
-      host_slots: row.host_slots,
-      granted_hosts: detail.granted_hosts,
-      submitted_at: toTime(row.submitted_at),
-      started_at: started,
-      ended_at: toTime(row.ended_at),
-      exit_status: row.exit_status,
-      signal: row.signal,
-      failed: row.failed,
-      status,
-      trust,
-      h_vmem,
-      requests,
-      peak_rss,
-      peak_rss_swap,
-      peak_vmem,
-      peak_process_vmem,
-      peak_footprint,
-      wallclock_seconds: detail.wallclock_seconds,
-      cpu_seconds: detail.cpu_seconds,
-      cpu_efficiency: detail.cpu_efficiency,
-      memory_efficiency: detail.memory_efficiency,
-      processes: detail.processes,
-      max_processes: detail.max_processes,
-      max_threads: detail.max_threads,
-      read_bytes: detail.read_bytes,
-      written_bytes: detail.written_bytes,
-      read_chars: detail.read_chars,
-      written_chars: detail.written_chars,
-      claimed_by_tree_only: detail.claimed_by_tree_only,
-      claimed_by_group_only: detail.claimed_by_group_only,
-      samples: detail.samples,
-      interval_seconds: detail.interval_seconds,
-      longest_gap_seconds: detail.longest_gap_seconds,
-      unobserved_start_seconds: detail.unobserved_start_seconds,
-      rss_byte_seconds: row.rss_byte_seconds,
-      sampler: detail.sampler,
-      grid_engine: detail.grid_engine,
-      metrics: detail.metrics,
-      series,
-      notes: detail.notes,
-      revision: row.revision,
-    },
-    ended,
-    provenance,
-  };
+const ENDED = columnAt('ended');
+
+/**
+ * The record of a row that begins at `at` in `cells`, and its series where that was read along. Throws DamagedRecord.
+ */
+export function fromRow(
+  cells: readonly Cell[],
+  at: number,
+  series: MemorySeries | null,
+  words: WordCodec,
+): StoredRecord {
+  const fields: Record<string, unknown> = {};
+  let from = at;
+  try {
+    for (const { name, codec } of FIELD_CODECS) {
+      fields[name] = name === 'series' ? series : codec.read(cells, from, words);
+      from += codec.columns.length;
+    }
+    return {
+      record: fields as unknown as JobRecord,
+      ended: cells[at + ENDED] === 1,
+      provenance: readProvenance(cells[at + ENDED + 1] ?? null, cells[at + ENDED + 2] ?? null, words),
+    };
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);
+    throw error;
+  }
 }

@@ -9,14 +9,14 @@ import { noTotals } from '../sums';
 import { createWords } from './dictionary';
 import type { Words } from './dictionary';
 import { isStoreFault, storeError } from './faults';
-import { createMerger, seriesOf } from './merger';
-import type { FoundRow } from './merger';
+import { createMerger } from './merger';
 import { openForReading, openForWriting } from './open';
 import { prepared } from './prepared';
 import { jobQuery, JOBS, recordsQuery, runningQuery } from './queries';
 import { conditionOf } from './record-filter';
+import type { Cell } from '../columns';
 import { fromRow } from './row';
-import type { RecordRow } from './row';
+import { readSeries, SERIES_CELLS } from './series';
 import { daysOfKey } from './spans';
 import { staleDays } from './stale-days';
 import { summarise } from './summarise';
@@ -35,29 +35,25 @@ export function answer<T>(db: Database, step: () => T): Promise<T> {
   });
 }
 
-interface SelectedRow extends RecordRow {
-  readonly id: number;
-  readonly counted_at: number;
-  readonly sort_value: number | null;
-}
+/** Of `recordsQuery`: id, when it counts, the value to sort by, then the row. */
+type SelectedRow = readonly [id: number, countedAt: number, value: number | null, ...row: Cell[]];
+const SELECTED_AT = 3;
 
 /** The first records that a query selects, in its order; inside one transaction. */
 function selectRecords(db: Database, words: Words, query: RecordsQuery): readonly StoredRecord[] {
   const { sort = 'time', limit = DEFAULT_LIMIT } = query;
   const condition = conditionOf(query, words);
   if (condition === null) return [];
-  const statement = prepared<object, SelectedRow>(db, recordsQuery(condition, sort));
+  const statement = prepared<object, SelectedRow>(db, recordsQuery(condition, sort), 'raw');
   const chosen: SelectedRow[] = [];
   for (const { since, until } of daysOfKey(db, condition, query).toReversed()) {
     if (sort === 'time' && chosen.length >= limit) break;
     for (const row of statement.all({ ...condition.parameters, since, until, limit })) chosen.push(row);
   }
-  const value = ({ sort_value: known }: SelectedRow): number => known ?? -Infinity;
+  const value = ([, , known]: SelectedRow): number => known ?? -Infinity;
   if (sort !== 'time')
-    chosen.sort(
-      (a, b) => Number(value(b) > value(a)) - Number(value(b) < value(a)) || b.counted_at - a.counted_at || b.id - a.id,
-    );
-  return chosen.slice(0, limit).map((row) => fromRow(row, null, words));
+    chosen.sort((a, b) => Number(value(b) > value(a)) - Number(value(b) < value(a)) || b[1] - a[1] || b[0] - a[0]);
+  return chosen.slice(0, limit).map((row) => fromRow(row, SELECTED_AT, null, words));
 }
 
 function reader(db: Database, words: Words): AccountingReader {
@@ -71,18 +67,19 @@ function reader(db: Database, words: Words): AccountingReader {
         if (cluster === null) return arrangeAttempts([], query);
         const parameters = { job_id: query.job_id, task_id: query.task_id, cluster_id: cluster };
         const sql = jobQuery({ task: query.task_id !== undefined, cluster: cluster !== undefined });
-        const rows = prepared<typeof parameters, FoundRow>(db, sql).all(parameters);
+        const rows = prepared<typeof parameters, readonly Cell[]>(db, sql, 'raw').all(parameters);
         return arrangeAttempts(
-          rows.map((row) => fromRow(row, seriesOf(row), words)),
+          rows.map((row) => fromRow(row, SERIES_CELLS, readSeries(row, 0), words)),
           query,
         );
       }),
     jobs: (numbers) =>
       answer(db, () =>
         db
-          .prepare<[string], RecordRow>(JOBS)
+          .prepare<[string], readonly Cell[]>(JOBS)
+          .raw()
           .all(JSON.stringify(numbers))
-          .map((row) => fromRow(row, null, words)),
+          .map((row) => fromRow(row, 0, null, words)),
       ),
     records: (query: RecordsQuery) =>
       // One transaction: the list and its totals are of the same moment.
@@ -101,8 +98,10 @@ function reader(db: Database, words: Words): AccountingReader {
         const id = clusterId(cluster);
         if (id === null) return [];
         const parameters = { since, cluster_id: id };
-        const rows = prepared<typeof parameters, FoundRow>(db, runningQuery(id !== undefined)).all(parameters);
-        return rows.map((row) => fromRow(row, seriesOf(row), words)).sort(byPlace);
+        const rows = prepared<typeof parameters, readonly Cell[]>(db, runningQuery(id !== undefined), 'raw').all(
+          parameters,
+        );
+        return rows.map((row) => fromRow(row, SERIES_CELLS, readSeries(row, 0), words)).sort(byPlace);
       }),
     close: () => answer(db, () => void db.close()),
   };

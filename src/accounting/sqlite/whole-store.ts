@@ -2,10 +2,10 @@ import type { ImportedFile, UnreadableLine } from '../history-store';
 import type { StoredRecord } from '../merge';
 import { createWords } from './dictionary';
 import { isStoreFault, storeError } from './faults';
-import { seriesOf } from './merger';
-import type { FoundRow } from './merger';
-import { openNewest } from './newest-copy';
-import { fromRow, ROW_COLUMNS } from './row';
+import type { Cell } from '../columns';
+import { openForReading } from './open';
+import { COLUMN_NAMES, columnAt, fromRow } from './row';
+import { readSeries, SERIES_CELLS } from './series';
 
 /** `problem`: it can't be read back; the others can. */
 export type NumberedRecord = { readonly id: number } & (
@@ -34,9 +34,10 @@ export interface WholeStore {
   readonly close: () => void;
 }
 
-const NEXT = `SELECT r.id, ${ROW_COLUMNS.map((column) => `r.${column}`).join(', ')},
-    s.start AS series_start, s.points AS series_points
+const NEXT = `SELECT r.id, s.start, s.step_ms, s.rss_bytes, ${COLUMN_NAMES.map((column) => `r.${column}`).join(', ')}
   FROM record r LEFT JOIN series s ON s.record_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`;
+const ROW_AT = 1 + SERIES_CELLS;
+const JOB_AT = ROW_AT + columnAt('job_id');
 const FILES = `SELECT f.id, c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines
   FROM imported_file f JOIN cluster c ON c.id = f.cluster_id ORDER BY f.id`;
 const RUNNING = 1;
@@ -46,9 +47,9 @@ const TOTALS = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
   FROM record r JOIN cluster c ON c.id = r.cluster_id LEFT JOIN owner o ON o.id = r.owner_id
   WHERE r.id <= ? GROUP BY r.cluster_id, r.owner_id`;
 
-/** Opens the SQLite store at `path`, also of an earlier qmemacct, to be read as a whole. Rejects with StoreError, as its functions throw it. */
-export async function openWholeStore(path: string): Promise<WholeStore> {
-  const { db, close } = await openNewest(path);
+/** Opens the SQLite store at `path` to be read as a whole. Throws StoreError, as its functions do. */
+export function openWholeStore(path: string): WholeStore {
+  const db = openForReading(path);
   const words = createWords(db);
   const told = <T>(step: () => T): T => {
     try {
@@ -65,18 +66,19 @@ export async function openWholeStore(path: string): Promise<WholeStore> {
           .pluck()
           .get(...values) ?? 0,
     );
-  const read = (row: FoundRow & { readonly id: number }): NumberedRecord => {
+  const read = (cells: readonly Cell[]): NumberedRecord => {
+    const id = Number(cells[0]);
     try {
-      return { id: row.id, stored: fromRow(row, seriesOf(row), words) };
+      return { id, stored: fromRow(cells, ROW_AT, readSeries(cells, 1), words) };
     } catch (error) {
       if (isStoreFault(error) || !(error instanceof Error)) throw error;
-      return { id: row.id, stored: null, problem: `record ${row.id} (job ${row.job_id}): ${error.message}` };
+      return { id, stored: null, problem: `record ${id} (job ${cells[JOB_AT] ?? ''}): ${error.message}` };
     }
   };
   return {
     count: (after) => one('SELECT count(*) FROM record WHERE id > ?', after),
     next: (after, limit) =>
-      told(() => db.prepare<[number, number], FoundRow & { readonly id: number }>(NEXT).all(after, limit).map(read)),
+      told(() => db.prepare<[number, number], readonly Cell[]>(NEXT).raw().all(after, limit).map(read)),
     totals: (upTo) => told(() => db.prepare<[number], OwnerTotals>(TOTALS).all(upTo)),
     files: () =>
       told(() => {
@@ -89,6 +91,6 @@ export async function openWholeStore(path: string): Promise<WholeStore> {
           .map(({ id, ...file }) => ({ file, unreadable: kept.all(id) }));
       }),
     prunedDays: () => one('SELECT count(*) FROM pruned_day'),
-    close,
+    close: () => void db.close(),
   };
 }

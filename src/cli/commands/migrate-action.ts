@@ -53,7 +53,7 @@ export async function migrateSite(
   const { signal, release } = interruption();
   let told = '';
   try {
-    const from = await openWholeStore(path);
+    const from = openWholeStore(path);
     const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
     try {
       const taken = await takeOver(db, from, `${hostname()}:${path}`, {

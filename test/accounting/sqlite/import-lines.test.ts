@@ -86,7 +86,8 @@ it('gives a record that has met its line no other one, however close a re-run be
 });
 
 /** What the records do not show of rows. */
-const JUDGED = 'SELECT judged, h_vmem_request, energy, counted_at, wallclock_ms, cpu_ms FROM record WHERE job_id = ?';
+const JUDGED =
+  'SELECT coverage, sampled, killed_by_memory, requested_bytes, energy_joules, counted_at FROM record WHERE job_id = ?';
 
 it('writes into a row of ours what merging would write, whatever the row holds', async (t) => {
   const start = 1_763_700_000_000;

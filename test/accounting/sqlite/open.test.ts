@@ -180,7 +180,7 @@ describe('openForReading', () => {
     const db = new SqliteDatabase(path);
     db.pragma('cache_spill = 1');
     db.pragma('cache_size = 1');
-    db.exec('BEGIN IMMEDIATE; UPDATE record SET signal = 9, detail = zeroblob(4000)');
+    db.exec('BEGIN IMMEDIATE; UPDATE record SET signal = 9, note_numbers = zeroblob(4000)');
     // What a writer that is killed here leaves behind: pages and a journal.
     const copy = temporaryStore(t);
     const copied = (from: string, to: string): void => writeFileSync(to, readFileSync(from));

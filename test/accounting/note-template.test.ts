@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { joinNote, splitNote } from '../../../src/accounting/sqlite/note-codec';
+import { joinNote, splitNote } from '../../src/accounting/note-template';
 
 it('takes numbers out and puts them back', () => {
   const { template, numbers } = splitNote('the first 120 ms of 3 s were not observed (1.50 MiB, 007)');

@@ -1,0 +1,341 @@
+-- Job records of all clusters, hosts and years. Times: ms since the epoch, UTC. Sizes: bytes. Durations: ms.
+-- People and their tools read the views `jobs`, `peaks`, `metrics` and `daily`, in names, bytes and seconds.
+-- What stands between "generated" lines is made from src/record/fields.ts by `npm run generate`.
+
+-- generated: dictionaries
+CREATE TABLE cluster (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE owner (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE host (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE job_name (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE queue (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE project (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE pe (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE account (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE command (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE category (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE bracket_basis (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE requests (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE metric_set (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE provenance (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE name_class (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+-- end of generated
+
+-- One row per key (cluster, job, task, pe task, host, run). No UNIQUE index says so, since that would cost 17 bytes a
+-- row: writers look up and insert in one IMMEDIATE transaction.
+-- generated: record
+CREATE TABLE record (
+  id INTEGER PRIMARY KEY,
+  cluster_id INTEGER NOT NULL, -- cluster_name of the cell, else the cell
+  job_id INTEGER NOT NULL, -- Grid Engine's job number
+  task_id INTEGER, -- array task; null unless the job is an array job
+  pe_task_id TEXT, -- task of a tightly integrated job (1.node02); null: the job's master
+  host_id INTEGER NOT NULL, -- where it ran
+  run_id TEXT NOT NULL, -- boot id (8 hex digits) . shepherd's pid . its start time in clock ticks
+  owner_id INTEGER, -- user who owns the job
+  job_name_id INTEGER, -- name of the job
+  queue_id INTEGER, -- queue it ran in
+  project_id INTEGER, -- project
+  pe_id INTEGER, -- parallel environment
+  account_id INTEGER, -- account string (qsub -A)
+  slots INTEGER, -- slots of the whole job
+  host_slots INTEGER, -- slots on this host
+  granted_hosts TEXT, -- of a parallel job's master: its hosts, as Grid Engine granted them (JSON)
+  submitted_at INTEGER, -- when it was submitted (ms since the epoch)
+  started_at INTEGER, -- when it started (ms since the epoch)
+  ended_at INTEGER, -- when it ended (ms since the epoch)
+  exit_status INTEGER, -- exit status of the job
+  signal INTEGER, -- signal that ended the job's first process; 0: none
+  failed INTEGER, -- Grid Engine's `failed` code; null until joined with its accounting
+  status INTEGER NOT NULL, -- finished, running, lost (shepherd or host died) or unsampled: 0 finished, 1 running, 2 lost, 3 unsampled
+  trust INTEGER NOT NULL, -- data source: root sampler, usage file, accounting line, or self-reported: 0 root, 1 usage, 2 accounting, 3 self-reported
+  h_vmem_request_bytes INTEGER, -- h_vmem request and limit on this host
+  h_vmem_limit_bytes INTEGER, -- h_vmem request and limit on this host
+  h_vmem_per INTEGER, -- h_vmem request and limit on this host: 0 slot, 1 job
+  requests_id INTEGER, -- every other memory request or limit in force, by complex
+  peak_rss_lower_bytes INTEGER, -- resident memory, summed over the distinct address spaces: lower bound
+  peak_rss_upper_bytes INTEGER, -- resident memory, summed over the distinct address spaces: upper bound; NULL: open
+  peak_rss_slack_bytes INTEGER, -- resident memory, summed over the distinct address spaces: error of the kernel's counters, inside both bounds
+  peak_rss_at INTEGER, -- resident memory, summed over the distinct address spaces: when the lower bound was seen (ms since the epoch)
+  peak_rss_command_id INTEGER, -- resident memory, summed over the distinct address spaces: largest process
+  peak_rss_basis_id INTEGER, -- resident memory, summed over the distinct address spaces: what the bounds rest on
+  peak_rss_swap_lower_bytes INTEGER, -- resident memory and swap, summed: lower bound
+  peak_rss_swap_upper_bytes INTEGER, -- resident memory and swap, summed: upper bound; NULL: open
+  peak_rss_swap_slack_bytes INTEGER, -- resident memory and swap, summed: error of the kernel's counters, inside both bounds
+  peak_rss_swap_at INTEGER, -- resident memory and swap, summed: when the lower bound was seen (ms since the epoch)
+  peak_rss_swap_command_id INTEGER, -- resident memory and swap, summed: largest process
+  peak_rss_swap_basis_id INTEGER, -- resident memory and swap, summed: what the bounds rest on
+  peak_vmem_lower_bytes INTEGER, -- address space, summed: lower bound
+  peak_vmem_upper_bytes INTEGER, -- address space, summed: upper bound; NULL: open
+  peak_vmem_slack_bytes INTEGER, -- address space, summed: error of the kernel's counters, inside both bounds
+  peak_vmem_at INTEGER, -- address space, summed: when the lower bound was seen (ms since the epoch)
+  peak_vmem_command_id INTEGER, -- address space, summed: largest process
+  peak_vmem_basis_id INTEGER, -- address space, summed: what the bounds rest on
+  peak_process_vmem_lower_bytes INTEGER, -- largest address space of one process: lower bound
+  peak_process_vmem_upper_bytes INTEGER, -- largest address space of one process: upper bound; NULL: open
+  peak_process_vmem_slack_bytes INTEGER, -- largest address space of one process: error of the kernel's counters, inside both bounds
+  peak_process_vmem_at INTEGER, -- largest address space of one process: when the lower bound was seen (ms since the epoch)
+  peak_process_vmem_command_id INTEGER, -- largest address space of one process: largest process
+  peak_process_vmem_basis_id INTEGER, -- largest address space of one process: what the bounds rest on
+  peak_footprint_lower_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: lower bound
+  peak_footprint_upper_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: upper bound; NULL: open
+  peak_footprint_slack_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: error of the kernel's counters, inside both bounds
+  peak_footprint_at INTEGER, -- anonymous, shared and swapped memory, each page once: when the lower bound was seen (ms since the epoch)
+  peak_footprint_command_id INTEGER, -- anonymous, shared and swapped memory, each page once: largest process
+  peak_footprint_basis_id INTEGER, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
+  wallclock_ms INTEGER, -- elapsed time, in ms
+  cpu_ms INTEGER, -- CPU time, children included, in ms
+  cpu_efficiency REAL, -- CPU time over elapsed time x slots on this host
+  memory_efficiency REAL, -- lower bound of peak_rss over the h_vmem limit of this host
+  processes INTEGER, -- distinct processes seen
+  max_processes INTEGER, -- most processes at one time
+  max_threads INTEGER, -- most threads at one time
+  read_bytes INTEGER, -- read from storage
+  written_bytes INTEGER, -- written to storage
+  read_chars INTEGER, -- read by calls, page cache included
+  written_chars INTEGER, -- written by calls, page cache included
+  claimed_by_tree_only INTEGER, -- processes found by the process tree alone
+  claimed_by_group_only INTEGER, -- processes found by the additional group id alone
+  samples INTEGER, -- samples taken
+  interval_ms INTEGER, -- interval between samples, in ms
+  longest_gap_ms INTEGER, -- longest time between two samples, in ms
+  unobserved_start_ms INTEGER, -- from the job's start to the first sample, in ms
+  rss_byte_seconds REAL, -- resident memory integrated over time, in byte seconds
+  sampler_cpu_ms INTEGER, -- what the sampler itself took, in ms
+  sampler_max_rss_bytes INTEGER, -- what the sampler itself took
+  sampler_mode INTEGER, -- what the sampler itself took: 0 full, 1 small
+  ge_wallclock_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
+  ge_cpu_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
+  ge_user_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
+  ge_system_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
+  ge_maxvmem_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting
+  ge_maxrss_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting
+  ge_mem_gib_seconds REAL, -- Grid Engine's own figures; null until joined with its accounting
+  ge_io_gib REAL, -- Grid Engine's own figures; null until joined with its accounting
+  ge_category_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting
+  ge_deleted_by_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting
+  ge_lines INTEGER, -- Grid Engine's own figures; null until joined with its accounting
+  metric_set_id INTEGER, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): names (JSON)
+  metric_values TEXT, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): values in the order of the names (JSON)
+  notes_id INTEGER, -- what the reader should know about these figures: texts with \u0001 for each number (JSON)
+  note_numbers TEXT, -- what the reader should know about these figures: the numbers of each text (JSON)
+  revision INTEGER NOT NULL, -- when this account was made (ms since the epoch): of two of equal rank the later wins
+  ended INTEGER, -- 1: the job had ended by the record's own trust and revision
+  provenance_id INTEGER, -- fields that come from other accounts, by account (JSON); NULL: none
+  provenance_revisions INTEGER, -- the revision of that account; of several accounts a list (JSON)
+  requested_bytes INTEGER, -- h_vmem request on this host
+  energy_joules REAL, -- energy that the job was charged with
+  coverage INTEGER, -- why it has no samples: 0 sampled, 1 no-hooks, 2 never-started, 3 limits, 4 unprivileged, 5 other, 6 sampler-lost
+  sampled INTEGER, -- 1: has samples
+  killed_by_memory INTEGER, -- 1: ended by memory
+  -- Where a job counts in time: where it ended; a running one where it was last heard of.
+  counted_at INTEGER AS (coalesce(ended_at, iif(status = 1, revision, coalesce(started_at, submitted_at, revision)))) VIRTUAL
+);
+-- end of generated
+CREATE INDEX record_by_job ON record (job_id, task_id, pe_task_id);
+CREATE INDEX record_by_owner ON record (owner_id, counted_at);
+CREATE INDEX record_by_time ON record (counted_at);
+-- Running jobs by when they were last heard of: a few rows of many.
+CREATE INDEX record_running ON record (revision) WHERE status = 1;
+
+-- Memory over time, for the chart.
+CREATE TABLE series (
+  record_id INTEGER PRIMARY KEY,
+  start     INTEGER NOT NULL,
+  step_ms   INTEGER NOT NULL,
+  rss_bytes TEXT NOT NULL -- JSON: the largest sum of each step
+);
+
+-- UTC days (since 1970) whose records have changed since they were summed up: their records are read instead.
+CREATE TABLE stale_day (day INTEGER PRIMARY KEY);
+-- Days of which records have been pruned: their sums stay as they are.
+CREATE TABLE pruned_day (day INTEGER PRIMARY KEY);
+-- Up to this day series have been pruned (one row).
+CREATE TABLE pruned_series (day INTEGER NOT NULL);
+INSERT INTO pruned_series VALUES (0);
+
+-- Sums of a day's records, as `Totals` names them. dimension: 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host,
+-- 5 name class; key: its number in the dictionary, 0 where records have none.
+-- generated: rollup
+CREATE TABLE rollup (
+  dimension INTEGER NOT NULL,
+  day INTEGER NOT NULL,
+  key INTEGER NOT NULL,
+  cluster_id INTEGER NOT NULL,
+  records INTEGER NOT NULL,
+  jobs INTEGER NOT NULL,
+  running INTEGER NOT NULL,
+  requested_gib_hours REAL NOT NULL,
+  requested_with_used_gib_hours REAL NOT NULL,
+  requested_with_peak_gib_hours REAL NOT NULL,
+  used_gib_hours REAL NOT NULL,
+  peak_gib_hours REAL NOT NULL,
+  cpu_seconds REAL NOT NULL,
+  slot_seconds REAL NOT NULL,
+  above_request INTEGER NOT NULL,
+  far_below INTEGER NOT NULL,
+  limit_gib_hours REAL NOT NULL,
+  energy_joules REAL NOT NULL,
+  slot_seconds_with_energy REAL NOT NULL,
+  failed INTEGER NOT NULL,
+  killed_by_memory INTEGER NOT NULL,
+  unsampled INTEGER NOT NULL,
+  without_limit INTEGER NOT NULL,
+  without_peak INTEGER NOT NULL,
+  without_used INTEGER NOT NULL,
+  hours TEXT, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros
+  shares TEXT, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above
+  coverage TEXT, -- JSON: ended records by why they have no samples
+  PRIMARY KEY (dimension, day, key, cluster_id)
+) WITHOUT ROWID;
+-- end of generated
+-- The days on which an owner, a host ... occurs.
+CREATE INDEX rollup_by_key ON rollup (dimension, key, day);
+
+-- Jobs of a day that had another record on an earlier day (re-runs, parallel tasks over midnight), and when the last of
+-- these counts: so that sums over several days count them once.
+CREATE TABLE rollup_again (
+  dimension  INTEGER NOT NULL,
+  day        INTEGER NOT NULL,
+  key        INTEGER NOT NULL,
+  cluster_id INTEGER NOT NULL,
+  before     INTEGER NOT NULL
+);
+CREATE INDEX rollup_again_by_day ON rollup_again (dimension, day, key);
+
+-- Accounting files that have been imported, known again by how they begin.
+CREATE TABLE imported_file (
+  id         INTEGER PRIMARY KEY,
+  cluster_id INTEGER NOT NULL,
+  head       TEXT NOT NULL,
+  head_bytes INTEGER NOT NULL,
+  path       TEXT NOT NULL,
+  device     INTEGER NOT NULL,
+  inode      INTEGER NOT NULL,
+  offset     INTEGER NOT NULL,
+  lines      INTEGER NOT NULL,
+  UNIQUE (cluster_id, head, head_bytes)
+);
+-- Lines that could not be read, as they are (Latin-1).
+CREATE TABLE unreadable_line (
+  file_id INTEGER NOT NULL,
+  offset  INTEGER NOT NULL,
+  reason  TEXT NOT NULL,
+  text    TEXT NOT NULL,
+  PRIMARY KEY (file_id, offset)
+) WITHOUT ROWID;
+
+-- generated: views
+CREATE VIEW jobs AS SELECT
+  r.id AS record,
+  (SELECT name FROM cluster WHERE id = r.cluster_id) AS cluster,
+  r.job_id,
+  r.task_id,
+  r.pe_task_id,
+  (SELECT name FROM host WHERE id = r.host_id) AS host,
+  r.run_id,
+  (SELECT name FROM owner WHERE id = r.owner_id) AS owner,
+  (SELECT name FROM job_name WHERE id = r.job_name_id) AS job_name,
+  (SELECT name FROM queue WHERE id = r.queue_id) AS queue,
+  (SELECT name FROM project WHERE id = r.project_id) AS project,
+  (SELECT name FROM pe WHERE id = r.pe_id) AS pe,
+  (SELECT name FROM account WHERE id = r.account_id) AS account,
+  r.slots,
+  r.host_slots,
+  strftime('%Y-%m-%d %H:%M:%f', r.submitted_at / 1000.0, 'unixepoch') AS submitted_at,
+  strftime('%Y-%m-%d %H:%M:%f', r.started_at / 1000.0, 'unixepoch') AS started_at,
+  strftime('%Y-%m-%d %H:%M:%f', r.ended_at / 1000.0, 'unixepoch') AS ended_at,
+  r.exit_status,
+  r.signal,
+  r.failed,
+  CASE r.status WHEN 0 THEN 'finished' WHEN 1 THEN 'running' WHEN 2 THEN 'lost' WHEN 3 THEN 'unsampled' END AS status,
+  CASE r.trust WHEN 0 THEN 'root' WHEN 1 THEN 'usage' WHEN 2 THEN 'accounting' WHEN 3 THEN 'self-reported' END AS trust,
+  r.h_vmem_request_bytes,
+  r.h_vmem_limit_bytes,
+  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS h_vmem_per,
+  (SELECT name FROM requests WHERE id = r.requests_id) AS requests,
+  r.wallclock_ms / 1000.0 AS wallclock_seconds,
+  r.cpu_ms / 1000.0 AS cpu_seconds,
+  r.cpu_efficiency,
+  r.memory_efficiency,
+  r.processes,
+  r.max_processes,
+  r.max_threads,
+  r.read_bytes,
+  r.written_bytes,
+  r.read_chars,
+  r.written_chars,
+  r.claimed_by_tree_only,
+  r.claimed_by_group_only,
+  r.samples,
+  r.interval_ms / 1000.0 AS interval_seconds,
+  r.longest_gap_ms / 1000.0 AS longest_gap_seconds,
+  r.unobserved_start_ms / 1000.0 AS unobserved_start_seconds,
+  r.rss_byte_seconds,
+  r.sampler_cpu_ms / 1000.0 AS sampler_cpu_seconds,
+  r.sampler_max_rss_bytes,
+  CASE r.sampler_mode WHEN 0 THEN 'full' WHEN 1 THEN 'small' END AS sampler_mode,
+  r.ge_wallclock_ms / 1000.0 AS ge_wallclock_seconds,
+  r.ge_cpu_ms / 1000.0 AS ge_cpu_seconds,
+  r.ge_user_ms / 1000.0 AS ge_user_seconds,
+  r.ge_system_ms / 1000.0 AS ge_system_seconds,
+  r.ge_maxvmem_bytes,
+  r.ge_maxrss_bytes,
+  r.ge_mem_gib_seconds,
+  r.ge_io_gib,
+  (SELECT name FROM category WHERE id = r.ge_category_id) AS ge_category,
+  (SELECT name FROM owner WHERE id = r.ge_deleted_by_id) AS ge_deleted_by,
+  r.ge_lines,
+  r.revision,
+  r.peak_rss_lower_bytes,
+  r.peak_rss_upper_bytes,
+  r.peak_rss_swap_lower_bytes,
+  r.peak_rss_swap_upper_bytes,
+  r.peak_vmem_lower_bytes,
+  r.peak_vmem_upper_bytes,
+  r.peak_process_vmem_lower_bytes,
+  r.peak_process_vmem_upper_bytes,
+  r.peak_footprint_lower_bytes,
+  r.peak_footprint_upper_bytes
+FROM record r;
+CREATE VIEW peaks AS
+SELECT r.id AS record, r.job_id, r.task_id, 'rss' AS quantity,
+  r.peak_rss_lower_bytes AS lower_bytes, r.peak_rss_upper_bytes AS upper_bytes, r.peak_rss_slack_bytes AS slack_bytes,
+  strftime('%Y-%m-%d %H:%M:%f', r.peak_rss_at / 1000.0, 'unixepoch') AS at, (SELECT name FROM command WHERE id = r.peak_rss_command_id) AS command,
+  (SELECT name FROM bracket_basis WHERE id = r.peak_rss_basis_id) AS basis
+FROM record r WHERE r.peak_rss_lower_bytes IS NOT NULL
+UNION ALL
+SELECT r.id AS record, r.job_id, r.task_id, 'rss_swap' AS quantity,
+  r.peak_rss_swap_lower_bytes AS lower_bytes, r.peak_rss_swap_upper_bytes AS upper_bytes, r.peak_rss_swap_slack_bytes AS slack_bytes,
+  strftime('%Y-%m-%d %H:%M:%f', r.peak_rss_swap_at / 1000.0, 'unixepoch') AS at, (SELECT name FROM command WHERE id = r.peak_rss_swap_command_id) AS command,
+  (SELECT name FROM bracket_basis WHERE id = r.peak_rss_swap_basis_id) AS basis
+FROM record r WHERE r.peak_rss_swap_lower_bytes IS NOT NULL
+UNION ALL
+SELECT r.id AS record, r.job_id, r.task_id, 'vmem' AS quantity,
+  r.peak_vmem_lower_bytes AS lower_bytes, r.peak_vmem_upper_bytes AS upper_bytes, r.peak_vmem_slack_bytes AS slack_bytes,
+  strftime('%Y-%m-%d %H:%M:%f', r.peak_vmem_at / 1000.0, 'unixepoch') AS at, (SELECT name FROM command WHERE id = r.peak_vmem_command_id) AS command,
+  (SELECT name FROM bracket_basis WHERE id = r.peak_vmem_basis_id) AS basis
+FROM record r WHERE r.peak_vmem_lower_bytes IS NOT NULL
+UNION ALL
+SELECT r.id AS record, r.job_id, r.task_id, 'process_vmem' AS quantity,
+  r.peak_process_vmem_lower_bytes AS lower_bytes, r.peak_process_vmem_upper_bytes AS upper_bytes, r.peak_process_vmem_slack_bytes AS slack_bytes,
+  strftime('%Y-%m-%d %H:%M:%f', r.peak_process_vmem_at / 1000.0, 'unixepoch') AS at, (SELECT name FROM command WHERE id = r.peak_process_vmem_command_id) AS command,
+  (SELECT name FROM bracket_basis WHERE id = r.peak_process_vmem_basis_id) AS basis
+FROM record r WHERE r.peak_process_vmem_lower_bytes IS NOT NULL
+UNION ALL
+SELECT r.id AS record, r.job_id, r.task_id, 'footprint' AS quantity,
+  r.peak_footprint_lower_bytes AS lower_bytes, r.peak_footprint_upper_bytes AS upper_bytes, r.peak_footprint_slack_bytes AS slack_bytes,
+  strftime('%Y-%m-%d %H:%M:%f', r.peak_footprint_at / 1000.0, 'unixepoch') AS at, (SELECT name FROM command WHERE id = r.peak_footprint_command_id) AS command,
+  (SELECT name FROM bracket_basis WHERE id = r.peak_footprint_basis_id) AS basis
+FROM record r WHERE r.peak_footprint_lower_bytes IS NOT NULL;
+CREATE VIEW metrics AS SELECT r.id AS record, r.job_id, r.task_id, names.value AS metric,
+  json_extract(r.metric_values, names.fullkey) AS value
+FROM record r JOIN metric_set m ON m.id = r.metric_set_id, json_each(m.name) AS names;
+CREATE VIEW daily AS SELECT
+  date(u.day * 86400, 'unixepoch') AS day,
+  (SELECT name FROM cluster WHERE id = u.cluster_id) AS cluster,
+  CASE u.dimension WHEN 0 THEN 'cluster' WHEN 1 THEN 'owner' WHEN 2 THEN 'project' WHEN 3 THEN 'queue' WHEN 4 THEN 'host' WHEN 5 THEN 'job_name' END AS dimension,
+  CASE u.dimension WHEN 1 THEN (SELECT name FROM owner WHERE id = u.key) WHEN 2 THEN (SELECT name FROM project WHERE id = u.key) WHEN 3 THEN (SELECT name FROM queue WHERE id = u.key) WHEN 4 THEN (SELECT name FROM host WHERE id = u.key) WHEN 5 THEN (SELECT name FROM name_class WHERE id = u.key) END AS key,
+  u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.peak_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.without_used
+FROM rollup u WHERE u.day NOT IN (SELECT day FROM stale_day);
+-- end of generated

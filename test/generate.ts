@@ -1,0 +1,15 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { withGenerated } from '../src/accounting/sqlite/schema-text';
+import { packageRoot } from '../src/sampler/package-root';
+
+/** `npm run generate`: writes anew what is made from the code and checked in. */
+export const GENERATED: readonly { readonly path: string; readonly make: (present: string) => string }[] = [
+  { path: 'sql/accounting/sqlite/001-schema.sql', make: withGenerated },
+];
+
+if (require.main === module)
+  for (const { path, make } of GENERATED) {
+    const file = join(packageRoot(), path);
+    writeFileSync(file, make(readFileSync(file, 'utf8')));
+  }
