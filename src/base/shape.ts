@@ -22,16 +22,17 @@ export function fail(path: string, problem: string): never {
   throw new ShapeError(`${path} ${problem}`);
 }
 
-/** `value` as the shape has it, or what is wrong with it in one line. Never throws. */
+/** `value` as the shape has it, or what is wrong with it in one line that calls the whole `what`. Never throws. */
 export function check<T>(
   shape: Shape<T>,
   value: unknown,
-  path: string,
+  what: string,
 ): { readonly value: T } | { readonly error: string } {
   try {
-    return { value: shape.read(value, path) };
+    return { value: shape.read(value, '') };
   } catch (error) {
-    if (error instanceof ShapeError) return { error: error.message };
+    if (error instanceof ShapeError)
+      return { error: error.message.startsWith(' ') ? `${what}${error.message}` : error.message };
     // Objects from outside may throw when they are read.
     return { error: `can't be checked (${error instanceof Error ? error.message : 'unknown reason'})` };
   }
@@ -152,7 +153,7 @@ function ownMember(value: object, key: string): unknown {
 function anObject(value: unknown, path: string): object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? value
-    : fail(path || 'the value', 'is not an object');
+    : fail(path, 'is not an object');
 }
 
 export type Members = Readonly<Record<string, Shape<unknown>>>;

@@ -47,7 +47,7 @@ export const recordShape = object(
  */
 export function parseRecord(value: unknown, options: { readonly trust?: Trust } = {}): JobRecord | { error: string } {
   const { trust } = options;
-  const parsed = check(recordShape, value, '');
+  const parsed = check(recordShape, value, 'the record');
   if ('error' in parsed) return parsed;
   return trust === undefined ? parsed.value : { ...parsed.value, trust };
 }
