@@ -1,8 +1,9 @@
+import { TOTALS_NAMES, noTotals, type Totals } from '../record/totals';
 import { COVERAGE_REASONS } from './coverage';
-import type { RecordsAnswer, Shown, Totals } from './store';
+import type { RecordsAnswer, Shown } from './store';
 import type { CoverageReason, HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
 import { chosenGroups } from './summary-answer';
-import { noTotals, SHARE_STEPS, TOTALS_NAMES } from './sums';
+import { SHARE_STEPS } from './sums';
 
 /** Totals of no records. */
 export const NO_TOTALS: Totals = noTotals();

@@ -1,4 +1,5 @@
 import type { JobRecord, RecordStatus } from '../sampler/record';
+import type { Totals } from '../record/totals';
 import type { StoredRecord } from './merge';
 import type { SummaryAnswer, SummaryQuery } from './summary';
 
@@ -122,43 +123,4 @@ export interface RecordsAnswer {
   readonly records: readonly StoredRecord[];
   readonly totals: Totals;
   readonly shown?: Shown;
-}
-
-/** Sums over records: a job on three hosts, or started three times, has three. */
-export interface Totals {
-  readonly records: number;
-  /** Distinct jobs and array tasks. */
-  readonly jobs: number;
-  /** Records of jobs that still run. */
-  readonly running: number;
-  /** h_vmem request (the limit, where nothing else was asked for) x wallclock; of each host of a parallel job once, however many tasks it had. */
-  readonly requested_gib_hours: number;
-  /** The part of it that belongs to records with an integral of rss: what `used_gib_hours` compares with. */
-  readonly requested_with_used_gib_hours: number;
-  /** The part of it that belongs to records with a peak: what `peak_gib_hours` compares with. */
-  readonly requested_with_peak_gib_hours: number;
-  /** Integral of rss over time, where there is a limit or not. */
-  readonly used_gib_hours: number;
-  /** Proved peak of rss x wallclock. */
-  readonly peak_gib_hours: number;
-  readonly cpu_seconds: number;
-  /** Wallclock x slots on the host (1 where unknown), each host of a parallel job once. */
-  readonly slot_seconds: number;
-  /** Records whose proved peak of rss is above the limit; and far below it, of jobs that have ended. */
-  readonly above_request: number;
-  readonly far_below: number;
-  /** h_vmem limit x wallclock, each host of a parallel job once. */
-  readonly limit_gib_hours: number;
-  /** What the jobs were charged with, of those records that know; and the slot seconds of those records. */
-  readonly energy_joules: number;
-  readonly slot_seconds_with_energy: number;
-  /** Records of jobs that ended badly, and of those that memory ended (`killedByMemory`). */
-  readonly failed: number;
-  readonly killed_by_memory: number;
-  /** Ended records without a sample of ours. */
-  readonly unsampled: number;
-  /** Records that the sums leave out. */
-  readonly without_limit: number;
-  readonly without_peak: number;
-  readonly without_used: number;
 }

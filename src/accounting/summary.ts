@@ -1,4 +1,5 @@
-import type { RecordFilter, Shown, Totals } from './store';
+import type { Totals } from '../record/totals';
+import type { RecordFilter, Shown } from './store';
 
 /** What a day's jobs are summed by in the roll-ups. */
 export const DIMENSIONS = ['owner', 'project', 'queue', 'host', 'job_name'] as const;

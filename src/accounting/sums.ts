@@ -1,8 +1,6 @@
 import { COVERAGE_REASONS } from './coverage';
 import type { Facts } from './facts';
-import type { Totals } from './store';
-
-export type MutableTotals = { -readonly [Name in keyof Totals]: number };
+import { noTotals, type MutableTotals } from '../record/totals';
 
 /** Sums over the records of one UTC day. */
 export interface Sums {
@@ -23,57 +21,6 @@ const GIB = 2 ** 30;
 /** Bytes x ms in a GiB x h. */
 const GIB_HOUR = GIB * HOUR;
 
-export const TOTALS_NAMES = [
-  'records',
-  'jobs',
-  'running',
-  'requested_gib_hours',
-  'requested_with_used_gib_hours',
-  'requested_with_peak_gib_hours',
-  'used_gib_hours',
-  'peak_gib_hours',
-  'cpu_seconds',
-  'slot_seconds',
-  'above_request',
-  'far_below',
-  'limit_gib_hours',
-  'energy_joules',
-  'slot_seconds_with_energy',
-  'failed',
-  'killed_by_memory',
-  'unsampled',
-  'without_limit',
-  'without_peak',
-  'without_used',
-] as const satisfies readonly (keyof Totals)[];
-
-/** A literal: objects made of entries are slow to add to. */
-export function noTotals(): MutableTotals {
-  return {
-    records: 0,
-    jobs: 0,
-    running: 0,
-    requested_gib_hours: 0,
-    requested_with_used_gib_hours: 0,
-    requested_with_peak_gib_hours: 0,
-    used_gib_hours: 0,
-    peak_gib_hours: 0,
-    cpu_seconds: 0,
-    slot_seconds: 0,
-    above_request: 0,
-    far_below: 0,
-    limit_gib_hours: 0,
-    energy_joules: 0,
-    slot_seconds_with_energy: 0,
-    failed: 0,
-    killed_by_memory: 0,
-    unsampled: 0,
-    without_limit: 0,
-    without_peak: 0,
-    without_used: 0,
-  };
-}
-
 export function newSums(): Sums {
   return {
     totals: noTotals(),
@@ -81,10 +28,6 @@ export function newSums(): Sums {
     shares: new Float64Array(SHARE_STEPS + 1),
     coverage: new Float64Array(COVERAGE_REASONS.length),
   };
-}
-
-export function addTotals(to: MutableTotals, from: Totals): void {
-  for (const name of TOTALS_NAMES) to[name] += from[name];
 }
 
 /** Peak over limit in twentieths; null: one of them is not known. The same arithmetic wherever two shares are compared. */

@@ -1,4 +1,4 @@
-import type { Totals } from '../accounting/store';
+import type { Totals } from '../record/totals';
 
 /** Something that owners, hosts ... can be ranked by. */
 export interface Ranking {

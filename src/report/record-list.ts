@@ -1,4 +1,4 @@
-import type { Totals } from '../accounting/store';
+import type { Totals } from '../record/totals';
 import { FAR_BELOW_LIMIT } from './fit';
 import { renderGauges, shareTone, type Gauge } from './gauge';
 import { formatMinute, formatZone } from './local-time';

@@ -1,4 +1,4 @@
-import type { Totals } from '../accounting/store';
+import type { Totals } from '../record/totals';
 import type { SummaryGroup } from '../accounting/summary';
 import { renderBar } from './bar';
 import { renderCsvRows } from './csv';

@@ -1,5 +1,6 @@
+import { TOTALS_NAMES } from '../record/totals';
 import type { RecordFilter, RecordSort } from '../accounting/store';
-import { TOTALS_NAMES } from '../accounting/sums';
+
 import type { Dialect } from '../gridengine/dialect';
 import { STATUSES } from '../sampler/parse-record';
 import { MOST_GROUPS, MOST_RECORDS, type Question } from './accounting-question';

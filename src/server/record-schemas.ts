@@ -1,5 +1,6 @@
+import type { Totals } from '../record/totals';
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp } from '../accounting/merge';
-import type { JobAttempt, Totals } from '../accounting/store';
+import type { JobAttempt } from '../accounting/store';
 import {
   DIMENSIONS,
   type HourOfDay,
@@ -23,6 +24,7 @@ import {
   type FieldName,
 } from '../record/fields';
 import { RECORD_SCHEMA, type JobRecord } from '../record/record';
+import { totalsShape } from '../record/totals';
 import { bytes, component, flag, list, map, nullable, number, object, text, timestamp, whole, word } from './schema';
 import type { Schema } from './schema';
 import type { Sight } from './sight';
@@ -129,29 +131,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     'why one run of a job (array task) ended badly, told from what the caller is shown',
   ),
-  Totals: object<Totals>({
-    records: whole,
-    jobs: whole,
-    running: whole,
-    requested_gib_hours: number,
-    requested_with_used_gib_hours: number,
-    requested_with_peak_gib_hours: number,
-    used_gib_hours: number,
-    peak_gib_hours: number,
-    cpu_seconds: number,
-    slot_seconds: number,
-    limit_gib_hours: number,
-    energy_joules: number,
-    slot_seconds_with_energy: number,
-    failed: whole,
-    killed_by_memory: whole,
-    unsampled: whole,
-    above_request: whole,
-    far_below: whole,
-    without_limit: whole,
-    without_peak: whole,
-    without_used: whole,
-  }),
+  Totals: totalsShape.schema,
   Running: object<GivenRunning>({ schema: { const: RECORD_SCHEMA }, records: list(component('Record')) }),
   SummaryGroup: object<SummaryGroup>(
     { key: maybeText, totals: component('Totals') },

@@ -1,3 +1,4 @@
+import type { Totals } from '../record/totals';
 import {
   MERGED_FIELDS,
   METRIC_PREFIX,
@@ -15,7 +16,6 @@ import type {
   RecordFilter,
   RecordsQuery,
   Shown,
-  Totals,
 } from '../accounting/store';
 import type { CoverageReason, HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from '../accounting/summary';
 import { StoreError } from '../accounting/store-error';

@@ -1,8 +1,9 @@
+import { TOTALS_NAMES } from '../../src/record/totals';
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { factsOf } from '../../src/accounting/facts';
-import { addFacts, addShiftedHours, newSums, shareInSteps, stepsOf, TOTALS_NAMES } from '../../src/accounting/sums';
+import { addFacts, addShiftedHours, newSums, shareInSteps, stepsOf } from '../../src/accounting/sums';
 import type { Sums } from '../../src/accounting/sums';
 import { GIB, HOUR, job, peakOf, T0 } from './suite/fixture';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Totals } from '../../src/accounting/store';
+import type { Totals } from '../../src/record/totals';
 import { displayWidth } from '../../src/report/display-width';
 import { OWNER_COLUMNS } from '../../src/report/record-columns';
 import { toJobLines, toLines } from '../../src/report/record-lines';

@@ -1,8 +1,9 @@
+import type { Totals } from '../../src/record/totals';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { NO_SUMMARY, NO_TOTALS } from '../../src/accounting/add-summaries';
-import type { RecordFilter, Totals } from '../../src/accounting/store';
+import type { RecordFilter } from '../../src/accounting/store';
 import { DIMENSIONS } from '../../src/accounting/summary';
 import { recordKeyText, type JobRecord } from '../../src/sampler/record';
 import { HIDDEN } from '../../src/server/redaction';

@@ -162,27 +162,27 @@ CREATE TABLE rollup (
   day INTEGER NOT NULL,
   key INTEGER NOT NULL,
   cluster_id INTEGER NOT NULL,
-  records INTEGER NOT NULL,
-  jobs INTEGER NOT NULL,
-  running INTEGER NOT NULL,
-  requested_gib_hours REAL NOT NULL,
-  requested_with_used_gib_hours REAL NOT NULL,
-  requested_with_peak_gib_hours REAL NOT NULL,
-  used_gib_hours REAL NOT NULL,
-  peak_gib_hours REAL NOT NULL,
-  cpu_seconds REAL NOT NULL,
-  slot_seconds REAL NOT NULL,
-  above_request INTEGER NOT NULL,
-  far_below INTEGER NOT NULL,
-  limit_gib_hours REAL NOT NULL,
-  energy_joules REAL NOT NULL,
-  slot_seconds_with_energy REAL NOT NULL,
-  failed INTEGER NOT NULL,
-  killed_by_memory INTEGER NOT NULL,
-  unsampled INTEGER NOT NULL,
-  without_limit INTEGER NOT NULL,
-  without_peak INTEGER NOT NULL,
-  without_used INTEGER NOT NULL,
+  records INTEGER NOT NULL, -- records
+  jobs INTEGER NOT NULL, -- distinct jobs and array tasks
+  running INTEGER NOT NULL, -- records of jobs that still run
+  requested_gib_hours REAL NOT NULL, -- h_vmem request (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once
+  requested_with_used_gib_hours REAL NOT NULL, -- the part of it of records with used_gib_hours, to compare with them
+  requested_with_peak_gib_hours REAL NOT NULL, -- the part of it of records with a peak, to compare with peak_gib_hours
+  used_gib_hours REAL NOT NULL, -- resident memory integrated over time
+  peak_gib_hours REAL NOT NULL, -- peak of resident memory x elapsed time
+  cpu_seconds REAL NOT NULL, -- CPU time
+  slot_seconds REAL NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
+  above_request INTEGER NOT NULL, -- records whose peak of resident memory is above the limit
+  far_below INTEGER NOT NULL, -- ended records whose peak is far below the limit
+  limit_gib_hours REAL NOT NULL, -- h_vmem limit x elapsed time; each host of a parallel job once
+  energy_joules REAL NOT NULL, -- energy that the jobs were charged with, of those records that know
+  slot_seconds_with_energy REAL NOT NULL, -- slot seconds of those records
+  failed INTEGER NOT NULL, -- records of jobs that ended badly
+  killed_by_memory INTEGER NOT NULL, -- those that memory ended
+  unsampled INTEGER NOT NULL, -- ended records without a sample
+  without_limit INTEGER NOT NULL, -- records without a limit
+  without_peak INTEGER NOT NULL, -- records without a peak
+  without_used INTEGER NOT NULL, -- records without memory over time
   hours TEXT, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros
   shares TEXT, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above
   coverage TEXT, -- JSON: ended records by why they have no samples

@@ -1,4 +1,5 @@
-import { newSums, TOTALS_NAMES } from '../sums';
+import { TOTALS_NAMES } from '../../record/totals';
+import { newSums } from '../sums';
 import type { Sums } from '../sums';
 
 /** The sums of a day's group, as the column `rollup.sums` has them. */

@@ -6,7 +6,7 @@ import type { AccountingReader, AccountingStore, MergeOutcome } from '../store';
 import { connect, isStoreFault } from './connect';
 import type { Connection, ConnectOptions } from './connect';
 import { filterJson } from './fact-rows';
-import { noTotals } from '../sums';
+import { noTotals } from '../../record/totals';
 import { summarise } from './summarise';
 
 const DEFAULT_LIMIT = 50;

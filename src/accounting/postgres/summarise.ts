@@ -1,18 +1,10 @@
+import { addTotals, noTotals, type MutableTotals } from '../../record/totals';
 import { nameClass } from '../name-class';
 import { DIMENSIONS } from '../summary';
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../summary';
 import { summaryAnswer, zoneOffset } from '../summary-answer';
-import {
-  addFacts,
-  addShiftedHours,
-  addTotals,
-  DEFAULT_FAR_BELOW,
-  newSums,
-  noTotals,
-  SHARE_STEPS,
-  stepsOf,
-} from '../sums';
-import type { MutableTotals, Sums } from '../sums';
+import { addFacts, addShiftedHours, DEFAULT_FAR_BELOW, newSums, SHARE_STEPS, stepsOf } from '../sums';
+import type { Sums } from '../sums';
 import type { Connection } from './connect';
 import { unpackSums } from './day-sums';
 import type { PackedSums } from './day-sums';

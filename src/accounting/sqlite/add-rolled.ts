@@ -1,7 +1,8 @@
+import { TOTALS_NAMES, addTotals, type MutableTotals } from '../../record/totals';
 import type { Database } from 'better-sqlite3';
 import type { SummaryQuery } from '../summary';
-import { addTotals, DEFAULT_FAR_BELOW, newSums, stepsOf, TOTALS_NAMES } from '../sums';
-import type { MutableTotals, Sums } from '../sums';
+import { DEFAULT_FAR_BELOW, newSums, stepsOf } from '../sums';
+import type { Sums } from '../sums';
 import { addBins, type BinCell } from './bins';
 import type { Words } from './dictionary';
 import { dictionaryOf, dimensionNumber } from './dimensions';

@@ -2,7 +2,7 @@ import { JOB_SPAN_MS } from '../facts';
 import type { RecordSort } from '../store';
 import { DIMENSIONS } from '../summary';
 import type { Dimension } from '../summary';
-import { TOTALS_NAMES } from '../sums';
+import { TOTALS_NAMES } from '../../record/totals';
 import { JOB_NAME_ID } from './job-name';
 import { FAILED } from './record-filter';
 import type { Condition } from './record-filter';

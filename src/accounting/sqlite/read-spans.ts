@@ -1,7 +1,8 @@
+import { addTotals } from '../../record/totals';
 import type { Database } from 'better-sqlite3';
 import { DIMENSIONS } from '../summary';
 import type { SummaryQuery } from '../summary';
-import { addContribution, addTotals, contributionOf, DEFAULT_FAR_BELOW, newSums, stepsOf } from '../sums';
+import { addContribution, contributionOf, DEFAULT_FAR_BELOW, newSums, stepsOf } from '../sums';
 import type { Sums } from '../sums';
 import { nameClasses } from './dimensions';
 import type { Words } from './dictionary';

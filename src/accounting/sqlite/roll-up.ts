@@ -1,8 +1,9 @@
+import { TOTALS_NAMES } from '../../record/totals';
 import type { Database } from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LongWork } from '../history-store';
 import { DIMENSIONS } from '../summary';
-import { addContribution, contributionOf, DEFAULT_FAR_BELOW, newSums, stepsOf, TOTALS_NAMES } from '../sums';
+import { addContribution, contributionOf, DEFAULT_FAR_BELOW, newSums, stepsOf } from '../sums';
 import type { Sums } from '../sums';
 import { binCells } from './bins';
 import { nameClasses } from './dimensions';

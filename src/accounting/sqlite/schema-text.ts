@@ -1,7 +1,7 @@
 import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, type FieldName } from '../../record/fields';
 import { FIELD_CODECS, type Column } from '../columns';
 import { DIMENSIONS } from '../summary';
-import { TOTALS_NAMES } from '../sums';
+import { TOTALS, TOTALS_NAMES } from '../../record/totals';
 import { dictionaryOf } from './dimensions';
 import { DICTIONARIES } from './dictionary';
 import { COLUMNS } from './row';
@@ -15,9 +15,6 @@ const MUST: ReadonlySet<string> = new Set(
 );
 /** Of the columns of such fields, those that hold nothing where the field is empty. */
 const MAY_BE_EMPTY = new Set(['requests_id', 'metric_set_id', 'metric_values', 'notes_id', 'note_numbers']);
-
-/** Sums that count, and so are whole. */
-const COUNTED = /^(?:records|jobs|running|above_request|far_below|failed|killed_by_memory|unsampled|without_.*)$/;
 
 function dictionaries(): readonly string[] {
   return DICTIONARIES.map((name) => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);`);
@@ -45,7 +42,9 @@ function rollUpTable(): readonly string[] {
     '  day INTEGER NOT NULL,',
     '  key INTEGER NOT NULL,',
     '  cluster_id INTEGER NOT NULL,',
-    ...TOTALS_NAMES.map((name) => `  ${name} ${COUNTED.test(name) ? 'INTEGER' : 'REAL'} NOT NULL,`),
+    ...TOTALS_NAMES.map(
+      (name) => `  ${name} ${TOTALS[name].whole ? 'INTEGER' : 'REAL'} NOT NULL, -- ${TOTALS[name].help}`,
+    ),
     '  hours TEXT, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros',
     '  shares TEXT, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above',
     '  coverage TEXT, -- JSON: ended records by why they have no samples',

@@ -5,7 +5,7 @@ import { arrangeAttempts } from '../attempts';
 import type { StoredRecord } from '../merge';
 import type { AccountingReader, AccountingStore, JobQuery, MergeOutcome, RecordsQuery, RunningQuery } from '../store';
 import type { SummaryQuery } from '../summary';
-import { noTotals } from '../sums';
+import { noTotals } from '../../record/totals';
 import { createWords } from './dictionary';
 import type { Words } from './dictionary';
 import { isStoreFault, storeError } from './faults';

@@ -1,6 +1,7 @@
+import { addTotals, noTotals, type MutableTotals } from '../../record/totals';
 import { zoneOffset } from '../summary-answer';
-import { addShiftedHours, addTotals, newSums, noTotals } from '../sums';
-import type { MutableTotals, Sums } from '../sums';
+import { addShiftedHours, newSums } from '../sums';
+import type { Sums } from '../sums';
 import { DAY_MS } from './stale-days';
 
 export type GroupKey = string | null;

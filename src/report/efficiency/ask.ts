@@ -1,5 +1,6 @@
+import type { Totals } from '../../record/totals';
 import { nameClass } from '../../accounting/name-class';
-import type { AccountingReader, RecordsQuery, Totals } from '../../accounting/store';
+import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
 import { recordKeyText, type JobRecord } from '../../sampler/record';

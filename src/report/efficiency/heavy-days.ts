@@ -1,4 +1,4 @@
-import type { Totals } from '../../accounting/store';
+import type { Totals } from '../../record/totals';
 
 /** What a day (UTC) weighs, and how many records it has. */
 export interface DayWeight {

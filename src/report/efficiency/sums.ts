@@ -1,4 +1,4 @@
-import type { Totals } from '../../accounting/store';
+import type { Totals } from '../../record/totals';
 import type { Fitting, Sums } from './report';
 
 const SECONDS_PER_HOUR = 3600;

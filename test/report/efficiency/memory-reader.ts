@@ -1,7 +1,8 @@
+import type { Totals } from '../../../src/record/totals';
 import { coverageReason, isSampled } from '../../../src/accounting/coverage';
 import { asStored } from '../../../src/accounting/merge';
 import { nameClass } from '../../../src/accounting/name-class';
-import type { RecordFilter, Totals } from '../../../src/accounting/store';
+import type { RecordFilter } from '../../../src/accounting/store';
 import type { CoverageReason, SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
 import { killedByMemory } from '../../../src/accounting/cause';

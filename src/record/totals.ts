@@ -1,0 +1,69 @@
+import { integer, number, object, type Schema, type Shape } from '../base/shape';
+
+/**
+ * Sums over records: a job on three hosts, or started three times, has three. One table: the type, the columns of the
+ * roll-ups, the check and the JSON Schema are made from it.
+ */
+interface Total {
+  /** A count; else an amount. */
+  readonly whole: boolean;
+  readonly help: string;
+}
+
+const count = (help: string): Total => ({ whole: true, help });
+const amount = (help: string): Total => ({ whole: false, help });
+
+export const TOTALS = {
+  records: count('records'),
+  jobs: count('distinct jobs and array tasks'),
+  running: count('records of jobs that still run'),
+  requested_gib_hours: amount(
+    'h_vmem request (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once',
+  ),
+  requested_with_used_gib_hours: amount('the part of it of records with used_gib_hours, to compare with them'),
+  requested_with_peak_gib_hours: amount('the part of it of records with a peak, to compare with peak_gib_hours'),
+  used_gib_hours: amount('resident memory integrated over time'),
+  peak_gib_hours: amount('peak of resident memory x elapsed time'),
+  cpu_seconds: amount('CPU time'),
+  slot_seconds: amount('elapsed time x slots on the host (1 where unknown); each host of a parallel job once'),
+  above_request: count('records whose peak of resident memory is above the limit'),
+  far_below: count('ended records whose peak is far below the limit'),
+  limit_gib_hours: amount('h_vmem limit x elapsed time; each host of a parallel job once'),
+  energy_joules: amount('energy that the jobs were charged with, of those records that know'),
+  slot_seconds_with_energy: amount('slot seconds of those records'),
+  failed: count('records of jobs that ended badly'),
+  killed_by_memory: count('those that memory ended'),
+  unsampled: count('ended records without a sample'),
+  without_limit: count('records without a limit'),
+  without_peak: count('records without a peak'),
+  without_used: count('records without memory over time'),
+};
+
+export type TotalsName = keyof typeof TOTALS;
+export type Totals = { readonly [Name in TotalsName]: number };
+export type MutableTotals = { -readonly [Name in TotalsName]: number };
+
+export const TOTALS_NAMES = Object.keys(TOTALS) as readonly TotalsName[];
+
+const ZEROS = Object.fromEntries(TOTALS_NAMES.map((name) => [name, 0])) as MutableTotals;
+
+/** Totals of no records. */
+export function noTotals(): MutableTotals {
+  return { ...ZEROS };
+}
+
+export function addTotals(to: MutableTotals, from: Totals): void {
+  for (const name of TOTALS_NAMES) to[name] += from[name];
+}
+
+function shapeOf({ whole, help }: Total): Shape<number> {
+  const { read, schema } = whole ? integer(0) : number();
+  const described: Schema = { ...schema, description: help };
+  return { read, schema: described };
+}
+
+export const totalsShape = object(
+  Object.fromEntries(TOTALS_NAMES.map((name) => [name, shapeOf(TOTALS[name])])) as {
+    readonly [Name in TotalsName]: Shape<number>;
+  },
+);
