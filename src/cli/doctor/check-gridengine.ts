@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { askDialect } from '../../gridengine/ask-dialect';
 import type { DetectedDialect } from '../../gridengine/dialect';
+import { parseHookCommand } from '../../gridengine/hook-command';
 import { findCell } from '../../gridengine/find-cell';
 import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
@@ -90,13 +91,17 @@ function checkHooks(places: readonly HookPlace[]): Finding[] {
 }
 
 function checkChains(places: readonly HookPlace[]): Finding[] {
+  const nameless = (original: string, privileged: boolean): string =>
+    privileged && parseHookCommand(original)?.user === null
+      ? ". It names no user: jobs of root and of Grid Engine's admin user go into the error state before it"
+      : '';
   return places.flatMap(({ where, stage, ours }) =>
     ours?.original == null
       ? []
       : [
           note(
             'chained hook',
-            `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, the queue goes to E, not the whole host`,
+            `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, the queue goes to E, not the whole host${nameless(ours.original, ours.privileged)}`,
           ),
         ],
   );

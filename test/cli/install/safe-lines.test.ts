@@ -106,6 +106,13 @@ describe('doctor on lines of ours for root', { skip }, () => {
     assert.match(found.mend ?? '', /--env/);
   });
 
+  it('says of a chained hook without a user whose jobs it stops', async (t) => {
+    const cluster = clusterOf(t, 'SGE 8.1.9', ourLine('prolog', '/site/a.sh'), ourLine('epilog', 'acct@/site/b.sh'));
+    const findings = await checkGridEngine(state(cluster), cluster.env);
+    const chained = findings.filter(({ name }) => name === 'chained hook').map(({ says }) => /error state/.test(says));
+    assert.deepEqual(chained, [true, false]);
+  });
+
   it('has nothing against it where Grid Engine keeps such variables, or env is static', async (t) => {
     const known = clusterOf(t, 'SGE 8.1.9', ourLine('prolog'), ourLine('epilog'));
     const findings = await checkGridEngine(state(known), known.env);
