@@ -18,13 +18,12 @@ qm_service() {
   [ -n "$qm_pid" ] && qm_start_of "$qm_pid" && [ "$qm_ticks" = "$qm_begun" ]
 }
 
-# qm_signal SIGNAL PID: only to a child of this shell that it has not waited for: any other's number may be someone
-# else's by now.
+# qm_signal SIGNAL PID: only to a child of the hook that it has not waited for: any other's number may be someone else's
+# by now. (Not from a subshell, whose number is not $$.)
 qm_signal() {
   { read -r qm_line <"/proc/${2:-none}/stat"; } 2>/dev/null || return 0
-  read -r qm_self qm_rest </proc/self/stat
   set -- "$1" "$2" ${qm_line##*) }
-  [ "$4" != "$qm_self" ] || kill "-$1" "$2" 2>/dev/null
+  [ "$4" != "$$" ] || kill "-$1" "$2" 2>/dev/null
 }
 
 # qm_bounded SECONDS COMMAND...: runs COMMAND in the background, waits for it at most SECONDS; its status, or above 128.
@@ -37,10 +36,11 @@ qm_bounded() {
   qm_work=$!
   (
     qm_sleep=
-    trap 'qm_signal TERM "$qm_sleep"; exit 0' TERM
+    trap '[ -z "$qm_sleep" ] || kill "$qm_sleep" 2>/dev/null; exit 0' TERM
     sleep "$qm_seconds" &
     qm_sleep=$!
     wait "$qm_sleep"
+    qm_sleep=
     kill -USR1 "$$" 2>/dev/null
   ) </dev/null >/dev/null 2>&1 &
   qm_watch=$!
