@@ -109,7 +109,9 @@ describe('doctor on lines of ours for root', { skip }, () => {
   it('says of a chained hook without a user whose jobs it stops', async (t) => {
     const cluster = clusterOf(t, 'SGE 8.1.9', ourLine('prolog', '/site/a.sh'), ourLine('epilog', 'acct@/site/b.sh'));
     const findings = await checkGridEngine(state(cluster), cluster.env);
-    const chained = findings.filter(({ name }) => name === 'chained hook').map(({ says }) => says.includes('error state'));
+    const chained = findings
+      .filter(({ name }) => name === 'chained hook')
+      .map(({ says }) => says.includes('error state'));
     assert.deepEqual(chained, [true, false]);
   });
 
