@@ -53,3 +53,22 @@ function dialectOfSchema(schema: string): Dialect {
   if (schema.includes('gridengine.sunsource.net')) return 'sge6.2';
   return 'unknown';
 }
+
+/**
+ * Whether the shepherd keeps LD_* and the like, which the job's owner chooses, from a hook of root
+ * (libs/uti2/sge_execvlp.c, in Son of Grid Engine from 8.1 on and in its fork). Open Cluster Scheduler and Univa only
+ * refuse LD_PRELOAD and LD_LIBRARY_PATH at submission: LD_AUDIT passes. What is not known counts as no.
+ */
+const SANITISES_ROOT_HOOKS: Readonly<Record<Dialect, boolean>> = {
+  'sge6.2': false,
+  ogs: false,
+  'sge8.1.9': true,
+  daimh: true,
+  univa: false,
+  ocs: false,
+  unknown: false,
+};
+
+export function sanitisesRootHooks({ dialect, version }: DetectedDialect): boolean {
+  return SANITISES_ROOT_HOOKS[dialect] && version?.startsWith('8.0') !== true;
+}

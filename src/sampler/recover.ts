@@ -24,6 +24,7 @@ import { parseRecord } from './parse-record';
 import type { JobRecord } from './record';
 import { userName } from './owner-name';
 import {
+  LEFT_MARK,
   parseRunDescription,
   readRunDescription,
   removeRunDirectory,
@@ -195,6 +196,8 @@ export function recoverOrphans(
   nowMs = Date.now(),
 ): number {
   let finished = 0;
+  // First: a run that is left while we look here wants another look.
+  removeQuietly(join(stateDirectory, 'run', LEFT_MARK));
   for (const directory of runDirectories(stateDirectory)) {
     try {
       if (recoverOne(directory, store, settings, nowMs)) finished++;

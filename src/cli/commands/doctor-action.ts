@@ -18,6 +18,7 @@ import { renderFindings } from '../doctor/render-findings';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
 import { selfTest, type SelfTest } from '../install/self-test';
 import { writeStamp } from '../install/stamp';
+import { unsafeEnv } from '../install/static-env';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import type { DoctorOptions } from './doctor';
@@ -25,7 +26,7 @@ import type { DoctorOptions } from './doctor';
 const { ok, note, problem } = findingsIn('self-test');
 
 /** Plays the job, and renews the stamp that `install` asks for. */
-async function test(state: NodeState, now: Date): Promise<SelfTest> {
+async function test(state: NodeState, now: Date, env?: string): Promise<SelfTest> {
   const failed = (reason: string): SelfTest => ({
     ok: false,
     problems: [reason],
@@ -37,6 +38,8 @@ async function test(state: NodeState, now: Date): Promise<SelfTest> {
   const { conf, settings, prefix } = state;
   if (!state.isRoot) return failed('needs root');
   if (conf === null) return failed(`nothing is installed under ${prefix}; run "qmemacct install --node"`);
+  const badEnv = env === undefined ? null : unsafeEnv(env);
+  if (badEnv !== null) return failed(`--env ${env ?? ''}: ${badEnv}`);
   const result = await selfTest(conf, settings.deliver_as).catch((error: unknown) => failed(because(error)));
   writeStamp(settings.state_dir, {
     prefix,
@@ -67,7 +70,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
   if (format === 'csv') throw usageError('doctor: there is no --csv of this; give --json');
   const now = terminal.now();
   const read = (): NodeState => readNodeState(options.config, options.prefix ?? null, DEFAULT_PREFIX);
-  const result = options.selfTest ? await test(read(), now) : null;
+  const result = options.selfTest ? await test(read(), now, options.env) : null;
   const state = read();
   const findings = [
     ...checkProgram(state),

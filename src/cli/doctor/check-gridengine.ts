@@ -3,7 +3,8 @@ import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { askDialect } from '../../gridengine/ask-dialect';
-import type { DetectedDialect, Dialect } from '../../gridengine/dialect';
+import type { DetectedDialect } from '../../gridengine/dialect';
+import { parseHookCommand } from '../../gridengine/hook-command';
 import { findCell } from '../../gridengine/find-cell';
 import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
@@ -13,6 +14,7 @@ import { STAGES } from '../install/hook-plan';
 import { hookDirectory } from '../install/places';
 import { networkFilesystemOf } from '../install/trusted-path';
 import type { Terminal } from '../terminal';
+import { checkRootHooks } from './check-root-hooks';
 import { because, findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
 
@@ -89,22 +91,25 @@ function checkHooks(places: readonly HookPlace[]): Finding[] {
 }
 
 function checkChains(places: readonly HookPlace[]): Finding[] {
+  const nameless = (original: string, privileged: boolean): string =>
+    privileged && parseHookCommand(original)?.user === null
+      ? ". It names no user: jobs of root and of Grid Engine's admin user go into the error state before it"
+      : '';
   return places.flatMap(({ where, stage, ours }) =>
     ours?.original == null
       ? []
       : [
           note(
             'chained hook',
-            `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, the queue goes to E, not the whole host`,
+            `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, the queue goes to E, not the whole host${nameless(ours.original, ours.privileged)}`,
           ),
         ],
   );
 }
 
-function checkPrivilege(places: readonly HookPlace[], dialect: Dialect): Finding[] {
+function checkPrivilege(places: readonly HookPlace[], detected: DetectedDialect): Finding[] {
   const ours = places.flatMap((place) => (place.ours === null ? [] : { ...place, ours: place.ours }));
   const plain = ours.filter((place) => !place.ours.privileged);
-  const dynamic = ours.filter((place) => place.ours.privileged && place.value.includes('root@/usr/bin/env '));
   return [
     ...(plain.length === 0
       ? []
@@ -114,15 +119,10 @@ function checkPrivilege(places: readonly HookPlace[], dialect: Dialect): Finding
             `${list(plain.map(({ where }) => where))}: as the job's owner; figures are self-reported, limits can't be lifted`,
           ),
         ]),
-    ...((dialect === 'ocs' || dialect === 'unknown') && dynamic.length > 0
-      ? [
-          warning(
-            'loader variables',
-            "this Grid Engine may pass the owner's LD_* variables on to root hooks, and /usr/bin/env is linked dynamically",
-            'install with --env and a statically linked env',
-          ),
-        ]
-      : []),
+    ...checkRootHooks(
+      ours.flatMap((place) => place.ours.env ?? []),
+      detected,
+    ),
   ];
 }
 
@@ -274,12 +274,11 @@ function checkVersion({ dialect, version }: DetectedDialect, { settings, setting
 async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
   const site = await readSite(qconf);
   const detected = (await askDialect(qconf)) ?? { dialect: 'unknown', version: null };
-  const { dialect } = detected;
   const places = hookPlaces(site, hookDirectory(state.prefix));
   return [
     ...checkVersion(detected, state),
     ...checkHooks(places),
-    ...checkPrivilege(places, dialect),
+    ...checkPrivilege(places, detected),
     ...checkChains(places),
     ...checkHere(site, places, state),
     ...checkParameters(site),

@@ -1,5 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { askDialect } from '../../gridengine/ask-dialect';
+import { sanitisesRootHooks } from '../../gridengine/dialect';
 import { findCell } from '../../gridengine/find-cell';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { readSite } from '../../gridengine/site';
@@ -15,6 +17,7 @@ import { confirmed } from './confirm';
 import { byTarget, planHooks, targetName, type Change, type HookPlan } from './hook-plan';
 import { hookDirectory } from './places';
 import { showChanges } from './show-changes';
+import { STATIC_ENV_FIX, unsafeEnv } from './static-env';
 
 const MOST_NAMED = 10;
 
@@ -66,6 +69,23 @@ function planOf(options: InstallOptions, site: Awaited<ReturnType<typeof readSit
   return plan;
 }
 
+/** Lines for root only where no job's owner can reach into them. Throws CommandError. */
+async function requireSafeLines({ plain, env }: InstallOptions, qconf: Qconf): Promise<void> {
+  if (plain) return;
+  if (env !== undefined) {
+    const reason = unsafeEnv(env);
+    if (reason !== null) throw new CommandError(`--env ${env}: ${reason}; ${STATIC_ENV_FIX}`, EXIT.unavailable);
+    return;
+  }
+  const detected = (await askDialect(qconf)) ?? { dialect: 'unknown', version: null };
+  if (sanitisesRootHooks(detected)) return;
+  const name = detected.dialect === 'unknown' ? 'this Grid Engine' : `${detected.dialect} ${detected.version ?? ''}`;
+  throw new CommandError(
+    `hooks as root: ${name.trim()} is not known to keep LD_AUDIT and the like, which a job's owner chooses, from them, and /usr/bin/env is linked dynamically; ${STATIC_ENV_FIX}; or --plain`,
+    EXIT.unavailable,
+  );
+}
+
 /** The directory for the old texts. Throws CommandError where it can't be made. */
 export function requireBackup(directory: string): void {
   try {
@@ -96,6 +116,7 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   if (!options.prefix.startsWith('/')) throw usageError(`--prefix "${options.prefix}": give an absolute path`);
   const settings = loadSettings(options.config);
   const qconf = requireQconf(terminal.env);
+  await requireSafeLines(options, qconf);
   const site = await readSite(qconf);
   const plan = planOf(options, site);
   const tell = (line: string): void => writeLines(terminal, [line]);
@@ -108,7 +129,8 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   if (!options.hostsChecked) {
     const template = options.nodeCheck?.split(/\s+/).filter((word) => word !== '') ?? null;
     const { prefix, config: settingsPath } = options;
-    const check = { prefix, settingsPath, stateDir: settings.state_dir, template };
+    const env = options.env ?? null;
+    const check = { prefix, settingsPath, stateDir: settings.state_dir, template, env };
     requireGoodHosts(await checkHosts(plan.hosts, check), options);
   }
   const reach = `${plan.hosts.length} ${plan.hosts.length === 1 ? 'host' : 'hosts'}`;

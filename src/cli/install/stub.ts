@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { RUN_NAME } from '../../sampler/run-directory';
 import { hookConfText, parseHookConf, type HookConf } from './hook-conf';
 
 /** Hooks that only start the site's own ones (hooks/stub.sh), in a directory that PREFIX/current can be switched to. */
@@ -53,7 +54,9 @@ export function writeStub(prefix: string, source: string, conf: HookConf): void 
 export function openRuns(conf: Pick<HookConf, 'state' | 'run'>): readonly string[] {
   return [`${conf.state}/run`, `${conf.state}/plain`, `${conf.run}/run`].flatMap((parent) => {
     try {
-      return readdirSync(parent).map((name) => join(parent, name));
+      return readdirSync(parent)
+        .filter((name) => RUN_NAME.test(name))
+        .map((name) => join(parent, name));
     } catch {
       return [];
     }
