@@ -11,7 +11,7 @@ import { parseQueueValue } from '../../gridengine/queue-value';
 import { readSite, showQconf, type Site } from '../../gridengine/site';
 import { STAGES } from '../install/hook-plan';
 import { hookDirectory } from '../install/places';
-import { networkFilesystemOf } from '../install/trusted-path';
+import { networkFilesystemOf } from '../install/local-path';
 import type { Terminal } from '../terminal';
 import { because, findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
@@ -290,11 +290,11 @@ async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
 
 /** Where Grid Engine has our hooks, and what of its configuration matters to them. */
 export async function checkGridEngine(state: NodeState, env: Terminal['env']): Promise<Finding[]> {
-  const cell = findCell(env);
-  const qconf = findQconf(env, cell);
-  if (qconf === null)
-    return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
   try {
+    const cell = findCell(env, { adminUser: state.settings.admin_user });
+    const qconf = findQconf(env, cell);
+    if (qconf === null)
+      return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
     return await checkSite(qconf, state);
   } catch (error) {
     return [warning('cell', because(error), 'its configuration was not checked')];

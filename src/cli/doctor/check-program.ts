@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
+import { untrusted } from '../../base/trusted-path';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../sampler/package-root';
 import { DISABLED_FILE } from '../install/places';
 import { STUB } from '../install/stub';
-import { networkFilesystemOf, untrusted } from '../install/trusted-path';
+import { networkFilesystemOf } from '../install/local-path';
 import { isIntact } from '../install/version';
 import { because, findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
