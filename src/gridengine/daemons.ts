@@ -19,6 +19,8 @@ export interface Daemon {
   readonly directoryUid: number | null;
   /** What it was started with, `NAME=value` and NUL; empty: not to be seen. */
   readonly environment: string;
+  /** Text of its /proc/PID/status. */
+  readonly status: string;
 }
 
 const NAMES: ReadonlySet<string> = new Set<DaemonName>(['sge_execd', 'sge_qmaster', 'sge_shepherd']);
@@ -49,7 +51,7 @@ function readDaemon(pid: number, directory: string, believed: ReadonlySet<number
   const [, real, effective] = /^Uid:\s*(\d+)\s+(\d+)\s/m.exec(status) ?? [];
   const realUid = Number(real ?? NaN);
   if (!isName(name) || !believed.has(realUid)) return null;
-  return { pid, name, realUid, effectiveUid: Number(effective), environment, ...found };
+  return { pid, name, realUid, effectiveUid: Number(effective), environment, status, ...found };
 }
 
 /**

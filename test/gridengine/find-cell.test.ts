@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { findCell } from '../../src/gridengine/find-cell';
 import { findClient } from '../../src/gridengine/find-client';
+import { apart, apartOrNot } from '../base/apart';
 import { packageRoot } from '../../src/sampler/package-root';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'what root believes is asked' };
@@ -133,24 +134,9 @@ describe('the cell that root believes', asRoot, () => {
   });
 });
 
-/** Runs a shell script with processes of its own alone in /proc, and no defaults of Debian's. */
-function apart(script: string, words: readonly string[], env: Readonly<Record<string, string>> = {}): string {
-  const hide = '[ ! -e /etc/default/gridengine ] || mount --bind /dev/null /etc/default/gridengine\n';
-  const unshare = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '/bin/sh', '-c', hide + script, 'sh'];
-  const { stdout, stderr, error } = spawnSync('unshare', [...unshare, ...words], {
-    encoding: 'utf8',
-    timeout: 120_000,
-    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...env },
-  });
-  assert.equal(error, undefined);
-  return (stdout + stderr).replace(/\s+/g, ' ');
-}
-
-const namespaces = spawnSync('unshare', ['--mount', '--pid', '--fork', 'true']).status === 0;
-const inNamespaces = { skip: asRoot.skip || (namespaces ? false : 'no namespaces'), timeout: 300_000 };
 const MAIN = join(packageRoot(), 'dist/src/cli/main.js');
 
-describe('what a user says of Grid Engine', inNamespaces, () => {
+describe('what a user says of Grid Engine', apartOrNot, () => {
   it('gives no user a command of root, by a process called sge_execd', (t) => {
     const fake = newRoot(t, 'nobody');
     const execd = join(fake.root, 'sge_execd');

@@ -4,7 +4,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   readdirSync,
   rmSync,
   statSync,
@@ -14,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { otherCommandLines } from '../../base/command-lines';
 import { openSqliteReader } from '../../accounting/sqlite/sqlite-store';
 import { openNodeStore } from '../../sampler/node-store';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
@@ -190,15 +190,7 @@ async function delivered(settingsPath: string): Promise<JobRecord | string> {
 /** Waits until the sampler, which outlives the epilog, has left the stage. */
 async function samplerGone(settingsPath: string): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
-    const alive = readdirSync('/proc').some((pid) => {
-      if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(settingsPath);
-      } catch {
-        return false;
-      }
-    });
-    if (!alive) return;
+    if (![...otherCommandLines()].some((words) => words.includes(settingsPath))) return;
     await sleep(50);
   }
 }

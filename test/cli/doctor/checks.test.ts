@@ -51,8 +51,9 @@ describe('capabilities', () => {
     assert.equal(effectiveCapabilities('Name:\tx\n'), null);
     const proc = temporary(t);
     mkdirSync(join(proc, '77'));
+    writeFileSync(join(proc, '77', 'comm'), 'sge_execd\n');
     const status = (permitted: string): void =>
-      writeFileSync(join(proc, '77', 'status'), `Name:\tsge_execd\nCapPrm:\t${permitted}\nCapEff:\t0000000000000000\n`);
+      writeFileSync(join(proc, '77', 'status'), `Name:\tsge_execd\nUid:\t0\t103\t0\t103\nCapPrm:\t${permitted}\nCapEff:\t0000000000000000\n`);
     status('000001ffffffffff');
     assert.deepEqual(new Set(checkLimits(true, proc).map(({ severity }) => severity)), new Set(['ok']));
     // All but CAP_SYS_RESOURCE.
