@@ -16,8 +16,8 @@ const MOST_LINKS = 40;
 function writers(path: string, { uid, gid, mode }: Stats, trusted: ReadonlySet<number>): string | null {
   if (!trusted.has(uid)) return `${path} belongs to uid ${uid}`;
   if (mode & OTHERS_WRITE) return `everyone can write to ${path}`;
-  // Group 0 is root's.
-  if (mode & GROUP_WRITE && gid !== 0) return `group ${gid} can write to ${path}`;
+  // Root's own group, too: the bits of the group are the mask of an access control list, where there is one (acl(5)).
+  if (mode & GROUP_WRITE) return `group ${gid} can write to ${path}`;
   return null;
 }
 

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { describeMemoryComplex, hookPlaces } from '../../../src/cli/doctor/check-gridengine';
 import { cgroupVersion, checkKernel } from '../../../src/cli/doctor/check-kernel';
+import { makeOwnedDirectory } from '../../../src/base/set-owner';
 import { checkLimits, effectiveCapabilities } from '../../../src/cli/doctor/check-limits';
 import { checkState } from '../../../src/cli/doctor/check-state';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import type { NodeState } from '../../../src/cli/doctor/node-state';
-import { makeDirectory, nodeDirectories } from '../../../src/cli/install/directories';
+import { nodeDirectories } from '../../../src/cli/install/directories';
 import { openNodeStore } from '../../../src/sampler/node-store';
 import { emptyRecord } from '../../../src/sampler/record';
 import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
@@ -101,7 +102,7 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
   function nodeState(t: TestContext): NodeState {
     const top = temporary(t);
     const settings = { ...DEFAULT_SETTINGS, state_dir: join(top, 'state'), run_dir: join(top, 'run') };
-    for (const wanted of nodeDirectories(settings.state_dir, settings.run_dir)) makeDirectory(wanted);
+    for (const wanted of nodeDirectories(settings.state_dir, settings.run_dir)) makeOwnedDirectory(wanted.path, wanted.mode, wanted);
     const nothing = { version: null, conf: null, stamp: null };
     return { settings, settingsPath: join(top, 'x.toml'), prefix: join(top, 'opt'), isRoot: true, ...nothing };
   }
