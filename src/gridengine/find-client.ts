@@ -59,7 +59,11 @@ export function findClient(name: ClientName, env: Environment, cell: CellLocatio
     refused.push(`${file}: ${reason}`);
   }
   if (refused[0] === undefined) return null;
-  throw new UntrustedError(name, `${refused[0]}, and root would run it`, 'take that permission away, or it out of PATH');
+  throw new UntrustedError(
+    name,
+    `${refused[0]}, and root would run it`,
+    'take that permission away, or it out of PATH',
+  );
 }
 
 /** Variables that say where Grid Engine is. */

@@ -74,7 +74,10 @@ describe('the cell that root believes', asRoot, () => {
     for (const admin of ['none', 'nobody', 'root']) {
       const fake = newRoot(t, admin);
       giveTo(USER, fake);
-      assert.throws(() => find(fake.root), new RegExp(`SGE_ROOT ${fake.root}: ${fake.root} belongs to uid ${USER}, and`));
+      assert.throws(
+        () => find(fake.root),
+        new RegExp(`SGE_ROOT ${fake.root}: ${fake.root} belongs to uid ${USER}, and`),
+      );
     }
   });
 
@@ -125,7 +128,10 @@ describe('the cell that root believes', asRoot, () => {
     const cell = find(fake.root);
     const bin = join(fake.root, 'bin/lx-amd64');
     chownSync(bin, USER, USER);
-    assert.throws(() => findClient('qconf', {}, cell), /^UntrustedError: qconf: .*belongs to uid 65534, and root would/);
+    assert.throws(
+      () => findClient('qconf', {}, cell),
+      /^UntrustedError: qconf: .*belongs to uid 65534, and root would/,
+    );
     // Another one that is sound will do.
     const good = newRoot(t, 'none');
     const env = { PATH: `${bin}:${join(good.root, 'bin/lx-amd64')}` };

@@ -54,7 +54,10 @@ describe('capabilities', () => {
     mkdirSync(join(proc, '77'));
     writeFileSync(join(proc, '77', 'comm'), 'sge_execd\n');
     const status = (permitted: string): void =>
-      writeFileSync(join(proc, '77', 'status'), `Name:\tsge_execd\nUid:\t0\t103\t0\t103\nCapPrm:\t${permitted}\nCapEff:\t0000000000000000\n`);
+      writeFileSync(
+        join(proc, '77', 'status'),
+        `Name:\tsge_execd\nUid:\t0\t103\t0\t103\nCapPrm:\t${permitted}\nCapEff:\t0000000000000000\n`,
+      );
     status('000001ffffffffff');
     assert.deepEqual(new Set(checkLimits(true, proc).map(({ severity }) => severity)), new Set(['ok']));
     // All but CAP_SYS_RESOURCE.
@@ -102,7 +105,8 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
   function nodeState(t: TestContext): NodeState {
     const top = temporary(t);
     const settings = { ...DEFAULT_SETTINGS, state_dir: join(top, 'state'), run_dir: join(top, 'run') };
-    for (const wanted of nodeDirectories(settings.state_dir, settings.run_dir)) makeOwnedDirectory(wanted.path, wanted.mode, wanted);
+    for (const wanted of nodeDirectories(settings.state_dir, settings.run_dir))
+      makeOwnedDirectory(wanted.path, wanted.mode, wanted);
     const nothing = { version: null, conf: null, stamp: null };
     return { settings, settingsPath: join(top, 'x.toml'), prefix: join(top, 'opt'), isRoot: true, ...nothing };
   }

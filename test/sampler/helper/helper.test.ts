@@ -346,7 +346,7 @@ describe('a process that hangs its reader', () => {
     const hostile = [4_500_000, 4_500_001];
     for (let i = 0; i < 3; i++) {
       patience = 100;
-      assert.match(why(await helper.read('steps', hostile)), /^process 4500000 did not answer/);
+      assert.match(why(await helper.read('steps', hostile)), /did not answer within/);
       patience = LONG_MS;
       assert.deepEqual(values(await helper.read('steps', [1, 2])), [1, 1]);
     }

@@ -18,7 +18,13 @@ function machine(t: TestContext, options: Place['options'] = {}, stepMs = 0) {
   mkdirSync(join(root, 'dev/dri'), { recursive: true });
   const clock = { ms: 1000 };
   const proc = join(root, 'proc');
-  const source = drmProcess.open({ ...THIS_MACHINE, proc, root: `${root}/`, now: () => (clock.ms += stepMs), options: { ...drmProcess.options, ...options } });
+  const source = drmProcess.open({
+    ...THIS_MACHINE,
+    proc,
+    root: `${root}/`,
+    now: () => (clock.ms += stepMs),
+    options: { ...drmProcess.options, ...options },
+  });
   assert.ok(!isUnavailable(source));
   return {
     clock,
@@ -127,7 +133,8 @@ describe('drmprocess', () => {
 
   it('ends with its time, and says at which process it is', (t) => {
     const { hold, read, asked } = machine(t, { most_seconds: 2 }, 300);
-    for (const pid of [10, 11]) for (let fd = 0; fd < 5; fd++) hold(pid, fd, '/dev/dri/renderD128', holding(10 * pid + fd, 1));
+    for (const pid of [10, 11])
+      for (let fd = 0; fd < 5; fd++) hold(pid, fd, '/dev/dri/renderD128', holding(10 * pid + fd, 1));
     const found = read(10, 11);
     // 6 looks of 0.3 s.
     assert.deepEqual([found[`${MEMORY} 10`], found[`${MEMORY} 11`]], [5, 1]);
