@@ -69,7 +69,7 @@ function forRoot({ root, cell }: CellLocation, bootstrap: string, options: FindC
     throw new UntrustedError(
       `SGE_ROOT ${root}`,
       `${reason}, and root would believe and run what is there`,
-      "let it be root's or the admin user's alone (util/setfileperm.sh), and set admin_user where neither runs execd here",
+      "make it root's or the admin user's alone (util/setfileperm.sh); where no execd runs, set admin_user in qmemacct.toml",
     );
   return { root, cell, owners };
 }
