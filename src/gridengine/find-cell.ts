@@ -9,7 +9,7 @@ import { gridEngineOwners, ownerByPlace } from './owners';
 export interface CellLocation {
   readonly root: string;
   readonly cell: string;
-  /** Accounts that may own what is run and believed there; absent: whoever's, since we are not root. */
+  /** Accounts that may own what is run and believed there; absent: anybody's, since we are not root. */
   readonly owners?: ReadonlySet<number>;
 }
 
