@@ -75,7 +75,7 @@ function isRun(words: readonly string[]): boolean {
 }
 
 /** Errors that a person can mend by what they say; any other is a bug. */
-const KNOWN = new Set(['SettingsError', 'StoreError', 'CommandError', 'QconfError']);
+const KNOWN = new Set(['SettingsError', 'StoreError', 'CommandError', 'QconfError', 'UntrustedError']);
 
 function statusOf(error: unknown): number {
   if (error instanceof CommandError) return error.status;

@@ -18,6 +18,8 @@ export interface Settings {
   readonly state_dir: string;
   /** "job": one sampler for each job; "node": one service for the host, which follows `active_jobs`. */
   readonly scope: string;
+  /** Grid Engine's admin user, whose files root believes; empty: a running execd shows who that is, or only root is. */
+  readonly admin_user: string;
   /** Directory that holds `HOST/active_jobs`; empty: Grid Engine's configuration says where. */
   readonly execd_spool_dir: string;
   /** Node-local tmpfs directory: live figures of running jobs, and the hooks' second choice when state_dir is unwritable. */
@@ -115,6 +117,7 @@ export const DEFAULT_SETTINGS: Settings = {
   grid_engine: 'unknown',
   state_dir: '/var/lib/qmemacct',
   scope: 'job',
+  admin_user: '',
   execd_spool_dir: '',
   run_dir: '/run/qmemacct',
   accounting: '/var/lib/qmemacct/accounting/accounting.db',

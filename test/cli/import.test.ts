@@ -86,10 +86,11 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
   it('says as which user it could not read', { skip: process.getuid?.() !== 0 && 'needs root' }, (t) => {
     const { directory, file, config } = site(t);
     const common = join(directory, 'cell', 'default', 'common');
+    const store = join(directory, 'store');
     mkdirSync(common, { recursive: true });
     writeFileSync(join(common, 'bootstrap'), '');
     const set = (more: string): void =>
-      writeFileSync(config, `accounting = "${join(directory, 'a.db')}"\ndeliver_as = "nobody"\n${more}`);
+      writeFileSync(config, `accounting = "${join(store, 'a.db')}"\ndeliver_as = "nobody"\n${more}`);
     const run = (): string => {
       const env = { PATH: '/usr/bin:/bin', SGE_ROOT: join(directory, 'cell'), SGE_CELL: 'default' };
       const words = [join(packageRoot(), 'dist/src/cli/main.js'), 'import', '--config', config];
@@ -98,7 +99,8 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     const denied = /can't be read: permission denied for user "nobody"; let that user read it .*"deliver_as"/;
     writeFileSync(file, sampleLines(1, 3), { mode: 0o600 });
     for (const path of [directory, join(directory, 'cell'), join(directory, 'cell', 'default')]) chmodSync(path, 0o755);
-    chownSync(directory, 65_534, 65_534);
+    mkdirSync(store);
+    chownSync(store, 65_534, 65_534);
     set(`accounting_files = ["${file}"]\n`);
     assert.match(run(), denied);
     // A directory that root may list, and who imports may not.

@@ -55,6 +55,7 @@ const STRINGS = [
   'initial_network_namespace',
   'cgroup',
   'scope',
+  'admin_user',
   'execd_spool_dir',
   'serve_socket',
   'grid_engine',

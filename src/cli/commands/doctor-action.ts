@@ -13,6 +13,7 @@ import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
 import { checkTools } from '../doctor/check-tools';
 import { because, findingsIn, type Finding } from '../doctor/finding';
+import { findRole, roleFinding } from '../doctor/host-role';
 import { readNodeState, type NodeState } from '../doctor/node-state';
 import { renderFindings } from '../doctor/render-findings';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
@@ -64,6 +65,18 @@ function findingsOf(result: SelfTest): Finding[] {
   ];
 }
 
+/** What the jobs of a host need, and what can be measured of them. */
+async function checkNode(state: NodeState, now: Date): Promise<Finding[]> {
+  return [
+    ...checkKernel(),
+    ...checkLimits(state.isRoot),
+    ...(await checkMeasurement(state)),
+    ...checkScope(state.settings),
+    ...checkTools(),
+    ...checkState(state, now),
+  ];
+}
+
 /** `doctor`; resolves to 0 without problems, else 1. Rejects with CommandError or SettingsError. */
 export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<number> {
   const format = outputFormat(options);
@@ -72,19 +85,16 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
   const read = (): NodeState => readNodeState(options.config, options.prefix ?? null, DEFAULT_PREFIX);
   const result = options.selfTest ? await test(read(), now, options.env) : null;
   const state = read();
+  const role = await findRole(state, terminal.env, options.executionHost === true || options.selfTest === true);
   const findings = [
-    ...checkProgram(state),
-    ...checkKernel(),
-    ...checkLimits(state.isRoot),
-    ...(await checkMeasurement(state)),
-    ...checkScope(state.settings),
-    ...checkTools(),
-    ...checkState(state, now),
-    ...checkAccounting(state),
+    roleFinding(role),
+    ...checkProgram(state, role),
+    ...(role.runsJobs ? await checkNode(state, now) : []),
+    ...checkAccounting(state, role),
     ...checkVisibility(state.settings),
     ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
     ...checkClock(now),
-    ...(await checkGridEngine(state, terminal.env)),
+    ...(await checkGridEngine(state, terminal.env, role)),
     ...(result === null ? [] : findingsOf(result)),
   ];
   const well = findings.every(({ severity }) => severity !== 'problem');

@@ -5,6 +5,7 @@ export interface DoctorOptions extends GlobalOptions {
   readonly selfTest?: boolean;
   readonly prefix?: string;
   readonly env?: string;
+  readonly executionHost?: boolean;
 }
 
 /** `qmemacct doctor` */
@@ -15,6 +16,7 @@ export function registerDoctor(program: Command, context: CommandContext): void 
     .option('--self-test', 'also play a small job through the installed hooks (as root)')
     .option('--prefix <dir>', 'where the program is installed')
     .option('--env <path>', 'with --self-test: the static "env" that "qmemacct install --env" is to be given')
+    .option('--execution-host', 'look at what jobs need, also where none run so far')
     .action((_options: unknown, command: Command) =>
       context.finish(
         import('./doctor-action.js').then(({ doctor }) =>

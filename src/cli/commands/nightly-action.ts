@@ -24,7 +24,7 @@ const count = (number: number, one: string, many = `${one}s`): string => `${numb
 
 function clusterName(settings: Settings, env: Terminal['env']): string {
   if (settings.cluster !== '') return settings.cluster;
-  const cell = findCell(env);
+  const cell = findCell(env, { adminUser: settings.admin_user });
   return cell === null ? '' : readClusterName(cell.root, cell.cell).name;
 }
 

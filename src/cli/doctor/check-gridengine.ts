@@ -12,10 +12,11 @@ import { parseQueueValue } from '../../gridengine/queue-value';
 import { readSite, showQconf, type Site } from '../../gridengine/site';
 import { STAGES } from '../install/hook-plan';
 import { hookDirectory } from '../install/places';
-import { networkFilesystemOf } from '../install/trusted-path';
+import { networkFilesystemOf } from '../install/local-path';
 import type { Terminal } from '../terminal';
 import { checkRootHooks } from './check-root-hooks';
 import { because, findingsIn, type Finding } from './finding';
+import { ownName, type HostRole } from './host-role';
 import type { NodeState } from './node-state';
 
 const { ok, note, warning, problem } = findingsIn('Grid Engine');
@@ -128,7 +129,7 @@ function checkPrivilege(places: readonly HookPlace[], detected: DetectedDialect)
 
 /** Our own path on this host, if jobs run here. */
 function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Finding[] {
-  const me = executionHost(site);
+  const me = ownName(site.execHosts);
   if (me === null) return [note('this host', `${hostname()} is no execution host`)];
   const directories = new Set(places.flatMap(({ ours }) => ours?.directory ?? []));
   const gone = [...directories].flatMap((directory) =>
@@ -157,17 +158,11 @@ function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): 
   ];
 }
 
-/** This machine's name as an execution host; null: it is none. */
-function executionHost(site: Site): string | null {
-  const short = (name: string): string => name.split('.')[0]?.toLowerCase() ?? '';
-  return site.execHosts.find((host) => short(host) === short(hostname())) ?? null;
-}
-
 function checkParameters(site: Site): Finding[] {
   const params = configurationValue(site.global, 'execd_params') ?? '';
   const set = (name: string): string | null =>
     new RegExp(`(?:^|[\\s,])${name}=([^\\s,]+)`, 'i').exec(params)?.[1] ?? null;
-  const own = site.locals.get(executionHost(site) ?? '');
+  const own = site.locals.get(ownName(site.execHosts) ?? '');
   const range =
     (own === undefined ? null : configurationValue(own, 'gid_range')) ?? configurationValue(site.global, 'gid_range');
   const spool = configurationValue(site.global, 'execd_spool_dir');
@@ -271,7 +266,7 @@ function checkVersion({ dialect, version }: DetectedDialect, { settings, setting
     : [seen, warning('grid_engine', `is "${told}": why a job was killed may be told wrongly`, mend)];
 }
 
-async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
+async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole): Promise<Finding[]> {
   const site = await readSite(qconf);
   const detected = (await askDialect(qconf)) ?? { dialect: 'unknown', version: null };
   const places = hookPlaces(site, hookDirectory(state.prefix));
@@ -283,18 +278,18 @@ async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
     ...checkHere(site, places, state),
     ...checkParameters(site),
     ...checkComplex(await showQconf(qconf, ['-sc'])),
-    ...checkScope(site),
+    ...(runsJobs ? checkScope(site) : []),
   ];
 }
 
 /** Where Grid Engine has our hooks, and what of its configuration matters to them. */
-export async function checkGridEngine(state: NodeState, env: Terminal['env']): Promise<Finding[]> {
-  const cell = findCell(env);
-  const qconf = findQconf(env, cell);
-  if (qconf === null)
-    return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
+export async function checkGridEngine(state: NodeState, env: Terminal['env'], role: HostRole): Promise<Finding[]> {
   try {
-    return await checkSite(qconf, state);
+    const cell = findCell(env, { adminUser: state.settings.admin_user });
+    const qconf = findQconf(env, cell);
+    if (qconf === null)
+      return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
+    return await checkSite(qconf, state, role);
   } catch (error) {
     return [warning('cell', because(error), 'its configuration was not checked')];
   }

@@ -1,11 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import { SqliteDatabase } from '../../native/sqlite';
+import { untrusted } from '../../base/trusted-path';
 import { existsSync, readFileSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatBytes, formatDuration } from '../../report/units';
 import { readRunDescription, runDirectories, shepherdLives, startTicksOf } from '../../sampler/run-directory';
 import { directoryFault, nodeDirectories } from '../install/directories';
-import { networkFilesystemOf, untrusted } from '../install/trusted-path';
+import { networkFilesystemOf } from '../install/local-path';
 import { because, findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
 

@@ -5,7 +5,7 @@ import { sanitisesRootHooks } from '../../gridengine/dialect';
 import { findCell } from '../../gridengine/find-cell';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { readSite } from '../../gridengine/site';
-import { loadSettings } from '../../sampler/settings';
+import { loadSettings, type Settings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import type { InstallOptions } from '../commands/install';
 import { screenOf, warn, writeLines } from '../output';
@@ -21,9 +21,9 @@ import { STATIC_ENV_FIX, unsafeEnv } from './static-env';
 
 const MOST_NAMED = 10;
 
-/** The qconf of this machine's cell. Throws CommandError where there is none. */
-export function requireQconf(env: Terminal['env']): Qconf {
-  const qconf = findQconf(env, findCell(env));
+/** The qconf of this machine's cell. Throws CommandError where there is none, UntrustedError (findClient). */
+export function requireQconf(env: Terminal['env'], { admin_user: adminUser }: Pick<Settings, 'admin_user'>): Qconf {
+  const qconf = findQconf(env, findCell(env, { adminUser }));
   if (qconf === null)
     throw new CommandError(
       'qconf: not found; run this on an admin host, with SGE_ROOT set or qconf in PATH',
@@ -115,7 +115,7 @@ export async function makeChanges(
 export async function configureHooks(options: InstallOptions, terminal: Terminal): Promise<number> {
   if (!options.prefix.startsWith('/')) throw usageError(`--prefix "${options.prefix}": give an absolute path`);
   const settings = loadSettings(options.config);
-  const qconf = requireQconf(terminal.env);
+  const qconf = requireQconf(terminal.env, settings);
   await requireSafeLines(options, qconf);
   const site = await readSite(qconf);
   const plan = planOf(options, site);

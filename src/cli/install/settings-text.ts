@@ -9,6 +9,8 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
     'Node-local directory for run directories, node.db and the outbox. Hooks know it from their installation:\n# after a change here run "qmemacct install --node" again.',
   scope:
     '"job": a sampler for each job. "node": one service for the host (hooks/qmemacct-sampler.service), which takes the jobs\n# from the prologs and finds slave tasks and jobs without hooks by itself. As state_dir: install again.',
+  admin_user:
+    "Grid Engine's admin user: root believes and runs what this user's and root's own accounts alone can change. Empty: whom\n# a running execd shows; where none runs, a system account that owns SGE_ROOT.",
   execd_spool_dir: "Directory that holds HOST/active_jobs; empty: Grid Engine's configuration says where.",
   run_dir:
     'Node-local directory on tmpfs: live figures of running jobs, second choice of the hooks. As state_dir: install again.',

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { loaderReason } from './elf';
-import { untrusted } from './trusted-path';
+import { untrusted } from '../../base/trusted-path';
 
 const WITHIN_MS = 5000;
 
