@@ -124,7 +124,7 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
   const when = `${whenEnded(end, words)}${growth(end.subject)}`;
-  const counted = end.parallel ? null : countedByExecd(record);
+  const counted = countedByExecd(record);
   if (counted === null) return heldByBracket({ end, record, limit, of, when, judged });
   const told = `Grid Engine counted ${formatBytes(counted)}`;
   if (counted < limit) return judged.contradicted(`${told} ${of} (maxvmem)`);
@@ -198,7 +198,7 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
       ? judged.contradicted('no s_vmem was in force')
       : judged.undecidable('whether s_vmem was in force is not known', ACCOUNTING_LINE);
   const held = heldOf(meaningOf(end, part.record, part.limit ?? 0).execdLimit, part.record);
-  const own = end.parallel ? null : countedByExecd(part.record);
+  const own = countedByExecd(part.record);
   const of = `of the ${formatRequested(limit)} of s_vmem on ${words.safe(part.host)}`;
   if (own !== null) {
     const counted = `Grid Engine counted ${formatBytes(own)} ${of} (maxvmem)`;
