@@ -153,8 +153,9 @@ export function nextTime(records: readonly JobRecord[], whys: readonly (Why | nu
   const advice = adviseRequest(records);
   const elsewhere = advice?.guess === true && causes.length > 0 && causes.every((cause) => isElsewhere(cause, records));
   const memory = advice === null || advice.kind === 'keep' || elsewhere ? null : advice;
-  if (memory === null && parts.length === 0) return null;
-  const before = memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(bytesOf))) : null;
+  const trial = memory === null ? (whys.find((why) => why?.trial)?.trial ?? null) : null;
+  if (memory === null && trial === null && parts.length === 0) return null;
+  const before = trial ?? (memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(bytesOf))) : null);
   const others = [...(before === null ? [] : [before]), ...parts];
   return {
     line: `qsub -l ${[...(memory === null ? [] : [memory.request]), ...others.map(({ text }) => text)].join(',')}`,

@@ -6,6 +6,7 @@ import { formatBytes, formatDuration, formatPercent, formatRequested } from '../
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
 import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './codes';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
+import { largeRequest } from './large-request';
 import { amountOf, type Words } from './words';
 
 function noLimit(part: HostPart, name: string): string {
@@ -154,6 +155,8 @@ function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number
   return parsed?.ok === true && Number.isFinite(parsed.value) && parsed.value > 0 ? parsed.value * end.slots : null;
 }
 
+const ITS_MESSAGES = "the program's own messages (out of memory, bad_alloc, MemoryError)";
+
 /** The kernel refuses a process memory beyond RLIMIT_AS: s_vmem, or else h_vmem. */
 export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('refused-memory', 'memory that was refused at h_vmem');
@@ -176,10 +179,15 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
   const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
   if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) return refused.consistent(2, `${reached}${whenEnded(end, words)}`);
+  const large = largeRequest(end, limit);
+  if (large !== null) {
+    const why = `${reached}; ${large.grounds}`;
+    return { ...refused.consistent(2, why, ITS_MESSAGES), trial: name === 'h_vmem' ? large.trial : null };
+  }
   const least = formatBytes(Math.max(0, limit - (space.upper_bytes ?? space.lower_bytes)), 'down');
   return refused.undecidable(
     `${reached}; a single request for ${least} more would have been refused and leaves no mark`,
-    "the program's own messages (out of memory, bad_alloc, MemoryError)",
+    ITS_MESSAGES,
   );
 }
 
