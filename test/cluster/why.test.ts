@@ -87,10 +87,10 @@ const CASES: readonly Case[] = [
     ? [
         {
           name: 'a JVM that can not start',
-          request: 'h_vmem=1G',
+          request: 'h_vmem=300M',
           script: 'sleep 2; /usr/bin/java -version',
           causes: ['refused-memory', 'own-error'],
-          sentence: /a process \(java\) .* of the 1 GiB .*; java asks for 2\.5 GiB, .* and it came no farther/,
+          sentence: /a process \(java\) .* of the 300 MiB .*; java asks for 2\.5 GiB, .* and it came no farther/,
           next: /^qsub -l h_vmem=4G$/,
         },
       ]

@@ -50,11 +50,14 @@ const RUNTIMES: readonly Runtime[] = [
 export interface LargeRequest {
   /** A clause: what speaks for it. */
   readonly grounds: string;
+  /** Whether a runtime made it that did not come up. */
+  readonly atStart: boolean;
   /** What to ask for, to see whether it was that: a part of a -l line. */
   readonly trial: Trial;
 }
 
 export interface Trial {
+  readonly bytes: number;
   readonly text: string;
   readonly reason: string;
 }
@@ -65,17 +68,17 @@ const executable = (command: string): string => /\(([^()]+)\)$/.exec(command)?.[
 function trialOf({ subject, slots }: BadEnd, runtime: Runtime | undefined): Trial {
   const asked = subject.h_vmem?.request_bytes ?? 0;
   const shares = subject.h_vmem?.per === 'job' ? 1 : slots;
-  const text = `h_vmem=${roundRequest(Math.max(2 * asked, (runtime?.enough ?? 0) / shares)).text}`;
+  const { bytes, text } = roundRequest(Math.max(2 * asked, (runtime?.enough ?? 0) / shares));
   const reason =
     runtime?.tip ??
     'twice the limit, if its messages speak of memory (MemoryError, bad_alloc, Cannot allocate memory); how much it wanted leaves no mark';
-  return { text, reason: `h_vmem: ${reason}` };
+  return { bytes, text: `h_vmem=${text}`, reason: `h_vmem: ${reason}` };
 }
 
 /**
- * Whether a program that stopped by itself far below its limit may have done so because one large request was refused:
- * it ended as programs do then, and so little was left that an ordinary request would not have fitted; or it is a runtime
- * that needs more to start. `limit`: RLIMIT_AS. null: nothing speaks for it.
+ * Whether a program that stopped by itself may have done so because one large request was refused: it ended as programs
+ * do then, and so little was left that an ordinary request would not have fitted; or it is a runtime that needs more to
+ * start. `limit`: RLIMIT_AS. null: nothing speaks for it.
  */
 export function largeRequest(end: BadEnd, limit: number): LargeRequest | null {
   const space = end.subject.peak_process_vmem;
@@ -86,11 +89,12 @@ export function largeRequest(end: BadEnd, limit: number): LargeRequest | null {
   const runtime = RUNTIMES.find((one) => one.command.test(command));
   const soon = end.seconds === null || end.seconds > 60 ? '' : `, ${formatDuration(end.seconds)} after its start`;
   if (runtime !== undefined && reached < runtime.startsWith && limit < runtime.asksFor)
-    return { grounds: `${runtime.asks}, and it came no farther${soon}`, trial: trialOf(end, runtime) };
+    return { grounds: `${runtime.asks}, and it came no farther${soon}`, atStart: true, trial: trialOf(end, runtime) };
   const left = limit - reached;
   if (left >= ORDINARY_REQUEST) return null;
   return {
     grounds: `a single request for the ${formatBytes(left, 'down')} that were left would have been refused, which ends a program so${soon}`,
+    atStart: false,
     trial: trialOf(end, undefined),
   };
 }

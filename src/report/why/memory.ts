@@ -178,12 +178,15 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   if (space === null) return refused.undecidable('how large its processes grew is not known', A_SAMPLER);
   const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
   const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
-  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) return refused.consistent(2, `${reached}${whenEnded(end, words)}`);
   const large = largeRequest(end, limit);
-  if (large !== null) {
-    const why = `${reached}; ${large.grounds}`;
-    return { ...refused.consistent(2, why, ITS_MESSAGES), trial: name === 'h_vmem' ? large.trial : null };
+  const trial = name === 'h_vmem' ? (large?.trial ?? null) : null;
+  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) {
+    const at = `${reached}${whenEnded(end, words)}`;
+    return large?.atStart === true
+      ? { ...refused.consistent(2, `${at}; ${large.grounds}`), trial }
+      : refused.consistent(2, at);
   }
+  if (large !== null) return { ...refused.consistent(2, `${reached}; ${large.grounds}`, ITS_MESSAGES), trial };
   const least = formatBytes(Math.max(0, limit - (space.upper_bytes ?? space.lower_bytes)), 'down');
   return refused.undecidable(
     `${reached}; a single request for ${least} more would have been refused and leaves no mark`,

@@ -61,6 +61,9 @@ describe('one large request that was refused', () => {
     assert.match(java.why.sentence, /java asks for 2\.5 GiB.* and it came no farther, 400 ms after its start/);
     assert.equal(java.next, 'qsub -l h_vmem=4G');
     assert.match(java.reasons, /-Xmx1g/);
+    // A JVM takes what it gets, and is at its limit when it gives up: half as much again would not do.
+    const full = whyOf({ limitMib: 1024, command: 'java', spaceMib: 1023, status: 1 });
+    assert.deepEqual([full.why.causes, full.next], [['refused-memory'], 'qsub -l h_vmem=4G']);
     const wide = whyOf({ limitMib: 6 * 1024, command: 'java', spaceMib: 1300, status: 1 });
     assert.deepEqual([wide.why.causes, wide.next], [['refused-memory', 'own-error'], 'qsub -l h_vmem=12G']);
     const node = whyOf({ limitMib: 600, command: 'node', spaceMib: 90, status: 133, signal: 5 });
