@@ -56,7 +56,7 @@ export function renderConsumption(record: JobRecord, screen: Screen): string[] {
     ['processes', processes(record)],
     ['I/O', transfer(record.read_bytes, record.written_bytes)],
     ['I/O by calls', transfer(record.read_chars, record.written_chars, ' (with page cache)')],
-    ['memory over time', memoryTime(record, screen)],
+    ['RSS over time', memoryTime(record, screen)],
   ].flatMap(([name, value]) => (value == null ? [] : [[name ?? '', value]]));
   return renderTable([{ head: '' }, { head: '' }], rows, screen);
 }
