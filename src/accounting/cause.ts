@@ -1,5 +1,5 @@
 import { failedCode } from '../gridengine/failed-code';
-import type { JobRecord } from '../sampler/record';
+import type { GridEngineAccount, JobRecord } from '../sampler/record';
 import { diedItself, endingSignal, succeeded } from './job-end';
 
 /** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
@@ -23,16 +23,35 @@ export interface MemoryEnd {
   readonly space: number | null;
 }
 
+/** A line's maxvmem; null: no line, over before execd's first look, or what was reserved (ACCT_RESERVED_USAGE). */
+function maxvmemOf({ grid_engine: account, h_vmem: request }: JobRecord): number | null {
+  const counted = account?.maxvmem_bytes ?? 0;
+  return counted > 0 && counted !== request?.limit_bytes ? counted : null;
+}
+
 /**
  * Bytes that execd itself compared with h_vmem at the job's highest, whatever its dialect adds up there. null: not told
- * of this host alone (a parallel job's may be a sum over hosts), the job was over before execd's first look, or the site
- * accounts what was reserved instead (ACCT_RESERVED_USAGE).
+ * of this host alone (a parallel job's may be a sum over hosts), or not counted.
  */
 export function countedByExecd(record: JobRecord): number | null {
-  const counted = record.grid_engine?.maxvmem_bytes ?? 0;
   const hosts = record.granted_hosts?.length ?? (record.pe === null || record.slots === 1 ? 1 : 0);
-  const reserved = counted === record.h_vmem?.limit_bytes;
-  return counted > 0 && record.pe_task_id === null && hosts === 1 && !reserved ? counted : null;
+  return record.pe_task_id === null && hosts === 1 ? maxvmemOf(record) : null;
+}
+
+/**
+ * The line of a part of a parallel job (its master, a task) for which alone execd counted as much as h_vmem allows on
+ * its host; null: none. With less in every line all parts together may still have reached it, since execd adds them up.
+ * `run`: all its records; `here`: those of the host.
+ */
+export function lineAtLimit(
+  run: readonly JobRecord[],
+  here: readonly JobRecord[],
+  limit: number | null,
+): GridEngineAccount | null {
+  // One line for the whole job (accounting_summary) is the master's, and sums over all hosts.
+  const oneEach = run.some(({ pe_task_id: task, grid_engine: line }) => task !== null && line !== null);
+  if (!oneEach || limit === null || limit <= 0) return null;
+  return here.find((record) => (maxvmemOf(record) ?? 0) >= limit)?.grid_engine ?? null;
 }
 
 /** `failed` codes that say nothing else than how the job itself ended. */
@@ -44,7 +63,10 @@ function isKilledAtLimit(record: JobRecord, limit: number, held: number | null):
       return false;
   }
   const counted = countedByExecd(record);
-  return counted === null ? held !== null && held >= CLOSE_TO_LIMIT * limit : counted >= limit;
+  if (counted !== null) return counted >= limit;
+  // To what stands in a task's line execd adds what other tasks of the host hold.
+  const ofTask = record.pe_task_id === null ? null : maxvmemOf(record);
+  return (ofTask ?? 0) >= limit || (held ?? 0) >= CLOSE_TO_LIMIT * limit;
 }
 
 function isRefused(record: JobRecord, limit: number, space: number | null): boolean {

@@ -1,3 +1,4 @@
+import { lineAtLimit } from '../accounting/cause';
 import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../accounting/job-sum';
 import type { JobRecord, Trust } from '../sampler/record';
 import { endingSignal, hitLimit, succeeded } from './ending';
@@ -97,7 +98,13 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
   };
 }
 
-function hostOf(host: HostSum, master: JobRecord, total: JobRecord, here: readonly JobRecord[]): JobRecord {
+function hostOf(
+  host: HostSum,
+  run: readonly JobRecord[],
+  whole: { readonly master: JobRecord; readonly total: JobRecord },
+  here: readonly JobRecord[],
+): JobRecord {
+  const { master, total } = whole;
   const failing = here.filter((record) => succeeded(record) === false);
   const failed = failing.find((record) => endingSignal(record) > 0) ?? failing[0] ?? master;
   return {
@@ -105,6 +112,8 @@ function hostOf(host: HostSum, master: JobRecord, total: JobRecord, here: readon
     ...peaksOf(host),
     host: host.host,
     host_slots: host.slots,
+    granted_hosts: [{ host: host.host, slots: host.slots ?? 1 }],
+    grid_engine: lineAtLimit(run, here, host.limit_bytes),
     h_vmem: limited(master, host.limit_bytes),
     exit_status: failed.exit_status,
     signal: failed.signal,
@@ -129,7 +138,7 @@ export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: 
   const total = totalOf(sum, master, records);
   const groups = recordsByHost(records);
   const hosts = sum.hosts.flatMap((host, index) =>
-    host.seen ? [hostOf(host, master, total, groups[index]?.records ?? [])] : [],
+    host.seen ? [hostOf(host, records, { master, total }, groups[index]?.records ?? [])] : [],
   );
   const killed = hosts.filter(hitLimit);
   const fullest = (killed.length > 0 ? killed : hosts).reduce(
