@@ -130,7 +130,7 @@ export interface PartTask {
 
 /** From the samplers: `run_dir/live` on this host, heartbeats in the accounting DB for the others. */
 export interface OurFigures {
-  /** RSS at the last sample, and the bracket of its peak so far. */
+  /** RSS at the last sample, and the bracket of its peak so far; `upper` only where it was measured (no mere limit). */
   readonly rss: number | null;
   readonly lower: number | null;
   readonly upper: number | null;

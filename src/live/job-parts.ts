@@ -1,3 +1,4 @@
+import { shareOf } from '../accounting/peak-figure';
 import { endOf } from '../accounting/record-end';
 import { sumOfSeries } from '../accounting/sum-of-series';
 import type { Dialect } from '../gridengine/dialect';
@@ -10,7 +11,7 @@ import type { MemoryLimit } from './requests';
 import type { RunningJob } from './running-jobs';
 import { slotsByHost, type HostSlots } from './slots-by-host';
 import { trendOf } from './trend';
-import { sumOfKnown, usageMemory, type UsageMemory } from './usage-memory';
+import { largestOfKnown, sumOfKnown, usageMemory, type UsageMemory } from './usage-memory';
 
 /** What all parts of a view are made with. */
 export interface PartContext {
@@ -99,10 +100,29 @@ function trendOfPart(records: readonly JobRecord[], limit: number | null, nowMs:
   return trendOf(together.series, limit, nowMs, Math.min(seenAt, nowMs));
 }
 
-/** What a job has used at most on the host, tasks that have ended among it; null: nobody says. */
+/** What a job has used at most on the host, tasks that have ended among it: the largest that anybody says; null: nobody. */
 export function peakOfPart({ masterMaxvmem, tasks, pastMaxvmem, ours }: JobPart): number | null {
   const told = sumOfKnown([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), pastMaxvmem]);
-  return told ?? ours?.lower ?? null;
+  return largestOfKnown([told, ours?.lower ?? null, ours?.rss ?? null]);
+}
+
+/** A part of a job, what is known that it held at most there, and its share of the limit there (null: no limit). */
+export interface PartPeak {
+  readonly part: JobPart;
+  readonly peak: number;
+  readonly share: number | null;
+}
+
+/**
+ * The part of a job that came nearest to its own limit: Grid Engine and the kernel look at each host by itself. Ended
+ * tasks count only where they can't have run on another host. null: nobody says what any part held.
+ */
+export function fullestPart(parts: readonly JobPart[]): PartPeak | null {
+  const peaks = parts.flatMap((part): PartPeak[] => {
+    const peak = peakOfPart(parts.length > 1 ? { ...part, pastMaxvmem: null } : part);
+    return peak === null ? [] : [{ part, peak, share: shareOf(peak, part.limit) }];
+  });
+  return peaks.sort((a, b) => (b.share ?? -1) - (a.share ?? -1) || b.peak - a.peak)[0] ?? null;
 }
 
 /** What it uses there now; null: nobody says. */

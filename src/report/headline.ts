@@ -1,6 +1,7 @@
+import { figureOf, measuredUpper, shareOfLimit } from '../accounting/peak-figure';
 import type { JobRecord } from '../sampler/record';
 import { HEADROOM, RAISE, type Advice } from './advice';
-import { formatBracket } from './bracket';
+import { formatHeld, formatPeak } from './bracket';
 import { endingSignal, succeeded } from './ending';
 import { fitOf, limitOf, needOf, type Fit } from './fit';
 import { shareTone, type Gauge } from './gauge';
@@ -17,10 +18,11 @@ const REMARKABLE = 1.25;
 function sizedByAddressSpace(record: JobRecord): boolean {
   const need = needOf(record);
   const used = record.peak_rss_swap ?? record.peak_rss;
-  return need?.quantity === 'peak_process_vmem' && (used === null || need.bytes > used.lower_bytes * REMARKABLE);
+  return need?.quantity === 'peak_process_vmem' && (used === null || need.bytes > figureOf(used) * REMARKABLE);
 }
 
-function memoryGauges(record: JobRecord, screen: Screen): Gauge[] {
+/** Memory over the limit, and address space where that decides. */
+export function memoryGauges(record: JobRecord, screen: Screen): Gauge[] {
   const limit = limitOf(record);
   const brackets = [
     { name: 'Memory', bracket: record.peak_rss },
@@ -28,14 +30,15 @@ function memoryGauges(record: JobRecord, screen: Screen): Gauge[] {
   ];
   return brackets.flatMap(({ name, bracket }) => {
     if (bracket === null) return [];
-    const peak = formatBracket(bracket, screen.glyphs);
-    const share = limit === null || limit <= 0 ? null : (bracket.upper_bytes ?? bracket.lower_bytes) / limit;
+    const peak = formatPeak(bracket, screen.glyphs);
+    const share = shareOfLimit(bracket, limit);
     const amount = limit === null ? `${peak}, no limit` : `${peak} of ${formatRequested(limit)}`;
     return [{ name, share, amount, tone: share === null ? 'good' : shareTone(share) }];
   });
 }
 
-function cpuGauges(record: JobRecord): Gauge[] {
+/** CPU over the slots. */
+export function cpuGauges(record: JobRecord): Gauge[] {
   if (record.cpu_efficiency === null) return [];
   const slots = record.host_slots ?? record.slots ?? 1;
   return [
@@ -74,7 +77,21 @@ function verdictOf(record: JobRecord, advice: Advice | null, fit: Fit): readonly
   if (advice?.kind === 'lower') return ['warning', `It asked for ${asMuch(advice.excess ?? 1)}.`];
   if (fit === 'above') return ['bad', 'It used more than it asked for.'];
   if (fit === 'close') return ['warning', 'It came close to its limit.'];
+  if (fit === 'perhaps-close') return ['warning', 'It may have come close to its limit.'];
+  if (advice?.kind === 'raise') return ['warning', 'By what Grid Engine counted, it came close to its limit.'];
   return ['good', 'The request fits.'];
+}
+
+/** "the peak (1.53 GiB)", "the peak (1.62 GiB at most)": what the advice rests on. */
+function needWords({ counted, need, record }: Advice): string {
+  if (counted) return `what Grid Engine counted (${formatBytes(need.bytes)})`;
+  const ofProcess = need.quantity === 'peak_process_vmem' && sizedByAddressSpace(record);
+  const what = ofProcess ? 'the largest address space' : 'the peak';
+  const { bracket } = need;
+  const atMost = measuredUpper(bracket) !== null && !bracket.exact;
+  return atMost
+    ? `${what} (${formatBytes(need.bytes, 'up')} at most)`
+    : `${what} (${formatHeld(figureOf(bracket))})`;
 }
 
 function adviceReason(advice: Advice, screen: Screen): string {
@@ -82,11 +99,7 @@ function adviceReason(advice: Advice, screen: Screen): string {
   const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
   if (advice.guess)
     return `${total}${RAISE} ${times} the limit; how much it wanted leaves no mark, so double it if that is too little`;
-  const what =
-    advice.need.quantity === 'peak_process_vmem' && sizedByAddressSpace(advice.record)
-      ? `the largest address space (${formatBytes(advice.need.bytes)})`
-      : `the peak (${formatBytes(advice.need.bytes)})`;
-  return `${total}${what} and ${formatPercent(HEADROOM - 1)} room`;
+  return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} room`;
 }
 
 function memoryReason(advice: Advice, screen: Screen): string {

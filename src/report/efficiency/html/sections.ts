@@ -1,5 +1,6 @@
+import { formatHeld } from '../../bracket';
 import { escapeForTerminal } from '../../escape';
-import { formatBytes, formatCount, formatPercent, formatRequested } from '../../units';
+import { formatCount, formatPercent, formatRequested } from '../../units';
 import type { JobLine, JobList, Report, Sums } from '../report';
 import {
   amount,
@@ -206,7 +207,7 @@ const ASKED: LineColumn = { head: 'asked', align: 'right', cell: (line) => bytes
 const PEAK: LineColumn = {
   head: 'peak',
   align: 'right',
-  cell: (line) => bytesOr(line.peak_bytes, (bytes) => formatBytes(bytes, 'up')),
+  cell: (line) => bytesOr(line.peak_bytes, formatHeld),
 };
 const WASTE: LineColumn = { head: 'waste', align: 'right', wide: true, cell: (line) => amount(line.waste_gib_hours) };
 const ENDED: LineColumn = { head: 'ended', wide: true, cell: ({ ending }) => ending };
