@@ -31,7 +31,8 @@ export interface MemoryEnd {
  */
 export function countedByGridEngine(record: JobRecord): number | null {
   const counted = record.grid_engine?.maxvmem_bytes ?? 0;
-  return counted > 0 && counted !== record.h_vmem?.limit_bytes ? counted : null;
+  const reserved = counted === record.h_vmem?.limit_bytes || counted === record.h_vmem?.request_bytes;
+  return counted > 0 && !reserved ? counted : null;
 }
 
 /**

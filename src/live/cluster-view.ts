@@ -33,8 +33,8 @@ export interface HostView {
   readonly capacity: number | null;
   readonly free: number | null;
   /**
-   * Sum of what its jobs asked for, and of what they have used at most and use now: by Grid Engine, or by ourselves
-   * where it has not said anything of a job on this host yet.
+   * Sum of what its jobs asked for, and of what they have used at most and use now: of each the larger of what Grid
+   * Engine and our own samplers say, since each is late in its own way.
    */
   readonly requested: number;
   readonly peak: number;
@@ -106,6 +106,8 @@ export interface JobPart {
   readonly name: string;
   readonly slots: number;
   readonly master: boolean;
+  /** The job has no other part. */
+  readonly alone: boolean;
   /** What it may use here; null unless limited. */
   readonly limit: number | null;
   readonly limitState: LimitState;

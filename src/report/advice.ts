@@ -91,7 +91,8 @@ function countedHere(record: JobRecord): number {
   const counted = countedByGridEngine(record);
   if (counted === null || record.pe_task_id !== null || countedByExecd(record) !== null) return counted ?? 0;
   const slots = record.slots ?? 1;
-  return (counted * Math.min(slots, record.host_slots ?? slots)) / Math.max(1, slots);
+  const mean = Math.floor((counted * Math.min(slots, record.host_slots ?? slots)) / Math.max(1, slots));
+  return mean === limitOf(record) ? 0 : mean;
 }
 
 /** The most that any source says of what a record needed: our peaks, Grid Engine's count, the limit it was stopped at. */

@@ -157,6 +157,12 @@ function taskOf(latest: readonly JobRun[]): readonly Task[] {
   return [{ run: { ...first, record: { ...whole.total, peak_rss, memory_efficiency } }, whole }];
 }
 
+function renderAsked({ run: { record }, whole }: Task, screen: Screen): string[] {
+  if (whole === null) return renderRequests(record, screen);
+  const where = `on ${formatCount(whole.sum.hosts.length)} hosts`;
+  return renderRequests({ ...record, host_slots: record.slots }, screen, where);
+}
+
 const decidingOf = ({ run, whole }: Task): JobRecord => whole?.fullest ?? run.record;
 
 interface BadTask {
@@ -230,7 +236,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       screen,
     ),
 
-    ...section('Asked', renderRequests(worst, screen)),
+    ...section('Asked', renderAsked(worstTask, screen)),
     ...section('Tasks', renderSpread(records, screen)),
     ...section('Ended', [
       endings(records, screen),

@@ -56,8 +56,12 @@ export function recordGauges(record: JobRecord, screen: Screen): Gauge[] {
   return [...memoryGauges(record, screen), ...cpuGauges(record)];
 }
 
-const asMuch = (ratio: number): string =>
-  ratio >= 2.5 ? `${formatCount(ratio)} times the memory it needed` : 'more memory than it needed';
+/** "8 times the memory it needed"; without an upper end only what was seen of its need is known. */
+function asMuch({ excess, bounded }: Advice): string {
+  const needed = bounded ? 'needed' : 'was seen to need';
+  const ratio = excess ?? 1;
+  return ratio >= 2.5 ? `${formatCount(ratio)} times the memory it ${needed}` : `more memory than it ${needed}`;
+}
 
 /** The job was at its end, or never began: nothing is to be learnt of what it needs. */
 const NOT_OF_ITS_RUN: ReadonlySet<Cause> = new Set<Cause>(['never-ran', 'failed-afterwards', 'rescheduled']);
@@ -74,7 +78,7 @@ function verdictOf(record: JobRecord, advice: Advice | null, fit: Fit): readonly
   if (succeeded(record) === false)
     return ['warning', 'It failed: what a full run needs can not be told from this one.'];
   if (fit === 'unknown' || fit === 'no-limit') return null;
-  if (advice?.kind === 'lower') return ['warning', `It asked for ${asMuch(advice.excess ?? 1)}.`];
+  if (advice?.kind === 'lower') return ['warning', `It asked for ${asMuch(advice)}.`];
   if (fit === 'above') return ['bad', 'It used more than it asked for.'];
   if (fit === 'close') return ['warning', 'It came close to its limit.'];
   if (fit === 'perhaps-close') return ['warning', 'It may have come close to its limit.'];

@@ -191,7 +191,12 @@ export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: 
         const ended = hitLimit(host) ? host : withEndOf(master, host);
         return needOfHost(ended, parts[index] ?? [], perTask);
       }),
-      ...records.map((record) => ({ ...withEndOf(master, record), peak_rss: null, peak_rss_swap: null })),
+      ...records.map((record) => ({
+        ...withEndOf(master, record),
+        h_vmem: record.h_vmem ?? master.h_vmem,
+        peak_rss: null,
+        peak_rss_swap: null,
+      })),
       ...unseen,
       ...(sum.unseen_tasks > 0 ? [unknownPart(master, master.host)] : []),
     ],

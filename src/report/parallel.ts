@@ -60,8 +60,8 @@ function renderTitle({ sum, total }: JobWhole, screen: Screen): string[] {
 }
 
 /** The bars of a parallel job: the memory of its fullest host over the limit there, all CPU over all slots. */
-export function wholeGauges({ hosts, total, memoryHost, fullest }: JobWhole, screen: Screen): Gauge[] {
-  const on = (record: JobRecord): string => (hosts.length < 2 ? '' : ` on ${screen.safe(record.host)}`);
+export function wholeGauges({ sum, total, memoryHost, fullest }: JobWhole, screen: Screen): Gauge[] {
+  const on = (record: JobRecord): string => (sum.hosts.length < 2 ? '' : ` on ${screen.safe(record.host)}`);
   const named = (record: JobRecord, name: string): Gauge[] =>
     memoryGauges(record, screen)
       .filter((gauge) => gauge.name === name)
@@ -69,14 +69,18 @@ export function wholeGauges({ hosts, total, memoryHost, fullest }: JobWhole, scr
   return [...named(memoryHost, 'Memory'), ...named(fullest, 'Address space'), ...cpuGauges(total)];
 }
 
-/** "all 4 hosts at one time: about 31.2 GiB of 64 GiB (49 %)" */
+/** "all 4 hosts at one time: about 31.2 GiB of 64 GiB (49 %), by their samples" */
 function renderTogether({ sum, hosts }: JobWhole, screen: Screen): string[] {
-  const { together_rss_bytes: held, limit_bytes: limit } = sum;
+  const { together_rss_bytes: held } = sum;
   if (hosts.length < 2 || held === null) return [];
+  const limits = hosts.map(limitOf);
+  const limit = limits.includes(null) ? null : limits.reduce<number>((all, one) => all + (one ?? 0), 0);
   const share = shareOf(held, limit);
   const of = limit === null || share === null ? '' : ` of ${formatRequested(limit)} (${formatPercent(share)})`;
-  const seen = hosts.length === sum.hosts.length ? `all ${hosts.length} hosts` : `the ${hosts.length} hosts seen`;
-  return [screen.style.faint(`  ${seen} at one time: about ${formatBytes(held)}${of}, by their samples`)];
+  const all = hosts.length === 2 ? 'both hosts' : `all ${formatCount(hosts.length)} hosts`;
+  const seen = hosts.length === sum.hosts.length ? all : `the ${formatCount(hosts.length)} hosts seen`;
+  const words = `${seen} at one time: about ${formatBytes(held)}${of}, by their samples`;
+  return wrap(words, screen.width - 2).map((line) => screen.style.faint(`  ${line}`));
 }
 
 /** "2 of 4 hosts were not sampled"; null: all of it was. */

@@ -73,7 +73,7 @@ function limited(record: JobRecord): string[] {
   return names.length === 0
     ? []
     : [
-        `${joined(names)}: above the figure only the limit is known, which the kernel enforces; a program that another replaced (exec) may have held more than was seen`,
+        `${joined(names)}: beyond the figure only the limit is known; a program that another replaced (exec) leaves no mark of all that it held`,
       ];
 }
 

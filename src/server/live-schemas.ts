@@ -65,6 +65,7 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
       name: text,
       slots: number,
       master: flag,
+      alone: flag,
       limit: maybeBytes,
       limitState,
       reserved: bytes,

@@ -24,7 +24,9 @@ export function jobsLegend(jobs: readonly JobView[], screen: Screen): readonly s
     ...(limits ? ['limit: h_vmem of the whole job; of limit: the largest figure so far, maxvmem or peak.'] : []),
     ...(limits && jobs.some(({ parts }) => parts.length > 1)
       ? [
-          `On several hosts: ${roomy ? 'peak and ' : ''}of limit are those of its fullest host, by the limit there; the others are sums.`,
+          roomy
+            ? 'Of a job on several hosts, peak and of limit are of the fullest one, by the limit there; the others are sums.'
+            : 'Of a job on several hosts, of limit is that of the fullest one, by the limit there.',
         ]
       : []),
     ...(jobs.some(({ trend }) => (trend?.limitAt ?? null) !== null)
