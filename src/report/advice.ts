@@ -125,9 +125,17 @@ export function neededPerSlot(record: JobRecord): number {
 /** Without the address space a smaller h_vmem could stop the program at its start. */
 const saysWhatToAsk = (record: JobRecord): boolean => record.peak_process_vmem !== null || stoppedAt(record) > 0;
 
-/** A host or task of a parallel job that was not sampled to its end: it may have needed more than the others. */
-const isUnknownPart = ({ pe_task_id: task, granted_hosts: hosts, peak_process_vmem: space, status }: JobRecord): boolean =>
-  (task !== null || (hosts?.length ?? 0) > 1) && (space === null || status === 'lost');
+const isUnknownPart = ({
+  pe_task_id: task,
+  granted_hosts: hosts,
+  peak_process_vmem: space,
+  status,
+}: JobRecord): boolean => (task !== null || (hosts?.length ?? 0) > 1) && (space === null || status === 'lost');
+
+/** Whether a host or task of a parallel job among them was not sampled to its end: the others do not say what it needed. */
+export function hasUnknownPart(records: readonly JobRecord[]): boolean {
+  return records.some(isUnknownPart);
+}
 
 const hasEnded = (record: JobRecord): boolean =>
   record.status === 'finished' || (record.status === 'unsampled' && hitLimit(record));
@@ -152,7 +160,7 @@ export function adviseRequest(records: readonly JobRecord[]): Advice | null {
   });
   const asked = limits.length === 0 ? null : limits.reduce((a, b) => Math.max(a, b));
   const guess = stopped.length > 0 && asked !== null;
-  const isWhole = !records.some(isUnknownPart);
+  const isWhole = !hasUnknownPart(records);
   if (asked === null && !isWhole) return null;
   const rounded = roundRequest(Math.max(worst.perSlot * HEADROOM, guess ? asked * RAISE : 0));
   return {
@@ -199,9 +207,7 @@ function neededOrMore(record: JobRecord): number {
  */
 export function adviseMost(tasks: readonly (readonly JobRecord[])[], all: Advice): string | null {
   if (tasks.length < MANY) return null;
-  const needs = tasks.map((records) =>
-    records.reduce((most, record) => Math.max(most, neededOrMore(record)), 0),
-  );
+  const needs = tasks.map((records) => records.reduce((most, record) => Math.max(most, neededOrMore(record)), 0));
   const most = needs.sort((a, b) => a - b)[Math.ceil(tasks.length * 0.99) - 1] ?? Infinity;
   if (!Number.isFinite(most)) return null;
   const { bytes, text } = roundRequest(most * HEADROOM);

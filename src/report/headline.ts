@@ -1,6 +1,6 @@
 import { figureOf, measuredUpper, shareOfLimit } from '../accounting/peak-figure';
 import type { JobRecord } from '../sampler/record';
-import { HEADROOM, RAISE, type Advice } from './advice';
+import { hasUnknownPart, HEADROOM, RAISE, type Advice } from './advice';
 import { formatHeld, formatPeak } from './bracket';
 import { endingSignal, succeeded } from './ending';
 import { fitOf, limitOf, needOf, type Fit } from './fit';
@@ -74,7 +74,14 @@ function whyWords(why: Why, next: NextTime | null): readonly [Tone, string] {
   ];
 }
 
-function verdictOf(record: JobRecord, advice: Advice | null, fit: Fit): readonly [Tone, string] | null {
+const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs can not be told from the others.';
+
+function verdictOf(
+  record: JobRecord,
+  advice: Advice | null,
+  records: readonly JobRecord[],
+): readonly [Tone, string] | null {
+  const fit: Fit = fitOf(record);
   if (succeeded(record) === false)
     return ['warning', 'It failed: what a full run needs can not be told from this one.'];
   if (fit === 'unknown' || fit === 'no-limit') return null;
@@ -83,7 +90,7 @@ function verdictOf(record: JobRecord, advice: Advice | null, fit: Fit): readonly
   if (fit === 'close') return ['warning', 'It came close to its limit.'];
   if (fit === 'perhaps-close') return ['warning', 'It may have come close to its limit.'];
   if (advice?.kind === 'raise') return ['warning', 'By what Grid Engine counted, it came close to its limit.'];
-  return ['good', 'The request fits.'];
+  return hasUnknownPart(records) ? ['warning', NOT_WHOLE] : ['good', 'The request fits.'];
 }
 
 /** "the peak (1.53 GiB)", "the peak (1.62 GiB at most)": what the advice rests on. */
@@ -93,9 +100,7 @@ function needWords({ counted, need, record }: Advice): string {
   const what = ofProcess ? 'the largest address space' : 'the peak';
   const { bracket } = need;
   const atMost = measuredUpper(bracket) !== null && !bracket.exact;
-  return atMost
-    ? `${what} (${formatBytes(need.bytes, 'up')} at most)`
-    : `${what} (${formatHeld(figureOf(bracket))})`;
+  return atMost ? `${what} (${formatBytes(need.bytes, 'up')} at most)` : `${what} (${formatHeld(figureOf(bracket))})`;
 }
 
 function adviceReason(advice: Advice, screen: Screen): string {
@@ -133,7 +138,7 @@ export function renderVerdict(
 ): string[] {
   if (record.status === 'running' || (record.status !== 'finished' && why === null)) return [];
   const next = nextTime(records, whys);
-  const verdict = why === null ? verdictOf(record, next?.memory ?? null, fitOf(record)) : whyWords(why, next);
+  const verdict = why === null ? verdictOf(record, next?.memory ?? null, records) : whyWords(why, next);
   const words =
     verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);
   const lines = [...words, ...(next === null ? [] : renderNext(next, screen))];

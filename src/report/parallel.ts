@@ -105,7 +105,8 @@ function renderFit(whole: JobWhole, why: Why | null, screen: Screen): string[] {
   if (missing === null || hitLimit(fullest) || why !== null || adviseRequest(needs)?.kind === 'raise')
     return renderVerdict(fullest, needs, screen, why);
   if (fullest.status !== 'finished') return [];
-  const words = `${missing}: what the job needs can not be told from the others.`;
+  const others = whole.total.peak_rss === null ? '' : ' from the others';
+  const words = `${missing}: what the job needs can not be told${others}.`;
   return ['', ...wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`)];
 }
 

@@ -521,8 +521,7 @@ function resultOf(sums: Sums, bounds: UnknownBounds, reasons: ReadonlySet<OpenRe
     }
     const unknown = sum.root + sum.others;
     const space = sum.vmem + times(unknown, Math.max(bounds.addressSpace, sum.unknownVmem));
-    if (space > vmem.bytes)
-      vmem = { bytes: space, byLimit: unknown > 0 && bounds.addressSpace > sum.unknownVmem };
+    if (space > vmem.bytes) vmem = { bytes: space, byLimit: unknown > 0 && bounds.addressSpace > sum.unknownVmem };
   }
   const processVmem = sums.unknownVmem ? Math.max(sums.largestVmem, bounds.addressSpace) : sums.largestVmem;
   const end = (value: number): number | null => (reasons.size > 0 || value === Infinity ? null : value);

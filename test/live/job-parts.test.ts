@@ -104,7 +104,9 @@ describe('jobParts', () => {
     const found = parts({
       hosts: twoHosts,
       running: fiveSlots,
-      details: answer([detail(1, [taskDetail(usage(1.2), { peTasks: [peTask('1.b', usage(1.5)), pastUsage(usage(8))] })])]),
+      details: answer([
+        detail(1, [taskDetail(usage(1.2), { peTasks: [peTask('1.b', usage(1.5)), pastUsage(usage(8))] })]),
+      ]),
     });
     const fullest = fullestPart(found);
     // 1.2 of 2 GiB there, 1.5 of 3 GiB on the other.

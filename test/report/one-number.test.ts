@@ -51,7 +51,11 @@ function job(limit: number, peaks: Partial<JobRecord>, fields: Partial<JobRecord
 }
 
 const shown = (records: readonly JobRecord[]): string =>
-  renderJob({ job_id: 4711, runs: asRuns(records), older: 0, newer: 0 }, { allTasks: false, dialect: 'unknown' }, screen)
+  renderJob(
+    { job_id: 4711, runs: asRuns(records), older: 0, newer: 0 },
+    { allTasks: false, dialect: 'unknown' },
+    screen,
+  )
     .map((line) => `${line.trimEnd()}\n`)
     .join('');
 
@@ -100,7 +104,10 @@ describe('an upper end that is only a limit', () => {
   it('stands in the report as a waste that asks for less', async () => {
     const report = await sampleReport({}, [inPeriod(wrapped)]);
     const [line] = report.wasters[0]?.jobs.lines ?? [];
-    assert.deepEqual([line?.peak_bytes, line?.advice?.kind, line?.advice?.request], [608 * MIB, 'lower', 'h_vmem=850M']);
+    assert.deepEqual(
+      [line?.peak_bytes, line?.advice?.kind, line?.advice?.request],
+      [608 * MIB, 'lower', 'h_vmem=850M'],
+    );
     assert.match(renderReport(report, screen).join('\n'), /align_reads +2 GiB +608 MiB/);
   });
 

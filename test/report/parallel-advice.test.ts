@@ -83,6 +83,14 @@ describe('the advice for a tightly integrated job', () => {
     }
   });
 
+  it('says of an array of such jobs, too, that not all of it was sampled', () => {
+    const records = [1, 2].flatMap((task_id) =>
+      [master(['n1', 'n2']), lineOfTask('n2', 125e6)].map((record) => ({ ...record, task_id })),
+    );
+    assert.match(shown(records), /Not all of its hosts and tasks were sampled: what it needs can not be told/);
+    assert.doesNotMatch(shown(records), /The request fits|times the memory|Next time/);
+  });
+
   it('lowers nothing while a granted host has no record at all', () => {
     assert.equal(adviseRequest(needsOf([master(['n1', 'n2'])]))?.kind, 'keep');
     assert.equal(nextTime(needsOf([master(['n1', 'n2'])])), null);

@@ -187,8 +187,7 @@ describe('upper ends', () => {
     const ends = newUpperEnds();
     ends.root(10);
     ends.events([fork(1, 1, 10), exec(2, 10), exec(3, 10)]);
-    for (let begin = 4; begin < 40; begin += 4)
-      ends.sweep({ begin, readings: [reading(10, begin + 1, 500)] });
+    for (let begin = 4; begin < 40; begin += 4) ends.sweep({ begin, readings: [reading(10, begin + 1, 500)] });
     const early = ends.result({ ...NOTHING_KNOWN, addressSpace: 4000 });
     assert.deepEqual([early.rss, early.rssByLimit, early.vmemByLimit], [4000, true, true]);
     ends.events([fork(41, 10, 11), exec(42, 11)]);

@@ -16,8 +16,10 @@ const bytes = (value: number | null | undefined): string =>
 /** Of a job on several hosts that of the host which is nearest to its limit, as the share of it is. */
 function peakCell({ ours, parts }: JobView, { glyphs }: Screen): string {
   const shown = parts.length > 1 ? (fullestPart(parts)?.part.ours ?? null) : ours;
-  if (shown === null || shown.lower === null) return '';
-  return formatPeak({ lower_bytes: shown.lower, upper_bytes: shown.upper, sources: [] }, glyphs);
+  const lower = shown?.lower ?? null;
+  return lower === null
+    ? ''
+    : formatPeak({ lower_bytes: lower, upper_bytes: shown?.upper ?? null, sources: [] }, glyphs);
 }
 
 function askedCell(job: JobView, screen: Screen): string {

@@ -82,7 +82,11 @@ describe('renderJobs', () => {
     const told = { masterMaxvmem: null, masterVmem: null, limit: GIB, alone: false };
     const one = oneJob(1, { vmem: null, maxvmem: null, limit: 2 * GIB, slots: 2 }, { ...told, ours });
     const both = { ...ours, rss: 314 * MIB, upper: 340 * MIB };
-    const job = { ...one, ours: both, parts: [...one.parts, ...one.parts.map((part) => ({ ...part, host: 'node02' }))] };
+    const job = {
+      ...one,
+      ours: both,
+      parts: [...one.parts, ...one.parts.map((part) => ({ ...part, host: 'node02' }))],
+    };
     assert.equal(jobFields(job).share, 157 / 1024);
     const text = renderJobs(of([job]), liveScreen({ width: 120 })).join('\n');
     assert.match(text, / 2 GiB +314 MiB +157 MiB .* 15 % /);
