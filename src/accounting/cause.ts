@@ -1,5 +1,5 @@
 import { failedCode } from '../gridengine/failed-code';
-import type { JobRecord } from '../sampler/record';
+import type { GridEngineAccount, JobRecord } from '../sampler/record';
 import { diedItself, endingSignal, succeeded } from './job-end';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
 
@@ -44,6 +44,22 @@ export function countedByExecd(record: JobRecord): number | null {
   return record.pe_task_id === null && hosts === 1 ? countedByGridEngine(record) : null;
 }
 
+/**
+ * The line of a part of a parallel job (its master, a task) for which alone execd counted as much as h_vmem allows on
+ * its host; null: none. With less in every line all parts together may still have reached it, since execd adds them up.
+ * `run`: all its records; `here`: those of the host.
+ */
+export function lineAtLimit(
+  run: readonly JobRecord[],
+  here: readonly JobRecord[],
+  limit: number | null,
+): GridEngineAccount | null {
+  // One line for the whole job (accounting_summary) is the master's, and sums over all hosts.
+  const oneEach = run.some(({ pe_task_id: task, grid_engine: line }) => task !== null && line !== null);
+  if (!oneEach || limit === null || limit <= 0) return null;
+  return here.find((record) => (countedByGridEngine(record) ?? 0) >= limit)?.grid_engine ?? null;
+}
+
 /** `failed` codes that say nothing else than how the job itself ended. */
 const OF_THE_JOB: ReadonlySet<number | null> = new Set([null, 0, 100]);
 
@@ -53,7 +69,10 @@ function isKilledAtLimit(record: JobRecord, limit: number, held: number | null):
       return false;
   }
   const counted = countedByExecd(record);
-  return counted === null ? held !== null && held >= CLOSE_TO_LIMIT * limit : counted >= limit;
+  if (counted !== null) return counted >= limit;
+  // To what stands in a task's line execd adds what other tasks of the host hold.
+  const ofTask = record.pe_task_id === null ? null : countedByGridEngine(record);
+  return (ofTask ?? 0) >= limit || (held ?? 0) >= CLOSE_TO_LIMIT * limit;
 }
 
 function isRefused(record: JobRecord, limit: number, space: number | null): boolean {

@@ -8,14 +8,29 @@ import type { MemoryMeasure } from '../gridengine/memory-meaning';
 export interface ClusterView {
   readonly cluster: string;
   readonly dialect: Dialect;
-  /** When the oldest part of it was asked for. */
+  /** When the oldest part of what qmaster said was asked for. */
   readonly at: number | null;
+  readonly times: ViewTimes;
   /** What is amiss, in one line each: qmaster down, an answer that is old ... */
   readonly problems: readonly string[];
   readonly hosts: readonly HostView[];
   readonly jobs: readonly JobView[];
   /** Jobs and tasks that wait; null: not asked for. */
   readonly pending: readonly PendingView[] | null;
+}
+
+/** When each part of a view was asked for; its jobs' own samples are younger or older than qmaster's answers. */
+export interface ViewTimes {
+  /** qhost: the hosts, their load and memory. */
+  readonly hosts: number | null;
+  /** qstat: the jobs that run. */
+  readonly list: number | null;
+  /** qstat -j: what Grid Engine says they use. */
+  readonly usage: number | null;
+  readonly pending: number | null;
+  /** Our samplers' figures, of whichever job has the oldest and the newest; null: no job has any. */
+  readonly oursOldest: number | null;
+  readonly oursNewest: number | null;
 }
 
 export interface HostView {

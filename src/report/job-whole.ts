@@ -1,3 +1,4 @@
+import { lineAtLimit } from '../accounting/cause';
 import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../accounting/job-sum';
 import { countedByGridEngine } from '../accounting/cause';
 import { highestSum } from '../accounting/highest-sum';
@@ -103,7 +104,13 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
   };
 }
 
-function hostOf(host: HostSum, master: JobRecord, total: JobRecord, here: readonly JobRecord[]): JobRecord {
+function hostOf(
+  host: HostSum,
+  run: readonly JobRecord[],
+  whole: { readonly master: JobRecord; readonly total: JobRecord },
+  here: readonly JobRecord[],
+): JobRecord {
+  const { master, total } = whole;
   const failing = here.filter((record) => succeeded(record) === false);
   const failed = failing.find((record) => endingSignal(record) > 0) ?? failing[0] ?? master;
   return {
@@ -111,6 +118,8 @@ function hostOf(host: HostSum, master: JobRecord, total: JobRecord, here: readon
     ...peaksOf(host),
     host: host.host,
     host_slots: host.slots,
+    granted_hosts: [{ host: host.host, slots: host.slots ?? 1 }],
+    grid_engine: lineAtLimit(run, here, host.limit_bytes),
     h_vmem: limited(master, host.limit_bytes),
     exit_status: failed.exit_status,
     signal: failed.signal,
@@ -167,7 +176,7 @@ export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: 
   const total = totalOf(sum, master, records);
   const groups = recordsByHost(records);
   const hosts = sum.hosts.flatMap((host, index) =>
-    host.seen ? [hostOf(host, master, total, groups[index]?.records ?? [])] : [],
+    host.seen ? [hostOf(host, records, { master, total }, groups[index]?.records ?? [])] : [],
   );
   const killed = hosts.filter(hitLimit);
   const perTask = records.some(({ pe_task_id: task, grid_engine: line }) => task !== null && line !== null);
@@ -187,10 +196,9 @@ export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: 
     memoryHost: killed.length > 0 ? fullest : fullestByMemory(hosts, total),
     // The kernel refuses memory by a process and the slots of its task; Grid Engine adds up all tasks of a host.
     needs: [
-      ...hosts.map((host, index) => {
-        const ended = hitLimit(host) ? host : withEndOf(master, host);
-        return needOfHost(ended, parts[index] ?? [], perTask);
-      }),
+      ...hosts.map((host, index) =>
+        hitLimit(host) ? host : needOfHost(withEndOf(master, host), parts[index] ?? [], perTask),
+      ),
       ...records.map((record) => ({
         ...withEndOf(master, record),
         h_vmem: record.h_vmem ?? master.h_vmem,

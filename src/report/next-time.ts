@@ -147,9 +147,13 @@ export function nextTime(records: readonly JobRecord[], whys: readonly (Why | nu
   const parts = [...memories, ...timeParts(requests, causes)];
   const advice = adviseRequest(records);
   const elsewhere = advice?.guess === true && causes.length > 0 && causes.every((cause) => isElsewhere(cause, records));
-  const memory = advice === null || advice.kind === 'keep' || elsewhere ? null : advice;
-  if (memory === null && parts.length === 0) return null;
-  const before = memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(bytesOf))) : null;
+  const measured = advice === null || advice.kind === 'keep' || elsewhere ? null : advice;
+  const tried = whys.find((why) => why?.trial)?.trial ?? null;
+  const trial =
+    tried !== null && (measured === null || tried.bytes * measured.slots > measured.totalBytes) ? tried : null;
+  const memory = trial === null ? measured : null;
+  if (memory === null && trial === null && parts.length === 0) return null;
+  const before = trial ?? (memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(bytesOf))) : null);
   const others = [...(before === null ? [] : [before]), ...parts];
   return {
     line: `qsub -l ${[...(memory === null ? [] : [memory.request]), ...others.map(({ text }) => text)].join(',')}`,

@@ -1,7 +1,6 @@
 import { shareOf } from '../accounting/peak-figure';
 import type { JobRecord } from '../sampler/record';
 import { adviseRequest } from './advice';
-import { renderChart } from './chart';
 import { renderConsumption } from './consumption';
 import { hitLimit } from './ending';
 import { limitOf } from './fit';
@@ -12,6 +11,7 @@ import { renderHostTable } from './host-table';
 import type { JobViewOptions } from './job-options';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
 import { wholeOf, type JobWhole } from './job-whole';
+import { renderMemoryChart } from './memory-chart';
 import { renderPeaks, type PeakField } from './peaks';
 import { renderRequests } from './request';
 import { blank, renderEnding, renderWarning, RUNS_COLUMNS, statusText } from './run';
@@ -136,7 +136,6 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
   const room = screen.width - SECTION_INDENT;
   const section = (name: string, lines: readonly string[]): string[] => blank(renderSection(name, lines, screen));
   const where = `on ${plural(sum.hosts.length, 'host')}`;
-  const chart = sum.series === null ? [] : renderChart(sum.series, sum.limit_bytes, room, screen);
   const mastersOnly = runs.filter(({ record }) => record.pe_task_id === null);
   const earlier = options.allTasks || mastersOnly.length === 0 ? runs : mastersOnly;
   return [
@@ -158,7 +157,7 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
     ),
     ...section('Ended', renderEnding(fullest, why, room, screen)),
     ...section('Trust', [...trustWords(whole, records, room), ...renderTrust(total, room, screen)]),
-    ...section('Memory', chart),
+    ...section('Memory', renderMemoryChart({ ...total, peak_process_vmem: null }, room, screen)),
     ...(latest.length === runs.length ? [] : section('Runs', renderRunTable(RUNS_COLUMNS, earlier, room, screen))),
   ];
 }

@@ -186,7 +186,7 @@ export const RECORD_COLUMNS = {
   name: {
     head: 'name',
     says: "the job's name",
-    shrinksTo: 12,
+    shrinksTo: 11,
     cell: ([record], screen) => screen.safe(record.job_name ?? ''),
   },
   project: { head: 'project', says: 'its project', shrinksTo: 8, cell: textCell(projectOf, 'projects') },

@@ -64,7 +64,7 @@ export interface SamplerCost {
   readonly mode: 'full' | 'small';
 }
 
-/** Memory over time for the chart: mean-free maxima of rss_sum per step. */
+/** Memory over time for the chart: of each step the largest rss_sum that was sampled. */
 export interface MemorySeries {
   readonly start: string;
   readonly step_seconds: number;

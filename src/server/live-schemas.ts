@@ -9,6 +9,7 @@ import type {
   QueueView,
   RequestView,
   Trend,
+  ViewTimes,
 } from '../live/cluster-view';
 import {
   bytes,
@@ -137,10 +138,19 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
     priority: maybeNumber,
     requests: list(component('Request')),
   }),
+  Times: object<ViewTimes>({
+    hosts: maybeTime,
+    list: maybeTime,
+    usage: maybeTime,
+    pending: maybeTime,
+    oursOldest: maybeTime,
+    oursNewest: maybeTime,
+  }),
   Cluster: object<ClusterView>({
     cluster: text,
     dialect: text,
     at: maybeTime,
+    times: component('Times'),
     problems: list(text),
     hosts: list(component('Host')),
     jobs: list(component('RunningJob')),
