@@ -1,6 +1,7 @@
 import { failedCode } from '../gridengine/failed-code';
 import type { GridEngineAccount, JobRecord } from '../sampler/record';
 import { diedItself, endingSignal, succeeded } from './job-end';
+import { figureOf, judgedEnd, shareOf } from './peak-figure';
 
 /** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
 export const CLOSE_TO_LIMIT = 0.9;
@@ -23,19 +24,24 @@ export interface MemoryEnd {
   readonly space: number | null;
 }
 
-/** A line's maxvmem; null: no line, over before execd's first look, or what was reserved (ACCT_RESERVED_USAGE). */
-function maxvmemOf({ grid_engine: account, h_vmem: request }: JobRecord): number | null {
-  const counted = account?.maxvmem_bytes ?? 0;
-  return counted > 0 && counted !== request?.limit_bytes ? counted : null;
+/**
+ * Bytes that Grid Engine counted at most (maxvmem), whatever its dialect adds up there: of a task those of the task, of a
+ * parallel job's master perhaps those of all hosts. null: none are told, the job was over before execd's first look, or
+ * the site accounts what was reserved instead (ACCT_RESERVED_USAGE).
+ */
+export function countedByGridEngine(record: JobRecord): number | null {
+  const counted = record.grid_engine?.maxvmem_bytes ?? 0;
+  const reserved = counted === record.h_vmem?.limit_bytes || counted === record.h_vmem?.request_bytes;
+  return counted > 0 && !reserved ? counted : null;
 }
 
 /**
- * Bytes that execd itself compared with h_vmem at the job's highest, whatever its dialect adds up there. null: not told
- * of this host alone (a parallel job's may be a sum over hosts), or not counted.
+ * Bytes that execd itself compared with h_vmem at the job's highest; null: not told of this host alone (a parallel job's
+ * may be a sum over hosts), or not at all.
  */
 export function countedByExecd(record: JobRecord): number | null {
   const hosts = record.granted_hosts?.length ?? (record.pe === null || record.slots === 1 ? 1 : 0);
-  return record.pe_task_id === null && hosts === 1 ? maxvmemOf(record) : null;
+  return record.pe_task_id === null && hosts === 1 ? countedByGridEngine(record) : null;
 }
 
 /**
@@ -51,7 +57,7 @@ export function lineAtLimit(
   // One line for the whole job (accounting_summary) is the master's, and sums over all hosts.
   const oneEach = run.some(({ pe_task_id: task, grid_engine: line }) => task !== null && line !== null);
   if (!oneEach || limit === null || limit <= 0) return null;
-  return here.find((record) => (maxvmemOf(record) ?? 0) >= limit)?.grid_engine ?? null;
+  return here.find((record) => (countedByGridEngine(record) ?? 0) >= limit)?.grid_engine ?? null;
 }
 
 /** `failed` codes that say nothing else than how the job itself ended. */
@@ -65,7 +71,7 @@ function isKilledAtLimit(record: JobRecord, limit: number, held: number | null):
   const counted = countedByExecd(record);
   if (counted !== null) return counted >= limit;
   // To what stands in a task's line execd adds what other tasks of the host hold.
-  const ofTask = record.pe_task_id === null ? null : maxvmemOf(record);
+  const ofTask = record.pe_task_id === null ? null : countedByGridEngine(record);
   return (ofTask ?? 0) >= limit || (held ?? 0) >= CLOSE_TO_LIMIT * limit;
 }
 
@@ -88,9 +94,8 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
   if (succeeded(record) !== false || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
   const limit = record.h_vmem?.limit_bytes ?? 0;
   const peak = record.peak_rss_swap ?? record.peak_rss;
-  const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : (peak.upper_bytes ?? peak.lower_bytes);
-  const space = record.peak_process_vmem?.lower_bytes ?? null;
-  const shareOf = (bytes: number | null): number | null => (bytes === null || limit <= 0 ? null : bytes / limit);
+  const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : judgedEnd(peak);
+  const space = record.peak_process_vmem && figureOf(record.peak_process_vmem);
   // Where it is told who deleted the job, nothing else ended it.
   const deleted = (record.grid_engine?.deleted_by ?? '') !== '';
   const by = deleted
@@ -102,7 +107,7 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
         : limit > 0 && isRefused(record, limit, space)
           ? 'refusal'
           : null;
-  return { by, held: shareOf(held), space: shareOf(space) };
+  return { by, held: shareOf(held, limit), space: shareOf(space, limit) };
 }
 
 /**

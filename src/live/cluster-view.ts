@@ -48,8 +48,8 @@ export interface HostView {
   readonly capacity: number | null;
   readonly free: number | null;
   /**
-   * Sum of what its jobs asked for, and of what they have used at most and use now: by Grid Engine, or by ourselves
-   * where it has not said anything of a job on this host yet.
+   * Sum of what its jobs asked for, and of what they have used at most and use now: of each the larger of what Grid
+   * Engine and our own samplers say, since each is late in its own way.
    */
   readonly requested: number;
   readonly peak: number;
@@ -121,6 +121,8 @@ export interface JobPart {
   readonly name: string;
   readonly slots: number;
   readonly master: boolean;
+  /** The job has no other part. */
+  readonly alone: boolean;
   /** What it may use here; null unless limited. */
   readonly limit: number | null;
   readonly limitState: LimitState;
@@ -145,7 +147,7 @@ export interface PartTask {
 
 /** From the samplers: `run_dir/live` on this host, heartbeats in the accounting DB for the others. */
 export interface OurFigures {
-  /** RSS at the last sample, and the bracket of its peak so far. */
+  /** RSS at the last sample, and the bracket of its peak so far; `upper` only where it was measured (no mere limit). */
   readonly rss: number | null;
   readonly lower: number | null;
   readonly upper: number | null;

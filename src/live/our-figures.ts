@@ -1,3 +1,4 @@
+import { figureOf, measuredUpper } from '../accounting/peak-figure';
 import type { JobRecord } from '../sampler/record';
 import type { OurFigures } from './cluster-view';
 import type { HostNames } from './host-names';
@@ -55,8 +56,8 @@ export function figuresOfPart(records: readonly JobRecord[], expected: Expected)
   const complete = (!expected.master || tasks < records.length) && tasks >= expected.tasks;
   const figures = records.map((record): OurFigures => ({
     rss: lastRss(record),
-    lower: record.peak_rss?.lower_bytes ?? null,
-    upper: record.peak_rss?.upper_bytes ?? null,
+    lower: record.peak_rss && figureOf(record.peak_rss),
+    upper: record.peak_rss && measuredUpper(record.peak_rss),
     at: record.revision,
   }));
   const sum = together(figures, complete);

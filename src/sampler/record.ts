@@ -29,7 +29,7 @@ export type OpenReason =
   | 'unseen-host'
   | 'unseen-task';
 
-/** Where the ends of a bracket came from. */
+/** Where the ends of a bracket came from; `limit`: its upper end is no more than a limit, nothing measured it. */
 export type BracketSource = 'sample' | 'mark' | 'usage' | 'exit-record' | 'cgroup' | 'limit';
 
 /** A peak as proved bounds, in bytes. `slack_bytes` is already inside both ends. */

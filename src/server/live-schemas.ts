@@ -37,7 +37,7 @@ const ours = nullable(component('OurFigures'));
 export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
   OurFigures: object<OurFigures>(
     { rss: maybeBytes, lower: maybeBytes, upper: maybeBytes, at: epochMs },
-    'from the samplers: memory in use and the bracket of its peak so far',
+    'from the samplers: memory in use and the bracket of its peak so far; upper only where it was measured',
   ),
   Trend: object<Trend>(
     {
@@ -66,6 +66,7 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
       name: text,
       slots: number,
       master: flag,
+      alone: flag,
       limit: maybeBytes,
       limitState,
       reserved: bytes,

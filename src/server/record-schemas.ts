@@ -156,7 +156,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
       at: maybeTime,
       command: maybeText,
     },
-    'a peak as bounds with the truth between them; upper_bytes null: open, for the reasons in "open"',
+    'a peak as bounds with the truth between them; lower_bytes is the figure that is shown and compared with limits; upper_bytes null: open, for the reasons in "open"; with "limit" among the sources upper_bytes was not measured, it is only what a limit allowed',
   ),
   MemoryRequest: object<MemoryRequest>({
     request_bytes: nullable(bytes),

@@ -134,15 +134,17 @@ BEGIN
     USING (f ->> 'since')::bigint, (f ->> 'until')::bigint, most;
 END $$;
 
--- The ends of a packed peak (see `shorter`) of a row with this peak_rss.
+-- The ends of a packed peak (see `shorter`) of a row with this peak_rss, and whether a limit is among their sources.
 CREATE FUNCTION ends_json(peak text, rss text, rss_lower bigint) RETURNS jsonb IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
   p text[] := string_to_array(CASE peak WHEN '=' THEN rss ELSE peak END, ':', '');
   unit integer := CASE WHEN p[1]::integer >= 4 THEN 1024 ELSE 1 END;
   lower_end bigint := coalesce(p[2]::bigint * unit, rss_lower);
+  sources integer := CASE p[6] WHEN '=' THEN split_part(rss, ':', 6) ELSE p[6] END;
 BEGIN
   IF peak IS NULL THEN RETURN NULL; END IF;
-  RETURN jsonb_build_object('lower_bytes', lower_end, 'upper_bytes', lower_end + p[3]::bigint * unit);
+  RETURN jsonb_build_object('lower_bytes', lower_end, 'upper_bytes', lower_end + p[3]::bigint * unit,
+    'sources', unbits(sources, bracket_sources()));
 END $$;
 
 -- What sums need of the records that a filter selects, oldest first, from after (counted_at, id) on. `more` has what

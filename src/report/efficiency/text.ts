@@ -1,10 +1,11 @@
 import { renderBar } from '../bar';
+import { formatHeld } from '../bracket';
 import { padEnd, padStart, widest } from '../display-width';
 import { renderGauges, shareTone, type Gauge } from '../gauge';
 import type { Screen } from '../screen';
 import { renderTable, type Column } from '../table';
 import { spread } from '../title';
-import { formatBytes, formatCount, formatMemoryTimes, formatPercent, formatRequested } from '../units';
+import { formatCount, formatMemoryTimes, formatPercent, formatRequested } from '../units';
 import { wrap } from '../wrap';
 import type { JobLine, JobList, KilledList, Report, ReportGroup, Sums } from './report';
 import {
@@ -156,7 +157,7 @@ const ASKED: LineColumn = {
 const PEAK: LineColumn = {
   head: 'peak',
   align: 'right',
-  cell: ({ peak_bytes: peak }, screen) => bytesOr(peak, screen, (bytes) => formatBytes(bytes, 'up')),
+  cell: ({ peak_bytes: peak }, screen) => bytesOr(peak, screen, formatHeld),
 };
 const WASTE: LineColumn = {
   head: 'waste',

@@ -72,7 +72,7 @@ export function wasteText({ site, fitting }: Report): string {
     return site.without_peak < site.records || site.records === 0
       ? 'Nothing was asked for in vain.'
       : 'How much was asked for in vain is not known: no job has a peak.';
-  const wasted = `${memoryTime(site.waste_gib_hours)} were asked for and never touched`;
+  const wasted = `${memoryTime(site.waste_gib_hours)} were asked for above the peaks`;
   if (site.waste_slot_hours === null || site.waste_jobs === null) return `${wasted}.`;
   return (
     `${wasted}: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs, more ` +

@@ -1,3 +1,4 @@
+import { judgedEnd } from '../../accounting/peak-figure';
 import { roundRequest } from '../advice';
 import { formatBytes, formatDuration } from '../units';
 import type { BadEnd } from './bad-end';
@@ -85,7 +86,7 @@ export function largeRequest(end: BadEnd, limit: number): LargeRequest | null {
   const command = space?.command ?? null;
   if (space === null || command === null || SHELLS.has(executable(command))) return null;
   if (end.signal === 0 ? !STATUSES.has(end.status ?? 0) : !SIGNALS.has(end.signal)) return null;
-  const reached = space.upper_bytes ?? space.lower_bytes;
+  const reached = judgedEnd(space);
   const runtime = RUNTIMES.find((one) => one.command.test(command));
   const soon = end.seconds === null || end.seconds > 60 ? '' : `, ${formatDuration(end.seconds)} after its start`;
   if (runtime !== undefined && reached < runtime.startsWith && limit < runtime.asksFor)

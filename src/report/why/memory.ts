@@ -1,4 +1,5 @@
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../accounting/cause';
+import { judgedEnd, measuredUpper } from '../../accounting/peak-figure';
 import { memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../sampler/record';
@@ -107,7 +108,7 @@ function heldByBracket(allowed: Allowed): Hypothesis {
   // In an unknown dialect execd may add up address spaces.
   const isKnown = end.dialect !== 'unknown' || (record.peak_vmem?.upper_bytes ?? Infinity) < limit;
   if (upper !== null && upper < limit && isKnown) return judged.contradicted(amount);
-  if ((upper ?? lower) >= CLOSE_TO_LIMIT * limit)
+  if (judgedEnd(held) >= CLOSE_TO_LIMIT * limit)
     return judged.consistent(weightOf(end), amount + when, ACCOUNTING_LINE);
   const seen = upper === null ? sampling(record) : '';
   return judged.undecidable(amount + seen, end.failed === null ? ACCOUNTING_LINE : 'a shorter interval of the samples');
@@ -187,7 +188,7 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
       : refused.consistent(2, at);
   }
   if (large !== null) return { ...refused.consistent(2, `${reached}; ${large.grounds}`, ITS_MESSAGES), trial };
-  const least = formatBytes(Math.max(0, limit - (space.upper_bytes ?? space.lower_bytes)), 'down');
+  const least = formatBytes(Math.max(0, limit - judgedEnd(space)), 'down');
   return refused.undecidable(
     `${reached}; a single request for ${least} more would have been refused and leaves no mark`,
     ITS_MESSAGES,
@@ -216,10 +217,10 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
     return own < limit ? judged.contradicted(counted) : judged.consistent(2, counted);
   }
   if (held === null) return judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
-  const share = (held.upper_bytes ?? held.lower_bytes) / limit;
+  const share = judgedEnd(held) / limit;
   const amount = `it held ${amountOf(held)} ${of}`;
   if (share >= CLOSE_TO_LIMIT) return judged.consistent(held.lower_bytes >= limit ? 2 : 1, amount);
-  return held.upper_bytes === null || end.dialect === 'unknown'
+  return measuredUpper(held) === null || end.dialect === 'unknown'
     ? judged.undecidable(amount + sampling(part.record), ACCOUNTING_LINE)
     : judged.contradicted(amount);
 }
@@ -302,9 +303,7 @@ export function shareOfLimit(end: BadEnd): string | null {
   const shares = end.hosts.flatMap(({ limit, record }) => {
     const held = record.peak_rss_swap ?? record.peak_rss;
     const space = record.peak_process_vmem;
-    const bytes = [held, space].flatMap((bracket) =>
-      bracket === null ? [] : [bracket.upper_bytes ?? bracket.lower_bytes],
-    );
+    const bytes = [held, space].flatMap((bracket) => (bracket === null ? [] : [judgedEnd(bracket)]));
     return limit === null || limit <= 0 || bytes.length === 0 ? [] : [Math.max(...bytes) / limit];
   });
   return shares.length === 0 ? null : `${formatPercent(Math.max(...shares))} of h_vmem`;

@@ -1,5 +1,6 @@
+import { formatHeld } from '../../bracket';
 import { escapeForTerminal } from '../../escape';
-import { formatBytes, formatCount, formatPercent, formatRequested } from '../../units';
+import { formatCount, formatPercent, formatRequested } from '../../units';
 import type { JobLine, JobList, Report, Sums } from '../report';
 import {
   amount,
@@ -72,8 +73,8 @@ function tile({ name, value, says, bar: drawn }: Tile): Html {
 export function tiles({ site }: Report): Html {
   const fits =
     site.waste_slot_hours === null || site.waste_jobs === null
-      ? 'asked for and never touched'
-      : `never touched: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
+      ? 'asked for above the peaks'
+      : `asked for above the peaks: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
   const peak = memoryPart(knownOf(site.peak_gib_hours, site.without_peak, site), site.requested_gib_hours);
   const [waste, wasteUnit] = memoryTime(site.waste_gib_hours).split(' ');
   const items: readonly Tile[] = [
@@ -211,7 +212,7 @@ const ASKED: LineColumn = { head: 'asked', align: 'right', cell: (line) => bytes
 const PEAK: LineColumn = {
   head: 'peak',
   align: 'right',
-  cell: (line) => bytesOr(line.peak_bytes, (bytes) => formatBytes(bytes, 'up')),
+  cell: (line) => bytesOr(line.peak_bytes, formatHeld),
 };
 const WASTE: LineColumn = { head: 'waste', align: 'right', wide: true, cell: (line) => amount(line.waste_gib_hours) };
 const ENDED: LineColumn = { head: 'ended', wide: true, cell: ({ ending }) => ending };
