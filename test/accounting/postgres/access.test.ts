@@ -4,9 +4,12 @@ import { connect } from '../../../src/accounting/postgres/connect';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import { initDatabase } from '../../../src/accounting/postgres/schema';
 import { StoreError } from '../../../src/accounting/store-error';
-import { DAY, job, T0 } from '../suite/fixture';
+import { DAY, HOUR, job } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
+
+/** Projects are shared by who had jobs in them lately. */
+const T0 = Date.now() - HOUR;
 
 describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
   let server: Server;
