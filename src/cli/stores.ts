@@ -22,9 +22,18 @@ export function ownStorePath(env: Terminal['env']): string {
 
 /** The stores to read: the one given, else the site's and the user's own. */
 export function chooseStores(given: string | undefined, site: string, env: Terminal['env']): StoreChoice[] {
-  if (given !== undefined) return [{ path: given, whose: 'given' }];
   const own = ownStorePath(env);
+  if (given !== undefined) return [{ path: given, whose: given === own ? 'own' : 'given' }];
   return [{ path: site, whose: 'site' }, ...(own === site ? [] : [{ path: own, whose: 'own' } as const])];
+}
+
+/** The user's own store has the user's own word: there its sums count that, too. */
+function countingClaims(reader: AccountingReader): AccountingReader {
+  return {
+    ...reader,
+    records: (query) => reader.records({ ...query, claimed: true }),
+    summary: (query) => reader.summary({ ...query, claimed: true }),
+  };
 }
 
 export type OpenReader = (path: string) => AccountingReader | Promise<AccountingReader>;
@@ -92,7 +101,8 @@ export async function openStores(
   for (const choice of choices) {
     try {
       if (!isPostgresUrl(choice.path)) accessSync(choice.path, constants.R_OK);
-      readers.push(await open(choice.path));
+      const reader = await open(choice.path);
+      readers.push(choice.whose === 'own' ? countingClaims(reader) : reader);
       opened.push(choice.path);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;

@@ -174,6 +174,7 @@ END $$;
 
 -- What sums need of the records that a filter selects, oldest first, from after (counted_at, id) on. `more` has what
 -- endedBadly, killedByMemory and coverageReason (TypeScript) judge by: the whole record takes twenty times as long.
+-- Sums do not count what the job's owner alone says (rank 0), until Grid Engine's accounting confirms it.
 CREATE FUNCTION read_facts(f jsonb, grouped_by text, after_counted bigint, after_id bigint, most integer)
 RETURNS TABLE (
   id double precision, counted double precision, job text, key text, status text, stands boolean, slots integer,
@@ -199,11 +200,12 @@ BEGIN
         CASE WHEN r.pe_task_id IS NULL THEN true WHEN r.pe_task_id LIKE '1.%%' THEN NOT EXISTS (
           SELECT FROM job_record AS m WHERE m.key_month IN (%s) AND m.job_id = r.job_id
             AND coalesce(m.task_id, 0) = coalesce(r.task_id, 0) AND m.pe_task_id IS NULL AND m.host_id = r.host_id
-            AND m.cluster_id = r.cluster_id AND abs(m.counted_at - r.counted_at) <= 3888000000) ELSE false END AS stands,
+            AND m.cluster_id = r.cluster_id AND m.stamp >> 55 > 0
+            AND abs(m.counted_at - r.counted_at) <= 3888000000) ELSE false END AS stands,
         %s AS elsewhere
       FROM job_record AS r
       WHERE r.key_month IN (%s) AND r.counted_at >= $1 AND r.counted_at < $2 AND (r.counted_at, r.id) > ($3, $4)
-        AND %s AND %s
+        AND (r.stamp >> 55 > 0 OR %L::boolean) AND %s AND %s
       ORDER BY r.counted_at, r.id LIMIT $5),
     -- Most records have one of a few.
     noted AS MATERIALIZED (
@@ -242,9 +244,9 @@ BEGIN
     grouping_key, months_of(since - 3888000000, until + 3888000000),
     CASE WHEN grouped_by = 'every' THEN format('EXISTS (SELECT FROM job_record AS m WHERE m.key_month IN (%s)
         AND m.job_id = r.job_id AND coalesce(m.task_id, 0) = coalesce(r.task_id, 0) AND m.cluster_id = r.cluster_id
-        AND m.counted_at / 86400000 <> r.counted_at / 86400000 AND abs(m.counted_at - r.counted_at) <= 3974400000)',
+        AND m.stamp >> 55 > 0 AND m.counted_at / 86400000 <> r.counted_at / 86400000 AND abs(m.counted_at - r.counted_at) <= 3974400000)',
       months_of(since - 3974400000, until + 3974400000)) ELSE 'NULL::boolean' END,
-    months_of(since, until), condition_of(f), sight(), cpus, memory, kills)
+    months_of(since, until), coalesce((f ->> 'claimed')::boolean, false), condition_of(f), sight(), cpus, memory, kills)
     USING since, until, after_counted, after_id, most;
 END $$;
 
