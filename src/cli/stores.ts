@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { AccountingReader } from '../accounting/store';
+import { denialOf, type Denial } from '../accounting/sqlite/denied';
 import { StoreError } from '../accounting/store-error';
 import { isPostgresUrl } from '../sampler/postgres-url';
 import type { Terminal } from './terminal';
@@ -61,8 +62,10 @@ const WHOSE: Readonly<Record<StoreChoice['whose'], string>> = {
   own: 'your own accounting DB',
 };
 
-const HINTS: Readonly<Record<string, string>> = {
-  EACCES: 'ask an admin to add you to the group of the file, or for "accounting_mode" 0644',
+/** Where it is not permissions that a program can see. */
+const DENIED: Denial = {
+  reason: 'permission denied',
+  hint: 'ask an admin to add you to the group of the file, or for "accounting_mode" 0644',
 };
 
 function missingText({ whose, path }: StoreChoice): string {
@@ -73,7 +76,10 @@ function problemOf(choice: StoreChoice, error: unknown): string {
   const which = `${WHOSE[choice.whose]} ${choice.path}`;
   if (error instanceof StoreError) return `${which} can't be read: ${error.reason}; ${error.hint}`;
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'EACCES') return `${which} can't be read: permission denied; ${HINTS.EACCES ?? ''}`;
+  if (code === 'EACCES') {
+    const { reason, hint } = denialOf(choice.path, 'read') ?? DENIED;
+    return `${which} can't be read: ${reason}; ${hint}`;
+  }
   return `${which} can't be read: ${message}`;
 }
 

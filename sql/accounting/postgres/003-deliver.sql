@@ -314,15 +314,15 @@ BEGIN
   days := days || (row_now.counted_at / 86400000)::integer;
 END $$;
 
--- The month that a record was first known to begin in. What a user says makes no table: one that is there takes it, or
--- this month's or the last one's, or 0.
+-- The month that a record was first known to begin in. What a user says makes no table but this month's or the last
+-- one's: else it is kept in 0.
 CREATE FUNCTION month_of_record(r incoming) RETURNS integer STABLE LANGUAGE plpgsql AS $$
 DECLARE
   month integer := month_of(coalesce(to_ms(r.started_at), to_ms(r.submitted_at), r.revision));
   today date := (now() AT TIME ZONE 'UTC')::date;
 BEGIN
-  IF r.trust <> 'self-reported' OR to_regclass(format('qmemacct.series_%s', month)) IS NOT NULL
-    OR month IN (to_char(today, 'YYYYMM')::integer, to_char(today - interval '1 month', 'YYYYMM')::integer) THEN
+  IF r.trust <> 'self-reported'
+    OR month::text IN (to_char(today, 'YYYYMM'), to_char(today - interval '1 month', 'YYYYMM')) THEN
     RETURN month;
   END IF;
   RETURN 0;

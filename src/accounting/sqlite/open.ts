@@ -177,7 +177,7 @@ function openReadOnly(path: string, check: (db: Database) => void): Database {
       return db;
     });
   } catch (error) {
-    throw storeError(path, error);
+    throw storeError(path, error, 'read');
   }
 }
 
