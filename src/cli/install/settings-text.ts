@@ -13,7 +13,7 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   run_dir:
     'Node-local directory on tmpfs: live figures of running jobs, second choice of the hooks. As state_dir: install again.',
   accounting:
-    'The accounting DB, shared by all hosts: a file (SQLite), or postgres://USER@HOST/DATABASE?sslmode=verify-full.',
+    "The accounting DB, shared by all hosts: a file (SQLite), or postgres://USER@HOST/DATABASE. Another host's certificate\n# is checked with the system's CAs, or ?sslrootcert=FILE; ?sslmode=require or disable goes without.",
   accounting_credentials:
     "File of mode 0600 with PostgreSQL's password (a pgpass line), owned by who delivers. Empty: none is needed.",
   accounting_mode: 'Its octal permission: 0640 keeps it to its group, 0644 lets every user read it.',
