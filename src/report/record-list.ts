@@ -82,9 +82,7 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
       ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
       : []),
     ...(selfReported > 0
-      ? [
-          `${formatCount(selfReported)} of those shown are told of by their owner alone: not in the sums before Grid Engine's accounting is imported`,
-        ]
+      ? [`${formatCount(selfReported)} told of by the owner alone: a site's sums leave that out`]
       : []),
     ...(shown < totals.records
       ? [`${formatCount(shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]
