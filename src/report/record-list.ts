@@ -79,11 +79,15 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
   ];
   const shown = report.lines.reduce((total, line) => total + line.length, 0);
   const legend = `asked: h_vmem on the host; peak: resident memory; unused: asked for, never used, in GiB${glyphs.dot}h`;
+  const selfReported = report.lines.flat().filter(({ trust }) => trust === 'self-reported').length;
   const table = renderRecordTable(report.lines, report.view, screen);
   const notes = [
     ...(report.view.chosen ? [] : [legend]),
     ...(table.leftOut.length > 0
       ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
+      : []),
+    ...(selfReported > 0
+      ? [`${formatCount(selfReported)} told of by the owner alone: a site's sums leave that out`]
       : []),
     ...(shown < totals.records
       ? [`${formatCount(shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]

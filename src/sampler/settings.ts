@@ -32,6 +32,8 @@ export interface Settings {
   readonly accounting_credentials: string;
   /** User that the deliverer becomes before it opens the accounting DB. */
   readonly deliver_as: string;
+  /** Take the records that hooks without privilege leave in `STATE/outbox`: the word of the jobs' owners. */
+  readonly accept_self_reported: boolean;
   /** Complexes recorded beside h_vmem. */
   readonly memory_complexes: readonly string[];
   /** Between two samples once the job is older than 1.6 s. */
@@ -124,6 +126,7 @@ export const DEFAULT_SETTINGS: Settings = {
   accounting_mode: '0640',
   accounting_credentials: '',
   deliver_as: '',
+  accept_self_reported: false,
   memory_complexes: ['s_vmem', 'mem_free', 'virtual_free', 'h_rss', 's_rss', 'mem_limit'],
   interval: 1,
   scan_interval: 5,

@@ -103,7 +103,7 @@ const FILTER = {
   share_at_least: queryAmount('with a peak of this share of the limit, or more (1: all of it)'),
   share_at_most: queryAmount('with a peak of this share of the limit, or less'),
   wallclock_at_least: queryAmount('that ran so many seconds, or longer'),
-} as const satisfies Readonly<Record<keyof RecordFilter, unknown>>;
+} as const satisfies Readonly<Record<Exclude<keyof RecordFilter, 'claimed'>, unknown>>;
 
 const far_below = queryShare('a peak below this share of the limit counts as far below it (default: 0.25)');
 

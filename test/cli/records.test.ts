@@ -238,6 +238,7 @@ describe('qmemacct jobs', () => {
     assert.equal(await showRecords(ownerSubject('bob'), config, at, sources), 0);
     assert.match(terminal.output(), /^Jobs of bob +1 job\n/);
     halves.push(first === undefined ? [] : [first], others);
+    // In the user's own store, where also the owner's own word counts.
     assert.equal(await showTop('owners', { ...config, by: 'jobs' }, at, sources), 0);
     assert.match(terminal.output(), /Top owners by jobs +26 jobs\n[^]*\ndave +20 [^]*\nalice +2 [^]*\nbob +1 /);
   });

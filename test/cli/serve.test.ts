@@ -196,7 +196,7 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
     assert.equal(alone.status, 3);
     assert.match(
       alone.stderr,
-      /^qmemacct: the site's accounting DB .* can't be read: permission denied; ask an admin .*; no "qmemacct serve" at .*serve\.sock answers for it\n$/,
+      /^qmemacct: the site's accounting DB .* can't be read: user "nobody" may not .*; no "qmemacct serve" at .*serve\.sock answers for it\n$/,
     );
     const { child } = await serving(t, place);
     child.kill('SIGKILL');

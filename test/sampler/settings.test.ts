@@ -83,7 +83,7 @@ describe('parseSettings', () => {
   it('knows here every key that there is', () => {
     assert.deepEqual(
       Object.keys(DEFAULT_SETTINGS).sort(),
-      [...NUMBERS.map(([key]) => key), ...STRINGS, ...LISTS, 'listener', 'sources'].sort(),
+      [...NUMBERS.map(([key]) => key), ...STRINGS, ...LISTS, 'listener', 'accept_self_reported', 'sources'].sort(),
     );
   });
 

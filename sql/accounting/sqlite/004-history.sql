@@ -88,3 +88,6 @@ CREATE TABLE unreadable_line (
   text    TEXT NOT NULL,
   PRIMARY KEY (file_id, offset)
 ) WITHOUT ROWID;
+
+-- What the job's owner alone says (trust 3): roll-ups do not know of it.
+CREATE INDEX record_self_reported ON record (counted_at) WHERE trust = 3;

@@ -30,7 +30,7 @@ export async function openNewest(path: string): Promise<Newest> {
     }
   } catch (error) {
     db.close();
-    throw storeError(path, error);
+    throw storeError(path, error, 'read');
   }
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-older-'));
   const copy = join(directory, 'accounting.db');

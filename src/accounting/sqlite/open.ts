@@ -174,7 +174,7 @@ function openReadOnly(path: string, check: (db: Database) => void): Database {
       return db;
     });
   } catch (error) {
-    throw storeError(path, error);
+    throw storeError(path, error, 'read');
   }
 }
 

@@ -11,6 +11,8 @@ export interface Condition {
   readonly parameters: Readonly<Record<string, number | string>>;
   /** The one dimension that is asked for by itself, with its number in the dictionary. */
   readonly dimension: { readonly name: Dimension; readonly id: number } | null;
+  /** Sums count also what the job's owner alone says. */
+  readonly claimed: boolean;
   /** Nothing else is asked for, apart from the cluster and the time. */
   readonly plain: boolean;
   readonly cluster: number | null;
@@ -36,7 +38,8 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   const parts: string[] = [];
   const parameters: Record<string, number | string> = {};
   const dimensions: { readonly name: Dimension; readonly id: number }[] = [];
-  let plain = true;
+  const claimed = filter.claimed === true;
+  let plain = !claimed;
   const put = (sql: string, name: string, value: number | string): void => {
     parts.push(sql);
     parameters[name] = value;
@@ -104,6 +107,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     sql: parts.map((part) => ` AND ${part}`).join(''),
     parameters,
     dimension: dimensions.length === 1 ? (dimensions[0] ?? null) : null,
+    claimed,
     plain: plain && dimensions.length <= 1,
     cluster: cluster ?? null,
     byOwner: filter.owner !== undefined,

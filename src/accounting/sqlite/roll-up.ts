@@ -18,6 +18,7 @@ const EVERY_RECORD: Condition = {
   sql: '',
   parameters: {},
   dimension: null,
+  claimed: false,
   plain: true,
   cluster: null,
   byOwner: false,

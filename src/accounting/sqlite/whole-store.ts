@@ -54,7 +54,7 @@ export async function openWholeStore(path: string): Promise<WholeStore> {
     try {
       return step();
     } catch (error) {
-      throw storeError(path, error);
+      throw storeError(path, error, 'read');
     }
   };
   const one = (sql: string, ...values: number[]): number =>

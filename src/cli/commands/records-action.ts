@@ -35,7 +35,7 @@ const MOST_AT_ONCE = 200_000;
 async function findOnHost(query: RecordsQuery, readers: readonly AccountingReader[]): Promise<RecordsAnswer> {
   const answer = await findRecords(query, readers);
   const { host, since, until, cluster } = query;
-  if (host === undefined || answer.totals.records > 0) return answer;
+  if (host === undefined || answer.records.length > 0) return answer;
   const interval = { since, until, ...(cluster === undefined ? {} : { cluster }) };
   const { groups } = await findSummary({ ...interval, by: 'host' }, readers);
   const known = hostNames(groups.flatMap(({ key }) => key ?? []))(host);

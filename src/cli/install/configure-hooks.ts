@@ -141,6 +141,9 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   await makeChanges(qconf, plan.changes, tell);
   tell('jobs that start once their host has taken it up (load_report_time) are accounted');
   if (options.plain)
-    warn(terminal, "with --plain the figures are the job owners' own word, and small h_vmem limits can't be lifted");
+    warn(
+      terminal,
+      `with --plain the figures are the job owners' own word, and small h_vmem limits can't be lifted; hosts take them with accept_self_reported = true in ${options.config}`,
+    );
   return EXIT.found;
 }

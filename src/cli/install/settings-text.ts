@@ -15,12 +15,14 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   run_dir:
     'Node-local directory on tmpfs: live figures of running jobs, second choice of the hooks. As state_dir: install again.',
   accounting:
-    'The accounting DB, shared by all hosts: a file (SQLite), or postgres://USER@HOST/DATABASE?sslmode=verify-full.',
+    "The accounting DB, shared by all hosts: a file (SQLite), or postgres://USER@HOST/DATABASE. Another host's certificate\n# is checked with the system's CAs, or ?sslrootcert=FILE; ?sslmode=require or disable goes without.",
   accounting_credentials:
     "File of mode 0600 with PostgreSQL's password (a pgpass line), owned by who delivers. Empty: none is needed.",
   accounting_mode: 'Its octal permission: 0640 keeps it to its group, 0644 lets every user read it.',
   deliver_as:
     'User that the deliverer becomes before it opens the accounting DB (root is squashed on most NFS mounts);\n# must be in /etc/passwd of every host. Empty: nobody.',
+  accept_self_reported:
+    'Take records that users leave in STATE/outbox: true where the hooks run as the job\'s owner ("install --plain"),\n# false where they are root\'s. They never override what root or Grid Engine says, and no sums count them.',
   memory_complexes: 'Complexes recorded beside h_vmem.',
   interval: 'Seconds between two samples, once a job is older than 1.6 s.',
   scan_interval: 'Seconds between two scans of all of /proc for processes that left the tree (5 at least).',

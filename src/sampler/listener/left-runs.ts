@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { isOutboxEmpty } from '../handed-files';
 import { reasonOf, warn } from '../log';
 import { inheritedFlags } from '../node-flags';
 import { packageRoot } from '../package-root';
@@ -26,15 +27,8 @@ function placesOf(settings: Settings): readonly Place[] {
   });
   const outbox = join(settings.state_dir, 'outbox');
   const whole = (name: string): boolean => !name.endsWith('.new') && existsSync(join(outbox, name));
-  return [...runs, { path: outbox, waits: (name) => (name === null ? namesIn(outbox) : [name]).some(whole) }];
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
+  const handed = { path: outbox, waits: (name: string | null) => (name === null ? !isOutboxEmpty(outbox) : whole(name)) };
+  return settings.accept_self_reported ? [...runs, handed] : runs;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { SqliteDatabase } from '../../../src/native/sqlite';
 
 const LAST_STEP_UNDONE = `
-  DROP INDEX record_by_time;
+  DROP INDEX record_by_time; DROP INDEX record_self_reported;
   ALTER TABLE record DROP COLUMN h_vmem_request;
   ALTER TABLE record DROP COLUMN energy;
   ALTER TABLE record DROP COLUMN judged;

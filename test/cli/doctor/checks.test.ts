@@ -149,6 +149,19 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     assert.match(found, /warning runs: 1 ended without epilog and sampler/);
   });
 
+  it('tells files of users that are not taken, and what takes them', (t) => {
+    const state = nodeState(t);
+    const outbox = join(state.settings.state_dir, 'outbox');
+    mkdirSync(outbox, { recursive: true });
+    writeFileSync(join(outbox, '1.0.abc'), '{}');
+    const found = (accepted: boolean): string =>
+      briefly(
+        checkState({ ...state, settings: { ...state.settings, accept_self_reported: accepted } }, new Date()),
+      ).join('\n');
+    assert.match(found(false), /note runs: 1 files of users lie in .*outbox and are not taken/);
+    assert.match(found(true), /note runs: 1 records of jobs' owners wait to be taken in/);
+  });
+
   it('tells a damaged node.db', (t) => {
     const state = nodeState(t);
     writeFileSync(join(state.settings.state_dir, 'node.db'), 'no database at all, but long enough to be read as one');

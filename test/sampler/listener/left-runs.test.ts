@@ -21,8 +21,8 @@ const TINY = 50 * 1024 * 1024;
 const NO_ROOM = `limit=${Rlimit.AS}:${TINY}:${TINY}`;
 
 /** A site whose listener runs, for a follower that has no job. */
-async function listeningSite(t: TestContext): Promise<Site> {
-  const site = newSite(t, { armWait: 0 });
+async function listeningSite(t: TestContext, settings: readonly string[] = []): Promise<Site> {
+  const site = newSite(t, { armWait: 0, settings });
   const link = await connectListener(site.settings, loadSettings(site.settings), {
     take: () => undefined,
     lost: () => undefined,
@@ -73,7 +73,7 @@ describe('what a hook left without room for Node', { skip: shepherdObstacle() ??
   });
 
   it('is accounted also where the hooks have no privilege', async (t) => {
-    const site = await listeningSite(t);
+    const site = await listeningSite(t, ['accept_self_reported = true']);
     const record = await runTiny(site, {
       plain: true,
       owner: 65534,
