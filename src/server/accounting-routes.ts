@@ -25,8 +25,8 @@ import { component } from './schema';
 const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly RecordSort[];
 
 /** The history changes whenever a job ends: asked for anew each time. */
-async function ask({ site, sight }: Asked<Parameters>, question: Question): Promise<Answered> {
-  return { body: makeBody(JSON_TYPE, await site.accounting.ask(question, sight)), maxAge: 0 };
+async function ask({ site, sight, asker }: Asked<Parameters>, question: Question): Promise<Answered> {
+  return { body: makeBody(JSON_TYPE, await site.accounting.ask(question, sight, asker)), maxAge: 0 };
 }
 
 /** What of the values was given. */
