@@ -73,7 +73,8 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
 
 function asProblem(error: unknown, log: HttpOptions['log']): HttpProblem {
   if (error instanceof HttpProblem) return error;
-  log(`an answer failed, which is a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  const where = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log(`an answer failed, which is a bug: ${where.replace(/\n\s*/g, ' | ')}`);
   return new HttpProblem(500, 'the server failed at this; its log says where');
 }
 
