@@ -10,7 +10,7 @@ import { findJob, type JobSources } from '../find-job';
 import { parseJobArgument, type JobArgument } from '../job-argument';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { realSources, type Sources } from '../sources';
-import { noStoreMessage } from '../stores';
+import { noStoreMessage, statusOfNothing } from '../stores';
 import type { Terminal } from '../terminal';
 import type { JobOptions } from './job';
 
@@ -66,7 +66,9 @@ export async function showJobs(
     });
     if (options.series !== undefined || options.chart !== undefined) {
       const { showJobSeries } = await import('./job-series-action.js');
-      return found.length === 0 ? EXIT.nothing : await showJobSeries(found, options, settings.state_dir, terminal);
+      return found.length === 0
+        ? statusOfNothing(stores)
+        : await showJobSeries(found, options, settings.state_dir, terminal);
     }
     if (format === 'json') {
       const runs = found.flatMap((report) => report.runs);
@@ -82,7 +84,7 @@ export async function showJobs(
       const parts = found.map((report) => renderJob(report, shown, screen));
       parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
     }
-    return found.length > 0 ? EXIT.found : EXIT.nothing;
+    return found.length > 0 ? EXIT.found : statusOfNothing(stores);
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));
   }
