@@ -1,3 +1,4 @@
+import { jobName, jobTaskName } from '../sampler/job-name';
 import { groupBy } from '../accounting/group-by';
 import { isParallel } from '../accounting/job-sum';
 import type { JobRecord } from '../sampler/record';
@@ -197,7 +198,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
   const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}`;
 
   return [
-    spread(`Job ${worst.job_id}${name}`, count, screen, style.title, style.title),
+    spread(`Job ${jobName(worst)}${name}`, count, screen, style.title, style.title),
     spread(place.join(` ${glyphs.dot} `), span(records, screen), screen, (text) => text, style.faint),
     '',
     ...renderGauges(recordGauges(worst, screen), screen),
@@ -227,7 +228,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       ? []
       : [
           '',
-          `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${worst.job_id}.${worst.task_id ?? ''}`)}`,
+          `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`,
         ]),
   ];
 }

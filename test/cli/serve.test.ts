@@ -234,6 +234,8 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
     chownSync(place.database, 1, 1);
     rmSync(place.database);
     await serving(t, place);
+    // The server has looked for its DB.
+    while (!(await ask({ socketPath: place.socket }, { path: '/v1/health' })).text.includes('does not exist'));
     const missing = asNobody(place, 'owner', 'bob');
     assert.equal(missing.status, 3);
     assert.match(

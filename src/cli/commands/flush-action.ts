@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { privateCluster } from '../../sampler/job-name';
 import { openNodeStore, type NodeStore } from '../../sampler/node-store';
 import { loadSettings, type Settings } from '../../sampler/settings';
 import { tidyNode, type TidyOutcome } from '../../sampler/storage';
@@ -25,7 +26,7 @@ function statesOf(site: Settings, terminal: Terminal): readonly Settings[] {
   return [
     ...(ownerOf(site.state_dir) === uid ? [site] : []),
     ...(own !== site.state_dir && ownerOf(own) === uid
-      ? [makePrivateState(own, { cluster: 'local', accounting }).settings]
+      ? [makePrivateState(own, { cluster: privateCluster('run'), accounting }).settings]
       : []),
   ];
 }

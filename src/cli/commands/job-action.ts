@@ -3,6 +3,7 @@ import { renderCsv } from '../../report/csv';
 import { renderJob, type JobReport } from '../../report/job';
 import { renderJson } from '../../report/json';
 import { causeAccounts } from '../../report/why/causes';
+import { jobTaskName } from '../../sampler/job-name';
 import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT } from '../command-error';
 import { commandStores } from '../command-stores';
@@ -14,7 +15,7 @@ import { noStoreMessage, statusOfNothing } from '../stores';
 import type { Terminal } from '../terminal';
 import type { JobOptions } from './job';
 
-const label = (job: JobArgument): string => `${job.job_id}${job.task_id === undefined ? '' : `.${job.task_id}`}`;
+const label = (job: JobArgument): string => jobTaskName({ cluster: '', task_id: null, ...job });
 
 async function findAll(
   jobs: readonly JobArgument[],
