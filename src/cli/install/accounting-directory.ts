@@ -1,4 +1,4 @@
-import { chownSync, lstatSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, fchownSync, lstatSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
 import { isPostgresUrl } from '../../sampler/postgres-url';
@@ -7,9 +7,21 @@ import { isEmptyDirectory, makeDirectory } from './directories';
 import type { Step } from './step';
 
 const OTHERS_READ = 0o004;
+const OTHERS_WRITE = 0o002;
 
 function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Gives a directory, and no link, to a user, with this mode, whatever it was before. */
+function handOver(path: string, mode: number, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
+  const directory = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    fchownSync(directory, uid, gid);
+    fchmodSync(directory, mode);
+  } finally {
+    closeSync(directory);
+  }
 }
 
 /** The directory of the accounting DB, which the deliverer, not root, writes to. A shared one may be made elsewhere. */
@@ -38,14 +50,22 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
       }
     },
   });
+  // Group-sticky, so that the files get the group that may read them.
+  const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
   if (found === undefined) {
-    // Group-sticky, so that the files get the group that may read them.
-    const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
     return [attempt(`make ${path} for ${who} (${mode.toString(8)})`, () => makeDirectory({ path, mode, uid, gid }))];
   }
-  if (found.uid === uid || !found.isDirectory()) return [];
+  if (!found.isDirectory()) return [];
+  if (found.uid === uid) {
+    // The deliverer refuses a place where everyone may put a file.
+    if ((found.mode & OTHERS_WRITE) === 0) return [];
+    const closed = found.mode & 0o7777 & ~OTHERS_WRITE;
+    return [attempt(`take ${path} from others' writing`, () => handOver(path, closed, { uid, gid: found.gid }))];
+  }
   if (found.uid === 0 && isEmptyDirectory(path))
-    return [attempt(`give the empty ${path} to ${who}`, () => chownSync(path, uid, gid))];
+    return [
+      attempt(`give the empty ${path} to ${who} (${mode.toString(8)})`, () => handOver(path, mode, { uid, gid })),
+    ];
   return [
     {
       says: `leave ${path} with its owner (uid ${found.uid})`,
