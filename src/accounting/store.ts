@@ -77,6 +77,7 @@ export interface RecordFilter {
   readonly owner?: string;
   readonly project?: string;
   readonly queue?: string;
+  /** A name, or names and patterns with commas (`isHostPattern`). */
   readonly host?: string;
   readonly pe?: string;
   /** A name, or a pattern with `*` and `?`. */

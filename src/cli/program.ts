@@ -38,7 +38,11 @@ const COMMANDS: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
 ]);
 
 /** The program with those of its commands that `words` may mean: the one that they name, else all. */
-async function createProgram(words: readonly string[], version: string, context: CommandContext): Promise<Command> {
+export async function createProgram(
+  words: readonly string[],
+  version: string,
+  context: CommandContext,
+): Promise<Command> {
   const { terminal } = context;
   const program = new Command('qmemacct')
     .description('Memory and efficiency of Grid Engine jobs: what they used of what they asked for.')

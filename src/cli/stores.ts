@@ -5,6 +5,7 @@ import type { AccountingReader } from '../accounting/store';
 import { denialOf, type Denial } from '../accounting/sqlite/denied';
 import { StoreError } from '../accounting/store-error';
 import { isPostgresUrl } from '../sampler/postgres-url';
+import { EXIT } from './command-error';
 import type { Terminal } from './terminal';
 
 /** An accounting DB that a command may read, and whose it is. */
@@ -129,6 +130,11 @@ export async function openStores(
     }
   }
   return { readers, opened, problems, missing };
+}
+
+/** Exit status where nothing was found: what one store could not say may be there all the same. */
+export function statusOfNothing({ problems }: Pick<OpenStores, 'problems'>): number {
+  return problems.length > 0 ? EXIT.unavailable : EXIT.nothing;
 }
 
 /** Why there is nothing to read at all, with its mend. */

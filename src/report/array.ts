@@ -1,3 +1,4 @@
+import { jobName, jobTaskName } from '../sampler/job-name';
 import { groupBy } from '../accounting/group-by';
 import { isParallel } from '../accounting/job-sum';
 import { figureOf } from '../accounting/peak-figure';
@@ -215,7 +216,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
   const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}`;
 
   return [
-    spread(`Job ${worst.job_id}${name}`, count, screen, style.title, style.title),
+    spread(`Job ${jobName(worst)}${name}`, count, screen, style.title, style.title),
     spread(place.join(` ${glyphs.dot} `), span(records, screen), screen, (text) => text, style.faint),
     '',
     ...renderGauges(
@@ -248,7 +249,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       ? []
       : [
           '',
-          `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${worst.job_id}.${worst.task_id ?? ''}`)}`,
+          `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`,
         ]),
   ];
 }

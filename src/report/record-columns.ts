@@ -1,3 +1,4 @@
+import { jobName } from '../sampler/job-name';
 import { groupBy } from '../accounting/group-by';
 import { figureOf } from '../accounting/peak-figure';
 import type { JobRecord, Bracket } from '../sampler/record';
@@ -122,7 +123,7 @@ function endingCell(line: RecordLine, screen: Screen): string {
 function jobCell(line: RecordLine, screen: Screen): string {
   const tasks = new Set(line.map((record) => record.task_id)).size;
   if (line.length === 1) return jobLabel(line[0], screen);
-  return tasks > 1 ? `${line[0].job_id} ${screen.glyphs.times}${tasks}` : `${line[0].job_id} (${line.length} runs)`;
+  return tasks > 1 ? `${jobName(line[0])} ${screen.glyphs.times}${tasks}` : `${jobName(line[0])} (${line.length} runs)`;
 }
 
 const peakCell =

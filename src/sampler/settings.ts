@@ -77,6 +77,8 @@ export interface Settings {
   /** The same over HTTP; port 0: only the socket. */
   readonly serve_address: string;
   readonly serve_port: number;
+  /** Names by which HTTP clients may ask beside this host's own and loopback: those of a proxy that passes them on. */
+  readonly serve_hosts: readonly string[];
   /** File with tokens, one in a line: who shows one over HTTP sees what an admin sees. Empty: nobody. */
   readonly serve_tokens: string;
   /** How the server shows other users' jobs: "all", "anonymous" (no owners and names), "own" (as visibility "own"). */
@@ -149,6 +151,7 @@ export const DEFAULT_SETTINGS: Settings = {
   serve_socket: '/run/qmemacct/serve.sock',
   serve_address: '127.0.0.1',
   serve_port: 8080,
+  serve_hosts: [],
   serve_tokens: '',
   serve_names: 'all',
   serve_admins: [],

@@ -289,8 +289,11 @@ export function remoteReader(client: ServerClient): AccountingReader {
       return found;
     },
     records: async (query) => {
-      const page = await recordsPage(query);
       const wanted = query.limit ?? 0;
+      // How many there are says how they are to be asked for.
+      const counted = { ...query };
+      if (wanted > MOST_RECORDS) delete counted.totals;
+      const page = await recordsPage(counted);
       if (wanted > MOST_RECORDS && page.totals.records > MOST_PAGED)
         throw new StoreError(
           `the server at ${client.socket}`,
@@ -298,7 +301,7 @@ export function remoteReader(client: ServerClient): AccountingReader {
           'ask for less time or by a filter',
           false,
         );
-      return wanted <= MOST_RECORDS ? page : { ...page, records: await everyRecord(query, page) };
+      return wanted <= MOST_RECORDS ? page : { ...page, records: await everyRecord(counted, page) };
     },
     summary: async (query) => {
       // Who wants all groups, and has more than one answer holds, gets the largest.

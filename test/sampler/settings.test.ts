@@ -72,7 +72,7 @@ const STRINGS = [
   'mail_owners',
   'digest_dir',
 ] as const;
-const LISTS = ['memory_complexes', 'serve_admins', 'accounting_files', 'mail_admins'] as const;
+const LISTS = ['memory_complexes', 'serve_hosts', 'serve_admins', 'accounting_files', 'mail_admins'] as const;
 
 describe('parseSettings', () => {
   it('has a default for everything', () => {

@@ -89,6 +89,11 @@ CREATE FUNCTION counted_name(since bigint, until bigint) RETURNS text STABLE LAN
     months_of(since - 3888000000, until + 3888000000))
 $$;
 
+-- A pattern of ours (`*`, `?`) as one of LIKE.
+CREATE FUNCTION like_of(pattern text) RETURNS text IMMUTABLE LANGUAGE sql AS $$
+  SELECT translate(replace(replace(replace(pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*?', '%_')
+$$;
+
 -- What a filter (RecordFilter of src/accounting/store.ts) asks of `job_record AS r`, apart from the time.
 CREATE FUNCTION condition_of(f jsonb) RETURNS text STABLE LANGUAGE plpgsql AS $$
 DECLARE
@@ -101,15 +106,19 @@ DECLARE
   bound record;
 BEGIN
   FOR key, kind IN SELECT k, v FROM jsonb_each_text(kinds) AS e (k, v) LOOP
-    IF f ->> key IS NOT NULL THEN
+    -- As isHostPattern (src/accounting/host-pattern.ts) says.
+    IF key = 'host' AND f ->> key ~ '[*?,]' THEN
+      parts := parts || format('r.host_id IN (SELECT w.id FROM word AS w, unnest(%L::text[]) AS p (pattern) WHERE w.kind = ''h''
+        AND (w.text LIKE pattern OR pattern NOT LIKE ''%%.%%'' AND split_part(w.text, ''.'', 1) LIKE pattern))',
+        ARRAY(SELECT like_of(trim(u.part)) FROM unnest(string_to_array(f ->> key, ',')) AS u (part) WHERE trim(u.part) <> ''));
+    ELSIF f ->> key IS NOT NULL THEN
       parts := parts || format('r.%I = %s', key || '_id', coalesce(known_word(kind::"char", f ->> key), -1));
     END IF;
   END LOOP;
   key := f ->> 'job_name';
   IF key ~ '[*?]' THEN
-    key := replace(replace(replace(key, '\', '\\'), '%', '\%'), '_', '\_');
     parts := parts || format('%s IN (SELECT id FROM word WHERE kind = ''n'' AND text LIKE %L)',
-      counted_name((f ->> 'since')::bigint, (f ->> 'until')::bigint), translate(key, '*?', '%_'));
+      counted_name((f ->> 'since')::bigint, (f ->> 'until')::bigint), like_of(key));
   ELSIF key IS NOT NULL THEN
     parts := parts || format('%s = %s', counted_name((f ->> 'since')::bigint, (f ->> 'until')::bigint),
       coalesce(known_word('n', key), -1));

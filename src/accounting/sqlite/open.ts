@@ -36,9 +36,9 @@ function refuse(path: string, reason: string, hint: string): never {
 
 /**
  * Refuses a file that someone else could have put there: SQLite itself would follow a link, and a stranger who may
- * write into the directory could plant a journal. False where there is no file yet.
+ * write into the directory could plant a journal. False where there is no file yet. Throws StoreError.
  */
-function isSafeFile(path: string): boolean {
+export function isSafeFile(path: string): boolean {
   const directory = dirname(path);
   const place = statSync(directory);
   if (place.mode & OTHERS_WRITE) refuse(path, `everyone may write to ${directory}`, `chmod o-w ${directory}`);

@@ -1,4 +1,5 @@
 import { STATUSES } from '../../sampler/parse-record';
+import { isHostPattern, parsePatterns } from '../host-pattern';
 import { nameClass } from '../name-class';
 import type { RecordFilter } from '../store';
 import type { Dimension } from '../summary';
@@ -26,6 +27,10 @@ function globOf(pattern: string): string {
   return pattern.replaceAll('[', '[[]');
 }
 
+/** As `isHostPattern` says. */
+const HOST_PATTERNS = `r.host_id IN (SELECT h.id FROM host h, json_each(@hosts) AS p WHERE h.name GLOB p.value
+  OR instr(p.value, '.') = 0 AND substr(h.name, 1, instr(h.name || '.', '.') - 1) GLOB p.value)`;
+
 const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
 
 /** As `endedBadly` (facts.ts) says. */
@@ -49,7 +54,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   if (cluster !== undefined) put('r.cluster_id = @cluster_id', 'cluster_id', cluster);
   for (const name of DIMENSION_COLUMNS) {
     const text = filter[name];
-    if (text === undefined) continue;
+    if (text === undefined || (name === 'host' && isHostPattern(text))) continue;
     const id = words.find(name, text);
     if (id === null) return null;
     dimensions.push({ name, id });
@@ -60,6 +65,8 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     plain = false;
     put(sql, name, value);
   };
+  if (filter.host !== undefined && isHostPattern(filter.host))
+    more(HOST_PATTERNS, 'hosts', JSON.stringify(parsePatterns(filter.host).map(globOf)));
   if (filter.pe !== undefined) {
     const id = words.find('pe', filter.pe);
     if (id === null) return null;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeOwnedDirectory, type Ownership } from '../../base/set-owner';
+import { makeOwnedDirectory, setMode, type Ownership } from '../../base/set-owner';
 import { untrusted } from '../../base/trusted-path';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
 import { isPostgresUrl } from '../../sampler/postgres-url';
@@ -10,6 +10,7 @@ import { isEmptyDirectory } from './directories';
 import type { Step } from './step';
 
 const OTHERS_READ = 0o004;
+const OTHERS_WRITE = 0o002;
 
 function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
@@ -47,15 +48,23 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
       }
     },
   });
+  // Group-sticky, so that the files get the group that may read them.
+  const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
   if (found === undefined) {
-    // Group-sticky, so that the files get the group that may read them.
-    const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
     return [attempt(`make ${path} for ${who} (${mode.toString(8)})`, () => makeFor(path, mode, { uid, gid }))];
   }
-  if (found.uid === uid || !found.isDirectory()) return [];
+  if (!found.isDirectory()) return [];
+  if (found.uid === uid) {
+    // The deliverer refuses a place where everyone may put a file.
+    if ((found.mode & OTHERS_WRITE) === 0) return [];
+    const closed = found.mode & 0o7777 & ~OTHERS_WRITE;
+    return [attempt(`take ${path} from others' writing`, () => setMode(path, closed))];
+  }
   if (found.uid === 0 && isEmptyDirectory(path))
     return [
-      attempt(`give the empty ${path} to ${who}`, () => makeOwnedDirectory(path, found.mode & 0o7777, { uid, gid })),
+      attempt(`give the empty ${path} to ${who} (${mode.toString(8)})`, () =>
+        makeOwnedDirectory(path, mode, { uid, gid }),
+      ),
     ];
   return [
     {

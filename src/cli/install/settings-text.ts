@@ -48,6 +48,8 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   serve_socket: '"qmemacct serve": its unix socket, by which the CLI asks it, too.',
   serve_address: 'The same over HTTP, on this address.',
   serve_port: 'Port for HTTP; 0: only the socket.',
+  serve_hosts:
+    'Names that HTTP clients may ask by beside loopback, serve_address and the names of this host: those of a proxy that\n# passes its own on. Any other is refused (421).',
   serve_tokens:
     'File (0600) with tokens, one in a line: who shows one over HTTP sees what an admin sees. Empty: no such tokens.',
   serve_names:

@@ -36,7 +36,7 @@ function orElse<T>(read: () => T, otherwise: T): T {
 function describe(pid: number, job: number, env: Terminal['env']): RowContext {
   const own = process.getuid?.() ?? 0;
   return {
-    jobId: env.JOB_ID ?? String(job),
+    jobId: env.JOB_ID ?? `run-${job}`,
     pid,
     cwd: orElse(() => readlinkSync(`/proc/${pid}/cwd`), process.cwd()),
     command: (textOfUntrusted(`/proc/${pid}/cmdline`, MOST_COMMAND_BYTES) ?? '')

@@ -1,3 +1,4 @@
+import { jobTaskName } from '../../sampler/job-name';
 import type { Dimension } from '../../accounting/summary';
 import { FAR_BELOW_LIMIT } from '../fit';
 import { formatMinute, formatZone } from '../local-time';
@@ -122,8 +123,7 @@ export function listNote({ looked_at_days: days }: JobList): string | null {
 }
 
 /** "408000.7" */
-export const jobNumber = ({ job_id: job, task_id: task }: JobLine): string =>
-  `${job}${task === null ? '' : `.${task}`}`;
+export const jobNumber = (line: JobLine): string => jobTaskName(line);
 
 /** "408000.7", "408107 and 14 more". */
 export function lineJob(line: JobLine, atLeast: string): string {

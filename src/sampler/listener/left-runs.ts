@@ -27,7 +27,10 @@ function placesOf(settings: Settings): readonly Place[] {
   });
   const outbox = join(settings.state_dir, 'outbox');
   const whole = (name: string): boolean => !name.endsWith('.new') && existsSync(join(outbox, name));
-  const handed = { path: outbox, waits: (name: string | null) => (name === null ? !isOutboxEmpty(outbox) : whole(name)) };
+  const handed = {
+    path: outbox,
+    waits: (name: string | null) => (name === null ? !isOutboxEmpty(outbox) : whole(name)),
+  };
   return settings.accept_self_reported ? [...runs, handed] : runs;
 }
 

@@ -107,6 +107,8 @@ const QUERIES: readonly (readonly [
   [{ cluster: 'other' }, ({ cluster }) => cluster === 'other'],
   [{ owner: 'bob' }, ({ owner }) => owner === 'bob'],
   [{ host: 'node2' }, ({ host }) => host === 'node2'],
+  [{ host: 'node?' }, ({ host }) => /^node.$/.test(host)],
+  [{ host: 'node1,nothing' }, ({ host }) => host === 'node1'],
   [{ project: 'physics', cluster: 'cell' }, (record) => record.project === 'physics' && record.cluster === 'cell'],
   [{ queue: 'all.q', owner: 'eve' }, (record) => record.queue === 'all.q' && record.owner === 'eve'],
   [{ job_name: 'step_1' }, (record, all) => nameOf(record, all) === 'step_1'],
