@@ -57,7 +57,6 @@ describe('the directory of the accounting DB', { skip: notRoot }, () => {
     const state = { settings, settingsPath: '/none', isRoot: true, conf: null };
     const findings = checkAccounting(state as unknown as Parameters<typeof checkAccounting>[0], {
       runsJobs: true,
-      says: 'execution host',
     });
     assert.ok(
       findings.some((finding) => JSON.stringify(finding).includes(reason)),
