@@ -18,6 +18,14 @@ qm_service() {
   [ -n "$qm_pid" ] && qm_start_of "$qm_pid" && [ "$qm_ticks" = "$qm_begun" ]
 }
 
+# qm_signal SIGNAL PID: only to a child of the hook that it has not waited for: any other's number may be someone else's
+# by now. (Not from a subshell, whose number is not $$.)
+qm_signal() {
+  { read -r qm_line <"/proc/${2:-none}/stat"; } 2>/dev/null || return 0
+  set -- "$1" "$2" ${qm_line##*) }
+  [ "$4" != "$$" ] || kill "-$1" "$2" 2>/dev/null
+}
+
 # qm_bounded SECONDS COMMAND...: runs COMMAND in the background, waits for it at most SECONDS; its status, or above 128.
 # A command that hangs in the kernel cannot even be killed: the foreground goes on without it.
 qm_bounded() {
@@ -27,19 +35,21 @@ qm_bounded() {
   "$@" </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   qm_work=$!
   (
-    trap 'kill "$qm_sleep" 2>/dev/null; exit 0' TERM
+    qm_sleep=
+    trap '[ -z "$qm_sleep" ] || kill "$qm_sleep" 2>/dev/null; exit 0' TERM
     sleep "$qm_seconds" &
     qm_sleep=$!
     wait "$qm_sleep"
+    qm_sleep=
     kill -USR1 "$$" 2>/dev/null
   ) </dev/null >/dev/null 2>&1 &
   qm_watch=$!
   wait "$qm_work" 2>/dev/null
   qm_status=$?
-  kill -TERM "$qm_watch" 2>/dev/null
+  qm_signal KILL "$qm_work"
+  qm_signal TERM "$qm_watch"
   # The second wait makes sure that no late signal meets the chained hook.
   wait "$qm_watch" 2>/dev/null
-  kill -KILL "$qm_work" 2>/dev/null
   trap - USR1
   return "$qm_status"
 }
@@ -216,7 +226,20 @@ qm_chain() {
   fi
   PATH=/usr/sbin:/usr/bin:/sbin:/bin
   qm_spool=$(readlink "/proc/$PPID/cwd")
-  set -- "$qm_path" "$@"
+  qm_gid=0
+  case $qm_user in
+  root) qm_uid=0 ;;
+  '') qm_find_owner || qm_refuse ;;
+  *) qm_uid=$(id -u -- "$qm_user") ;;
+  esac
+  [ "$qm_uid" = 0 ] || qm_gid=$(id -g -- "$(id -nu -- "$qm_uid")")
+  qm_privileged=
+  [ "$qm_gid" != 0 ] || qm_privileged=1
+  qm_start_chained "$qm_path" "$@"
+}
+
+# qm_start_chained PATH ARGUMENT...: as qm_uid and qm_gid, with the environment that Grid Engine gives to a hook.
+qm_start_chained() {
   qm_count=$#
   qm_newline='
 '
@@ -236,7 +259,7 @@ qm_chain() {
       [!=]*=*) ;;
       *) continue ;;
       esac
-      [ "$qm_user" = root ] && qm_dangerous "$qm_line" && continue
+      [ -n "$qm_privileged" ] && qm_dangerous "$qm_line" && continue
       set -- "$@" "$qm_line"
     done <<END
 $(tr '\n\000' '\001\n' <"/proc/$PPID/environ" 2>/dev/null)
@@ -248,7 +271,7 @@ END
       [!=]*=*) ;;
       *) continue ;;
       esac
-      [ "$qm_user" = root ] && qm_dangerous "$qm_line" && continue
+      [ -n "$qm_privileged" ] && qm_dangerous "$qm_line" && continue
       case $qm_line in
       *\\*)
         qm_unescape "$qm_line"
@@ -278,26 +301,56 @@ END
     shift
     qm_count=$((qm_count - 1))
   done
-  if [ "$qm_user" = root ]; then
-    exec env -i -- "$@"
-  fi
-  if [ -z "$qm_user" ]; then
-    # The shepherd gives `trace` to the job's owner; config could be forged.
-    qm_uid=$(stat -c %u "$qm_spool/trace")
-  else
-    qm_uid=$(id -u -- "$qm_user")
-  fi
-  qm_gid=$(id -g -- "$(id -nu -- "$qm_uid")")
+  [ "$qm_uid" != 0 ] || exec env -i -- "$@"
   exec setpriv --reuid="$qm_uid" --regid="$qm_gid" --init-groups -- env -i -- "$@"
 }
 
-# Whether Grid Engine keeps this NAME=VALUE from a privileged hook (libs/uti2/sge_execvlp.c).
+# The job's owner, as whom Grid Engine starts a hook without USER@: qm_uid. Fails, with qm_problem, where that is not sure.
+# The shepherd gives `trace` to the owner, but leaves it to the admin user or root where it can't (a root-squashed
+# spool). `config` could be forged by a line feed in a path or an argument: every job_owner in it must agree.
+qm_find_owner() {
+  set -- $(stat -c %u "$qm_spool" "$qm_spool/trace" 2>/dev/null)
+  qm_uid=${2:-}
+  qm_problem="the spool file trace is of uid ${2:-unknown}"
+  [ -n "$qm_uid" ] && [ "$qm_uid" != 0 ] && [ "$qm_uid" != "$1" ] || return 1
+  qm_owner=
+  qm_problem="$qm_problem, and job_owner in config is someone else"
+  while IFS='=' read -r qm_word qm_line; do
+    [ "$qm_word" = job_owner ] || continue
+    qm_owner=$(id -u -- "$qm_line" 2>/dev/null)
+    [ "$qm_owner" = "$qm_uid" ] || return 1
+  done 2>/dev/null <"$qm_spool/config"
+  [ -n "$qm_owner" ]
+}
+
+# The chained hook can't be started: leaves as Grid Engine would, with the job in the error state. Of an epilog Grid
+# Engine only takes note: the job has run, and would run again once its error is cleared.
+qm_refuse() {
+  logger -t qmemacct -p daemon.err -- "job ${qm_spool##*/}: the site's ${0##*/} was not started, as its user is not \
+sure: $qm_problem; configure it as USER@$qm_path, or give the job's owner the spool files" </dev/null >/dev/null 2>&1 &
+  case ${0##*/} in
+  epilog.sh) exit 0 ;;
+  esac
+  exit 100
+}
+
+# Whether Grid Engine keeps this NAME=VALUE from a privileged hook (libs/uti2/sge_execvlp.c: beginnings of names, and
+# locales that are no plain word). Exported functions of bash are ours to add.
 qm_dangerous() {
   case $1 in
   LD_* | _RLD_* | GCONV_PATH* | GETCONF_DIR* | HOSTALIASES* | LOCALDOMAIN* | LOCPATH* | MALLOC_TRACE* | NIS_PATH*) ;;
   NLSPATH* | RESOLV_HOST_CONF* | RES_OPTIONS* | TMPDIR* | TZDIR* | IFS* | SHELLOPTS* | PS4* | PATH_LOCALE*) ;;
   TERMINFO* | TERMPATH* | TERMCAP* | ENV* | BASH_ENV* | KRB5_CONFIG* | KRB5_KTNAME* | JAVA_TOOL_OPTIONS*) ;;
   BASH_FUNC_*) ;;
+  LANG* | LINGUAS* | LC_*)
+    case ${1%%=*} in
+    *[!A-Za-z_]*) return 0 ;;
+    esac
+    case ${1#*=} in
+    *[!A-Za-z0-9_,+@.=-]*) ;;
+    [A-Za-z]*) return 1 ;;
+    esac
+    ;;
   *) return 1 ;;
   esac
 }

@@ -30,8 +30,11 @@ qm_attended() {
 # Leaves copies of what Grid Engine knows, for whoever finishes this run later.
 qm_plain_record() {
   if [ "$qm_hooks" = plain ]; then
-    # Root takes these in; a half-written file is left under a name that it does not read.
-    qm_file=$state/outbox/$qm_key.usage
+    # Root takes these in; a half-written file is left under a name that it does not read. Everyone can write there: the
+    # name can't be guessed, and what is there under it (-C) is neither followed nor overwritten.
+    read -r qm_random </proc/sys/kernel/random/uuid || return
+    qm_file=$state/outbox/$qm_job.$qm_task.$qm_random
+    set -C
     {
       qm_describe printf '%s\n'
       echo ==config==
@@ -39,8 +42,8 @@ qm_plain_record() {
       echo
       echo ==usage==
       head -c 8192 "$qm_spool/usage"
-    } >"$qm_file.new" && mv "$qm_file.new" "$qm_file"
-    rm -rf "$qm_dir"
+    } >"$qm_file.new" && mv -T "$qm_file.new" "$qm_file"
+    [ -z "$qm_dir" ] || rm -rf "$qm_dir"
     return
   fi
   for qm_copies in "$qm_dir" "$run/run/$qm_key"; do
@@ -52,7 +55,12 @@ qm_plain_record() {
     echo 1 >"$qm_copies/copied" && break
   done
   qm_leave_cgroup "$$" "$PPID"
-  [ "$qm_memory" = none ] || (
+  if [ "$qm_memory" = none ]; then
+    # The node's listener hears of it, and starts the flush that has no room here (src/sampler/listener/left-runs.ts).
+    : >"${qm_copies%/*}/left"
+    return
+  fi
+  (
     # The number of this shell, which becomes Node: its memory is not the job's.
     read -r qm_self qm_rest </proc/self/stat
     qm_leave_cgroup "$qm_self"
@@ -86,7 +94,8 @@ qm_epilog() {
   if [ -z "$qm_dir" ]; then
     # The prolog could write nowhere, or was not configured; what it found out then is gone.
     qm_reason="${qm_reason:-the prolog left no run directory}"
-    qm_make_dir || return 0
+    # Without privilege the copies go elsewhere.
+    [ "$qm_hooks" = plain ] || qm_make_dir || return 0
   fi
   qm_plain_record
   return 0

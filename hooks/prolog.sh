@@ -1,7 +1,7 @@
 #!/bin/sh -p
 # Prolog of Grid Engine: starts the sampler of this job, then becomes the site's own prolog if there is one.
 #   prolog  root@/usr/bin/env -i /bin/sh -p DIR/prolog.sh $job_id $ja_task_id [-- SITE-HOOK]
-# Written by `qmemacct install`. Leaves with 0, or as SITE-HOOK does.
+# Written by `qmemacct install`. Leaves with 0, or as SITE-HOOK does; with 100 where the user of SITE-HOOK is not sure.
 
 # Should the shell itself give up (no more processes, a missing file), that is still no reason to harm the job.
 trap 'exit 0' EXIT

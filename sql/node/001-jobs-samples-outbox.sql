@@ -45,3 +45,11 @@ CREATE TABLE outbox (
   -- Why the accounting DB will never take it; null: to be delivered.
   refused     TEXT
 ) STRICT;
+
+-- What each user has handed in today (UTC): what a quota needs.
+CREATE TABLE handed (
+  uid         INTEGER PRIMARY KEY,
+  day         INTEGER NOT NULL,              -- since 1970
+  records     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL
+) STRICT;

@@ -1,6 +1,7 @@
 import type { Bracket, BracketSource, OpenReason } from '../sampler/record';
 import { BRACKET_SOURCES, OPEN_REASONS } from '../sampler/parse-record';
 import { highestSum } from './highest-sum';
+import { measuredUpper } from './peak-figure';
 
 /** The peak of one part of a job, and from when to when that part lived, in ms by the clock of its host. */
 export interface Part {
@@ -66,7 +67,10 @@ export function largestOfBrackets(parts: readonly Part[], missing: readonly Open
   const upper = parts.reduce((most, { bracket }) => Math.max(most, bracket?.upper_bytes ?? 0), sum.lower_bytes);
   const slack = parts.reduce((most, { bracket }) => Math.max(most, bracket?.slack_bytes ?? 0), 0);
   const exact = sum.proved && upper - sum.lower_bytes <= Math.max(MIB, upper / 100);
-  return { ...sum, upper_bytes: upper, slack_bytes: slack, exact };
+  // Where what another process was measured at is no less, the limit of one says nothing of the largest.
+  const measured = parts.some(({ bracket }) => bracket && measuredUpper(bracket) === upper);
+  const sources = measured ? sum.sources.filter((source) => source !== 'limit') : sum.sources;
+  return { ...sum, upper_bytes: upper, slack_bytes: slack, exact, sources };
 }
 
 function reasonsOf(parts: readonly Part[], missing: readonly OpenReason[]): readonly OpenReason[] {

@@ -1,6 +1,7 @@
 import { failedCode } from '../gridengine/failed-code';
-import type { JobRecord } from '../sampler/record';
+import type { GridEngineAccount, JobRecord } from '../sampler/record';
 import { diedItself, endingSignal, succeeded } from './job-end';
+import { figureOf, judgedEnd, shareOf } from './peak-figure';
 
 /** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
 export const CLOSE_TO_LIMIT = 0.9;
@@ -24,15 +25,39 @@ export interface MemoryEnd {
 }
 
 /**
- * Bytes that execd itself compared with h_vmem at the job's highest, whatever its dialect adds up there. null: not told
- * of this host alone (a parallel job's may be a sum over hosts), the job was over before execd's first look, or the site
- * accounts what was reserved instead (ACCT_RESERVED_USAGE).
+ * Bytes that Grid Engine counted at most (maxvmem), whatever its dialect adds up there: of a task those of the task, of a
+ * parallel job's master perhaps those of all hosts. null: none are told, the job was over before execd's first look, or
+ * the site accounts what was reserved instead (ACCT_RESERVED_USAGE).
+ */
+export function countedByGridEngine(record: JobRecord): number | null {
+  const counted = record.grid_engine?.maxvmem_bytes ?? 0;
+  const reserved = counted === record.h_vmem?.limit_bytes || counted === record.h_vmem?.request_bytes;
+  return counted > 0 && !reserved ? counted : null;
+}
+
+/**
+ * Bytes that execd itself compared with h_vmem at the job's highest; null: not told of this host alone (a parallel job's
+ * may be a sum over hosts), or not at all.
  */
 export function countedByExecd(record: JobRecord): number | null {
-  const counted = record.grid_engine?.maxvmem_bytes ?? 0;
   const hosts = record.granted_hosts?.length ?? (record.pe === null || record.slots === 1 ? 1 : 0);
-  const reserved = counted === record.h_vmem?.limit_bytes;
-  return counted > 0 && record.pe_task_id === null && hosts === 1 && !reserved ? counted : null;
+  return record.pe_task_id === null && hosts === 1 ? countedByGridEngine(record) : null;
+}
+
+/**
+ * The line of a part of a parallel job (its master, a task) for which alone execd counted as much as h_vmem allows on
+ * its host; null: none. With less in every line all parts together may still have reached it, since execd adds them up.
+ * `run`: all its records; `here`: those of the host.
+ */
+export function lineAtLimit(
+  run: readonly JobRecord[],
+  here: readonly JobRecord[],
+  limit: number | null,
+): GridEngineAccount | null {
+  // One line for the whole job (accounting_summary) is the master's, and sums over all hosts.
+  const oneEach = run.some(({ pe_task_id: task, grid_engine: line }) => task !== null && line !== null);
+  if (!oneEach || limit === null || limit <= 0) return null;
+  return here.find((record) => (countedByGridEngine(record) ?? 0) >= limit)?.grid_engine ?? null;
 }
 
 /** `failed` codes that say nothing else than how the job itself ended. */
@@ -44,7 +69,10 @@ function isKilledAtLimit(record: JobRecord, limit: number, held: number | null):
       return false;
   }
   const counted = countedByExecd(record);
-  return counted === null ? held !== null && held >= CLOSE_TO_LIMIT * limit : counted >= limit;
+  if (counted !== null) return counted >= limit;
+  // To what stands in a task's line execd adds what other tasks of the host hold.
+  const ofTask = record.pe_task_id === null ? null : countedByGridEngine(record);
+  return (ofTask ?? 0) >= limit || (held ?? 0) >= CLOSE_TO_LIMIT * limit;
 }
 
 function isRefused(record: JobRecord, limit: number, space: number | null): boolean {
@@ -66,9 +94,8 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
   if (succeeded(record) !== false || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
   const limit = record.h_vmem?.limit_bytes ?? 0;
   const peak = record.peak_rss_swap ?? record.peak_rss;
-  const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : (peak.upper_bytes ?? peak.lower_bytes);
-  const space = record.peak_process_vmem?.lower_bytes ?? null;
-  const shareOf = (bytes: number | null): number | null => (bytes === null || limit <= 0 ? null : bytes / limit);
+  const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : judgedEnd(peak);
+  const space = record.peak_process_vmem && figureOf(record.peak_process_vmem);
   // Where it is told who deleted the job, nothing else ended it.
   const deleted = (record.grid_engine?.deleted_by ?? '') !== '';
   const by = deleted
@@ -80,7 +107,7 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
         : limit > 0 && isRefused(record, limit, space)
           ? 'refusal'
           : null;
-  return { by, held: shareOf(held), space: shareOf(space) };
+  return { by, held: shareOf(held, limit), space: shareOf(space, limit) };
 }
 
 /**

@@ -16,6 +16,7 @@ import { openStore } from './open-store';
 import { StoreError } from './store-error';
 import type { AccountingStore, MergeOutcome } from './store';
 import { parseRecord } from '../sampler/parse-record';
+import { printable } from '../sampler/printable';
 
 const ROWS_PER_TRANSACTION = 500;
 const LULL_MS = 5;
@@ -53,7 +54,7 @@ function parseLine(line: Line): Row {
 
 /** One line on stderr, whatever a path or a message holds. */
 function complain(message: string): void {
-  process.stderr.write(`qmemacct deliverer: ${message.replace(/\p{C}+/gu, ' ')}\n`);
+  process.stderr.write(`qmemacct deliverer: ${printable(message)}\n`);
 }
 
 /** Complains of a fault once while it lasts. */

@@ -1,6 +1,7 @@
 import type { JobRecord } from '../sampler/record';
 import { killedByMemory } from './cause';
 import { coverageReason, isSampled } from './coverage';
+import { figureOf } from './peak-figure';
 import type { CoverageReason } from './summary';
 
 /** What sums need to know of a record. Bytes, ms, joules; null: not known. */
@@ -84,7 +85,7 @@ export function factsOf(record: JobRecord, standsForHost: boolean): Facts {
     cpu: ms(record.cpu_seconds),
     limit: record.h_vmem?.limit_bytes ?? null,
     requested: requestedBytes(record),
-    peak: record.peak_rss?.lower_bytes ?? null,
+    peak: record.peak_rss && figureOf(record.peak_rss),
     used: record.rss_byte_seconds,
     energy: chargedEnergy(record),
     failed,

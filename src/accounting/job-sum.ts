@@ -1,6 +1,7 @@
 import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../sampler/record';
 import { largestOfBrackets, sumOfBrackets, type Part } from './bracket-sum';
 import { highestSum } from './highest-sum';
+import { figureOf, shareOfLimit } from './peak-figure';
 import { endOf } from './record-end';
 import type { JobAttempt } from './store';
 import { sumOfSeries } from './sum-of-series';
@@ -29,7 +30,7 @@ export interface JobSum extends Peaks {
   readonly cpu_seconds: number | null;
   /** CPU time over wallclock x the slots of the hosts that were seen. */
   readonly cpu_efficiency: number | null;
-  /** peak_rss.lower_bytes over limit_bytes. */
+  /** Of the fullest host: its peak_rss.lower_bytes over its own limit, as Grid Engine limits each host by itself. */
   readonly memory_efficiency: number | null;
   readonly processes: number | null;
   readonly read_bytes: number | null;
@@ -64,6 +65,7 @@ export interface HostSum extends Peaks {
   readonly cpu_seconds: number | null;
   /** CPU time over the wallclock of the whole job x slots. */
   readonly cpu_efficiency: number | null;
+  /** peak_rss.lower_bytes over limit_bytes. */
   readonly memory_efficiency: number | null;
 }
 
@@ -149,7 +151,7 @@ export function sumOfJob(records: readonly JobRecord[], attempt: number): JobSum
     wallclock_seconds: wallclock,
     cpu_seconds: cpu,
     cpu_efficiency: efficiency(cpu, wallclock, seenSlots),
-    memory_efficiency: share(peaks.peak_rss, limit),
+    memory_efficiency: largestOf(hosts.map((host) => host.memory_efficiency)),
     processes: sumOfKnown(records.map((record) => record.processes)),
     read_bytes: sumOfKnown(records.map((record) => record.read_bytes)),
     written_bytes: sumOfKnown(records.map((record) => record.written_bytes)),
@@ -159,7 +161,7 @@ export function sumOfJob(records: readonly JobRecord[], attempt: number): JobSum
     series: together?.series ?? null,
     hosts,
     unseen_tasks: unseenTasks,
-    memory_imbalance: imbalance(seen, ({ peak_rss: peak }) => peak && (peak.upper_bytes ?? peak.lower_bytes)),
+    memory_imbalance: imbalance(seen, ({ peak_rss: peak }) => peak && figureOf(peak)),
     cpu_imbalance: imbalance(seen, (host) => host.cpu_seconds),
   };
 }
@@ -218,7 +220,7 @@ function sumOfHost(group: HostGroup, first: JobRecord, wallclock: number | null)
     limit_bytes: limit,
     cpu_seconds: cpu,
     cpu_efficiency: efficiency(cpu, wallclock, slots),
-    memory_efficiency: share(peaks.peak_rss, limit),
+    memory_efficiency: shareOfLimit(peaks.peak_rss, limit),
     ...peaks,
   };
 }
@@ -321,8 +323,8 @@ function efficiency(cpu: number | null, wallclock: number | null, slots: number 
     : cpu / (wallclock * slots);
 }
 
-function share(peak: Bracket | null, limit: number | null): number | null {
-  return peak === null || limit === null || limit <= 0 ? null : peak.lower_bytes / limit;
+function largestOf(values: readonly (number | null)[]): number | null {
+  return values.reduce((most, value) => (value === null || (most !== null && most >= value) ? most : value), null);
 }
 
 function sumOfKnown(values: readonly (number | null)[]): number | null {

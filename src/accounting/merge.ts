@@ -57,9 +57,14 @@ export function asStored(record: JobRecord): StoredRecord {
   return { record: own, ended: record.status !== 'running', provenance: {} };
 }
 
+/** Which of two is the better witness: above 0 for `a`, whenever either spoke. */
+export function compareTrust(a: Trust, b: Trust): number {
+  return RANK[a] - RANK[b];
+}
+
 /** Of one rank, who saw the end knows more than any heartbeat, though a clock set back may have dated that later. */
 function compareStamps(a: Stamp, b: Stamp): number {
-  return RANK[a.trust] - RANK[b.trust] || Number(a.ended) - Number(b.ended) || a.revision - b.revision;
+  return compareTrust(a.trust, b.trust) || Number(a.ended) - Number(b.ended) || a.revision - b.revision;
 }
 
 function compareGrowing(a: Stamp, b: Stamp): number {

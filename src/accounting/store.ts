@@ -78,6 +78,7 @@ export interface RecordFilter {
   readonly owner?: string;
   readonly project?: string;
   readonly queue?: string;
+  /** A name, or names and patterns with commas (`isHostPattern`). */
   readonly host?: string;
   readonly pe?: string;
   /** A name, or a pattern with `*` and `?`. */
@@ -97,6 +98,11 @@ export interface RecordFilter {
   readonly share_at_least?: number;
   readonly share_at_most?: number;
   readonly wallclock_at_least?: number;
+  /**
+   * Sums count also what the job's owner alone says (trust self-reported): for a store of the user's own. Lists always
+   * have it; other sums only once Grid Engine's accounting confirms it.
+   */
+  readonly claimed?: boolean;
 }
 
 export type RecordSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';

@@ -2,6 +2,7 @@ import { arrangeAttempts } from '../accounting/attempts';
 import { asStored, mergeRecords, type StoredRecord } from '../accounting/merge';
 import type { AccountingReader, JobQuery } from '../accounting/store';
 import type { JobReport } from '../report/job';
+import { privateWorld } from '../sampler/job-name';
 import { recordKeyText, type JobRecord } from '../sampler/record';
 
 /** Where the records of a job come from. */
@@ -29,10 +30,16 @@ export async function findJob(query: JobQuery, sources: JobSources): Promise<Job
   const live = (await sources.running()).filter(
     (record) => record.job_id === query.job_id && (query.task_id ?? record.task_id) === record.task_id,
   );
-  const found = unite([...answers.flatMap(({ records }) => records), ...live.map(asStored)]);
+  const all = unite([...answers.flatMap(({ records }) => records), ...live.map(asStored)]);
+  // A number is a cluster's job: private runs have names.
+  const found = all.filter(
+    ({ record: { cluster } }) =>
+      (query.cluster ?? cluster) === cluster && (query.cluster !== undefined || privateWorld(cluster) === null),
+  );
   const answer = arrangeAttempts(found, query);
   return {
     job_id: query.job_id,
+    ...(query.cluster === undefined ? {} : { cluster: query.cluster }),
     runs: answer.records,
     older: answer.older_incarnations,
     newer: answer.newer_incarnations,

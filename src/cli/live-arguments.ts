@@ -3,7 +3,7 @@ import { usageError } from './command-error';
 import { outputFormat } from './output';
 import type { Terminal } from './terminal';
 import { NO_FILTER, type LiveFilter } from '../report/live/filter';
-import { parsePatterns } from '../report/live/pattern';
+import { parsePatterns } from '../accounting/host-pattern';
 import { SORT_KEYS, type Sorting, type WatchPage } from '../report/live/watch-state';
 
 type FilterOptions = Readonly<Partial<Record<keyof LiveFilter, string>>>;

@@ -38,7 +38,11 @@ const COMMANDS: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
 ]);
 
 /** The program with those of its commands that `words` may mean: the one that they name, else all. */
-async function createProgram(words: readonly string[], version: string, context: CommandContext): Promise<Command> {
+export async function createProgram(
+  words: readonly string[],
+  version: string,
+  context: CommandContext,
+): Promise<Command> {
   const { terminal } = context;
   const program = new Command('qmemacct')
     .description('Memory and efficiency of Grid Engine jobs: what they used of what they asked for.')
@@ -75,7 +79,7 @@ function isRun(words: readonly string[]): boolean {
 }
 
 /** Errors that a person can mend by what they say; any other is a bug. */
-const KNOWN = new Set(['SettingsError', 'StoreError', 'CommandError', 'QconfError']);
+const KNOWN = new Set(['SettingsError', 'StoreError', 'CommandError', 'QconfError', 'UntrustedError']);
 
 function statusOf(error: unknown): number {
   if (error instanceof CommandError) return error.status;

@@ -35,7 +35,7 @@ export function addRecordFilterOptions(command: Command): Command {
     .option('--owner <user>', 'jobs of this user')
     .option('--project <name>', 'of this project')
     .option('--queue <name>', 'in this queue')
-    .option('--host <name>', 'on this host')
+    .option('--host <name>', 'on this host; with * and ? a pattern, several with commas')
     .option('--pe <name>', 'in this parallel environment')
     .option('--name <pattern>', 'of this name; with * and ? a pattern')
     .option('--cluster <name>', 'of this cluster')

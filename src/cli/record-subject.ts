@@ -1,3 +1,4 @@
+import { isHostPattern } from '../accounting/host-pattern';
 import { describeFilter } from '../report/filter-text';
 import { MANY_OWNERS_COLUMNS, OWNER_COLUMNS, type RecordColumnName } from '../report/record-columns';
 import type { Screen } from '../report/screen';
@@ -42,12 +43,14 @@ export function queueSubject(queue: string): RecordSubject {
   };
 }
 
+/** A host, or those that patterns mean. */
 export function hostSubject(host: string): RecordSubject {
+  const several = isHostPattern(host);
   return {
     choice: { host },
-    title: (screen) => `Jobs on host ${screen.safe(host)}`,
+    title: (screen) => `Jobs on ${several ? 'hosts' : 'host'} ${screen.safe(host)}`,
     nothing: `host ${host}: no job`,
-    columns: MANY_OWNERS_COLUMNS.filter((name) => name !== 'host'),
+    columns: several ? MANY_OWNERS_COLUMNS : MANY_OWNERS_COLUMNS.filter((name) => name !== 'host'),
   };
 }
 

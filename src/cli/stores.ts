@@ -2,8 +2,10 @@ import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { AccountingReader } from '../accounting/store';
+import { denialOf, type Denial } from '../accounting/sqlite/denied';
 import { StoreError } from '../accounting/store-error';
 import { isPostgresUrl } from '../sampler/postgres-url';
+import { EXIT } from './command-error';
 import type { Terminal } from './terminal';
 
 /** An accounting DB that a command may read, and whose it is. */
@@ -22,9 +24,18 @@ export function ownStorePath(env: Terminal['env']): string {
 
 /** The stores to read: the one given, else the site's and the user's own. */
 export function chooseStores(given: string | undefined, site: string, env: Terminal['env']): StoreChoice[] {
-  if (given !== undefined) return [{ path: given, whose: 'given' }];
   const own = ownStorePath(env);
+  if (given !== undefined) return [{ path: given, whose: given === own ? 'own' : 'given' }];
   return [{ path: site, whose: 'site' }, ...(own === site ? [] : [{ path: own, whose: 'own' } as const])];
+}
+
+/** The user's own store has the user's own word: there its sums count that, too. */
+function countingClaims(reader: AccountingReader): AccountingReader {
+  return {
+    ...reader,
+    records: (query) => reader.records({ ...query, claimed: true }),
+    summary: (query) => reader.summary({ ...query, claimed: true }),
+  };
 }
 
 export type OpenReader = (path: string) => AccountingReader | Promise<AccountingReader>;
@@ -52,8 +63,10 @@ const WHOSE: Readonly<Record<StoreChoice['whose'], string>> = {
   own: 'your own accounting DB',
 };
 
-const HINTS: Readonly<Record<string, string>> = {
-  EACCES: 'ask an admin to add you to the group of the file, or for "accounting_mode" 0644',
+/** Where it is not permissions that a program can see. */
+const DENIED: Denial = {
+  reason: 'permission denied',
+  hint: 'ask an admin to add you to the group of the file, or for "accounting_mode" 0644',
 };
 
 function missingText({ whose, path }: StoreChoice): string {
@@ -64,7 +77,10 @@ function problemOf(choice: StoreChoice, error: unknown): string {
   const which = `${WHOSE[choice.whose]} ${choice.path}`;
   if (error instanceof StoreError) return `${which} can't be read: ${error.reason}; ${error.hint}`;
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'EACCES') return `${which} can't be read: permission denied; ${HINTS.EACCES ?? ''}`;
+  if (code === 'EACCES') {
+    const { reason, hint } = denialOf(choice.path, 'read') ?? DENIED;
+    return `${which} can't be read: ${reason}; ${hint}`;
+  }
   return `${which} can't be read: ${message}`;
 }
 
@@ -92,7 +108,8 @@ export async function openStores(
   for (const choice of choices) {
     try {
       if (!isPostgresUrl(choice.path)) accessSync(choice.path, constants.R_OK);
-      readers.push(await open(choice.path));
+      const reader = await open(choice.path);
+      readers.push(choice.whose === 'own' ? countingClaims(reader) : reader);
       opened.push(choice.path);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
@@ -113,6 +130,11 @@ export async function openStores(
     }
   }
   return { readers, opened, problems, missing };
+}
+
+/** Exit status where nothing was found: what one store could not say may be there all the same. */
+export function statusOfNothing({ problems }: Pick<OpenStores, 'problems'>): number {
+  return problems.length > 0 ? EXIT.unavailable : EXIT.nothing;
 }
 
 /** Why there is nothing to read at all, with its mend. */

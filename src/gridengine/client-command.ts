@@ -1,5 +1,6 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { UntrustedError } from '../base/trusted-path';
 import { clientProblem, isUnreachable, startProblem } from './client-problem';
 import type { CellLocation } from './find-cell';
 import { clientEnvironment, findClient, type ClientName } from './find-client';
@@ -60,6 +61,20 @@ function start(file: string, args: readonly string[], env: NodeJS.ProcessEnv): S
   }
 }
 
+/** Where a client is, or why none is run. */
+function trustedClient(
+  client: ClientName,
+  env: ClientOptions['env'],
+  cell: CellLocation | null,
+): { readonly file: string | null; readonly problem: string | null } {
+  try {
+    return { file: findClient(client, env, cell), problem: null };
+  } catch (error) {
+    if (!(error instanceof UntrustedError)) throw error;
+    return { file: null, problem: error.message };
+  }
+}
+
 /** The runner for this cell: English messages, no standard input, a process group of its own. */
 export function clientRunner(options: ClientOptions): RunClient {
   const { env, cell, timeoutMs, mostBytes = MOST_BYTES } = options;
@@ -67,11 +82,12 @@ export function clientRunner(options: ClientOptions): RunClient {
   return (client, args, reader, signal) => {
     const startedAt = Date.now();
     const began = performance.now();
-    const file = findClient(client, env, cell);
+    const found = trustedClient(client, env, cell);
+    const { file } = found;
     const failed = (code: string | undefined): ClientAnswer => ({
       end: NOTHING,
       status: null,
-      problem: startProblem(client, file, code),
+      problem: found.problem ?? startProblem(client, file, code),
       unreachable: false,
       startedAt,
       tookMs: performance.now() - began,

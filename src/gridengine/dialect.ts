@@ -2,7 +2,7 @@
 export const DIALECTS = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', 'unknown'] as const;
 
 /**
- * The kinds of Grid Engine that differ in what we read or rely on. `sge8.1.9` is Son of Grid Engine, `daimh` the fork
+ * The kinds of Grid Engine that differ in what we read or rely on. `sge6.2` is 6.0 to 6.2u5, `sge8.1.9` is Son of Grid Engine, `daimh` the fork
  * of it that is maintained today, `univa` also Altair Grid Engine, `ocs` Open Cluster Scheduler and Gridware Cluster
  * Scheduler.
  */
@@ -44,12 +44,34 @@ function dialectOfHelp(line: string, version: string | null): Dialect {
   return 'unknown';
 }
 
+/** Until 6.2u4 the root element names no schema of Grid Engine's own. */
+const XML_SCHEMA = 'http://www.w3.org/2001/XMLSchema';
+
 /** The daimh fork keeps the addresses of 8.1.9. */
 function dialectOfSchema(schema: string): Dialect {
   if (schema.includes('clusterscheduler')) return 'ocs';
   if (schema.includes('univa.com') || schema.includes('github.com/gridengine/gridengine')) return 'univa';
   if (schema.includes('gridscheduler')) return 'ogs';
   if (schema.includes('arc.liv.ac.uk')) return 'sge8.1.9';
-  if (schema.includes('gridengine.sunsource.net')) return 'sge6.2';
+  if (schema.includes('gridengine.sunsource.net') || schema.trim() === XML_SCHEMA) return 'sge6.2';
   return 'unknown';
+}
+
+/**
+ * Whether the shepherd keeps LD_* and the like, which the job's owner chooses, from a hook of root
+ * (libs/uti2/sge_execvlp.c, in Son of Grid Engine from 8.1 on and in its fork). Open Cluster Scheduler and Univa only
+ * refuse LD_PRELOAD and LD_LIBRARY_PATH at submission: LD_AUDIT passes. What is not known counts as no.
+ */
+const SANITISES_ROOT_HOOKS: Readonly<Record<Dialect, boolean>> = {
+  'sge6.2': false,
+  ogs: false,
+  'sge8.1.9': true,
+  daimh: true,
+  univa: false,
+  ocs: false,
+  unknown: false,
+};
+
+export function sanitisesRootHooks({ dialect, version }: DetectedDialect): boolean {
+  return SANITISES_ROOT_HOOKS[dialect] && version?.startsWith('8.0') !== true;
 }

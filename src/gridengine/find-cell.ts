@@ -1,10 +1,16 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { untrusted, UntrustedError } from '../base/trusted-path';
+import { parseBootstrap } from './bootstrap';
+import { daemons } from './daemons';
+import { gridEngineOwners, ownerByPlace } from './owners';
 
 /** A cell of Grid Engine: `ROOT/CELL/common` holds its fixed files. */
 export interface CellLocation {
   readonly root: string;
   readonly cell: string;
+  /** Accounts that may own what is run and believed there; absent: anybody's, since we are not root. */
+  readonly owners?: ReadonlySet<number>;
 }
 
 /** Where packages and installation guides put SGE_ROOT. */
@@ -19,6 +25,12 @@ const USUAL_ROOTS = [
 ];
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface FindCellOptions {
+  /** `admin_user` of qmemacct.toml; empty: not set. */
+  readonly adminUser: string;
+  readonly procRoot?: string;
+}
 
 /** `NAME=value` assignments of a shell file; values that the shell would have to work out are left out. */
 function assignments(text: string): Environment {
@@ -36,31 +48,50 @@ function readIfThere(path: string): string {
   }
 }
 
-/** The environment that a running daemon of Grid Engine was started with; empty where none runs or may be looked at. */
-function environmentOfDaemon(): Environment {
-  for (const pid of readdirSync('/proc')) {
-    if (!/^\d+$/.test(pid)) continue;
-    const name = readIfThere(`/proc/${pid}/comm`).trim();
-    if (name !== 'sge_execd' && name !== 'sge_qmaster') continue;
-    const found = assignments(readIfThere(`/proc/${pid}/environ`).replaceAll('\0', '\n'));
+/** The environment that a daemon was started with: one of root's, the admin user's or our own. */
+function environmentOfDaemon({ adminUser, procRoot = '/proc' }: FindCellOptions): Environment {
+  const believed = new Set([...gridEngineOwners(adminUser, procRoot), process.geteuid?.() ?? 0]);
+  for (const { environment } of daemons(believed, procRoot)) {
+    const found = assignments(environment.replaceAll('\0', '\n'));
     if (found.SGE_ROOT !== undefined) return found;
   }
   return {};
 }
 
-/** The cell that this machine belongs to: by the environment, Debian's defaults, a running daemon, or the usual places. */
-export function findCell(env: Environment): CellLocation | null {
+/** The cell with those who may own it. Throws UntrustedError where somebody else could have made it what it is. */
+function forRoot({ root, cell }: CellLocation, bootstrap: string, options: FindCellOptions): CellLocation {
+  const named = gridEngineOwners(options.adminUser, options.procRoot);
+  const { adminUser } = parseBootstrap(readIfThere(bootstrap));
+  const byPlace = ownerByPlace(root, adminUser);
+  const owners = byPlace === null ? named : new Set([...named, byPlace]);
+  const reason = untrusted(bootstrap, owners);
+  if (reason !== null)
+    throw new UntrustedError(
+      `SGE_ROOT ${root}`,
+      `${reason}, and root would believe and run what is there`,
+      "make it root's or the admin user's alone (util/setfileperm.sh); where no execd runs, set admin_user in qmemacct.toml",
+    );
+  return { root, cell, owners };
+}
+
+/**
+ * The cell that this machine belongs to: by the environment, Debian's defaults, a running daemon, or the usual places.
+ * As root: throws UntrustedError where somebody else than root and Grid Engine's admin user could change it.
+ */
+export function findCell(env: Environment, options: FindCellOptions): CellLocation | null {
   const places = [
     (): Environment => env,
     (): Environment => assignments(readIfThere('/etc/default/gridengine')),
-    environmentOfDaemon,
+    (): Environment => environmentOfDaemon(options),
     ...USUAL_ROOTS.map((root) => (): Environment => ({ SGE_ROOT: root })),
   ];
   for (const place of places) {
     const { SGE_ROOT: root, SGE_CELL: named } = place();
-    if (root === undefined || root === '') continue;
+    if (root?.startsWith('/') !== true) continue;
     const cell = named || env.SGE_CELL || 'default';
-    if (existsSync(join(root, cell, 'common', 'bootstrap'))) return { root, cell };
+    const bootstrap = join(root, cell, 'common', 'bootstrap');
+    if (!existsSync(bootstrap)) continue;
+    return process.geteuid?.() === 0 ? forRoot({ root, cell }, bootstrap, options) : { root, cell };
   }
   return null;
 }

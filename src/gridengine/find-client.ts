@@ -1,18 +1,20 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { untrusted, UntrustedError } from '../base/trusted-path';
 import type { CellLocation } from './find-cell';
+import { gridEngineOwners } from './owners';
 
 /** Grid Engine's own commands that we run. */
 export type ClientName = 'qconf' | 'qhost' | 'qstat';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-function inPath(name: ClientName, path: string | undefined): string | null {
-  for (const directory of (path ?? '').split(':')) {
-    const file = join(directory, name);
-    if (directory.startsWith('/') && existsSync(file)) return file;
-  }
-  return null;
+function inPath(name: ClientName, path: string | undefined): readonly string[] {
+  return (path ?? '')
+    .split(':')
+    .filter((directory) => directory.startsWith('/'))
+    .map((directory) => join(directory, name))
+    .filter((file) => existsSync(file));
 }
 
 /** Grid Engine's names for what Node calls `process.arch`, in `lx-amd64`, `lx24-amd64`, `ulx-arm64` ... */
@@ -30,23 +32,46 @@ function forThisMachine(architecture: string): boolean {
   return architecture.includes('lx') && (ARCHITECTURES[process.arch] ?? [process.arch]).includes(suffix);
 }
 
-function inRoot(name: ClientName, root: string): string | null {
+function inRoot(name: ClientName, root: string): readonly string[] {
   try {
     const architectures = readdirSync(join(root, 'bin')).sort(
       (a, b) => Number(forThisMachine(b)) - Number(forThisMachine(a)),
     );
-    return architectures.map((arch) => join(root, 'bin', arch, name)).find((file) => existsSync(file)) ?? null;
+    return architectures.map((arch) => join(root, 'bin', arch, name)).filter((file) => existsSync(file));
   } catch {
-    return null;
+    return [];
   }
 }
 
-/** Path of a client: in PATH, or else `SGE_ROOT/bin/ARCHITECTURE` of a cell that is in nobody's PATH; null: nowhere. */
+/**
+ * Path of a client: in PATH, or else `SGE_ROOT/bin/ARCHITECTURE` of a cell that is in nobody's PATH; null: nowhere. Root
+ * gets only one that none but root and Grid Engine's admin user can change; throws UntrustedError where there are others
+ * alone.
+ */
 export function findClient(name: ClientName, env: Environment, cell: CellLocation | null): string | null {
-  return inPath(name, env.PATH) ?? (cell === null ? null : inRoot(name, cell.root));
+  const found = [...inPath(name, env.PATH), ...(cell === null ? [] : inRoot(name, cell.root))];
+  if (process.geteuid?.() !== 0) return found[0] ?? null;
+  const owners = cell?.owners ?? gridEngineOwners('');
+  const refused: string[] = [];
+  for (const file of found) {
+    const reason = untrusted(file, owners);
+    if (reason === null) return file;
+    refused.push(`${file}: ${reason}`);
+  }
+  if (refused[0] === undefined) return null;
+  throw new UntrustedError(
+    name,
+    `${refused[0]}, and root would run it`,
+    'take that permission away, or it out of PATH',
+  );
 }
 
-/** The environment that makes a client talk to this cell. */
+/** Variables that say where Grid Engine is. */
+const PLACES = ['SGE_ROOT', 'SGE_CELL', 'SGE_BINARY_PATH'];
+
+/** The environment that makes a client talk to this cell; root's is told of no other. */
 export function clientEnvironment(env: Environment, cell: CellLocation | null): Environment {
-  return cell === null ? env : { ...env, SGE_ROOT: cell.root, SGE_CELL: cell.cell };
+  if (cell !== null) return { ...env, SGE_ROOT: cell.root, SGE_CELL: cell.cell };
+  if (process.geteuid?.() !== 0) return env;
+  return Object.fromEntries(Object.entries(env).filter(([key]) => !PLACES.includes(key)));
 }

@@ -54,11 +54,13 @@ export interface OurHook {
   readonly stage: HookStage;
   readonly directory: string;
   readonly privileged: boolean;
+  /** The `env` that a privileged line starts with; null: not privileged. */
+  readonly env: string | null;
   readonly original: string | null;
 }
 
 const ourLine =
-  /^(root@\/\S+ -i (?:[A-Za-z_]\w*=\S* )*)?\/bin\/sh -p (\/\S*)\/(prolog|epilog)\.sh \$job_id \$ja_task_id(?: -- (.*\S))?$/;
+  /^(?:root@(\/\S+) -i (?:[A-Za-z_]\w*=\S* )*)?\/bin\/sh -p (\/\S*)\/(prolog|epilog)\.sh \$job_id \$ja_task_id(?: -- (.*\S))?$/;
 
 const ourDirectory = /\/qmemacct(?:-[^/]*)?(?:\/|$)/;
 
@@ -75,6 +77,7 @@ export function recogniseHookCommand(value: string, directories: readonly string
     stage: match[3] === 'epilog' ? 'epilog' : 'prolog',
     directory,
     privileged: match[1] !== undefined,
+    env: match[1] ?? null,
     original: match[4] ?? null,
   };
 }

@@ -15,7 +15,7 @@ export type Qconf = (args: readonly string[]) => Promise<QconfAnswer>;
 const TIMEOUT_MS = 60_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** The qconf of this machine's cell; null where there is none. */
+/** The qconf of this machine's cell; null where there is none. Throws UntrustedError (findClient). */
 export function findQconf(env: Readonly<Record<string, string | undefined>>, cell: CellLocation | null): Qconf | null {
   const file = findClient('qconf', env, cell);
   if (file === null) return null;

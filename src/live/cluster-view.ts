@@ -8,14 +8,29 @@ import type { MemoryMeasure } from '../gridengine/memory-meaning';
 export interface ClusterView {
   readonly cluster: string;
   readonly dialect: Dialect;
-  /** When the oldest part of it was asked for. */
+  /** When the oldest part of what qmaster said was asked for. */
   readonly at: number | null;
+  readonly times: ViewTimes;
   /** What is amiss, in one line each: qmaster down, an answer that is old ... */
   readonly problems: readonly string[];
   readonly hosts: readonly HostView[];
   readonly jobs: readonly JobView[];
   /** Jobs and tasks that wait; null: not asked for. */
   readonly pending: readonly PendingView[] | null;
+}
+
+/** When each part of a view was asked for; its jobs' own samples are younger or older than qmaster's answers. */
+export interface ViewTimes {
+  /** qhost: the hosts, their load and memory. */
+  readonly hosts: number | null;
+  /** qstat: the jobs that run. */
+  readonly list: number | null;
+  /** qstat -j: what Grid Engine says they use. */
+  readonly usage: number | null;
+  readonly pending: number | null;
+  /** Our samplers' figures, of whichever job has the oldest and the newest; null: no job has any. */
+  readonly oursOldest: number | null;
+  readonly oursNewest: number | null;
 }
 
 export interface HostView {
@@ -33,8 +48,8 @@ export interface HostView {
   readonly capacity: number | null;
   readonly free: number | null;
   /**
-   * Sum of what its jobs asked for, and of what they have used at most and use now: by Grid Engine, or by ourselves
-   * where it has not said anything of a job on this host yet.
+   * Sum of what its jobs asked for, and of what they have used at most and use now: of each the larger of what Grid
+   * Engine and our own samplers say, since each is late in its own way.
    */
   readonly requested: number;
   readonly peak: number;
@@ -106,6 +121,8 @@ export interface JobPart {
   readonly name: string;
   readonly slots: number;
   readonly master: boolean;
+  /** The job has no other part. */
+  readonly alone: boolean;
   /** What it may use here; null unless limited. */
   readonly limit: number | null;
   readonly limitState: LimitState;
@@ -130,7 +147,7 @@ export interface PartTask {
 
 /** From the samplers: `run_dir/live` on this host, heartbeats in the accounting DB for the others. */
 export interface OurFigures {
-  /** RSS at the last sample, and the bracket of its peak so far. */
+  /** RSS at the last sample, and the bracket of its peak so far; `upper` only where it was measured (no mere limit). */
   readonly rss: number | null;
   readonly lower: number | null;
   readonly upper: number | null;

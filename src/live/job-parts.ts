@@ -1,3 +1,4 @@
+import { shareOf } from '../accounting/peak-figure';
 import { endOf } from '../accounting/record-end';
 import { sumOfSeries } from '../accounting/sum-of-series';
 import type { Dialect } from '../gridengine/dialect';
@@ -10,7 +11,7 @@ import type { MemoryLimit } from './requests';
 import type { RunningJob } from './running-jobs';
 import { slotsByHost, type HostSlots } from './slots-by-host';
 import { trendOf } from './trend';
-import { sumOfKnown, usageMemory, type UsageMemory } from './usage-memory';
+import { largestOfKnown, sumOfKnown, usageMemory, type UsageMemory } from './usage-memory';
 
 /** What all parts of a view are made with. */
 export interface PartContext {
@@ -50,14 +51,20 @@ export function jobParts(job: RunningJob, facts: PartOf, context: PartContext): 
       const host = hostOfTask(task);
       return host === null ? place.master : host === place.host;
     });
-    return jobPart(job, facts, { ...place, tasks: here }, context);
+    return jobPart(job, facts, { ...place, tasks: here, alone: placed.length === 1 }, context);
   });
+}
+
+/** What of a job's parts belongs to one of them. */
+interface PartShare {
+  readonly tasks: readonly PeTaskDetail[];
+  readonly alone: boolean;
 }
 
 function jobPart(
   job: RunningJob,
   facts: PartOf,
-  { host, slots, master, tasks }: HostSlots & { readonly tasks: readonly PeTaskDetail[] },
+  { host, slots, master, tasks, alone }: HostSlots & PartShare,
   context: PartContext,
 ): JobPart {
   const memoryOf = ({ usage }: { readonly usage: PeTaskDetail['usage'] }): UsageMemory =>
@@ -76,6 +83,7 @@ function jobPart(
     name: facts.name,
     slots,
     master,
+    alone,
     limit: bytes,
     limitState: limit.state,
     reserved: context.hVmem === 'job' && !master ? 0 : (bytes ?? 0),
@@ -99,13 +107,36 @@ function trendOfPart(records: readonly JobRecord[], limit: number | null, nowMs:
   return trendOf(together.series, limit, nowMs, Math.min(seenAt, nowMs));
 }
 
-/** What a job has used at most on the host, tasks that have ended among it; null: nobody says. */
-export function peakOfPart({ masterMaxvmem, tasks, pastMaxvmem, ours }: JobPart): number | null {
-  const told = sumOfKnown([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), pastMaxvmem]);
-  return told ?? ours?.lower ?? null;
+/**
+ * What a job has used at most on the host: the largest that anybody says; null: nobody. Of tasks that have ended Grid
+ * Engine no longer says where they ran, so they count only where there is but one host.
+ */
+export function peakOfPart({ masterMaxvmem, tasks, pastMaxvmem, alone, ours }: JobPart): number | null {
+  const past = alone ? pastMaxvmem : null;
+  const told = sumOfKnown([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), past]);
+  return largestOfKnown([told, ours?.lower ?? null, ours?.rss ?? null]);
 }
 
-/** What it uses there now; null: nobody says. */
+/** A part of a job, what is known that it held at most there, and its share of the limit there (null: no limit). */
+export interface PartPeak {
+  readonly part: JobPart;
+  readonly peak: number;
+  readonly share: number | null;
+}
+
+/**
+ * The part of a job that came nearest to its own limit: Grid Engine and the kernel look at each host by itself.
+ * null: nobody says what any part held.
+ */
+export function fullestPart(parts: readonly JobPart[]): PartPeak | null {
+  const peaks = parts.flatMap((part): PartPeak[] => {
+    const peak = peakOfPart(part);
+    return peak === null ? [] : [{ part, peak, share: shareOf(peak, part.limit) }];
+  });
+  return peaks.sort((a, b) => (b.share ?? -1) - (a.share ?? -1) || b.peak - a.peak)[0] ?? null;
+}
+
+/** What it uses there now: the larger of what is said; null: nobody says. */
 export function useOfPart({ masterVmem, tasks, ours }: JobPart): number | null {
-  return sumOfKnown([masterVmem, ...tasks.map(({ vmem }) => vmem)]) ?? ours?.rss ?? null;
+  return largestOfKnown([sumOfKnown([masterVmem, ...tasks.map(({ vmem }) => vmem)]), ours?.rss ?? null]);
 }

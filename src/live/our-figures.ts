@@ -1,3 +1,5 @@
+import { figureOf, measuredUpper } from '../accounting/peak-figure';
+import { compareTrust } from '../accounting/merge';
 import type { JobRecord } from '../sampler/record';
 import type { OurFigures } from './cluster-view';
 import type { HostNames } from './host-names';
@@ -6,7 +8,7 @@ import { sumOfKnown } from './usage-memory';
 /** Clocks of qmaster and of an execution host may differ so far, in ms. */
 const CLOCKS_MS = 60_000;
 
-/** Finds the records of a job on a host: the newest one of each of its PE tasks and of the master. */
+/** Finds the records of a job on a host: of each of its PE tasks and of the master the most trusted one, of these the newest. */
 export type RecordsOfPart = (
   part: { readonly job: number; readonly task: number | null; readonly host: string },
   startedAt: number | null,
@@ -26,15 +28,18 @@ export function recordsByPart(records: readonly JobRecord[], nameOf: HostNames):
     else known.push(record);
   }
   return ({ job, task, host }, startedAt) => {
-    const newest = new Map<string | null, JobRecord>();
+    const best = new Map<string | null, JobRecord>();
     for (const record of byPart.get(keyOf(job, task, host)) ?? []) {
-      const known = newest.get(record.pe_task_id);
-      if (isOfThisRun(record, startedAt) && (known === undefined || known.revision < record.revision))
-        newest.set(record.pe_task_id, record);
+      const known = best.get(record.pe_task_id);
+      if (isOfThisRun(record, startedAt) && (known === undefined || compareHeartbeats(known, record) < 0))
+        best.set(record.pe_task_id, record);
     }
-    return [...newest.values()];
+    return [...best.values()];
   };
 }
+
+const compareHeartbeats = (a: JobRecord, b: JobRecord): number =>
+  compareTrust(a.trust, b.trust) || a.revision - b.revision;
 
 /** What a host's records have to be complete for their sums to be the job's. */
 export interface Expected {
@@ -55,8 +60,8 @@ export function figuresOfPart(records: readonly JobRecord[], expected: Expected)
   const complete = (!expected.master || tasks < records.length) && tasks >= expected.tasks;
   const figures = records.map((record): OurFigures => ({
     rss: lastRss(record),
-    lower: record.peak_rss?.lower_bytes ?? null,
-    upper: record.peak_rss?.upper_bytes ?? null,
+    lower: record.peak_rss && figureOf(record.peak_rss),
+    upper: record.peak_rss && measuredUpper(record.peak_rss),
     at: record.revision,
   }));
   const sum = together(figures, complete);

@@ -29,8 +29,9 @@ export function pollRules({ poll_interval: interval, usage_interval: usage }: Se
   };
 }
 
+/** Throws UntrustedError (findCell). */
 export function liveCell(settings: Settings, env: Environment): LiveCell {
-  const cell = findCell(env);
+  const cell = findCell(env, { adminUser: settings.admin_user });
   const rules = pollRules(settings);
   const named = cell === null ? 'default' : readClusterName(cell.root, cell.cell).name;
   return {

@@ -1,5 +1,5 @@
 import type { JobRecord } from '../sampler/record';
-import type { ClusterView, HostView, JobPart, JobView, PendingView } from './cluster-view';
+import type { ClusterView, HostView, JobPart, JobView, PendingView, ViewTimes } from './cluster-view';
 import { hostNames } from './host-names';
 import { hostView, unlistedHost } from './host-view';
 import { jobView } from './job-view';
@@ -54,6 +54,7 @@ export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], opti
     cluster: snapshot.cluster,
     dialect: snapshot.dialect,
     at: oldest([snapshot.hosts, snapshot.running, snapshot.details]),
+    times: timesOf(snapshot, jobs),
     problems: problemsOf(snapshot),
     hosts: [...views.values()],
     jobs,
@@ -89,6 +90,18 @@ function slotRequest(
 function oldest(answers: readonly Answer<unknown>[]): number | null {
   const times = answers.flatMap(({ at }) => at ?? []);
   return times.length === 0 ? null : Math.min(...times);
+}
+
+function timesOf({ hosts, running, details, pending }: Snapshot, jobs: readonly JobView[]): ViewTimes {
+  const ours = jobs.flatMap(({ parts }) => parts.flatMap((part) => part.ours?.at ?? []));
+  return {
+    hosts: hosts.at,
+    list: running.at,
+    usage: details.at,
+    pending: pending?.at ?? null,
+    oursOldest: ours.length === 0 ? null : ours.reduce((a, b) => Math.min(a, b)),
+    oursNewest: ours.length === 0 ? null : ours.reduce((a, b) => Math.max(a, b)),
+  };
 }
 
 /** Commands that fail alike are told once. */

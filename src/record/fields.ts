@@ -55,7 +55,7 @@ export const OPEN_REASONS = [
   'unseen-host',
   'unseen-task',
 ] as const;
-/** Where the ends of a bracket came from. */
+/** Where the ends of a bracket came from; `limit`: its upper end is no more than a limit, nothing measured it. */
 export const BRACKET_SOURCES = ['sample', 'mark', 'usage', 'exit-record', 'cgroup', 'limit'] as const;
 
 /** Strings that repeat, which stores keep once. */
@@ -126,7 +126,7 @@ export const BRACKET = {
  * `usage` knows it. `command`: what held most at that moment.
  */
 export const bracket = refined(
-  object(BRACKET, 'a peak as bounds with the truth between them; upper_bytes null: open, for the reasons in "open"'),
+  object(BRACKET, 'a peak as bounds with the truth between them; lower_bytes is the figure that is shown and compared with limits; upper_bytes null: open, for the reasons in "open"; with "limit" among the sources upper_bytes was not measured, it is only what a limit allowed'),
   (value, path) =>
     value.upper_bytes !== null && value.upper_bytes < value.lower_bytes
       ? fail(path, 'has its upper end below its lower end')
@@ -171,7 +171,7 @@ export const gridEngineAccount = object(ACCOUNT, "what Grid Engine's own account
 
 export const grantedSlots = object({ host: aName, slots: count }, 'what a parallel job was granted on a host');
 
-/** Memory over time for the chart: the largest rss_sum of each step. */
+/** Memory over time for the chart: of each step the largest rss_sum that was sampled. */
 export const memorySeries = object({
   start: time,
   step_seconds: seconds,

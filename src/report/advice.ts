@@ -1,7 +1,8 @@
-import { countedByExecd } from '../accounting/cause';
+import { countedByExecd, countedByGridEngine } from '../accounting/cause';
+import { measuredUpper } from '../accounting/peak-figure';
 import type { Bracket, JobRecord } from '../sampler/record';
 import { hitLimit, succeeded } from './ending';
-import { limitOf, needOf, type Need } from './fit';
+import { CLOSE_TO_LIMIT, limitOf, needOf, type Need } from './fit';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -47,6 +48,8 @@ export interface Advice {
   /** The record whose need decides it, and whether every end is closed. */
   readonly record: JobRecord;
   readonly need: Need;
+  /** It rests on what Grid Engine counted, which is more than what was measured. */
+  readonly counted: boolean;
   readonly bounded: boolean;
   /** What was asked for over what was needed; null: nothing was asked for. */
   readonly excess: number | null;
@@ -69,85 +72,134 @@ const NO_BRACKET: Bracket = {
 interface Share {
   readonly record: JobRecord;
   readonly need: Need;
+  readonly counted: boolean;
   readonly per: 'slot' | 'job';
   readonly slots: number;
   readonly perSlot: number;
 }
 
 /** Of a job that ran into its limit: that much it needed at least. */
-function needOfStopped(record: JobRecord): Need | null {
-  const limit = limitOf(record);
-  if (limit === null || limit <= 0 || !hitLimit(record)) return null;
-  const bytes = Math.max(limit, needOf(record)?.bytes ?? 0, countedByExecd(record) ?? 0);
-  return { bytes, quantity: 'peak_rss_swap', bracket: { ...NO_BRACKET, lower_bytes: bytes } };
-}
-
-/** The largest of what we measured and what Grid Engine itself compared with h_vmem. */
-function measuredNeed(record: JobRecord): Need | null {
-  const need = needOf(record);
-  const counted = countedByExecd(record);
-  return need === null || counted === null || counted <= need.bytes ? need : { ...need, bytes: counted };
-}
-
-function shareOf(record: JobRecord): Share | null {
-  // Without the address space a smaller h_vmem could stop the program at its start.
-  const need = record.peak_process_vmem === null ? needOfStopped(record) : measuredNeed(record);
-  if (need === null) return null;
-  const per = record.h_vmem?.per ?? 'slot';
-  const slots = per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
-  return { record, need, per, slots, perSlot: need.bytes / slots };
+function stoppedAt(record: JobRecord): number {
+  return hitLimit(record) ? (limitOf(record) ?? 0) : 0;
 }
 
 /**
- * What to ask for next time, from all hosts and tasks of a job; never less than what was measured.
+ * What Grid Engine counted on the record's host, as far as its line tells. The line of a parallel job may hold the sum
+ * over all hosts: then one of them had its slots' share of it at least.
+ */
+function countedHere(record: JobRecord): number {
+  const counted = countedByGridEngine(record);
+  if (counted === null || record.pe_task_id !== null || countedByExecd(record) !== null) return counted ?? 0;
+  const slots = record.slots ?? 1;
+  const mean = Math.floor((counted * Math.min(slots, record.host_slots ?? slots)) / Math.max(1, slots));
+  return mean === limitOf(record) ? 0 : mean;
+}
+
+/** The most that any source says of what a record needed: our peaks, Grid Engine's count, the limit it was stopped at. */
+function shareOf(record: JobRecord): Share | null {
+  const known = needOf(record);
+  const stopped = record.peak_process_vmem === null ? stoppedAt(record) : 0;
+  const counted = countedHere(record);
+  const bytes = Math.max(known?.bytes ?? 0, stopped, counted);
+  if (bytes <= 0) return null;
+  const need: Need =
+    known?.bytes === bytes
+      ? known
+      : { bytes, quantity: 'peak_rss_swap', bracket: { ...NO_BRACKET, lower_bytes: bytes } };
+  const per = record.h_vmem?.per ?? 'slot';
+  const slots = slotsOf(record);
+  const isCounted = need !== known && counted === bytes && counted > stopped;
+  return { record, need, counted: isCounted, per, slots, perSlot: bytes / slots };
+}
+
+/** How many times the request is granted on the record's host. */
+function slotsOf(record: JobRecord): number {
+  return record.h_vmem?.per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
+}
+
+/** The bytes that a record was measured to need for each of its slots on the host, whoever measured; 0: none are known. */
+export function neededPerSlot(record: JobRecord): number {
+  return Math.max(needOf(record)?.bytes ?? 0, countedHere(record)) / slotsOf(record);
+}
+
+/** Without the address space a smaller h_vmem could stop the program at its start. */
+const saysWhatToAsk = (record: JobRecord): boolean => record.peak_process_vmem !== null || stoppedAt(record) > 0;
+
+const isUnknownPart = ({
+  pe_task_id: task,
+  granted_hosts: hosts,
+  peak_process_vmem: space,
+  status,
+}: JobRecord): boolean => (task !== null || (hosts?.length ?? 0) > 1) && (space === null || status === 'lost');
+
+/** Whether a host or task of a parallel job among them was not sampled to its end: the others do not say what it needed. */
+export function hasUnknownPart(records: readonly JobRecord[]): boolean {
+  return records.some(isUnknownPart);
+}
+
+const hasEnded = (record: JobRecord): boolean =>
+  record.status === 'finished' || (record.status === 'unsampled' && hitLimit(record));
+
+/**
+ * What to ask for next time, from all hosts and tasks of a job; never less than what was measured, by whatever source.
  * null: nothing can be said (still running, lost, not sampled, or ended badly for another reason).
  */
 export function adviseRequest(records: readonly JobRecord[]): Advice | null {
-  const ended = records.filter(
-    (record) => record.status === 'finished' || (record.status === 'unsampled' && hitLimit(record)),
-  );
+  const ended = records.filter(hasEnded);
   const stopped = ended.filter(hitLimit);
-  if (ended.length === 0 || (stopped.length === 0 && !ended.some((record) => succeeded(record) === true))) return null;
-  const shares = ended.map(shareOf).filter((share) => share !== null);
-  const worst = shares.reduce<Share | null>(
-    (most, share) => (most && most.perSlot >= share.perSlot ? most : share),
-    null,
-  );
-  if (worst === null) return null;
+  if (!ended.some(saysWhatToAsk) || (stopped.length === 0 && !ended.some((record) => succeeded(record) === true)))
+    return null;
+  const shares = records.flatMap((record) => shareOf(record) ?? []);
+  const [first, ...others] = shares;
+  if (first === undefined) return null;
+  const worst = others.reduce((most, share) => (most.perSlot >= share.perSlot ? most : share), first);
 
-  const limits = ended.map((record) => {
+  const limits = ended.flatMap((record) => {
     const limit = limitOf(record);
-    return limit === null ? null : limit / (shareOf(record)?.slots ?? 1);
+    return limit === null ? [] : [limit / slotsOf(record)];
   });
-  const known = limits.filter((limit) => limit !== null);
-  const asked = known.length === 0 ? null : Math.max(...known);
+  const asked = limits.length === 0 ? null : limits.reduce((a, b) => Math.max(a, b));
   const guess = stopped.length > 0 && asked !== null;
-  const wanted = Math.max(worst.perSlot * HEADROOM, guess ? asked * RAISE : 0);
-  const rounded = roundRequest(wanted);
-  const kind =
-    asked === null
-      ? 'ask'
-      : guess || worst.perSlot > asked * 0.9
-        ? 'raise'
-        : rounded.bytes <= asked * WORTHWHILE
-          ? 'lower'
-          : 'keep';
+  const isWhole = !hasUnknownPart(records);
+  if (asked === null && !isWhole) return null;
+  const rounded = roundRequest(Math.max(worst.perSlot * HEADROOM, guess ? asked * RAISE : 0));
   return {
-    kind,
+    kind: kindOf(worst.perSlot, rounded.bytes, { asked, guess, isWhole }),
     request: `h_vmem=${rounded.text}`,
     totalBytes: rounded.bytes * worst.slots,
     slots: worst.slots,
     per: worst.per,
     record: worst.record,
     need: worst.need,
-    bounded: ended.every((record) => needOf(record)?.bracket.upper_bytes != null),
+    counted: worst.counted,
+    bounded: ended.every(isBounded),
     excess: asked === null ? null : asked / worst.perSlot,
     guess,
   };
 }
 
+function isBounded(record: JobRecord): boolean {
+  const need = needOf(record);
+  return need !== null && measuredUpper(need.bracket) !== null;
+}
+
+function kindOf(
+  needed: number,
+  rounded: number,
+  { asked, guess, isWhole }: { readonly asked: number | null; readonly guess: boolean; readonly isWhole: boolean },
+): Advice['kind'] {
+  if (asked === null) return 'ask';
+  if (guess || needed > asked * CLOSE_TO_LIMIT) return 'raise';
+  return isWhole && rounded <= asked * WORTHWHILE ? 'lower' : 'keep';
+}
+
 /** Tasks from which on a hundredth of them is a task. */
 const MANY = 100;
+
+/** Where not all is known of what a record needed, more than any request. */
+function neededOrMore(record: JobRecord): number {
+  return hitLimit(record) || !saysWhatToAsk(record) ? Infinity : (shareOf(record)?.perSlot ?? Infinity);
+}
 
 /**
  * What would have held for 99 of 100 tasks, where that is much less than what holds for all; null: it is not, there are
@@ -155,9 +207,7 @@ const MANY = 100;
  */
 export function adviseMost(tasks: readonly (readonly JobRecord[])[], all: Advice): string | null {
   if (tasks.length < MANY) return null;
-  const needs = tasks.map((records) =>
-    Math.max(...records.map((record) => (hitLimit(record) ? Infinity : (shareOf(record)?.perSlot ?? Infinity)))),
-  );
+  const needs = tasks.map((records) => records.reduce((most, record) => Math.max(most, neededOrMore(record)), 0));
   const most = needs.sort((a, b) => a - b)[Math.ceil(tasks.length * 0.99) - 1] ?? Infinity;
   if (!Number.isFinite(most)) return null;
   const { bytes, text } = roundRequest(most * HEADROOM);

@@ -1,15 +1,19 @@
+import { jobName, jobTaskName } from '../sampler/job-name';
 import { groupBy } from '../accounting/group-by';
 import { isParallel } from '../accounting/job-sum';
+import { figureOf } from '../accounting/peak-figure';
 import type { JobRecord } from '../sampler/record';
 import { adviseMost, adviseRequest } from './advice';
+import { formatHeld } from './bracket';
 import { endingLabel, hitLimit } from './ending';
-import { limitOf, needOf } from './fit';
+import { fullness, needOf } from './fit';
 import { renderGauges } from './gauge';
 import { recordGauges, renderVerdict } from './headline';
 import type { JobViewOptions } from './job-options';
-import { needsOf, wholeOf } from './job-whole';
+import { needsOf, wholeOf, type JobWhole } from './job-whole';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
 import { parseTime } from './local-time';
+import { wholeGauges } from './parallel';
 import { renderRequests } from './request';
 import { renderRunTable } from './run-table';
 import type { Screen } from './screen';
@@ -38,13 +42,13 @@ interface Measure {
 const MEASURES: readonly Measure[] = [
   {
     name: 'peak memory (RSS)',
-    of: (record) => record.peak_rss?.lower_bytes ?? null,
-    format: (value) => formatBytes(value),
+    of: (record) => record.peak_rss && figureOf(record.peak_rss),
+    format: formatHeld,
   },
   {
     name: 'largest address space',
-    of: (record) => record.peak_process_vmem?.lower_bytes ?? null,
-    format: (value) => formatBytes(value),
+    of: (record) => record.peak_process_vmem && figureOf(record.peak_process_vmem),
+    format: formatHeld,
   },
   { name: 'CPU time', of: (record) => record.cpu_seconds, format: formatDuration },
   { name: 'CPU over slots', of: (record) => record.cpu_efficiency, format: formatPercent },
@@ -85,14 +89,10 @@ function renderSpread(records: readonly JobRecord[], screen: Screen): string[] {
 }
 
 /** The task whose need came nearest to its limit, or that needed most. */
-function worstOf(records: readonly JobRecord[]): JobRecord | undefined {
-  const weight = (record: JobRecord): number => {
-    const need = needOf(record)?.bytes ?? -1;
-    const limit = limitOf(record);
-    return limit === null || limit <= 0 ? need / 2 ** 60 : need / limit;
-  };
-  return records.reduce<JobRecord | undefined>(
-    (worst, record) => (worst === undefined || weight(record) > weight(worst) ? record : worst),
+function worstOf(tasks: readonly Task[]): Task | undefined {
+  const weight = (task: Task): number => fullness(decidingOf(task));
+  return tasks.reduce<Task | undefined>(
+    (worst, task) => (worst === undefined || weight(task) > weight(worst) ? task : worst),
     undefined,
   );
 }
@@ -130,7 +130,7 @@ function renderStopped(records: readonly JobRecord[], screen: Screen): string[] 
     needs.reduce((a, b) => Math.max(a, b)),
     'up',
   );
-  const words = `${formatCount(records.length - others.length)} of ${formatCount(records.length)} tasks ended so; the others needed at most ${most}.`;
+  const words = `${formatCount(records.length - others.length)} of ${formatCount(records.length)} tasks ended so; of the others none was seen to need more than ${most}.`;
   return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
 }
 
@@ -141,13 +141,30 @@ function renderMost(tasks: readonly (readonly JobRecord[])[], screen: Screen): s
   return most === null ? [] : [screen.style.faint(`    99 % of the tasks would have held with ${most}.`)];
 }
 
-/** A task as one run: of a parallel one, all its hosts together. */
-function wholeRun(latest: readonly JobRun[]): readonly JobRun[] {
+/** One task: as a run of which its peak and its share of the limit are those of its fullest host, and what decides. */
+interface Task {
+  readonly run: JobRun;
+  /** null: it is not parallel. */
+  readonly whole: JobWhole | null;
+}
+
+function taskOf(latest: readonly JobRun[]): readonly Task[] {
   const [first, ...others] = latest;
   if (first === undefined) return [];
   const records = [first.record, ...recordsOf(others)] as const;
-  return [isParallel(records) ? { ...first, record: wholeOf(records, first.attempt).total } : first];
+  if (!isParallel(records)) return [{ run: first, whole: null }];
+  const whole = wholeOf(records, first.attempt);
+  const { peak_rss, memory_efficiency } = whole.memoryHost;
+  return [{ run: { ...first, record: { ...whole.total, peak_rss, memory_efficiency } }, whole }];
 }
+
+function renderAsked({ run: { record }, whole }: Task, screen: Screen): string[] {
+  if (whole === null) return renderRequests(record, screen);
+  const where = `on ${formatCount(whole.sum.hosts.length)} hosts`;
+  return renderRequests({ ...record, host_slots: record.slots }, screen, where);
+}
+
+const decidingOf = ({ run, whole }: Task): JobRecord => whole?.fullest ?? run.record;
 
 interface BadTask {
   readonly task: number | null;
@@ -173,10 +190,12 @@ function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Scre
 export function renderArray(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
   const { style, glyphs } = screen;
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map(latestRuns);
-  const masters = tasks.flatMap(wholeRun).sort((a, b) => (a.record.task_id ?? 0) - (b.record.task_id ?? 0));
+  const shown = tasks.flatMap(taskOf).sort((a, b) => (a.run.record.task_id ?? 0) - (b.run.record.task_id ?? 0));
+  const masters = shown.map(({ run }) => run);
   const records = recordsOf(masters);
-  const worst = worstOf(records);
-  if (worst === undefined) return [];
+  const worstTask = worstOf(shown);
+  if (worstTask === undefined) return [];
+  const worst = worstTask.run.record;
 
   const words = wordsOf(screen);
   const bad = tasks.flatMap((latest): BadTask[] => {
@@ -197,13 +216,16 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
   const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}`;
 
   return [
-    spread(`Job ${worst.job_id}${name}`, count, screen, style.title, style.title),
+    spread(`Job ${jobName(worst)}${name}`, count, screen, style.title, style.title),
     spread(place.join(` ${glyphs.dot} `), span(records, screen), screen, (text) => text, style.faint),
     '',
-    ...renderGauges(recordGauges(worst, screen), screen),
+    ...renderGauges(
+      worstTask.whole === null ? recordGauges(worst, screen) : wholeGauges(worstTask.whole, screen),
+      screen,
+    ),
     style.faint(`  ${worstLine}`),
     ...renderVerdict(
-      worst,
+      decidingOf(worstTask),
       tasks.flatMap((latest) => needsOf(recordsOf(latest))),
       screen,
       own,
@@ -215,7 +237,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       screen,
     ),
 
-    ...section('Asked', renderRequests(worst, screen)),
+    ...section('Asked', renderAsked(worstTask, screen)),
     ...section('Tasks', renderSpread(records, screen)),
     ...section('Ended', [
       endings(records, screen),
@@ -227,7 +249,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       ? []
       : [
           '',
-          `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${worst.job_id}.${worst.task_id ?? ''}`)}`,
+          `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`,
         ]),
   ];
 }

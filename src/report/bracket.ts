@@ -1,13 +1,29 @@
+import { figureOf, measuredUpper, type Ends } from '../accounting/peak-figure';
 import type { Bracket, BracketSource, OpenReason } from '../sampler/record';
 import type { Glyphs } from './screen';
 import { formatBytes } from './units';
 
-/** A peak's ends: "1.53 GiB", "1.50 – 1.62 GiB", "≥ 1.53 GiB". Lower ends are rounded down, upper ends up. */
-export function formatBracket(bracket: Pick<Bracket, 'lower_bytes' | 'upper_bytes' | 'exact'>, glyphs: Glyphs): string {
-  if (bracket.exact) return formatBytes(bracket.lower_bytes);
-  const lower = formatBytes(bracket.lower_bytes, 'down');
-  if (bracket.upper_bytes === null) return `${glyphs.atLeast} ${lower}`;
-  const upper = formatBytes(bracket.upper_bytes, 'up');
+/** A peak's figure alone, rounded down, since it is a lower end: "1.53 GiB". */
+export function formatHeld(bytes: number): string {
+  return formatBytes(bytes, 'down');
+}
+
+/** A peak as one number, the same wherever there is room for no more: "1.53 GiB", "≥ 1.53 GiB" without a measured upper end. */
+export function formatPeak(bracket: Ends, glyphs: Glyphs): string {
+  const held = formatHeld(figureOf(bracket));
+  return measuredUpper(bracket) === null ? `${glyphs.atLeast} ${held}` : held;
+}
+
+/**
+ * A peak's ends: "1.53 GiB", "1.50 – 1.62 GiB", "≥ 1.53 GiB". Lower ends are rounded down, upper ends up; one that is
+ * only a limit is none.
+ */
+export function formatBracket(bracket: Ends & Pick<Bracket, 'exact'>, glyphs: Glyphs): string {
+  const lower = formatHeld(figureOf(bracket));
+  const end = measuredUpper(bracket);
+  if (end === null) return `${glyphs.atLeast} ${lower}`;
+  if (bracket.exact) return lower;
+  const upper = formatBytes(end, 'up');
   if (lower === upper) return lower;
   const [number, unit] = lower.split(' ');
   return upper.endsWith(` ${unit ?? ''}`)
@@ -17,6 +33,7 @@ export function formatBracket(bracket: Pick<Bracket, 'lower_bytes' | 'upper_byte
 
 /** What the ends are worth, in one or two words. */
 export function bracketStanding(bracket: Bracket): string {
+  if (bracket.upper_bytes !== null && measuredUpper(bracket) === null) return 'up to the limit';
   if (bracket.exact) return 'exact';
   if (bracket.proved) return 'proved';
   return bracket.upper_bytes === null ? 'at least' : 'estimated';
@@ -58,7 +75,7 @@ const SOURCES: Readonly<Record<BracketSource, string>> = {
   usage: "the shepherd's getrusage",
   'exit-record': "the kernel's exit records",
   cgroup: "the job's cgroup",
-  limit: "the job's address space limit",
+  limit: "the job's limit",
 };
 
 /** What an end rests on, in plain words. */

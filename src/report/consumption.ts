@@ -2,7 +2,15 @@ import type { JobRecord } from '../sampler/record';
 import { limitOf } from './fit';
 import type { Screen } from './screen';
 import { renderTable } from './table';
-import { formatBytes, formatCount, formatDuration, formatGibHours, formatPercent } from './units';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatMemoryTime,
+  formatMemoryTimes,
+  formatPercent,
+  gibHoursOf,
+} from './units';
 
 function cpu(record: JobRecord, screen: Screen): string | null {
   if (record.cpu_seconds === null) return null;
@@ -34,13 +42,11 @@ function transfer(read: number | null, written: number | null, remark = ''): str
 function memoryTime(record: JobRecord, screen: Screen): string | null {
   if (record.rss_byte_seconds === null) return null;
   const limit = limitOf(record);
-  const asked = limit === null || record.wallclock_seconds === null ? null : limit * record.wallclock_seconds;
-  // Short jobs would read "0 of 0 GiB·h".
-  const small = formatGibHours(asked ?? record.rss_byte_seconds).startsWith('0');
-  const unit = `${small ? 'MiB' : 'GiB'}${screen.glyphs.dot}h`;
-  const amount = (byteSeconds: number): string => formatGibHours(byteSeconds * (small ? 1024 : 1));
-  const held = amount(record.rss_byte_seconds);
-  return asked === null ? `${held} ${unit}` : `${held} of ${amount(asked)} ${unit} asked for`;
+  const { dot } = screen.glyphs;
+  const held = gibHoursOf(record.rss_byte_seconds);
+  if (limit === null || record.wallclock_seconds === null) return formatMemoryTime(held, dot);
+  const { texts, unit } = formatMemoryTimes([held, gibHoursOf(limit * record.wallclock_seconds)], dot);
+  return `${texts.join(' of ')} ${unit} asked for`;
 }
 
 /** What the job used beside its peaks: CPU, processes, I/O, memory over time. */
@@ -50,7 +56,7 @@ export function renderConsumption(record: JobRecord, screen: Screen): string[] {
     ['processes', processes(record)],
     ['I/O', transfer(record.read_bytes, record.written_bytes)],
     ['I/O by calls', transfer(record.read_chars, record.written_chars, ' (with page cache)')],
-    ['memory over time', memoryTime(record, screen)],
+    ['RSS over time', memoryTime(record, screen)],
   ].flatMap(([name, value]) => (value == null ? [] : [[name ?? '', value]]));
   return renderTable([{ head: '' }, { head: '' }], rows, screen);
 }

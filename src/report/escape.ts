@@ -1,23 +1,10 @@
+import { printable } from '../sampler/printable';
+
 /** How text that users chose (job names, owners, commands) is made harmless for the place where it is printed. */
-
-function escaped(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  if (code <= 0xff) return `\\x${code.toString(16).padStart(2, '0')}`;
-  return code <= 0xffff ? `\\u${code.toString(16).padStart(4, '0')}` : `\\u{${code.toString(16)}}`;
-}
-
-/**
- * Control, format (bidi overrides, zero-width), lone surrogate, private and unassigned characters, separators other
- * than the blank, and any combining mark beyond the third in a row.
- */
-const UNSAFE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}|(?<=\p{M}{3})\p{M}/gu;
-
-/** As UNSAFE, for terminals that show ASCII only. */
-const NOT_PRINTABLE_ASCII = /[^ -~]/gu;
 
 /** Text for a terminal: whatever could move the cursor, reorder or hide is shown as an escape (`\x1b`, `\u202e`). */
 export function escapeForTerminal(text: string, unicode = true): string {
-  return text.replace(unicode ? UNSAFE : NOT_PRINTABLE_ASCII, escaped);
+  return printable(text, unicode);
 }
 
 /**
@@ -26,7 +13,7 @@ export function escapeForTerminal(text: string, unicode = true): string {
  */
 export function escapeForCsv(text: string): string {
   const dangerous = /^[=+\-@\t\r]/.test(text);
-  const plain = (dangerous ? `'${text}` : text).replace(UNSAFE, escaped);
+  const plain = printable(dangerous ? `'${text}` : text);
   return /[",;]|^\s|\s$/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }
 
@@ -34,7 +21,7 @@ const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>':
 
 /** Text for an HTML element or a quoted attribute: no markup, and nothing that could reorder or hide. */
 export function escapeForHtml(text: string): string {
-  return text.replace(UNSAFE, escaped).replace(/[&<>"']/g, (character) => HTML[character] ?? '');
+  return printable(text).replace(/[&<>"']/g, (character) => HTML[character] ?? '');
 }
 
 /** JSON that means the same and is safe to print: what JSON leaves raw (DEL, C1, bidi controls) becomes `\uXXXX`. */

@@ -1,3 +1,4 @@
+import { figureOf, measuredUpper } from '../accounting/peak-figure';
 import type { Dialect } from '../gridengine/dialect';
 import { memoryMeaning, type MemoryMeasure } from '../gridengine/memory-meaning';
 import type { Bracket, GridEngineAccount, JobRecord } from '../sampler/record';
@@ -24,8 +25,8 @@ const ROUNDING = 1.01;
 
 function mayBe(bytes: number, bracket: Bracket | null): boolean {
   if (bracket === null) return false;
-  const most = bracket.upper_bytes ?? bracket.lower_bytes / SAMPLING_MISSES;
-  return bytes <= most * ROUNDING && bytes >= bracket.lower_bytes * SAMPLING_MISSES;
+  const most = measuredUpper(bracket) ?? figureOf(bracket) / SAMPLING_MISSES;
+  return bytes <= most * ROUNDING && bytes >= figureOf(bracket) * SAMPLING_MISSES;
 }
 
 /** Which of two measures a maxvmem is, as far as our own figures tell them apart; null: they do not. */

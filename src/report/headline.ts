@@ -1,6 +1,7 @@
+import { figureOf, measuredUpper, shareOfLimit } from '../accounting/peak-figure';
 import type { JobRecord } from '../sampler/record';
-import { HEADROOM, RAISE, type Advice } from './advice';
-import { formatBracket } from './bracket';
+import { hasUnknownPart, HEADROOM, RAISE, type Advice } from './advice';
+import { formatHeld, formatPeak } from './bracket';
 import { endingSignal, succeeded } from './ending';
 import { fitOf, limitOf, needOf, type Fit } from './fit';
 import { shareTone, type Gauge } from './gauge';
@@ -17,10 +18,11 @@ const REMARKABLE = 1.25;
 function sizedByAddressSpace(record: JobRecord): boolean {
   const need = needOf(record);
   const used = record.peak_rss_swap ?? record.peak_rss;
-  return need?.quantity === 'peak_process_vmem' && (used === null || need.bytes > used.lower_bytes * REMARKABLE);
+  return need?.quantity === 'peak_process_vmem' && (used === null || need.bytes > figureOf(used) * REMARKABLE);
 }
 
-function memoryGauges(record: JobRecord, screen: Screen): Gauge[] {
+/** Memory over the limit, and address space where that decides. */
+export function memoryGauges(record: JobRecord, screen: Screen): Gauge[] {
   const limit = limitOf(record);
   const brackets = [
     { name: 'Memory', bracket: record.peak_rss },
@@ -28,14 +30,15 @@ function memoryGauges(record: JobRecord, screen: Screen): Gauge[] {
   ];
   return brackets.flatMap(({ name, bracket }) => {
     if (bracket === null) return [];
-    const peak = formatBracket(bracket, screen.glyphs);
-    const share = limit === null || limit <= 0 ? null : (bracket.upper_bytes ?? bracket.lower_bytes) / limit;
+    const peak = formatPeak(bracket, screen.glyphs);
+    const share = shareOfLimit(bracket, limit);
     const amount = limit === null ? `${peak}, no limit` : `${peak} of ${formatRequested(limit)}`;
     return [{ name, share, amount, tone: share === null ? 'good' : shareTone(share) }];
   });
 }
 
-function cpuGauges(record: JobRecord): Gauge[] {
+/** CPU over the slots. */
+export function cpuGauges(record: JobRecord): Gauge[] {
   if (record.cpu_efficiency === null) return [];
   const slots = record.host_slots ?? record.slots ?? 1;
   return [
@@ -53,8 +56,12 @@ export function recordGauges(record: JobRecord, screen: Screen): Gauge[] {
   return [...memoryGauges(record, screen), ...cpuGauges(record)];
 }
 
-const asMuch = (ratio: number): string =>
-  ratio >= 2.5 ? `${formatCount(ratio)} times the memory it needed` : 'more memory than it needed';
+/** "8 times the memory it needed"; without an upper end only what was seen of its need is known. */
+function asMuch({ excess, bounded }: Advice): string {
+  const needed = bounded ? 'needed' : 'was seen to need';
+  const ratio = excess ?? 1;
+  return ratio >= 2.5 ? `${formatCount(ratio)} times the memory it ${needed}` : `more memory than it ${needed}`;
+}
 
 /** The job was at its end, or never began: nothing is to be learnt of what it needs. */
 const NOT_OF_ITS_RUN: ReadonlySet<Cause> = new Set<Cause>(['never-ran', 'failed-afterwards', 'rescheduled']);
@@ -67,14 +74,33 @@ function whyWords(why: Why, next: NextTime | null): readonly [Tone, string] {
   ];
 }
 
-function verdictOf(record: JobRecord, advice: Advice | null, fit: Fit): readonly [Tone, string] | null {
+const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs can not be told from the others.';
+
+function verdictOf(
+  record: JobRecord,
+  advice: Advice | null,
+  records: readonly JobRecord[],
+): readonly [Tone, string] | null {
+  const fit: Fit = fitOf(record);
   if (succeeded(record) === false)
     return ['warning', 'It failed: what a full run needs can not be told from this one.'];
   if (fit === 'unknown' || fit === 'no-limit') return null;
-  if (advice?.kind === 'lower') return ['warning', `It asked for ${asMuch(advice.excess ?? 1)}.`];
+  if (advice?.kind === 'lower') return ['warning', `It asked for ${asMuch(advice)}.`];
   if (fit === 'above') return ['bad', 'It used more than it asked for.'];
   if (fit === 'close') return ['warning', 'It came close to its limit.'];
-  return ['good', 'The request fits.'];
+  if (fit === 'perhaps-close') return ['warning', 'It may have come close to its limit.'];
+  if (advice?.kind === 'raise') return ['warning', 'By what Grid Engine counted, it came close to its limit.'];
+  return hasUnknownPart(records) ? ['warning', NOT_WHOLE] : ['good', 'The request fits.'];
+}
+
+/** "the peak (1.53 GiB)", "the peak (1.62 GiB at most)": what the advice rests on. */
+function needWords({ counted, need, record }: Advice): string {
+  if (counted) return `what Grid Engine counted (${formatBytes(need.bytes)})`;
+  const ofProcess = need.quantity === 'peak_process_vmem' && sizedByAddressSpace(record);
+  const what = ofProcess ? 'the largest address space' : 'the peak';
+  const { bracket } = need;
+  const atMost = measuredUpper(bracket) !== null && !bracket.exact;
+  return atMost ? `${what} (${formatBytes(need.bytes, 'up')} at most)` : `${what} (${formatHeld(figureOf(bracket))})`;
 }
 
 function adviceReason(advice: Advice, screen: Screen): string {
@@ -82,11 +108,7 @@ function adviceReason(advice: Advice, screen: Screen): string {
   const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
   if (advice.guess)
     return `${total}${RAISE} ${times} the limit; how much it wanted leaves no mark, so double it if that is too little`;
-  const what =
-    advice.need.quantity === 'peak_process_vmem' && sizedByAddressSpace(advice.record)
-      ? `the largest address space (${formatBytes(advice.need.bytes)})`
-      : `the peak (${formatBytes(advice.need.bytes)})`;
-  return `${total}${what} and ${formatPercent(HEADROOM - 1)} room`;
+  return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} room`;
 }
 
 function memoryReason(advice: Advice, screen: Screen): string {
@@ -116,7 +138,7 @@ export function renderVerdict(
 ): string[] {
   if (record.status === 'running' || (record.status !== 'finished' && why === null)) return [];
   const next = nextTime(records, whys);
-  const verdict = why === null ? verdictOf(record, next?.memory ?? null, fitOf(record)) : whyWords(why, next);
+  const verdict = why === null ? verdictOf(record, next?.memory ?? null, records) : whyWords(why, next);
   const words =
     verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);
   const lines = [...words, ...(next === null ? [] : renderNext(next, screen))];

@@ -1,10 +1,11 @@
 import type { HostSum, Imbalance, JobSum } from '../accounting/job-sum';
+import { figureOf, shareOf as shareOfWhole } from '../accounting/peak-figure';
 import { renderBar } from './bar';
-import { formatBracket } from './bracket';
+import { formatHeld, formatPeak } from './bracket';
 import { shareTone } from './gauge';
 import type { Screen } from './screen';
 import { renderTable, type Column } from './table';
-import { formatBytes, formatCount, formatNumber, formatPercent, formatRequested } from './units';
+import { formatCount, formatNumber, formatPercent, formatRequested } from './units';
 import { wrap } from './wrap';
 
 /** So many hosts are listed unasked: half of them those with most memory, half those with least. */
@@ -27,7 +28,7 @@ const COLUMNS: readonly Column[] = [
   { head: '', dispensable: 4 },
 ];
 
-const peakOf = ({ peak_rss: peak }: HostSum): number | null => peak && (peak.upper_bytes ?? peak.lower_bytes);
+const peakOf = ({ peak_rss: peak }: HostSum): number | null => peak && figureOf(peak);
 const perSlot = (host: HostSum): number => (peakOf(host) ?? -1) / Math.max(1, host.slots ?? 1);
 
 function tasksCell({ seen, master, tasks }: HostSum): string {
@@ -38,9 +39,7 @@ function tasksCell({ seen, master, tasks }: HostSum): string {
 
 /** Of the host's limit; without one, of what the fullest host held. */
 function shareOf(host: HostSum, largest: number): number | null {
-  const peak = peakOf(host);
-  const whole = host.limit_bytes ?? largest;
-  return peak === null || whole <= 0 ? null : peak / whole;
+  return shareOfWhole(peakOf(host), host.limit_bytes ?? largest);
 }
 
 function marks(host: HostSum, sum: JobSum): string {
@@ -60,7 +59,7 @@ function cellsOf(host: HostSum, sum: JobSum, largest: number, screen: Screen): s
     host.slots === null ? '' : String(host.slots),
     tasksCell(host),
     host.limit_bytes === null ? '' : formatRequested(host.limit_bytes),
-    !host.seen ? 'not seen' : host.peak_rss === null ? screen.glyphs.none : formatBracket(host.peak_rss, screen.glyphs),
+    !host.seen ? 'not seen' : host.peak_rss === null ? screen.glyphs.none : formatPeak(host.peak_rss, screen.glyphs),
     share === null ? '' : renderBar(share, BAR_WIDTH, screen, screen.style[tone]),
     host.limit_bytes === null || share === null ? '' : formatPercent(share),
     host.cpu_efficiency === null ? '' : formatPercent(host.cpu_efficiency),
@@ -82,7 +81,7 @@ function foldedLine(folded: readonly HostSum[], screen: Screen): string {
   const range =
     least === undefined || most === undefined
       ? ''
-      : `, ${formatBytes(least, 'down')} ${screen.glyphs.dash} ${formatBytes(most, 'up')} each`;
+      : `, ${formatHeld(least)} ${screen.glyphs.dash} ${formatHeld(most)} each`;
   return screen.style.faint(`${screen.glyphs.ellipsis} ${formatCount(folded.length)} more${range}: --all-hosts`);
 }
 

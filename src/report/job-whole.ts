@@ -1,7 +1,12 @@
+import { lineAtLimit } from '../accounting/cause';
 import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../accounting/job-sum';
-import type { JobRecord, Trust } from '../sampler/record';
+import { countedByGridEngine } from '../accounting/cause';
+import { highestSum } from '../accounting/highest-sum';
+import { figureOf } from '../accounting/peak-figure';
+import { endOf } from '../accounting/record-end';
+import { emptyRecord, type JobRecord, type Trust } from '../sampler/record';
 import { endingSignal, hitLimit, succeeded } from './ending';
-import { limitOf, needOf } from './fit';
+import { fullness } from './fit';
 
 /** A parallel job as records that the report can show like any other. */
 export interface JobWhole {
@@ -16,6 +21,8 @@ export interface JobWhole {
   readonly parts: readonly (readonly JobRecord[])[];
   /** The host that decides: it ran into its limit, or came nearest to it. */
   readonly fullest: JobRecord;
+  /** The host whose memory is shown, against the limit there: the largest share of it, as `memory_efficiency` tells. */
+  readonly memoryHost: JobRecord;
   /** What the advice must fit: each host's memory, and the address space of each process under its own limit. */
   readonly needs: readonly JobRecord[];
 }
@@ -97,7 +104,13 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
   };
 }
 
-function hostOf(host: HostSum, master: JobRecord, total: JobRecord, here: readonly JobRecord[]): JobRecord {
+function hostOf(
+  host: HostSum,
+  run: readonly JobRecord[],
+  whole: { readonly master: JobRecord; readonly total: JobRecord },
+  here: readonly JobRecord[],
+): JobRecord {
+  const { master, total } = whole;
   const failing = here.filter((record) => succeeded(record) === false);
   const failed = failing.find((record) => endingSignal(record) > 0) ?? failing[0] ?? master;
   return {
@@ -105,6 +118,8 @@ function hostOf(host: HostSum, master: JobRecord, total: JobRecord, here: readon
     ...peaksOf(host),
     host: host.host,
     host_slots: host.slots,
+    granted_hosts: [{ host: host.host, slots: host.slots ?? 1 }],
+    grid_engine: lineAtLimit(run, here, host.limit_bytes),
     h_vmem: limited(master, host.limit_bytes),
     exit_status: failed.exit_status,
     signal: failed.signal,
@@ -116,11 +131,43 @@ function hostOf(host: HostSum, master: JobRecord, total: JobRecord, here: readon
   };
 }
 
-function fullness(record: JobRecord): number {
-  const need = needOf(record)?.bytes ?? -1;
-  const limit = limitOf(record);
-  return limit === null || limit <= 0 ? need / 2 ** 60 : need / limit;
+/** The host whose memory came nearest to its own limit; where none has one, that which held most. */
+function fullestByMemory(hosts: readonly JobRecord[], total: JobRecord): JobRecord {
+  const held = ({ peak_rss: peak }: JobRecord): number => (peak === null ? -1 : figureOf(peak));
+  const [first, ...others] = hosts;
+  return others.reduce((most, host) => {
+    const [a, b] = [host.memory_efficiency ?? -1, most.memory_efficiency ?? -1];
+    return a > b || (a === b && held(host) > held(most)) ? host : most;
+  }, first ?? total);
 }
+
+/** What the request must fit on a host, and what Grid Engine counted there, task by task. */
+function needOfHost(host: JobRecord, here: readonly JobRecord[], perTask: boolean): JobRecord {
+  const counted = perTask ? countedOnHost(here) : null;
+  const account = here.find(({ grid_engine: line }) => line !== null)?.grid_engine ?? null;
+  if (counted === null || account === null) return host;
+  return {
+    ...host,
+    granted_hosts: [{ host: host.host, slots: host.host_slots ?? 1 }],
+    grid_engine: { ...account, maxvmem_bytes: counted },
+  };
+}
+
+/** The most that tasks which may have run at one time were counted with. */
+function countedOnHost(records: readonly JobRecord[]): number | null {
+  const spans = records.flatMap((record) => {
+    const value = countedByGridEngine(record);
+    const from = record.started_at === null ? -Infinity : Date.parse(record.started_at);
+    return value === null ? [] : [{ clock: record.host, from, to: endOf(record), value }];
+  });
+  return spans.length === 0 ? null : highestSum(spans);
+}
+
+/** A part of the job of which nothing is known: as long as there is one, no smaller request can be advised. */
+const unknownPart = (master: JobRecord, host: string): JobRecord => ({
+  ...emptyRecord({ ...master, host, pe_task_id: '' }, 'unsampled', master.trust, master.revision),
+  h_vmem: master.h_vmem,
+});
 
 /** The records of one run of a parallel job, one at least, put together. */
 export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: number): JobWhole {
@@ -129,9 +176,12 @@ export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: 
   const total = totalOf(sum, master, records);
   const groups = recordsByHost(records);
   const hosts = sum.hosts.flatMap((host, index) =>
-    host.seen ? [hostOf(host, master, total, groups[index]?.records ?? [])] : [],
+    host.seen ? [hostOf(host, records, { master, total }, groups[index]?.records ?? [])] : [],
   );
   const killed = hosts.filter(hitLimit);
+  const perTask = records.some(({ pe_task_id: task, grid_engine: line }) => task !== null && line !== null);
+  const parts = groups.flatMap((group) => (group.records.length > 0 ? [group.records] : []));
+  const unseen = sum.hosts.flatMap(({ host, seen }) => (seen ? [] : [unknownPart(master, host)]));
   const fullest = (killed.length > 0 ? killed : hosts).reduce(
     (most, host) => (fullness(host) > fullness(most) ? host : most),
     hosts[0] ?? total,
@@ -141,12 +191,22 @@ export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: 
     master,
     total,
     hosts,
-    parts: groups.flatMap((group) => (group.records.length > 0 ? [group.records] : [])),
+    parts,
     fullest: killed.length > 0 ? fullest : withEndOf(master, fullest),
+    memoryHost: killed.length > 0 ? fullest : fullestByMemory(hosts, total),
     // The kernel refuses memory by a process and the slots of its task; Grid Engine adds up all tasks of a host.
     needs: [
-      ...hosts.map((host) => (hitLimit(host) ? host : withEndOf(master, host))),
-      ...records.map((record) => ({ ...withEndOf(master, record), peak_rss: null, peak_rss_swap: null })),
+      ...hosts.map((host, index) =>
+        hitLimit(host) ? host : needOfHost(withEndOf(master, host), parts[index] ?? [], perTask),
+      ),
+      ...records.map((record) => ({
+        ...withEndOf(master, record),
+        h_vmem: record.h_vmem ?? master.h_vmem,
+        peak_rss: null,
+        peak_rss_swap: null,
+      })),
+      ...unseen,
+      ...(sum.unseen_tasks > 0 ? [unknownPart(master, master.host)] : []),
     ],
   };
 }

@@ -1,3 +1,4 @@
+import { jobName } from '../sampler/job-name';
 import { groupBy } from '../accounting/group-by';
 import { isParallel } from '../accounting/job-sum';
 import { renderArray } from './array';
@@ -11,6 +12,8 @@ import { formatCount } from './units';
 /** The records of a job number, and how many other jobs have had that number. */
 export interface JobReport {
   readonly job_id: number;
+  /** Where it is private. */
+  readonly cluster?: string;
   readonly runs: readonly JobRun[];
   readonly older: number;
   readonly newer: number;
@@ -26,7 +29,7 @@ function renderOthers(report: JobReport, screen: Screen): string[] {
   return [
     '',
     screen.style.faint(
-      `${others.join(' and ')} job${many ? 's' : ''} had this number: qmemacct job ${report.job_id} --all, or --at TIME`,
+      `${others.join(' and ')} job${many ? 's' : ''} had this number: qmemacct job ${jobName({ cluster: '', ...report })} --all, or --at TIME`,
     ),
   ];
 }

@@ -1,8 +1,7 @@
 import { categoryRequests, requestedSeconds, type CategoryRequest } from '../gridengine/category-requests';
 import { parseMemorySize } from '../gridengine/memory-size';
 import type { JobRecord } from '../sampler/record';
-import { adviseRequest, HEADROOM, RAISE, roundRequest, type Advice } from './advice';
-import { needOf } from './fit';
+import { adviseRequest, HEADROOM, neededPerSlot, RAISE, roundRequest, type Advice } from './advice';
 import { formatBytes, formatDuration, formatPercent } from './units';
 import type { Cause } from './why/hypothesis';
 import type { Why } from './why/why';
@@ -101,12 +100,8 @@ function memoryParts(records: readonly JobRecord[], requests: Asked, causes: rea
 
 /** The present request, or what was measured where that is more; never less than `least`. */
 function unchangedMemory(records: readonly JobRecord[], least: number): Part | null {
-  const perSlot = records.map((record) => {
-    const slots = record.h_vmem?.per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
-    return { asked: record.h_vmem?.request_bytes ?? 0, need: (needOf(record)?.bytes ?? 0) / slots };
-  });
-  const asked = perSlot.reduce((most, one) => Math.max(most, one.asked), 0);
-  const need = perSlot.reduce((most, one) => Math.max(most, one.need), 0);
+  const asked = records.reduce((most, { h_vmem: request }) => Math.max(most, request?.request_bytes ?? 0), 0);
+  const need = records.reduce((most, record) => Math.max(most, neededPerSlot(record)), 0);
   if (asked <= 0) return null;
   const wanted = Math.max(need * HEADROOM, least);
   if (wanted <= asked) return { text: `h_vmem=${exactSize(asked)}`, reason: 'h_vmem as before' };
@@ -152,9 +147,13 @@ export function nextTime(records: readonly JobRecord[], whys: readonly (Why | nu
   const parts = [...memories, ...timeParts(requests, causes)];
   const advice = adviseRequest(records);
   const elsewhere = advice?.guess === true && causes.length > 0 && causes.every((cause) => isElsewhere(cause, records));
-  const memory = advice === null || advice.kind === 'keep' || elsewhere ? null : advice;
-  if (memory === null && parts.length === 0) return null;
-  const before = memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(bytesOf))) : null;
+  const measured = advice === null || advice.kind === 'keep' || elsewhere ? null : advice;
+  const tried = whys.find((why) => why?.trial)?.trial ?? null;
+  const trial =
+    tried !== null && (measured === null || tried.bytes * measured.slots > measured.totalBytes) ? tried : null;
+  const memory = trial === null ? measured : null;
+  if (memory === null && trial === null && parts.length === 0) return null;
+  const before = trial ?? (memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(bytesOf))) : null);
   const others = [...(before === null ? [] : [before]), ...parts];
   return {
     line: `qsub -l ${[...(memory === null ? [] : [memory.request]), ...others.map(({ text }) => text)].join(',')}`,

@@ -1,3 +1,4 @@
+import { jobTaskName } from '../sampler/job-name';
 import type { JobRecord } from '../sampler/record';
 import { formatMoment, formatZone } from './local-time';
 import { summarize, type MetricSeries } from './metric-series';
@@ -14,7 +15,7 @@ export interface JobUse {
   /** How long it was seen in that span. */
   readonly seconds: number;
   readonly max_rss_bytes: number;
-  readonly record: Pick<JobRecord, 'job_id' | 'task_id' | 'owner' | 'job_name' | 'status'>;
+  readonly record: Pick<JobRecord, 'cluster' | 'job_id' | 'task_id' | 'owner' | 'job_name' | 'status'>;
 }
 
 export interface ProcessUse extends JobUse {
@@ -116,8 +117,6 @@ function renderSummary(series: readonly MetricSeries[], screen: Screen): string[
   ];
 }
 
-const label = ({ job_id, task_id }: JobUse['record']): string => `${job_id}${task_id === null ? '' : `.${task_id}`}`;
-
 const useCells = (use: JobUse): string[] => [
   formatDuration(use.cpu_seconds),
   use.seconds > 0 ? formatNumber(use.cpu_seconds / use.seconds) : '',
@@ -142,7 +141,7 @@ function renderJobs(jobs: readonly JobUse[], screen: Screen): string[] {
     jobs
       .slice(0, MOST_JOBS)
       .map((use) => [
-        label(use.record),
+        jobTaskName(use.record),
         screen.safe(use.record.owner ?? ''),
         screen.safe(use.record.job_name ?? ''),
         ...useCells(use),
@@ -167,7 +166,7 @@ function renderProcesses(processes: readonly ProcessUse[], screen: Screen): stri
       .map((use) => [
         String(use.pid),
         screen.safe(use.command),
-        label(use.record),
+        jobTaskName(use.record),
         screen.safe(use.record.owner ?? ''),
         ...useCells(use),
       ]),

@@ -1,17 +1,18 @@
+import { shareOf } from '../accounting/peak-figure';
 import type { JobRecord } from '../sampler/record';
-import { formatBracket } from './bracket';
-import { renderChart } from './chart';
+import { adviseRequest } from './advice';
 import { renderConsumption } from './consumption';
 import { hitLimit } from './ending';
 import { limitOf } from './fit';
-import { renderGauges } from './gauge';
-import { endingTone, recordGauges, renderVerdict } from './headline';
+import { renderGauges, type Gauge } from './gauge';
+import { cpuGauges, endingTone, memoryGauges, renderVerdict } from './headline';
 import { renderGridEngine, wholeAccount } from './grid-engine';
 import { renderHostTable } from './host-table';
 import type { JobViewOptions } from './job-options';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
 import { wholeOf, type JobWhole } from './job-whole';
-import { renderPeaks } from './peaks';
+import { renderMemoryChart } from './memory-chart';
+import { renderPeaks, type PeakField } from './peaks';
 import { renderRequests } from './request';
 import { blank, renderEnding, renderWarning, RUNS_COLUMNS, statusText } from './run';
 import { renderRunTable } from './run-table';
@@ -58,42 +59,59 @@ function renderTitle({ sum, total }: JobWhole, screen: Screen): string[] {
   ];
 }
 
-/** "fullest: node03, 12.3 GiB of 16 GiB (77 %)" */
-function renderFullest({ hosts, fullest }: JobWhole, screen: Screen): string[] {
-  const limit = limitOf(fullest);
-  const peak = fullest.peak_rss;
-  if (hosts.length < 2 || peak === null) return [];
-  const share = limit === null || limit <= 0 ? null : (peak.upper_bytes ?? peak.lower_bytes) / limit;
-  const of = limit === null || share === null ? '' : ` of ${formatRequested(limit)} (${formatPercent(share)})`;
-  return [screen.style.faint(`  fullest: ${screen.safe(fullest.host)}, ${formatBracket(peak, screen.glyphs)}${of}`)];
+/** The bars of a parallel job: the memory of its fullest host over the limit there, all CPU over all slots. */
+export function wholeGauges({ sum, total, memoryHost, fullest }: JobWhole, screen: Screen): Gauge[] {
+  const on = (record: JobRecord): string => (sum.hosts.length < 2 ? '' : ` on ${screen.safe(record.host)}`);
+  const named = (record: JobRecord, name: string): Gauge[] =>
+    memoryGauges(record, screen)
+      .filter((gauge) => gauge.name === name)
+      .map((gauge) => ({ ...gauge, amount: `${gauge.amount}${on(record)}` }));
+  return [...named(memoryHost, 'Memory'), ...named(fullest, 'Address space'), ...cpuGauges(total)];
 }
 
-/** What was not seen may have needed more: then nothing is said of what to ask for, unless the job was killed for it. */
-function renderFit({ sum, fullest, needs }: JobWhole, why: Why | null, screen: Screen): string[] {
-  const unseen = sum.hosts.filter(({ seen }) => !seen).length;
-  if ((unseen === 0 && sum.unseen_tasks === 0) || hitLimit(fullest) || why !== null)
+/** "all 4 hosts at one time: about 31.2 GiB of 64 GiB (49 %), by their samples" */
+function renderTogether({ sum, hosts }: JobWhole, screen: Screen): string[] {
+  const { together_rss_bytes: held } = sum;
+  if (hosts.length < 2 || held === null) return [];
+  const limits = hosts.map(limitOf);
+  const limit = limits.includes(null) ? null : limits.reduce<number>((all, one) => all + (one ?? 0), 0);
+  const share = shareOf(held, limit);
+  const of = limit === null || share === null ? '' : ` of ${formatRequested(limit)} (${formatPercent(share)})`;
+  const all = hosts.length === 2 ? 'both hosts' : `all ${formatCount(hosts.length)} hosts`;
+  const seen = hosts.length === sum.hosts.length ? all : `the ${formatCount(hosts.length)} hosts seen`;
+  const words = `${seen} at one time: about ${formatBytes(held)}${of}, by their samples`;
+  return wrap(words, screen.width - 2).map((line) => screen.style.faint(`  ${line}`));
+}
+
+/** "2 of 4 hosts were not sampled"; null: all of it was. */
+function notSampled({ sum, parts }: JobWhole): string | null {
+  const bare = parts.filter((records) => records.every(({ peak_rss: peak }) => peak === null)).length;
+  const hosts = sum.hosts.filter(({ seen }) => !seen).length + bare;
+  const partly = parts.filter((records) => records.some(({ peak_rss: peak }) => peak !== null));
+  const tasks = sum.unseen_tasks + partly.flat().filter(({ peak_rss: peak }) => peak === null).length;
+  const missing = hosts > 0 ? hosts : tasks;
+  if (missing === 0) return null;
+  const what = hosts > 0 ? `${formatCount(hosts)} of ${plural(sum.hosts.length, 'host')}` : plural(tasks, 'task');
+  return `${what} ${missing === 1 ? 'was' : 'were'} not sampled`;
+}
+
+/**
+ * What was not sampled may have needed more: then nothing is said of what to ask for, unless the job was killed for it or
+ * what is known already needs more.
+ */
+function renderFit(whole: JobWhole, why: Why | null, screen: Screen): string[] {
+  const { fullest, needs } = whole;
+  const missing = notSampled(whole);
+  if (missing === null || hitLimit(fullest) || why !== null || adviseRequest(needs)?.kind === 'raise')
     return renderVerdict(fullest, needs, screen, why);
   if (fullest.status !== 'finished') return [];
-  const missing = unseen > 0 ? unseen : sum.unseen_tasks;
-  const what = unseen > 0 ? `${formatCount(unseen)} of ${plural(sum.hosts.length, 'host')}` : plural(missing, 'task');
-  const words = `${what} ${missing === 1 ? 'was' : 'were'} not seen: what the job needs can not be told from the others.`;
+  const others = whole.total.peak_rss === null ? '' : ' from the others';
+  const words = `${missing}: what the job needs can not be told${others}.`;
   return ['', ...wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`)];
 }
 
-/** A process is under the limit of its host, so only sums compare with that of the job. */
-const UNDER_LIMIT = new Set(['peak_rss', 'peak_rss_swap'] as const);
-
-function renderSums({ sum, total }: JobWhole, room: number, screen: Screen): string[] {
-  const estimate = sum.together_rss_bytes;
-  const words =
-    estimate === null || total.peak_rss?.exact
-      ? []
-      : wrap(
-          `At one time all hosts together held about ${formatBytes(estimate)}: an estimate, by their samples.`,
-          room,
-        ).map(screen.style.faint);
-  return [...renderPeaks(total, room, screen, UNDER_LIMIT), ...words];
-}
+/** Each knows its own limit only: the hosts' stand in their table. */
+const UNDER_LIMIT: ReadonlySet<PeakField> = new Set<PeakField>();
 
 function trustWords({ sum }: JobWhole, records: readonly JobRecord[], room: number): string[] {
   const hosts = sum.hosts.filter(({ seen }) => seen).length;
@@ -118,19 +136,18 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
   const room = screen.width - SECTION_INDENT;
   const section = (name: string, lines: readonly string[]): string[] => blank(renderSection(name, lines, screen));
   const where = `on ${plural(sum.hosts.length, 'host')}`;
-  const chart = sum.series === null ? [] : renderChart(sum.series, sum.limit_bytes, room, screen);
   const mastersOnly = runs.filter(({ record }) => record.pe_task_id === null);
   const earlier = options.allTasks || mastersOnly.length === 0 ? runs : mastersOnly;
   return [
     ...renderTitle(whole, screen),
     ...blank([...renderWarning(total, screen), ...renderTrend(total, growing, screen)]),
     ...blank([
-      ...renderGauges(recordGauges({ ...total, peak_process_vmem: null }, screen), screen),
-      ...renderFullest(whole, screen),
+      ...renderGauges(wholeGauges(whole, screen), screen),
+      ...renderTogether(whole, screen),
       ...renderFit(whole, why, screen),
     ]),
     ...section('Asked', renderRequests({ ...total, host_slots: total.slots }, screen, where)),
-    ...section('Peaks', renderSums(whole, room, screen)),
+    ...section('Peaks', renderPeaks(total, room, screen, UNDER_LIMIT)),
     ...section('Hosts', renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),
     ...section('Tasks', options.allTasks ? renderRunTable(TASK_COLUMNS, latest, room, screen) : []),
     ...section('Used', renderConsumption(total, screen)),
@@ -140,7 +157,7 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
     ),
     ...section('Ended', renderEnding(fullest, why, room, screen)),
     ...section('Trust', [...trustWords(whole, records, room), ...renderTrust(total, room, screen)]),
-    ...section('Memory', chart),
+    ...section('Memory', renderMemoryChart({ ...total, peak_process_vmem: null }, room, screen)),
     ...(latest.length === runs.length ? [] : section('Runs', renderRunTable(RUNS_COLUMNS, earlier, room, screen))),
   ];
 }

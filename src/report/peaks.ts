@@ -1,3 +1,4 @@
+import { measuredUpper, shareOfLimit } from '../accounting/peak-figure';
 import type { Bracket, JobRecord } from '../sampler/record';
 import { bracketStanding, formatBracket } from './bracket';
 import { limitOf } from './fit';
@@ -26,7 +27,7 @@ export function peakName(field: PeakField): string {
 const UNDER_LIMIT: ReadonlySet<PeakField> = new Set(['peak_rss', 'peak_rss_swap', 'peak_process_vmem']);
 
 const sameEnds = (a: Bracket, b: Bracket): boolean =>
-  a.lower_bytes === b.lower_bytes && a.upper_bytes === b.upper_bytes && a.exact === b.exact;
+  a.lower_bytes === b.lower_bytes && measuredUpper(a) === measuredUpper(b) && a.exact === b.exact;
 
 /**
  * Every known peak with its share of the limit (of those that are `underLimit`), when it came and which command held
@@ -47,16 +48,13 @@ export function renderPeaks(
     const bracket = record[field];
     if (bracket === null || (swapless && field === 'peak_rss_swap')) return [];
     const at = parseTime(bracket.at);
-    const share =
-      limit !== null && limit > 0 && underLimit.has(field)
-        ? formatPercent((bracket.upper_bytes ?? bracket.lower_bytes) / limit)
-        : '';
+    const share = underLimit.has(field) ? shareOfLimit(bracket, limit) : null;
     return [
       [
         swapless && field === 'peak_rss' ? 'memory (RSS), no swap' : peakName(field),
         formatBracket(bracket, screen.glyphs),
         bracket.upper_bytes === null ? '' : bracketStanding(bracket),
-        share,
+        share === null ? '' : formatPercent(share),
         at === null ? '' : formatClock(at),
         at === null || started === null ? '' : formatDuration(Math.max(0, (at.getTime() - started.getTime()) / 1000)),
         bracket.command === null ? '' : screen.safe(bracket.command),

@@ -1,6 +1,14 @@
 import { formatMoment } from './local-time';
 import type { Glyphs } from './screen';
-import { formatBytes, formatCount, formatDuration, formatGibHours, formatNumber, formatPercent } from './units';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatMemoryTime,
+  formatNumber,
+  formatPercent,
+  gibHoursOf,
+} from './units';
 
 /** Units that a metric's name ends in; a name without one of them counts something. */
 const UNITS = [
@@ -45,12 +53,6 @@ function withPrefix(value: number, unit: string): string {
   return `${value < 0 ? '-' : ''}${number} ${PREFIXES[prefix] ?? ''}${unit}`.trimEnd();
 }
 
-/** Memory held over time: "2.35 GiB·h", of short jobs in MiB·h. */
-function memoryTime(byteSeconds: number, dot: string): string {
-  const small = formatGibHours(byteSeconds).startsWith('0');
-  return `${formatGibHours(small ? byteSeconds * 1024 : byteSeconds)} ${small ? 'MiB' : 'GiB'}${dot}h`;
-}
-
 const MOST_COUNTED_OUT = 1e7;
 const JOULES_PER_KWH = 3.6e6;
 
@@ -63,7 +65,7 @@ export function formatQuantity(value: number, unit: QuantityUnit, glyphs: UnitGl
     case 'bytes':
       return sign + formatBytes(Math.abs(value));
     case 'byte_seconds':
-      return sign + memoryTime(Math.abs(value), glyphs.dot);
+      return sign + formatMemoryTime(gibHoursOf(Math.abs(value)), glyphs.dot);
     case 'seconds':
       return sign + formatDuration(Math.abs(value));
     case 'joules':

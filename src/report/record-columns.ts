@@ -1,6 +1,8 @@
+import { jobName } from '../sampler/job-name';
 import { groupBy } from '../accounting/group-by';
+import { figureOf } from '../accounting/peak-figure';
 import type { JobRecord, Bracket } from '../sampler/record';
-import { formatBracket } from './bracket';
+import { formatPeak } from './bracket';
 import { endingLabel, succeeded } from './ending';
 import { limitOf } from './fit';
 import { shareTone } from './gauge';
@@ -48,10 +50,16 @@ const overTime = (record: JobRecord, bytes: number | null): number | null =>
 const unused: Of<number | null> = (record) => {
   const limit = limitOf(record);
   if (limit === null || record.peak_rss === null) return null;
-  return overTime(record, Math.max(0, limit - record.peak_rss.lower_bytes));
+  return overTime(record, Math.max(0, limit - figureOf(record.peak_rss)));
 };
 
-const lowerEnd = (bracket: Bracket | null): number | null => bracket?.lower_bytes ?? null;
+const heldOf = (bracket: Bracket | null): number | null => bracket && figureOf(bracket);
+
+/** The record that a line's limit, peak and share are of: that nearest to its limit, or without any the largest. */
+function fullestOf(line: RecordLine): JobRecord {
+  const byShare = largest(line, (record) => record.memory_efficiency);
+  return byShare.memory_efficiency === null ? largest(line, (record) => heldOf(record.peak_rss)) : byShare;
+}
 
 /** What all records of a line say, or how many different things. */
 function agreed(line: RecordLine, screen: Screen, what: string, of: Of<string | null>): string {
@@ -91,7 +99,7 @@ function efficiencyCell(line: RecordLine): string {
 }
 
 function memoryCell(line: RecordLine, screen: Screen): string {
-  const share = largest(line, (record) => record.memory_efficiency).memory_efficiency;
+  const share = fullestOf(line).memory_efficiency;
   return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
 }
 
@@ -115,21 +123,25 @@ function endingCell(line: RecordLine, screen: Screen): string {
 function jobCell(line: RecordLine, screen: Screen): string {
   const tasks = new Set(line.map((record) => record.task_id)).size;
   if (line.length === 1) return jobLabel(line[0], screen);
-  return tasks > 1 ? `${line[0].job_id} ${screen.glyphs.times}${tasks}` : `${line[0].job_id} (${line.length} runs)`;
+  return tasks > 1 ? `${jobName(line[0])} ${screen.glyphs.times}${tasks}` : `${jobName(line[0])} (${line.length} runs)`;
 }
 
-/** In a list the range is told by its upper end: what must have been enough. */
 const peakCell =
-  (of: Of<Bracket | null>, unknown: (screen: Screen) => string): RecordColumn['cell'] =>
+  (of: Of<Bracket | null>): RecordColumn['cell'] =>
   (line, screen) => {
-    const bracket = of(largest(line, (record) => lowerEnd(of(record))));
-    if (bracket === null) return unknown(screen);
-    return bracket.upper_bytes === null
-      ? formatBracket(bracket, screen.glyphs)
-      : formatBytes(bracket.upper_bytes, 'up');
+    const bracket = of(largest(line, (record) => heldOf(of(record))));
+    return bracket === null ? '' : formatPeak(bracket, screen.glyphs);
   };
 
-const nothing = (): string => '';
+function memoryPeakCell(line: RecordLine, { glyphs }: Screen): string {
+  const { peak_rss: peak } = fullestOf(line);
+  return peak === null ? glyphs.none : formatPeak(peak, glyphs);
+}
+
+function limitCell(line: RecordLine): string {
+  const limit = limitOf(fullestOf(line)) ?? limitOf(largest(line, limitOf));
+  return limit === null ? '' : formatRequested(limit);
+}
 
 const sizeCell =
   (of: Of<number | null>, format: (bytes: number) => string): RecordColumn['cell'] =>
@@ -175,7 +187,7 @@ export const RECORD_COLUMNS = {
   name: {
     head: 'name',
     says: "the job's name",
-    shrinksTo: 14,
+    shrinksTo: 11,
     cell: ([record], screen) => screen.safe(record.job_name ?? ''),
   },
   project: { head: 'project', says: 'its project', shrinksTo: 8, cell: textCell(projectOf, 'projects') },
@@ -244,35 +256,32 @@ export const RECORD_COLUMNS = {
     align: 'right',
     cell: sizeCell((record) => record.h_vmem?.request_bytes ?? null, formatRequested),
   },
-  asked: { head: 'asked', says: 'h_vmem on the host', align: 'right', cell: sizeCell(limitOf, formatRequested) },
+  asked: { head: 'asked', says: 'h_vmem on the host', align: 'right', cell: limitCell },
   peak: {
     head: 'peak',
-    says: 'largest resident memory (RSS)',
+    says: 'largest resident memory (RSS), as far as it was seen; of several that nearest to its limit',
     align: 'right',
-    cell: peakCell(
-      (record) => record.peak_rss,
-      ({ glyphs }) => glyphs.none,
-    ),
+    cell: memoryPeakCell,
   },
   rss_swap: {
     head: 'RSS+swap',
     says: 'largest resident and swapped memory',
     align: 'right',
-    cell: peakCell((record) => record.peak_rss_swap, nothing),
+    cell: peakCell((record) => record.peak_rss_swap),
   },
   process: {
     head: 'process',
     says: 'largest address space of one process: what h_vmem limits by ulimit',
     align: 'right',
-    cell: peakCell((record) => record.peak_process_vmem, nothing),
+    cell: peakCell((record) => record.peak_process_vmem),
   },
   vmem: {
     head: 'vmem',
     says: 'largest sum of address spaces',
     align: 'right',
-    cell: peakCell((record) => record.peak_vmem, nothing),
+    cell: peakCell((record) => record.peak_vmem),
   },
-  share: { head: 'of it', says: 'peak over h_vmem, the largest of several', align: 'right', cell: memoryCell },
+  share: { head: 'of limit', says: 'that peak over h_vmem on the host', align: 'right', cell: memoryCell },
   cpu: { head: 'CPU', says: 'CPU time over wallclock time and slots', align: 'right', cell: efficiencyCell },
   cpu_time: {
     head: 'CPU time',

@@ -1,4 +1,5 @@
 import { groupBy } from '../accounting/group-by';
+import { figureOf } from '../accounting/peak-figure';
 import type { RecordSort } from '../accounting/store';
 import type { JobRecord } from '../sampler/record';
 import { limitOf } from './fit';
@@ -7,7 +8,7 @@ import { limitOf } from './fit';
 export type RecordLine = readonly [JobRecord, ...JobRecord[]];
 
 const wallclockOf = (record: JobRecord): number => record.wallclock_seconds ?? 0;
-const peakOf = (record: JobRecord): number => record.peak_rss?.lower_bytes ?? 0;
+const peakOf = ({ peak_rss: peak }: JobRecord): number => (peak === null ? 0 : figureOf(peak));
 
 const sumOf =
   (of: (record: JobRecord) => number) =>

@@ -6,7 +6,7 @@ import type { RecordLine } from './record-lines';
 import { renderRecordTable, type RecordTableView } from './record-table';
 import type { Screen } from './screen';
 import { spread } from './title';
-import { formatCount, formatNumber, formatPercent } from './units';
+import { formatCount, formatMemoryTime, formatMemoryTimes, formatPercent, formatSlotTimes } from './units';
 import { wrap } from './wrap';
 
 export interface RecordListReport {
@@ -23,12 +23,17 @@ export interface RecordListReport {
 
 const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
-function memoryAmount(totals: Totals, unit: string): string {
-  const used = formatNumber(totals.used_gib_hours);
-  const asked = totals.requested_with_used_gib_hours;
-  if (asked > 0) return `${used} of ${formatNumber(asked)} ${unit}`;
-  if (totals.requested_gib_hours <= 0) return `${used} ${unit}, nothing asked for`;
-  return `${formatNumber(totals.requested_gib_hours)} ${unit} asked for, use not known`;
+function memoryAmount(totals: Totals, dot: string): string {
+  const { used_gib_hours: used, requested_with_used_gib_hours: asked } = totals;
+  const { texts, unit } = formatMemoryTimes([used, asked], dot);
+  if (asked > 0) return `${texts.join(' of ')} ${unit}`;
+  if (totals.requested_gib_hours <= 0) return `${formatMemoryTime(used, dot)}, nothing asked for`;
+  return `${formatMemoryTime(totals.requested_gib_hours, dot)} asked for, use not known`;
+}
+
+function cpuAmount(totals: Totals, dot: string): string {
+  const { texts, unit } = formatSlotTimes([totals.cpu_seconds / 3600, totals.slot_seconds / 3600], `slot${dot}`);
+  return `${texts.join(' of ')} ${unit}`;
 }
 
 function totalGauges(totals: Totals, screen: Screen): Gauge[] {
@@ -40,13 +45,13 @@ function totalGauges(totals: Totals, screen: Screen): Gauge[] {
     {
       name: 'Memory',
       share: held,
-      amount: memoryAmount(totals, `GiB${dot}h`),
+      amount: memoryAmount(totals, dot),
       tone: held === null ? 'good' : shareTone(held),
     },
     {
       name: 'CPU',
       share: busy,
-      amount: `${formatNumber(totals.cpu_seconds / 3600)} of ${formatNumber(totals.slot_seconds / 3600)} slot${dot}h`,
+      amount: cpuAmount(totals, dot),
       tone: busy === null ? 'good' : shareTone(Math.min(busy, 0.8)),
     },
   ];
@@ -74,11 +79,15 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
   ];
   const shown = report.lines.reduce((total, line) => total + line.length, 0);
   const legend = `asked: h_vmem on the host; peak: resident memory; unused: asked for, never used, in GiB${glyphs.dot}h`;
+  const selfReported = report.lines.flat().filter(({ trust }) => trust === 'self-reported').length;
   const table = renderRecordTable(report.lines, report.view, screen);
   const notes = [
     ...(report.view.chosen ? [] : [legend]),
     ...(table.leftOut.length > 0
       ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
+      : []),
+    ...(selfReported > 0
+      ? [`${formatCount(selfReported)} told of by the owner alone: a site's sums leave that out`]
       : []),
     ...(shown < totals.records
       ? [`${formatCount(shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]

@@ -1,4 +1,4 @@
-import { formatBracket } from './bracket';
+import { formatPeak } from './bracket';
 import { endingLabel } from './ending';
 import { runningLabel } from './heard-of';
 import { limitOf } from './fit';
@@ -47,7 +47,7 @@ export const RUN_COLUMNS = {
   peak: {
     head: 'peak',
     align: 'right',
-    cell: ({ record }, { glyphs }) => (record.peak_rss === null ? glyphs.none : formatBracket(record.peak_rss, glyphs)),
+    cell: ({ record }, { glyphs }) => (record.peak_rss === null ? glyphs.none : formatPeak(record.peak_rss, glyphs)),
   },
   memory: {
     head: 'of limit',

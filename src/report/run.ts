@@ -1,15 +1,14 @@
 import type { Dialect } from '../gridengine/dialect';
 import type { JobRecord } from '../sampler/record';
-import { renderChart } from './chart';
 import { renderConsumption } from './consumption';
 import { describeEnding, endingSignal, succeeded } from './ending';
-import { limitOf } from './fit';
 import { renderGauges } from './gauge';
 import { renderGridEngine } from './grid-engine';
 import { heardOf, runningLabel } from './heard-of';
 import { endingTone, recordGauges, renderVerdict } from './headline';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
 import { parseTime } from './local-time';
+import { renderMemoryChart } from './memory-chart';
 import { renderMetrics } from './metrics';
 import { renderPeaks } from './peaks';
 import { renderRequests } from './request';
@@ -110,7 +109,6 @@ export function renderRun(runs: readonly JobRun[], screen: Screen, dialect: Dial
   const why = whyEnded(recordsOf(latest), wordsOf(screen), dialect);
   const room = screen.width - SECTION_INDENT;
   const section = (name: string, lines: readonly string[]): string[] => renderSection(name, lines, screen);
-  const chart = record.series === null ? [] : renderChart(record.series, limitOf(record), room, screen);
   return [
     ...renderTitle(record, screen),
     ...blank([...renderWarning(record, screen), ...renderTrend(record, [growingJob(record)], screen)]),
@@ -127,7 +125,7 @@ export function renderRun(runs: readonly JobRun[], screen: Screen, dialect: Dial
     ...blank(section('qacct', renderGridEngine(record, room, screen, dialect))),
     ...blank(section('Ended', renderEnding(record, why, room, screen))),
     ...blank(section('Trust', renderTrust(record, room, screen))),
-    ...blank(section('Memory', chart)),
+    ...blank(section('Memory', renderMemoryChart(record, room, screen))),
     ...(earlier.length === 0 ? [] : blank(section('Runs', renderRunTable(RUNS_COLUMNS, runs, room, screen)))),
   ];
 }

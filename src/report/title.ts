@@ -1,14 +1,14 @@
+import { jobTaskName } from '../sampler/job-name';
 import type { JobRecord } from '../sampler/record';
 import { displayWidth, truncate } from './display-width';
 import { formatClock, formatDay, formatMoment, formatZone, parseTime } from './local-time';
 import type { Screen } from './screen';
 import { formatDuration } from './units';
 
-/** "4711", "4711.3", "4711.3 (1.node07)". */
+/** "4711", "4711.3", "4711.3 (1.node07)", "run-7". */
 export function jobLabel(record: JobRecord, screen: Screen): string {
-  const task = record.task_id === null ? '' : `.${record.task_id}`;
   const peTask = record.pe_task_id === null ? '' : ` (${screen.safe(record.pe_task_id)})`;
-  return `${record.job_id}${task}${peTask}`;
+  return `${jobTaskName(record)}${peTask}`;
 }
 
 /** A line with text at both ends; the left gives way. `paintRight` gets the right text only. */

@@ -1,3 +1,4 @@
+import { measuredUpper } from '../accounting/peak-figure';
 import type { BracketSource, JobRecord, OpenReason, Trust } from '../sampler/record';
 import { explainOpen, explainSource } from './bracket';
 import { PEAK_FIELDS, peakName } from './peaks';
@@ -63,6 +64,19 @@ function cost(record: JobRecord): string[] {
   return [`the sampler itself took ${formatDuration(cpu)} CPU${share} and ${formatBytes(memory)}${small}`];
 }
 
+/** An upper end that is only a limit: why nothing better is known. */
+function limited(record: JobRecord): string[] {
+  const names = PEAK_FIELDS.filter((field) => {
+    const bracket = record[field];
+    return bracket !== null && bracket.upper_bytes !== null && measuredUpper(bracket) === null;
+  }).map(peakName);
+  return names.length === 0
+    ? []
+    : [
+        `${joined(names)}: beyond the figure only the limit is known; a program that another replaced (exec) leaves no mark of all that it held`,
+      ];
+}
+
 /** How far the figures can be trusted: who says so, how often it looked, what stays open and why, notes. */
 export function renderTrust(record: JobRecord, width: number, screen: Screen): string[] {
   const unseen = record.unobserved_start_seconds ?? 0;
@@ -71,6 +85,7 @@ export function renderTrust(record: JobRecord, width: number, screen: Screen): s
     ...sources(record),
     ...(unseen > 0 ? [`the first ${formatDuration(unseen)} went unobserved`] : []),
     ...openEnds(record, screen),
+    ...limited(record),
     ...claims(record),
     ...cost(record),
     ...(record.status === 'unsampled' ? [] : record.notes).map((note) => `note: ${screen.safe(note)}`),

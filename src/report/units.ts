@@ -59,16 +59,75 @@ export function formatCount(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
-/** A number of ordinary size: three significant digits, thousands set apart: "0.012", "3.12", "1,234". */
+const SMALLEST_SHOWN = 1e-6;
+
+/** A number: at most three significant digits, thousands set apart ("0.012", "3.12", "1,234"); what is not 0 is not "0". */
 export function formatNumber(value: number): string {
-  return value >= 999.5 ? formatCount(value) : threeDigits(value, 'nearest').replace(/^0\.000$/, '0');
+  if (value >= 999.5) return formatCount(value);
+  if (value > 0 && value < SMALLEST_SHOWN) return `<${SMALLEST_SHOWN.toFixed(6)}`;
+  if (value > 0 && value < 0.001) return value.toFixed(1 - Math.floor(Math.log10(value))).replace(/0$/, '');
+  return threeDigits(value, 'nearest').replace(/^-?0\.000$/, '0');
 }
 
 const GIB_HOUR = 1024 ** 3 * 3600;
 
-/** Memory held over time, in GiB times hours, without the unit. */
+/** GiB times hours of bytes times seconds. */
+export const gibHoursOf = (byteSeconds: number): number => byteSeconds / GIB_HOUR;
+
+/** Memory held over time, in GiB times hours, without the unit: for columns whose head names it. */
 export function formatGibHours(byteSeconds: number): string {
-  return formatNumber(byteSeconds / GIB_HOUR);
+  return formatNumber(gibHoursOf(byteSeconds));
+}
+
+/** Amounts that stand beside each other, in one unit. */
+export interface Amounts {
+  readonly texts: readonly string[];
+  readonly unit: string;
+}
+
+type Unit = readonly [name: string, perLargest: number];
+
+/** In the unit that suits the largest amount: the first one, or of small amounts a smaller. */
+function amountsIn(units: readonly [Unit, ...Unit[]], least: number, amounts: readonly number[]): Amounts {
+  const most = amounts.reduce((a, b) => Math.max(a, b), 0);
+  const smallest = units[units.length - 1] ?? units[0];
+  const [unit, factor] = most === 0 ? units[0] : (units.find(([, per]) => most * per >= least) ?? smallest);
+  return { texts: amounts.map((amount) => formatNumber(amount * factor)), unit };
+}
+
+/** What is shown with three digits is no less than this. */
+const ONE = 0.9995;
+
+/** Memory held over time, given in GiB times hours: "2.35" GiB·h; of short or small jobs in MiB·h or KiB·h. */
+export function formatMemoryTimes(gibHours: readonly number[], dot: string): Amounts {
+  return amountsIn(
+    [
+      [`GiB${dot}h`, 1],
+      [`MiB${dot}h`, 1024],
+      [`KiB${dot}h`, 1024 ** 2],
+    ],
+    ONE,
+    gibHours,
+  );
+}
+
+/** Of one amount, with its unit: "2.35 GiB·h". */
+export function formatMemoryTime(gibHours: number, dot: string): string {
+  const { texts, unit } = formatMemoryTimes([gibHours], dot);
+  return `${texts.join()} ${unit}`;
+}
+
+/** Time times slots (or cores), given in hours: "12.3" slot·h; of short jobs in minutes or seconds. */
+export function formatSlotTimes(hours: readonly number[], what: string): Amounts {
+  return amountsIn(
+    [
+      [`${what}h`, 1],
+      [`${what}min`, 60],
+      [`${what}s`, 3600],
+    ],
+    0.1,
+    hours,
+  );
 }
 
 /** A size that somebody wrote down: as formatBytes, without needless zeros ("4 GiB", "1.5 GiB"). */

@@ -1,8 +1,8 @@
-import { destinationNow } from './destination';
+import { destinationNow, type Destination } from './destination';
 import { reasonOf, warn } from './log';
 import { openNodeStore } from './node-store';
 import { loadSettings } from './settings';
-import { tidyNode } from './storage';
+import { HANDED_PAUSE_MS, tidyNode } from './storage';
 
 /** `node flush.js SETTINGS`: what the epilog starts when no sampler was there to finish the job. */
 async function main(): Promise<void> {
@@ -13,7 +13,8 @@ async function main(): Promise<void> {
   const settings = loadSettings(path);
   const store = openNodeStore(settings.state_dir);
   try {
-    await tidyNode(store, settings, settings.delivery_patience, () => destinationNow(path, settings));
+    const destination = (): Destination => destinationNow(path, settings);
+    await tidyNode(store, settings, settings.delivery_patience, destination, HANDED_PAUSE_MS);
   } finally {
     store.close();
   }

@@ -8,7 +8,8 @@ import type { OpenReason } from './record';
 import { markSlackBytes } from './slack';
 import type { UnknownBounds, UpperResult } from './upper-ends';
 import { newPeaks, observe, observeExit, openEnd, resolveAll, restorePeaks, savePeaks, type PeakState } from './peaks';
-import { addToSeries, newSeries, type Series } from './series';
+import { openImages } from './open-images';
+import { addToSeries, copyOfSeries, newSeries, settleSeries, type OpenImage, type Series } from './series';
 import { addSums, carriedAway, largest, NO_SUMS, totals, type Counters, type Sums } from './totals';
 
 /** All that was found out about a job so far. Memory in bytes, CPU in clock ticks. */
@@ -74,6 +75,7 @@ export interface JobSampler {
 interface Saved {
   readonly peaks: unknown;
   readonly series: Series;
+  readonly images: readonly OpenImage[];
   readonly processes: unknown;
   readonly numbers: Numbers;
   readonly carried: Sums;
@@ -109,6 +111,7 @@ export function sampleJob(
   const state = saved as Saved | null;
   const peaks = state === null ? newPeaks() : restorePeaks(state.peaks);
   const series = state === null ? newSeries(0) : state.series;
+  const images = openImages(state?.images);
   const numbers: Numbers = state?.numbers ?? {
     startMs: null,
     firstSampleMs: null,
@@ -181,6 +184,13 @@ export function sampleJob(
     else if (executed !== undefined) fates.set(pid, executed);
   }
 
+  /** What becomes of forked images decides on the peaks, the series and the integral alike. */
+  function resolveImages(decided: ReadonlyMap<string, boolean>): void {
+    resolveAll(peaks, decided);
+    settleSeries(series, decided);
+    numbers.rssByteMs += images.settle(decided);
+  }
+
   function settle(readings: TickReadings): readonly number[] {
     if (lineage === null) return [];
     const { ended: gone, adopted } = lineage.settle(readings.sweep);
@@ -196,7 +206,7 @@ export function sampleJob(
       );
     }
     for (const [pid, image] of readings.departed) decide(decided, pid, image, fates.get(pid));
-    resolveAll(peaks, decided);
+    resolveImages(decided);
     // Fates are needed only until the next tick has found out who has gone.
     if (fates.size > MOST_FATES) for (const pid of [...fates.keys()].slice(0, MOST_FATES / 2)) fates.delete(pid);
     let own = 0;
@@ -256,7 +266,7 @@ export function sampleJob(
         last,
       );
       observe(peaks, readings.memory, atMs);
-      resolveAll(peaks, new Map(readings.resolved));
+      resolveImages(new Map(readings.resolved));
       if (readings.execs > 0) openEnd(peaks, 'exec');
       if (readings.fallenMarks > 0) openEnd(peaks, 'fallen-mark');
       if (readings.failedReads > 0) openEnd(peaks, 'failed-read');
@@ -264,8 +274,10 @@ export function sampleJob(
       before = readings.counters;
       sums = largest(sums, totals(carried, before));
       if (readings.counters.size === 0 && numbers.samples === 0) return readings;
+      const gap = numbers.lastSampleMs === null ? 0 : atMs - numbers.lastSampleMs;
+      const pending = readings.memory.some((reading) => reading.pending);
+      const open = images.see(readings.memory, new Set(pending ? processes.workers() : []), gap);
       if (numbers.lastSampleMs !== null) {
-        const gap = atMs - numbers.lastSampleMs;
         numbers.longestGapMs = Math.max(numbers.longestGapMs, gap);
         numbers.rssByteMs += ((readings.rss + numbers.lastRss) / 2) * gap;
       }
@@ -275,7 +287,7 @@ export function sampleJob(
       numbers.samples++;
       numbers.maxProcesses = Math.max(numbers.maxProcesses, readings.counters.size);
       numbers.maxThreads = Math.max(numbers.maxThreads, readings.threads);
-      addToSeries(series, atMs, readings.rss);
+      addToSeries(series, atMs, readings.rss, open);
       fresh.push(toStored(readings, sums));
       return readings;
     },
@@ -305,9 +317,13 @@ export function sampleJob(
     },
     observation,
     settled: () => {
+      const workers = new Map(processes.workers().map((image) => [image, true]));
       const now = restorePeaks(savePeaks(peaks));
-      resolveAll(now, new Map(processes.workers().map((image) => [image, true])));
-      return { ...observation(), peaks: now };
+      resolveAll(now, workers);
+      const settled = copyOfSeries(series);
+      settleSeries(settled, workers);
+      const rssByteMs = numbers.rssByteMs + images.heldBy(workers.keys());
+      return { ...observation(), peaks: now, series: settled, rssByteMs };
     },
     takeSamples: () => {
       const samples = fresh;
@@ -317,6 +333,7 @@ export function sampleJob(
     save: (): Saved => ({
       peaks: savePeaks(peaks),
       series,
+      images: images.save(),
       processes: processes.save(),
       numbers,
       carried,

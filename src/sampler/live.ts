@@ -1,5 +1,16 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fchownSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { setMode } from '../base/set-owner';
 import type { JobRecord } from './record';
 import { runDirectoryName, type RunDescription } from './run-directory';
 import type { Settings } from './settings';
@@ -17,8 +28,18 @@ function makeLiveDirectory({ run_dir: runDirectory }: Settings): void {
   const live = join(runDirectory, 'live');
   const made = mkdirSync(live, { recursive: true });
   if (made === undefined) return;
-  if (made !== live) chmodSync(runDirectory, 0o755);
-  chmodSync(live, 0o755);
+  if (made !== live) setMode(runDirectory, 0o755);
+  setMode(live, 0o755);
+}
+
+function writeFor(path: string, text: string, uid: number | null): void {
+  const file = openSync(path, 'wx', 0o400);
+  try {
+    writeFileSync(file, text);
+    if (uid !== null && process.getuid?.() === 0) fchownSync(file, uid, -1);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Writes the live file for the job's owner; without the right or room to do so nothing happens. */
@@ -26,8 +47,7 @@ export function writeLiveFile(settings: Settings, run: RunDescription, record: J
   const path = livePath(settings, run);
   try {
     makeLiveDirectory(settings);
-    writeFileSync(`${path}.new`, JSON.stringify(record), { mode: 0o400, flag: 'wx' });
-    if (uid !== null && process.getuid?.() === 0) chownSync(`${path}.new`, uid, -1);
+    writeFor(`${path}.new`, JSON.stringify(record), uid);
     renameSync(`${path}.new`, path);
   } catch {
     removeQuietly(`${path}.new`);

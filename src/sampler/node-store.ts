@@ -41,6 +41,17 @@ export interface OutboxRow {
   readonly record: string;
 }
 
+/** The record of a job's owner, as JSON. */
+export interface HandedRecord {
+  readonly uid: number;
+  readonly record: string;
+}
+
+export interface HandedAmount {
+  readonly records: number;
+  readonly bytes: number;
+}
+
 export interface StoredJob {
   readonly run: string;
   readonly finished: boolean;
@@ -77,6 +88,10 @@ export interface NodeStore {
   packSeries(nowMs: number): void;
   job(run: string): StoredJob | null;
   running(): readonly StoredJob[];
+  /** Puts what users have handed in into the outbox and counts it for them, in one transaction that is on the disk. */
+  takeHanded(records: readonly HandedRecord[], day: number): void;
+  /** What a user has handed in on that day (since 1970, UTC). */
+  handed(uid: number, day: number): HandedAmount;
   outbox(most: number): readonly OutboxRow[];
   delivered(ids: readonly number[]): void;
   refuse(id: number, reason: string): void;
@@ -198,6 +213,29 @@ export function openNodeStore(stateDirectory: string, busyMs = BUSY_MS): NodeSto
       if (!done) insertOutbox.run(JSON.stringify(record), record.revision);
     },
   );
+  const addHanded = database.prepare<[number, number, number]>(
+    `INSERT INTO handed (uid, day, records, bytes) VALUES (?, ?, 1, ?)
+     ON CONFLICT (uid) DO UPDATE SET records = records * (day = excluded.day) + 1,
+       bytes = bytes * (day = excluded.day) + excluded.bytes, day = excluded.day`,
+  );
+  const selectHanded = database.prepare<[number, number], HandedAmount>(
+    'SELECT records, bytes FROM handed WHERE uid = ? AND day = ?',
+  );
+  const takeHanded = database.transaction((records: readonly HandedRecord[], day: number) => {
+    for (const { uid, record } of records) {
+      insertOutbox.run(record, Date.now());
+      addHanded.run(uid, day, Buffer.byteLength(record));
+    }
+  });
+  /** What `action` commits is on the disk when this returns. */
+  const onDisk = (action: () => void): void => {
+    database.pragma('synchronous = FULL');
+    try {
+      action();
+    } finally {
+      database.pragma('synchronous = NORMAL');
+    }
+  };
   const onlySeries = database.transaction((run: string | null, batch: SeriesBatch) => {
     if (run === null) {
       series.save(null, batch);
@@ -226,12 +264,7 @@ export function openNodeStore(stateDirectory: string, busyMs = BUSY_MS): NodeSto
       orForget(() => progress.immediate(run, startedMs, record, samples, batch));
     },
     finish: (run, startedMs, record, samples, batch = []) => {
-      database.pragma('synchronous = FULL');
-      try {
-        orForget(() => finish.immediate(run, startedMs, record, samples, batch));
-      } finally {
-        database.pragma('synchronous = NORMAL');
-      }
+      onDisk(() => orForget(() => finish.immediate(run, startedMs, record, samples, batch)));
     },
     saveSeries: (run, batch) => {
       orForget(() => onlySeries.immediate(run, batch));
@@ -250,6 +283,8 @@ export function openNodeStore(stateDirectory: string, busyMs = BUSY_MS): NodeSto
       return row === undefined ? null : toJob(row);
     },
     running: () => selectRunning.all().map(toJob),
+    takeHanded: (records, day) => onDisk(() => takeHanded.immediate(records, day)),
+    handed: (uid, day) => selectHanded.get(uid, day) ?? { records: 0, bytes: 0 },
     outbox: (most) => selectOutbox.all(most),
     delivered: (ids) => {
       const remove = database.prepare<[number]>('DELETE FROM outbox WHERE id = ?');

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tryLock } from '../native/libc';
+import { DeliveryLock } from './delivery-lock';
 import type { Destination } from './destination';
 import { reasonOf, warn } from './log';
 import type { NodeStore, OutboxRow } from './node-store';
@@ -106,11 +106,10 @@ export async function deliverOutbox(
   let refused = 0;
   let problem: string | null = null;
   const deadline = Date.now() + patienceSeconds * 1000;
-  const lockPath = join(settings.state_dir, 'deliver.lock');
   while (store.outbox(1).length > 0) {
-    const lock = openSync(lockPath, 'a', 0o600);
+    const lock = DeliveryLock.take(settings.state_dir);
+    if (lock === null) break;
     try {
-      if (!tryLock(lock)) break;
       if (delivered === 0) await sleep(Math.random() * settings.delivery_jitter_ms);
       let pause = FIRST_PAUSE_MS;
       for (let rows = store.outbox(BATCH); rows.length > 0; rows = store.outbox(BATCH)) {
@@ -131,16 +130,17 @@ export async function deliverOutbox(
         problem = ended ?? setBack[0] ?? null;
         if (problem === null && done.length === 0 && refused === refusedBefore)
           problem = 'the deliverer answered nothing';
+        lock.noteProblem(problem);
         if (problem === null) {
           pause = FIRST_PAUSE_MS;
           continue;
         }
         if (Date.now() + pause > deadline) return { delivered, refused, left: store.outbox(1_000_000).length, problem };
-        await sleep(pause * (0.5 + Math.random()));
+        await lock.pause(pause * (0.5 + Math.random()));
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
       }
     } finally {
-      closeSync(lock);
+      lock.release();
     }
     // A row that came between the last look and the release of the lock is seen by the loop's own look.
   }

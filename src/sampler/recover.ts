@@ -1,17 +1,5 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmdirSync,
-  unlinkSync,
-} from 'node:fs';
-import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { tryLock } from '../native/libc';
 import { parseSpoolUsage } from '../gridengine/spool-usage';
 import { readPrivateRecord, keyOfRun } from './finish';
@@ -22,9 +10,8 @@ import { reasonOf, warn } from './log';
 import type { NodeStore } from './node-store';
 import { parseRecord } from './parse-record';
 import type { JobRecord } from './record';
-import { userName } from './owner-name';
 import {
-  parseRunDescription,
+  LEFT_MARK,
   readRunDescription,
   removeRunDirectory,
   runDirectories,
@@ -37,7 +24,6 @@ import { newSeries } from './series';
 import type { Observation } from './job-sampler';
 import { thisMachine } from './this-machine';
 import { NO_SUMS } from './totals';
-import { basename } from 'node:path';
 
 /** A torn run directory may be one whose prolog is just writing it. */
 const TORN_AGE_MS = 60_000;
@@ -106,7 +92,8 @@ function orphanRecord(
   return stored === null ? plain : mergeStored(stored, plain);
 }
 
-function unsampledRecord(
+/** The record of a run that no sampler saw: what copies of its spool files tell. */
+export function unsampledRecord(
   run: RunDescription,
   config: string | null,
   usageText: string | null,
@@ -195,6 +182,8 @@ export function recoverOrphans(
   nowMs = Date.now(),
 ): number {
   let finished = 0;
+  // First: a run that is left while we look here wants another look.
+  rmSync(join(stateDirectory, 'run', LEFT_MARK), { force: true });
   for (const directory of runDirectories(stateDirectory)) {
     try {
       if (recoverOne(directory, store, settings, nowMs)) finished++;
@@ -254,120 +243,5 @@ function directoryTime(directory: string): number {
     return fstatSync(fd).mtimeMs;
   } finally {
     closeSync(fd);
-  }
-}
-
-const MOST_HANDED_BYTES = 64 * 1024;
-/** Files one user may have waiting; what is beyond it stays for the next pass. */
-const MOST_FILES_PER_USER = 2000;
-
-/**
- * Takes in what unprivileged hooks left in `STATE/outbox` (1733): one JSON file per record, believed only as the word of
- * its owner. Links, FIFOs, other people's names and oversized files are removed and told.
- */
-export function ingestHandedRecords(settings: Settings, store: NodeStore): number {
-  const outbox = join(settings.state_dir, 'outbox');
-  let names: readonly string[];
-  try {
-    names = readdirSync(outbox);
-  } catch {
-    return 0;
-  }
-  const perUser = new Map<number, number>();
-  let taken = 0;
-  for (const name of names) {
-    const path = join(outbox, name);
-    if (name.endsWith('.new') && !isOld(path)) continue;
-    const file = readHanded(path);
-    if (typeof file === 'string') {
-      warn(`${path}: ${file}; removed`);
-      removeQuietly(path);
-      continue;
-    }
-    const count = (perUser.get(file.uid) ?? 0) + 1;
-    perUser.set(file.uid, count);
-    if (count > MOST_FILES_PER_USER) continue;
-    const record = parseHanded(file.text, settings);
-    const refusal = typeof record === 'string' ? record : whyRefused(record, userName(file.uid), store);
-    if (refusal !== null || typeof record === 'string') warn(`${path}: ${refusal ?? ''}; removed`);
-    else {
-      const startedMs = Date.parse(record.started_at ?? '') || 0;
-      store.finish(`handed.${name}`, startedMs, asHanded(record, userName(file.uid)), []);
-      taken++;
-    }
-    removeQuietly(path);
-  }
-  return taken;
-}
-
-/** A user's word is taken for jobs of that user on this host that root's own hooks know nothing of. */
-function whyRefused(record: JobRecord, owner: string, store: NodeStore): string | null {
-  if (record.owner !== null && record.owner !== owner) return `speaks for "${record.owner}", is of ${owner}`;
-  const run = `${record.job_id}.${record.task_id ?? 0}.${record.run_id}`;
-  if (store.job(run) !== null) return `speaks of job ${record.job_id}, which root's hooks account`;
-  return null;
-}
-
-const shortName = (host: string): string => (host.split('.')[0] ?? '').toLowerCase();
-
-/** The record as what it is: the owner's word, about this host. */
-function asHanded(record: JobRecord, owner: string): JobRecord {
-  const host = shortName(record.host) === shortName(hostname()) ? record.host : hostname();
-  return { ...record, owner, host, trust: 'self-reported' };
-}
-
-/** What an unprivileged epilog left when no sampler had run: the `job` lines, then copies of `config` and `usage`. */
-function recordOfCopies(text: string, settings: Settings): JobRecord | string {
-  const config = text.indexOf('\n==config==\n');
-  const usage = text.indexOf('\n==usage==\n');
-  if (config < 0 || usage < config) return 'neither a record nor copies of spool files';
-  const run = parseRunDescription(`${text.slice(0, config)}\nend=1\n`);
-  if (run === null) return 'unusable job description';
-  return unsampledRecord(run, text.slice(config + 12, usage), text.slice(usage + 11), settings, Date.now());
-}
-
-function parseHanded(text: string, settings: Settings): JobRecord | string {
-  if (text.startsWith('version=')) return recordOfCopies(text, settings);
-  try {
-    const record = parseRecord(JSON.parse(text));
-    return 'error' in record ? record.error : record;
-  } catch {
-    return 'not JSON';
-  }
-}
-
-function readHanded(path: string): { readonly uid: number; readonly text: string } | string {
-  let fd: number;
-  try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    return `can't be opened (${reasonOf(error)})`;
-  }
-  try {
-    const status = fstatSync(fd);
-    if (!status.isFile() || status.nlink !== 1) return 'not an ordinary file';
-    if (status.size > MOST_HANDED_BYTES) return 'larger than 64 KiB';
-    const bytes = Buffer.alloc(MOST_HANDED_BYTES);
-    return { uid: status.uid, text: bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0)) };
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Left half-written by a hook that was ended: by now nobody will finish it. */
-function isOld(path: string): boolean {
-  try {
-    return Date.now() - lstatSync(path).mtimeMs > 86_400_000;
-  } catch {
-    return false;
-  }
-}
-
-function removeQuietly(path: string): void {
-  try {
-    if (lstatSync(path).isDirectory()) rmdirSync(path);
-    else unlinkSync(path);
-  } catch {
-    // A directory that holds something, or gone already: nothing that this pass can do.
   }
 }

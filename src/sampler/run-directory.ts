@@ -30,6 +30,8 @@ import { parseStat } from '../sources/proc/stat';
  *   cgroup     prolog    where the shepherd was before it got a cgroup for the job, or why it got none (job-cgroups.ts)
  *   record.json          the summary where node.db could not be used; ingested by the next sampler or `flush`
  *
+ * Beside them stands `left` where an epilog had no room to start the flush that finishes what it left (listener/left-runs.ts).
+ *
  * BOOT is the boot id's first 8 hex digits, PID and START name the shepherd: its child on the prolog's side and its
  * child on the epilog's side find the same directory without telling each other. Readers ignore keys that they don't
  * know; a key is never given a new meaning, so that neighbouring versions understand each other.
@@ -142,12 +144,15 @@ export function readRunDescription(directory: string): RunDescription | null {
   }
 }
 
+export const RUN_NAME = /^\d+\.\d+\.[0-9a-f]{8}\.\d+\.\d+$/;
+export const LEFT_MARK = 'left';
+
 /** Run directories under `STATE/run`, oldest first; empty when there are none or they can't be listed. */
 export function runDirectories(stateDirectory: string): readonly string[] {
   const parent = join(stateDirectory, 'run');
   try {
     return readdirSync(parent)
-      .filter((name) => /^\d+\.\d+\.[0-9a-f]{8}\.\d+\.\d+$/.test(name))
+      .filter((name) => RUN_NAME.test(name))
       .map((name) => join(parent, name))
       .sort();
   } catch {

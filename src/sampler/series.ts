@@ -1,31 +1,74 @@
+/** A forked image that may yet run another program, and what it showed: its parent's pages, until it is known. */
+export type OpenImage = readonly [image: string, bytes: number];
+
+/** Of a step the sum that is largest if all of its open images count. */
+interface OpenSum {
+  readonly certain: number;
+  readonly images: readonly OpenImage[];
+}
+
 /** Memory over time in at most MOST_STEPS steps of equal length: each holds the largest sum seen in it. */
 export interface Series {
   startMs: number;
   stepMs: number;
   values: number[];
+  open: (OpenSum | null)[];
 }
 
 const MOST_STEPS = 120;
 const FIRST_STEP_MS = 50;
 
 export function newSeries(startMs: number): Series {
-  return { startMs, stepMs: FIRST_STEP_MS, values: [] };
+  return { startMs, stepMs: FIRST_STEP_MS, values: [], open: [] };
 }
 
-/** Adds one sum (bytes) seen at `atMs`; steps double in length when the series is full. */
-export function addToSeries(series: Series, atMs: number, bytes: number): void {
-  let index = Math.max(0, Math.floor((atMs - series.startMs) / series.stepMs));
-  while (index >= MOST_STEPS) {
-    const halved: number[] = [];
-    for (let i = 0; i < series.values.length; i += 2)
-      halved.push(Math.max(series.values[i] ?? -1, series.values[i + 1] ?? -1));
-    series.values = halved;
-    series.stepMs *= 2;
-    index = Math.floor((atMs - series.startMs) / series.stepMs);
-  }
+/** More of them are left out of one sum: thousands of forked workers must not fill the memory. */
+const MOST_IMAGES = 1000;
+
+const potential = (sum: OpenSum | null | undefined): number =>
+  sum == null ? -1 : sum.images.reduce((bytes, [, more]) => bytes + more, sum.certain);
+
+const larger = (a: OpenSum | null | undefined, b: OpenSum | null | undefined): OpenSum | null =>
+  (potential(b) > potential(a) ? b : a) ?? null;
+
+function halve(series: Series): void {
+  const steps = Array.from({ length: Math.ceil(series.values.length / 2) }, (_, step) => 2 * step);
+  series.open = steps.map((step) => larger(series.open[step], series.open[step + 1]));
+  series.values = steps.map((step) => Math.max(series.values[step] ?? -1, series.values[step + 1] ?? -1));
+  series.stepMs *= 2;
+}
+
+/** Adds one sum (bytes) seen at `atMs`, and the images that are not in it yet; steps double in length when it is full. */
+export function addToSeries(series: Series, atMs: number, bytes: number, images: readonly OpenImage[] = []): void {
+  const indexOf = (): number => Math.max(0, Math.floor((atMs - series.startMs) / series.stepMs));
+  while (indexOf() >= MOST_STEPS) halve(series);
+  const index = indexOf();
   while (series.values.length <= index) series.values.push(-1);
   series.values[index] = Math.max(series.values[index] ?? -1, bytes);
+  while (series.open.length < series.values.length) series.open.push(null);
+  if (images.length > 0 && images.length <= MOST_IMAGES)
+    series.open[index] = larger(series.open[index], { certain: bytes, images });
 }
+
+/** The fate of images is known: true, they never ran another program, and their memory was their own. */
+export function settleSeries(series: Series, fates: ReadonlyMap<string, boolean>): void {
+  if (fates.size === 0) return;
+  for (const [index, sum] of series.open.entries()) {
+    if (!sum?.images.some(([image]) => fates.has(image))) continue;
+    const images = sum.images.filter(([image]) => !fates.has(image));
+    const own = sum.images.reduce((bytes, [image, more]) => bytes + (fates.get(image) === true ? more : 0), 0);
+    const certain = sum.certain + own;
+    series.values[index] = Math.max(series.values[index] ?? -1, certain);
+    series.open[index] = images.length === 0 ? null : { certain, images };
+  }
+}
+
+/** A series that can be settled on its own. */
+export const copyOfSeries = (series: Series): Series => ({
+  ...series,
+  values: [...series.values],
+  open: [...series.open],
+});
 
 /** Steps without a sample take the value before them. */
 export function filled(series: Series): readonly number[] {

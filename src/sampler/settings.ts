@@ -18,6 +18,8 @@ export interface Settings {
   readonly state_dir: string;
   /** "job": one sampler for each job; "node": one service for the host, which follows `active_jobs`. */
   readonly scope: string;
+  /** Grid Engine's admin user, whose files root believes; empty: a running execd shows who that is, or only root is. */
+  readonly admin_user: string;
   /** Directory that holds `HOST/active_jobs`; empty: Grid Engine's configuration says where. */
   readonly execd_spool_dir: string;
   /** Node-local tmpfs directory: live figures of running jobs, and the hooks' second choice when state_dir is unwritable. */
@@ -30,6 +32,8 @@ export interface Settings {
   readonly accounting_credentials: string;
   /** User that the deliverer becomes before it opens the accounting DB. */
   readonly deliver_as: string;
+  /** Take the records that hooks without privilege leave in `STATE/outbox`: the word of the jobs' owners. */
+  readonly accept_self_reported: boolean;
   /** Complexes recorded beside h_vmem. */
   readonly memory_complexes: readonly string[];
   /** Between two samples once the job is older than 1.6 s. */
@@ -73,6 +77,8 @@ export interface Settings {
   /** The same over HTTP; port 0: only the socket. */
   readonly serve_address: string;
   readonly serve_port: number;
+  /** Names by which HTTP clients may ask beside this host's own and loopback: those of a proxy that passes them on. */
+  readonly serve_hosts: readonly string[];
   /** File with tokens, one in a line: who shows one over HTTP sees what an admin sees. Empty: nobody. */
   readonly serve_tokens: string;
   /** How the server shows other users' jobs: "all", "anonymous" (no owners and names), "own" (as visibility "own"). */
@@ -115,12 +121,14 @@ export const DEFAULT_SETTINGS: Settings = {
   grid_engine: 'unknown',
   state_dir: '/var/lib/qmemacct',
   scope: 'job',
+  admin_user: '',
   execd_spool_dir: '',
   run_dir: '/run/qmemacct',
   accounting: '/var/lib/qmemacct/accounting/accounting.db',
   accounting_mode: '0640',
   accounting_credentials: '',
   deliver_as: '',
+  accept_self_reported: false,
   memory_complexes: ['s_vmem', 'mem_free', 'virtual_free', 'h_rss', 's_rss', 'mem_limit'],
   interval: 1,
   scan_interval: 5,
@@ -143,6 +151,7 @@ export const DEFAULT_SETTINGS: Settings = {
   serve_socket: '/run/qmemacct/serve.sock',
   serve_address: '127.0.0.1',
   serve_port: 8080,
+  serve_hosts: [],
   serve_tokens: '',
   serve_names: 'all',
   serve_admins: [],

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Destination } from './destination';
 import { textOfRecord, writePrivateRecord } from './finish';
+import { takeInHanded } from './handed-process';
 import { newHeartbeat } from './heartbeat';
 import { removeStrayCgroups } from './job-cgroups';
 import { reasonOf, warn } from './log';
 import { openNodeStore, type NodeStore, type StoredSample } from './node-store';
 import { deliverOutbox, deliverRecord } from './outbox-feeder';
 import type { JobRecord } from './record';
-import { ingestHandedRecords, recoverOrphans } from './recover';
+import { recoverOrphans } from './recover';
 import type { SeriesBatch } from './series-buffer';
 import { runDirectoryName, type RunDescription } from './run-directory';
 import type { Settings } from './settings';
@@ -66,6 +67,8 @@ const PRUNE_ODDS = 50;
 const MOST_UNSAVED_BATCHES = 500;
 /** The ingester takes 64 KiB. */
 const MOST_HANDED_BYTES = 60_000;
+/** Between two passes over what users hand in, where jobs end one after the other. */
+export const HANDED_PAUSE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const MIB = 1024 * 1024;
 
@@ -157,7 +160,7 @@ function nodeStorage(conditions: StorageConditions): Storage {
       const opened = store;
       if (opened === null || shared !== null) return;
       try {
-        if (deliver) await tidyNode(opened, settings, settings.delivery_patience, destination);
+        if (deliver) await tidyNode(opened, settings, settings.delivery_patience, destination, HANDED_PAUSE_MS);
       } finally {
         opened.close();
       }
@@ -173,18 +176,22 @@ export interface TidyOutcome {
   readonly problem: string | null;
 }
 
-/** What any process with node.db open does for the whole node: orphans, handed-over records, delivery, pruning. */
+/**
+ * What any process with node.db open does for the whole node: orphans, handed-over records (unless that was done in the
+ * last `handedPauseMs`), delivery, pruning.
+ */
 export async function tidyNode(
   store: NodeStore,
   settings: Settings,
   patienceSeconds: number,
   destination: () => Destination = () => settings,
+  handedPauseMs = 0,
 ): Promise<TidyOutcome> {
   const recovered =
     recoverOrphans(settings.state_dir, store, settings) + recoverOrphans(settings.run_dir, store, settings);
   const stray = removeStrayCgroups({ directories: [settings.state_dir, settings.run_dir] });
   if (stray.length > 0) warn(`cgroups of jobs that have ended can't be removed: ${stray.join(', ')}`);
-  const ingested = ingestHandedRecords(settings, store);
+  const ingested = await takeInHanded(settings, handedPauseMs);
   const outcome = await deliverOutbox(store, settings, patienceSeconds, destination);
   store.packSeries(Date.now());
   if (Math.random() * PRUNE_ODDS < 1)

@@ -160,7 +160,7 @@ export interface UpperResult {
   readonly openRss: readonly OpenReason[];
   readonly openVmem: readonly OpenReason[];
   readonly openProcessVmem: readonly OpenReason[];
-  /** Where a bound stood in for a mark that is lost: `ru_maxrss` and the address space limit. */
+  /** Where the end rests on a bound instead of a mark that is lost: `ru_maxrss`, or the address space limit. */
   readonly rssByMaxRss: boolean;
   readonly rssByLimit: boolean;
   readonly vmemByLimit: boolean;
@@ -506,43 +506,37 @@ function resultOf(sums: Sums, bounds: UnknownBounds, reasons: ReadonlySet<OpenRe
   const othersRss = Math.min(bounds.addressSpace, bounds.othersRss);
   /** Nothing times an infinite bound is nothing. */
   const times = (count: number, bytes: number): number => (count === 0 ? 0 : count * bytes);
-  let rss = 0;
-  let vmem = 0;
-  let rssByMaxRss = false;
-  let rssByLimit = false;
-  let vmemByLimit = false;
+  let rss = { bytes: 0, byMaxRss: false, byLimit: false };
+  let vmem = { bytes: 0, byLimit: false };
   for (const sum of sums.byUnknowns.values()) {
-    rss = Math.max(
-      rss,
-      sum.rss +
-        times(sum.root, Math.max(rootRss, sum.unknownRss)) +
-        times(sum.others, Math.max(othersRss, sum.unknownRss)),
-    );
-    vmem = Math.max(vmem, sum.vmem + times(sum.root + sum.others, Math.max(bounds.addressSpace, sum.unknownVmem)));
-    for (const [count, maxRss] of [
-      [sum.root, bounds.rootRss],
-      [sum.others, bounds.othersRss],
-    ] as const) {
-      if (count === 0) continue;
-      if (maxRss > bounds.addressSpace) rssByLimit = true;
-      else rssByMaxRss = true;
-      vmemByLimit = true;
+    const parts = [
+      { count: sum.root, bound: rootRss, maxRss: bounds.rootRss },
+      { count: sum.others, bound: othersRss, maxRss: bounds.othersRss },
+    ].filter(({ count }) => count > 0);
+    const bytes = parts.reduce((all, { count, bound }) => all + count * Math.max(bound, sum.unknownRss), sum.rss);
+    if (bytes > rss.bytes) {
+      const bounded = parts.filter(({ bound }) => bound > sum.unknownRss);
+      const byLimit = bounded.some(({ maxRss }) => maxRss > bounds.addressSpace);
+      rss = { bytes, byMaxRss: bounded.some(({ maxRss }) => maxRss <= bounds.addressSpace), byLimit };
     }
+    const unknown = sum.root + sum.others;
+    const space = sum.vmem + times(unknown, Math.max(bounds.addressSpace, sum.unknownVmem));
+    if (space > vmem.bytes) vmem = { bytes: space, byLimit: unknown > 0 && bounds.addressSpace > sum.unknownVmem };
   }
   const processVmem = sums.unknownVmem ? Math.max(sums.largestVmem, bounds.addressSpace) : sums.largestVmem;
   const end = (value: number): number | null => (reasons.size > 0 || value === Infinity ? null : value);
   const because = (value: number): readonly OpenReason[] =>
     [...new Set([...reasons, ...(value === Infinity ? (['exec'] as const) : [])])].sort();
   return {
-    rss: end(rss),
-    vmem: end(vmem),
+    rss: end(rss.bytes),
+    vmem: end(vmem.bytes),
     processVmem: end(processVmem),
-    openRss: because(rss),
-    openVmem: because(vmem),
+    openRss: because(rss.bytes),
+    openVmem: because(vmem.bytes),
     openProcessVmem: because(processVmem),
-    rssByMaxRss,
-    rssByLimit,
-    vmemByLimit,
+    rssByMaxRss: rss.byMaxRss,
+    rssByLimit: rss.byLimit,
+    vmemByLimit: vmem.byLimit,
     processVmemByLimit: processVmem > sums.largestVmem,
   };
 }

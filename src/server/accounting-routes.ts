@@ -1,6 +1,6 @@
 import { TOTALS_NAMES } from '../record/totals';
-import type { RecordFilter, RecordSort } from '../accounting/store';
-
+import type { RecordFilter, RecordSort, RecordsQuery } from '../accounting/store';
+import type { SummaryQuery } from '../accounting/summary';
 import type { Dialect } from '../gridengine/dialect';
 import { STATUSES } from '../sampler/parse-record';
 import { MOST_GROUPS, MOST_RECORDS, type Question } from './accounting-question';
@@ -26,8 +26,8 @@ import { component } from './schema';
 const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly RecordSort[];
 
 /** The history changes whenever a job ends: asked for anew each time. */
-async function ask({ site, sight }: Asked<Parameters>, question: Question): Promise<Answered> {
-  return { body: makeBody(JSON_TYPE, await site.accounting.ask(question, sight)), maxAge: 0 };
+async function ask({ site, sight, asker }: Asked<Parameters>, question: Question): Promise<Answered> {
+  return { body: makeBody(JSON_TYPE, await site.accounting.ask(question, sight, asker)), maxAge: 0 };
 }
 
 /** What of the values was given. */
@@ -91,7 +91,7 @@ const FILTER = {
   owner: queryName('of this user'),
   project: queryName('of this project'),
   queue: queryName('in this queue'),
-  host: queryName('on this host'),
+  host: queryName('on this host; names and patterns with * and ?, several with commas'),
   pe: queryName('in this parallel environment'),
   job_name: queryName('of this name, or pattern with * and ?'),
   states: queryWords('in one of these states', STATUSES),
@@ -104,41 +104,48 @@ const FILTER = {
   share_at_least: queryAmount('with a peak of this share of the limit, or more (1: all of it)'),
   share_at_most: queryAmount('with a peak of this share of the limit, or less'),
   wallclock_at_least: queryAmount('that ran so many seconds, or longer'),
-} as const satisfies Readonly<Record<keyof RecordFilter, unknown>>;
+} as const satisfies Readonly<Record<Exclude<keyof RecordFilter, 'claimed'>, unknown>>;
 
 const far_below = queryShare('a peak below this share of the limit counts as far below it (default: 0.25)');
+
+/** Every part of a query, so that whatever a reader can ask is known here. */
+const RECORDS = {
+  ...FILTER,
+  sort: queryWord('largest or latest first (default: time)', SORTS),
+  limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
+  totals: queryFlag('false: the records alone are wanted, and the totals may be zeros'),
+  far_below,
+} as const satisfies Readonly<Record<Exclude<keyof RecordsQuery, 'claimed'>, unknown>>;
+
+const SUMMARY = {
+  ...FILTER,
+  by: queryWord('one group for each of these (default: owner); names that differ in digits are one', SUMMARY_KEYS),
+  sort: queryWord(
+    'the groups with most of this first (default: requested_gib_hours; days in their order)',
+    TOTALS_NAMES,
+  ),
+  limit: queryCount(`at most so many groups (default: ${MOST_GROUPS})`, MOST_GROUPS),
+  far_below,
+} as const satisfies Readonly<Record<Exclude<keyof SummaryQuery, 'claimed'>, unknown>>;
 
 const recordsRoute = route({
   path: '/v1/records',
   says: 'the records of a time that satisfy every filter given, out of the accounting DB, without their series, and totals over all of them',
-  parameters: {
-    ...FILTER,
-    sort: queryWord('largest or latest first (default: time)', SORTS),
-    limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
-    far_below,
-  },
+  parameters: RECORDS,
   type: JSON_TYPE,
   schema: component('Records'),
   problems: [403, 503],
   answer: (asked) => {
-    const { since, until, ...choice } = asked.values;
-    return ask(asked, { what: 'records', query: { ...intervalOf(since, until, asked.now), ...given(choice) } });
+    const { since, until, totals, ...choice } = asked.values;
+    const query = { ...intervalOf(since, until, asked.now), ...given(choice) };
+    return ask(asked, { what: 'records', query: totals === false ? { ...query, totals } : query });
   },
 });
 
 const summaryRoute = route({
   path: '/v1/summary',
   says: 'sums over the records of a time that satisfy every filter given: by owner, project ..., by hour of the day, by share of the limit, and why records have no samples',
-  parameters: {
-    ...FILTER,
-    by: queryWord('one group for each of these (default: owner); names that differ in digits are one', SUMMARY_KEYS),
-    sort: queryWord(
-      'the groups with most of this first (default: requested_gib_hours; days in their order)',
-      TOTALS_NAMES,
-    ),
-    limit: queryCount(`at most so many groups (default: ${MOST_GROUPS})`, MOST_GROUPS),
-    far_below,
-  },
+  parameters: SUMMARY,
   type: JSON_TYPE,
   schema: component('Summary'),
   problems: [403, 503],

@@ -54,11 +54,9 @@ async function tell({ id, question, sight }: Asked): Promise<Told> {
   }
 }
 
-/** One question after the other, in the order they came. */
-let last: Promise<void> = Promise.resolve();
+/** The next question comes when this one has its answer. */
 parentPort?.on('message', (asked: Asked) => {
-  last = last.then(async () => {
-    const told = await tell(asked);
-    parentPort?.postMessage(told, told.json === undefined ? [] : [told.json.buffer as ArrayBuffer]);
-  });
+  void tell(asked).then((told) =>
+    parentPort?.postMessage(told, told.json === undefined ? [] : [told.json.buffer as ArrayBuffer]),
+  );
 });

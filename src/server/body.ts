@@ -42,6 +42,7 @@ const TITLES: Readonly<Record<number, string>> = {
   408: 'Request timeout',
   413: 'Content too large',
   414: 'URI too long',
+  421: 'Misdirected request',
   431: 'Request header fields too large',
   500: 'Internal error',
   503: 'Unavailable',

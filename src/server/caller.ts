@@ -1,4 +1,5 @@
 import type { Settings } from '../sampler/settings';
+import { hostPart } from './asker';
 import { HttpProblem } from './http-problem';
 import { SEES_ALL, type Sight } from './sight';
 import type { Tokens } from './tokens';
@@ -10,6 +11,15 @@ export interface Caller {
   readonly uid: number | null;
   /** `Authorization`; nothing else in a request says who it is from. */
   readonly authorization: string | undefined;
+  /** Of the host at the other end, over HTTP. */
+  readonly address?: string | undefined;
+}
+
+/** Whose turn a request is: the user's, else the token's (a bad one gets no turn), else the host's. */
+export function callerKey({ uid, authorization, address }: Caller): string {
+  if (uid !== null) return `uid ${uid}`;
+  const token = bearerToken(authorization);
+  return token === null ? `host ${hostPart(address ?? '')}` : `token ${token}`;
 }
 
 export interface CallerRules {

@@ -1,7 +1,6 @@
 import { HttpProblem } from './http-problem';
 import type { Parameters } from './parameter';
-import type { Answered, Route, Site } from './route';
-import type { Sight } from './sight';
+import type { Answered, Asked, Route } from './route';
 
 /** Longest path and query together. */
 const LONGEST_TARGET = 2048;
@@ -74,9 +73,10 @@ function checkFrame({ method, target, contentLength, transferEncoding }: Request
 /** Makes one function of a table of routes: a request's answer. It rejects with HttpProblem. */
 export function answerer(
   routes: readonly Route[],
-): (request: Request, sight: Sight, site: Site, now: number) => Promise<Answered> {
+): (request: Request, context: Omit<Asked<Parameters>, 'values'>) => Promise<Answered> {
   const table = routes.map((route) => ({ route, pattern: route.path.split('/') }));
-  return async (request, sight, site, now) => {
+  return async (request, context) => {
+    const { now } = context;
     checkFrame(request);
     const [path = '', ...rest] = request.target.split('?');
     const parts = path.split('/');
@@ -87,7 +87,7 @@ export function answerer(
         ...[...inPath].map(([name, part]) => [name, readValue(route.parameters, name, decode(part), now)] as const),
         ...readQuery(route.parameters, rest.join('?'), now),
       ]);
-      return route.answer({ values, sight, now, site });
+      return route.answer({ ...context, values });
     }
     throw new HttpProblem(404, 'nothing is at this address; / lists what can be asked');
   };

@@ -3,19 +3,41 @@ import type { Socket } from 'node:net';
 import { reasonOf } from '../sampler/log';
 import { problemBody } from './body';
 import type { Caller } from './caller';
+import { ConnectionLimit } from './connection-limit';
 import type { Request } from './handle';
 import { HttpProblem } from './http-problem';
 import type { Answered } from './route';
 import { send } from './send';
 
-/** Answers a request; rejects with HttpProblem. */
-export type Answer = (request: Request, caller: Caller) => Promise<Answered>;
+/** Answers a request; rejects with HttpProblem. `gone` is aborted when the client has left. */
+export type Answer = (request: Request, caller: Caller, gone: AbortSignal) => Promise<Answered>;
 
 export interface HttpOptions {
   readonly answer: Answer;
   /** Who is at the other end, by the connection itself; null: nobody can tell (TCP). */
   readonly uidOf: (socket: Socket) => number | null;
+  /** Whether a server on this address goes by this `Host`. */
+  readonly goesBy: (host: string, localAddress: string) => Promise<boolean>;
   readonly log: (line: string) => void;
+}
+
+interface ServerParts extends HttpOptions {
+  readonly limit: ConnectionLimit;
+  readonly goneOf: (socket: Socket) => AbortSignal;
+}
+
+/** A signal for each connection, aborted when it is closed: for all its requests, also those sent ahead. */
+function newGoneOf(): ServerParts['goneOf'] {
+  const known = new WeakMap<Socket, AbortSignal>();
+  return (socket) => {
+    const found = known.get(socket);
+    if (found !== undefined) return found;
+    const gone = new AbortController();
+    known.set(socket, gone.signal);
+    if (socket.destroyed) gone.abort();
+    else socket.once('close', () => gone.abort());
+    return gone.signal;
+  };
 }
 
 /** Line of the request and headers together. */
@@ -51,15 +73,32 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
 
 function asProblem(error: unknown, log: HttpOptions['log']): HttpProblem {
   if (error instanceof HttpProblem) return error;
-  log(`an answer failed, which is a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  const where = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log(`an answer failed, which is a bug: ${where.replace(/\n\s*/g, ' | ')}`);
   return new HttpProblem(500, 'the server failed at this; its log says where');
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse, options: HttpOptions): Promise<void> {
+/**
+ * A page of another site whose name was made to lead here (DNS rebinding) asks under that name. A unix socket has no such
+ * pages; HTTP/1.0 knows no `Host`.
+ */
+async function checkHost({ headers, socket }: IncomingMessage, { goesBy }: HttpOptions): Promise<void> {
+  const { localAddress } = socket;
+  if (headers.host === undefined || localAddress === undefined) return;
+  if (!(await goesBy(headers.host, localAddress)))
+    throw new HttpProblem(
+      421,
+      `this server does not go by the name "${headers.host.slice(0, 260)}"; ask by this host's name or address, or have it added to serve_hosts`,
+    );
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, options: ServerParts): Promise<void> {
   // A body is read and thrown away, so that the connection stays of use.
   request.resume();
   const { headers, socket } = request;
   try {
+    options.limit.check(socket);
+    await checkHost(request, options);
     const { body, maxAge } = await options.answer(
       {
         method: request.method ?? '',
@@ -67,7 +106,8 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
         contentLength: headers['content-length'],
         transferEncoding: headers['transfer-encoding'],
       },
-      { uid: options.uidOf(socket), authorization: headers.authorization },
+      { uid: options.uidOf(socket), authorization: headers.authorization, address: socket.remoteAddress },
+      options.goneOf(socket),
     );
     await send(request, response, { status: 200, body, maxAge });
   } catch (error) {
@@ -79,6 +119,8 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
 
 /** A server that does not listen yet. */
 export function createHttpServer(options: HttpOptions): Server {
+  const limit = new ConnectionLimit();
+  const parts: ServerParts = { ...options, limit, goneOf: newGoneOf() };
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES,
@@ -89,7 +131,7 @@ export function createHttpServer(options: HttpOptions): Server {
       insecureHTTPParser: false,
     },
     (request, response) => {
-      respond(request, response, options).catch((error: unknown) => {
+      respond(request, response, parts).catch((error: unknown) => {
         options.log(`an answer could not be sent: ${reasonOf(error)}`);
         response.destroy();
       });
@@ -100,5 +142,9 @@ export function createHttpServer(options: HttpOptions): Server {
   server.maxRequestsPerSocket = REQUESTS_EACH;
   server.setTimeout(IDLE_MS);
   server.on('clientError', refuse);
+  server.on('connection', (socket) => {
+    const uid = options.uidOf(socket);
+    if (uid !== null) limit.admit(socket, uid);
+  });
   return server;
 }

@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync, chmodSync, unlinkSync } from 'node:fs';
+import { lstatSync, mkdirSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
+import { setMode } from '../base/set-owner';
 
 /** Where a server listens. */
 export type Place =
@@ -78,7 +79,7 @@ async function prepareSocket(path: string): Promise<void> {
   const directory = dirname(path);
   if (mkdirSync(directory, { recursive: true, mode: 0o755 }) !== undefined)
     // The umask has had its say.
-    chmodSync(directory, 0o755);
+    setMode(directory, 0o755);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (!found.isSocket())
@@ -86,6 +87,16 @@ async function prepareSocket(path: string): Promise<void> {
   if (await answers(path))
     throw new ListenError(`can't listen on ${path}: another server answers there; stop it, or give --socket`);
   unlinkSync(path);
+}
+
+/** Made with its mode, since a path could be another file's by the time of a chmod. Node binds before it returns. */
+function listenForAll(server: Server, path: string): void {
+  const before = process.umask(0o111);
+  try {
+    server.listen({ path, backlog: BACKLOG });
+  } finally {
+    process.umask(before);
+  }
 }
 
 /** Lets a server listen; everybody may connect to a socket. Rejects with ListenError. */
@@ -100,9 +111,8 @@ export async function listenAt(server: Server, place: Place): Promise<void> {
       });
       if (place.kind === 'tcp') server.listen({ host: place.address, port: place.port, backlog: BACKLOG });
       else if (place.kind === 'descriptor') server.listen({ fd: place.fd }, BACKLOG);
-      else server.listen({ path: place.path, backlog: BACKLOG });
+      else listenForAll(server, place.path);
     });
-    if (place.kind === 'socket') chmodSync(place.path, 0o666);
   } catch (error) {
     throw listenError(place, error);
   }

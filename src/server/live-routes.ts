@@ -16,7 +16,7 @@ const FILTER = {
   project: queryName('jobs of this project'),
 } as const;
 
-const HEAD = { cluster: text, at: nullable(epochMs), problems: list(text) };
+const HEAD = { cluster: text, at: nullable(epochMs), times: component('Times'), problems: list(text) };
 
 /** qmaster is asked for them only while somebody wants them. */
 const PENDING = queryFlag(
@@ -55,7 +55,7 @@ const liveRoute = route({
   },
 });
 
-type Hosts = Pick<ClusterView, 'cluster' | 'at' | 'problems' | 'hosts'>;
+type Hosts = Pick<ClusterView, 'cluster' | 'at' | 'times' | 'problems' | 'hosts'>;
 
 const hostsRoute = route({
   path: '/v1/hosts',
@@ -66,12 +66,12 @@ const hostsRoute = route({
   problems: [503],
   answer: (asked) =>
     ofView(asked, `hosts ${JSON.stringify(asked.values)}`, (view): Hosts => {
-      const { cluster, at, problems, hosts } = filterView(view, asked.values);
-      return { cluster, at, problems, hosts };
+      const { cluster, at, times, problems, hosts } = filterView(view, asked.values);
+      return { cluster, at, times, problems, hosts };
     }),
 });
 
-interface Risks extends Pick<ClusterView, 'cluster' | 'at' | 'problems'> {
+interface Risks extends Pick<ClusterView, 'cluster' | 'at' | 'times' | 'problems'> {
   readonly risks: readonly AtRisk[];
 }
 
@@ -106,8 +106,8 @@ const atRiskRoute = route({
     const options = { withinMs: within * HOUR_MS, nowMs: asked.now, share };
     return ofView(asked, `at-risk ${JSON.stringify(asked.values)}`, (view): Risks => {
       const found = filterView(view, filter);
-      const { cluster, at, problems } = found;
-      return { cluster, at, problems, risks: jobsAtRisk(found, options) };
+      const { cluster, at, times, problems } = found;
+      return { cluster, at, times, problems, risks: jobsAtRisk(found, options) };
     });
   },
 });

@@ -9,6 +9,7 @@ import type {
   QueueView,
   RequestView,
   Trend,
+  ViewTimes,
 } from '../live/cluster-view';
 import {
   bytes,
@@ -36,7 +37,7 @@ const ours = nullable(component('OurFigures'));
 export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
   OurFigures: object<OurFigures>(
     { rss: maybeBytes, lower: maybeBytes, upper: maybeBytes, at: epochMs },
-    'from the samplers: memory in use and the bracket of its peak so far',
+    'from the samplers: memory in use and the bracket of its peak so far; upper only where it was measured',
   ),
   Trend: object<Trend>(
     {
@@ -65,6 +66,7 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
       name: text,
       slots: number,
       master: flag,
+      alone: flag,
       limit: maybeBytes,
       limitState,
       reserved: bytes,
@@ -136,10 +138,19 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
     priority: maybeNumber,
     requests: list(component('Request')),
   }),
+  Times: object<ViewTimes>({
+    hosts: maybeTime,
+    list: maybeTime,
+    usage: maybeTime,
+    pending: maybeTime,
+    oursOldest: maybeTime,
+    oursNewest: maybeTime,
+  }),
   Cluster: object<ClusterView>({
     cluster: text,
     dialect: text,
     at: maybeTime,
+    times: component('Times'),
     problems: list(text),
     hosts: list(component('Host')),
     jobs: list(component('RunningJob')),

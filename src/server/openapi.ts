@@ -5,7 +5,7 @@ import type { Route } from './route';
 import { component, object, text, whole, type Schema } from './schema';
 
 /** Of every request, whatever it asks. */
-const COMMON_PROBLEMS = [400, 401, 405] as const;
+const COMMON_PROBLEMS = [400, 401, 405, 421] as const;
 
 const PROBLEM = object<{ type: string; title: string; status: number; detail: string }>(
   { type: text, title: text, status: whole, detail: text },

@@ -249,7 +249,8 @@ export function remoteReader(client: ServerClient): AccountingReader {
   /** All records of an interval that has more than one answer holds, part by part: so many that each should fit. */
   const everyRecord = async (query: RecordsQuery, page: RecordsAnswer): Promise<readonly StoredRecord[]> => {
     const { since, until } = query;
-    if (page.totals.records <= page.records.length) return page.records;
+    // Totals leave out what an owner alone says: a full page may have more behind it.
+    if (page.totals.records <= page.records.length && page.records.length < MOST_RECORDS) return page.records;
     if (until - since < 2) throw storeError(`more than ${MOST_RECORDS} jobs ended in the same ms`);
     const needed = Math.ceil((SPARE_ROOM * page.totals.records) / Math.max(1, page.records.length));
     const parts = Math.min(Math.max(2, needed), until - since);
@@ -288,8 +289,11 @@ export function remoteReader(client: ServerClient): AccountingReader {
       return found;
     },
     records: async (query) => {
-      const page = await recordsPage(query);
       const wanted = query.limit ?? 0;
+      // How many there are says how they are to be asked for.
+      const counted = { ...query };
+      if (wanted > MOST_RECORDS) delete counted.totals;
+      const page = await recordsPage(counted);
       if (wanted > MOST_RECORDS && page.totals.records > MOST_PAGED)
         throw new StoreError(
           `the server at ${client.socket}`,
@@ -297,7 +301,7 @@ export function remoteReader(client: ServerClient): AccountingReader {
           'ask for less time or by a filter',
           false,
         );
-      return wanted <= MOST_RECORDS ? page : { ...page, records: await everyRecord(query, page) };
+      return wanted <= MOST_RECORDS ? page : { ...page, records: await everyRecord(counted, page) };
     },
     summary: async (query) => {
       // Who wants all groups, and has more than one answer holds, gets the largest.

@@ -1,6 +1,7 @@
 import type { Settings } from '../sampler/settings';
 import type { AccountingDesk } from './accounting-desk';
 import type { AnswerCache } from './answer-cache';
+import type { Asker } from './asker';
 import type { Body } from './body';
 import type { LiveBoard } from './live-board';
 import type { Parameters, Values } from './parameter';
@@ -27,6 +28,7 @@ export interface Asked<P extends Parameters> {
   /** ms since the epoch. */
   readonly now: number;
   readonly site: Site;
+  readonly asker: Asker;
 }
 
 /** A good answer (status 200). */
@@ -45,7 +47,7 @@ export interface RouteOf<P extends Parameters> {
   /** Media type of the answer, and its schema where it is JSON. */
   readonly type: string;
   readonly schema: Schema | null;
-  /** Problems beside those that every request can have (400, 401, 405). */
+  /** Problems beside those that every request can have (400, 401, 405, 421). */
   readonly problems: readonly number[];
   /** Throws or rejects with HttpProblem. */
   readonly answer: (asked: Asked<P>) => Answered | Promise<Answered>;

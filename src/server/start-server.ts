@@ -3,11 +3,12 @@ import type { Socket } from 'node:net';
 import type { Settings } from '../sampler/settings';
 import { openAccountingDesk, type AccountingDesk } from './accounting-desk';
 import { newAnswerCache } from './answer-cache';
-import { sightOf } from './caller';
+import { callerKey, sightOf } from './caller';
 import { answerer } from './handle';
 import { createHttpServer, type Answer } from './http-server';
 import { listenAt, nameOfPlace, type Place } from './listen';
 import type { LiveBoard } from './live-board';
+import { newOwnHosts } from './own-hosts';
 import { newProjectsOf } from './projects-of';
 import { ROUTES } from './routes';
 import { sayChanges } from './say-changes';
@@ -22,6 +23,7 @@ export interface ServerOptions {
     | 'grid_engine'
     | 'poll_interval'
     | 'serve_names'
+    | 'serve_hosts'
     | 'serve_admins'
     | 'serve_tokens'
     | 'visibility'
@@ -91,7 +93,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { wantPending = () => undefined } = options;
   const site = { settings, live, wantPending, accounting, cache: newAnswerCache(), version, startedAt: now() };
   const answerOf = answerer(ROUTES);
-  const answer: Answer = async (request, caller) => answerOf(request, await sightOf(caller, rules), site, now());
+  const answer: Answer = async (request, caller, gone) => {
+    const sight = await sightOf(caller, rules);
+    return answerOf(request, { sight, site, now: now(), asker: { key: callerKey(caller), gone } });
+  };
 
   const sayAccounting = sayChanges(log, 'the accounting DB can be read again');
   const sayTokens = sayChanges(log, 'serve_tokens can be used again');
@@ -104,6 +109,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   timer.unref();
 
   const uidOf = await peerUid();
+  const told = options.places.flatMap((place) => (place.kind === 'tcp' ? [place.address] : []));
+  const goesBy = newOwnHosts([...told, ...settings.serve_hosts]);
   const servers: { readonly server: Server; readonly place: Place }[] = [];
   const stop = async (): Promise<void> => {
     clearInterval(timer);
@@ -112,7 +119,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   try {
     for (const place of options.places) {
-      const server = createHttpServer({ answer, uidOf: place.kind === 'tcp' ? () => null : uidOf, log });
+      const server = createHttpServer({ answer, uidOf: place.kind === 'tcp' ? () => null : uidOf, goesBy, log });
       await listenAt(server, place);
       server.on('error', (error) => log(`${nameOfPlace(place)}: ${error.message}`));
       servers.push({ server, place: placeOf(server, place) });

@@ -18,7 +18,8 @@ export interface UserNames {
 /** Run a program, resolve to what it printed; null where it failed. */
 export type RunProgram = (program: string, words: readonly string[]) => Promise<string | null>;
 
-const runProgram: RunProgram = (program, words) =>
+/** By its path, within 5 s. */
+export const runProgram: RunProgram = (program, words) =>
   new Promise((resolve) => {
     const options = { timeout: 5000, encoding: 'utf8', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } } as const;
     execFile(program, [...words], options, (error, stdout) => resolve(error === null ? stdout : null));

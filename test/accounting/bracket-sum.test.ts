@@ -75,4 +75,11 @@ describe('largestOfBrackets', () => {
     assert.equal(largestOfBrackets([part(5, null), part(7, 8)], [])?.upper_bytes, null);
     assert.equal(largestOfBrackets([], []), null);
   });
+
+  it('rests on a limit only where nothing that was measured is as large', () => {
+    const limited = part(5, 9, { sources: ['mark', 'limit'] });
+    assert.ok(largestOfBrackets([limited, part(7, 8)], [])?.sources.includes('limit'));
+    assert.ok(!largestOfBrackets([limited, part(7, 10)], [])?.sources.includes('limit'));
+    assert.ok(sumOfBrackets([limited, part(7, 10)], [])?.sources.includes('limit'));
+  });
 });

@@ -61,6 +61,20 @@ describe('killedByMemory', () => {
     is(false, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(2 * GIB) });
   });
 
+  it("knows a task that execd killed between two looks of the sampler by the task's own line", () => {
+    const task = {
+      ...KILLED,
+      failed: 100,
+      pe: 'orte',
+      pe_task_id: '1.node02',
+      peak_rss_swap: openBracket(GIB, null, null),
+    };
+    is(true, { ...task, grid_engine: account(16.1 * GIB) });
+    is(false, { ...task, grid_engine: account(15.9 * GIB) });
+    is(true, { ...task, grid_engine: account(9 * GIB), peak_rss_swap: openBracket(16 * GIB, null, null) });
+    is(false, { ...task, exit_status: 1, signal: 0, failed: 0, grid_engine: account(16.1 * GIB) });
+  });
+
   it('is nothing that ended well, has no limit, or of which the end is unknown', () => {
     is(false, { peak_rss_swap: openBracket(16 * GIB, null, null) });
     is(false, { ...KILLED, h_vmem: null, peak_rss_swap: openBracket(16 * GIB, null, null) });

@@ -7,6 +7,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import { SQLITE_PACKAGE, SqliteDatabase } from '../../src/native/sqlite';
+import { userName } from '../../src/sampler/owner-name';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/sampler/record';
 import { realisticRecords, seededRandom } from './realistic-record';
@@ -233,17 +234,31 @@ describe('deliverer: faults of the store', { skip }, () => {
   it('survives a read-only directory and a read-only file', async (t) => {
     const path = sharedStore(t);
     chmodSync(dirname(path), 0o555);
-    await assertRefused(path, /you may not open it/);
+    const user = userName(UNPRIVILEGED.uid ?? process.geteuid?.() ?? 0);
+    const told = (what: string, fix: string): RegExp => new RegExp(`: user "${user}" may not ${what}; ${fix}`);
+    const directory = dirname(path);
+    await assertRefused(path, told(`write ${directory}`, `chmod u\\+w ${directory}`));
+    if (isRoot) {
+      // As it is where an admin made the directory, and deliver_as is nobody.
+      chownSync(directory, 0, 0);
+      const chown = `chown ${user} ${directory}, or set deliver_as to a user who may write there`;
+      await assertRefused(path, told(`write ${directory}`, chown));
+      chownSync(directory, 1, 1);
+      await assertRefused(path, told(`write ${directory}`, `chown ${user} ${directory}, or set deliver_as = "daemon"`));
+      chmodSync(directory, 0o700);
+      await assertRefused(path, told(`enter ${directory}`, `chmod a\\+x ${directory}`));
+      chownSync(directory, UNPRIVILEGED.uid ?? 0, 0);
+    }
     chmodSync(dirname(path), 0o755);
     await deliver(path, some(1));
     chmodSync(dirname(path), 0o555);
-    await assertRefused(path, /make the file and its directory writable/);
+    await assertRefused(path, told(`write ${directory}`, `chmod u\\+w ${directory}`));
     chmodSync(dirname(path), 0o755);
     // Its owner would mend the permissions.
     if (isRoot) {
       chownSync(path, 0, 0);
       chmodSync(path, 0o444);
-      await assertRefused(path, /it can only be read; make the file/);
+      await assertRefused(path, told(`write ${path}`, `chown ${user} ${path}, or set deliver_as to a user`));
       chownSync(path, UNPRIVILEGED.uid ?? 0, 0);
     }
     assertAllOk((await deliver(path, some(3))).rows, 3);

@@ -177,8 +177,9 @@ describe('sumOfJob: slots, limits, load', () => {
       sum.hosts.map((host) => host.cpu_efficiency),
       [0.5, 1, null],
     );
-    assert.equal(sum.memory_efficiency, 2 / 7);
-    assert.deepEqual(sum.memory_imbalance, { most: 'n1', least: 'n2', ratio: 1 });
+    // The master's host is full: 1 GiB of 1 GiB, beside 2 of 4 GiB.
+    assert.equal(sum.memory_efficiency, 1);
+    assert.deepEqual(sum.memory_imbalance, { most: 'n1', least: 'n2', ratio: 2 });
     assert.deepEqual(sum.cpu_imbalance, { most: 'n2', least: 'n1', ratio: 2 });
   });
 

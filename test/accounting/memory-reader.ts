@@ -1,8 +1,10 @@
 import { arrangeAttempts } from '../../src/accounting/attempts';
 import { countedAt } from '../../src/accounting/facts';
+import { isHostPattern, parsePatterns } from '../../src/accounting/host-pattern';
 import { asStored } from '../../src/accounting/merge';
 import type { AccountingReader, RecordFilter } from '../../src/accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../src/accounting/summary';
+import { isHost } from '../../src/report/live/filter';
 import { sortRecords } from '../../src/report/record-lines';
 import type { JobRecord } from '../../src/sampler/record';
 import { plainSummary } from './suite/plain-summary';
@@ -20,16 +22,20 @@ function matches(pattern: string, name: string | null): boolean {
   return name !== null && new RegExp(`^${text}$`, 's').test(name);
 }
 
+const isOnHost = (host: string, asked: string): boolean =>
+  isHostPattern(asked) ? parsePatterns(asked).some((pattern) => isHost(host, pattern)) : host === asked;
+
 function isChosen(record: JobRecord, filter: RecordFilter): boolean {
   const at = countedAt(record);
   const limit = record.h_vmem?.limit_bytes;
   const peak = record.peak_rss?.lower_bytes;
   const failed = (record.exit_status ?? 0) !== 0 || (record.signal ?? 0) !== 0 || (record.failed ?? 0) !== 0;
-  const same = (['cluster', 'owner', 'project', 'queue', 'host', 'pe'] as const).every(
+  const same = (['cluster', 'owner', 'project', 'queue', 'pe'] as const).every(
     (name) => filter[name] === undefined || record[name] === filter[name],
   );
   return (
     same &&
+    (filter.host === undefined || isOnHost(record.host, filter.host)) &&
     at >= filter.since &&
     at < filter.until &&
     (filter.job_name === undefined || matches(filter.job_name, record.job_name)) &&

@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { runProgram } from '../../src/cli/program';
 import { makePrivateState } from '../../src/cli/run/private-state';
 import { ownStorePath } from '../../src/cli/stores';
+import { DeliveryLock } from '../../src/sampler/delivery-lock';
 import { openNodeStore } from '../../src/sampler/node-store';
 import { emptyRecord } from '../../src/sampler/record';
 import { fakeTerminal } from './fake-terminal';
@@ -56,6 +57,23 @@ describe('flush', { timeout: 180_000 }, () => {
     assert.equal(await runProgram(words('--patience', '0'), '0', terminal), 3);
     assert.match(terminal.output(), /delivered 0 records, 1 left/);
     assert.match(terminal.warnings(), /1 record waits in .*run-state\/node.db: .*accounting.db/);
+  });
+
+  it('asks the process that delivers, and says what its last try ended with', async (t) => {
+    const { env, accounting, words } = undelivered(t);
+    const lock = DeliveryLock.take(join(dirname(accounting), 'run-state')) ?? assert.fail();
+    lock.noteProblem('everyone may write to /the/place');
+    const woken = lock.pause(3_600_000);
+    const terminal = fakeTerminal({ env });
+    assert.equal(await runProgram(words('--patience', '0'), '0', terminal), 3);
+    assert.match(
+      terminal.warnings(),
+      /1 record waits in .*: another process delivers them, and its last try failed: everyone may write to \/the\/place\n/,
+    );
+    await woken;
+    lock.noteProblem(null);
+    lock.release();
+    assert.equal(await runProgram(words(), '0', fakeTerminal({ env })), 0);
   });
 
   it('refuses what makes no sense', async () => {

@@ -17,7 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { spawn, spawnSync } from 'node:child_process';
 import { runProgram } from '../../src/cli/program';
 import { packageRoot } from '../../src/sampler/package-root';
-import { sampleLine, sampleLines } from '../accounting/import/sample-lines';
+import { failedLine, sampleLine, sampleLines } from '../accounting/import/sample-lines';
 import { noPostgres, startServer } from '../accounting/postgres/server';
 import { fakeTerminal } from './fake-terminal';
 
@@ -50,6 +50,45 @@ function site(t: TestContext, settings = '', store?: string): Site {
       return { status, output: terminal.output(), warnings: terminal.warnings() };
     },
   };
+}
+
+/** Jobs whose lines tell only that they were submitted long ago, before, between and behind those of an hour ago. */
+async function neverStarted({ file, run }: Site): Promise<void> {
+  const start = Math.floor(fakeTerminal().now().getTime() / 1000) - 3700;
+  const began = `${failedLine(900)}${sampleLine(1, { start })}`;
+  writeFileSync(file, began);
+  assert.equal((await run('import')).status, 0);
+  // What is new begins behind what was read before.
+  appendFileSync(file, `${failedLine(901)}${failedLine(901)}${sampleLine(2, { start: start + 60 })}${failedLine(902)}`);
+  assert.equal((await run('import')).status, 0);
+  const told = async (...words: readonly string[]): Promise<readonly (readonly [number, string | null])[]> => {
+    const { output, warnings } = await run(...words, '--since', '1d', '--json');
+    const { records } = JSON.parse(output) as { records: { job_id: number; ended_at: string | null }[] };
+    assert.equal(warnings, '');
+    return records.map(({ job_id: job, ended_at: ended }) => [job, ended] as const).toSorted(([a], [b]) => a - b);
+  };
+  const [first, second] = [60, 120].map((after) => new Date((start + after) * 1000).toISOString());
+  const never = [
+    [900, first],
+    [901, first],
+    [901, first],
+    [902, second],
+  ];
+  assert.deepEqual(await told('jobs', '--failed'), never);
+  assert.deepEqual(await told('owner', 'alice'), [[1, first], [2, second], ...never]);
+  const top = await run('top', 'owners', '--by', 'failed', '--since', '1d', '--json');
+  const { groups } = JSON.parse(top.output) as {
+    groups: { key: string; totals: { failed: number; records: number } }[];
+  };
+  assert.deepEqual(
+    groups.map(({ key, totals }) => [key, totals.failed, totals.records]),
+    [['alice', 4, 6]],
+  );
+  assert.equal((await run('rollup')).status, 0);
+  const report = await run('report', '--since', '1d');
+  assert.match(report.output, /5 jobs, 6 records[^]*4 records ended badly/);
+  const job = await run('job', '901');
+  assert.match(job.output, /never started/);
 }
 
 describe('qmemacct import', { timeout: 180_000 }, () => {
@@ -86,10 +125,11 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
   it('says as which user it could not read', { skip: process.getuid?.() !== 0 && 'needs root' }, (t) => {
     const { directory, file, config } = site(t);
     const common = join(directory, 'cell', 'default', 'common');
+    const store = join(directory, 'store');
     mkdirSync(common, { recursive: true });
     writeFileSync(join(common, 'bootstrap'), '');
     const set = (more: string): void =>
-      writeFileSync(config, `accounting = "${join(directory, 'a.db')}"\ndeliver_as = "nobody"\n${more}`);
+      writeFileSync(config, `accounting = "${join(store, 'a.db')}"\ndeliver_as = "nobody"\n${more}`);
     const run = (): string => {
       const env = { PATH: '/usr/bin:/bin', SGE_ROOT: join(directory, 'cell'), SGE_CELL: 'default' };
       const words = [join(packageRoot(), 'dist/src/cli/main.js'), 'import', '--config', config];
@@ -98,7 +138,8 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     const denied = /can't be read: permission denied for user "nobody"; let that user read it .*"deliver_as"/;
     writeFileSync(file, sampleLines(1, 3), { mode: 0o600 });
     for (const path of [directory, join(directory, 'cell'), join(directory, 'cell', 'default')]) chmodSync(path, 0o755);
-    chownSync(directory, 65_534, 65_534);
+    mkdirSync(store);
+    chownSync(store, 65_534, 65_534);
     set(`accounting_files = ["${file}"]\n`);
     assert.match(run(), denied);
     // A directory that root may list, and who imports may not.
@@ -140,6 +181,14 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
   }
 
   it('follows the file through a rotation until it is told to stop', (t) => follows(site(t)));
+
+  it('puts jobs that never started where their lines stand', (t) => neverStarted(site(t)));
+
+  it('puts them there in PostgreSQL, too', { skip: noPostgres }, async (t) => {
+    const server = await startServer({ settings: ['fsync = off'] });
+    t.after(() => server.remove());
+    await neverStarted(site(t, '', server.url(await server.database())));
+  });
 
   it('follows it into PostgreSQL, too', { skip: noPostgres }, async (t) => {
     const server = await startServer();

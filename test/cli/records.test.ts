@@ -96,6 +96,19 @@ describe('qmemacct project, queue, host', () => {
     assert.match(unknown.warnings, /^qmemacct: host node10: no job ended from /);
   });
 
+  it('show the jobs on the hosts that a pattern means, as live -H does', async () => {
+    const run = await list(hostSubject('node0?'));
+    assert.deepEqual([run.status, run.warnings], [0, '']);
+    assert.match(run.output, /^Jobs on hosts node0\? +26 jobs, 1 running\n/);
+    assert.deepEqual(numbers(await list(hostSubject('node08,nothing'))), ['4712']);
+    const none = await list(hostSubject('nod0?'));
+    assert.deepEqual(
+      [none.status, none.warnings.split(':').slice(0, 3)],
+      [1, ['qmemacct', ' host nod0?', ' no job ended from 2026-11-20 00']],
+    );
+    assert.match((await list(queueSubject('all.q@node*'))).output, /^Jobs in queue all\.q@node\*/);
+  });
+
   it('are harmless whatever the name', async () => {
     const name = 'x\u001b[2Jy';
     const { warnings } = await list(projectSubject(name));
@@ -238,6 +251,7 @@ describe('qmemacct jobs', () => {
     assert.equal(await showRecords(ownerSubject('bob'), config, at, sources), 0);
     assert.match(terminal.output(), /^Jobs of bob +1 job\n/);
     halves.push(first === undefined ? [] : [first], others);
+    // In the user's own store, where also the owner's own word counts.
     assert.equal(await showTop('owners', { ...config, by: 'jobs' }, at, sources), 0);
     assert.match(terminal.output(), /Top owners by jobs +26 jobs\n[^]*\ndave +20 [^]*\nalice +2 [^]*\nbob +1 /);
   });

@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { listenAt } from '../../src/server/listen';
-import { packageRoot } from '../../src/sampler/package-root';
 import { ask } from '../server/test-site';
+import { COMMAND, startServing, type Serving } from './serving';
 import { killedAtLimit, ordinary } from '../report/sample-records';
 
-const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
 const NOBODY = 65534;
 const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
 
@@ -50,22 +59,7 @@ async function newPlace(t: TestContext, more = ''): Promise<Place> {
   return place;
 }
 
-interface Server {
-  readonly child: ChildProcess;
-  readonly said: () => string;
-}
-
-async function serving(t: TestContext, { config }: Place, words: readonly string[] = []): Promise<Server> {
-  const child = spawn(process.execPath, [COMMAND, '--config', config, 'serve', ...words], {
-    stdio: ['ignore', 'inherit', 'pipe'],
-    env: { PATH: process.env.PATH, SGE_ROOT: '/nonexistent' },
-  });
-  t.after(() => child.kill('SIGKILL'));
-  let said = '';
-  child.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
-  while (!said.includes('serves ') && child.exitCode === null) await once(child.stderr, 'data');
-  return { child, said: () => said };
-}
+const serving = (t: TestContext, { config }: Place): Promise<Serving> => startServing(t, config);
 
 interface Run {
   readonly status: number | null;
@@ -74,10 +68,14 @@ interface Run {
 }
 
 function asNobody(place: Place, ...words: readonly string[]): Run {
+  return asNobodyAt('/nonexistent', place, ...words);
+}
+
+function asNobodyAt(home: string, place: Place, ...words: readonly string[]): Run {
   const become = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
   return spawnSync('setpriv', [...become, process.execPath, COMMAND, '--config', place.config, ...words], {
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, HOME: '/nonexistent', LANG: 'C.UTF-8' },
+    env: { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8' },
   });
 }
 
@@ -190,13 +188,41 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
     assert.match(stranger.stderr, /the server at .*: this site shows you your own jobs only/);
   });
 
+  it('gets status 3 where the server is down, also where there is something of the user’s own', async (t) => {
+    const place = await newPlace(t);
+    const home = join(place.directory, 'home');
+    const own = join(home, '.local', 'state', 'qmemacct');
+    mkdirSync(own, { recursive: true });
+    const store = openSqliteStore(join(own, 'accounting.db'), 0o600);
+    await store.merge([{ ...ordinary, job_id: 1, owner: 'nobody' }]);
+    await store.close();
+    for (const file of readdirSync(own)) chownSync(join(own, file), NOBODY, NOBODY);
+    chownSync(own, NOBODY, NOBODY);
+    const { child } = await serving(t, place);
+    const commands = [
+      ['job', '99'],
+      ['owner', 'eve'],
+      ['top', 'owners', '--owner', 'eve'],
+      ['report', '--owner', 'eve'],
+    ];
+    for (const words of commands) assert.equal(asNobodyAt(home, place, ...words).status, 1, words.join(' '));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    for (const words of commands) {
+      const { status, stderr } = asNobodyAt(home, place, ...words);
+      assert.equal(status, 3, words.join(' '));
+      assert.match(stderr, /"qmemacct serve" at .* does not answer for it: it does not run/);
+    }
+    assert.equal(asNobodyAt(home, place, 'job', '1').status, 0);
+  });
+
   it('is told what was tried', async (t) => {
     const place = await newPlace(t);
     const alone = asNobody(place, 'job', '4711');
     assert.equal(alone.status, 3);
     assert.match(
       alone.stderr,
-      /^qmemacct: the site's accounting DB .* can't be read: permission denied; ask an admin .*; no "qmemacct serve" at .*serve\.sock answers for it\n$/,
+      /^qmemacct: the site's accounting DB .* can't be read: user "nobody" may not .*; no "qmemacct serve" at .*serve\.sock answers for it\n$/,
     );
     const { child } = await serving(t, place);
     child.kill('SIGKILL');
@@ -208,6 +234,8 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
     chownSync(place.database, 1, 1);
     rmSync(place.database);
     await serving(t, place);
+    // The server has looked for its DB.
+    while (!(await ask({ socketPath: place.socket }, { path: '/v1/health' })).text.includes('does not exist'));
     const missing = asNobody(place, 'owner', 'bob');
     assert.equal(missing.status, 3);
     assert.match(

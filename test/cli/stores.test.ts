@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { AccountingReader } from '../../src/accounting/store';
 import { StoreError } from '../../src/accounting/store-error';
+import { memoryReader } from '../accounting/memory-reader';
 import { chooseStores, noStoreMessage, openStores, ownStorePath } from '../../src/cli/stores';
 
 const directory = mkdtempSync(join(tmpdir(), 'qmemacct-stores-'));
@@ -92,6 +93,23 @@ describe('openStores', () => {
     assert.deepEqual(unreadable, { readers: [remote], opened: [byServer(present)], problems: [], missing: [] });
     const notHere = await openStores([{ path: absent, whose: 'site' }], () => reader, server);
     assert.deepEqual(notHere, { readers: [remote], opened: [byServer(absent)], problems: [], missing: [] });
+  });
+
+  it("counts the user's own word in the user's own store, and in no other", async () => {
+    const asked: (boolean | undefined)[] = [];
+    const empty = memoryReader([]);
+    const counting: AccountingReader = {
+      ...empty,
+      records: (query) => {
+        asked.push(query.claimed);
+        return empty.records(query);
+      },
+    };
+    for (const whose of ['own', 'site', 'given'] as const) {
+      const stores = await openStores([{ path: present, whose }], () => counting);
+      await stores.readers[0]?.records({ since: 0, until: 1 });
+    }
+    assert.deepEqual(asked, [true, undefined, undefined]);
   });
 
   it("asks no server for the user's own store, or for one that was given", async () => {

@@ -211,7 +211,7 @@ async function uninstalled(site: Site): Promise<void> {
 
 describe('hooks among others', () => {
   it("leave a site's own hooks as they were", limits, async (t) => {
-    await withSite(t, {}, async (site) => {
+    await withSite(t, { settings: 'accept_self_reported = true' }, async (site) => {
       await t.test("the owner's environment, limits, directory and arguments", () => sameSurroundings(site, ''));
       await t.test("root's", () => sameSurroundings(site, 'root'));
       await t.test("another user's", () => sameSurroundings(site, 'sgeadmin'));

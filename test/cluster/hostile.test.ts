@@ -188,7 +188,7 @@ async function forgedWord({ cell, product }: Site): Promise<void> {
 
 describe('a hostile job owner', () => {
   it('gains nothing and harms nobody', limits, async (t) => {
-    await withSite(t, {}, async (site) => {
+    await withSite(t, { settings: 'accept_self_reported = true' }, async (site) => {
       await t.test('runs nothing as root, with dash as /bin/sh', () => nothingRunsAsRoot(site));
       await t.test('runs nothing as root, with bash as /bin/sh', () => asBash(site));
       await t.test('job names of every kind', (inner) => strangeNames(inner, site));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTime } from '../../src/report/next-time';
@@ -74,12 +75,33 @@ const CASES: readonly Case[] = [
     next: /^qsub -l h_vmem=1\.5G$/,
   },
   {
+    name: 'one large request that the kernel refuses',
+    request: 'h_vmem=600M',
+    script: `sleep 2; perl -e '$bytes = 1 << 30; $held = "x" x $bytes'`,
+    causes: ['refused-memory', 'own-error'],
+    sentence:
+      /refused at h_vmem \(the address space of a process \(perl\) .* of the 600 MiB .*; a single request for .* MiB/,
+    next: /^qsub -l h_vmem=1\.2G$/,
+  },
+  ...(existsSync('/usr/bin/java')
+    ? [
+        {
+          name: 'a JVM that can not start',
+          request: 'h_vmem=300M',
+          script: 'sleep 2; /usr/bin/java -version',
+          causes: ['refused-memory', 'own-error'],
+          sentence: /a process \(java\) .* of the 300 MiB .*; java asks for 2\.5 GiB, .* and it came no farther/,
+          next: /^qsub -l h_vmem=4G$/,
+        },
+      ]
+    : []),
+  {
     name: "execd's sum over three processes",
     request: 'h_vmem=1G',
     script: many(3, 450),
     causes: ['h_vmem'],
     sentence:
-      /Grid Engine's own kill at h_vmem: it held at least .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
+      /Grid Engine's own kill at h_vmem: it held .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
     next: /^qsub -l h_vmem=1\.[5-9]G$/,
   },
   {

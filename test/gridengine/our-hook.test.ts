@@ -65,6 +65,7 @@ describe('recogniseHookCommand', () => {
       stage: 'prolog',
       directory,
       privileged: true,
+      env: '/usr/bin/env',
       original: '/site/a.sh $host',
     });
     assert.equal(recogniseHookCommand(composed({ directory: '/opt/qmemacct-0.2.0/hooks' }))?.privileged, true);

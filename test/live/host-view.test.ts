@@ -12,6 +12,7 @@ const part = (changes: Partial<JobPart> = {}): JobPart => ({
   name: 'job1',
   slots: 2,
   master: true,
+  alone: true,
   limit: 4 * GIB,
   limitState: 'limited',
   reserved: 4 * GIB,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JobPart } from '../../src/live/cluster-view';
 import { hostNames } from '../../src/live/host-names';
-import { jobParts, peakOfPart, useOfPart } from '../../src/live/job-parts';
+import { fullestPart, jobParts, peakOfPart, useOfPart } from '../../src/live/job-parts';
 import { recordsByPart } from '../../src/live/our-figures';
 import { runningJobs } from '../../src/live/running-jobs';
 import type { Snapshot } from '../../src/live/snapshot';
@@ -95,8 +95,22 @@ describe('jobParts', () => {
         [['1.b', '2.B.x'], null, null],
       ],
     );
-    assert.deepEqual(found.map(peakOfPart), [12.5 * GIB, 3 * GIB]);
+    // Where the ended task ran nobody knows.
+    assert.deepEqual(found.map(peakOfPart), [4.5 * GIB, 3 * GIB]);
     assert.deepEqual(found.map(useOfPart), [4.5 * GIB, 3 * GIB]);
+  });
+
+  it('takes the part that is nearest to its own limit for that which decides', () => {
+    const found = parts({
+      hosts: twoHosts,
+      running: fiveSlots,
+      details: answer([
+        detail(1, [taskDetail(usage(1.2), { peTasks: [peTask('1.b', usage(1.5)), pastUsage(usage(8))] })]),
+      ]),
+    });
+    const fullest = fullestPart(found);
+    // 1.2 of 2 GiB there, 1.5 of 3 GiB on the other.
+    assert.deepEqual([fullest?.part.host, fullest?.peak, fullest?.share], ['a.x', 1.2 * GIB, 0.6]);
   });
 
   it('makes room for a task on a host that nobody else names', () => {

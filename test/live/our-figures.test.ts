@@ -35,6 +35,18 @@ describe('recordsByPart', () => {
     );
   });
 
+  it("takes root's word before any later one of less trust", () => {
+    const records = [
+      running(1, 'node01', [2], { run_id: 'b' }),
+      running(1, 'node01', [9], { revision: AT + 9e9, run_id: 'c', trust: 'self-reported' }),
+    ];
+    for (const order of [records, records.toReversed()])
+      assert.deepEqual(
+        recordsByPart(order, nameOf)(at, STARTED).map(({ series }) => series?.rss_bytes),
+        [[2]],
+      );
+  });
+
   it('leaves out a record of an earlier job with the same number, and one that is not running', () => {
     const old = new Date(STARTED - 3_600_000).toISOString();
     const records = [

@@ -21,7 +21,7 @@ describe('what the live commands need', () => {
   it('comes from the settings and the cell', (t) => {
     const env = { SGE_ROOT: cellAt(t, 'p6444'), SGE_CELL: 'seven' };
     const found = liveCell(DEFAULT_SETTINGS, env);
-    assert.deepEqual(found.cell, { root: env.SGE_ROOT, cell: 'seven' });
+    assert.deepEqual([found.cell?.root, found.cell?.cell], [env.SGE_ROOT, 'seven']);
     assert.equal(found.cluster, 'p6444');
     assert.equal(liveCell({ ...DEFAULT_SETTINGS, cluster: 'named' }, env).cluster, 'named');
     assert.deepEqual(found.rules, { intervalMs: 10_000, usageIntervalMs: 40_000, slackMs: 1000 });

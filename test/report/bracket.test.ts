@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bracketStanding, describeBracket, explainOpen, explainSource } from '../../src/report/bracket';
+import { bracketStanding, describeBracket, explainOpen, explainSource, formatPeak } from '../../src/report/bracket';
 import type { Bracket } from '../../src/sampler/record';
 import { openBracket } from './sample-records';
 import { testScreen } from './screens';
@@ -30,6 +30,15 @@ describe('describeBracket', () => {
 
   it('does not repeat equal ends', () =>
     assert.equal(describeBracket({ ...closed, upper_bytes: 1.5 * GIB }, glyphs), '1.50 GiB (proved)'));
+
+  it('takes an end that is only a limit for none', () => {
+    const limited: Bracket = { ...closed, exact: true, sources: ['mark', 'limit'] };
+    assert.equal(describeBracket(limited, glyphs), '≥ 1.50 GiB (up to the limit)');
+    assert.deepEqual(
+      [formatPeak(limited, glyphs), formatPeak(closed, glyphs), formatPeak(open, glyphs)],
+      ['≥ 1.50 GiB', '1.50 GiB', '≥ 1.53 GiB'],
+    );
+  });
 
   it('does not call proved what is not', () =>
     assert.equal(bracketStanding({ ...closed, proved: false }), 'estimated'));

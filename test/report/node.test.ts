@@ -22,8 +22,22 @@ function series(
   return { metric, instance, unit: '', kind, at: ticks.map((tick) => START + tick * 10_000), values: ticks.map(next) };
 }
 
-const record = { job_id: 4711, task_id: null, owner: 'bob', job_name: 'align_reads', status: 'running' } as const;
-const task = { job_id: 4720, task_id: 7, owner: '\u001b[31meve', job_name: 'sweep', status: 'finished' } as const;
+const record = {
+  cluster: 'cell',
+  job_id: 4711,
+  task_id: null,
+  owner: 'bob',
+  job_name: 'align_reads',
+  status: 'running',
+} as const;
+const task = {
+  cluster: 'cell',
+  job_id: 4720,
+  task_id: 7,
+  owner: '\u001b[31meve',
+  job_name: 'sweep',
+  status: 'finished',
+} as const;
 
 const report: NodeReport = {
   host: 'node07',

@@ -71,7 +71,7 @@ describe('renderParallel', () => {
     const peak = { ...mpiTask(3).peak_rss, lower_bytes: limit - 1e8, upper_bytes: limit } as JobRecord['peak_rss'];
     const killed = { ...mpiTask(3), exit_status: 137, signal: 9, peak_rss: peak, peak_rss_swap: peak };
     const text = shown(asRuns([{ ...mpiMaster(4), exit_status: 1 }, mpiTask(1), killed]));
-    assert.match(text, /fullest: node03/);
+    assert.match(text, /Memory .* 31\.9 GiB of 32 GiB on node03 +100 %/);
     assert.match(text, /consistent with Grid Engine's own kill at h_vmem/);
     assert.match(text, /Next time: qsub -l h_vmem=3G/);
   });
@@ -82,6 +82,7 @@ describe('renderParallel', () => {
     const lines = renderJob(report, unasked, screen);
     assert.match(lines.join('\n'), /CPU time +\d+d \d+h/);
     assert.match(lines[0] ?? '', /2 tasks/);
-    assert.match(lines.join('\n'), /of 128 GiB/);
+    assert.match(lines.join('\n'), /Memory .* 5\.03 GiB of 32 GiB on node04 +16 %/);
+    assert.match(lines.join('\n'), /= 128 GiB on 4 hosts/);
   });
 });

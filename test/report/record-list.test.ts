@@ -81,6 +81,19 @@ describe('renderRecordList', () => {
     assert.equal(lines.at(-1), '5 of 28 records shown: --limit N, --sort KEY');
   });
 
+  it('has totals of small jobs in units that show them', () => {
+    const small = {
+      ...totals,
+      used_gib_hours: 0.0002,
+      requested_with_used_gib_hours: 0.00045,
+      cpu_seconds: 1.2,
+      slot_seconds: 1.5,
+    };
+    const text = renderRecordList({ ...report, totals: small }, testScreen()).join('\n');
+    assert.match(text, /210 of 472 KiB·h +44 %/);
+    assert.match(text, /1\.20 of 1\.50 slot·s +80 %/);
+  });
+
   it('bears totals without anything in them', () => {
     const none = Object.fromEntries(Object.keys(totals).map((name) => [name, 0])) as Record<keyof Totals, number>;
     assert.match(renderRecordList({ ...report, totals: none }, testScreen()).join('\n'), /0 GiB·h, nothing asked for/);

@@ -23,7 +23,7 @@ const interval = { since: new Date(after(-6 * 86_400)), until: new Date(after(86
 
 async function topOwners(changes: Partial<TopReport> = {}): Promise<TopReport> {
   const filter = { since: interval.since.getTime(), until: interval.until.getTime() };
-  const { groups, totals } = await memoryReader(MANY_OWNERS).summary({ ...filter, by: 'owner' });
+  const { groups, totals } = await memoryReader(MANY_OWNERS).summary({ ...filter, by: 'owner', claimed: true });
   const by = changes.by ?? 'unused';
   const ranked = rankGroups(groups, by);
   const names = { one: 'owner', many: 'owners', filter: '' };

@@ -6,9 +6,12 @@ import {
   formatCount,
   formatDuration,
   formatGibHours,
+  formatMemoryTime,
+  formatMemoryTimes,
   formatNumber,
   formatPercent,
   formatRequested,
+  formatSlotTimes,
 } from '../../src/report/units';
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
@@ -98,5 +101,31 @@ describe('formatCount, formatNumber, formatGibHours', () => {
     assert.equal(formatNumber(3.1234), '3.12');
     assert.equal(formatNumber(1234.4), '1,234');
     assert.equal(formatGibHours(1024 ** 3 * 3600 * 15.25), '15.3');
+  });
+});
+
+describe('amounts beside each other', () => {
+  it('are in one unit, which follows the largest', () => {
+    assert.deepEqual(formatMemoryTimes([12.3, 48], '·'), { texts: ['12.3', '48.0'], unit: 'GiB·h' });
+    assert.deepEqual(formatMemoryTimes([0.0002, 0.00045], '·'), { texts: ['210', '472'], unit: 'KiB·h' });
+    assert.deepEqual(formatMemoryTimes([0.02, 0.5], '·'), { texts: ['20.5', '512'], unit: 'MiB·h' });
+    assert.deepEqual(formatMemoryTimes([0, 0], '·'), { texts: ['0', '0'], unit: 'GiB·h' });
+    assert.equal(formatMemoryTime(1e-9, '·'), '0.001 KiB·h');
+    assert.deepEqual(formatSlotTimes([0.3, 0.5], 'slot·'), { texts: ['0.300', '0.500'], unit: 'slot·h' });
+    assert.deepEqual(formatSlotTimes([0.0005, 0.001], 'slot·'), { texts: ['1.80', '3.60'], unit: 'slot·s' });
+  });
+
+  it('are never 0 where there is something', () => {
+    const some = fc.double({ min: 1e-300, max: 1e9, noNaN: true });
+    fc.assert(
+      fc.property(some, some, (a, b) => {
+        for (const text of [
+          formatNumber(a),
+          ...formatMemoryTimes([a, b], '·').texts,
+          ...formatSlotTimes([a, b], '').texts,
+        ])
+          assert.doesNotMatch(text, /^0(\.0*)?$/);
+      }),
+    );
   });
 });

@@ -132,7 +132,7 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
   });
 
   it('without root hand over their record, which is taken for the owner’s word', async (t) => {
-    const site = newSite(t);
+    const site = newSite(t, { settings: ['accept_self_reported = true'] });
     const user = { uid: 65534, name: 'nobody' };
     const options = { plain: true, shepherd: [`uid=${user.uid}`], owner: user.uid, config: { job_owner: user.name } };
     const { job, steps } = await runSampled(site, 800, options);

@@ -76,6 +76,30 @@ describe('the sampler of a job', () => {
     assert.equal(Math.max(...filled(sampler.observation().series)), 3000 * KIB);
   });
 
+  it('draws forked workers that only wait as the peak counts them, when it is known that they ran no other program', (t) => {
+    const { sampler, tree, at } = newJob(t);
+    sampler.start(100, START);
+    tree.set(100, { rss: 80_000 });
+    const workers = [101, 102, 103, 104];
+    for (const pid of workers) tree.set(pid, { ppid: 100, forked: true, rss: 80_000 });
+    tree.set(105, { ppid: 100, forked: true, rss: 80_000 });
+    at(0);
+    tree.set(105, { forked: false, stack: 140729100000000, rss: 1000 });
+    at(10);
+    const most = (): number => Math.max(...filled(sampler.observation().series));
+    assert.equal(most(), 81_000 * KIB);
+    for (const pid of workers) tree.set(pid, { state: 'Z' });
+    at(11);
+    const { peaks, series, rssByteMs } = sampler.observation();
+    assert.equal(most(), (5 * 80_000 + 1000) * KIB);
+    // A program that has just been started counts in a peak only from its second look on.
+    assert.equal(bracket(peaks, 'rss')?.lower_bytes, 5 * 80_000 * KIB);
+    // At 0 s the helper of the large parent was no more than its picture.
+    assert.equal(filled(series)[0], 5 * 80_000 * KIB);
+    const own = KIB * (80_500 * 10_000 + 81_000 * 1000);
+    assert.equal(rssByteMs, own + KIB * 4 * 80_000 * 10_000);
+  });
+
   it('counts processes and threads at their most', (t) => {
     const { sampler, tree, at } = newJob(t);
     sampler.start(100, START);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../src/native/libc';
@@ -67,6 +67,29 @@ describe('delivererIdentity', () => {
 });
 
 describe('deliverOutbox', () => {
+  it(
+    'names who was tried and the directory, where root has no part in it',
+    { skip: process.getuid?.() !== 0 },
+    async (t) => {
+      const { settings, store } = newNode(t);
+      put(store, record(1));
+      const directory = dirname(settings.accounting);
+      chmodSync(settings.state_dir, 0o755);
+      const told = async (): Promise<string> =>
+        (await deliverOutbox(store, { ...settings, deliver_as: 'nobody' }, 0)).problem ?? '';
+      // As an admin makes it who forgets who delivers.
+      chmodSync(directory, 0o750);
+      assert.match(await told(), new RegExp(`: user "nobody" may not enter ${directory}; chmod a\\+x ${directory}$`));
+      chmodSync(directory, 0o755);
+      assert.match(
+        await told(),
+        new RegExp(`: user "nobody" may not write ${directory}; chown nobody ${directory}, or set deliver_as`),
+      );
+      chownSync(directory, 65534, 65534);
+      assert.equal(await told(), '');
+    },
+  );
+
   it('has nothing to do with an empty outbox', async (t) => {
     const { settings, store } = newNode(t);
     assert.deepEqual(await deliverOutbox(store, settings, 0), { delivered: 0, refused: 0, left: 0, problem: null });

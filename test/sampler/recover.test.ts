@@ -1,19 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import {
-  chownSync,
-  closeSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { hostname, userInfo } from 'node:os';
+import { closeSync, existsSync, mkdirSync, openSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { tryLock } from '../../src/native/libc';
@@ -21,7 +8,7 @@ import { writePrivateRecord } from '../../src/sampler/finish';
 import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
 import { parseRecord } from '../../src/sampler/parse-record';
 import { emptyRecord, type Bracket, type JobRecord } from '../../src/sampler/record';
-import { ingestHandedRecords, recoverOrphans } from '../../src/sampler/recover';
+import { recoverOrphans } from '../../src/sampler/recover';
 import {
   formatRunDescription,
   runDirectoryName,
@@ -340,157 +327,3 @@ describe('runs that nobody looks after', () => {
     assert.deepEqual(node.delivered(), []);
   });
 });
-
-describe(
-  'records handed over by job owners',
-  { skip: process.getuid?.() === 0 ? false : 'files of other users are made here' },
-  () => {
-    const NOBODY = 65534;
-    const nobody = 'nobody';
-
-    function outboxOf(node: Node): string {
-      const outbox = join(node.state, 'outbox');
-      mkdirSync(outbox, { mode: 0o1733, recursive: true });
-      return outbox;
-    }
-
-    function hand(node: Node, name: string, text: string, uid = NOBODY): string {
-      const path = join(outboxOf(node), name);
-      writeFileSync(path, text);
-      chownSync(path, uid, uid);
-      return path;
-    }
-
-    const ingest = (node: Node): number => ingestHandedRecords(node.settings, node.store);
-
-    const own = (changes: Partial<JobRecord> = {}): string =>
-      JSON.stringify(saved(RUN, { owner: nobody, host: hostname(), status: 'finished', ...changes }));
-
-    function assertRefused(node: Node, path: string): void {
-      assert.equal(ingest(node), 0);
-      assert.deepEqual(node.delivered(), []);
-      assert.equal(existsSync(path), false, 'is left');
-    }
-
-    it('are none without an outbox', (t) => {
-      assert.equal(ingest(newNode(t)), 0);
-    });
-
-    it('are taken as their owner’s word, once', (t) => {
-      const node = newNode(t);
-      const path = hand(node, '1516.0.abc', own({ trust: 'root' }));
-      assert.equal(ingest(node), 1);
-      assert.equal(existsSync(path), false);
-      const [record] = node.delivered();
-      assert.equal(record?.trust, 'self-reported');
-      assert.equal(record.owner, nobody);
-      hand(node, '1516.0.abc', own());
-      ingest(node);
-      assert.equal(node.delivered().length, 1);
-    });
-
-    it('are of who owns the file, wherever they say to come from', (t) => {
-      const node = newNode(t);
-      hand(node, 'a', own({ owner: null, host: 'elsewhere' }));
-      assert.equal(ingest(node), 1);
-      assert.equal(node.delivered()[0]?.owner, nobody);
-      assert.equal(node.delivered()[0]?.host, hostname());
-    });
-
-    it('are refused for another owner', (t) => {
-      const node = newNode(t);
-      assertRefused(node, hand(node, 'a', own({ owner: 'alice' })));
-      assertRefused(node, hand(node, 'b', own({ owner: userInfo().username })));
-    });
-
-    it('are refused of a run that root’s hooks account', (t) => {
-      const node = newNode(t);
-      node.store.saveProgress(runDirectoryName(RUN), 0, saved(RUN), []);
-      assertRefused(node, hand(node, 'a', own()));
-      assert.equal(node.record()?.samples, 40);
-    });
-
-    it('are refused where they are garbage', (t) => {
-      const node = newNode(t);
-      for (const text of [
-        '',
-        '{',
-        'null',
-        '[]',
-        '{}',
-        '{"job_id":"x"}',
-        'version=1\n',
-        'version=1\n==config==\n==usage==\n',
-        '\0'.repeat(100),
-      ])
-        assertRefused(node, hand(node, 'garbage', text));
-    });
-
-    it('are no links, of either kind, no FIFOs, no directories, no giants', (t) => {
-      const node = newNode(t);
-      const secret = join(node.state, 'secret');
-      writeFileSync(secret, own());
-      const outbox = outboxOf(node);
-      symlinkSync(secret, join(outbox, 'symlink'));
-      assertRefused(node, join(outbox, 'symlink'));
-      symlinkSync('/dev/zero', join(outbox, 'device'));
-      assertRefused(node, join(outbox, 'device'));
-      linkSync(secret, join(outbox, 'hardlink'));
-      assertRefused(node, join(outbox, 'hardlink'));
-      assert.equal(readFileSync(secret, 'utf8'), own());
-      execFileSync('mkfifo', [join(outbox, 'fifo')]);
-      assertRefused(node, join(outbox, 'fifo'));
-      assertRefused(node, hand(node, 'giant', own({ notes: ['x'.repeat(70_000)] })));
-      mkdirSync(join(outbox, 'directory'));
-      assert.equal(ingest(node), 0);
-      hand(node, 'good', own());
-      assert.equal(ingest(node), 1);
-    });
-
-    it('are left alone while they are written', (t) => {
-      const node = newNode(t);
-      const path = hand(node, 'a.new', '{');
-      assert.equal(ingest(node), 0);
-      assert.ok(existsSync(path));
-    });
-
-    it('are taken from others though one user has left very many', (t) => {
-      const node = newNode(t);
-      outboxOf(node);
-      // Unusable ones are cleared away, too, but only so many at a time.
-      for (let index = 0; index < 2100; index++) hand(node, `flood${index}`, 'x');
-      hand(node, 'other', own({ owner: 'daemon' }), 1);
-      assert.equal(ingest(node), 1);
-      assert.equal(node.delivered()[0]?.owner, 'daemon');
-      const left = readdirSync(outboxOf(node)).length;
-      assert.ok(left > 0 && left <= 101, `${left} are left`);
-      ingest(node);
-      assert.equal(readdirSync(outboxOf(node)).length, 0);
-    });
-
-    it('may be copies of spool files, when no sampler had run', (t) => {
-      const node = newNode(t);
-      const config = sampleConfig({ job_owner: nobody });
-      const description = formatRunDescription({ ...RUN, hooks: 'plain', memory: 'none', reason: 'no room' }).replace(
-        'end=1\n',
-        '',
-      );
-      hand(node, 'a.usage', `${description}==config==\n${config}\n==usage==\n${USAGE}`);
-      assert.equal(ingest(node), 1);
-      const [record] = node.delivered();
-      assert.equal(record?.trust, 'self-reported');
-      assert.equal(record.status, 'unsampled');
-      assert.equal(record.exit_status, 3);
-      assert.equal(record.job_name, 'run.sh');
-      assert.equal(record.owner, nobody);
-    });
-
-    it('may be copies without usage, when the job never started', (t) => {
-      const node = newNode(t);
-      const description = formatRunDescription({ ...RUN, hooks: 'plain' }).replace('end=1\n', '');
-      hand(node, 'a.usage', `${description}==config==\n${sampleConfig({ job_owner: nobody })}\n==usage==\n`);
-      assert.equal(ingest(node), 1);
-      assert.equal(node.delivered()[0]?.exit_status, null);
-    });
-  },
-);

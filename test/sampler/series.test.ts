@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { addToSeries, filled, newSeries, type Series } from '../../src/sampler/series';
+import { addToSeries, filled, newSeries, settleSeries, type OpenImage, type Series } from '../../src/sampler/series';
 
 const START = Date.UTC(2026, 10, 1);
 const MOST_STEPS = 120;
@@ -60,6 +60,60 @@ describe('series', () => {
         assert.ok(values.length <= MOST_STEPS);
         assert.equal(Math.max(...values), Math.max(...ordered.map(([, bytes]) => bytes)));
         for (const [ms, bytes] of ordered) assert.ok((values[Math.floor(ms / series.stepMs)] ?? -1) >= bytes);
+      }),
+    );
+  });
+});
+
+describe('images whose fate is open', () => {
+  const images: readonly OpenImage[] = [
+    ['101/0', 10],
+    ['102/0', 20],
+  ];
+
+  it('count where they never ran another program', () => {
+    const series = newSeries(START);
+    addToSeries(series, START, 5, images);
+    addToSeries(series, START + 10, 30);
+    assert.deepEqual(filled(series), [30]);
+    settleSeries(series, new Map([['101/0', false]]));
+    assert.deepEqual(filled(series), [30]);
+    settleSeries(series, new Map([['102/0', true]]));
+    assert.deepEqual(filled(series), [30]);
+    addToSeries(series, START + 60, 5, images);
+    settleSeries(series, new Map(images.map(([image]) => [image, true])));
+    assert.deepEqual(filled(series), [30, 35]);
+  });
+
+  it('are never added up over looks at different times, however long the steps become', () => {
+    const names: readonly string[] = ['a', 'b', 'c', 'd'];
+    const looks = fc.array(
+      fc.record({
+        gap: fc.integer({ min: 1, max: 20_000 }),
+        bytes: fc.nat({ max: 100 }),
+        images: fc.array(fc.tuple(fc.constantFrom(...names), fc.nat({ max: 100 })), { maxLength: 4 }),
+      }),
+      { minLength: 1, maxLength: 60 },
+    );
+    fc.assert(
+      fc.property(looks, fc.uniqueArray(fc.constantFrom(...names)), (seen, own) => {
+        const series = newSeries(START);
+        let at = START;
+        let most = 0;
+        let least = 0;
+        for (const { gap, bytes, images: open } of seen) {
+          at += gap;
+          addToSeries(series, at, bytes, open);
+          least = Math.max(least, bytes);
+          most = Math.max(
+            most,
+            open.reduce((sum, [image, more]) => sum + (own.includes(image) ? more : 0), bytes),
+          );
+        }
+        settleSeries(series, new Map(names.map((image) => [image, own.includes(image)])));
+        const drawn = Math.max(...filled(series));
+        assert.ok(drawn >= least && drawn <= most, `${drawn} is not within ${least} and ${most}`);
+        assert.equal(series.open.filter((sum) => sum !== null).length, 0);
       }),
     );
   });

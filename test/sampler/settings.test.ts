@@ -55,6 +55,7 @@ const STRINGS = [
   'initial_network_namespace',
   'cgroup',
   'scope',
+  'admin_user',
   'execd_spool_dir',
   'serve_socket',
   'grid_engine',
@@ -71,7 +72,7 @@ const STRINGS = [
   'mail_owners',
   'digest_dir',
 ] as const;
-const LISTS = ['memory_complexes', 'serve_admins', 'accounting_files', 'mail_admins'] as const;
+const LISTS = ['memory_complexes', 'serve_hosts', 'serve_admins', 'accounting_files', 'mail_admins'] as const;
 
 describe('parseSettings', () => {
   it('has a default for everything', () => {
@@ -82,7 +83,7 @@ describe('parseSettings', () => {
   it('knows here every key that there is', () => {
     assert.deepEqual(
       Object.keys(DEFAULT_SETTINGS).sort(),
-      [...NUMBERS.map(([key]) => key), ...STRINGS, ...LISTS, 'listener', 'sources'].sort(),
+      [...NUMBERS.map(([key]) => key), ...STRINGS, ...LISTS, 'listener', 'accept_self_reported', 'sources'].sort(),
     );
   });
 

@@ -183,6 +183,21 @@ describe('upper ends', () => {
     assert.equal(limited.rssByLimit, true);
   });
 
+  it('rest on the limit only where the highest sum does', () => {
+    const ends = newUpperEnds();
+    ends.root(10);
+    ends.events([fork(1, 1, 10), exec(2, 10), exec(3, 10)]);
+    for (let begin = 4; begin < 40; begin += 4) ends.sweep({ begin, readings: [reading(10, begin + 1, 500)] });
+    const early = ends.result({ ...NOTHING_KNOWN, addressSpace: 4000 });
+    assert.deepEqual([early.rss, early.rssByLimit, early.vmemByLimit], [4000, true, true]);
+    ends.events([fork(41, 10, 11), exec(42, 11)]);
+    for (let begin = 44; begin < 80; begin += 4)
+      ends.sweep({ begin, readings: [reading(10, begin + 1, 500), reading(11, begin + 1, 3900)] });
+    const later = ends.result({ ...NOTHING_KNOWN, addressSpace: 4000 });
+    assert.deepEqual([later.rss, later.rssByLimit, later.vmem, later.vmemByLimit], [4400, false, 8800, false]);
+    assert.deepEqual([later.processVmem, later.processVmemByLimit], [7800, false]);
+  });
+
   it('are open as long as someone lives who was not found or not read', () => {
     const ends = newUpperEnds();
     ends.root(10);

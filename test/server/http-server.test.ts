@@ -82,7 +82,7 @@ describe('a request that is not answered as asked', () => {
       { path: '/qhost', headers: { 'Transfer-Encoding': 'chunked' }, body: 'x' },
     );
     assert.equal(chunked.status, 413);
-    const text = await answerTo(t, site, 'GET /qhost HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n');
+    const text = await answerTo(t, site, 'GET /qhost HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n');
     assert.match(text, /^HTTP\/1\.1 413 /);
   });
 
@@ -99,9 +99,9 @@ describe('a request that is not answered as asked', () => {
     const site = await startTestSite(t);
     assert.match(await answerTo(t, site, 'nonsense\r\n\r\n'), /^HTTP\/1\.1 400 .*application\/problem\+json.*no HTTP/s);
     assert.match(await answerTo(t, site, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'), /^HTTP\/1\.1 400 /);
-    const long = `GET /qhost HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(9000)}\r\n\r\n`;
+    const long = `GET /qhost HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(9000)}\r\n\r\n`;
     assert.match(await answerTo(t, site, long), /^HTTP\/1\.1 431 .*8192 bytes/s);
-    const twice = 'GET /qhost HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const twice = 'GET /qhost HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n';
     assert.match(await answerTo(t, site, twice), /^HTTP\/1\.1 400 /);
     assert.equal((await site.get('/qhost')).status, 200);
   });
@@ -125,7 +125,7 @@ describe('slow clients', () => {
   it('hold up no one else', async (t) => {
     const site = await startTestSite(t);
     const slow = await Promise.all(Array.from({ length: 50 }, () => connected(t, site)));
-    for (const socket of slow) socket.write('GET /qhost HTTP/1.1\r\nHost: x\r\nX-');
+    for (const socket of slow) socket.write('GET /qhost HTTP/1.1\r\nHost: localhost\r\nX-');
     await sleep(50);
     assert.equal((await site.get('/qhost')).status, 200);
   });

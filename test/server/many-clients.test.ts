@@ -19,7 +19,7 @@ describe('500 clients at once', () => {
       for (let round = 0; round < rounds; round++) {
         const asked = Array.from({ length: CLIENTS }, (_, index) => {
           const path = PATHS[(index + round) % PATHS.length] ?? '/';
-          const where = index % 10 === 0 ? { socketPath: site.socket } : { port: site.port };
+          const where = index % 20 === 0 ? { socketPath: site.socket } : { port: site.port };
           return ask(where, { path, agent });
         });
         got.push(...(await Promise.all(asked)));

@@ -314,6 +314,20 @@ BEGIN
   days := days || (row_now.counted_at / 86400000)::integer;
 END $$;
 
+-- The month that a record was first known to begin in. What a user says makes no table but this month's or the last
+-- one's: else it is kept in 0.
+CREATE FUNCTION month_of_record(r incoming) RETURNS integer STABLE LANGUAGE plpgsql AS $$
+DECLARE
+  month integer := month_of(coalesce(to_ms(r.started_at), to_ms(r.submitted_at), r.revision));
+  today date := (now() AT TIME ZONE 'UTC')::date;
+BEGIN
+  IF r.trust <> 'self-reported'
+    OR month::text IN (to_char(today, 'YYYYMM'), to_char(today - interval '1 month', 'YYYYMM')) THEN
+    RETURN month;
+  END IF;
+  RETURN 0;
+END $$;
+
 -- Merges a batch of records ([{...}, ...], the published JSON), each under its key, by rank. One outcome for each, in
 -- order: {"change": "added" | "changed" | "unchanged"} or {"error": "..."}; what is malformed does not stop the others.
 CREATE FUNCTION deliver_all(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
@@ -339,8 +353,7 @@ BEGIN
       records := records || one;
       outcomes := outcomes || 'null'::jsonb;
       places := places || cardinality(outcomes);
-      -- The month that it was first known to begin in.
-      months := months || month_of(coalesce(to_ms(one.started_at), to_ms(one.submitted_at), one.revision));
+      months := months || month_of_record(one);
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR invalid_parameter_value THEN
       outcomes := outcomes || jsonb_build_object('error', left(SQLERRM, 500));
     END;

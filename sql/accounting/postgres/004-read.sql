@@ -1,6 +1,5 @@
 -- What reports and users may call. Who asks, sees: members of qmemacct_read (or qmemacct_owner) everything, others their
--- own records (owner = the role that they logged in as), those in qmemacct_project also those of the projects that they
--- have records in.
+-- own records (owner = the role that they logged in as), those in qmemacct_project also those of shared_projects().
 CREATE FUNCTION sight() RETURNS text STABLE LANGUAGE plpgsql AS $$
 DECLARE
   own integer;
@@ -10,8 +9,36 @@ BEGIN
   END IF;
   own := coalesce(known_word('o', session_user::text), -1);
   IF NOT pg_has_role(session_user, 'qmemacct_project', 'MEMBER') THEN RETURN format('r.owner_id = %s', own); END IF;
-  RETURN format('(r.owner_id = %s OR r.project_id = ANY (%L::integer[]))', own,
-    ARRAY(SELECT DISTINCT project_id FROM job_record WHERE owner_id = own AND project_id IS NOT NULL));
+  RETURN format('(r.owner_id = %s OR r.project_id = ANY (%L::integer[]))', own, shared_projects(own));
+END $$;
+
+-- The stamp of merged field `n` of a row: the row's own, unless `provenance` (pack_provenance) has another for it.
+CREATE FUNCTION field_stamp(n integer, own bigint, provenance text) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$
+  SELECT CASE WHEN provenance IS NULL THEN own ELSE coalesce(
+    (SELECT split_part(part, ':', 1)::bigint FROM unnest(string_to_array(provenance, ';')) AS u (part)
+     WHERE n::text = ANY (string_to_array(split_part(part, ':', 2), ','))), own) END
+$$;
+
+-- The projects whose jobs an owner may see. The rule is that of src/server/shared-projects.ts, and one test asks both:
+-- Grid Engine has run jobs of the owner there in the last 92 days, by records whose owner (field 1) and project (field 4)
+-- no user can have written; what stands for "no project" is none.
+CREATE FUNCTION shared_projects(the_owner integer) RETURNS integer[] STABLE LANGUAGE plpgsql AS $$
+DECLARE
+  day_ms CONSTANT bigint := 86400000;
+  until bigint := floor(extract(epoch FROM now()) * 1000) + day_ms;
+  since bigint := until - 93 * day_ms;
+  nobodys CONSTANT integer[] :=
+    array_remove(ARRAY[known_word('p', ''), known_word('p', 'NONE'), known_word('p', 'none')], NULL);
+  found integer[];
+BEGIN
+  EXECUTE format(
+    'SELECT ARRAY(SELECT r.project_id FROM job_record AS r
+       WHERE r.key_month IN (%s) AND r.owner_id = $1 AND r.counted_at >= $2 AND r.counted_at < $3
+         AND r.project_id <> ALL ($4)
+         AND field_stamp(1, r.stamp, r.provenance) >> 55 > 0 AND field_stamp(4, r.stamp, r.provenance) >> 55 > 0
+       GROUP BY r.project_id)', months_of(since, until))
+    INTO found USING the_owner, since, until, nobodys;
+  RETURN found;
 END $$;
 
 CREATE FUNCTION months_list(months integer[]) RETURNS text IMMUTABLE LANGUAGE sql AS
@@ -62,6 +89,11 @@ CREATE FUNCTION counted_name(since bigint, until bigint) RETURNS text STABLE LAN
     months_of(since - 3888000000, until + 3888000000))
 $$;
 
+-- A pattern of ours (`*`, `?`) as one of LIKE.
+CREATE FUNCTION like_of(pattern text) RETURNS text IMMUTABLE LANGUAGE sql AS $$
+  SELECT translate(replace(replace(replace(pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*?', '%_')
+$$;
+
 -- What a filter (RecordFilter of src/accounting/store.ts) asks of `job_record AS r`, apart from the time.
 CREATE FUNCTION condition_of(f jsonb) RETURNS text STABLE LANGUAGE plpgsql AS $$
 DECLARE
@@ -74,15 +106,19 @@ DECLARE
   bound record;
 BEGIN
   FOR key, kind IN SELECT k, v FROM jsonb_each_text(kinds) AS e (k, v) LOOP
-    IF f ->> key IS NOT NULL THEN
+    -- As isHostPattern (src/accounting/host-pattern.ts) says.
+    IF key = 'host' AND f ->> key ~ '[*?,]' THEN
+      parts := parts || format('r.host_id IN (SELECT w.id FROM word AS w, unnest(%L::text[]) AS p (pattern) WHERE w.kind = ''h''
+        AND (w.text LIKE pattern OR pattern NOT LIKE ''%%.%%'' AND split_part(w.text, ''.'', 1) LIKE pattern))',
+        ARRAY(SELECT like_of(trim(u.part)) FROM unnest(string_to_array(f ->> key, ',')) AS u (part) WHERE trim(u.part) <> ''));
+    ELSIF f ->> key IS NOT NULL THEN
       parts := parts || format('r.%I = %s', key || '_id', coalesce(known_word(kind::"char", f ->> key), -1));
     END IF;
   END LOOP;
   key := f ->> 'job_name';
   IF key ~ '[*?]' THEN
-    key := replace(replace(replace(key, '\', '\\'), '%', '\%'), '_', '\_');
     parts := parts || format('%s IN (SELECT id FROM word WHERE kind = ''n'' AND text LIKE %L)',
-      counted_name((f ->> 'since')::bigint, (f ->> 'until')::bigint), translate(key, '*?', '%_'));
+      counted_name((f ->> 'since')::bigint, (f ->> 'until')::bigint), like_of(key));
   ELSIF key IS NOT NULL THEN
     parts := parts || format('%s = %s', counted_name((f ->> 'since')::bigint, (f ->> 'until')::bigint),
       coalesce(known_word('n', key), -1));
@@ -134,19 +170,22 @@ BEGIN
     USING (f ->> 'since')::bigint, (f ->> 'until')::bigint, most;
 END $$;
 
--- The ends of a packed peak (see `shorter`) of a row with this peak_rss.
+-- The ends of a packed peak (see `shorter`) of a row with this peak_rss, and whether a limit is among their sources.
 CREATE FUNCTION ends_json(peak text, rss text, rss_lower bigint) RETURNS jsonb IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
   p text[] := string_to_array(CASE peak WHEN '=' THEN rss ELSE peak END, ':', '');
   unit integer := CASE WHEN p[1]::integer >= 4 THEN 1024 ELSE 1 END;
   lower_end bigint := coalesce(p[2]::bigint * unit, rss_lower);
+  sources integer := CASE p[6] WHEN '=' THEN split_part(rss, ':', 6) ELSE p[6] END;
 BEGIN
   IF peak IS NULL THEN RETURN NULL; END IF;
-  RETURN jsonb_build_object('lower_bytes', lower_end, 'upper_bytes', lower_end + p[3]::bigint * unit);
+  RETURN jsonb_build_object('lower_bytes', lower_end, 'upper_bytes', lower_end + p[3]::bigint * unit,
+    'sources', unbits(sources, bracket_sources()));
 END $$;
 
 -- What sums need of the records that a filter selects, oldest first, from after (counted_at, id) on. `more` has what
 -- endedBadly, killedByMemory and coverageReason (TypeScript) judge by: the whole record takes twenty times as long.
+-- Sums do not count what the job's owner alone says (rank 0), until Grid Engine's accounting confirms it.
 CREATE FUNCTION read_facts(f jsonb, grouped_by text, after_counted bigint, after_id bigint, most integer)
 RETURNS TABLE (
   id double precision, counted double precision, job text, key text, status text, stands boolean, slots integer,
@@ -172,11 +211,12 @@ BEGIN
         CASE WHEN r.pe_task_id IS NULL THEN true WHEN r.pe_task_id LIKE '1.%%' THEN NOT EXISTS (
           SELECT FROM job_record AS m WHERE m.key_month IN (%s) AND m.job_id = r.job_id
             AND coalesce(m.task_id, 0) = coalesce(r.task_id, 0) AND m.pe_task_id IS NULL AND m.host_id = r.host_id
-            AND m.cluster_id = r.cluster_id AND abs(m.counted_at - r.counted_at) <= 3888000000) ELSE false END AS stands,
+            AND m.cluster_id = r.cluster_id AND m.stamp >> 55 > 0
+            AND abs(m.counted_at - r.counted_at) <= 3888000000) ELSE false END AS stands,
         %s AS elsewhere
       FROM job_record AS r
       WHERE r.key_month IN (%s) AND r.counted_at >= $1 AND r.counted_at < $2 AND (r.counted_at, r.id) > ($3, $4)
-        AND %s AND %s
+        AND (r.stamp >> 55 > 0 OR %L::boolean) AND %s AND %s
       ORDER BY r.counted_at, r.id LIMIT $5),
     -- Most records have one of a few.
     noted AS MATERIALIZED (
@@ -215,9 +255,9 @@ BEGIN
     grouping_key, months_of(since - 3888000000, until + 3888000000),
     CASE WHEN grouped_by = 'every' THEN format('EXISTS (SELECT FROM job_record AS m WHERE m.key_month IN (%s)
         AND m.job_id = r.job_id AND coalesce(m.task_id, 0) = coalesce(r.task_id, 0) AND m.cluster_id = r.cluster_id
-        AND m.counted_at / 86400000 <> r.counted_at / 86400000 AND abs(m.counted_at - r.counted_at) <= 3974400000)',
+        AND m.stamp >> 55 > 0 AND m.counted_at / 86400000 <> r.counted_at / 86400000 AND abs(m.counted_at - r.counted_at) <= 3974400000)',
       months_of(since - 3974400000, until + 3974400000)) ELSE 'NULL::boolean' END,
-    months_of(since, until), condition_of(f), sight(), cpus, memory, kills)
+    months_of(since, until), coalesce((f ->> 'claimed')::boolean, false), condition_of(f), sight(), cpus, memory, kills)
     USING since, until, after_counted, after_id, most;
 END $$;
 

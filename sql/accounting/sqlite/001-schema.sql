@@ -137,6 +137,8 @@ CREATE INDEX record_by_owner ON record (owner_id, counted_at);
 CREATE INDEX record_by_time ON record (counted_at);
 -- Running jobs by when they were last heard of: a few rows of many.
 CREATE INDEX record_running ON record (revision) WHERE status = 1;
+-- What the job's owner alone says (trust 3): roll-ups do not count it.
+CREATE INDEX record_self_reported ON record (counted_at) WHERE trust = 3;
 
 -- Memory over time, for the chart.
 CREATE TABLE series (

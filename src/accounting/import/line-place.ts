@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 
 /**
- * A line of the accounting. Of a job that never started it tells no time, so that two attempts that failed alike have the
- * same line: what tells them apart, and is the same in every copy and form of the file, is the line of a job that did
- * start before it, and how many others of such jobs come between. `place`: both of it.
+ * A line of the accounting. Of a job that never started it tells no time but that of its submission, so that two attempts
+ * that failed alike have the same line: what tells them apart, and is the same in every copy and form of the file, is the
+ * line of a job that did start before it, and how many others of such jobs come between. `place`: both of it. It counts
+ * when that line was written: `endTimeMs` says so where Grid Engine does not.
  */
 export interface PlacedLine extends AccountingRecord {
   readonly place?: string | null;
@@ -16,11 +17,13 @@ export interface LinePlace {
   readonly after: string;
   /** Lines of jobs that did not, since. */
   readonly others: number;
+  /** Before the first line of a job that started: when that one ended (ms); null: not known. */
+  readonly nextEndMs: number | null;
 }
 
 /** `head`: hash of how the file begins. Before the first line of a job that started nothing but the file tells where. */
-export function beginOfFile(head: string): LinePlace {
-  return { after: `0.${head.slice(0, 8)}`, others: 0 };
+export function beginOfFile(head: string, nextEndMs: number | null = null): LinePlace {
+  return { after: `0.${head.slice(0, 8)}`, others: 0, nextEndMs };
 }
 
 const second = (ms: number | null): number => Math.floor((ms ?? 0) / 1000);
@@ -39,13 +42,19 @@ export interface LinePlacer {
 }
 
 export function linePlacer(begin: LinePlace): LinePlacer {
-  let { after, others } = begin;
+  let { after, others, nextEndMs } = begin;
   /** The last line of a job that started, unless `after` is its name already. */
   let last: AccountingRecord | null = null;
   const settle = (): void => {
-    if (last !== null) after = nameOf(last);
+    if (last !== null) {
+      after = nameOf(last);
+      nextEndMs = null;
+    }
     last = null;
   };
+  /** When a line was written that tells no end: as the one before it, and not before its job was submitted. */
+  const writtenMs = ({ submissionTimeMs }: AccountingRecord): number | null =>
+    Math.max(Number.parseInt(after, 10) * 1000 || (nextEndMs ?? 0), submissionTimeMs ?? 0) || null;
   return {
     next(line) {
       if (line.startTimeMs !== null) {
@@ -54,11 +63,11 @@ export function linePlacer(begin: LinePlace): LinePlacer {
         return line;
       }
       settle();
-      return { ...line, place: `${after}.${others++}` };
+      return { ...line, endTimeMs: line.endTimeMs ?? writtenMs(line), place: `${after}.${others++}` };
     },
     place() {
       settle();
-      return { after, others };
+      return { after, others, nextEndMs };
     },
   };
 }

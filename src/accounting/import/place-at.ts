@@ -1,3 +1,4 @@
+import { accountingReader, isProblem } from '../../gridengine/accounting-line';
 import type { AccountingFile } from './accounting-file';
 import { hashOfHead, HEAD_BYTES } from './accounting-file';
 import { beginOfFile, type LinePlace } from './line-place';
@@ -7,6 +8,19 @@ import { lineSplitter } from './split-lines';
 const FIRST_LOOK_BYTES = 1 << 16;
 const STEP = 32;
 const LINES = 1000;
+
+const NEWLINE = 0x0a;
+
+/** When the first job that started, by whole lines at the beginning of a file, ended (ms); null: there is none. */
+function firstEnd(head: Buffer): number | null {
+  const read = accountingReader();
+  for (let start = 0, end = head.indexOf(NEWLINE); end >= 0; start = end + 1, end = head.indexOf(NEWLINE, start)) {
+    const line = read(head, start, end);
+    if (!isProblem(line) && line.startTimeMs !== null && line.endTimeMs !== null)
+      return Math.floor(line.endTimeMs / 1000) * 1000;
+  }
+  return null;
+}
 
 /** What the lines from `from` up to `until` make of the place `begin`. */
 async function placeAfter(file: AccountingFile, from: number, until: number, begin: LinePlace): Promise<LinePlace> {
@@ -25,7 +39,8 @@ async function placeAfter(file: AccountingFile, from: number, until: number, beg
  * error or zlib's.
  */
 export async function placeAt(file: AccountingFile, offset: number): Promise<LinePlace> {
-  const begin = beginOfFile(hashOfHead(await file.head(HEAD_BYTES)));
+  const head = await file.head(HEAD_BYTES);
+  const begin = beginOfFile(hashOfHead(head), firstEnd(head));
   if (offset === 0) return begin;
   for (let bytes = FIRST_LOOK_BYTES; ; bytes *= STEP) {
     const from = Math.max(0, offset - bytes);

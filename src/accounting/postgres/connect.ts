@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import postgres from 'postgres';
 import { StoreError } from '../store-error';
@@ -6,6 +5,7 @@ import { readPassword } from './credentials';
 import { isStoreFault, storeError } from './faults';
 import { locationOf } from './location';
 import type { Location } from './location';
+import { certificatesIn, systemCertificates } from './trusted-certificates';
 
 const CONNECT_SECONDS = 10;
 /** The longest work of one statement: summing up a day, pruning. */
@@ -38,13 +38,8 @@ function tlsOf({ sslMode, sslRootCert, host, text }: Location): Tls | false {
   if (sslMode === 'disable' || host.startsWith('/')) return false;
   if (sslMode !== 'verify-full') return sslMode;
   // The host is named, since for an address Node would look for "localhost" in the certificate.
-  if (sslRootCert === null) return { host, rejectUnauthorized: true };
-  try {
-    return { host, rejectUnauthorized: true, ca: readFileSync(sslRootCert, 'utf8') };
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    throw new StoreError(text, `its sslrootcert can't be read (${code})`, 'mend "accounting"', false, error);
-  }
+  const ca = sslRootCert === null ? systemCertificates() : certificatesIn(sslRootCert, text);
+  return { host, rejectUnauthorized: true, ...(ca === null ? {} : { ca }) };
 }
 
 function osUser(): string {

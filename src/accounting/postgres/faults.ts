@@ -44,9 +44,29 @@ const BUSY: Fault = {
   hint: 'try again; see max_connections, or put PgBouncer before it',
   retry: true,
 };
+const UNKNOWN_CA: Fault = {
+  reason: 'no CA that this host trusts has signed its certificate',
+  hint: 'add the CA to those of the system, or name its file: "accounting" = postgres://...?sslrootcert=/FILE.pem',
+  retry: false,
+};
+const OTHER_NAME: Fault = {
+  reason: 'its certificate is for another name',
+  hint: 'write the host in "accounting" as the certificate names it, or give the server a certificate for this name',
+  retry: false,
+};
+const OUT_OF_DATE: Fault = {
+  reason: 'its certificate is not valid today',
+  hint: 'renew it on the server; see that the clocks of both hosts are right',
+  retry: false,
+};
+const NO_TLS: Fault = {
+  reason: 'it speaks no TLS',
+  hint: 'set ssl = on in its postgresql.conf; or, on a network that nobody else can reach, sslmode=disable in "accounting"',
+  retry: false,
+};
 const TLS: Fault = {
-  reason: "its certificate can't be verified, or it speaks no TLS",
-  hint: 'see sslmode and sslrootcert in "accounting"',
+  reason: "its certificate can't be used",
+  hint: 'see ssl_cert_file in its postgresql.conf, and sslrootcert in "accounting"',
   retry: false,
 };
 
@@ -83,6 +103,16 @@ const BY_CODE: Readonly<Record<string, Fault>> = {
   CONNECTION_DESTROYED: AWAY,
   CONNECT_TIMEOUT: DOWN,
   ENOTFOUND: { reason: 'its host has no address', hint: 'mend the host in "accounting"', retry: true },
+  ERR_TLS_CERT_ALTNAME_INVALID: OTHER_NAME,
+  CERT_HAS_EXPIRED: OUT_OF_DATE,
+  CERT_NOT_YET_VALID: OUT_OF_DATE,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_CA,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_CA,
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_CA,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_CA,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_CA,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
   SASL_SIGNATURE_MISMATCH: { ...TLS, reason: 'it is not the server that has our password' },
 };
 
@@ -93,6 +123,8 @@ function codeOf(error: unknown): string {
 function faultOf(error: unknown): Fault | null {
   const code = codeOf(error);
   if (BY_CODE[code]) return BY_CODE[code];
+  // Node says so of a server that ends the connection instead of answering to TLS.
+  if (code === 'ECONNRESET' && error instanceof Error && error.message.includes('before secure TLS')) return NO_TLS;
   if (/^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return TLS;
   // Before the SQLSTATEs, since some have five letters (EPIPE); of those none begins with E.
   if (/^E[A-Z][A-Z0-9]*$/.test(code)) return DOWN;

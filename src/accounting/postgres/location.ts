@@ -12,7 +12,7 @@ export interface Location {
   readonly database: string;
   readonly user: string | null;
   readonly sslMode: SslMode;
-  /** File with the certificates that the server's must descend from; null: those that Node trusts. */
+  /** File with the CAs of which one must have signed the server's certificate; null: those that the system trusts. */
   readonly sslRootCert: string | null;
   /** For messages: without what is secret. */
   readonly text: string;
@@ -28,9 +28,17 @@ function decoded(text: string): string | null {
   }
 }
 
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
+
+/** What holds where the location says nothing of it: whoever is on the way to another host could be the server. */
+function usualMode(host: string): SslMode {
+  if (host.startsWith('/')) return 'disable';
+  return LOOPBACK.test(host) ? 'prefer' : 'verify-full';
+}
+
 /**
- * Reads `postgres://[USER@]HOST[:PORT]/DATABASE[?sslmode=...&sslrootcert=...&host=DIRECTORY]`. Returns what is wrong
- * with it where it can't be used; a password is refused, since settings and command lines are read by many.
+ * Reads `postgres://[USER@]HOST[:PORT]/DATABASE[?sslmode=...&sslrootcert=...&host=DIRECTORY]`. The certificate of a server
+ * on another host is checked unless `sslmode` says otherwise (disable, prefer, require). Returns what is wrong with it where it can't be used; a password is refused, since settings and command lines are read by many.
  */
 export function parseLocation(url: string): Location | { readonly error: string } {
   const [, authority, path, query = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)\/([^/?#]*)(?:\?([^#]*))?$/.exec(url) ?? [];
@@ -49,10 +57,10 @@ export function parseLocation(url: string): Location | { readonly error: string 
   if (!host || !database) return { error: `it lacks the host or the database; ${FORM}` };
   const port = Number(options.get('port') ?? portText ?? 5432);
   if (!(Number.isInteger(port) && port > 0 && port < 65536)) return { error: 'its port is none; leave it out' };
-  const asked = options.get('sslmode') ?? (host.startsWith('/') ? 'disable' : 'prefer');
+  const sslRootCert = options.get('sslrootcert');
+  const asked = options.get('sslmode') ?? (sslRootCert === null ? usualMode(host) : 'verify-full');
   const sslMode = SSL_MODES.find((mode) => mode === asked);
   if (sslMode === undefined) return { error: `its sslmode is none of ${SSL_MODES.join(', ')}; write verify-full` };
-  const sslRootCert = options.get('sslrootcert');
   if (sslRootCert !== null && !sslRootCert.startsWith('/')) return { error: 'its sslrootcert is no absolute path' };
   if (sslRootCert !== null && sslMode !== 'verify-full')
     return { error: 'it has an sslrootcert that nothing checks; write sslmode=verify-full' };

@@ -1,4 +1,5 @@
 import { addTotals, noTotals, type MutableTotals } from '../../record/totals';
+import { isHostPattern } from '../host-pattern';
 import { nameClass } from '../name-class';
 import { DIMENSIONS } from '../summary';
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../summary';
@@ -82,6 +83,7 @@ async function planOf(db: Db, query: SummaryQuery): Promise<Plan> {
   const [dimension] = asked;
   const name = DIMENSIONS.find((known) => known === dimension?.[0] && known !== 'job_name');
   if (asked.length > 1 || (dimension !== undefined && name === undefined)) return readAll;
+  if (name === 'host' && isHostPattern(String(dimension?.[1]))) return readAll;
   if (name !== undefined && by !== 'day' && by !== 'cluster' && by !== name) return readAll;
   const steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
   if (!Number.isInteger(steps) || steps > SHARE_STEPS) return readAll;

@@ -1,5 +1,6 @@
 import { SqliteError } from '../../native/sqlite';
 import { StoreError } from '../store-error';
+import { denialOf, type StoreUse } from './denied';
 import { DamagedRecord } from './damaged-record';
 
 interface Fault {
@@ -8,13 +9,11 @@ interface Fault {
   readonly retry: boolean;
 }
 
-const ASK_FOR_ACCESS =
-  'ask your administrator for membership in its group, or for accounting_mode = "0644" in qmemacct.toml';
-const DENIED: Fault = { reason: 'you may not open it', hint: ASK_FOR_ACCESS, retry: true };
 const FULL: Fault = { reason: 'its file system is full', hint: 'make room there', retry: true };
+/** Where permissions are no reason (denied.ts). */
 const READ_ONLY: Fault = {
   reason: 'it can only be read',
-  hint: 'make the file and its directory writable for the user that deliver_as names',
+  hint: 'see that its file system is mounted for writing, and "lsattr" of the file and its directory',
   retry: true,
 };
 const UNREACHABLE: Fault = {
@@ -64,8 +63,8 @@ const MISSING: Fault = {
 const BY_ERRNO: Readonly<Record<string, Fault>> = {
   ENOENT: MISSING,
   ENOTDIR: MISSING,
-  EACCES: DENIED,
-  EPERM: DENIED,
+  EACCES: READ_ONLY,
+  EPERM: READ_ONLY,
   EROFS: READ_ONLY,
   ENOSPC: FULL,
   EDQUOT: { ...FULL, reason: "its user's quota is used up" },
@@ -100,13 +99,18 @@ function unloadable(path: string, error: Error): StoreError {
   );
 }
 
-/** An error of SQLite or of the file system as a StoreError; other errors as they are. */
-export function storeError(path: string, error: unknown): unknown {
+/** Faults that permissions may be the reason of. */
+const PERHAPS_DENIED = /^(?:EACCES|EPERM|SQLITE_READONLY|SQLITE_PERM|SQLITE_CANTOPEN|SQLITE_IOERR_DELETE)/;
+
+/** An error of SQLite or of the file system, met in using the store so, as a StoreError; other errors as they are. */
+export function storeError(path: string, error: unknown, use: StoreUse = 'write'): unknown {
   if (error instanceof StoreError) return error;
   if (error instanceof DamagedRecord) return new StoreError(path, error.message, BROKEN.hint, false, error);
   if (error instanceof Error && codeOf(error) === 'ERR_DLOPEN_FAILED') return unloadable(path, error);
   const fault = faultOf(error);
   if (fault === null) return error;
+  const denial = PERHAPS_DENIED.test(codeOf(error)) ? denialOf(path, use) : null;
+  if (denial !== null) return new StoreError(path, denial.reason, denial.hint, true, error);
   const told = fault === UNREACHABLE ? `${fault.reason} (${codeOf(error)})` : fault.reason;
   return new StoreError(path, told, fault.hint, fault.retry, error);
 }

@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import {
-  chmodSync,
   closeSync,
   fsyncSync,
   linkSync,
@@ -12,6 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { setMode } from '../../base/set-owner';
+import { untrusted } from '../../base/trusted-path';
 import { SqliteDatabase } from '../../native/sqlite';
 import { migrate, requireNewestSchema } from '../migrations';
 import { networkFilesystem } from '../network-filesystem';
@@ -27,7 +28,6 @@ const READER_WAIT_MS = 5_000;
 /** Sums over some days come back to the same pages of the jobs' index. */
 const READER_CACHE_KIB = 32 * 1024;
 
-const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_WRITE = 0o002;
 
 function refuse(path: string, reason: string, hint: string): never {
@@ -36,21 +36,18 @@ function refuse(path: string, reason: string, hint: string): never {
 
 /**
  * Refuses a file that someone else could have put there: SQLite itself would follow a link, and a stranger who may
- * write into the directory could plant a journal. False where there is no file yet.
+ * write into the directory could plant a journal. False where there is no file yet. Throws StoreError.
  */
-function isSafeFile(path: string): boolean {
+export function isSafeFile(path: string): boolean {
   const directory = dirname(path);
   const place = statSync(directory);
   if (place.mode & OTHERS_WRITE) refuse(path, `everyone may write to ${directory}`, `chmod o-w ${directory}`);
-  const root = process.geteuid?.() === 0;
-  if (root && (place.uid !== 0 || place.mode & GROUP_OR_OTHERS_WRITE))
-    refuse(path, `root would trust ${directory}, which others can write`, 'deliver as its owner: set deliver_as');
+  const reason = process.geteuid?.() === 0 ? untrusted(path) : null;
+  if (reason !== null) refuse(path, `root would trust it, and ${reason}`, 'deliver as its owner: set deliver_as');
   const file = lstatSync(path, { throwIfNoEntry: false });
   if (file === undefined) return false;
   if (file.isSymbolicLink()) refuse(path, 'it is a symbolic link', 'set "accounting" to the file itself');
   if (!file.isFile()) refuse(path, 'it is not a regular file', 'set "accounting" in qmemacct.toml to a file');
-  if (root && (file.uid !== 0 || file.mode & GROUP_OR_OTHERS_WRITE))
-    refuse(path, 'root would trust a file that others can write', 'deliver as its owner: set deliver_as');
   return true;
 }
 
@@ -123,7 +120,7 @@ function create(path: string, mode: number): void {
       db.close();
     }
     // The umask has had its say when the file was made.
-    chmodSync(draft, mode);
+    setMode(draft, mode);
     const file = openSync(draft, 'r');
     fsyncSync(file);
     closeSync(file);
@@ -138,7 +135,7 @@ function create(path: string, mode: number): void {
 
 function adjustMode(path: string, mode: number): void {
   const { mode: present, uid } = lstatSync(path);
-  if ((present & 0o777) !== mode && uid === process.geteuid?.()) chmodSync(path, mode);
+  if ((present & 0o777) !== mode && uid === process.geteuid?.()) setMode(path, mode);
 }
 
 /** The store's file for a writer; made where missing (its directory must exist). Throws StoreError. */
@@ -178,6 +175,6 @@ export function openForReading(path: string): Database {
       return db;
     });
   } catch (error) {
-    throw storeError(path, error);
+    throw storeError(path, error, 'read');
   }
 }

@@ -106,9 +106,12 @@ export function recordsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>, sort
   ORDER BY ${value === null ? '' : 'sort_value DESC, '}r.counted_at DESC, r.id DESC LIMIT @limit`;
 }
 
+/** What sums count: what the job's owner alone says (trust 3) only where that is asked for. */
+const counted = (row: string, claimed = false): string => (claimed ? 'true' : `${row}.trust <> 3`);
+
 const STANDS_FOR_HOST = `CASE WHEN r.pe_task_id IS NULL THEN 1 WHEN r.pe_task_id GLOB '1.*' THEN NOT EXISTS (
       SELECT 1 FROM record m WHERE m.job_id = r.job_id AND m.task_id IS r.task_id AND m.pe_task_id IS NULL
-      AND m.host_id = r.host_id AND m.cluster_id = r.cluster_id
+      AND m.host_id = r.host_id AND m.cluster_id = r.cluster_id AND ${counted('m')}
       AND m.counted_at BETWEEN r.counted_at - ${JOB_SPAN_MS} AND r.counted_at + ${JOB_SPAN_MS}) ELSE 0 END`;
 
 /** As `hostSlots` (facts.ts) says; trust 2: Grid Engine's accounting. */
@@ -127,12 +130,12 @@ const JOB_KEY = `iif(r.cluster_id < 256 AND r.job_id < 16777216 AND coalesce(r.t
  * @until, those of the condition; @after: the id of the last row read so far, which counts at @since; @limit.
  * Each value that is read along costs as much as evaluating the row.
  */
-export function factsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>, dimensions: readonly Dimension[]): string {
+export function factsQuery(condition: Condition, dimensions: readonly Dimension[]): string {
   const column = (name: Dimension): string => (name === 'job_name' ? JOB_NAME_ID : `r.${name}_id`);
   const keys = DIMENSIONS.map((name) => (dimensions.includes(name) ? column(name) : 'NULL'));
   return `SELECT r.id, r.counted_at, r.cluster_id, ${JOB_KEY}, ${keys.join(', ')}, ${FLAGS}, ${SLOTS}, r.wallclock_ms,
     r.cpu_ms, r.h_vmem_limit_bytes, r.requested_bytes, r.peak_rss_lower_bytes, r.rss_byte_seconds, r.energy_joules
-  ${selected(condition)} AND (r.counted_at > @since OR r.id > @after)
+  ${selected(condition)} AND ${counted('r', condition.claimed)} AND (r.counted_at > @since OR r.id > @after)
   ORDER BY r.counted_at, r.id LIMIT @limit`;
 }
 
@@ -141,19 +144,23 @@ export const STALE_DAYS = 'SELECT day FROM stale_day WHERE day >= @first AND day
 
 /** Days on which records of a key may be. Parameters: @dimension, @key, @first, @end. */
 export const DAYS_OF_KEY = `SELECT day FROM rollup WHERE dimension = @dimension AND key = @key AND day >= @first AND day < @end
-  UNION SELECT day FROM stale_day WHERE day >= @first AND day < @end ORDER BY day`;
+  UNION SELECT day FROM stale_day WHERE day >= @first AND day < @end
+  UNION SELECT counted_at / 86400000 FROM record
+    WHERE trust = 3 AND counted_at >= @first * 86400000 AND counted_at < @end * 86400000
+  ORDER BY day`;
 
 /** The jobs of a day that had a record before it. Parameters: @since, @until: the day; @earliest; the condition's. */
 export function jobsSeenBefore(condition: Pick<Condition, 'sql' | 'byOwner'>): string {
-  return `SELECT DISTINCT r.cluster_id, r.job_id, r.task_id ${selected(condition)} AND EXISTS (
+  return `SELECT DISTINCT r.cluster_id, r.job_id, r.task_id ${selected(condition)} AND ${counted('r')} AND EXISTS (
     SELECT 1 FROM record e WHERE e.job_id = r.job_id AND e.task_id IS r.task_id AND e.cluster_id = r.cluster_id
+    AND ${counted('e')}
     AND e.counted_at >= @earliest AND e.counted_at < @day_start)`;
 }
 
 /** What a job's records of that time count under, and when the last of each. Parameters: job, task, cluster, from, to. */
 export const SEEN_BEFORE = `SELECT r.owner_id, r.project_id, r.queue_id, r.host_id, ${JOB_NAME_ID}, max(r.counted_at)
   ${FROM_RECORD} WHERE r.job_id = ? AND r.task_id IS ? AND r.cluster_id = ? AND r.counted_at >= ? AND r.counted_at < ?
-  GROUP BY 1, 2, 3, 4, 5`;
+  AND ${counted('r')} GROUP BY 1, 2, 3, 4, 5`;
 
 export interface RollUpChoice {
   readonly key: boolean;

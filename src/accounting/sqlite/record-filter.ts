@@ -1,4 +1,5 @@
 import { STATUSES } from '../../sampler/parse-record';
+import { isHostPattern, parsePatterns } from '../host-pattern';
 import { nameClass } from '../name-class';
 import type { RecordFilter } from '../store';
 import type { Dimension } from '../summary';
@@ -11,6 +12,8 @@ export interface Condition {
   readonly parameters: Readonly<Record<string, number | string>>;
   /** The one dimension that is asked for by itself, with its number in the dictionary. */
   readonly dimension: { readonly name: Dimension; readonly id: number } | null;
+  /** Sums count also what the job's owner alone says. */
+  readonly claimed: boolean;
   /** Nothing else is asked for, apart from the cluster and the time. */
   readonly plain: boolean;
   readonly cluster: number | null;
@@ -24,6 +27,10 @@ function globOf(pattern: string): string {
   return pattern.replaceAll('[', '[[]');
 }
 
+/** As `isHostPattern` says. */
+const HOST_PATTERNS = `r.host_id IN (SELECT h.id FROM host h, json_each(@hosts) AS p WHERE h.name GLOB p.value
+  OR instr(p.value, '.') = 0 AND substr(h.name, 1, instr(h.name || '.', '.') - 1) GLOB p.value)`;
+
 const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
 
 /** As `endedBadly` (facts.ts) says. */
@@ -34,7 +41,8 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   const parts: string[] = [];
   const parameters: Record<string, number | string> = {};
   const dimensions: { readonly name: Dimension; readonly id: number }[] = [];
-  let plain = true;
+  const claimed = filter.claimed === true;
+  let plain = !claimed;
   const put = (sql: string, name: string, value: number | string): void => {
     parts.push(sql);
     parameters[name] = value;
@@ -44,7 +52,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   if (cluster !== undefined) put('r.cluster_id = @cluster_id', 'cluster_id', cluster);
   for (const name of DIMENSION_COLUMNS) {
     const text = filter[name];
-    if (text === undefined) continue;
+    if (text === undefined || (name === 'host' && isHostPattern(text))) continue;
     const id = words.find(name, text);
     if (id === null) return null;
     dimensions.push({ name, id });
@@ -55,6 +63,8 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     plain = false;
     put(sql, name, value);
   };
+  if (filter.host !== undefined && isHostPattern(filter.host))
+    more(HOST_PATTERNS, 'hosts', JSON.stringify(parsePatterns(filter.host).map(globOf)));
   if (filter.pe !== undefined) {
     const id = words.find('pe', filter.pe);
     if (id === null) return null;
@@ -102,6 +112,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     sql: parts.map((part) => ` AND ${part}`).join(''),
     parameters,
     dimension: dimensions.length === 1 ? (dimensions[0] ?? null) : null,
+    claimed,
     plain: plain && dimensions.length <= 1,
     cluster: cluster ?? null,
     byOwner: filter.owner !== undefined,

@@ -19,6 +19,7 @@ const EVERY_RECORD: Condition = {
   sql: '',
   parameters: {},
   dimension: null,
+  claimed: false,
   plain: true,
   cluster: null,
   byOwner: false,

@@ -55,7 +55,7 @@ export function openWholeStore(path: string): WholeStore {
     try {
       return step();
     } catch (error) {
-      throw storeError(path, error);
+      throw storeError(path, error, 'read');
     }
   };
   const one = (sql: string, ...values: number[]): number =>

@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { privateCluster } from '../../sampler/job-name';
 import { openNodeStore } from '../../sampler/node-store';
 import { tuningFlags } from '../../sampler/node-flags';
 import { packageRoot } from '../../sampler/package-root';
@@ -103,7 +104,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-demo-'));
   try {
     const accounting = join(directory, 'accounting', 'accounting.db');
-    const state = makePrivateState(directory, { cluster: 'demo', accounting });
+    const state = makePrivateState(directory, { cluster: privateCluster('demo'), accounting });
     const hooks = installHooks(state);
     const jobs = DEMO_JOBS;
     writeLines(terminal, [`Three jobs run through the hooks in ${directory} ...`, '']);
@@ -112,7 +113,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
     await settle(state, jobs.length);
     const common = { ...options, config: state.settingsPath, accounting };
     const status = await showJobs(
-      submitted.map(({ number }) => String(number)),
+      submitted.map(({ number }) => `demo-${number}`),
       common,
       terminal,
     );
@@ -121,7 +122,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
     if (options.keep)
       warn(
         terminal,
-        `kept: qmemacct job ${submitted[0]?.number ?? 1} --config ${state.settingsPath} --accounting ${accounting}`,
+        `kept: qmemacct job demo-${submitted[0]?.number ?? 1} --config ${state.settingsPath} --accounting ${accounting}`,
       );
     return status;
   } finally {

@@ -13,11 +13,13 @@ import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
 import { checkTools } from '../doctor/check-tools';
 import { because, findingsIn, type Finding } from '../doctor/finding';
+import { findRole, roleFinding } from '../doctor/host-role';
 import { readNodeState, type NodeState } from '../doctor/node-state';
 import { renderFindings } from '../doctor/render-findings';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
 import { selfTest, type SelfTest } from '../install/self-test';
 import { writeStamp } from '../install/stamp';
+import { unsafeEnv } from '../install/static-env';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import type { DoctorOptions } from './doctor';
@@ -25,7 +27,7 @@ import type { DoctorOptions } from './doctor';
 const { ok, note, problem } = findingsIn('self-test');
 
 /** Plays the job, and renews the stamp that `install` asks for. */
-async function test(state: NodeState, now: Date): Promise<SelfTest> {
+async function test(state: NodeState, now: Date, env?: string): Promise<SelfTest> {
   const failed = (reason: string): SelfTest => ({
     ok: false,
     problems: [reason],
@@ -37,6 +39,8 @@ async function test(state: NodeState, now: Date): Promise<SelfTest> {
   const { conf, settings, prefix } = state;
   if (!state.isRoot) return failed('needs root');
   if (conf === null) return failed(`nothing is installed under ${prefix}; run "qmemacct install --node"`);
+  const badEnv = env === undefined ? null : unsafeEnv(env);
+  if (badEnv !== null) return failed(`--env ${env ?? ''}: ${badEnv}`);
   const result = await selfTest(conf, settings.deliver_as).catch((error: unknown) => failed(because(error)));
   writeStamp(settings.state_dir, {
     prefix,
@@ -61,27 +65,36 @@ function findingsOf(result: SelfTest): Finding[] {
   ];
 }
 
-/** `doctor`; resolves to 0 without problems, else 1. Rejects with CommandError or SettingsError. */
-export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<number> {
-  const format = outputFormat(options);
-  if (format === 'csv') throw usageError('doctor: there is no --csv of this; give --json');
-  const now = terminal.now();
-  const read = (): NodeState => readNodeState(options.config, options.prefix ?? null, DEFAULT_PREFIX);
-  const result = options.selfTest ? await test(read(), now) : null;
-  const state = read();
-  const findings = [
-    ...checkProgram(state),
+/** What the jobs of a host need, and what can be measured of them. */
+async function checkNode(state: NodeState, now: Date): Promise<Finding[]> {
+  return [
     ...checkKernel(),
     ...checkLimits(state.isRoot),
     ...(await checkMeasurement(state)),
     ...checkScope(state.settings),
     ...checkTools(),
     ...checkState(state, now),
-    ...checkAccounting(state),
+  ];
+}
+
+/** `doctor`; resolves to 0 without problems, else 1. Rejects with CommandError or SettingsError. */
+export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<number> {
+  const format = outputFormat(options);
+  if (format === 'csv') throw usageError('doctor: there is no --csv of this; give --json');
+  const now = terminal.now();
+  const read = (): NodeState => readNodeState(options.config, options.prefix ?? null, DEFAULT_PREFIX);
+  const result = options.selfTest ? await test(read(), now, options.env) : null;
+  const state = read();
+  const role = await findRole(state, terminal.env, options.executionHost === true || options.selfTest === true);
+  const findings = [
+    roleFinding(role),
+    ...checkProgram(state, role),
+    ...(role.runsJobs ? await checkNode(state, now) : []),
+    ...checkAccounting(state, role),
     ...checkVisibility(state.settings),
     ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
     ...checkClock(now),
-    ...(await checkGridEngine(state, terminal.env)),
+    ...(await checkGridEngine(state, terminal.env, role)),
     ...(result === null ? [] : findingsOf(result)),
   ];
   const well = findings.every(({ severity }) => severity !== 'problem');

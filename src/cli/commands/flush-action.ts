@@ -1,6 +1,8 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { privateCluster } from '../../sampler/job-name';
+import { wakeDelivery } from '../../sampler/delivery-lock';
 import { openNodeStore, type NodeStore } from '../../sampler/node-store';
 import { loadSettings, type Settings } from '../../sampler/settings';
 import { tidyNode, type TidyOutcome } from '../../sampler/storage';
@@ -25,7 +27,7 @@ function statesOf(site: Settings, terminal: Terminal): readonly Settings[] {
   return [
     ...(ownerOf(site.state_dir) === uid ? [site] : []),
     ...(own !== site.state_dir && ownerOf(own) === uid
-      ? [makePrivateState(own, { cluster: 'local', accounting }).settings]
+      ? [makePrivateState(own, { cluster: privateCluster('run'), accounting }).settings]
       : []),
   ];
 }
@@ -52,10 +54,18 @@ async function tidy(store: NodeStore, settings: Settings, patience: number): Pro
       ingested: sum.ingested + outcome.ingested,
       delivered: sum.delivered + outcome.delivered,
     };
-    if (outcome.left === 0 || outcome.problem !== null || Date.now() > deadline) return { ...outcome, ...sum };
+    if (outcome.left === 0 || outcome.problem !== null) return { ...outcome, ...sum };
+    // Another process delivers: it is to try again, and to say why it could not.
+    const problem = wakeDelivery(settings.state_dir);
+    if (Date.now() > deadline) return { ...outcome, ...sum, problem: heldBy(problem) };
     await sleep(AGAIN_AFTER_MS);
   }
 }
+
+const heldBy = (problem: string | null): string =>
+  problem === null
+    ? 'another process delivers them'
+    : `another process delivers them, and its last try failed: ${problem}`;
 
 const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
 
@@ -101,7 +111,7 @@ export async function flush(options: FlushOptions, terminal: Terminal): Promise<
     if (format === 'text' && !options.quiet) writeLines(terminal, [`${outcome.state_dir}: ${describe(outcome)}`]);
     if (outcome.left === 0) continue;
     const waiting = `${count(outcome.left, 'record waits', 'records wait')} in ${outcome.state_dir}/node.db`;
-    warn(terminal, `${waiting}: ${outcome.problem ?? 'another process is at it'}`);
+    warn(terminal, `${waiting}: ${outcome.problem ?? heldBy(null)}`);
   }
   return outcomes.some(({ left }) => left > 0) ? EXIT.unavailable : EXIT.found;
 }

@@ -7,7 +7,7 @@ export function registerHost(program: Command, context: CommandContext): void {
   const command = program
     .command('host')
     .description('the jobs that ran on a host, one line each, with what they used of what they asked for')
-    .argument('<name>', 'host name')
+    .argument('<name>', 'host name; with * and ? a pattern, several with commas')
     .option('--cluster <name>', 'of this cluster only');
   addRecordListOptions(command).action((name: string, _options: unknown, given: Command) =>
     context.finish(

@@ -1,4 +1,5 @@
 import { packageRoot } from '../../sampler/package-root';
+import { loadSettings } from '../../sampler/settings';
 import { sourceSettingsProblems } from '../../sampler/source-settings';
 import { ALL_SOURCE_FACTS } from '../../sources/registry';
 import { findCell } from '../../gridengine/find-cell';
@@ -52,7 +53,9 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
     ...(options.stateDir === undefined ? {} : { state_dir: options.stateDir }),
     ...(options.runDir === undefined ? {} : { run_dir: options.runDir }),
   };
-  const chosen = chooseNodeSettings(options.config, given, await settingsOfCell(findCell(terminal.env), terminal.env));
+  const { admin_user: adminUser } = loadSettings(options.config);
+  const ofCell = await settingsOfCell(findCell(terminal.env, { adminUser }), terminal.env);
+  const chosen = chooseNodeSettings(options.config, given, ofCell);
   const installation = planNode({
     source: packageRoot(),
     prefix: options.prefix,

@@ -59,7 +59,7 @@ export function registerInstall(program: Command, context: CommandContext): void
     .option('--plain', "hooks as the job's owner, not as root: self-reported figures, no hook of another user chained")
     .option('--node-check <template>', "how to run a command on a host: 'ssh {host}'")
     .option('--hosts-checked', 'the self-test of every host was good: do not ask them')
-    .addOption(new Option('--env <path>', 'a static "env", where this Grid Engine passes LD_* on to root hooks'))
+    .addOption(new Option('--env <path>', 'a static "env": wanted where this Grid Engine passes LD_* on to root hooks'))
     .option('--backup <dir>', 'where to keep the old texts (default: STATE/backup)')
     .addHelpText('after', HELP)
     .action((_options: unknown, command: Command) =>

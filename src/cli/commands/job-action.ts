@@ -3,6 +3,7 @@ import { renderCsv } from '../../report/csv';
 import { renderJob, type JobReport } from '../../report/job';
 import { renderJson } from '../../report/json';
 import { causeAccounts } from '../../report/why/causes';
+import { jobTaskName } from '../../sampler/job-name';
 import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT } from '../command-error';
 import { commandStores } from '../command-stores';
@@ -10,11 +11,11 @@ import { findJob, type JobSources } from '../find-job';
 import { parseJobArgument, type JobArgument } from '../job-argument';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { realSources, type Sources } from '../sources';
-import { noStoreMessage } from '../stores';
+import { noStoreMessage, statusOfNothing } from '../stores';
 import type { Terminal } from '../terminal';
 import type { JobOptions } from './job';
 
-const label = (job: JobArgument): string => `${job.job_id}${job.task_id === undefined ? '' : `.${job.task_id}`}`;
+const label = (job: JobArgument): string => jobTaskName({ cluster: '', task_id: null, ...job });
 
 async function findAll(
   jobs: readonly JobArgument[],
@@ -66,7 +67,9 @@ export async function showJobs(
     });
     if (options.series !== undefined || options.chart !== undefined) {
       const { showJobSeries } = await import('./job-series-action.js');
-      return found.length === 0 ? EXIT.nothing : await showJobSeries(found, options, settings.state_dir, terminal);
+      return found.length === 0
+        ? statusOfNothing(stores)
+        : await showJobSeries(found, options, settings.state_dir, terminal);
     }
     if (format === 'json') {
       const runs = found.flatMap((report) => report.runs);
@@ -82,7 +85,7 @@ export async function showJobs(
       const parts = found.map((report) => renderJob(report, shown, screen));
       parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
     }
-    return found.length > 0 ? EXIT.found : EXIT.nothing;
+    return found.length > 0 ? EXIT.found : statusOfNothing(stores);
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));
   }

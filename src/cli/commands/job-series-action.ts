@@ -4,6 +4,7 @@ import type { JobRun } from '../../report/job-run';
 import type { MetricSeries } from '../../report/metric-series';
 import { renderSeriesCharts } from '../../report/series-chart';
 import { renderSeriesCsv, renderSeriesJson, type SeriesContext, type SeriesOf } from '../../report/series-output';
+import { jobName, jobTaskName } from '../../sampler/job-name';
 import type { NodeReader } from '../../sampler/node-reader';
 import type { JobRecord } from '../../sampler/record';
 import { loadSettings } from '../../sampler/settings';
@@ -21,8 +22,7 @@ const CONTEXT = ['job_id', 'task_id', 'pe_task_id', 'host', 'run_id'] as const;
 const contextOf = (record: JobRecord): SeriesContext => CONTEXT.map((field) => [field, record[field]] as const);
 
 function nameOf(record: JobRecord): string {
-  const task = record.task_id === null ? '' : `.${record.task_id}`;
-  return `job ${record.job_id}${task} on ${record.host}`;
+  return `job ${jobTaskName(record)} on ${record.host}`;
 }
 
 /** Series of one run out of the node.db that has it; null: none has. */
@@ -47,10 +47,10 @@ const readersOf = (databases: readonly NodeDatabase[]): NodeReader[] =>
 
 /** Why there are no series of this run here, and where there may be. */
 function explain(record: JobRecord, databases: readonly NodeDatabase[], config: string): string {
-  const there = `there "sudo qmemacct job ${record.job_id} --series ..." reads them`;
+  const there = `there "sudo qmemacct job ${jobName(record)} --series ..." reads them`;
   const forbidden = databases.find((database) => 'reason' in database && database.reason === 'forbidden');
   if (forbidden !== undefined && 'problem' in forbidden)
-    return `${nameOf(record)}: its series are on that host, for root alone; ${there} (the memory chart is in "qmemacct job ${record.job_id}")`;
+    return `${nameOf(record)}: its series are on that host, for root alone; ${there} (the memory chart is in "qmemacct job ${jobName(record)}")`;
   const days = loadSettings(config).keep_samples_days;
   return `${nameOf(record)}: no series here; they stay on the host where it ran, for ${days} days; ${there}`;
 }

@@ -16,7 +16,7 @@ export function registerJob(program: Command, context: CommandContext): void {
   program
     .command('job')
     .description('what a job used against what it asked for, and what to ask for next time')
-    .argument('<job...>', 'job number, or number.task for a task of an array job')
+    .argument('<job...>', 'job number, or number.task for a task of an array job; run-7: one of "qmemacct run"')
     .option('--all', 'every job that has had this number, not only the newest')
     .option('--at <time>', 'the job that had this number at that time (7d, 2026-11-01, yesterday ...)')
     .option('--tasks', 'every task of an array job, or of a parallel one, as a line')

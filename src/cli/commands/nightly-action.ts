@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { readClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
 import { reasonOf, warn as log } from '../../sampler/log';
+import { LimitedLog } from '../../sampler/log-limit';
 import { loadSettings, type Settings } from '../../sampler/settings';
 import { EXIT, usageError } from '../command-error';
 import { interruption } from '../interruption';
@@ -20,11 +21,14 @@ import { progressLine } from '../progress-line';
 import type { Terminal } from '../terminal';
 import type { NightlyCommandOptions } from './nightly';
 
+/** Of a night's troubles in the log; --json has them all. */
+const MOST_LINES = 100;
+
 const count = (number: number, one: string, many = `${one}s`): string => `${number} ${number === 1 ? one : many}`;
 
 function clusterName(settings: Settings, env: Terminal['env']): string {
   if (settings.cluster !== '') return settings.cluster;
-  const cell = findCell(env);
+  const cell = findCell(env, { adminUser: settings.admin_user });
   return cell === null ? '' : readClusterName(cell.root, cell.cell).name;
 }
 
@@ -107,6 +111,8 @@ export async function nightly(
   if (!options.dryRun) makeNightPlaces(settings);
   becomeKeeper(settings);
   const progress = progressLine(terminal);
+  // Where there is no terminal, the unit or cron takes standard error to the log.
+  const limited = new LimitedLog((line) => warn(terminal, line), { most: MOST_LINES });
   const { signal, release } = interruption();
   const mailer = (): Mailer => {
     if ('error' in prepared) throw prepared.error;
@@ -129,9 +135,9 @@ export async function nightly(
     },
     log: (line) => {
       progress.clear();
-      // Where there is no terminal, the unit or cron takes standard error to the log.
-      warn(terminal, line);
+      if (terminal.isTTY) warn(terminal, line);
       if (terminal.isTTY) log(`nightly: ${line}`);
+      else limited.say(line);
     },
     progress: format === 'text' ? progress.show : () => undefined,
   };
@@ -154,6 +160,7 @@ export async function nightly(
     }
   } finally {
     progress.clear();
+    limited.flush();
     release();
   }
 }

@@ -14,7 +14,14 @@ import type { Terminal } from '../terminal';
 import { parseInterval } from '../time-arguments';
 import type { NodeOptions } from './node';
 
-const UNKNOWN: JobUse['record'] = { job_id: 0, task_id: null, owner: null, job_name: null, status: 'lost' };
+const UNKNOWN: JobUse['record'] = {
+  cluster: '',
+  job_id: 0,
+  task_id: null,
+  owner: null,
+  job_name: null,
+  status: 'lost',
+};
 
 /** Loads with what is known of the jobs. */
 function withRecords({ jobs, processes }: Loads): {
@@ -28,8 +35,8 @@ function withRecords({ jobs, processes }: Loads): {
     }),
   );
   const recordOf = (run: string): JobUse['record'] => {
-    const { job_id, task_id, owner, job_name, status } = records.get(run) ?? UNKNOWN;
-    return { job_id, task_id, owner, job_name, status };
+    const { cluster, job_id, task_id, owner, job_name, status } = records.get(run) ?? UNKNOWN;
+    return { cluster, job_id, task_id, owner, job_name, status };
   };
   return {
     jobs: jobs.map(({ run, cpu_seconds, seconds, max_rss_bytes }) => ({

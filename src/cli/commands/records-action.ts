@@ -1,3 +1,4 @@
+import { isHostPattern } from '../../accounting/host-pattern';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import { hostNames } from '../../live/host-names';
 import { renderCsv } from '../../report/csv';
@@ -20,7 +21,7 @@ import { lineLimitOf, recordColumnsOf, recordSortOf, type RecordListOptions } fr
 import { filterSubject, type RecordSubject } from '../record-subject';
 import { sayShown } from '../say-shown';
 import { realSources, type Sources } from '../sources';
-import { noStoreMessage } from '../stores';
+import { noStoreMessage, statusOfNothing } from '../stores';
 import type { Terminal } from '../terminal';
 import { parseInterval, type Interval } from '../time-arguments';
 
@@ -35,7 +36,7 @@ const MOST_AT_ONCE = 200_000;
 async function findOnHost(query: RecordsQuery, readers: readonly AccountingReader[]): Promise<RecordsAnswer> {
   const answer = await findRecords(query, readers);
   const { host, since, until, cluster } = query;
-  if (host === undefined || answer.totals.records > 0) return answer;
+  if (host === undefined || isHostPattern(host) || answer.records.length > 0) return answer;
   const interval = { since, until, ...(cluster === undefined ? {} : { cluster }) };
   const { groups } = await findSummary({ ...interval, by: 'host' }, readers);
   const known = hostNames(groups.flatMap(({ key }) => key ?? []))(host);
@@ -105,7 +106,7 @@ export async function showRecords(
     if (wantsAll && answer.totals.records > MOST_AT_ONCE) throw tooMany(answer.totals.records);
     if (answer.records.length === 0) {
       warn(terminal, nothingFound(subject, interval));
-      if (format === 'text') return EXIT.nothing;
+      if (format === 'text') return statusOfNothing(stores);
     }
     const records = answer.records.map(({ record }) => record);
     const shown = (grouped ? toJobLines(records, sort) : toLines(records, sort)).slice(0, lines);
@@ -116,7 +117,7 @@ export async function showRecords(
       const accounts = await findAttempts(shown.flat(), stores.readers);
       terminal.write(format === 'json' ? renderJson(accounts) : renderCsv(accounts));
     }
-    return records.length > 0 ? EXIT.found : EXIT.nothing;
+    return records.length > 0 ? EXIT.found : statusOfNothing(stores);
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));
   }

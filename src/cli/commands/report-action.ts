@@ -15,7 +15,7 @@ import { commandStores } from '../command-stores';
 import { findRecords, findSummary } from '../find-records';
 import { outputFormat, screenOf, warn } from '../output';
 import { realSources, type Sources } from '../sources';
-import { noStoreMessage } from '../stores';
+import { noStoreMessage, statusOfNothing } from '../stores';
 import type { Terminal } from '../terminal';
 import { parseInterval } from '../time-arguments';
 import type { ReportOptions } from './report';
@@ -128,7 +128,7 @@ export async function showReport(
     else if (mail === null) terminal.write(rendered(report, format, options, terminal, settings));
     if (mail !== null && recipients !== null)
       for (const line of await mail.mailReport(report, recipients, settings)) warn(terminal, line);
-    return nothing ? EXIT.nothing : EXIT.found;
+    return nothing ? statusOfNothing(stores) : EXIT.found;
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));
   }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { liveCell } from '../../live/poll-tools';
+import { LimitedLog } from '../../sampler/log-limit';
 import { loadSettings, type Settings } from '../../sampler/settings';
 import { openAccountingDesk } from '../../server/accounting-desk';
 import { startLiveFeed } from '../../server/live-feed';
@@ -50,7 +51,8 @@ function ended(): Promise<void> {
 /** Answers until it is told to end (SIGTERM, SIGINT); resolves to the exit status. Rejects with CommandError. */
 export async function serve(options: ServeOptions, version: string, terminal: Terminal): Promise<number> {
   const settings = loadSettings(options.config);
-  const log = (line: string): void => warn(terminal, line);
+  const limited = new LimitedLog((line) => warn(terminal, line));
+  const log = (line: string): void => limited.say(line);
   const places = placesOf(options, settings, handedOver(terminal.env, process.pid));
   const end = ended();
   const accounting = openAccountingDesk({
@@ -71,5 +73,6 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   warn(terminal, `serves ${server.places.map(nameOfPlace).join(' and ')}`);
   await end;
   await Promise.all([server.stop(), feed.stop()]);
+  limited.flush();
   return EXIT.found;
 }

@@ -13,7 +13,7 @@ import { recordChoiceOf } from '../record-filter-options';
 import { lineLimitOf } from '../record-list-options';
 import { sayShown } from '../say-shown';
 import { realSources, type Sources } from '../sources';
-import { noStoreMessage } from '../stores';
+import { noStoreMessage, statusOfNothing } from '../stores';
 import type { Terminal } from '../terminal';
 import { parseInterval } from '../time-arguments';
 import type { TopOptions } from './top';
@@ -89,7 +89,7 @@ export async function showTop(
         terminal,
         `top ${ranked.many}: ${none} from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; ${mend}`,
       );
-      if (format === 'text') return EXIT.nothing;
+      if (format === 'text') return statusOfNothing(stores);
     }
     const filter = describeFilter(choice, screen);
     const shown = groups.slice(0, lines);
@@ -104,7 +104,7 @@ export async function showTop(
     };
     if (format === 'text') writeLines(terminal, renderTop(report, screen));
     else terminal.write(format === 'json' ? renderTopJson(report) : renderTopCsv(report));
-    return groups.length > 0 ? EXIT.found : EXIT.nothing;
+    return groups.length > 0 ? EXIT.found : statusOfNothing(stores);
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));
   }

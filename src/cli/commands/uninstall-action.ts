@@ -19,14 +19,15 @@ import type { UninstallOptions } from './uninstall';
 async function removeFromNode(options: UninstallOptions, terminal: Terminal): Promise<number> {
   if (process.getuid?.() !== 0) throw new CommandError('uninstall --node: needs root; use sudo', EXIT.unavailable);
   process.umask(0o022);
+  const settings = loadSettings(options.config);
   const steps = planNodeRemoval({
     source: packageRoot(),
     prefix: options.prefix,
-    settings: loadSettings(options.config),
+    settings,
     settingsPath: options.config,
     places: systemPlaces(),
     purge: options.purge ?? false,
-    stubs: await stubNeed(hookDirectory(options.prefix), terminal.env),
+    stubs: await stubNeed(hookDirectory(options.prefix), terminal.env, settings.admin_user),
     now: terminal.now(),
   });
   const tell = (line: string): void => writeLines(terminal, [line]);
@@ -48,7 +49,7 @@ async function removeFromNode(options: UninstallOptions, terminal: Terminal): Pr
 async function removeFromCluster(options: UninstallOptions, terminal: Terminal): Promise<number> {
   if (options.purge) throw usageError('--purge is for "uninstall --node" on each host');
   const settings = loadSettings(options.config);
-  const qconf = requireQconf(terminal.env);
+  const qconf = requireQconf(terminal.env, settings);
   const directory = options.backup ?? join(settings.state_dir, 'backup');
   const site = await readSite(qconf);
   const plan = planRemoval(site, readHistory(directory), [hookDirectory(options.prefix)]);

@@ -5,10 +5,13 @@ import { isPostgresUrl } from '../../sampler/postgres-url';
 import { packageRoot } from '../../sampler/package-root';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
 import { because, findingsIn, type Finding } from './finding';
+import type { HostRole } from './host-role';
 import type { NodeState } from './node-state';
 import type { StoreProbe } from './store-probe';
 
 const { ok, note, warning, problem } = findingsIn('accounting');
+
+type Role = Pick<HostRole, 'runsJobs'>;
 
 function runProbe(state: NodeState, identity: ReturnType<typeof delivererIdentity>): StoreProbe {
   const probe = 'dist/src/cli/doctor/store-probe.js';
@@ -29,14 +32,14 @@ function runProbe(state: NodeState, identity: ReturnType<typeof delivererIdentit
   return JSON.parse(output) as StoreProbe;
 }
 
-function checkStore(state: NodeState, who: string, probe: StoreProbe): Finding[] {
+function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs }: Role): Finding[] {
   const { accounting } = state.settings;
   const place = `${accounting}${probe.network === null ? '' : ` (${probe.network})`}`;
   if (probe.problem !== null)
     return [
-      problem(
+      (runsJobs ? problem : warning)(
         'accounting DB',
-        `${accounting}: ${who} can't use it: ${probe.problem}; records wait in node.db`,
+        `${accounting}: ${who} can't use it: ${probe.problem}${runsJobs ? '; records wait in node.db' : ''}`,
         isPostgresUrl(accounting)
           ? `mend that, or change accounting, accounting_credentials or deliver_as`
           : `let ${who} write to it and its directory, or change accounting or deliver_as`,
@@ -58,9 +61,10 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe): Finding[]
   return findings;
 }
 
-/** The accounting DB as the deliverer sees it. */
-export function checkAccounting(state: NodeState): Finding[] {
+/** The accounting DB as the deliverer sees it; where no jobs run, only one that is configured. */
+export function checkAccounting(state: NodeState, role: Role): Finding[] {
   const { settings, settingsPath, isRoot } = state;
+  if (!role.runsJobs && !existsSync(settingsPath)) return [];
   const who = settings.deliver_as === '' ? 'nobody' : settings.deliver_as;
   let identity: ReturnType<typeof delivererIdentity>;
   try {
@@ -83,7 +87,7 @@ export function checkAccounting(state: NodeState): Finding[] {
         : [];
   if (!isRoot) return own;
   try {
-    return [...named, ...checkStore(state, who, runProbe(state, identity))];
+    return [...named, ...checkStore(state, who, runProbe(state, identity), role)];
   } catch (error) {
     return [
       ...named,

@@ -3,7 +3,8 @@ import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { askDialect } from '../../gridengine/ask-dialect';
-import type { DetectedDialect, Dialect } from '../../gridengine/dialect';
+import type { DetectedDialect } from '../../gridengine/dialect';
+import { parseHookCommand } from '../../gridengine/hook-command';
 import { findCell } from '../../gridengine/find-cell';
 import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
@@ -11,9 +12,11 @@ import { parseQueueValue } from '../../gridengine/queue-value';
 import { readSite, showQconf, type Site } from '../../gridengine/site';
 import { STAGES } from '../install/hook-plan';
 import { hookDirectory } from '../install/places';
-import { networkFilesystemOf } from '../install/trusted-path';
+import { networkFilesystemOf } from '../install/local-path';
 import type { Terminal } from '../terminal';
+import { checkRootHooks } from './check-root-hooks';
 import { because, findingsIn, type Finding } from './finding';
+import { ownName, type HostRole } from './host-role';
 import type { NodeState } from './node-state';
 
 const { ok, note, warning, problem } = findingsIn('Grid Engine');
@@ -89,22 +92,25 @@ function checkHooks(places: readonly HookPlace[]): Finding[] {
 }
 
 function checkChains(places: readonly HookPlace[]): Finding[] {
+  const nameless = (original: string, privileged: boolean): string =>
+    privileged && parseHookCommand(original)?.user === null
+      ? ". It names no user: jobs of root and of Grid Engine's admin user go into the error state before it"
+      : '';
   return places.flatMap(({ where, stage, ours }) =>
     ours?.original == null
       ? []
       : [
           note(
             'chained hook',
-            `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, the queue goes to E, not the whole host`,
+            `${where}, ${stage}: ${ours.original}; it runs after ours. Its environment is rebuilt from the job's spool file (without execd's own, INHERIT_ENV), and if its file is missing, the queue goes to E, not the whole host${nameless(ours.original, ours.privileged)}`,
           ),
         ],
   );
 }
 
-function checkPrivilege(places: readonly HookPlace[], dialect: Dialect): Finding[] {
+function checkPrivilege(places: readonly HookPlace[], detected: DetectedDialect): Finding[] {
   const ours = places.flatMap((place) => (place.ours === null ? [] : { ...place, ours: place.ours }));
   const plain = ours.filter((place) => !place.ours.privileged);
-  const dynamic = ours.filter((place) => place.ours.privileged && place.value.includes('root@/usr/bin/env '));
   return [
     ...(plain.length === 0
       ? []
@@ -114,21 +120,16 @@ function checkPrivilege(places: readonly HookPlace[], dialect: Dialect): Finding
             `${list(plain.map(({ where }) => where))}: as the job's owner; figures are self-reported, limits can't be lifted`,
           ),
         ]),
-    ...((dialect === 'ocs' || dialect === 'unknown') && dynamic.length > 0
-      ? [
-          warning(
-            'loader variables',
-            "this Grid Engine may pass the owner's LD_* variables on to root hooks, and /usr/bin/env is linked dynamically",
-            'install with --env and a statically linked env',
-          ),
-        ]
-      : []),
+    ...checkRootHooks(
+      ours.flatMap((place) => place.ours.env ?? []),
+      detected,
+    ),
   ];
 }
 
 /** Our own path on this host, if jobs run here. */
 function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Finding[] {
-  const me = executionHost(site);
+  const me = ownName(site.execHosts);
   if (me === null) return [note('this host', `${hostname()} is no execution host`)];
   const directories = new Set(places.flatMap(({ ours }) => ours?.directory ?? []));
   const gone = [...directories].flatMap((directory) =>
@@ -157,17 +158,11 @@ function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): 
   ];
 }
 
-/** This machine's name as an execution host; null: it is none. */
-function executionHost(site: Site): string | null {
-  const short = (name: string): string => name.split('.')[0]?.toLowerCase() ?? '';
-  return site.execHosts.find((host) => short(host) === short(hostname())) ?? null;
-}
-
 function checkParameters(site: Site): Finding[] {
   const params = configurationValue(site.global, 'execd_params') ?? '';
   const set = (name: string): string | null =>
     new RegExp(`(?:^|[\\s,])${name}=([^\\s,]+)`, 'i').exec(params)?.[1] ?? null;
-  const own = site.locals.get(executionHost(site) ?? '');
+  const own = site.locals.get(ownName(site.execHosts) ?? '');
   const range =
     (own === undefined ? null : configurationValue(own, 'gid_range')) ?? configurationValue(site.global, 'gid_range');
   const spool = configurationValue(site.global, 'execd_spool_dir');
@@ -271,31 +266,30 @@ function checkVersion({ dialect, version }: DetectedDialect, { settings, setting
     : [seen, warning('grid_engine', `is "${told}": why a job was killed may be told wrongly`, mend)];
 }
 
-async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
+async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole): Promise<Finding[]> {
   const site = await readSite(qconf);
   const detected = (await askDialect(qconf)) ?? { dialect: 'unknown', version: null };
-  const { dialect } = detected;
   const places = hookPlaces(site, hookDirectory(state.prefix));
   return [
     ...checkVersion(detected, state),
     ...checkHooks(places),
-    ...checkPrivilege(places, dialect),
+    ...checkPrivilege(places, detected),
     ...checkChains(places),
     ...checkHere(site, places, state),
     ...checkParameters(site),
     ...checkComplex(await showQconf(qconf, ['-sc'])),
-    ...checkScope(site),
+    ...(runsJobs ? checkScope(site) : []),
   ];
 }
 
 /** Where Grid Engine has our hooks, and what of its configuration matters to them. */
-export async function checkGridEngine(state: NodeState, env: Terminal['env']): Promise<Finding[]> {
-  const cell = findCell(env);
-  const qconf = findQconf(env, cell);
-  if (qconf === null)
-    return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
+export async function checkGridEngine(state: NodeState, env: Terminal['env'], role: HostRole): Promise<Finding[]> {
   try {
-    return await checkSite(qconf, state);
+    const cell = findCell(env, { adminUser: state.settings.admin_user });
+    const qconf = findQconf(env, cell);
+    if (qconf === null)
+      return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
+    return await checkSite(qconf, state, role);
   } catch (error) {
     return [warning('cell', because(error), 'its configuration was not checked')];
   }

@@ -1,5 +1,7 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ROOT_ALONE } from '../../base/trusted-path';
+import { daemons } from '../../gridengine/daemons';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, note, warning } = findingsIn('limits');
@@ -25,14 +27,10 @@ function capabilitiesOfHooks(
   procRoot: string,
   isRoot: boolean,
 ): { readonly whose: string; readonly set: bigint } | null {
-  for (const pid of readdirSync(procRoot)) {
-    if (!/^\d+$/.test(pid)) continue;
-    const status = statusOf(procRoot, pid);
-    const set = /^Name:\s*sge_execd$/m.test(status) ? effectiveCapabilities(status) : null;
-    // execd has given up its effective ones for the admin user most of the time; what it may take back counts.
-    const permitted = /^CapPrm:\s*([0-9a-f]+)$/m.exec(status)?.[1];
-    if (set !== null) return { whose: 'execd', set: permitted === undefined ? set : BigInt(`0x${permitted}`) };
-  }
+  const execd = daemons(ROOT_ALONE, procRoot).find(({ name }) => name === 'sge_execd');
+  // execd has given up its effective ones for the admin user most of the time; what it may take back counts.
+  const permitted = execd === undefined ? null : /^CapPrm:\s*([0-9a-f]+)$/m.exec(execd.status)?.[1];
+  if (permitted != null) return { whose: 'execd', set: BigInt(`0x${permitted}`) };
   const own = isRoot ? effectiveCapabilities(statusOf(procRoot, 'self')) : null;
   return own === null ? null : { whose: 'root here', set: own };
 }

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
+import { untrusted } from '../../base/trusted-path';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../sampler/package-root';
 import { DISABLED_FILE } from '../install/places';
 import { STUB } from '../install/stub';
-import { networkFilesystemOf, untrusted } from '../install/trusted-path';
+import { networkFilesystemOf } from '../install/local-path';
 import { isIntact } from '../install/version';
 import { because, findingsIn, type Finding } from './finding';
+import type { HostRole } from './host-role';
 import type { NodeState } from './node-state';
 
 const { ok, note, warning, problem } = findingsIn('program');
@@ -46,7 +48,8 @@ function checkNode(node: string, root: string): Finding[] {
   return [ok('Node', `${version} (${node}), native modules load`)];
 }
 
-function checkInstallation({ prefix, version, conf, stamp }: NodeState): Finding[] {
+function checkInstallation({ prefix, version, conf, stamp }: NodeState, runsJobs: boolean): Finding[] {
+  if (version === null && !runsJobs) return [];
   if (version === null)
     return [warning('installation', `none under ${prefix}: no hooks on this host`, `${REINSTALL} if jobs run here`)];
   if (version === STUB) return [warning('installation', 'uninstalled; only stubs of the hooks are left', REINSTALL)];
@@ -110,16 +113,16 @@ function checkConf({ conf, settings, settingsPath }: NodeState): Finding[] {
 }
 
 /** Node, native modules, the installed version and its configuration. */
-export function checkProgram(state: NodeState): Finding[] {
+export function checkProgram(state: NodeState, { runsJobs }: Pick<HostRole, 'runsJobs'>): Finding[] {
   const { conf, settingsPath } = state;
   return [
     ...checkNode(conf?.node ?? process.execPath, conf?.program ?? packageRoot()),
-    ...checkInstallation(state),
+    ...checkInstallation(state, runsJobs),
     existsSync(settingsPath)
       ? ok('configuration', settingsPath)
       : note('configuration', `${settingsPath} does not exist: every key has its default`),
     ...checkConf(state),
-    ...(existsSync(DISABLED_FILE)
+    ...(runsJobs && existsSync(DISABLED_FILE)
       ? [warning('disabled', `${DISABLED_FILE} exists: the hooks leave at once, no job here is measured`, `remove it`)]
       : []),
   ];

@@ -38,15 +38,9 @@ function checkService(settings: Settings): Finding {
 }
 
 function checkSpool(settings: Settings): Finding {
-  const directory = activeJobsDirectory(settings.execd_spool_dir);
-  if (directory !== null) return ok('active_jobs', directory);
-  return settings.execd_spool_dir === ''
-    ? warning('active_jobs', 'no execd runs that would show where it is', 'start execd, or set execd_spool_dir')
-    : problem(
-        'active_jobs',
-        `${settings.execd_spool_dir} has no directory of this host with active_jobs in it`,
-        'set execd_spool_dir to the value of "qconf -sconf", or leave it out',
-      );
+  const found = activeJobsDirectory(settings);
+  if ('directory' in found) return ok('active_jobs', found.directory);
+  return (settings.execd_spool_dir === '' ? warning : problem)('active_jobs', found.unknown, found.fix);
 }
 
 /** One sampler a job, or one service for the host: what runs, and which of them this host would be better off with. */

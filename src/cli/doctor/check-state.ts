@@ -1,13 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import { SqliteDatabase } from '../../native/sqlite';
+import { untrusted } from '../../base/trusted-path';
 import { existsSync, readFileSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatBytes, formatDuration } from '../../report/units';
 import { readRunDescription, runDirectories, shepherdLives, startTicksOf } from '../../sampler/run-directory';
 import { directoryFault, nodeDirectories } from '../install/directories';
-import { networkFilesystemOf, untrusted } from '../install/trusted-path';
+import { networkFilesystemOf } from '../install/local-path';
 import { because, findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
+import type { Settings } from '../../sampler/settings';
 
 const { ok, note, warning, problem } = findingsIn('state');
 
@@ -136,10 +138,18 @@ function checkOrphans({ settings, isRoot }: NodeState): Finding[] {
     orphans.length === 0
       ? ok('runs', `${running} ${running === 1 ? 'job is' : 'jobs are'} being measured, none is left alone`)
       : warning('runs', `${orphans.length} ended without epilog and sampler`, '"qmemacct flush" finishes them'),
-    ...(handed > 0
-      ? [note('runs', `${handed} records of jobs' owners wait to be taken in`, '"qmemacct flush" does that')]
-      : []),
+    ...(handed === 0 ? [] : [handedFinding(handed, settings)]),
   ];
+}
+
+function handedFinding(handed: number, { state_dir: state, accept_self_reported: accepted }: Settings): Finding {
+  return accepted
+    ? note('runs', `${handed} records of jobs' owners wait to be taken in`, '"qmemacct flush" does that')
+    : note(
+        'runs',
+        `${handed} files of users lie in ${join(state, 'outbox')} and are not taken`,
+        'where the hooks run as the job\'s owner ("install --plain") set accept_self_reported = true; else remove them',
+      );
 }
 
 function readIfThere(path: string): string {

@@ -2,7 +2,7 @@
  * `node store-probe.js PATH|URL [CREDENTIALS]`, run as the user who delivers: what that user can do with the accounting DB, as one line of
  * JSON. A process of its own, because root must not open the file.
  */
-import { accessSync, constants, existsSync, openSync, readSync, closeSync } from 'node:fs';
+import { accessSync, constants, openSync, readSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { networkFilesystem } from '../../accounting/network-filesystem';
 import { isPostgresUrl } from '../../sampler/postgres-url';
@@ -51,7 +51,9 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
   let network: string | null = null;
   try {
     accessSync(directory, constants.W_OK | constants.X_OK);
-    exists = existsSync(path);
+    // As the deliverer does, which says the same words.
+    const { isSafeFile } = await import('../../accounting/sqlite/open.js');
+    exists = isSafeFile(path);
     network = networkFilesystem(exists ? path : directory);
     if (!exists) return { exists, problem: null, network, wal: false };
     accessSync(path, constants.R_OK | constants.W_OK);

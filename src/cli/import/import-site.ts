@@ -9,7 +9,7 @@ import { CommandError, EXIT } from '../command-error';
 import type { Terminal } from '../terminal';
 import { accountingFilesIn, clusterOf, commonDirectory, sizeOnDisk } from './accounting-files';
 
-type SiteSettings = Pick<Settings, 'cluster' | 'accounting_files'>;
+type SiteSettings = Pick<Settings, 'cluster' | 'accounting_files' | 'admin_user'>;
 
 export interface SiteFiles {
   readonly cluster: string;
@@ -31,9 +31,9 @@ export function filesIn(directory: string): readonly string[] {
   }
 }
 
-/** The files that are to be imported where none are named. Throws CommandError. */
+/** The files that are to be imported where none are named. Throws CommandError, UntrustedError (findCell). */
 export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFiles {
-  const cell = findCell(env);
+  const cell = findCell(env, { adminUser: settings.admin_user });
   const cluster = clusterOf(settings, cell);
   if (settings.accounting_files.length > 0) return { cluster, paths: settings.accounting_files, directory: null };
   if (cell === null)

@@ -1,15 +1,25 @@
-import { chownSync, lstatSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeOwnedDirectory, setMode, type Ownership } from '../../base/set-owner';
+import { untrusted } from '../../base/trusted-path';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
 import { isPostgresUrl } from '../../sampler/postgres-url';
 import type { Settings } from '../../sampler/settings';
-import { isEmptyDirectory, makeDirectory } from './directories';
+import { isEmptyDirectory } from './directories';
 import type { Step } from './step';
 
 const OTHERS_READ = 0o004;
+const OTHERS_WRITE = 0o002;
 
 function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** In a place that is not root's alone, only what the user himself may make is made. */
+function makeFor(path: string, mode: number, owner: Ownership): void {
+  if (untrusted(dirname(path)) === null) makeOwnedDirectory(path, mode, owner);
+  else execFileSync('/bin/mkdir', ['-p', '-m', mode.toString(8), '--', path], { ...owner, cwd: '/', stdio: 'pipe' });
 }
 
 /** The directory of the accounting DB, which the deliverer, not root, writes to. A shared one may be made elsewhere. */
@@ -38,14 +48,24 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
       }
     },
   });
+  // Group-sticky, so that the files get the group that may read them.
+  const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
   if (found === undefined) {
-    // Group-sticky, so that the files get the group that may read them.
-    const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
-    return [attempt(`make ${path} for ${who} (${mode.toString(8)})`, () => makeDirectory({ path, mode, uid, gid }))];
+    return [attempt(`make ${path} for ${who} (${mode.toString(8)})`, () => makeFor(path, mode, { uid, gid }))];
   }
-  if (found.uid === uid || !found.isDirectory()) return [];
+  if (!found.isDirectory()) return [];
+  if (found.uid === uid) {
+    // The deliverer refuses a place where everyone may put a file.
+    if ((found.mode & OTHERS_WRITE) === 0) return [];
+    const closed = found.mode & 0o7777 & ~OTHERS_WRITE;
+    return [attempt(`take ${path} from others' writing`, () => setMode(path, closed))];
+  }
   if (found.uid === 0 && isEmptyDirectory(path))
-    return [attempt(`give the empty ${path} to ${who}`, () => chownSync(path, uid, gid))];
+    return [
+      attempt(`give the empty ${path} to ${who} (${mode.toString(8)})`, () =>
+        makeOwnedDirectory(path, mode, { uid, gid }),
+      ),
+    ];
   return [
     {
       says: `leave ${path} with its owner (uid ${found.uid})`,

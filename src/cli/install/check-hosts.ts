@@ -39,9 +39,10 @@ interface DoctorAnswer {
 
 /** Asks a host's own `doctor`. The template's words are arguments, no shell reads them here. */
 function askHost(host: string, template: readonly string[], check: HostCheck): Promise<HostVerdict> {
-  const { prefix, settingsPath } = check;
+  const { prefix, settingsPath, env } = check;
   const [command = '', ...args] = template.map((word) => word.replaceAll('{host}', host));
   const doctor = ['doctor', '--self-test', '--json', '--prefix', prefix, '--config', settingsPath];
+  if (env !== null) doctor.push('--env', env);
   const words = [...args, commandPath(prefix), ...doctor];
   return new Promise((resolve) => {
     execFile(command, words, { timeout: TIMEOUT_MS }, (error, stdout, stderr) => {
@@ -66,6 +67,8 @@ export interface HostCheck {
   readonly prefix: string;
   readonly stateDir: string;
   readonly settingsPath: string;
+  /** The `env` of the line to be, which must be there on every host; null: the usual one. */
+  readonly env: string | null;
   /** Words of --node-check; null: other hosts can't be asked. */
   readonly template: readonly string[] | null;
 }

@@ -1,9 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { askDialect } from '../../gridengine/ask-dialect';
+import { sanitisesRootHooks } from '../../gridengine/dialect';
 import { findCell } from '../../gridengine/find-cell';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { readSite } from '../../gridengine/site';
-import { loadSettings } from '../../sampler/settings';
+import { loadSettings, type Settings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import type { InstallOptions } from '../commands/install';
 import { screenOf, warn, writeLines } from '../output';
@@ -15,12 +17,13 @@ import { confirmed } from './confirm';
 import { byTarget, planHooks, targetName, type Change, type HookPlan } from './hook-plan';
 import { hookDirectory } from './places';
 import { showChanges } from './show-changes';
+import { STATIC_ENV_FIX, unsafeEnv } from './static-env';
 
 const MOST_NAMED = 10;
 
-/** The qconf of this machine's cell. Throws CommandError where there is none. */
-export function requireQconf(env: Terminal['env']): Qconf {
-  const qconf = findQconf(env, findCell(env));
+/** The qconf of this machine's cell. Throws CommandError where there is none, UntrustedError (findClient). */
+export function requireQconf(env: Terminal['env'], { admin_user: adminUser }: Pick<Settings, 'admin_user'>): Qconf {
+  const qconf = findQconf(env, findCell(env, { adminUser }));
   if (qconf === null)
     throw new CommandError(
       'qconf: not found; run this on an admin host, with SGE_ROOT set or qconf in PATH',
@@ -66,6 +69,23 @@ function planOf(options: InstallOptions, site: Awaited<ReturnType<typeof readSit
   return plan;
 }
 
+/** Lines for root only where no job's owner can reach into them. Throws CommandError. */
+async function requireSafeLines({ plain, env }: InstallOptions, qconf: Qconf): Promise<void> {
+  if (plain) return;
+  if (env !== undefined) {
+    const reason = unsafeEnv(env);
+    if (reason !== null) throw new CommandError(`--env ${env}: ${reason}; ${STATIC_ENV_FIX}`, EXIT.unavailable);
+    return;
+  }
+  const detected = (await askDialect(qconf)) ?? { dialect: 'unknown', version: null };
+  if (sanitisesRootHooks(detected)) return;
+  const name = detected.dialect === 'unknown' ? 'this Grid Engine' : `${detected.dialect} ${detected.version ?? ''}`;
+  throw new CommandError(
+    `hooks as root: ${name.trim()} is not known to keep LD_AUDIT and the like, which a job's owner chooses, from them, and /usr/bin/env is linked dynamically; ${STATIC_ENV_FIX}; or --plain`,
+    EXIT.unavailable,
+  );
+}
+
 /** The directory for the old texts. Throws CommandError where it can't be made. */
 export function requireBackup(directory: string): void {
   try {
@@ -95,7 +115,8 @@ export async function makeChanges(
 export async function configureHooks(options: InstallOptions, terminal: Terminal): Promise<number> {
   if (!options.prefix.startsWith('/')) throw usageError(`--prefix "${options.prefix}": give an absolute path`);
   const settings = loadSettings(options.config);
-  const qconf = requireQconf(terminal.env);
+  const qconf = requireQconf(terminal.env, settings);
+  await requireSafeLines(options, qconf);
   const site = await readSite(qconf);
   const plan = planOf(options, site);
   const tell = (line: string): void => writeLines(terminal, [line]);
@@ -108,7 +129,8 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   if (!options.hostsChecked) {
     const template = options.nodeCheck?.split(/\s+/).filter((word) => word !== '') ?? null;
     const { prefix, config: settingsPath } = options;
-    const check = { prefix, settingsPath, stateDir: settings.state_dir, template };
+    const env = options.env ?? null;
+    const check = { prefix, settingsPath, stateDir: settings.state_dir, template, env };
     requireGoodHosts(await checkHosts(plan.hosts, check), options);
   }
   const reach = `${plan.hosts.length} ${plan.hosts.length === 1 ? 'host' : 'hosts'}`;
@@ -119,6 +141,9 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   await makeChanges(qconf, plan.changes, tell);
   tell('jobs that start once their host has taken it up (load_report_time) are accounted');
   if (options.plain)
-    warn(terminal, "with --plain the figures are the job owners' own word, and small h_vmem limits can't be lifted");
+    warn(
+      terminal,
+      `with --plain the figures are the job owners' own word, and small h_vmem limits can't be lifted; hosts take them with accept_self_reported = true in ${options.config}`,
+    );
   return EXIT.found;
 }

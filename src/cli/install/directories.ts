@@ -1,4 +1,5 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
+import { makeOwnedDirectory } from '../../base/set-owner';
 import type { Step } from './step';
 
 export interface WantedDirectory {
@@ -21,14 +22,6 @@ export function directoryFault({ path, mode, uid, gid }: WantedDirectory): strin
   return null;
 }
 
-/** Makes a directory, or puts its owner and mode right; never follows a link. */
-export function makeDirectory({ path, mode, uid, gid }: WantedDirectory): void {
-  mkdirSync(path, { recursive: true, mode: 0o755 });
-  if (!lstatSync(path).isDirectory()) throw new Error(`${path}: is a link, not a directory; remove it`);
-  chownSync(path, uid, gid);
-  chmodSync(path, mode);
-}
-
 /** The step that a directory needs; none where it is right. */
 export function directorySteps(wanted: WantedDirectory): Step[] {
   const fault = directoryFault(wanted);
@@ -38,7 +31,7 @@ export function directorySteps(wanted: WantedDirectory): Step[] {
     {
       says,
       apply: () => {
-        makeDirectory(wanted);
+        makeOwnedDirectory(wanted.path, wanted.mode, wanted);
         return null;
       },
     },

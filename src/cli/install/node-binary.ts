@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
-import { inHome, networkFilesystemOf, untrusted } from './trusted-path';
+import { untrusted } from '../../base/trusted-path';
+import { inHome, networkFilesystemOf } from './local-path';
 
 /** Which Node the hooks start. */
 export interface NodeBinary {

@@ -8,7 +8,7 @@ import { findQconf } from '../../gridengine/qconf';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../sampler/settings';
 import { settingsText } from './settings-text';
 
-/** What the cell, and its qconf, say about themselves; nothing where there is no cell. */
+/** What the cell, and its qconf, say about themselves; nothing where there is no cell. Throws UntrustedError (findClient). */
 export async function settingsOfCell(
   cell: CellLocation | null,
   env: Readonly<Record<string, string | undefined>>,
@@ -21,7 +21,7 @@ export async function settingsOfCell(
     cluster: readClusterName(cell.root, cell.cell).name,
     ...(dialect === 'unknown' ? {} : { grid_engine: dialect }),
     // Where root itself is the admin user, nobody is the better deliverer.
-    ...(adminUser === null || adminUser === 'root' ? {} : { deliver_as: adminUser }),
+    ...(adminUser === null || adminUser === 'root' ? {} : { admin_user: adminUser, deliver_as: adminUser }),
   };
 }
 

@@ -26,7 +26,10 @@ function isEsmTwin(path: string): boolean {
  */
 export function programFiles(root: string): readonly string[] {
   if (!existsSync(join(root, 'dist', 'src', 'sampler', 'main.js')))
-    throw new CommandError(`${root}: not built yet; run "npm ci && npm run build" there`, EXIT.unavailable);
+    throw new CommandError(
+      `${root}: not built yet; unpack a release, or run "npm ci --ignore-scripts && npm run native && npm run build" there`,
+      EXIT.unavailable,
+    );
   const nothing = new Set<string>();
   const files = [
     ...['package.json', 'LICENSE', 'README.md'].map((name) => join(root, name)).filter((path) => existsSync(path)),

@@ -1,19 +1,10 @@
 import { spawn } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { otherCommandLines } from '../../base/command-lines';
+import { makeOwnedDirectory, setMode } from '../../base/set-owner';
 import { openSqliteReader } from '../../accounting/sqlite/sqlite-store';
 import { openNodeStore } from '../../sampler/node-store';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
@@ -21,7 +12,6 @@ import type { JobRecord } from '../../sampler/record';
 import { loadSettings } from '../../sampler/settings';
 import { tidyNode } from '../../sampler/storage';
 import { writeSpool } from '../run/private-state';
-import { makeDirectory } from './directories';
 import { hookConfText, type HookConf } from './hook-conf';
 import { DISABLED_FILE } from './places';
 
@@ -118,9 +108,9 @@ function setStage(directory: string, conf: HookConf, deliverAs: string): Stage {
   const state = join(directory, 'state');
   for (const path of [hooks, spool, join(state, 'run'), join(state, 'outbox')]) mkdirSync(path, { recursive: true });
   // The deliverer, who is not root, has to get through to its file.
-  chmodSync(directory, 0o711);
+  setMode(directory, 0o711);
   const owner = delivererIdentity(deliverAs) ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  makeDirectory({ path: join(directory, 'accounting'), mode: 0o750, ...owner });
+  makeOwnedDirectory(join(directory, 'accounting'), 0o750, owner);
   for (const name of readdirSync(join(conf.program, 'hooks')))
     if (name.endsWith('.sh')) symlinkSync(join(conf.program, 'hooks', name), join(hooks, name));
   writeFileSync(
@@ -190,15 +180,7 @@ async function delivered(settingsPath: string): Promise<JobRecord | string> {
 /** Waits until the sampler, which outlives the epilog, has left the stage. */
 async function samplerGone(settingsPath: string): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
-    const alive = readdirSync('/proc').some((pid) => {
-      if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(settingsPath);
-      } catch {
-        return false;
-      }
-    });
-    if (!alive) return;
+    if (![...otherCommandLines()].some((words) => words.includes(settingsPath))) return;
     await sleep(50);
   }
 }

@@ -9,16 +9,20 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
     'Node-local directory for run directories, node.db and the outbox. Hooks know it from their installation:\n# after a change here run "qmemacct install --node" again.',
   scope:
     '"job": a sampler for each job. "node": one service for the host (hooks/qmemacct-sampler.service), which takes the jobs\n# from the prologs and finds slave tasks and jobs without hooks by itself. As state_dir: install again.',
+  admin_user:
+    "Grid Engine's admin user: root believes and runs what this user's and root's own accounts alone can change. Empty: whom\n# a running execd shows; where none runs, a system account that owns SGE_ROOT.",
   execd_spool_dir: "Directory that holds HOST/active_jobs; empty: Grid Engine's configuration says where.",
   run_dir:
     'Node-local directory on tmpfs: live figures of running jobs, second choice of the hooks. As state_dir: install again.',
   accounting:
-    'The accounting DB, shared by all hosts: a file (SQLite), or postgres://USER@HOST/DATABASE?sslmode=verify-full.',
+    "The accounting DB, shared by all hosts: a file (SQLite), or postgres://USER@HOST/DATABASE. Another host's certificate\n# is checked with the system's CAs, or ?sslrootcert=FILE; ?sslmode=require or disable goes without.",
   accounting_credentials:
     "File of mode 0600 with PostgreSQL's password (a pgpass line), owned by who delivers. Empty: none is needed.",
   accounting_mode: 'Its octal permission: 0640 keeps it to its group, 0644 lets every user read it.',
   deliver_as:
     'User that the deliverer becomes before it opens the accounting DB (root is squashed on most NFS mounts);\n# must be in /etc/passwd of every host. Empty: nobody.',
+  accept_self_reported:
+    'Take records that users leave in STATE/outbox: true where the hooks run as the job\'s owner ("install --plain"),\n# false where they are root\'s. They never override what root or Grid Engine says, and no sums count them.',
   memory_complexes: 'Complexes recorded beside h_vmem.',
   interval: 'Seconds between two samples, once a job is older than 1.6 s.',
   scan_interval: 'Seconds between two scans of all of /proc for processes that left the tree (5 at least).',
@@ -44,6 +48,8 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   serve_socket: '"qmemacct serve": its unix socket, by which the CLI asks it, too.',
   serve_address: 'The same over HTTP, on this address.',
   serve_port: 'Port for HTTP; 0: only the socket.',
+  serve_hosts:
+    'Names that HTTP clients may ask by beside loopback, serve_address and the names of this host: those of a proxy that\n# passes its own on. Any other is refused (421).',
   serve_tokens:
     'File (0600) with tokens, one in a line: who shows one over HTTP sees what an admin sees. Empty: no such tokens.',
   serve_names:

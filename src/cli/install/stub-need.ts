@@ -1,24 +1,22 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { findCell } from '../../gridengine/find-cell';
-import { findQconf } from '../../gridengine/qconf';
+import { daemons } from '../../gridengine/daemons';
+import { findCell, type CellLocation } from '../../gridengine/find-cell';
+import { gridEngineOwners } from '../../gridengine/owners';
+import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { readSite } from '../../gridengine/site';
+import { readSpoolFile } from '../../gridengine/spool-file';
 import type { Terminal } from '../terminal';
 import { placesWithOurs } from './removal-plan';
 
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
-}
+const MOST_CONFIG_BYTES = 1024 * 1024;
 
 /** Jobs on this host whose own copy of the configuration names our hooks: a change in qmaster does not reach them. */
-function jobsThatNameUs(hooks: string): readonly string[] {
-  return readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid) || !readIfThere(`/proc/${pid}/comm`).startsWith('sge_shepherd')) return false;
-    return readIfThere(`/proc/${pid}/cwd/config`).includes(`${hooks}/`);
-  });
+function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: string): number {
+  return daemons(owners, procRoot).filter(({ name, pid, directoryUid }) => {
+    if (name !== 'sge_shepherd' || directoryUid === null) return false;
+    const rules = { maxBytes: MOST_CONFIG_BYTES, trustedUids: new Set([...owners, directoryUid]) };
+    const config = readSpoolFile(`${procRoot}/${pid}/cwd`, 'config', rules);
+    return config.ok && config.value.text.includes(`${hooks}/`);
+  }).length;
 }
 
 /**
@@ -28,15 +26,25 @@ function jobsThatNameUs(hooks: string): readonly string[] {
 export type StubNeed =
   { readonly kind: 'named'; readonly reason: string } | { readonly kind: 'unnamed' } | { readonly kind: 'alone' };
 
-export async function stubNeed(hooks: string, env: Terminal['env']): Promise<StubNeed> {
+function findGridEngine(env: Terminal['env'], adminUser: string): readonly [CellLocation | null, Qconf | null] {
+  const cell = findCell(env, { adminUser });
+  return [cell, findQconf(env, cell)];
+}
+
+/** `adminUser`: `admin_user` of qmemacct.toml. Never rejects. */
+export async function stubNeed(
+  hooks: string,
+  env: Terminal['env'],
+  adminUser: string,
+  procRoot = '/proc',
+): Promise<StubNeed> {
   const named = (reason: string): StubNeed => ({ kind: 'named', reason });
-  const jobs = jobsThatNameUs(hooks);
-  if (jobs.length > 0) return named(`${jobs.length} running ${jobs.length === 1 ? 'job names' : 'jobs name'} them`);
-  const cell = findCell(env);
-  const qconf = findQconf(env, cell);
-  if (cell === null && qconf === null) return { kind: 'alone' };
-  if (qconf === null) return named('qconf, which could tell whether they are configured, is not here');
+  const jobs = jobsThatNameUs(hooks, gridEngineOwners(adminUser, procRoot), procRoot);
+  if (jobs > 0) return named(`${jobs} running ${jobs === 1 ? 'job names' : 'jobs name'} them`);
   try {
+    const [cell, qconf] = findGridEngine(env, adminUser);
+    if (cell === null && qconf === null) return { kind: 'alone' };
+    if (qconf === null) return named('qconf, which could tell whether they are configured, is not here');
     const [place] = placesWithOurs(await readSite(qconf), [hooks]);
     if (place === undefined) return { kind: 'unnamed' };
     return named(`the ${place} names them; "qmemacct uninstall" on an admin host mends that`);

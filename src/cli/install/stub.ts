@@ -1,15 +1,8 @@
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { RUN_NAME } from '../../sampler/run-directory';
+import { setMode } from '../../base/set-owner';
 import { hookConfText, parseHookConf, type HookConf } from './hook-conf';
 
 /** Hooks that only start the site's own ones (hooks/stub.sh), in a directory that PREFIX/current can be switched to. */
@@ -31,14 +24,14 @@ export function writeStub(prefix: string, source: string, conf: HookConf): void 
   const copy = (from: string, to: string): void => {
     const path = join(fresh, 'hooks', to);
     copyFileSync(join(source, 'hooks', from), path);
-    chmodSync(path, 0o755);
+    setMode(path, 0o755);
   };
   copy('common.sh', 'common.sh');
   copy('stub.sh', 'prolog.sh');
   copy('stub.sh', 'epilog.sh');
   writeFileSync(join(fresh, 'hooks', 'hook.conf'), hookConfText(conf), { mode: 0o644 });
-  chmodSync(fresh, 0o755);
-  chmodSync(join(fresh, 'hooks'), 0o755);
+  setMode(fresh, 0o755);
+  setMode(join(fresh, 'hooks'), 0o755);
   const old = join(prefix, `.${STUB}.${randomBytes(6).toString('hex')}`);
   try {
     renameSync(directory, old);
@@ -53,7 +46,9 @@ export function writeStub(prefix: string, source: string, conf: HookConf): void 
 export function openRuns(conf: Pick<HookConf, 'state' | 'run'>): readonly string[] {
   return [`${conf.state}/run`, `${conf.state}/plain`, `${conf.run}/run`].flatMap((parent) => {
     try {
-      return readdirSync(parent).map((name) => join(parent, name));
+      return readdirSync(parent)
+        .filter((name) => RUN_NAME.test(name))
+        .map((name) => join(parent, name));
     } catch {
       return [];
     }

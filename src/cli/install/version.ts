@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
-  chmodSync,
   closeSync,
   copyFileSync,
   fsyncSync,
@@ -12,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setMode } from '../../base/set-owner';
 import { hookConfText, shellQuoted, type HookConf } from './hook-conf';
 import type { NodeBinary } from './node-binary';
 import { programFiles } from './program-files';
@@ -111,7 +111,7 @@ function fill(target: string, { source, files, conf, node }: Version): void {
   writeFileSync(join(target, 'bin', 'qmemacct'), launcher(conf), { mode: 0o755 });
   if (node.copyReason !== null) {
     copyFileSync(node.path, join(target, 'bin', 'node'));
-    chmodSync(join(target, 'bin', 'node'), 0o755);
+    setMode(join(target, 'bin', 'node'), 0o755);
   }
   for (const name of files.filter((file) => file.startsWith('hooks/'))) toDisk(join(target, name));
 }

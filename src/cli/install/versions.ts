@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { lstatSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { otherCommandLines } from '../../base/command-lines';
 
 const VERSION_NAME = /^\d+\.\d+\.\d+[\w.+-]*-[0-9a-f]{10}$/;
 
@@ -36,17 +37,9 @@ export function switchCurrent(prefix: string, name: string): void {
 /** Names of the versions that a process of this host runs from. */
 export function runningVersions(prefix: string, procRoot = '/proc'): ReadonlySet<string> {
   const running = new Set<string>();
-  for (const pid of readdirSync(procRoot)) {
-    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
-    let words: readonly string[];
-    try {
-      words = readFileSync(join(procRoot, pid, 'cmdline'), 'latin1').split('\0');
-    } catch {
-      continue;
-    }
+  for (const words of otherCommandLines(procRoot))
     for (const word of words)
       if (word.startsWith(`${prefix}/`)) running.add(word.slice(prefix.length + 1).split('/')[0] ?? '');
-  }
   return running;
 }
 

@@ -1,5 +1,7 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeOwnedDirectory } from '../../base/set-owner';
+import { untrusted } from '../../base/trusted-path';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
 import type { Settings } from '../../sampler/settings';
 import { ledgerDirectory } from './ledger';
@@ -12,7 +14,6 @@ export interface NightPlace {
   readonly gid: number;
 }
 
-const OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o004;
 
 /** The reports' directory, of the user who writes them, and that of users' wishes, which is everybody's and root's. */
@@ -34,11 +35,8 @@ export function makeNightPlaces(settings: Settings): void {
   const keeper = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
   const ledger: NightPlace = { path: ledgerDirectory(settings), mode: 0o700, ...keeper };
   for (const { path, mode, uid, gid } of [...nightPlaces(settings), ledger]) {
-    const parent = lstatSync(dirname(path), { throwIfNoEntry: false });
-    if (parent?.isDirectory() !== true || parent.uid !== 0 || (parent.mode & OTHERS_WRITE) !== 0) continue;
-    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
-    mkdirSync(path, { mode: 0o700 });
-    chownSync(path, uid, gid);
-    chmodSync(path, mode);
+    if (lstatSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) continue;
+    if (untrusted(dirname(path)) !== null || lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
+    makeOwnedDirectory(path, mode, { uid, gid });
   }
 }

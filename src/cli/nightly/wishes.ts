@@ -4,11 +4,13 @@ import {
   constants,
   fchmodSync,
   fstatSync,
+  lstatSync,
+  opendirSync,
   openSync,
-  readdirSync,
   readSync,
   renameSync,
   writeFileSync,
+  type Dir,
 } from 'node:fs';
 import { join } from 'node:path';
 
@@ -20,8 +22,8 @@ import { join } from 'node:path';
 export type Wish = 'on' | 'off';
 
 const NAME = /^(0|[1-9]\d{0,9})\.[0-9a-f]{16}$/;
-/** More files than these are somebody's mischief; the rest is not looked at. */
-const MOST_FILES = 100_000;
+/** One is enough; of more, these newest ones are read. */
+const MOST_EACH = 16;
 
 interface Found {
   readonly uid: number;
@@ -49,33 +51,55 @@ function readWish(path: string, uid: number): Found | null {
   }
 }
 
-function list(directory: string): readonly string[] {
+/** Names in the directory, one by one: it may have been filled by somebody. */
+function* namesIn(directory: string): Generator<string> {
+  let opened: Dir;
   try {
-    return readdirSync(directory).slice(0, MOST_FILES);
+    opened = opendirSync(directory);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw error;
+  }
+  try {
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry.name;
+  } finally {
+    opened.closeSync();
   }
 }
 
-function wishesOf(directory: string, only: number | null): readonly Found[] {
-  return list(directory).flatMap((name) => {
+type Candidate = Pick<Found, 'path' | 'mtimeMs'>;
+
+/** The newest files of each user: what others have put there under a user's name takes no room of his. */
+function candidatesOf(directory: string, only: number | null): ReadonlyMap<number, readonly Candidate[]> {
+  const found = new Map<number, readonly Candidate[]>();
+  for (const name of namesIn(directory)) {
     const uid = Number(NAME.exec(name)?.[1] ?? Number.NaN);
-    if (Number.isNaN(uid) || (only !== null && uid !== only)) return [];
-    return readWish(join(directory, name), uid) ?? [];
-  });
+    if (Number.isNaN(uid) || (only !== null && uid !== only)) continue;
+    const path = join(directory, name);
+    const status = lstatSync(path, { throwIfNoEntry: false });
+    if (status?.uid !== uid || !status.isFile()) continue;
+    const all = [...(found.get(uid) ?? []), { path, mtimeMs: status.mtimeMs }];
+    found.set(uid, all.length <= MOST_EACH ? all : all.sort(byAge).slice(-MOST_EACH));
+  }
+  return found;
+}
+
+const byAge = (a: Pick<Found, 'mtimeMs'>, b: Pick<Found, 'mtimeMs'>): number => a.mtimeMs - b.mtimeMs;
+
+/** Oldest first. */
+function wishesOf(directory: string, only: number | null): readonly Found[] {
+  const candidates = [...candidatesOf(directory, only)];
+  return candidates.flatMap(([uid, files]) => files.flatMap(({ path }) => readWish(path, uid) ?? [])).sort(byAge);
 }
 
 /** By uid, the newest of each. Throws where the directory is there and can't be read. */
 export function readWishes(directory: string): ReadonlyMap<number, Wish> {
-  const sorted = [...wishesOf(directory, null)].sort((a, b) => a.mtimeMs - b.mtimeMs);
-  return new Map(sorted.map(({ uid, wish }) => [uid, wish]));
+  return new Map(wishesOf(directory, null).map(({ uid, wish }) => [uid, wish]));
 }
 
 /** What a user has said; null: nothing. */
 export function wishOf(directory: string, uid: number): Wish | null {
-  const sorted = [...wishesOf(directory, uid)].sort((a, b) => a.mtimeMs - b.mtimeMs);
-  return sorted.at(-1)?.wish ?? null;
+  return wishesOf(directory, uid).at(-1)?.wish ?? null;
 }
 
 /** Puts down the wish of the user that runs this. Throws where the directory is missing or can't be written to. */

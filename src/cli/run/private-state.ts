@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
+import { privateCluster } from '../../sampler/job-name';
 import { replaceFile } from '../../sampler/run-directory';
 import { loadSettings, type Settings } from '../../sampler/settings';
 import { ownStorePath } from '../stores';
@@ -73,7 +74,7 @@ export function makePrivateState(directory: string, options: PrivateOptions): Pr
 export function ownState(env: Terminal['env'], interval: number | undefined, site?: Settings): PrivateState {
   const accounting = ownStorePath(env);
   return makePrivateState(join(dirname(accounting), 'run-state'), {
-    cluster: 'local',
+    cluster: privateCluster('run'),
     accounting,
     ...(interval === undefined ? {} : { interval }),
     ...(site === undefined ? {} : { site }),

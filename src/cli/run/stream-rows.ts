@@ -1,5 +1,6 @@
-import { readFileSync, readlinkSync, statSync } from 'node:fs';
+import { readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { textOfUntrusted } from '../../base/read-untrusted';
 import { newSampleRows, sampleRowCsv, sampleRowJson, type RowContext, type SampleRow } from '../../report/sample-rows';
 import { userName } from '../../sampler/owner-name';
 import type { StreamedSample } from '../../sampler/sample-stream';
@@ -21,6 +22,9 @@ export interface RowStream {
   readonly end: () => Promise<readonly string[]>;
 }
 
+/** As a shell's longest command line; a longer one is left out. */
+const MOST_COMMAND_BYTES = 2 * 1024 * 1024;
+
 function orElse<T>(read: () => T, otherwise: T): T {
   try {
     return read();
@@ -32,10 +36,10 @@ function orElse<T>(read: () => T, otherwise: T): T {
 function describe(pid: number, job: number, env: Terminal['env']): RowContext {
   const own = process.getuid?.() ?? 0;
   return {
-    jobId: env.JOB_ID ?? String(job),
+    jobId: env.JOB_ID ?? `run-${job}`,
     pid,
     cwd: orElse(() => readlinkSync(`/proc/${pid}/cwd`), process.cwd()),
-    command: orElse(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '')
+    command: (textOfUntrusted(`/proc/${pid}/cmdline`, MOST_COMMAND_BYTES) ?? '')
       .replace(/\0$/, '')
       .replaceAll('\0', ' '),
     host: hostname(),

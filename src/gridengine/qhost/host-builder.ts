@@ -62,14 +62,15 @@ function named(key: string, name: string): Values {
 
 function finishHost({ values, resources, queues, jobs }: HostDraft): QhostHost {
   const text = (key: string) => values.get(key) ?? '-';
+  const processors = parsePrintedCount(text('num_proc'));
   return {
     name: nameOf(values),
     architecture: printed(text('arch_string')),
-    processors: parsePrintedCount(text('num_proc')),
+    processors,
     sockets: parsePrintedCount(text('m_socket')),
     cores: parsePrintedCount(text('m_core')),
     threads: parsePrintedCount(text('m_thread')),
-    load: parsePrintedNumber(text('load_avg')),
+    load: parsePrintedNumber(text('load_avg')) ?? loadOfAll(parsePrintedNumber(text('np_load_avg')), processors),
     memoryTotal: parsePrintedSize(text('mem_total')),
     memoryUsed: parsePrintedSize(text('mem_used')),
     swapTotal: parsePrintedSize(text('swap_total')),
@@ -80,6 +81,11 @@ function finishHost({ values, resources, queues, jobs }: HostDraft): QhostHost {
     queues: queues.map(finishQueue),
     jobs: finishJobs(jobs),
   };
+}
+
+/** Univa prints the load of one processor, with two decimals; its sum is good to no more. */
+function loadOfAll(perProcessor: number | null, processors: number | null): number | null {
+  return perProcessor === null || processors === null ? null : Math.round(perProcessor * processors * 100) / 100;
 }
 
 /** The JSON tells bytes; all others print a size with a point in it. */

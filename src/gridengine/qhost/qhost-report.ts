@@ -7,6 +7,7 @@ export interface QhostHost {
   readonly sockets: number | null;
   readonly cores: number | null;
   readonly threads: number | null;
+  /** Of all processors together. */
   readonly load: number | null;
   readonly memoryTotal: number | null;
   readonly memoryUsed: number | null;

@@ -1,5 +1,6 @@
 import { groupBy } from '../../accounting/group-by';
 import { nameClass } from '../../accounting/name-class';
+import { figureOf } from '../../accounting/peak-figure';
 import { recordKeyText, type JobRecord } from '../../sampler/record';
 import { adviseRequest, type Advice } from '../advice';
 import { endingLabel } from '../ending';
@@ -37,7 +38,7 @@ function largest(values: readonly (number | null)[]): number | null {
 function unusedOf(record: JobRecord): number {
   const limit = limitOf(record);
   if (limit === null || record.peak_rss === null) return 0;
-  return (Math.max(0, limit - record.peak_rss.lower_bytes) * (record.wallclock_seconds ?? 0)) / BYTE_SECONDS;
+  return (Math.max(0, limit - figureOf(record.peak_rss)) * (record.wallclock_seconds ?? 0)) / BYTE_SECONDS;
 }
 
 /** Each host of a parallel job once. */
@@ -92,7 +93,7 @@ function toLine(
       null,
     ),
     limit_bytes: largest(records.map(limitOf)),
-    peak_bytes: largest(records.map((record) => record.peak_rss?.lower_bytes ?? null)),
+    peak_bytes: largest(records.map((record) => record.peak_rss && figureOf(record.peak_rss))),
     advice: adviceFor(needs),
     cause: null,
     next_time: null,

@@ -1,10 +1,11 @@
 import { renderBar } from '../bar';
+import { formatHeld } from '../bracket';
 import { padEnd, padStart, widest } from '../display-width';
 import { renderGauges, shareTone, type Gauge } from '../gauge';
 import type { Screen } from '../screen';
 import { renderTable, type Column } from '../table';
 import { spread } from '../title';
-import { formatBytes, formatCount, formatPercent, formatRequested } from '../units';
+import { formatCount, formatMemoryTimes, formatPercent, formatRequested } from '../units';
 import { wrap } from '../wrap';
 import type { JobLine, JobList, KilledList, Report, ReportGroup, Sums } from './report';
 import {
@@ -15,14 +16,17 @@ import {
   DIMENSION_NAMES,
   energyText,
   farBelowText,
-  GIB_HOURS,
+  coreTimes,
   LINES_TEXT,
   hoursText,
   jobNumber,
   killedText,
   knownAmount,
+  knownOf,
   leftOutText,
   listNote,
+  memoryPart,
+  memoryTime,
   nextRequest,
   otherwiseText,
   periodText,
@@ -54,17 +58,16 @@ function indented(lines: readonly string[]): string[] {
 }
 
 function gauges({ site }: Report, screen: Screen): Gauge[] {
-  const unit = ownWords(GIB_HOURS, screen);
-  const asked = `${amount(site.requested_gib_hours)} ${unit}`;
-  const used = knownAmount(site.used_gib_hours, site.without_used, site) || 'not known';
-  const peak = knownAmount(site.peak_gib_hours, site.without_peak, site) || 'not known';
+  const used = knownOf(site.used_gib_hours, site.without_used, site);
+  const peak = knownOf(site.peak_gib_hours, site.without_peak, site);
+  const ofAsked = (part: number | null): string => ownWords(memoryPart(part, site.requested_gib_hours), screen);
   return [
-    { name: 'Memory, mean', share: site.memory_efficiency, amount: `${used} of ${asked}` },
-    { name: 'Memory, peak', share: site.peak_efficiency, amount: `${peak} of ${asked}` },
+    { name: 'Memory, mean', share: site.memory_efficiency, amount: ofAsked(used) },
+    { name: 'Memory, peak', share: site.peak_efficiency, amount: ofAsked(peak) },
     {
       name: 'CPU',
       share: site.cpu_efficiency,
-      amount: `${amount(site.cpu_hours)} of ${amount(site.core_hours)} core${screen.glyphs.dot}h`,
+      amount: ownWords(coreTimes(site), screen),
     },
   ].map((gauge) => ({ ...gauge, tone: gauge.share === null ? 'good' : shareTone(gauge.share) }));
 }
@@ -154,7 +157,7 @@ const ASKED: LineColumn = {
 const PEAK: LineColumn = {
   head: 'peak',
   align: 'right',
-  cell: ({ peak_bytes: peak }, screen) => bytesOr(peak, screen, (bytes) => formatBytes(bytes, 'up')),
+  cell: ({ peak_bytes: peak }, screen) => bytesOr(peak, screen, formatHeld),
 };
 const WASTE: LineColumn = {
   head: 'waste',
@@ -196,7 +199,7 @@ function renderWasters(report: Report, screen: Screen): string[] {
   if (report.owner !== null)
     return report.wasters.flatMap(({ jobs }) => renderList([JOB, NAME, ASKED, PEAK, WASTE, ENDED, NEXT], jobs, screen));
   return shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }, index) => {
-    const right = `${amount(sums.waste_gib_hours)} ${ownWords(GIB_HOURS, screen)}, ${formatPercent(part)} of all waste`;
+    const right = `${ownWords(memoryTime(sums.waste_gib_hours), screen)}, ${formatPercent(part)} of all waste`;
     return [
       ...(index === 0 ? [] : ['']),
       spread(`  ${screen.safe(name)}`, right, screen, screen.style.title, (text) => text),
@@ -243,12 +246,16 @@ function renderHours(report: Report, screen: Screen): string[] {
     };
   });
   const most = parts.reduce((least, { asked }) => Math.max(least, asked), 0);
+  const { texts, unit } = formatMemoryTimes(
+    parts.flatMap(({ used, asked }) => [used, asked]),
+    screen.glyphs.dot,
+  );
   const two = (hour: number): string => String(hour).padStart(2, '0');
   const bars = parts.map(({ asked, used }, index): Bar => ({
     name: `${two(index * HOURS_A_BAR)}-${two((index + 1) * HOURS_A_BAR)} h`,
     part: used / most,
     behind: asked / most,
-    text: `${amount(used)} of ${amount(asked)}`,
+    text: `${texts[2 * index] ?? ''} of ${texts[2 * index + 1] ?? ''} ${unit}`,
   }));
   return [...renderBars(bars, screen), ...paragraph(text, screen).map(screen.style.faint)];
 }

@@ -1,7 +1,16 @@
+import { jobTaskName } from '../../sampler/job-name';
 import type { Dimension } from '../../accounting/summary';
 import { FAR_BELOW_LIMIT } from '../fit';
 import { formatMinute, formatZone } from '../local-time';
-import { formatCount, formatNumber, formatPercent } from '../units';
+import {
+  formatBytes,
+  formatCount,
+  formatMemoryTime,
+  formatMemoryTimes,
+  formatNumber,
+  formatPercent,
+  formatSlotTimes,
+} from '../units';
 import type { Coverage, JobLine, JobList, KilledList, Report, SilentNode, Sums, Waster } from './report';
 
 /** Sentences that the text and the HTML share; no text that users chose is in them. */
@@ -20,6 +29,25 @@ export const DIMENSION_NAMES: Readonly<Record<Dimension, string>> = {
 
 /** "1,644", "12.3"; sums need no more digits. */
 export const amount = (value: number): string => formatNumber(value);
+
+/** Memory over time, in GiB times hours, in the unit that suits it; the text's screen has its own dot. */
+export const memoryTime = (gibHours: number): string => formatMemoryTime(gibHours, '·');
+
+/** "12.3 of 48.0 GiB·h": a part of a whole, both in one unit; `part` null: not known. */
+export function memoryPart(part: number | null, whole: number): string {
+  const { texts, unit } = formatMemoryTimes([whole, part ?? 0], '·');
+  return `${part === null ? 'not known' : (texts[1] ?? '')} of ${texts[0] ?? ''} ${unit}`;
+}
+
+/** "12.3 of 48.0 core·h". */
+export function coreTimes({ cpu_hours: cpu, core_hours: cores }: Sums): string {
+  const { texts, unit } = formatSlotTimes([cpu, cores], 'core·');
+  return `${texts.join(' of ')} ${unit}`;
+}
+
+/** What the sums hold of it; null: none of their records has it. */
+export const knownOf = (value: number, without: number, { records }: Pick<Sums, 'records'>): number | null =>
+  records > 0 && without >= records ? null : value;
 
 export const share = (value: number | null): string => (value === null ? '' : formatPercent(value));
 
@@ -45,11 +73,11 @@ export function wasteText({ site, fitting }: Report): string {
     return site.without_peak < site.records || site.records === 0
       ? 'Nothing was asked for in vain.'
       : 'How much was asked for in vain is not known: no job has a peak.';
-  const wasted = `${amount(site.waste_gib_hours)} ${GIB_HOURS} were asked for and never touched`;
+  const wasted = `${memoryTime(site.waste_gib_hours)} were asked for above the peaks`;
   if (site.waste_slot_hours === null || site.waste_jobs === null) return `${wasted}.`;
   return (
     `${wasted}: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs, more ` +
-    `(at this period's mean request of ${amount(fitting.gib_per_slot ?? 0)} GiB a slot, ${amount(fitting.gib_hours_per_job ?? 0)} ${GIB_HOURS} a job).`
+    `(at this period's mean request of ${formatBytes((fitting.gib_per_slot ?? 0) * 1024 ** 3)} a slot, ${memoryTime(fitting.gib_hours_per_job ?? 0)} a job).`
   );
 }
 
@@ -95,8 +123,7 @@ export function listNote({ looked_at_days: days }: JobList): string | null {
 }
 
 /** "408000.7" */
-export const jobNumber = ({ job_id: job, task_id: task }: JobLine): string =>
-  `${job}${task === null ? '' : `.${task}`}`;
+export const jobNumber = (line: JobLine): string => jobTaskName(line);
 
 /** "408000.7", "408107 and 14 more". */
 export function lineJob(line: JobLine, atLeast: string): string {
@@ -153,7 +180,7 @@ export function hoursText({ hours }: Report): string | null {
   if (most === undefined || most.requested_gib_hours <= 0) return null;
   const clock = (hour: number): string => `${String(hour % 24).padStart(2, '0')}:00`;
   return (
-    `Most was asked for from ${clock(busiest)} to ${clock(busiest + 1)}: ${amount(most.requested_gib_hours)} ${GIB_HOURS}, ` +
+    `Most was asked for from ${clock(busiest)} to ${clock(busiest + 1)}: ${memoryTime(most.requested_gib_hours)}, ` +
     (hours.every(({ used_gib_hours: used }) => used === 0)
       ? 'how much of it was in use is not known.'
       : `of which ${formatPercent(most.used_gib_hours / most.requested_gib_hours)} were in use.`)
@@ -161,8 +188,8 @@ export function hoursText({ hours }: Report): string | null {
 }
 
 /** An amount over records of which `without` lack what it sums; '' where none has it. */
-export function knownAmount(value: number, without: number, { records }: Pick<Sums, 'records'>): string {
-  return records > 0 && without >= records ? '' : amount(value);
+export function knownAmount(value: number, without: number, sums: Pick<Sums, 'records'>): string {
+  return knownOf(value, without, sums) === null ? '' : amount(value);
 }
 
 /** In which quarter most records are. */

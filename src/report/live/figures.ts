@@ -1,4 +1,6 @@
+import { shareOf } from '../../accounting/peak-figure';
 import type { JobPart, JobView } from '../../live/cluster-view';
+import { fullestPart } from '../../live/job-parts';
 
 /** The larger of figures that may be unknown; null: all are. */
 export function largestOf(...values: readonly (number | null | undefined)[]): number | null {
@@ -13,7 +15,10 @@ export function sumOf(values: readonly (number | null)[]): number | null {
   return values.reduce<number | null>((total, value) => (value === null ? total : (total ?? 0) + value), null);
 }
 
-/** The largest memory that is known of a job so far, in bytes: Grid Engine's maxvmem or the lower end of our peak. */
+/**
+ * The largest memory that is known of a whole job so far, in bytes: Grid Engine's maxvmem, the lower end of our peak, or
+ * what all its hosts hold now.
+ */
 export function peakOfJob({ maxvmem, ours }: JobView): number | null {
   return largestOf(maxvmem, ours?.lower, ours?.rss);
 }
@@ -23,14 +28,10 @@ export function presentOfJob({ vmem, ours }: JobView): number | null {
   return largestOf(vmem, ours?.rss);
 }
 
-/** Of a whole: null where either is unknown. */
-export function shareOf(bytes: number | null, limit: number | null): number | null {
-  return bytes === null || limit === null || limit <= 0 ? null : bytes / limit;
-}
-
-/** How much of its limit a job has used at most; null: no limit, or no figures. */
+/** How much of its limit a job has used at most on one host, that where it was most; null: no limit, or no figures. */
 export function shareOfJob(job: JobView): number | null {
-  return shareOf(peakOfJob(job), job.limit);
+  const { parts } = job;
+  return parts.length === 0 ? shareOf(peakOfJob(job), job.limit) : (fullestPart(parts)?.share ?? null);
 }
 
 /** Grid Engine's maxvmem of a job on one host: its master task, the tasks that run, and those that have ended. */

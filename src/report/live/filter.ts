@@ -22,7 +22,8 @@ export type FilterField = keyof LiveFilter;
 const lets = (patterns: readonly string[], matches: (pattern: string) => boolean): boolean =>
   patterns.length === 0 || patterns.some(matches);
 
-function isHost(host: string, pattern: string): boolean {
+/** Whether a host is one that a name or pattern means; without a dot it means the first label, too. */
+export function isHost(host: string, pattern: string): boolean {
   if (matchesPattern(host, pattern)) return true;
   return !pattern.includes('.') && matchesPattern(host.split('.', 1)[0] ?? '', pattern);
 }

@@ -7,17 +7,55 @@ import { formatAge } from './live-column';
 /** Younger than this, an answer is as of now. */
 const FRESH = 2000;
 
-/** "17:12:04, 3 s old"; empty: nothing has been heard of the cluster yet. */
-export function whenText({ at }: Pick<ClusterView, 'at'>, screen: Screen): string {
-  if (at === null) return '';
-  const age = screen.now.getTime() - at;
-  const clock = formatClock(new Date(at));
-  return age < FRESH ? clock : `${clock}, ${formatAge(age)} old`;
+/** What the rows of a screen are made of, first of all. */
+export type RowsOf = 'hosts' | 'list' | 'pending';
+
+const NAMES: Readonly<Record<RowsOf, string>> = { hosts: 'hosts', list: 'list', pending: 'list' };
+
+/** On a narrower screen all parts together have one range. */
+const ROOMY = 100;
+
+type Times = Pick<ClusterView, 'times'>;
+
+/** "3 s", "3 to 40 s". */
+function rangeText(newest: number, oldest: number): string {
+  const [from, to] = [formatAge(newest), formatAge(oldest)];
+  if (from === to) return to;
+  const [number, unit] = from.split(' ');
+  return to.endsWith(` ${unit ?? ''}`) ? `${number ?? ''} to ${to}` : `${from} to ${to}`;
+}
+
+/**
+ * Of when the rows are, and how old each part of them is: "17:12:04", "17:12:04, 3 s old", "17:12:04: list 1 s, usage
+ * 24 s, ours 3 to 9 s old" (usage: what Grid Engine says the jobs use; ours: what we sampled). Empty: nothing has been heard of the cluster yet.
+ */
+export function whenText({ times }: Times, rows: RowsOf, screen: Screen): string {
+  const now = screen.now.getTime();
+  const { usage, oursOldest, oursNewest } = times;
+  const at = times[rows];
+  const parts = [
+    ...(at === null ? [] : [{ name: NAMES[rows], newest: now - at, oldest: now - at }]),
+    ...(rows === 'pending' || usage === null ? [] : [{ name: 'usage', newest: now - usage, oldest: now - usage }]),
+    ...(rows === 'pending' || oursOldest === null || oursNewest === null
+      ? []
+      : [{ name: 'ours', newest: now - oursNewest, oldest: now - oursOldest }]),
+  ];
+  const oldest = parts.reduce((most, part) => Math.max(most, part.oldest), -Infinity);
+  if (parts.length === 0) return '';
+  const clock = formatClock(new Date(at ?? now - oldest));
+  if (oldest < FRESH) return clock;
+  const ages = parts.map(({ name, newest, oldest: most }) => ({ name, age: rangeText(newest, most) }));
+  const alike = ages.every(({ age }) => age === ages[0]?.age);
+  if (alike || screen.width < ROOMY) {
+    const youngest = parts.reduce((least, { newest }) => Math.min(least, newest), Infinity);
+    return `${clock}, ${rangeText(youngest, oldest)} old`;
+  }
+  return `${clock}: ${ages.map(({ name, age }) => `${name} ${age}`).join(', ')} old`;
 }
 
 /** What is shown, at the left, and of when it is, at the right. */
-export function renderHeadline(what: string, view: Pick<ClusterView, 'at'>, screen: Screen): string {
-  return spread(what, whenText(view, screen), screen, screen.style.title, screen.style.faint).trimEnd();
+export function renderHeadline(what: string, view: Times, rows: RowsOf, screen: Screen): string {
+  return spread(what, whenText(view, rows, screen), screen, screen.style.title, screen.style.faint).trimEnd();
 }
 
 /** What is amiss, in one line; null: nothing is. */

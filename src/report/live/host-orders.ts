@@ -1,5 +1,5 @@
+import { shareOf } from '../../accounting/peak-figure';
 import type { HostView } from '../../live/cluster-view';
-import { shareOf } from './figures';
 import type { Order } from './order';
 
 const collator = new Intl.Collator('en', { numeric: true });

@@ -1,7 +1,8 @@
+import { shareOf } from '../../accounting/peak-figure';
 import type { HostView } from '../../live/cluster-view';
 import type { Screen } from '../screen';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../units';
-import { shareOf, sumOf } from './figures';
+import { sumOf } from './figures';
 
 /** Sums over hosts; memory in bytes, null where no host knows it. */
 export interface HostTotals {

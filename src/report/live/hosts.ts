@@ -87,7 +87,7 @@ export function renderHosts({ view, hosts, details }: HostsReport, screen: Scree
   const columns = chooseHostColumns(hosts, details);
   const { head, body } = renderHostLines(hostLines(hosts, details), columns, screen);
   return [
-    renderHeadline(`${countText(hosts.length, view.hosts.length, 'hosts')}${cluster}`, view, screen),
+    renderHeadline(`${countText(hosts.length, view.hosts.length, 'hosts')}${cluster}`, view, 'hosts', screen),
     '',
     ...(hosts.length === 0 ? ['No host is like that.'] : [...head, ...body, '']),
     ...describeTotals(totalHosts(hosts), screen).flatMap((line) => wrapIndented(line, screen)),

@@ -21,7 +21,14 @@ export function jobsLegend(jobs: readonly JobView[], screen: Screen): readonly s
         ]
       : []),
     ...(ours ? ['RSS, peak: resident memory as sampled, now and at most; age: of these two.'] : []),
-    ...(limits ? ['limit: h_vmem of the whole job; of it: the largest figure so far, maxvmem or peak.'] : []),
+    ...(limits ? ['limit: h_vmem of the whole job; of limit: the largest figure so far, maxvmem or peak.'] : []),
+    ...(limits && jobs.some(({ parts }) => parts.length > 1)
+      ? [
+          roomy
+            ? 'Of a job on several hosts, peak and of limit are of the fullest one, by the limit there; the others are sums.'
+            : 'Of a job on several hosts, of limit is that of the fullest one, by the limit there.',
+        ]
+      : []),
     ...(jobs.some(({ trend }) => (trend?.limitAt ?? null) !== null)
       ? ['full at: when it reaches its limit if it goes on as in the last minutes (?: a guess).']
       : []),

@@ -1,6 +1,7 @@
 import type { JobView } from '../../live/cluster-view';
+import { fullestPart } from '../../live/job-parts';
 import { renderBar } from '../bar';
-import { formatBracket } from '../bracket';
+import { formatPeak } from '../bracket';
 import { shareTone } from '../gauge';
 import type { Screen } from '../screen';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
@@ -12,16 +13,13 @@ import { trendLabel } from './trend-label';
 const bytes = (value: number | null | undefined): string =>
   value === null || value === undefined ? '' : formatBytes(value);
 
-/** From here on there is room for both ends of a bracket. */
-const ROOMY = 130;
-
-function peakCell({ ours }: JobView, screen: Screen): string {
-  const lower = ours?.lower ?? null;
-  const upper = ours?.upper ?? null;
-  if (lower === null) return '';
-  if (upper === null || screen.width >= ROOMY)
-    return formatBracket({ lower_bytes: lower, upper_bytes: upper, exact: false }, screen.glyphs);
-  return formatBytes(upper, 'up');
+/** Of a job on several hosts that of the host which is nearest to its limit, as the share of it is. */
+function peakCell({ ours, parts }: JobView, { glyphs }: Screen): string {
+  const shown = parts.length > 1 ? (fullestPart(parts)?.part.ours ?? null) : ours;
+  const lower = shown?.lower ?? null;
+  return lower === null
+    ? ''
+    : formatPeak({ lower_bytes: lower, upper_bytes: shown?.upper ?? null, sources: [] }, glyphs);
 }
 
 function askedCell(job: JobView, screen: Screen): string {
@@ -137,7 +135,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     cell: (job, screen) => barCell(job, screen) || ' '.repeat(BAR),
   },
   {
-    head: 'of it',
+    head: 'of limit',
     align: 'right',
     has: (job) => shareOfJob(job) !== null,
     cell: (job, screen) => {

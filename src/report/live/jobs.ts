@@ -34,7 +34,7 @@ export function renderJobs(report: JobsReport, screen: Screen): string[] {
   const { view, jobs } = report;
   const cluster = view.cluster === '' ? '' : ` in cluster ${screen.safe(view.cluster)}`;
   return [
-    renderHeadline(`${countText(jobs.length, view.jobs.length, 'running')}${cluster}`, view, screen),
+    renderHeadline(`${countText(jobs.length, view.jobs.length, 'running')}${cluster}`, view, 'list', screen),
     '',
     ...(jobs.length === 0 ? ['No running job is like that.'] : []),
     ...renderRows(chooseColumns(JOB_COLUMNS, jobs), jobs, screen),

@@ -115,7 +115,20 @@ export function pendingFields(job: PendingView): Readonly<Record<string, unknown
   };
 }
 
-/** Of what the answer is: cluster, time, problems. */
+/** Of what the answer is: cluster, problems, and when each part of it was asked for (`at`: the oldest of qmaster's). */
 export function viewFields(view: ClusterView): Readonly<Record<string, unknown>> {
-  return { schema: 1, cluster: view.cluster, dialect: view.dialect, at: iso(view.at), problems: view.problems };
+  const { hosts, list, usage, pending, oursOldest, oursNewest } = view.times;
+  return {
+    schema: 1,
+    cluster: view.cluster,
+    dialect: view.dialect,
+    at: iso(view.at),
+    hosts_at: iso(hosts),
+    list_at: iso(list),
+    usage_at: iso(usage),
+    pending_at: iso(pending),
+    oldest_figures_at: iso(oursOldest),
+    newest_figures_at: iso(oursNewest),
+    problems: view.problems,
+  };
 }

@@ -1,8 +1,8 @@
+import { shareOf } from '../../accounting/peak-figure';
 import type { HostView, JobPart } from '../../live/cluster-view';
 import { shareTone } from '../gauge';
 import { formatBytes, formatPercent, formatRequested } from '../units';
 import { peakOfPart, useOfPart } from '../../live/job-parts';
-import { shareOf } from './figures';
 import { jobNumber } from './labels';
 import type { LiveColumn } from './live-column';
 

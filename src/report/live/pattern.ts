@@ -25,11 +25,3 @@ export function matchesPattern(text: string, pattern: string): boolean {
   while (pattern[next] === '*') next += 1;
   return next === pattern.length;
 }
-
-/** "alice,bob*" as its parts, without blanks around them and without empty ones. */
-export function parsePatterns(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}

@@ -4,7 +4,7 @@ import type { Screen } from '../screen';
 import { spread } from '../title';
 import { formatCount } from '../units';
 import type { LiveFilter } from './filter';
-import { problemLine, whenText } from './headline';
+import { problemLine, whenText, type RowsOf } from './headline';
 import { describeTotals, totalHosts } from './host-totals';
 import { renderHostLines } from './hosts';
 import { countText } from './jobs';
@@ -35,6 +35,8 @@ function filterText(filter: LiveFilter, screen: Screen): readonly string[] {
   );
 }
 
+const ROWS: Readonly<Record<WatchState['page'], RowsOf>> = { jobs: 'list', pending: 'pending', hosts: 'hosts' };
+
 function headline(state: WatchState, view: ClusterView | null, selection: Selection | null, screen: Screen): string {
   const { key, reverse } = state.sorting[state.page];
   const shown = selection === null ? 0 : selection.page === 'hosts' ? selection.hosts.length : selection.rows.length;
@@ -45,7 +47,7 @@ function headline(state: WatchState, view: ClusterView | null, selection: Select
     ...(state.paused ? ['PAUSED'] : []),
   ].join(` ${screen.glyphs.dot} `);
   const cluster = view === null || view.cluster === '' ? '' : `${screen.safe(view.cluster)}  `;
-  const when = view === null ? '' : whenText(view, screen);
+  const when = view === null ? '' : whenText(view, ROWS[state.page], screen);
   return spread(what, `${cluster}${when}`, screen, screen.style.title, screen.style.faint).trimEnd();
 }
 

@@ -1,3 +1,5 @@
+import type { Trial } from './large-request';
+
 /** What can end a job badly. */
 export const CAUSES = [
   'never-ran',
@@ -46,6 +48,8 @@ export interface Hypothesis {
   readonly evidence: string;
   /** Where undecidable, or barely consistent: what would have decided. */
   readonly wouldTell: string | null;
+  /** What to ask for to see whether it was that: no need that was measured. */
+  readonly trial?: Trial | null;
 }
 
 /** A hypothesis of one cause, with its standing filled in. */

@@ -1,4 +1,5 @@
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../accounting/cause';
+import { judgedEnd, measuredUpper } from '../../accounting/peak-figure';
 import { memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../sampler/record';
@@ -6,6 +7,7 @@ import { formatBytes, formatDuration, formatPercent, formatRequested } from '../
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
 import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './codes';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
+import { largeRequest } from './large-request';
 import { amountOf, type Words } from './words';
 
 function noLimit(part: HostPart, name: string): string {
@@ -106,7 +108,7 @@ function heldByBracket(allowed: Allowed): Hypothesis {
   // In an unknown dialect execd may add up address spaces.
   const isKnown = end.dialect !== 'unknown' || (record.peak_vmem?.upper_bytes ?? Infinity) < limit;
   if (upper !== null && upper < limit && isKnown) return judged.contradicted(amount);
-  if ((upper ?? lower) >= CLOSE_TO_LIMIT * limit)
+  if (judgedEnd(held) >= CLOSE_TO_LIMIT * limit)
     return judged.consistent(weightOf(end), amount + when, ACCOUNTING_LINE);
   const seen = upper === null ? sampling(record) : '';
   return judged.undecidable(amount + seen, end.failed === null ? ACCOUNTING_LINE : 'a shorter interval of the samples');
@@ -124,7 +126,7 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
   const when = `${whenEnded(end, words)}${growth(end.subject)}`;
-  const counted = end.parallel ? null : countedByExecd(record);
+  const counted = countedByExecd(record);
   if (counted === null) return heldByBracket({ end, record, limit, of, when, judged });
   const told = `Grid Engine counted ${formatBytes(counted)}`;
   if (counted < limit) return judged.contradicted(`${told} ${of} (maxvmem)`);
@@ -154,6 +156,8 @@ function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number
   return parsed?.ok === true && Number.isFinite(parsed.value) && parsed.value > 0 ? parsed.value * end.slots : null;
 }
 
+const ITS_MESSAGES = "the program's own messages (out of memory, bad_alloc, MemoryError)";
+
 /** The kernel refuses a process memory beyond RLIMIT_AS: s_vmem, or else h_vmem. */
 export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('refused-memory', 'memory that was refused at h_vmem');
@@ -175,11 +179,19 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   if (space === null) return refused.undecidable('how large its processes grew is not known', A_SAMPLER);
   const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
   const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
-  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) return refused.consistent(2, `${reached}${whenEnded(end, words)}`);
-  const least = formatBytes(Math.max(0, limit - (space.upper_bytes ?? space.lower_bytes)), 'down');
+  const large = largeRequest(end, limit);
+  const trial = name === 'h_vmem' ? (large?.trial ?? null) : null;
+  if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) {
+    const at = `${reached}${whenEnded(end, words)}`;
+    return large?.atStart === true
+      ? { ...refused.consistent(2, `${at}; ${large.grounds}`), trial }
+      : refused.consistent(2, at);
+  }
+  if (large !== null) return { ...refused.consistent(2, `${reached}; ${large.grounds}`, ITS_MESSAGES), trial };
+  const least = formatBytes(Math.max(0, limit - judgedEnd(space)), 'down');
   return refused.undecidable(
     `${reached}; a single request for ${least} more would have been refused and leaves no mark`,
-    "the program's own messages (out of memory, bad_alloc, MemoryError)",
+    ITS_MESSAGES,
   );
 }
 
@@ -198,17 +210,17 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
       ? judged.contradicted('no s_vmem was in force')
       : judged.undecidable('whether s_vmem was in force is not known', ACCOUNTING_LINE);
   const held = heldOf(meaningOf(end, part.record, part.limit ?? 0).execdLimit, part.record);
-  const own = end.parallel ? null : countedByExecd(part.record);
+  const own = countedByExecd(part.record);
   const of = `of the ${formatRequested(limit)} of s_vmem on ${words.safe(part.host)}`;
   if (own !== null) {
     const counted = `Grid Engine counted ${formatBytes(own)} ${of} (maxvmem)`;
     return own < limit ? judged.contradicted(counted) : judged.consistent(2, counted);
   }
   if (held === null) return judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
-  const share = (held.upper_bytes ?? held.lower_bytes) / limit;
+  const share = judgedEnd(held) / limit;
   const amount = `it held ${amountOf(held)} ${of}`;
   if (share >= CLOSE_TO_LIMIT) return judged.consistent(held.lower_bytes >= limit ? 2 : 1, amount);
-  return held.upper_bytes === null || end.dialect === 'unknown'
+  return measuredUpper(held) === null || end.dialect === 'unknown'
     ? judged.undecidable(amount + sampling(part.record), ACCOUNTING_LINE)
     : judged.contradicted(amount);
 }
@@ -291,9 +303,7 @@ export function shareOfLimit(end: BadEnd): string | null {
   const shares = end.hosts.flatMap(({ limit, record }) => {
     const held = record.peak_rss_swap ?? record.peak_rss;
     const space = record.peak_process_vmem;
-    const bytes = [held, space].flatMap((bracket) =>
-      bracket === null ? [] : [bracket.upper_bytes ?? bracket.lower_bytes],
-    );
+    const bytes = [held, space].flatMap((bracket) => (bracket === null ? [] : [judgedEnd(bracket)]));
     return limit === null || limit <= 0 || bytes.length === 0 ? [] : [Math.max(...bytes) / limit];
   });
   return shares.length === 0 ? null : `${formatPercent(Math.max(...shares))} of h_vmem`;

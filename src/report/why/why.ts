@@ -5,6 +5,7 @@ import { crash, fileSize, ownError } from './by-itself';
 import { deleted, nodeLost, signalled } from './by-others';
 import { LIMIT_ENFORCED } from './codes';
 import { judge, type Cause, type Hypothesis } from './hypothesis';
+import type { Trial } from './large-request';
 import { killedAtMemory, outOfMemoryGroup, outOfMemoryNode, refusedMemory, shareOfLimit, softMemory } from './memory';
 import { failedAfterwards, neverRan, rescheduled } from './not-run';
 import { cpuTime, killedAtTime, softTime } from './time';
@@ -24,6 +25,8 @@ export interface Why {
   /** What fits best; several where the evidence does not decide between them, none where nothing fits. */
   readonly causes: readonly Cause[];
   readonly sentence: string;
+  /** Worth a try next time, where memory may have been refused that nobody measured; null: nothing is. */
+  readonly trial: Trial | null;
   /** Every explanation, held against what is known. */
   readonly hypotheses: readonly Hypothesis[];
 }
@@ -128,6 +131,7 @@ export function whyEnded(
     confidence,
     causes: best.map(({ cause }) => cause),
     sentence: sentenceOf(end, confidence, best, suspects, words),
+    trial: best.find(({ trial }) => trial)?.trial ?? null,
     hypotheses,
   };
 }

@@ -1,3 +1,4 @@
+import { measuredUpper, type Ends } from '../../accounting/peak-figure';
 import type { Bracket } from '../../sampler/record';
 import { formatClock, parseTime } from '../local-time';
 import type { Screen } from '../screen';
@@ -32,11 +33,12 @@ export const PLAIN_WORDS: Words = {
 };
 
 /** "3.93 GiB", "3.93 GiB to 4.10 GiB", "at least 3.93 GiB". */
-export function amountOf(bracket: Pick<Bracket, 'lower_bytes' | 'upper_bytes' | 'exact'>): string {
-  if (bracket.exact) return formatBytes(bracket.lower_bytes);
+export function amountOf(bracket: Ends & Pick<Bracket, 'exact'>): string {
   const lower = formatBytes(bracket.lower_bytes, 'down');
-  if (bracket.upper_bytes === null) return `at least ${lower}`;
-  const upper = formatBytes(bracket.upper_bytes, 'up');
+  const end = measuredUpper(bracket);
+  if (end === null) return `at least ${lower}`;
+  if (bracket.exact) return lower;
+  const upper = formatBytes(end, 'up');
   return lower === upper ? lower : `${lower} to ${upper}`;
 }
 

@@ -44,6 +44,8 @@ const MOST_ABANDONED = 4;
 /** A request waits for those before it; the caller asks each source anew only after its answer. */
 const MOST_WAITING = 64;
 const CLOSE_MS = 1000;
+/** Failures of processes that nobody asks about any more. */
+const REMEMBER_MS = 3_600_000;
 
 const isFailed = (outcome: readonly Reading[] | Unavailable | Failed): outcome is Failed => 'failed' in outcome;
 
@@ -52,6 +54,7 @@ export function startHelper(options: HelperOptions): Helper {
   const { settingsPath, deadlineMs, idleMs = IDLE_MS, nodeOptions = inheritedFlags(), procRoot } = options;
   const script = options.script ?? join(__dirname, 'helper-main.js');
   const now = options.now ?? ((): number => performance.now());
+  /** By source, and by the first of the processes that it was asked about: one job's cost no other job its figures. */
   const failures = new Map<string, PutOff>();
   /** Start time, by pid, of processes that the helper hung at. */
   const stuck = new Map<number, number>();
@@ -81,6 +84,10 @@ export function startHelper(options: HelperOptions): Helper {
     if (ticks !== null) stuck.set(pid, ticks);
   }
 
+  function forgetOld(): void {
+    for (const [asking, { untilMs }] of failures) if (now() - untilMs > REMEMBER_MS) failures.delete(asking);
+  }
+
   function endIdle(): void {
     const ending = running;
     running = null;
@@ -95,7 +102,8 @@ export function startHelper(options: HelperOptions): Helper {
 
   async function ask(source: string, pids: readonly number[] | undefined): Promise<readonly Reading[] | Unavailable> {
     if (closed) return unavailable('the sampler is ending');
-    const before = failures.get(source);
+    const asking = pids === undefined ? source : `${source} of ${pids[0] ?? 'none'}`;
+    const before = failures.get(asking);
     const left = (before?.untilMs ?? 0) - now();
     if (before !== undefined && left > 0)
       return unavailable(
@@ -123,13 +131,14 @@ export function startHelper(options: HelperOptions): Helper {
     const request = { id: ++requests, source, ...(asked === undefined ? {} : { pids: asked }) };
     const outcome = await helper.ask(request, deadlineMs(source));
     if (!isFailed(outcome)) {
-      failures.delete(source);
+      failures.delete(asking);
       idle = setTimeout(endIdle, idleMs);
       return outcome;
     }
     running = null;
     abandon(helper, 'killed');
-    failures.set(source, putOff(before, now()));
+    forgetOld();
+    failures.set(asking, putOff(before, now()));
     if (outcome.failed === 'late' && outcome.at !== null) {
       holdAgainst(outcome.at);
       return unavailable(`process ${outcome.at} ${outcome.how} and is left out from now on`);

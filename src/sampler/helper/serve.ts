@@ -12,7 +12,7 @@ import {
 import { reasonOf } from '../log';
 import type { Settings } from '../settings';
 import { chooseSource } from '../source-settings';
-import { answerLine, atLine, parseRequest, READY_LINE } from './protocol';
+import { answerLine, atLine, LONGEST_LINE, parseRequest, READY_LINE } from './protocol';
 
 export interface Served {
   readonly nodeSources: readonly Source[];
@@ -48,14 +48,12 @@ export function serve(served: Served, nextLine: () => string | null, write: (lin
     if (request === null) continue;
     const { id, source, pids = [] } = request;
     try {
-      write(
-        answerLine(
-          id,
-          read(source, pids, (pid) => {
-            write(atLine(id, pid));
-          }),
-        ),
-      );
+      const answer = read(source, pids, (pid) => {
+        write(atLine(id, pid));
+      });
+      const text = answerLine(id, answer);
+      // The sampler would take it for a helper gone mad.
+      write(text.length <= LONGEST_LINE ? text : answerLine(id, unavailable(`source ${source} has too much to say`)));
     } catch (error) {
       write(answerLine(id, unavailable(`source ${source} failed: ${reasonOf(error)}`)));
     }

@@ -15,6 +15,7 @@ import type * as NodeChargesModule from './node-charges';
 import type { ChargeReader } from './node-charges';
 import type * as NodeReadingsModule from './node-readings';
 import type { NodeReadings } from './node-readings';
+import { LeftRuns } from './left-runs';
 import { newProcessTable } from './process-table';
 import { decodeRequest, encodeReply, lineSplitter, type Reply, type Request } from './protocol';
 import { newRouter } from './router';
@@ -197,12 +198,14 @@ function serve(settings: Settings, settingsPath: string, kernel: KernelEvents | 
     socket.write(encodeReply(hello));
   });
 
+  const left = new LeftRuns(settings, settingsPath);
   let ending = false;
 
   function end(): void {
     if (ending) return;
     ending = true;
     rmSync(path, { force: true });
+    left.close();
     charges?.close();
     void (node?.close() ?? Promise.resolve()).finally(() => process.exit(0));
   }

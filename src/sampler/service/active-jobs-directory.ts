@@ -1,6 +1,18 @@
-import { readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
+import { untrusted } from '../../base/trusted-path';
+import { daemons } from '../../gridengine/daemons';
+import { gridEngineOwners } from '../../gridengine/owners';
+import type { Settings } from '../settings';
+
+/** Where execd keeps its jobs' directories, or why that is not known. */
+export type ActiveJobs = { readonly directory: string } | { readonly unknown: string; readonly fix: string };
+
+export interface Machine {
+  readonly host: string;
+  readonly procRoot: string;
+}
 
 const shortName = (host: string): string => (host.split('.')[0] ?? '').toLowerCase();
 
@@ -13,32 +25,46 @@ function below(directory: string, host: string): string | null {
   try {
     const names = readdirSync(directory).filter((name) => shortName(name) === shortName(host));
     const exact = names.find((name) => name === host) ?? names[0];
-    return exact === undefined ? null : join(directory, exact, 'active_jobs');
+    return exact === undefined ? null : join(directory, exact);
   } catch {
     return null;
   }
 }
 
 /** execd works in its spool directory; another host's, whose processes we may see, has another name. */
-function ofExecd(host: string, procRoot: string): string | null {
-  for (const pid of readdirSync(procRoot)) {
-    if (!/^\d+$/.test(pid)) continue;
-    try {
-      if (readFileSync(join(procRoot, pid, 'comm'), 'latin1').trim() !== 'sge_execd') continue;
-      const spool = readlinkSync(join(procRoot, pid, 'cwd'));
-      if (shortName(basename(spool)) === shortName(host)) return join(spool, 'active_jobs');
-    } catch {
-      // It has just ended.
-    }
-  }
-  return null;
+function ofExecd(owners: ReadonlySet<number>, { host, procRoot }: Machine): string | null {
+  const execd = daemons(owners, procRoot).find(
+    ({ name, directory }) =>
+      name === 'sge_execd' && directory !== null && shortName(basename(directory)) === shortName(host),
+  );
+  return execd?.directory ?? null;
 }
+
+const HERE = (): Machine => ({ host: hostname(), procRoot: '/proc' });
 
 /**
  * Where this host's execd keeps a directory for each of its jobs: below the configured spool directory, or where execd
- * itself works; the path has no links in it. null: not known yet, since no execd runs.
+ * itself works; the path has no links in it. What lies there is believed as Grid Engine's word, so nobody but root and the
+ * admin user may be able to change it.
  */
-export function activeJobsDirectory(configured: string, host = hostname(), procRoot = '/proc'): string | null {
-  const found = configured === '' ? ofExecd(host, procRoot) : below(configured, host);
-  return found !== null && isDirectory(found) ? realpathSync(found) : null;
+export function activeJobsDirectory(
+  { execd_spool_dir: configured, admin_user: adminUser }: Pick<Settings, 'execd_spool_dir' | 'admin_user'>,
+  machine = HERE(),
+): ActiveJobs {
+  const owners = gridEngineOwners(adminUser, machine.procRoot);
+  const spool = configured === '' ? ofExecd(owners, machine) : below(configured, machine.host);
+  const path = spool === null ? null : join(spool, 'active_jobs');
+  if (path === null || !isDirectory(path))
+    return configured === ''
+      ? { unknown: 'no execd runs that would show where it is', fix: 'start execd, or set execd_spool_dir' }
+      : {
+          unknown: `${configured} has no directory of this host with active_jobs in it`,
+          fix: 'set execd_spool_dir to the value of "qconf -sconf", or leave it out',
+        };
+  const reason = untrusted(path, owners);
+  if (reason === null) return { directory: realpathSync(path) };
+  return {
+    unknown: `${path}: ${reason}, and could forge jobs there`,
+    fix: "take that permission away, or set admin_user where the directory is Grid Engine's admin user's",
+  };
 }

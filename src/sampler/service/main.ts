@@ -204,6 +204,7 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
   };
   const stretch = commonStretch(settings.interval * 1000, settings.cpu_budget_percent);
   const listener = shareListener(settingsPath, settings);
+  let saidOfSpools: string | null = null;
   let spools: { readonly directory: string; readonly watch: SpoolWatch } | null = null;
   let delivering = false;
   let deliveredMs = -Infinity;
@@ -438,14 +439,22 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
   function rescan(): void {
     watchRuns();
     for (const parent of runParents) takeUpNamed(parent, null);
-    const directory = activeJobsDirectory(settings.execd_spool_dir);
+    const found = activeJobsDirectory(settings);
     // Without an execd at present: what it left is followed on.
-    if (directory === null || directory === spools?.directory) {
+    if ('unknown' in found || found.directory === spools?.directory) {
       spools?.watch.rescan();
+      if ('unknown' in found) sayOfSpools(found);
       return;
     }
+    const { directory } = found;
     spools?.watch.close();
     spools = { directory, watch: watchSpools(directory, consider) };
+  }
+
+  /** Once, until it changes: the next look comes in 5 s. */
+  function sayOfSpools({ unknown, fix }: { readonly unknown: string; readonly fix: string }): void {
+    if (saidOfSpools !== unknown) warn(`active_jobs: ${unknown}; ${fix}`);
+    saidOfSpools = unknown;
   }
 
   function keepAll(): void {

@@ -1,7 +1,7 @@
-import { existsSync, readlinkSync } from 'node:fs';
-import { listNames, readText } from '../files';
+import { existsSync, opendirSync, readlinkSync } from 'node:fs';
+import { textOfUntrusted } from '../../base/read-untrusted';
 import { parseFdinfo, type DrmClient, type DrmEngine } from '../node/drm-fdinfo';
-import { unavailable, type JobProcessIds, type Metric, type ProcessSource, type Reading } from '../source';
+import { unavailable, type JobProcessIds, type Metric, type Place, type ProcessSource, type Reading } from '../source';
 
 const VIDEO: Metric = {
   name: 'drmprocess_memory_bytes',
@@ -26,6 +26,9 @@ const BUSY: Metric = {
   help: "Time of the GPU's engines that its DRM clients used (fdinfo), ended clients included.",
 };
 
+/** Drivers print some 2 KiB. */
+const MOST_FDINFO_BYTES = 64 * 1024;
+
 function linkOf(path: string): string | null {
   try {
     return readlinkSync(path);
@@ -41,19 +44,50 @@ interface Held {
   readonly client: DrmClient;
 }
 
+/** The first descriptors of a process, as they are numbered. */
+function descriptorsOf(proc: string, pid: number, most: number): readonly string[] {
+  const names: string[] = [];
+  try {
+    const directory = opendirSync(`${proc}/${pid}/fd`);
+    try {
+      for (let entry = directory.readSync(); entry !== null && names.length < most; entry = directory.readSync())
+        names.push(entry.name);
+    } finally {
+      directory.closeSync();
+    }
+  } catch {
+    // It has ended.
+  }
+  return names.sort();
+}
+
+/** How much of a job is looked at. What is beyond it is missing in that job's figures. */
+interface Bounds {
+  readonly descriptors: number;
+  readonly untilMs: number;
+}
+
 /** DRM clients of these processes, each once: whoever comes first in the list has it. */
-function clientsOf(proc: string, pids: JobProcessIds): readonly Held[] {
+function clientsOf(
+  { proc, now }: Pick<Place, 'proc' | 'now'>,
+  pids: JobProcessIds,
+  { descriptors, untilMs }: Bounds,
+  about: ((pid: number) => void) | undefined,
+): readonly Held[] {
   const held = new Map<string, Held>();
-  for (const pid of pids)
-    for (const fd of listNames(`${proc}/${pid}/fd`)) {
+  for (const pid of pids) {
+    about?.(pid);
+    for (const fd of descriptorsOf(proc, pid, descriptors)) {
+      if (now() > untilMs) return [...held.values()];
       // Only these: to print what it knows, another file's fdinfo may take locks.
       if (linkOf(`${proc}/${pid}/fd/${fd}`)?.startsWith('/dev/dri/') !== true) continue;
-      const client = parseFdinfo(readText(`${proc}/${pid}/fdinfo/${fd}`) ?? '');
+      const client = parseFdinfo(textOfUntrusted(`${proc}/${pid}/fdinfo/${fd}`, MOST_FDINFO_BYTES) ?? '');
       if (client === null) continue;
       const gpu = client.pci ?? client.driver;
       const key = `${gpu} ${client.client ?? `${pid}/${fd}`}`;
       if (!held.has(key)) held.set(key, { pid, gpu, key, client });
     }
+  }
   return [...held.values()];
 }
 
@@ -92,8 +126,13 @@ export const drmProcess: ProcessSource = {
   blocking: true,
   interval: 10,
   enabled: true,
-  options: {},
-  open: ({ proc, root, now }) => {
+  options: {
+    // Of one process: those of a GPU program are opened early, and a look at one takes 5 us.
+    most_descriptors: 4096,
+    // For one job; well below helper_deadline.
+    most_seconds: 2,
+  },
+  open: ({ proc, root, now, options }) => {
     if (!existsSync(`${root.replace(/\/$/, '')}/dev/dri`)) return unavailable('no /dev/dri: no GPU with a DRM driver');
     const seen = new Map<string, SeenEngine>();
     const used = new Map<number, UsedEngines>();
@@ -104,7 +143,7 @@ export const drmProcess: ProcessSource = {
       return known;
     };
     return {
-      read: (pids) => {
+      read: (pids, about) => {
         const atMs = now();
         for (const [key, engine] of seen) if (atMs - engine.atMs > FORGET_MS) seen.delete(key);
         for (const [pid, engines] of used) if (atMs - engines.askedAtMs > FORGET_MS) used.delete(pid);
@@ -115,7 +154,11 @@ export const drmProcess: ProcessSource = {
           const key = `${metric} ${gpu} ${pid}`;
           memory.set(key, { metric, instance: gpu, pid, value: (memory.get(key)?.value ?? 0) + bytes });
         };
-        for (const held of clientsOf(proc, pids)) {
+        const bounds = {
+          descriptors: Number(options.most_descriptors),
+          untilMs: atMs + Number(options.most_seconds) * 1000,
+        };
+        for (const held of clientsOf({ proc, now }, pids, bounds, about)) {
           add(VIDEO.name, held, held.client.videoMemoryBytes);
           add(SYSTEM.name, held, held.client.systemMemoryBytes);
           const { seconds } = usedBy(held.pid, atMs);

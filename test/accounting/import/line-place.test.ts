@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { beginOfFile, linePlacer, type PlacedLine } from '../../../src/accounting/import/line-place';
+import { beginOfFile, linePlacer, type LinePlace, type PlacedLine } from '../../../src/accounting/import/line-place';
 import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
 import { arbitraryLine } from './arbitrary-line';
 
@@ -43,6 +43,24 @@ describe('linePlacer', () => {
         assert.deepEqual(placed(tail, beginOfFile('another')), placed(given).slice(given.length - tail.length));
       }),
     );
+  });
+
+  it('dates a line that tells no end by the lines around it, and by its submission', () => {
+    const [usual] = fc.sample(arbitraryLine(), { numRuns: 1, seed: 3 });
+    assert.ok(usual !== undefined);
+    const never = (submissionTimeMs: number | null): AccountingRecord => ({
+      ...{ ...usual, startTimeMs: null, endTimeMs: null, submissionTimeMs },
+    });
+    const started = { ...usual, startTimeMs: 1_700_000_000_000, endTimeMs: 1_700_000_060_400 };
+    const ends = (begin: LinePlace): readonly (number | null)[] =>
+      placed([never(5000), never(null), started, never(5000), never(1_800_000_000_000)], begin).map(
+        ({ endTimeMs }) => endTimeMs,
+      );
+    const behind = [1_700_000_060_400, 1_700_000_060_000, 1_800_000_000_000];
+    assert.deepEqual(ends(BEGIN), [5000, null, ...behind]);
+    assert.deepEqual(ends(beginOfFile('', 1_700_000_060_000)), [1_700_000_060_000, 1_700_000_060_000, ...behind]);
+    const told = { ...never(5000), endTimeMs: 7000 };
+    assert.equal(placed([started, told])[1]?.endTimeMs, 7000);
   });
 
   it('does not mind fractions of seconds, which one form of the file tells and the other does not', () => {

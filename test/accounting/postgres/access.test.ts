@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { connect } from '../../../src/accounting/postgres/connect';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import { initDatabase } from '../../../src/accounting/postgres/schema';
 import { StoreError } from '../../../src/accounting/store-error';
-import { DAY, job, T0 } from '../suite/fixture';
+import { DAY, HOUR, job } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
+
+/** Projects are shared by who had jobs in them lately. */
+const T0 = Date.now() - HOUR;
 
 describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
   let server: Server;
@@ -138,6 +142,26 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     const [first] = (await reader.job({ job_id: 1 })).records;
     assert.deepEqual([first?.record.owner, first?.record.cpu_seconds], ['bob', 1800]);
     assert.equal((await reader.job({ job_id: 20 })).records.length, 0);
+  });
+
+  it('makes no table of a month that only a user tells of', async (t) => {
+    const store = openPostgresStore(server.url(name, 'hooks'));
+    t.after(() => store.close());
+    const months = async (): Promise<readonly object[]> =>
+      server.run(name, `SELECT relname FROM pg_class WHERE relname ~ '^job_record_\\d+$' ORDER BY 1`);
+    const before = await months();
+    const invented = [2003, 2011, 2019].map((year) =>
+      job(year, Date.UTC(year, 3, 5), { trust: 'self-reported', owner: 'mallory' }),
+    );
+    const outcomes = await store.merge(invented);
+    assert.ok(outcomes.every(({ ok }) => ok));
+    assert.deepEqual(
+      (await months()).filter((month) => !before.some((known) => isDeepStrictEqual(known, month))),
+      [{ relname: 'job_record_0' }],
+    );
+    const reader = openPostgresReader(server.url(name));
+    t.after(() => reader.close());
+    for (const { job_id } of invented) assert.equal((await reader.job({ job_id })).records.length, 1);
   });
 
   it('is set up once, however many try, and says what is wrong where it is not', async () => {

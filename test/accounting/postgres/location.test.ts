@@ -21,8 +21,25 @@ describe('parseLocation', () => {
       null,
       5432,
       'a b',
-      'prefer',
+      'verify-full',
     ]);
+    for (const [host, mode] of [
+      ['db.example', 'verify-full'],
+      ['10.1.2.3', 'verify-full'],
+      ['[fd00::1]', 'verify-full'],
+      ['localhost.example', 'verify-full'],
+      ['127.0.0.1.example', 'verify-full'],
+      ['localhost', 'prefer'],
+      ['127.0.1.1', 'prefer'],
+      ['[::1]', 'prefer'],
+    ] as const) {
+      const usual = parseLocation(`postgres://${host}/a`);
+      assert.equal('error' in usual ? usual.error : usual.sslMode, mode, host);
+      const asked = parseLocation(`postgres://${host}/a?sslmode=disable`);
+      assert.equal('error' in asked ? asked.error : asked.sslMode, 'disable', host);
+    }
+    const own = parseLocation('postgres://localhost/a?sslrootcert=/x');
+    assert.equal('error' in own ? own.error : own.sslMode, 'verify-full');
     const socket = parseLocation('postgres:///a?host=/run/postgresql');
     assert.deepEqual('error' in socket ? null : [socket.host, socket.sslMode], ['/run/postgresql', 'disable']);
     const six = parseLocation('postgres://[::1]:5433/a');

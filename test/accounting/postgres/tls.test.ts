@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,12 +8,19 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../../src/accounting/postgres/connect';
 import { StoreError } from '../../../src/accounting/store-error';
+import { packageRoot } from '../../../src/sampler/package-root';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 
 function noTls(): string | false {
   return spawnSync('openssl', ['version']).status === 0 ? noPostgres : 'no openssl here';
 }
+
+const SYSTEM_CAS = '/etc/ssl/certs/ca-certificates.crt';
+const noMounts =
+  (process.getuid?.() !== 0 && 'only root can mount') ||
+  (spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'no mount namespaces here') ||
+  (!existsSync(SYSTEM_CAS) && `no ${SYSTEM_CAS} here`);
 
 async function freePort(): Promise<number> {
   const probe = createServer();
@@ -23,30 +30,68 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** Where the server is as another host: a name of its own, which the certificate has, and one that it has not. */
+const NAME = 'db.site.example';
+const OTHER = 'other.site.example';
+
+/** Asks the database of a URL, by a program of its own, whether its connection is encrypted; prints that, or the error. */
+const PROBE = `
+const { connect } = require(process.argv[1]);
+const db = connect(process.argv[2]);
+db.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()')
+  .then(([row]) => console.log(row.ssl), (error) => console.log(error.message))
+  .finally(() => db.close());
+`;
+
 describe('TLS to PostgreSQL', { skip: noTls() }, () => {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-tls-'));
+  const file = (name: string): string => join(directory, name);
   let server: Server;
   let port: number;
 
-  /** A certificate that signs itself, for a name and 127.0.0.1. */
-  function certificate(name: string): string {
-    const file = join(directory, name);
-    const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`];
-    const made = spawnSync('openssl', [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
-      ...[...subject, '-keyout', `${file}.key`, '-out', `${file}.pem`],
-    ]);
-    assert.equal(made.status, 0, String(made.stderr));
-    return file;
+  const openssl = (...words: readonly string[]): void => {
+    const made = spawnSync('openssl', words, { encoding: 'utf8' });
+    assert.equal(made.status, 0, made.stderr);
+  };
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'] as const;
+
+  function authority(name: string): void {
+    const subject = ['-subj', `/CN=${name}`, '-addext', 'basicConstraints=critical,CA:TRUE'];
+    openssl(
+      'req',
+      '-x509',
+      ...key,
+      '-days',
+      '2',
+      ...subject,
+      '-keyout',
+      file(`${name}.key`),
+      '-out',
+      file(`${name}.pem`),
+    );
+  }
+
+  /** A certificate of the site's CA, for these names and addresses. */
+  function certificate(name: string, names: string): void {
+    openssl('req', ...key, '-subj', `/CN=${name}`, '-keyout', file(`${name}.key`), '-out', file(`${name}.csr`));
+    writeFileSync(file(`${name}.ext`), `subjectAltName=${names}\n`);
+    const signer = ['-CA', file('site.pem'), '-CAkey', file('site.key'), '-CAcreateserial', '-days', '2'];
+    const request = ['-in', file(`${name}.csr`), '-out', file(`${name}.pem`), '-extfile', file(`${name}.ext`)];
+    openssl('x509', '-req', ...signer, ...request);
   }
 
   before(async () => {
-    const [own] = ['localhost', 'elsewhere'].map(certificate);
+    authority('site');
+    authority('strange');
+    certificate('server', `DNS:localhost,DNS:${NAME}`);
+    writeFileSync(file('hosts'), `127.0.0.1 localhost ${NAME} ${OTHER}\n`);
     port = await freePort();
-    const text = (file: string): string => readFileSync(file, 'utf8');
     server = await startServer({
       settings: ["listen_addresses = '127.0.0.1'", `port = ${port}`, 'ssl = on'],
-      files: { 'server.crt': text(`${own ?? ''}.pem`), 'server.key': text(`${own ?? ''}.key`) },
+      files: {
+        'server.crt': readFileSync(file('server.pem'), 'utf8'),
+        'server.key': readFileSync(file('server.key'), 'utf8'),
+      },
       access: ['local all site_admin trust', 'hostssl all site_admin 127.0.0.1/32 trust'],
       port,
     });
@@ -65,23 +110,82 @@ describe('TLS to PostgreSQL', { skip: noTls() }, () => {
       await db.close();
     }
   };
-  const cert = (name: string): string => encodeURIComponent(join(directory, `${name}.pem`));
+  const ca = (name: string): string => `sslrootcert=${encodeURIComponent(file(`${name}.pem`))}`;
+  /** One line, for good, with cause and fix. */
+  const refused =
+    (reason: RegExp, hint: RegExp) =>
+    (error: unknown): boolean =>
+      error instanceof StoreError &&
+      !error.retry &&
+      !error.message.includes('\n') &&
+      reason.test(error.reason) &&
+      hint.test(error.hint);
+  const byStranger = refused(/^no CA that this host trusts has signed its certificate/, /sslrootcert=/);
+  const forOther = refused(/^its certificate is for another name .*altnames/, /as the certificate names it/);
 
   it('is used where the server has it, and verified where that is asked for', async () => {
-    assert.equal(await encrypted('localhost', 'sslmode=prefer'), true);
+    assert.equal(await encrypted('localhost', ''), true);
     assert.equal(await encrypted('127.0.0.1', 'sslmode=require'), true);
-    assert.equal(await encrypted('localhost', `sslmode=verify-full&sslrootcert=${cert('localhost')}`), true);
+    assert.equal(await encrypted('localhost', `sslmode=verify-full&${ca('site')}`), true);
+    assert.equal(await encrypted('localhost', ca('site')), true);
   });
 
-  it('is refused with a certificate that nobody vouches for, or of another host', async () => {
-    const refusal = (error: unknown): boolean =>
-      error instanceof StoreError && error.reason.includes("certificate can't be verified") && !error.retry;
-    await assert.rejects(encrypted('localhost', 'sslmode=verify-full'), refusal);
-    await assert.rejects(encrypted('localhost', `sslmode=verify-full&sslrootcert=${cert('elsewhere')}`), refusal);
-    await assert.rejects(encrypted('127.0.0.1', `sslmode=verify-full&sslrootcert=${cert('localhost')}`), refusal);
+  it('is refused with a certificate of an unknown CA, or for another name', async () => {
+    await assert.rejects(encrypted('localhost', 'sslmode=verify-full'), byStranger);
+    await assert.rejects(encrypted('localhost', ca('strange')), byStranger);
+    await assert.rejects(encrypted('127.0.0.1', ca('site')), forOther);
+  });
+
+  it('needs a file with certificates', async () => {
+    await assert.rejects(
+      encrypted('localhost', ca('nowhere')),
+      refused(/nowhere\.pem can't be read \(ENOENT\)/, /correct/),
+    );
+    writeFileSync(file('empty.pem'), 'nothing\n');
+    await assert.rejects(encrypted('localhost', ca('empty')), refused(/empty\.pem holds no certificate/, /PEM/));
   });
 
   it('is not done without where the server wants it', async () => {
     await assert.rejects(encrypted('localhost', 'sslmode=disable'), /does not let this user in/);
+  });
+
+  it('is missed where the server has none', async () => {
+    const plainPort = await freePort();
+    const plain = await startServer({
+      settings: ["listen_addresses = '127.0.0.1'", `port = ${plainPort}`],
+      port: plainPort,
+    });
+    try {
+      const db = connect(`postgres://site_admin@localhost:${plainPort}/postgres?${ca('site')}`);
+      await assert.rejects(db.query('SELECT 1'), refused(/^it speaks no TLS/, /ssl = on .*sslmode=disable/));
+      await db.close();
+    } finally {
+      await plain.remove();
+    }
+  });
+
+  /** From where the server is another host, by its name; `trusted`: the CA that the system trusts there. */
+  function fromElsewhere(host: string, options: string, trusted: string | null): string {
+    const script = [
+      'mount --make-rprivate /',
+      `mount --bind ${file('hosts')} /etc/hosts`,
+      trusted === null ? 'true' : `mount --bind ${file(`${trusted}.pem`)} ${SYSTEM_CAS}`,
+      'exec "$@"',
+    ].join(' && ');
+    const program = join(packageRoot(), 'dist', 'src', 'accounting', 'postgres', 'connect.js');
+    const url = `postgres://site_admin@${host}:${port}/postgres${options}`;
+    const words = ['--mount', 'sh', '-c', script, 'sh', process.execPath, '-e', PROBE, program, url];
+    const { stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8', env: { PATH: process.env.PATH } });
+    assert.equal(stderr, '');
+    return stdout.trim();
+  }
+
+  it('is verified with another host, where nothing else is said', { skip: noMounts }, () => {
+    assert.match(fromElsewhere(NAME, '', null), /: no CA that this host trusts has signed its certificate/);
+    assert.equal(fromElsewhere(NAME, '', 'site'), 'true');
+    assert.match(fromElsewhere(NAME, '', 'strange'), /: no CA that this host trusts/);
+    assert.match(fromElsewhere(OTHER, '', 'site'), /: its certificate is for another name .*DNS:db\.site\.example/);
+    assert.equal(fromElsewhere(NAME, `?${ca('site')}`, 'strange'), 'true');
+    assert.equal(fromElsewhere(OTHER, '?sslmode=require', null), 'true');
   });
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { countedAt, endedBadly, requestedBytes } from '../../../src/accounting/facts';
+import { parsePatterns } from '../../../src/accounting/host-pattern';
 import type { RecordFilter, RecordSort } from '../../../src/accounting/store';
+import { isHost } from '../../../src/report/live/filter';
 import type { JobRecord } from '../../../src/sampler/record';
 import { DAY, GIB, HOUR, job, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
@@ -18,7 +20,7 @@ function variedJobs(): readonly JobRecord[] {
       owner: of(index, 'bob', 'eve', null, "o'hara"),
       project: of(index, 'physics', null, 'chemistry'),
       queue: of(index, 'all.q', 'long.q'),
-      host: of(index, 'node1', 'node2', 'node3', 'node4', 'node5'),
+      host: of(index, 'node1', 'node2', 'node3', 'node4', 'node5.cluster.example', 'NODE_6', 'n%7'),
       pe: of(index, null, null, 'mpi'),
       job_name: of(
         index,
@@ -57,6 +59,16 @@ const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) =>
   [{ owner: "o'hara" }, (r) => r.owner === "o'hara"],
   [{ project: 'physics', queue: 'all.q' }, (r) => r.project === 'physics' && r.queue === 'all.q'],
   [{ host: 'node4' }, (r) => r.host === 'node4'],
+  ...['node*', 'node?', 'node5,n%*', 'node5.*', '*.cluster.example,node1', 'NODE_?', 'n%7,', 'n[o]de*', '?'].map(
+    (host): (typeof FILTERS)[number] => [
+      { host },
+      (r) => parsePatterns(host).some((pattern) => isHost(r.host, pattern)),
+    ],
+  ),
+  [
+    { host: 'node*', owner: 'bob', failed: true },
+    (r) => r.host.startsWith('node') && r.owner === 'bob' && endedBadly(r),
+  ],
   [{ pe: 'mpi', owner: 'bob' }, (r) => r.pe === 'mpi' && r.owner === 'bob'],
   [{ job_name: 'align_1' }, (r) => r.job_name === 'align_1'],
   [{ job_name: 'align_*' }, (r) => r.job_name?.startsWith('align_') ?? false],

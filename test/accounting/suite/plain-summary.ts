@@ -40,11 +40,12 @@ function keyOf(record: JobRecord, by: SummaryQuery['by'], all: readonly JobRecor
 
 /** What a store is to answer, computed from all its records without any index or roll-up: `read` aside. */
 export function plainSummary(
-  all: readonly JobRecord[],
+  given: readonly JobRecord[],
   query: SummaryQuery,
   selects: (record: JobRecord) => boolean,
 ): SummaryAnswer {
-  const records = all.filter(
+  const counted = given.filter(({ trust }) => query.claimed === true || trust !== 'self-reported');
+  const records = counted.filter(
     (record) => countedAt(record) >= query.since && countedAt(record) < query.until && selects(record),
   );
   const steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
@@ -52,13 +53,14 @@ export function plainSummary(
     new Set(some.map((record) => `${record.cluster}/${record.job_id}/${record.task_id ?? 0}`)).size;
   const sumsOf = (some: readonly JobRecord[]): ReturnType<typeof newSums> => {
     const sums = newSums();
-    for (const record of some) addFacts(sums, factsOf(record, standsForHost(record, all)), countedAt(record), steps);
+    for (const record of some)
+      addFacts(sums, factsOf(record, standsForHost(record, counted)), countedAt(record), steps);
     sums.totals.jobs = jobsOf(some);
     return sums;
   };
-  const groups = [...new Set(records.map((record) => keyOf(record, query.by, all)))].map((key): SummaryGroup => ({
+  const groups = [...new Set(records.map((record) => keyOf(record, query.by, given)))].map((key): SummaryGroup => ({
     key,
-    totals: sumsOf(records.filter((record) => keyOf(record, query.by, all) === key)).totals,
+    totals: sumsOf(records.filter((record) => keyOf(record, query.by, given) === key)).totals,
   }));
   const { totals, shares, coverage } = sumsOf(records);
   const hours = newSums().hours;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AccountingStore, RecordSort } from '../../../src/accounting/store';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { Bracket, JobRecord } from '../../../src/sampler/record';
 import { DAY, GIB, HOUR, iso, job, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 
@@ -213,6 +213,26 @@ export function querySuite(open: OpenStore): void {
       );
       const strict = await store.records({ owner: 'bob', since: T0, until: T0 + HOUR, far_below: 0.1 });
       assert.equal(strict.totals.far_below, 0);
+    });
+
+    it('takes no limit for what a killed job held', async (t) => {
+      const store = await open(t);
+      const peak = { ...peakOf(GIB), upper_bytes: 8 * GIB, open: [] };
+      const killed = (id: number, sources: Bracket['sources'], more: Partial<JobRecord> = {}): JobRecord => {
+        const bracket = { ...peak, sources };
+        const held = { peak_rss: bracket, peak_rss_swap: bracket };
+        return job(id, T0 + id, { exit_status: 137, signal: 9, ...held, ...more });
+      };
+      await store.merge([
+        killed(1, ['sample', 'limit']),
+        killed(2, ['sample', 'limit'], { peak_rss: { ...peak, sources: ['sample'] } }),
+        killed(3, ['sample', 'mark']),
+        killed(4, ['sample', 'mark'], { peak_rss: { ...peak, sources: ['sample', 'limit'] } }),
+      ]);
+      const { totals } = await store.records({ owner: 'bob', since: T0, until: T0 + HOUR });
+      assert.deepEqual([totals.failed, totals.killed_by_memory, totals.far_below], [4, 2, 4]);
+      const { groups } = await store.summary({ since: T0, until: T0 + HOUR, by: 'owner' });
+      assert.equal(groups[0]?.totals.killed_by_memory, 2);
     });
 
     it('counts every job in exactly one of adjoining intervals', async (t) => {

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { describeMemoryComplex, hookPlaces } from '../../../src/cli/doctor/check-gridengine';
 import { cgroupVersion, checkKernel } from '../../../src/cli/doctor/check-kernel';
+import { makeOwnedDirectory } from '../../../src/base/set-owner';
 import { checkLimits, effectiveCapabilities } from '../../../src/cli/doctor/check-limits';
 import { checkState } from '../../../src/cli/doctor/check-state';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import type { NodeState } from '../../../src/cli/doctor/node-state';
-import { makeDirectory, nodeDirectories } from '../../../src/cli/install/directories';
+import { nodeDirectories } from '../../../src/cli/install/directories';
 import { openNodeStore } from '../../../src/sampler/node-store';
 import { emptyRecord } from '../../../src/sampler/record';
 import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
@@ -51,8 +52,12 @@ describe('capabilities', () => {
     assert.equal(effectiveCapabilities('Name:\tx\n'), null);
     const proc = temporary(t);
     mkdirSync(join(proc, '77'));
+    writeFileSync(join(proc, '77', 'comm'), 'sge_execd\n');
     const status = (permitted: string): void =>
-      writeFileSync(join(proc, '77', 'status'), `Name:\tsge_execd\nCapPrm:\t${permitted}\nCapEff:\t0000000000000000\n`);
+      writeFileSync(
+        join(proc, '77', 'status'),
+        `Name:\tsge_execd\nUid:\t0\t103\t0\t103\nCapPrm:\t${permitted}\nCapEff:\t0000000000000000\n`,
+      );
     status('000001ffffffffff');
     assert.deepEqual(new Set(checkLimits(true, proc).map(({ severity }) => severity)), new Set(['ok']));
     // All but CAP_SYS_RESOURCE.
@@ -100,7 +105,8 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
   function nodeState(t: TestContext): NodeState {
     const top = temporary(t);
     const settings = { ...DEFAULT_SETTINGS, state_dir: join(top, 'state'), run_dir: join(top, 'run') };
-    for (const wanted of nodeDirectories(settings.state_dir, settings.run_dir)) makeDirectory(wanted);
+    for (const wanted of nodeDirectories(settings.state_dir, settings.run_dir))
+      makeOwnedDirectory(wanted.path, wanted.mode, wanted);
     const nothing = { version: null, conf: null, stamp: null };
     return { settings, settingsPath: join(top, 'x.toml'), prefix: join(top, 'opt'), isRoot: true, ...nothing };
   }
@@ -141,6 +147,19 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     assert.match(found, /problem outbox: 1 record waits for the accounting DB, the oldest for 2:00:0/);
     assert.match(found, /warning outbox: 1 refused .*: too old/);
     assert.match(found, /warning runs: 1 ended without epilog and sampler/);
+  });
+
+  it('tells files of users that are not taken, and what takes them', (t) => {
+    const state = nodeState(t);
+    const outbox = join(state.settings.state_dir, 'outbox');
+    mkdirSync(outbox, { recursive: true });
+    writeFileSync(join(outbox, '1.0.abc'), '{}');
+    const found = (accepted: boolean): string =>
+      briefly(
+        checkState({ ...state, settings: { ...state.settings, accept_self_reported: accepted } }, new Date()),
+      ).join('\n');
+    assert.match(found(false), /note runs: 1 files of users lie in .*outbox and are not taken/);
+    assert.match(found(true), /note runs: 1 records of jobs' owners wait to be taken in/);
   });
 
   it('tells a damaged node.db', (t) => {

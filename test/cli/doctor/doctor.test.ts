@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, type TestContext } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { packageRoot } from '../../../src/sampler/package-root';
 import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
+import { apart, apartOrNot } from '../../base/apart';
 import { fakeTerminal } from '../fake-terminal';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'takes rights away, which root alone can' };
@@ -52,6 +53,7 @@ describe('doctor', { timeout: 180_000 }, () => {
       [...new Set(answer.checks.map(({ area }) => area))],
       [
         ...[
+          'host',
           'program',
           'kernel',
           'limits',
@@ -70,7 +72,8 @@ describe('doctor', { timeout: 180_000 }, () => {
       assert.notEqual(says, '');
       if (severity === 'problem' || severity === 'warning') assert.ok(mend !== null, says);
     }
-    assert.match(answer.checks[0]?.says ?? '', /native modules load/);
+    assert.match(answer.checks[0]?.says ?? '', /^execution host \(/);
+    assert.match(answer.checks[1]?.says ?? '', /native modules load/);
     const sources = answer.checks.filter(({ area }) => area === 'sources').map(({ name }) => name);
     assert.deepEqual(sources.sort(), ['CPU budget', ...ALL_SOURCE_FACTS.map(({ name }) => name)].sort());
     // Nothing is installed there, so there is nothing to test.
@@ -80,7 +83,7 @@ describe('doctor', { timeout: 180_000 }, () => {
   it('prints a line or two for each, and the verdict last', async () => {
     const terminal = fakeTerminal();
     await runProgram(words, '0', terminal);
-    assert.match(terminal.output(), /^program\n {2}ok {7}Node {14}v\d+/);
+    assert.match(terminal.output(), /\nprogram\n {2}ok {7}Node {14}v\d+/);
     assert.match(terminal.output().trimEnd().split('\n').at(-1) ?? '', /well|warning|problem/);
     for (const line of terminal.output().split('\n')) assert.ok(line.length <= 160, line);
   });
@@ -91,7 +94,16 @@ describe('doctor', { timeout: 180_000 }, () => {
     writeFileSync(own, readFileSync(config, 'utf8') + toml);
     for (const path of [nothing, dirname(own)]) chmodSync(path, 0o755);
     const program = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
-    const [command, ...more] = [...rights, process.execPath, program, 'doctor', '--json', '--config', own];
+    const [command, ...more] = [
+      ...rights,
+      process.execPath,
+      program,
+      'doctor',
+      '--json',
+      '--execution-host',
+      '--config',
+      own,
+    ];
     const { stdout, stderr } = spawnSync(command, more, { encoding: 'utf8', cwd: '/', env: { PATH: '/usr/bin:/bin' } });
     assert.notEqual(stdout, '', stderr);
     return (JSON.parse(stdout) as Answer).checks;
@@ -122,6 +134,49 @@ describe('doctor', { timeout: 180_000 }, () => {
     assert.deepEqual(new Set(faults.map(({ severity }) => severity)), new Set(['problem']));
     assert.match(faults[0]?.says ?? '', /\[sources\.loadavrg\]: no such source/);
     assert.match(faults[1]?.says ?? '', /\[sources\.loadavg\] interval: a string where a number is wanted/);
+  });
+
+  describe('on a host without execd', apartOrNot, () => {
+    const program = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
+    const said = (t: TestContext, before: string): Answer => {
+      const top = mkdtempSync(join(tmpdir(), 'qmemacct-role-'));
+      t.after(() => rmSync(top, { recursive: true, force: true }));
+      for (const name of ['sge_qmaster', 'sge_execd']) {
+        copyFileSync('/bin/sleep', join(top, name));
+        chmodSync(join(top, name), 0o755);
+      }
+      chmodSync(top, 0o755);
+      const script = `cd "$1"; ${before}\nPATH=/none exec "$2" "$3" --config "$1/none.toml" doctor --json --prefix "$1/opt"`;
+      return JSON.parse(apart(script, [top, process.execPath, program], { SGE_ROOT: '/none' })) as Answer;
+    };
+    const until = (name: string): string => `until grep -qx ${name} /proc/$!/comm; do :; done`;
+    const roleOf = ({ checks: [role] }: Answer): string => `${role?.severity ?? ''}: ${role?.says ?? ''}`;
+
+    it('looks at nothing that only jobs need', (t) => {
+      const answer = said(t, ':');
+      assert.match(roleOf(answer), /^note: no execution host: no sge_execd runs; no hooks are installed; Grid Engine /);
+      for (const { area, name } of answer.checks)
+        assert.ok(['host', 'program', 'accounting', 'clock', 'Grid Engine'].includes(area), `${area} ${name}`);
+      assert.deepEqual(
+        answer.checks.filter(
+          ({ severity, area }) =>
+            severity !== 'ok' && severity !== 'note' && area !== 'Grid Engine' && area !== 'clock',
+        ),
+        [],
+      );
+    });
+
+    it('knows the master, and an execution host by its execd, not by what a user calls so', (t) => {
+      assert.match(
+        roleOf(said(t, `./sge_qmaster 600 & ${until('sge_qmaster')}`)),
+        /^note: master host \(sge_qmaster is process \d+\), no ex/,
+      );
+      const execd = said(t, `./sge_execd 600 & ${until('sge_execd')}`);
+      assert.match(roleOf(execd), /^ok: execution host \(sge_execd is process \d+\)$/);
+      assert.ok(execd.checks.some(({ area }) => area === 'limits'));
+      const user = 'setpriv --reuid 65534 --regid 65534 --clear-groups';
+      assert.match(roleOf(said(t, `${user} ./sge_execd 600 & ${until('sge_execd')}`)), /^note: no execution host/);
+    });
   });
 
   it('refuses settings that are none', async () => {

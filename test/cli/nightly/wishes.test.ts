@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { chownSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { namesOf } from '../../../src/cli/nightly/user-ids';
@@ -43,6 +44,35 @@ describe('wishes about digests', () => {
     assert.deepEqual([...readWishes(directory)], []);
     chownSync(join(directory, name(12345)), 12345, 12345);
     assert.deepEqual([...readWishes(directory)], [[12345, 'on']]);
+  });
+
+  it('are heard however many files another user has put there', { skip: uid !== 0 && 'needs root' }, (t) => {
+    const directory = temporaryDirectory(t);
+    chmodSync(directory, 0o1777);
+    const listeners = Array.from({ length: 100 }, (_, index) => 2000 + index);
+    for (const one of listeners) {
+      writeFileSync(join(directory, name(one)), 'off\n');
+      chownSync(join(directory, name(one)), one, one);
+    }
+    // In his own name, in another's, and in none.
+    const flood = `const { openSync, closeSync } = require('node:fs');
+      const hex = (n) => n.toString(16).padStart(16, '0');
+      for (let n = 0; n < 115000; n++)
+        closeSync(openSync(process.argv[1] + '/' + ['!', '1000.', '65534.'][n % 3] + hex(n), 'wx'));
+      const last = process.argv[1] + '/65534.ffffffffffffffff';
+      require('node:fs').writeFileSync(last, 'on');
+      require('node:fs').utimesSync(last, Date.now() / 1000 + 9, Date.now() / 1000 + 9);`;
+    const become = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+    const run = spawnSync('setpriv', [...become, process.execPath, '-e', flood, directory], { encoding: 'utf8' });
+    assert.equal(run.stderr, '');
+    const wishes = readWishes(directory);
+    assert.deepEqual(
+      listeners.filter((one) => wishes.get(one) !== 'off'),
+      [],
+    );
+    assert.equal(wishes.size, listeners.length + 1);
+    assert.equal(wishOf(directory, 2005), 'off');
+    assert.equal(wishOf(directory, 65534), 'on');
   });
 
   it('none, where there is no directory; an error only for who wants to say something', () => {

@@ -116,6 +116,30 @@ ${globalHost} <host name='n1.example.org'>
 </qhost>
 `;
 
+/** `qhost -xml` of Univa 8.6: `np_load_avg`, the load of one processor, in the place of `load_avg`. */
+export const qhostUniva = `<?xml version='1.0'?>
+<qhost xmlns:xsd="https://github.com/gridengine/gridengine/raw/master/source/dist/util/resources/schemas/qhost/qhost.xsd">
+${globalHost.replace('load_avg', 'np_load_avg')} <host name='node01'>
+   <hostvalue name='arch_string'>lx-amd64</hostvalue>
+   <hostvalue name='num_proc'>32</hostvalue>
+   <hostvalue name='m_socket'>2</hostvalue>
+   <hostvalue name='m_core'>16</hostvalue>
+   <hostvalue name='m_thread'>32</hostvalue>
+   <hostvalue name='np_load_avg'>0.57</hostvalue>
+   <hostvalue name='mem_total'>125.9G</hostvalue>
+   <hostvalue name='mem_used'>3.1G</hostvalue>
+   <hostvalue name='swap_total'>56.0G</hostvalue>
+   <hostvalue name='swap_used'>101.6M</hostvalue>
+ </host>
+ <host name='node02'>
+   <hostvalue name='arch_string'>-</hostvalue>
+   <hostvalue name='num_proc'>-</hostvalue>
+   <hostvalue name='np_load_avg'>-</hostvalue>
+   <hostvalue name='mem_total'>-</hostvalue>
+ </host>
+</qhost>
+`;
+
 /** The jobs of `qhost -j -xml` of OCS 9.2: microseconds, and the start only in the first row of a task. */
 export const qhostOcsXml = `<?xml version='1.0'?>
 <qhost xmlns:xsd="${ocs}">

@@ -7,7 +7,7 @@ import type { QhostHost, QhostJob, QhostQueue, QhostResource } from '../../../sr
 import { readQhost } from '../../../src/gridengine/qhost/read-qhost';
 import { anySizes, feed, garbage } from '../feed';
 import { occurrences, recorded } from '../recorded';
-import { qhost62, qhost819, qhostOcsJson, qhostOcsXml } from './qhost-samples';
+import { qhost62, qhost819, qhostOcsJson, qhostOcsXml, qhostUniva } from './qhost-samples';
 import { renderQhost } from './render-qhost';
 
 function hostsOf(answer: string | Uint8Array) {
@@ -106,6 +106,18 @@ describe('readQhost', () => {
     assert.deepEqual([only.sockets, only.cores, only.threads, only.processors], [null, null, null, 12]);
     const [job] = only.jobs;
     assert.deepEqual([job?.job, job?.queue, job?.role, job?.startedAt], [353538, 'grace', 'SLAVE', 1322585173000]);
+  });
+
+  it("makes a host's load of the load of a processor, which Univa prints", () => {
+    const hosts = hostsOf(qhostUniva);
+    assert.deepEqual(
+      hosts.map(({ name, processors, load }) => [name, processors, load]),
+      [
+        ['node01', 32, 18.24],
+        ['node02', null, null],
+      ],
+    );
+    assert.equal(feed(readQhost, qhostUniva).end.dialect, 'univa');
   });
 
   it('gives a further row of a task what OCS 9.2 leaves out of it', () => {

@@ -139,7 +139,7 @@ describe('readJobList', () => {
     const dialects = [list819, list60, listUniva, listOcsXml, listOcsJson, empty62].map(
       (answer) => feed(readJobList, answer).end.dialect,
     );
-    assert.deepEqual(dialects, ['sge8.1.9', 'unknown', 'univa', 'ocs', 'ocs', 'sge6.2']);
+    assert.deepEqual(dialects, ['sge8.1.9', 'sge6.2', 'univa', 'ocs', 'ocs', 'sge6.2']);
     assert.deepEqual(feed(readJobList, empty62), {
       items: [],
       end: { state: 'complete', said: null, dialect: 'sge6.2', unknownJobs: [] },

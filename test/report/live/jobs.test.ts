@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { displayWidth } from '../../../src/report/display-width';
 import { renderJobs, type JobsReport } from '../../../src/report/live/jobs';
+import { jobFields } from '../../../src/report/live/machine-jobs';
 import { assertGolden } from '../golden';
-import { GIB } from '../../live/snapshots';
+import { GIB, MIB } from '../../live/snapshots';
 import { oneOf } from '../../tries';
 import { liveScreen, manyJobs, NOW, oneJob, sampleView, trendIn } from './sample-view';
 
@@ -65,15 +66,32 @@ describe('renderJobs', () => {
     assert.match(foot(null), /what they add up is not known/);
   });
 
-  it('shows both ends of a peak where there is room, an open one as it is', () => {
+  it('shows a peak by the same end on every width, an open one as it is', () => {
     const ours = { rss: GIB, lower: GIB, upper: 1.5 * GIB, at: NOW.getTime() - 125_000 };
     const lines = (width: number): string =>
       renderJobs(of([oneJob(1, { ours }), oneJob(2, { ours: { ...ours, upper: null } })]), liveScreen({ width })).join(
         '\n',
       );
-    assert.match(lines(160), /1\.00 – 1\.50 GiB +2 min/);
+    assert.match(lines(160), / 1\.00 GiB +1\.00 GiB +2 min/);
     assert.match(lines(160), /≥ 1\.00 GiB +2 min/);
-    assert.match(lines(100), / 1\.50 GiB +25 %/);
+    assert.match(lines(100), / 1\.00 GiB +1\.00 GiB +2 min +25 %/);
+  });
+
+  it('compares a job on two hosts by the fullest of them with the limit there', () => {
+    const ours = { rss: 157 * MIB, lower: 157 * MIB, upper: 170 * MIB, at: NOW.getTime() - 3000 };
+    const told = { masterMaxvmem: null, masterVmem: null, limit: GIB, alone: false };
+    const one = oneJob(1, { vmem: null, maxvmem: null, limit: 2 * GIB, slots: 2 }, { ...told, ours });
+    const both = { ...ours, rss: 314 * MIB, upper: 340 * MIB };
+    const job = {
+      ...one,
+      ours: both,
+      parts: [...one.parts, ...one.parts.map((part) => ({ ...part, host: 'node02' }))],
+    };
+    assert.equal(jobFields(job).share, 157 / 1024);
+    const text = renderJobs(of([job]), liveScreen({ width: 120 })).join('\n');
+    assert.match(text, / 2 GiB +314 MiB +157 MiB .* 15 % /);
+    assert.match(text, /Of a job on several hosts, peak and of limit are of the fullest one/);
+    assert.doesNotMatch(renderJobs(of([one]), liveScreen({ width: 120 })).join('\n'), /several hosts/);
   });
 
   it('shows states, soft requests, no limit, and what waits', () => {

@@ -11,9 +11,17 @@ const sorted = (key: string, reverse = false): readonly number[] => {
   const order = JOB_ORDERS.find((one) => one.key === key);
   assert.ok(order !== undefined, key);
   const jobs = [
-    oneJob(3, { owner: 'carol', maxvmem: 3 * GIB, limit: 8 * GIB, slots: 2 }),
-    oneJob(1, { owner: 'alice', maxvmem: 2 * GIB, limit: 4 * GIB, trend: trendIn(60), startedAt: 5 }, { host: 'b' }),
-    oneJob(2, { owner: 'bob', maxvmem: null, limit: null, startedAt: null, vmem: null }, { host: 'a' }),
+    oneJob(
+      3,
+      { owner: 'carol', maxvmem: 3 * GIB, limit: 8 * GIB, slots: 2 },
+      { masterMaxvmem: 3 * GIB, limit: 8 * GIB },
+    ),
+    oneJob(
+      1,
+      { owner: 'alice', maxvmem: 2 * GIB, limit: 4 * GIB, trend: trendIn(60), startedAt: 5 },
+      { host: 'b', masterMaxvmem: 2 * GIB },
+    ),
+    oneJob(2, { owner: 'bob', maxvmem: null, limit: null, startedAt: null, vmem: null }, { host: 'a', limit: null }),
   ];
   return sortRows(jobs, order, reverse, byNumber).map(({ job }) => job);
 };

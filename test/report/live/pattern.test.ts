@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { matchesPattern, parsePatterns } from '../../../src/report/live/pattern';
+import { parsePatterns } from '../../../src/accounting/host-pattern';
+import { matchesPattern } from '../../../src/report/live/pattern';
 import { oneOf } from '../../tries';
 
 describe('matchesPattern', () => {

@@ -42,6 +42,7 @@ const PART: JobPart = {
   name: 'job1',
   slots: 1,
   master: true,
+  alone: true,
   limit: 4 * GIB,
   limitState: 'limited',
   reserved: 4 * GIB,

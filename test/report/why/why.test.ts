@@ -5,8 +5,10 @@ import { killedByMemory } from '../../../src/accounting/cause';
 import { categoryRequests, requestedSeconds } from '../../../src/gridengine/category-requests';
 import type { Dialect } from '../../../src/gridengine/dialect';
 import type { Cause, Standing } from '../../../src/report/why/hypothesis';
+import { needsOf } from '../../../src/report/job-whole';
+import { nextTime } from '../../../src/report/next-time';
 import { whyEnded, type Why } from '../../../src/report/why/why';
-import type { GridEngineAccount, JobRecord } from '../../../src/sampler/record';
+import type { Bracket, GridEngineAccount, JobRecord } from '../../../src/sampler/record';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
 import { accountOf, modest } from '../bad-ends';
 import { after, mpiMaster, mpiTask, openBracket, provedBracket } from '../sample-records';
@@ -360,6 +362,34 @@ describe('a parallel job', () => {
     const told = whyEnded([{ ...mpiMaster(4), exit_status: 1, ended_at: after(4005) }, mpiTask(1), killed]);
     assert.deepEqual(told?.causes, ['h_vmem']);
     assert.match(told.sentence, /it held 31\.9 GiB to 32\.2 GiB of the 32 GiB allowed on node03/);
+  });
+
+  it("is explained by what Grid Engine counted of a task, whatever the sampler's looks fell on", () => {
+    const line = accountOf({ category: '-l h_vmem=2G -pe orte 64', maxvmem_bytes: 32.1 * GIB });
+    const master = { ...mpiMaster(4), exit_status: 137, signal: 0, failed: 0, ended_at: after(4005) };
+    const seen = (bracket: Bracket | null): JobRecord => ({
+      ...killed,
+      failed: 100,
+      peak_rss: bracket,
+      peak_rss_swap: bracket,
+      grid_engine: line,
+    });
+    for (const dialect of ['sge8.1.9', 'unknown'] as const)
+      for (const bracket of [null, openBracket(GIB, null, null), openBracket(31 * GIB, null, null)]) {
+        const run = [{ ...master, grid_engine: accountOf({ maxvmem_bytes: 0.1 * GIB }) }, seen(bracket)];
+        const told = whyEnded(run, undefined, dialect);
+        assert.deepEqual([told?.causes, told?.confidence], [['h_vmem'], 'likely'], told?.sentence);
+        assert.match(told?.sentence ?? '', /Grid Engine counted 32\.1 GiB/);
+        assert.match(nextTime(needsOf(run), [told])?.line ?? '', /^qsub -l h_vmem=3(\.1)?G$/);
+      }
+  });
+
+  it('was not killed at h_vmem for the sum over all hosts in its only line', () => {
+    const line = accountOf({ category: '-l h_vmem=2G -pe orte 64', maxvmem_bytes: 32.1 * GIB });
+    const low = provedBracket(GIB, 1.1 * GIB, null, null);
+    const dead = { ...killed, failed: 100, peak_rss: low, peak_rss_swap: low, peak_vmem: low };
+    const told = whyEnded([{ ...mpiMaster(4), ...AFTER_SIGNAL, grid_engine: line }, dead]);
+    assert.ok(told !== null && !told.causes.includes('h_vmem'), told?.sentence);
   });
 
   it('was stopped at h_rt where its master was, though the tasks died before it', () => {

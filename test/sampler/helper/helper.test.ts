@@ -337,6 +337,23 @@ describe('a process that hangs its reader', () => {
       assert.equal(values(await helper.read('steps', [1, 2, 3, 4, 5, 6])).length, 6);
     }));
 
+  it('that hangs is put off for the job that it is of, and for no other', async (t) => {
+    const deadlineMs = (): number => patience;
+    let patience = LONG_MS;
+    const helper = helperWith(t, '[sources.steps]\nhangs_from = 4000000\n', { deadlineMs });
+    assert.deepEqual(values(await helper.read('steps', [1, 2])), [1, 1]);
+    // No such processes: nothing is held against them, as for one that has ended meanwhile.
+    const hostile = [4_500_000, 4_500_001];
+    for (let i = 0; i < 3; i++) {
+      patience = 100;
+      assert.match(why(await helper.read('steps', hostile)), /did not answer within/);
+      patience = LONG_MS;
+      assert.deepEqual(values(await helper.read('steps', [1, 2])), [1, 1]);
+    }
+    assert.match(why(await helper.read('steps', hostile)), /^no answer 3 times in a row/);
+    assert.deepEqual(values(await helper.read('steps', [1, 2])), [1, 1]);
+  });
+
   it('can not stretch a request without end', (t) =>
     oneOf(10, async () => {
       const helper = helperWith(t, '[sources.steps]\nms = 50\n', { deadlineMs: () => 150 });

@@ -78,12 +78,12 @@ serveStandardStreams(settingsPath, {
     {
       ...pss,
       name: 'steps',
-      options: { ms: 0 },
+      options: { ms: 0, hangs_from: 0 },
       open: ({ options }) => ({
         read: (pids, about) => {
           for (const pid of pids) {
             about?.(pid);
-            sleep(Number(options.ms));
+            sleep(Number(options.hangs_from) > 0 && pid >= Number(options.hangs_from) ? 600_000 : Number(options.ms));
           }
           return pids.map((pid) => ({ metric: 'steps', instance: '', value: 1, pid }));
         },

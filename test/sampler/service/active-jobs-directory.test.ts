@@ -5,32 +5,38 @@ import { describe, it } from 'node:test';
 import { activeJobsDirectory } from '../../../src/sampler/service/active-jobs-directory';
 import { temporaryDirectory } from '../temporary-directory';
 
-function proc(top: string, pid: number, comm: string, cwd: string | null): void {
+function proc(top: string, pid: number, comm: string, cwd: string | null, uid = 0): void {
   mkdirSync(join(top, String(pid)), { recursive: true });
   writeFileSync(join(top, String(pid), 'comm'), `${comm}\n`);
+  writeFileSync(join(top, String(pid), 'status'), `Name:\t${comm}\nUid:\t${uid}\t0\t${uid}\t0\n`);
   if (cwd !== null) symlinkSync(cwd, join(top, String(pid), 'cwd'));
 }
+
+const found = (configured: string, host: string, procRoot = '/nowhere'): string | null => {
+  const answer = activeJobsDirectory({ execd_spool_dir: configured, admin_user: '' }, { host, procRoot });
+  return 'directory' in answer ? answer.directory : null;
+};
 
 describe('where active_jobs is', () => {
   it('is below the configured directory, under any form of the name of this host', (t) => {
     const top = temporaryDirectory(t);
     for (const host of ['node1', 'node10', 'NODE2.cluster.site'])
       mkdirSync(join(top, host, 'active_jobs'), { recursive: true });
-    assert.equal(activeJobsDirectory(top, 'node1'), join(top, 'node1', 'active_jobs'));
-    assert.equal(activeJobsDirectory(top, 'node1.cluster.site'), join(top, 'node1', 'active_jobs'));
-    assert.equal(activeJobsDirectory(top, 'node2'), join(top, 'NODE2.cluster.site', 'active_jobs'));
-    assert.equal(activeJobsDirectory(top, 'node3'), null);
+    assert.equal(found(top, 'node1'), join(top, 'node1', 'active_jobs'));
+    assert.equal(found(top, 'node1.cluster.site'), join(top, 'node1', 'active_jobs'));
+    assert.equal(found(top, 'node2'), join(top, 'NODE2.cluster.site', 'active_jobs'));
+    assert.equal(found(top, 'node3'), null);
     mkdirSync(join(top, 'node1.cluster.site', 'active_jobs'), { recursive: true });
-    assert.equal(activeJobsDirectory(top, 'node1.cluster.site'), join(top, 'node1.cluster.site', 'active_jobs'));
+    assert.equal(found(top, 'node1.cluster.site'), join(top, 'node1.cluster.site', 'active_jobs'));
   });
 
   it('is not known where there is none, or something else of that name', (t) => {
     const top = temporaryDirectory(t);
-    assert.equal(activeJobsDirectory(join(top, 'none'), 'node1'), null);
+    assert.equal(found(join(top, 'none'), 'node1'), null);
     mkdirSync(join(top, 'node1'));
-    assert.equal(activeJobsDirectory(top, 'node1'), null);
+    assert.equal(found(top, 'node1'), null);
     writeFileSync(join(top, 'node1', 'active_jobs'), '');
-    assert.equal(activeJobsDirectory(top, 'node1'), null);
+    assert.equal(found(top, 'node1'), null);
   });
 
   it('is where execd works, where none is configured', (t) => {
@@ -41,11 +47,11 @@ describe('where active_jobs is', () => {
     proc(root, 1, 'init', '/');
     writeFileSync(join(root, 'uptime'), '1 1\n');
     proc(root, 40, 'sge_execd', null);
-    assert.equal(activeJobsDirectory('', 'node1', root), null);
+    assert.equal(found('', 'node1', root), null);
     // Of a container that we may see.
     proc(root, 41, 'sge_execd', join(top, 'spool', 'node7'));
     proc(root, 42, 'sge_execd', spool);
-    assert.equal(activeJobsDirectory('', 'node1.cluster.site', root), join(spool, 'active_jobs'));
-    assert.equal(activeJobsDirectory('', 'node7', root), null);
+    assert.equal(found('', 'node1.cluster.site', root), join(spool, 'active_jobs'));
+    assert.equal(found('', 'node7', root), null);
   });
 });

@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it as test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sampleConfig } from '../../gridengine/spool-samples';
 import type { JobRecord } from '../../../src/sampler/record';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { Rlimit } from '../../../src/native/libc';
@@ -325,5 +336,42 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const status = await new Promise((resolve) => second.once('exit', resolve));
     assert.equal(status, 0);
     assert.equal(servicePid(placesOf(site)), service);
+  });
+
+  it('believes no user who calls himself execd, nor a spool directory that others can write to', async (t) => {
+    const site = nodeSite(t);
+    const user = 65_534;
+    const spool = join(site.directory, 'users', hostname());
+    const forged = join(spool, 'active_jobs', '666001.1');
+    mkdirSync(forged, { recursive: true });
+    const execd = join(site.directory, 'users', 'sge_execd');
+    copyFileSync('/bin/sleep', execd);
+    chmodSync(execd, 0o755);
+    spawnSync('chown', ['-R', `${user}:${user}`, join(site.directory, 'users')]);
+    const asUser = { uid: user, gid: user, stdio: 'ignore' } as const;
+    const fake = spawn(execd, ['600'], { ...asUser, cwd: spool });
+    const shepherd = spawn('/bin/sleep', ['600'], { ...asUser, cwd: forged });
+    t.after(() => [fake, shepherd].map((child) => child.kill('SIGKILL')));
+    const write = (name: string, text: string): void => {
+      writeFileSync(join(forged, name), text);
+      chownSync(join(forged, name), user, user);
+    };
+    write('pid', `${shepherd.pid ?? 0}\n`);
+    write('config', sampleConfig({ job_id: '666001', job_owner: 'root', prolog: 'none', epilog: 'none' }));
+    write('job_pid', `${shepherd.pid ?? 0}\n`);
+    // Once by the process, once by what is configured.
+    const text = readFileSync(site.settings, 'utf8').replace(/^execd_spool_dir.*\n/m, '');
+    for (const configured of ['', `execd_spool_dir = "${join(site.directory, 'users')}"\n`]) {
+      writeFileSync(site.settings, text + configured);
+      const pid = await startService(site);
+      const hold = heldJob(site);
+      const job = start(site, hold.command);
+      // By then it has looked at active_jobs, and at its processes.
+      await letGoSampled(job, hold, 1000);
+      await job.ended;
+      assert.equal((await recordOf(site, job)).status, 'finished');
+      assert.ok(!readdirSync(join(site.state, 'run')).some((name) => name.startsWith('666001.')), 'a forged run');
+      await endService(site, pid, 'SIGTERM');
+    }
   });
 });

@@ -5,20 +5,26 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../../src/sampler/package-root';
 import { drmProcess } from '../../../src/sources/job/drm-process';
-import { isUnavailable, THIS_MACHINE } from '../../../src/sources/source';
+import { isUnavailable, THIS_MACHINE, type Place } from '../../../src/sources/source';
 
 /** No GPU was at hand: a /proc is built of what kernels print in fdinfo. */
 const texts = join(packageRoot(), 'test', 'fixtures', 'drm', 'fdinfo');
 const textOf = (name: string): string => readFileSync(join(texts, name), 'utf8');
 const MIB = 1024 ** 2;
 
-function machine(t: TestContext) {
+function machine(t: TestContext, options: Place['options'] = {}, stepMs = 0) {
   const root = mkdtempSync(join(tmpdir(), 'drm-process-'));
   t.after(() => rmSync(root, { recursive: true }));
   mkdirSync(join(root, 'dev/dri'), { recursive: true });
   const clock = { ms: 1000 };
   const proc = join(root, 'proc');
-  const source = drmProcess.open({ ...THIS_MACHINE, proc, root: `${root}/`, now: () => clock.ms, options: {} });
+  const source = drmProcess.open({
+    ...THIS_MACHINE,
+    proc,
+    root: `${root}/`,
+    now: () => (clock.ms += stepMs),
+    options: { ...drmProcess.options, ...options },
+  });
   assert.ok(!isUnavailable(source));
   return {
     clock,
@@ -31,6 +37,11 @@ function machine(t: TestContext) {
     end: (pid: number): void => rmSync(join(proc, String(pid)), { recursive: true }),
     release: (pid: number, fd: number): void => {
       for (const directory of ['fd', 'fdinfo']) rmSync(join(proc, String(pid), directory, String(fd)));
+    },
+    asked: (pids: readonly number[]): readonly number[] => {
+      const pidsAsked: number[] = [];
+      source.read(pids, (pid) => pidsAsked.push(pid));
+      return pidsAsked;
     },
     read: (...pids: readonly number[]): Readonly<Record<string, number>> => {
       const result = source.read(pids);
@@ -107,17 +118,40 @@ describe('drmprocess', () => {
     assert.equal(read(10)['busy_seconds 0000:03:00.0/rcs 10'], 2.5);
   });
 
+  const holding = (id: number, bytes: number): string =>
+    `drm-driver:\tamdgpu\ndrm-client-id:\t${id}\ndrm-pdev:\t0000:c1:00.0\ndrm-memory-vram:\t${bytes}\n`;
+  const MEMORY = 'memory_bytes 0000:c1:00.0';
+
+  it('looks at so many descriptors of a process only, and at no endless text', (t) => {
+    const { hold, read } = machine(t, { most_descriptors: 50 });
+    for (let fd = 0; fd < 80; fd++) hold(10, fd, '/dev/dri/renderD128', holding(1000 + fd, 1));
+    hold(11, 3, '/dev/dri/renderD128', holding(1, 5) + 'x'.repeat(100_000));
+    hold(12, 3, '/dev/dri/renderD128', holding(2, 7));
+    const found = read(10, 11, 12);
+    assert.deepEqual([found[`${MEMORY} 10`], found[`${MEMORY} 11`], found[`${MEMORY} 12`]], [50, undefined, 7]);
+  });
+
+  it('ends with its time, and says at which process it is', (t) => {
+    const { hold, read, asked } = machine(t, { most_seconds: 2 }, 300);
+    for (const pid of [10, 11])
+      for (let fd = 0; fd < 5; fd++) hold(pid, fd, '/dev/dri/renderD128', holding(10 * pid + fd, 1));
+    const found = read(10, 11);
+    // 6 looks of 0.3 s.
+    assert.deepEqual([found[`${MEMORY} 10`], found[`${MEMORY} 11`]], [5, 1]);
+    assert.deepEqual(asked([10, 11]), [10, 11]);
+  });
+
   it('is unavailable where no driver makes /dev/dri', (t) => {
     const root = mkdtempSync(join(tmpdir(), 'drm-process-'));
     t.after(() => rmSync(root, { recursive: true }));
     cpSync(texts, join(root, 'proc/1/fdinfo'), { recursive: true });
-    const source = drmProcess.open({ ...THIS_MACHINE, proc: join(root, 'proc'), root, options: {} });
+    const source = drmProcess.open({ ...THIS_MACHINE, proc: join(root, 'proc'), root, options: drmProcess.options });
     assert.ok(isUnavailable(source));
     assert.match(source.unavailable, /no \/dev\/dri/);
   });
 
   it('reads this process on this machine, or tells why not', (t) => {
-    const source = drmProcess.open({ ...THIS_MACHINE, options: {} });
+    const source = drmProcess.open({ ...THIS_MACHINE, options: drmProcess.options });
     if (isUnavailable(source)) t.diagnostic(`not live: ${source.unavailable}`);
     else assert.deepEqual(source.read([process.pid, 2 ** 22 + 1]), []);
   });

@@ -1,6 +1,6 @@
 import { formatCount } from '../../units';
 import type { Report } from '../report';
-import { amount, GIB_HOURS, hoursText, sharesText } from '../words';
+import { hoursText, memoryTime, sharesText } from '../words';
 import { look, type ColourName } from './look';
 import { element, fragment, type Html } from './markup';
 import { note } from './parts';
@@ -88,7 +88,7 @@ export function hoursChart(report: Report): Html | null {
   });
   const ticks = Array.from({ length: 8 }, (_, index) => ({ text: `${index * 3} h`, columns: 3 }));
   return fragment(
-    chart(columns, ticks, `${amount(most)} ${GIB_HOURS}`, says),
+    chart(columns, ticks, memoryTime(most), says),
     element('div', { style: 'margin-top:6px' }, key('used', 'in use'), key('asked', 'asked for')),
     note(says),
   );

@@ -1,5 +1,6 @@
+import { formatHeld } from '../../bracket';
 import { escapeForTerminal } from '../../escape';
-import { formatBytes, formatCount, formatPercent, formatRequested } from '../../units';
+import { formatCount, formatPercent, formatRequested } from '../../units';
 import type { JobLine, JobList, Report, Sums } from '../report';
 import {
   amount,
@@ -7,7 +8,11 @@ import {
   coverageText,
   DIMENSION_NAMES,
   farBelowText,
+  coreTimes,
   GIB_HOURS,
+  knownOf,
+  memoryPart,
+  memoryTime,
   killedText,
   knownAmount,
   lineJob,
@@ -68,27 +73,28 @@ function tile({ name, value, says, bar: drawn }: Tile): Html {
 export function tiles({ site }: Report): Html {
   const fits =
     site.waste_slot_hours === null || site.waste_jobs === null
-      ? 'asked for and never touched'
-      : `never touched: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
-  const asked = `${amount(site.requested_gib_hours)} ${GIB_HOURS} asked for`;
+      ? 'asked for above the peaks'
+      : `asked for above the peaks: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
+  const peak = memoryPart(knownOf(site.peak_gib_hours, site.without_peak, site), site.requested_gib_hours);
+  const [waste, wasteUnit] = memoryTime(site.waste_gib_hours).split(' ');
   const items: readonly Tile[] = [
     {
       name: 'Memory at the peak',
       value: toned(site.peak_efficiency),
-      says: `${knownAmount(site.peak_gib_hours, site.without_peak, site) || 'not known'} of ${asked}; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
+      says: `${peak} asked for; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
       bar: shareBar(site.peak_efficiency, 6),
     },
     {
       name: 'CPU',
       value: share(site.cpu_efficiency) || NONE,
-      says: `${amount(site.cpu_hours)} of ${amount(site.core_hours)} core hours`,
+      says: coreTimes(site),
       bar: bar(site.cpu_efficiency ?? 0, 'used', 6),
     },
     {
       name: 'Waste',
       value: fragment(
-        amount(site.waste_gib_hours),
-        element('span', look('font-size:14px;font-weight:400', 'faint'), ` ${GIB_HOURS}`),
+        waste ?? '',
+        element('span', look('font-size:14px;font-weight:400', 'faint'), ` ${wasteUnit ?? ''}`),
       ),
       says: fits,
     },
@@ -206,7 +212,7 @@ const ASKED: LineColumn = { head: 'asked', align: 'right', cell: (line) => bytes
 const PEAK: LineColumn = {
   head: 'peak',
   align: 'right',
-  cell: (line) => bytesOr(line.peak_bytes, (bytes) => formatBytes(bytes, 'up')),
+  cell: (line) => bytesOr(line.peak_bytes, formatHeld),
 };
 const WASTE: LineColumn = { head: 'waste', align: 'right', wide: true, cell: (line) => amount(line.waste_gib_hours) };
 const ENDED: LineColumn = { head: 'ended', wide: true, cell: ({ ending }) => ending };
@@ -230,7 +236,7 @@ export function wastersCard(report: Report): Html {
     );
   const columns = [NAME, ASKED, PEAK, WASTE, NEXT];
   const rows = shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }): (readonly Child[])[] => {
-    const amountText = `${amount(sums.waste_gib_hours)} ${GIB_HOURS}, ${formatPercent(part)} of all waste`;
+    const amountText = `${memoryTime(sums.waste_gib_hours)}, ${formatPercent(part)} of all waste`;
     const head = layout(
       '',
       element(

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Compiles the native parts (better-sqlite3, koffi) from the sources that package-lock.json names, after
+#   npm ci --ignore-scripts
+# which runs no package's script. Nothing is downloaded here: the headers are those of the Node that runs (or NODEDIR's),
+# and binaries that came with packages are removed first, so that none but ours can be loaded.
+set -eu
+cd "$(dirname "$0")/.."
+fail() {
+  echo "native.sh: $*" >&2
+  exit 1
+}
+
+node=$(node -p process.execPath)
+nodedir=${NODEDIR:-$(dirname "$(dirname "$node")")}
+[ -f "$nodedir/include/node/node_api.h" ] ||
+  fail "$nodedir/include/node: no headers of Node $(node -p process.version); install them there, or give NODEDIR"
+for tool in c++ make cmake python3; do
+  command -v "$tool" >/dev/null || fail "$tool: not found; install it (Debian: g++ make cmake python3)"
+done
+gyp=$(npm root -g 2>/dev/null)/npm/node_modules/node-gyp/bin/node-gyp.js
+[ -f "$gyp" ] || fail 'node-gyp: not found beside npm; install npm as Node brings it'
+[ -d node_modules/koffi ] || fail 'node_modules: not there; run "npm ci --ignore-scripts" first'
+
+rm -rf node_modules/@koromix node_modules/koffi/build
+find node_modules -name '*.node' -delete
+for directory in node_modules/better-sqlite3 node_modules/better-sqlite3-13; do
+  [ -f "$directory/binding.gyp" ] || continue
+  (cd "$directory" && node "$gyp" rebuild --release --nodedir="$nodedir" --loglevel=error)
+done
+# Without --prebuild; it brings the headers of Node-API along.
+(cd node_modules/koffi && node cnoke.cjs -P . -D src/koffi --release)
+find node_modules/koffi/build -mindepth 3 -maxdepth 3 -type d -exec rm -rf {} +
+
+node -e '
+  const Database = require("better-sqlite3");
+  new Database(":memory:").close();
+  require("koffi").load(null).func("int getpid()")();
+' || fail 'what was compiled does not load'

@@ -1,0 +1,101 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+
+/** Why a file was not read. */
+export type UnreadReason = 'absent' | 'link' | 'not-regular' | 'untrusted-owner' | 'too-large' | 'denied' | 'failed';
+
+export class UnreadError extends Error {
+  constructor(
+    readonly path: string,
+    readonly reason: UnreadReason,
+    readonly detail: string,
+  ) {
+    super(`${path}: ${detail}`);
+    this.name = 'UnreadError';
+  }
+}
+
+export interface UntrustedContent {
+  readonly bytes: Buffer;
+  readonly uid: number;
+  readonly modifiedMs: number;
+}
+
+export interface ReadRules {
+  /** A larger file is refused, not cut. */
+  readonly maxBytes: number;
+  /** Owners that are believed; null: any owner. */
+  readonly trustedUids: ReadonlySet<number> | null;
+}
+
+/**
+ * Reads a file that somebody else may have made: no link is followed at the last step, a FIFO or device does not block,
+ * and what is of another owner is not read at all. Throws UnreadError.
+ */
+export function readUntrusted(path: string, { maxBytes, trustedUids }: ReadRules): UntrustedContent {
+  const fail = (reason: UnreadReason, detail: string): never => {
+    throw new UnreadError(path, reason, detail);
+  };
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch (error) {
+    return fail(openReason(errorCode(error)), errorCode(error));
+  }
+  try {
+    const status = fstatSync(descriptor);
+    if (!status.isFile()) fail('not-regular', 'not a regular file');
+    if (trustedUids?.has(status.uid) === false) fail('untrusted-owner', `owned by uid ${status.uid}`);
+    const bytes = readAtMost(descriptor, maxBytes + 1);
+    if (bytes.length > maxBytes) fail('too-large', `more than ${maxBytes} bytes`);
+    return { bytes, uid: status.uid, modifiedMs: status.mtimeMs };
+  } catch (error) {
+    if (error instanceof UnreadError) throw error;
+    return fail('failed', errorCode(error));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The same as text of any owner's; null where it can't be had. */
+export function textOfUntrusted(path: string, maxBytes: number): string | null {
+  try {
+    return readUntrusted(path, { maxBytes, trustedUids: null }).bytes.toString('utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Reads to the end of the file or to the limit: the size that stat gives may have changed since, or be no size (/proc). */
+function readAtMost(descriptor: number, limit: number): Buffer {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  while (total < limit) {
+    const chunk = Buffer.allocUnsafe(Math.min(limit - total, 65_536));
+    const length = readSync(descriptor, chunk, 0, chunk.length, null);
+    if (length === 0) break;
+    chunks.push(chunk.subarray(0, length));
+    total += length;
+  }
+  return Buffer.concat(chunks, total);
+}
+
+function openReason(code: string): UnreadReason {
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'absent';
+    case 'ELOOP':
+      return 'link';
+    case 'EACCES':
+    case 'EPERM':
+      return 'denied';
+    case 'ENXIO':
+      return 'not-regular';
+    default:
+      return 'failed';
+  }
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
+}

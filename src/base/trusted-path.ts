@@ -1,0 +1,86 @@
+import { lstatSync, readlinkSync, type Stats } from 'node:fs';
+
+/**
+ * The one rule for what root believes, runs, or hands over: a path is trusted where nobody but trusted accounts could
+ * change what it leads to. Every directory on the way, those of symbolic links included, belongs to a trusted account and
+ * can't be written by others; a sticky one can, but then what lies in it must belong to a trusted account.
+ */
+export const ROOT_ALONE: ReadonlySet<number> = new Set([0]);
+
+const GROUP_WRITE = 0o020;
+const OTHERS_WRITE = 0o002;
+const STICKY = 0o1000;
+/** As the kernel's own limit (path_resolution(7)). */
+const MOST_LINKS = 40;
+
+function writers(path: string, { uid, gid, mode }: Stats, trusted: ReadonlySet<number>): string | null {
+  if (!trusted.has(uid)) return `${path} belongs to uid ${uid}`;
+  if (mode & OTHERS_WRITE) return `everyone can write to ${path}`;
+  // Root's own group, too: the bits of the group are the mask of an access control list, where there is one (acl(5)).
+  if (mode & GROUP_WRITE) return `group ${gid} can write to ${path}`;
+  return null;
+}
+
+/** Others may add names to it, and replace none that is not theirs. */
+const isSticky = (found: Stats): boolean => found.isDirectory() && (found.mode & STICKY) !== 0;
+
+/** What `lstat` says; null: there is nothing. A reason where it can't be asked. */
+function look(path: string): Stats | string | null {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? null : `${path} can't be looked at (${code})`;
+  }
+}
+
+/**
+ * Why someone other than `trusted` could change what an absolute path leads to, or put something there where nothing is;
+ * null: nobody could. A relative path is never trusted.
+ */
+export function untrusted(path: string, trusted: ReadonlySet<number> = ROOT_ALONE): string | null {
+  if (!path.startsWith('/')) return `${path} is no absolute path`;
+  const rest = path.split('/');
+  let here = '/';
+  let links = 0;
+  for (;;) {
+    const found = look(here);
+    if (found === null || typeof found === 'string') return found;
+    if (!found.isDirectory() || rest.every((part) => part === '' || part === '.')) return writers(here, found, trusted);
+    if (!trusted.has(found.uid) || !isSticky(found)) {
+      const reason = writers(here, found, trusted);
+      if (reason !== null) return reason;
+    }
+    const part = rest.shift() ?? '';
+    if (part === '' || part === '.') continue;
+    if (part === '..') {
+      here = here.slice(0, here.lastIndexOf('/')) || '/';
+      continue;
+    }
+    const next = here === '/' ? `/${part}` : `${here}/${part}`;
+    const there = look(next);
+    if (typeof there === 'string') return there;
+    // Whoever may write to the directory could put something there.
+    if (there === null) return writers(here, found, trusted);
+    if (!there.isSymbolicLink()) here = next;
+    else if (++links > MOST_LINKS) return `${path} leads through more than ${MOST_LINKS} links`;
+    else if (isSticky(found) && !trusted.has(there.uid)) return `${next} belongs to uid ${there.uid}`;
+    else {
+      const target = readlinkSync(next);
+      rest.unshift(...target.split('/'));
+      if (target.startsWith('/')) here = '/';
+    }
+  }
+}
+
+/** Something that root would trust, and must not; `fix`: what to do about it. */
+export class UntrustedError extends Error {
+  constructor(
+    readonly what: string,
+    readonly reason: string,
+    readonly fix: string,
+  ) {
+    super(`${what}: ${reason}; ${fix}`);
+    this.name = 'UntrustedError';
+  }
+}

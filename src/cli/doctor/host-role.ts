@@ -1,0 +1,73 @@
+import { hostname } from 'node:os';
+import { daemons, type DaemonName } from '../../gridengine/daemons';
+import { findCell } from '../../gridengine/find-cell';
+import { gridEngineOwners } from '../../gridengine/owners';
+import { findQconf } from '../../gridengine/qconf';
+import { showQconf } from '../../gridengine/site';
+import type { Terminal } from '../terminal';
+import { because, findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
+
+const { ok, note } = findingsIn('host');
+
+/** What a host is to Grid Engine, and why it is taken for that. */
+export interface HostRole {
+  /** Jobs run here: hooks, samplers and what they need are looked at. */
+  readonly runsJobs: boolean;
+  readonly says: string;
+}
+
+/** This machine's name among those of Grid Engine; null: it is none of them. */
+export function ownName(hosts: readonly string[]): string | null {
+  const short = (name: string): string => name.split('.')[0]?.toLowerCase() ?? '';
+  return hosts.find((host) => short(host) === short(hostname())) ?? null;
+}
+
+/** Whether Grid Engine lists this host as an execution host; a reason where it can't be asked. */
+async function listed(env: Terminal['env'], adminUser: string): Promise<string | boolean> {
+  try {
+    const qconf = findQconf(env, findCell(env, { adminUser }));
+    if (qconf === null) return 'qconf is not here';
+    const said = await showQconf(qconf, ['-sel'], /^no .* (list )?defined/im);
+    return ownName(said.split(/\s+/)) !== null;
+  } catch (error) {
+    return because(error);
+  }
+}
+
+/** What this host is: by its daemons, by what is installed here, or by Grid Engine's list. `asked`: --execution-host. */
+export async function findRole(
+  { settings, version, stamp, prefix }: NodeState,
+  env: Terminal['env'],
+  asked: boolean,
+  procRoot = '/proc',
+): Promise<HostRole> {
+  const running = daemons(gridEngineOwners(settings.admin_user, procRoot), procRoot);
+  const pidOf = (wanted: DaemonName): number | null => running.find(({ name }) => name === wanted)?.pid ?? null;
+  const [execd, qmaster] = [pidOf('sge_execd'), pidOf('sge_qmaster')];
+  const master = qmaster === null ? '' : ` and master host (sge_qmaster is process ${qmaster})`;
+  const runsJobs = (why: string): HostRole => ({ runsJobs: true, says: `execution host (${why})${master}` });
+  if (execd !== null) return runsJobs(`sge_execd is process ${execd}`);
+  if (asked) return runsJobs('as asked for');
+  if (version !== null || stamp !== null) return runsJobs(`no sge_execd runs, but hooks are installed under ${prefix}`);
+  const inList = await listed(env, settings.admin_user);
+  if (inList === true) return runsJobs('Grid Engine lists it, but no sge_execd runs');
+  const grounds = [
+    'no sge_execd runs',
+    'no hooks are installed',
+    typeof inList === 'string'
+      ? `Grid Engine could not be asked: ${inList}`
+      : 'Grid Engine lists it as no execution host',
+  ];
+  return {
+    runsJobs: false,
+    says: `${qmaster === null ? 'no execution host' : `master host (sge_qmaster is process ${qmaster}), no execution host`}: ${grounds.join('; ')}`,
+  };
+}
+
+/** What the rest is judged by. */
+export function roleFinding({ runsJobs, says }: HostRole): Finding {
+  return runsJobs
+    ? ok('role', says)
+    : note('role', `${says}. What jobs need is not looked at`, 'if jobs are to run here: doctor --execution-host');
+}

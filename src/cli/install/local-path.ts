@@ -1,0 +1,28 @@
+import { readFileSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { networkFilesystem } from '../../accounting/network-filesystem';
+
+/** `path` as it is, or the deepest directory of it that is there. */
+function existing(path: string): string {
+  for (let here = path; ; here = dirname(here))
+    try {
+      return realpathSync(here);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+}
+
+/** Type of the network file system that holds `path`, or would hold it once created; null: a local one. */
+export function networkFilesystemOf(path: string): string | null {
+  return networkFilesystem(existing(path));
+}
+
+/** Whether a path lies under someone's home directory, which may be unreadable or away when a job starts. */
+export function inHome(path: string): boolean {
+  const homes = ['/home', '/root'];
+  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
+    const [, , uid, , , home] = line.split(':');
+    if (Number(uid) >= 1000 && home !== undefined && home.length > 1 && home !== '/nonexistent') homes.push(home);
+  }
+  return homes.some((home) => path.startsWith(`${home}/`));
+}

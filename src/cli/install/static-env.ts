@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { loaderReason } from './elf';
+import { untrusted } from '../../base/trusted-path';
+
+const WITHIN_MS = 5000;
+
+/** Whether it does what the line of a hook wants of it: starts a shell with nothing of the environment. */
+function clearsEnvironment(path: string): boolean {
+  const { status } = spawnSync(path, ['-i', '/bin/sh', '-p', '-c', '[ -z "${QMEMACCT_PROBE-}" ] && exit 42'], {
+    cwd: '/',
+    env: { QMEMACCT_PROBE: 'there' },
+    stdio: 'ignore',
+    timeout: WITHIN_MS,
+  });
+  return status === 42;
+}
+
+/**
+ * Why `path` must not be the `env` of a root hook where Grid Engine passes the job owner's LD_* on to it; null: it can.
+ * Only a static program is out of the loader's reach, and only where nobody but root can put another one there.
+ */
+export function unsafeEnv(path: string): string | null {
+  try {
+    if (!statSync(path).isFile()) return 'is no file';
+    const reason = untrusted(path) ?? loaderReason(path);
+    if (reason !== null) return reason;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'is not there' : "can't be read";
+  }
+  return clearsEnvironment(path) ? null : 'does not start a shell with an empty environment, as "env -i" does';
+}
+
+export const STATIC_ENV_FIX =
+  'give --env with a static one that only root can change, the same on every host: for one, a link named "env" to the busybox of busybox-static';

@@ -1,0 +1,78 @@
+import { closeSync, constants, openSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { textOfUntrusted } from '../base/read-untrusted';
+
+/** `comm` of what Grid Engine itself runs on a host; the kernel keeps 15 bytes of it. */
+export type DaemonName = 'sge_execd' | 'sge_qmaster' | 'sge_shepherd';
+
+/** A process of Grid Engine that an account runs whom the caller believes. */
+export interface Daemon {
+  readonly pid: number;
+  readonly name: DaemonName;
+  /** Who started it: root, as a rule. */
+  readonly realUid: number;
+  /** Of a daemon of root's: the admin user's, but for moments in which it works as root. */
+  readonly effectiveUid: number;
+  /** Its working directory, which is its spool directory; null: not to be seen. */
+  readonly directory: string | null;
+  /** Owner of that directory. */
+  readonly directoryUid: number | null;
+  /** What it was started with, `NAME=value` and NUL; empty: not to be seen. */
+  readonly environment: string;
+  /** Text of its /proc/PID/status. */
+  readonly status: string;
+}
+
+const NAMES: ReadonlySet<string> = new Set<DaemonName>(['sge_execd', 'sge_qmaster', 'sge_shepherd']);
+const isName = (name: string): name is DaemonName => NAMES.has(name);
+
+/** A page of comm and status, and what execve(2) takes at most of a site's environment that makes sense. */
+const MOST_STATUS_BYTES = 64 * 1024;
+const MOST_ENVIRONMENT_BYTES = 1024 * 1024;
+
+function attempt<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch {
+    return null;
+  }
+}
+
+const nameOf = (directory: string): string => textOfUntrusted(join(directory, 'comm'), 256)?.trimEnd() ?? '';
+
+/** By an open directory of /proc, which stays that process's when its pid is another one's. */
+function readDaemon(pid: number, directory: string, believed: ReadonlySet<number>): Daemon | null {
+  const name = nameOf(directory);
+  const environment = textOfUntrusted(join(directory, 'environ'), MOST_ENVIRONMENT_BYTES) ?? '';
+  const work = join(directory, 'cwd');
+  const found = { directory: attempt(() => readlinkSync(work)), directoryUid: attempt(() => statSync(work).uid) };
+  // Last: a process can give up root's id, and never get it.
+  const status = textOfUntrusted(join(directory, 'status'), MOST_STATUS_BYTES) ?? '';
+  const [, real, effective] = /^Uid:\s*(\d+)\s+(\d+)\s/m.exec(status) ?? [];
+  const realUid = Number(real ?? NaN);
+  if (!isName(name) || !believed.has(realUid)) return null;
+  return { pid, name, realUid, effectiveUid: Number(effective), environment, status, ...found };
+}
+
+/**
+ * Daemons and shepherds of Grid Engine on this host, the lowest pid first. Anybody can call a process `sge_execd`: only
+ * those count whose real uid is among `believed`. Grid Engine's own are root's with the effective uid of the admin user
+ * (seen on 8.1.9: `Uid: 0 103 0 103`); a setuid program that a user starts keeps the user's real uid.
+ */
+export function daemons(believed: ReadonlySet<number>, procRoot = '/proc'): readonly Daemon[] {
+  const pids = (attempt(() => readdirSync(procRoot)) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);
+  return pids
+    .sort((one, other) => one - other)
+    .flatMap((pid) => {
+      if (!isName(nameOf(join(procRoot, String(pid))))) return [];
+      const held = attempt(() =>
+        openSync(join(procRoot, String(pid)), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW),
+      );
+      if (held === null) return [];
+      try {
+        return readDaemon(pid, `/proc/self/fd/${held}`, believed) ?? [];
+      } finally {
+        closeSync(held);
+      }
+    });
+}

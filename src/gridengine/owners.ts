@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process';
+import { lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ROOT_ALONE, untrusted } from '../base/trusted-path';
+import { daemons } from './daemons';
+
+const DEFAULT_UID_MIN = 1000;
+
+function uidIn(passwd: string, user: string): number | null {
+  const entry = passwd.split('\n').find((line) => line.startsWith(`${user}:`));
+  const digits = entry?.split(':')[2] ?? '';
+  return /^\d+$/.test(digits) ? Number(digits) : null;
+}
+
+function askForUid(user: string): number | null {
+  if (!/^[A-Za-z_][\w.-]*\$?$/.test(user)) return null;
+  try {
+    const local = uidIn(readFileSync('/etc/passwd', 'utf8'), user);
+    if (local !== null) return local;
+    const passwd = execFileSync('/usr/bin/getent', ['passwd', user], {
+      timeout: 2000,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return uidIn(passwd, user);
+  } catch {
+    return null;
+  }
+}
+
+const known = new Map<string, number>();
+
+/** Uid of a user, by /etc/passwd or the name service (bounded), kept once it is known; null: no such user. */
+export function uidOf(user: string): number | null {
+  const uid = known.get(user) ?? askForUid(user);
+  if (uid !== null) known.set(user, uid);
+  return uid;
+}
+
+/** Below this uid accounts are the system's, and nobody's own (login.defs(5)). */
+function firstUserUid(): number {
+  try {
+    const found = /^\s*UID_MIN\s+(\d+)/m.exec(readFileSync('/etc/login.defs', 'utf8'))?.[1];
+    return Number(found ?? DEFAULT_UID_MIN);
+  } catch {
+    return DEFAULT_UID_MIN;
+  }
+}
+
+/**
+ * Accounts whose files of Grid Engine root believes: root, and the admin user as root itself has named it: by `admin_user`
+ * in qmemacct.toml (`configured`), or, where that is empty, by a daemon of root's that works as the owner of its spool
+ * directory.
+ */
+export function gridEngineOwners(configured: string, procRoot = '/proc'): ReadonlySet<number> {
+  if (configured !== '') {
+    const named = uidOf(configured);
+    return named === null ? ROOT_ALONE : new Set([...ROOT_ALONE, named]);
+  }
+  const working = daemons(ROOT_ALONE, procRoot).flatMap(({ effectiveUid, directoryUid }) =>
+    effectiveUid === directoryUid ? effectiveUid : [],
+  );
+  return new Set([...ROOT_ALONE, ...working]);
+}
+
+/**
+ * Owner of an SGE_ROOT whom its place vouches for, where no daemon of this host does: a system account that `bootstrap`
+ * names as its admin user, in a directory that root alone can have made there. Its bootstrap alone proves nothing, for a
+ * user could have written both. null: nobody.
+ */
+export function ownerByPlace(root: string, adminUser: string | null): number | null {
+  if (adminUser === null) return null;
+  try {
+    const place = realpathSync(root);
+    const { uid } = lstatSync(place);
+    if (uid === 0 || uid >= firstUserUid() || uidOf(adminUser) !== uid) return null;
+    return untrusted(dirname(place)) === null && untrusted(dirname(root)) === null ? uid : null;
+  } catch {
+    return null;
+  }
+}

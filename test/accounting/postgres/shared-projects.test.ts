@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
+import type { JobRecord } from '../../../src/sampler/record';
+import { sharedProjects } from '../../../src/server/shared-projects';
+import { DAY, HOUR, job } from '../suite/fixture';
+import { noPostgres, startServer, type Server } from './server';
+
+const NOW = Date.now() - HOUR;
+
+/** What each user has run where, and which projects that opens to them by `qmemacct_project`. */
+const USERS: Readonly<
+  Record<string, { readonly ran: readonly Partial<JobRecord>[]; readonly shares: readonly string[] }>
+> = {
+  alice: { ran: [{ project: 'genome' }, { project: 'proteins', trust: 'accounting' }], shares: ['genome', 'proteins'] },
+  // Handed in by hooks that run as the user.
+  liar: { ran: [{ project: 'genome', trust: 'self-reported' }], shares: [] },
+  twice: { ran: [{ project: 'genome', trust: 'self-reported' }, { project: 'genome' }], shares: ['genome'] },
+  // Root's hooks saw the job, and only the user says in which project: a record of two origins.
+  half: { ran: [{ project: null }], shares: [] },
+  idle: { ran: [{ project: 'NONE' }, { project: 'none' }, { project: '' }, { project: null }], shares: [] },
+  gone: { ran: [{ project: 'genome', started_at: null, submitted_at: null }], shares: [] },
+};
+
+describe('the projects that a PostgreSQL role shares', { skip: noPostgres }, () => {
+  let server: Server;
+  let name: string;
+  before(async () => {
+    server = await startServer({ settings: ['fsync = off'] });
+    name = await server.database();
+    const store = openPostgresStore(server.url(name));
+    const records = ['genome', 'proteins', 'NONE', 'none', ''].map((project, at) =>
+      job(1000 + at, NOW, { owner: 'stranger', project }),
+    );
+    for (const [at, [owner, { ran }]] of Object.entries(USERS).entries()) {
+      await server.run(name, `CREATE ROLE ${owner} LOGIN IN ROLE qmemacct_project`);
+      const ended = owner === 'gone' ? NOW - 100 * DAY : NOW;
+      records.push(...ran.map((fields, index) => job(10 * at + index + 1, ended, { owner, ...fields })));
+    }
+    const half = records.find(({ owner }) => owner === 'half') ?? assert.fail();
+    records.push({ ...half, project: 'genome', trust: 'self-reported' });
+    const outcomes = await store.merge(records);
+    assert.ok(outcomes.every(({ ok }) => ok));
+    await store.close();
+  });
+  after(() => server.remove());
+
+  for (const [owner, { shares }] of Object.entries(USERS))
+    it(`are, of "${owner}", ${shares.join(' and ') || 'none'}, as the server has it`, async (t) => {
+      const all = openPostgresReader(server.url(name));
+      t.after(() => all.close());
+      assert.deepEqual(await sharedProjects(owner, Date.now(), all), [...shares]);
+      const reader = openPostgresReader(server.url(name, owner));
+      t.after(() => reader.close());
+      const { records } = await reader.records({ since: 0, until: NOW + DAY, limit: 1000 });
+      const others = records.filter(({ record }) => record.owner === 'stranger').map(({ record }) => record.project);
+      assert.deepEqual(others.sort(), [...shares]);
+      const strangers = (await reader.job({ job_id: 1000 })).records.length;
+      assert.equal(strangers, shares.includes('genome') ? 1 : 0);
+      const { totals } = await reader.summary({ since: 0, until: NOW + DAY, by: 'cluster' });
+      assert.equal(totals.records, records.length);
+    });
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { chmodSync, lchownSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { accountingDirectorySteps } from '../../src/cli/install/accounting-directory';
+import { directorySteps } from '../../src/cli/install/directories';
+import type { Step } from '../../src/cli/install/step';
+import { makeNightPlaces } from '../../src/cli/nightly/night-places';
+import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
+
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'gives files away, which root alone can' };
+const USER = 65_534;
+
+/** `user/link` is a user's, and leads for now to `root`, with `inside` in it. */
+function trap(t: TestContext): string {
+  const top = mkdtempSync(join(tmpdir(), 'qmemacct-owner-'));
+  t.after(() => rmSync(top, { recursive: true, force: true }));
+  chmodSync(top, 0o755);
+  for (const name of ['root', 'root/inside', 'user']) mkdirSync(join(top, name), { mode: 0o700 });
+  writeFileSync(join(top, 'root/file'), '', { mode: 0o600 });
+  symlinkSync('../root', join(top, 'user/link'));
+  for (const name of ['user', 'user/link']) lchownSync(join(top, name), USER, USER);
+  return top;
+}
+
+const shapeOf = (path: string): string => {
+  const { uid, mode, nlink } = lstatSync(path);
+  return `${uid} ${(mode & 0o7777).toString(8)} ${nlink}`;
+};
+
+async function apply(steps: readonly Step[]): Promise<string> {
+  const said: string[] = [];
+  for (const step of steps)
+    try {
+      said.push((await step.apply()) ?? '');
+    } catch (error) {
+      said.push(String(error));
+    }
+  return said.join('\n');
+}
+
+describe('what root gives away', asRoot, () => {
+  it("is no directory that a user's link leads to", async (t) => {
+    const top = trap(t);
+    const path = join(top, 'user/link/inside');
+    assert.match(
+      await apply(directorySteps({ path, mode: 0o755, uid: USER, gid: USER })),
+      /user belongs to uid 65534, and could lead root elsewhere; make it by hand: install -d -m 755 -o 65534/,
+    );
+    assert.equal(shapeOf(join(top, 'root/inside')), '0 700 2');
+  });
+
+  it("is no accounting directory in a place of root's that a user chose; the deliverer makes it where he may", async (t) => {
+    const top = trap(t);
+    const stepsFor = (path: string): readonly Step[] =>
+      accountingDirectorySteps({ ...DEFAULT_SETTINGS, deliver_as: 'nobody', accounting: join(path, 'a.db') });
+    assert.match(await apply(stepsFor(join(top, 'user/link/accounting'))), /make it on a host that may, for nobody/);
+    assert.match(await apply(stepsFor(join(top, 'user/link/inside'))), /make it on a host that may, for nobody/);
+    assert.deepEqual([shapeOf(join(top, 'root')), shapeOf(join(top, 'root/inside'))], ['0 700 3', '0 700 2']);
+    assert.equal(await apply(stepsFor(join(top, 'user/new/accounting'))), '');
+    assert.equal(shapeOf(join(top, 'user/new/accounting')), `${USER} 2750 2`);
+    assert.equal(await apply(stepsFor(join(top, 'root/accounting'))), '');
+    assert.equal(shapeOf(join(top, 'root/accounting')), `${USER} 2750 2`);
+  });
+
+  it('is no directory for the nights there either', (t) => {
+    const top = trap(t);
+    const inside = join(top, 'user/link/inside');
+    makeNightPlaces({
+      ...DEFAULT_SETTINGS,
+      deliver_as: 'nobody',
+      accounting: join(inside, 'a.db'),
+      report_dir: join(inside, 'reports'),
+      digest_dir: join(inside, 'digest'),
+    });
+    assert.equal(shapeOf(join(top, 'root/inside')), '0 700 2');
+  });
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { untrusted } from '../../src/base/trusted-path';
+
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'gives files away, which root alone can' };
+const USER = 65_534;
+
+function place(t: TestContext): string {
+  const top = mkdtempSync(join(tmpdir(), 'qmemacct-trust-'));
+  t.after(() => rmSync(top, { recursive: true, force: true }));
+  chmodSync(top, 0o755);
+  mkdirSync(join(top, 'a/b'), { recursive: true });
+  writeFileSync(join(top, 'a/b/file'), '');
+  return top;
+}
+
+describe("a path that is root's alone", asRoot, () => {
+  it('is trusted as far as it is there, below a sticky directory too', (t) => {
+    const top = place(t);
+    for (const path of ['', 'a/b/file', 'a/b/none/at/all', 'a/../a/./b//file'])
+      assert.equal(untrusted(`${top}/${path}`), null, path);
+    assert.equal(untrusted('/'), null);
+    assert.equal(untrusted('relative/path'), 'relative/path is no absolute path');
+  });
+
+  it('is not where anybody else owns or may write to a part of it', (t) => {
+    const top = place(t);
+    const file = join(top, 'a/b/file');
+    chownSync(file, USER, 0);
+    assert.equal(untrusted(file), `${file} belongs to uid ${USER}`);
+    assert.equal(untrusted(file, new Set([0, USER])), null);
+    chownSync(file, 0, 0);
+    chmodSync(file, 0o646);
+    assert.equal(untrusted(file), `everyone can write to ${file}`);
+    chmodSync(file, 0o664);
+    assert.equal(untrusted(file), `group 0 can write to ${file}`);
+    chownSync(file, 0, USER);
+    chmodSync(file, 0o664);
+    assert.equal(untrusted(file), `group ${USER} can write to ${file}`);
+    chownSync(join(top, 'a'), USER, 0);
+    assert.equal(untrusted(file), `${join(top, 'a')} belongs to uid ${USER}`);
+  });
+
+  it('is not where others may put something that is not there yet', (t) => {
+    const top = place(t);
+    chmodSync(join(top, 'a/b'), 0o1777);
+    assert.equal(untrusted(join(top, 'a/b/none')), `everyone can write to ${join(top, 'a/b')}`);
+    assert.equal(untrusted(join(top, 'a/b')), `everyone can write to ${join(top, 'a/b')}`);
+    assert.equal(untrusted(join(top, 'a/b/file')), null);
+  });
+
+  it('is judged by each link on the way, not by its end alone', (t) => {
+    const top = place(t);
+    const own = join(top, 'own');
+    mkdirSync(own);
+    symlinkSync('../a/b', join(own, 'relative'));
+    symlinkSync(join(top, 'a'), join(top, 'absolute'));
+    assert.equal(untrusted(join(own, 'relative/file')), null);
+    assert.equal(untrusted(join(top, 'absolute/b/file')), null);
+    // Its end is root's, but the user can point the link elsewhere.
+    chownSync(own, USER, USER);
+    assert.equal(untrusted(join(own, 'relative/file')), `${own} belongs to uid ${USER}`);
+    symlinkSync(join(own, 'relative'), join(top, 'through'));
+    assert.equal(untrusted(join(top, 'through/file')), `${own} belongs to uid ${USER}`);
+  });
+
+  it("is not where a user's link lies in a sticky directory, or links never end", (t) => {
+    const top = place(t);
+    const sticky = join(top, 'sticky');
+    mkdirSync(sticky);
+    chmodSync(sticky, 0o1777);
+    symlinkSync(join(top, 'a'), join(sticky, 'link'));
+    assert.equal(untrusted(join(sticky, 'link/b/file')), null);
+    lchownSync(join(sticky, 'link'), USER, USER);
+    assert.equal(untrusted(join(sticky, 'link/b/file')), `${join(sticky, 'link')} belongs to uid ${USER}`);
+    symlinkSync('loop', join(top, 'loop'));
+    assert.match(untrusted(join(top, 'loop')) ?? '', /leads through more than 40 links$/);
+  });
+});

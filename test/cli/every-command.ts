@@ -1,0 +1,60 @@
+import { createProgram, runProgram } from '../../src/cli/program';
+import { fakeTerminal } from './fake-terminal';
+
+/**
+ * Runs every command that reads, alone and with each of its options, by the program's own list of them, and prints what
+ * came of each as a line of JSON: node every-command.js CONFIG
+ */
+
+/** Those that set something up, measure, or serve: they ask no server. */
+export const NO_READERS: readonly string[] = [
+  ...['run', 'demo', 'import', 'install', 'uninstall', 'doctor', 'flush', 'serve', 'nightly', 'rollup', 'prune'],
+  ...['digest', 'database', 'migrate'],
+];
+
+export interface Tried {
+  readonly words: readonly string[];
+  readonly status: number;
+  readonly warnings: string;
+}
+
+/** For an option or argument that takes a value: the first of these that makes sense to it. */
+const VALUES = [
+  ...['4711', 'bob', '1d', '2026-11-20', '2099-01-01', '4G', '50', 'finished', 'genome', 'all.q', 'node08'],
+  ...['owner', 'owners', 'host', 'json', 'job', 'cpu', 'rss', 'process_rss_bytes'],
+];
+async function attempt(config: string, words: readonly string[]): Promise<Tried> {
+  const terminal = fakeTerminal();
+  const status = await runProgram(['--config', config, ...words], '1', terminal);
+  return { words, status, warnings: terminal.warnings() };
+}
+
+/** With the first value by which it is no usage error (`found`: by which something is found); else the last try. */
+async function withValue(config: string, make: (value: string) => readonly string[], found = false): Promise<Tried> {
+  let tried: Tried | null = null;
+  for (const value of VALUES) {
+    tried = await attempt(config, make(value));
+    if (found ? tried.status === 0 : tried.status !== 2) break;
+  }
+  return tried ?? { words: [], status: 2, warnings: '' };
+}
+
+async function main(config: string): Promise<void> {
+  const print = (tried: Tried): void => void process.stdout.write(`${JSON.stringify(tried)}\n`);
+  const program = await createProgram([], '1', { terminal: fakeTerminal(), finish: () => Promise.resolve() });
+  const globals = program.options.filter(({ long }) => !['--version', '--config'].includes(long ?? ''));
+  for (const command of program.commands) {
+    if (NO_READERS.includes(command.name())) continue;
+    const needed = command.registeredArguments.filter(({ required }) => required);
+    const plain = await withValue(config, (value) => [command.name(), ...needed.map(() => value)], true);
+    print(plain);
+    for (const { long, short, required, optional } of [...globals, ...command.options]) {
+      const flag = long ?? short ?? '';
+      const words = [...plain.words, flag];
+      print(required ? await withValue(config, (value) => [...words, value]) : await attempt(config, words));
+      if (optional) print(await withValue(config, (value) => [...words, value]));
+    }
+  }
+}
+
+if (require.main === module) void main(process.argv[2] ?? '');

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { checkAccounting } from '../../../src/cli/doctor/check-accounting';
+import { accountingDirectorySteps } from '../../../src/cli/install/accounting-directory';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
+import { deliverRecords } from '../../../src/sampler/outbox-feeder';
+import { ordinary } from '../../report/sample-records';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+
+const NOBODY = 65534;
+const notRoot = process.getuid?.() !== 0 && 'only root gives directories away';
+
+interface Place {
+  readonly directory: string;
+  readonly settings: Settings;
+}
+
+function openToAll(t: TestContext, uid: number): Place {
+  const top = temporaryDirectory(t);
+  chmodSync(top, 0o755);
+  const directory = join(top, 'accounting');
+  mkdirSync(directory);
+  chownSync(directory, uid, uid);
+  chmodSync(directory, 0o1777);
+  return { directory, settings: { ...DEFAULT_SETTINGS, accounting: join(directory, 'a.db'), deliver_as: 'nobody' } };
+}
+
+const deliver = (settings: Settings): Promise<string | null> =>
+  deliverRecords([JSON.stringify(ordinary)], () => settings);
+
+describe('the directory of the accounting DB', { skip: notRoot }, () => {
+  for (const [whose, uid] of [
+    ['that is empty and root’s', 0],
+    ['that is the deliverer’s', NOBODY],
+  ] as const)
+    it(`${whose} is closed to others, so that the deliverer takes it`, async (t) => {
+      const { directory, settings } = openToAll(t, uid);
+      assert.match((await deliver(settings)) ?? '', /everyone may write to .*accounting/);
+      const steps = accountingDirectorySteps(settings);
+      assert.deepEqual(
+        steps.map(({ apply }) => apply()),
+        [null],
+      );
+      const { mode, uid: owner } = statSync(directory);
+      assert.equal(owner, NOBODY);
+      assert.equal(mode & 0o002, 0);
+      assert.deepEqual(accountingDirectorySteps(settings), []);
+      assert.equal(await deliver(settings), null);
+    });
+
+  it('is tried by doctor as the deliverer would, who says the same', async (t) => {
+    const { settings } = openToAll(t, NOBODY);
+    const refusal = (await deliver(settings)) ?? '';
+    const reason = /everyone may write to .*/.exec(refusal)?.[0] ?? assert.fail(refusal);
+    const state = { settings, settingsPath: '/none', isRoot: true, conf: null };
+    const findings = checkAccounting(state as unknown as Parameters<typeof checkAccounting>[0], {
+      runsJobs: true,
+    });
+    assert.ok(
+      findings.some((finding) => JSON.stringify(finding).includes(reason)),
+      JSON.stringify(findings),
+    );
+  });
+});

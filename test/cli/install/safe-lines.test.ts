@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { loaderReason } from '../../../src/cli/install/elf';
+import { checkRootHooks } from '../../../src/cli/doctor/check-root-hooks';
+import { checkGridEngine } from '../../../src/cli/doctor/check-gridengine';
+import type { NodeState } from '../../../src/cli/doctor/node-state';
+import { readNodeState } from '../../../src/cli/doctor/node-state';
+import { runProgram } from '../../../src/cli/program';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
+import { globalText, ourLine, queueText } from './sites';
+
+const BUSYBOX = '/bin/busybox';
+const skip =
+  process.getuid?.() !== 0
+    ? 'root trusts what is its own'
+    : !existsSync(BUSYBOX) || loaderReason(BUSYBOX) !== null
+      ? 'no static busybox'
+      : false;
+
+interface Cluster {
+  readonly directory: string;
+  readonly config: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A cell of one host whose qconf says that it is this Grid Engine; only its clients are there. */
+function clusterOf(t: TestContext, helpFirstLine: string, prolog = 'none', epilog = 'none'): Cluster {
+  const directory = temporaryDirectory(t);
+  chmodSync(directory, 0o755);
+  const texts = { global: globalText(prolog, epilog), queue: queueText(), hosts: 'ge1\n' };
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(directory, name), text);
+  mkdirSync(join(directory, 'bin'));
+  mkdirSync(join(directory, 'default', 'common'), { recursive: true });
+  writeFileSync(join(directory, 'default', 'common', 'bootstrap'), '');
+  writeFileSync(
+    join(directory, 'bin', 'qconf'),
+    [
+      '#!/bin/sh',
+      'case $1 in',
+      `-help) echo '${helpFirstLine}' ;;`,
+      `-sconf) cat '${directory}/global' ;;`,
+      `-sq) cat '${directory}/queue' ;;`,
+      '-sql) echo all.q ;;',
+      `-sel | -shgrp_resolved) cat '${directory}/hosts' ;;`,
+      '-shgrpl) echo @allhosts ;;',
+      '-sconfl) ;;',
+      '-sc) ;;',
+      'esac',
+      '',
+    ].join('\n'),
+    { mode: 0o755 },
+  );
+  const config = join(directory, 'qmemacct.toml');
+  writeFileSync(config, `state_dir = "${directory}/state"\nrun_dir = "${directory}/run"\n`);
+  const env = { PATH: `${directory}/bin:/usr/bin:/bin`, SGE_ROOT: directory, SGE_CELL: 'default', LANG: 'C.UTF-8' };
+  return { directory, config, env };
+}
+
+async function install({ config, env }: Cluster, ...words: readonly string[]): Promise<[number, FakeTerminal]> {
+  const terminal = fakeTerminal({ env });
+  const status = await runProgram(['install', '--dry-run', '--config', config, ...words], '0', terminal);
+  return [status, terminal];
+}
+
+describe('hooks as root', { skip }, () => {
+  for (const help of ['OCS 9.0.2', 'UGE 8.6.6', 'GE 6.2u5', 'OGS/GE 2011.11p1', 'SGE 8.0.0', 'who knows'])
+    it(`of ${help} want a static env that is root's alone`, async (t) => {
+      const cluster = clusterOf(t, help);
+      for (const words of [[], ['--env', '/usr/bin/env'], ['--env', join(cluster.directory, 'env')]]) {
+        const [status, terminal] = await install(cluster, ...words);
+        assert.equal(status, 3);
+        assert.match(terminal.warnings(), /linked dynamically|is not there/);
+        assert.match(terminal.warnings(), /--env with a static one/);
+        assert.equal(terminal.output(), '');
+      }
+      symlinkSync(BUSYBOX, join(cluster.directory, 'env'));
+      const [status, terminal] = await install(cluster, '--env', join(cluster.directory, 'env'));
+      assert.equal(status, 0, terminal.warnings());
+      assert.ok(terminal.output().includes(`root@${cluster.directory}/env -i /bin/sh -p`));
+      assert.equal((await install(cluster, '--plain'))[0], 0);
+    });
+
+  it('of 8.1.9 and its fork take the usual one, and no bad one', async (t) => {
+    for (const help of ['SGE 8.1.9', 'SGE 8.1.10']) {
+      const cluster = clusterOf(t, help);
+      const [status, terminal] = await install(cluster);
+      assert.equal(status, 0, terminal.warnings());
+      assert.match(terminal.output(), /root@\/usr\/bin\/env -i/);
+      assert.equal((await install(cluster, '--env', join(cluster.directory, 'nothing')))[0], 3);
+    }
+  });
+});
+
+const EXECUTION_HOST = { runsJobs: true, says: 'execution host' };
+
+describe('doctor on lines of ours for root', { skip }, () => {
+  const state = ({ config }: Cluster): NodeState => readNodeState(config, null, '/opt/qmemacct');
+
+  it('calls one a problem that lets any owner become root', async (t) => {
+    const cluster = clusterOf(t, 'OCS 9.0.2', ourLine('prolog'), ourLine('epilog'));
+    const findings = await checkGridEngine(state(cluster), cluster.env, EXECUTION_HOST);
+    const found = findings.find(({ name }) => name === 'root hooks');
+    assert.equal(found?.severity, 'problem');
+    assert.match(found.says, /become root.*\/usr\/bin\/env: is linked dynamically/);
+    assert.match(found.mend ?? '', /--env/);
+  });
+
+  it('says of a chained hook without a user whose jobs it stops', async (t) => {
+    const cluster = clusterOf(t, 'SGE 8.1.9', ourLine('prolog', '/site/a.sh'), ourLine('epilog', 'acct@/site/b.sh'));
+    const findings = await checkGridEngine(state(cluster), cluster.env, EXECUTION_HOST);
+    const chained = findings
+      .filter(({ name }) => name === 'chained hook')
+      .map(({ says }) => says.includes('error state'));
+    assert.deepEqual(chained, [true, false]);
+  });
+
+  it('has nothing against it where Grid Engine keeps such variables, or env is static', async (t) => {
+    const known = clusterOf(t, 'SGE 8.1.9', ourLine('prolog'), ourLine('epilog'));
+    const findings = await checkGridEngine(state(known), known.env, EXECUTION_HOST);
+    assert.ok(!findings.some(({ name }) => name === 'root hooks'));
+    const env = join(known.directory, 'env');
+    symlinkSync(BUSYBOX, env);
+    const [found] = checkRootHooks([env, env], { dialect: 'ocs', version: '9.0.2' });
+    assert.equal(found?.severity, 'ok');
+  });
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { stubNeed } from '../../../src/cli/install/stub-need';
+import { packageRoot } from '../../../src/sampler/package-root';
+import { apart, apartOrNot } from '../../base/apart';
+
+const USER = 65_534;
+const HOOKS = '/opt/x/current/hooks';
+
+function directory(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'qmemacct-stub-'));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  chmodSync(path, 0o755);
+  return path;
+}
+
+/** A /proc with one shepherd, which works in a directory with this config. */
+function procOf(t: TestContext, uid: number, config: string): string {
+  const top = directory(t);
+  for (const path of ['proc/42', 'spool']) mkdirSync(join(top, path), { recursive: true });
+  writeFileSync(join(top, 'proc/42/comm'), 'sge_shepherd\n');
+  writeFileSync(join(top, 'proc/42/status'), `Name:\tsge_shepherd\nUid:\t${uid}\t${uid}\t${uid}\t${uid}\n`);
+  symlinkSync(join(top, 'spool'), join(top, 'proc/42/cwd'));
+  writeFileSync(join(top, 'spool/config'), config);
+  return join(top, 'proc');
+}
+
+const need = async (t: TestContext, uid: number, config: string): Promise<string> => {
+  const found = await stubNeed(HOOKS, { SGE_ROOT: '/none', PATH: '/none' }, '', procOf(t, uid, config));
+  return found.kind === 'named' ? found.reason : found.kind;
+};
+
+describe('jobs that name our hooks', apartOrNot, () => {
+  it("are those whose shepherd is root's", async (t) => {
+    assert.equal(await need(t, 0, `prolog=root@/bin/sh -p ${HOOKS}/prolog.sh\n`), '1 running job names them');
+    assert.doesNotMatch(await need(t, 0, 'prolog=none\n'), /running/);
+    assert.doesNotMatch(await need(t, USER, `prolog=root@/bin/sh -p ${HOOKS}/prolog.sh\n`), /running/);
+  });
+
+  it('are looked for without waiting for what a user lays out as one', (t) => {
+    const top = directory(t);
+    const shepherd = join(top, 'sge_shepherd');
+    copyFileSync('/bin/sleep', shepherd);
+    chmodSync(shepherd, 0o755);
+    assert.equal(spawnSync('mkfifo', [join(top, 'config')]).status, 0);
+    chownSync(top, USER, USER);
+    const script = `
+      cd "$1" && setpriv --reuid ${USER} --regid ${USER} --clear-groups ./sge_shepherd 600 &
+      until grep -qx sge_shepherd /proc/[0-9]*/comm; do :; done
+      timeout 30 "$2" "$3" --config "$1/none.toml" uninstall --node --dry-run --prefix "$1/opt"
+      echo "status $?"`;
+    const main = join(packageRoot(), 'dist/src/cli/main.js');
+    assert.match(apart(script, [top, process.execPath, main]), /status 0/);
+  });
+});

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+
+describe('versions that run', () => {
+  it('are seen however strange the command lines of others are', (t) => {
+    const proc = mkdtempSync(join(tmpdir(), 'qmemacct-versions-'));
+    t.after(() => rmSync(proc, { recursive: true, force: true }));
+    for (const pid of ['11', '12', '13']) mkdirSync(join(proc, pid));
+    writeFileSync(join(proc, '11/cmdline'), '');
+    truncateSync(join(proc, '11/cmdline'), 400 * 1024 ** 2);
+    assert.equal(spawnSync('mkfifo', [join(proc, '12/cmdline')]).status, 0);
+    writeFileSync(join(proc, '13/cmdline'), '/usr/bin/node\0/opt/x/1.2.3-0123456789/dist/src/sampler/main.js\0');
+    const module = join(__dirname, '../../../src/cli/install/versions.js');
+    const script = `
+      const { runningVersions } = require(${JSON.stringify(module)});
+      process.stdout.write([...runningVersions('/opt/x', ${JSON.stringify(proc)})].join());`;
+    const { stdout, status } = spawnSync(process.execPath, ['--max-old-space-size=200', '-e', script], {
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    assert.deepEqual([status, stdout], [0, '1.2.3-0123456789']);
+  });
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { packageRoot } from '../../src/sampler/package-root';
+
+const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));
+const COMMON = join(packageRoot(), 'hooks', 'common.sh');
+
+/** Every signal of the hook: which one, and whether its target was still there to get it. */
+const WATCHED = `
+exec 9>&2
+. "$1"
+kill() {
+  for target in "$@"; do :; done
+  if [ -e "/proc/$target/stat" ]; then echo "there $*"; else echo "gone $*"; fi >&9
+  command kill "$@"
+}
+`;
+
+interface Run {
+  readonly stdout: string;
+  readonly signals: readonly string[];
+}
+
+function run(shell: string, script: string): Run {
+  const { stdout, stderr, status } = spawnSync(shell, ['-c', `${WATCHED}${script}`, 'sh', COMMON], {
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+  assert.equal(status, 0, stderr);
+  return { stdout, signals: stderr.split('\n').filter((line) => /^(there|gone) /.test(line)) };
+}
+
+describe('the bound on what a hook does', () => {
+  for (const shell of SHELLS) {
+    it(`signals nobody whose number may be another's by now (${shell})`, () => {
+      const { stdout, signals } = run(shell, 'qm_bounded 60 true; echo "$?"; qm_bounded 60 false; echo "$?"');
+      assert.equal(stdout, '0\n1\n');
+      assert.deepEqual(
+        signals.filter((line) => line.startsWith('gone') || line.includes('KILL')),
+        [],
+      );
+    });
+
+    it(`ends work that takes longer (${shell})`, () => {
+      const script = `
+        qm_bounded 1 sleep 300
+        [ $? -gt 128 ] && echo late
+        { read -r line <"/proc/$qm_work/stat"; } 2>/dev/null || line=gone
+        case $line in gone | *') Z '*) echo ended ;; esac
+        qm_bounded 1 true && echo again`;
+      const { stdout, signals } = run(shell, script);
+      assert.equal(stdout, 'late\nended\nagain\n');
+      assert.equal(signals.filter((line) => line.includes('-KILL')).length, 1);
+      assert.deepEqual(
+        signals.filter((line) => line.startsWith('gone')),
+        [],
+      );
+    });
+
+    it(`signals neither a stranger nor a child that has been waited for (${shell})`, () => {
+      const script = `
+        (exit 0) & child=$!
+        wait "$child"
+        qm_signal TERM "$child"; qm_signal KILL 1; qm_signal KILL "$PPID"; qm_signal KILL ''
+        sleep 300 & child=$!
+        qm_signal KILL "$child"
+        wait "$child"; echo "$?"`;
+      const { stdout, signals } = run(shell, script);
+      assert.equal(stdout, '137\n');
+      assert.equal(signals.length, 1);
+    });
+  }
+});

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { packageRoot } from '../../src/sampler/package-root';
+import { newSite, quiet, shepherdObstacle, startJob, until, type JobOptions, type Site } from './fake-shepherd';
+
+const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));
+const NOBODY = 65534;
+/** An account that every Linux has: here it is Grid Engine's admin user. */
+const ADMIN = { uid: 1, name: 'daemon' };
+
+interface Outcome {
+  readonly prolog: number | undefined;
+  readonly epilog: number | undefined;
+  /** What the site's hook saw: its uid, then its environment; null: it did not run. */
+  readonly seen: string | null;
+  readonly log: () => string;
+}
+
+interface Case extends JobOptions {
+  /** Owner of the spool directory. */
+  readonly spoolOwner?: number;
+  /** The site's hook is configured as this user's. */
+  readonly user?: string;
+}
+
+let numbers = 7000;
+
+/** A file that every user can write to. */
+function everyones(site: Site, name: string): string {
+  const path = join(site.directory, name);
+  writeFileSync(path, '', { mode: 0o666 });
+  spawnSync('chmod', ['666', path]);
+  return path;
+}
+
+/** Runs a job with a hook of the site's own behind ours; the log's lines are kept in a file. */
+async function runChained(t: TestContext, shell: string, { spoolOwner = 0, user, ...options }: Case): Promise<Outcome> {
+  const site = newSite(t, { armWait: 0 });
+  const seen = everyones(site, 'seen');
+  const log = everyones(site, 'log');
+  appendFileSync(join(site.hooks, 'common.sh'), `logger() { echo "$*" >>'${log}'; }\n`);
+  const own = join(site.directory, 'own.sh');
+  writeFileSync(own, `#!/bin/sh\n{ id -u; env; } >>'${seen}'\n`, { mode: 0o755 });
+  const job = numbers++;
+  const spool = join(site.directory, 'active_jobs', `${job}.1`);
+  mkdirSync(spool, { recursive: true, mode: 0o755 });
+  chownSync(spool, spoolOwner, spoolOwner);
+  const chained = [user === undefined ? own : `${user}@${own}`];
+  const steps = await startJob(site, ['/bin/true'], { ...options, job, shell, chained }).ended;
+  await quiet(site);
+  const text = readFileSync(seen, 'utf8');
+  return {
+    prolog: steps.prolog?.status,
+    epilog: steps.epilog?.status,
+    seen: text === '' ? null : text,
+    log: () => readFileSync(log, 'utf8'),
+  };
+}
+
+/** The job is put into the error state before it starts, its end is left alone, and the log says why. */
+async function assertRefused(outcome: Outcome): Promise<void> {
+  assert.equal(outcome.seen, null, 'the hook ran');
+  assert.equal(outcome.prolog, 100);
+  assert.equal(outcome.epilog, 0);
+  const lines = await until('the log', () => (outcome.log().split('\n').length > 2 ? outcome.log() : null));
+  assert.match(lines, /job \d+\.1: the site's prolog\.sh was not started/);
+  assert.match(lines, /epilog\.sh was not started/);
+  assert.match(lines, /USER@\//);
+}
+
+describe("the user of a site's own hook", { skip: shepherdObstacle() ?? false, concurrency: 3 }, () => {
+  for (const shell of SHELLS) {
+    it(`is the job's owner, with the job's environment (${shell})`, async (t) => {
+      const outcome = await runChained(t, shell, { owner: NOBODY, config: { job_owner: 'nobody' } });
+      assert.equal(outcome.prolog, 0);
+      assert.equal(outcome.epilog, 0);
+      assert.match(outcome.seen ?? '', new RegExp(`^${NOBODY}$`, 'm'));
+      assert.match(outcome.seen ?? '', /^LD_PRELOAD=/m);
+      assert.equal(outcome.log(), '');
+    });
+
+    it(`is not root where root has the spool's files (${shell})`, async (t) => {
+      for (const name of ['nobody', 'root'])
+        await assertRefused(await runChained(t, shell, { owner: 0, config: { job_owner: name } }));
+    });
+
+    it(`is not the admin user where that has the spool's files (${shell})`, async (t) => {
+      for (const name of ['nobody', ADMIN.name]) {
+        const options = { owner: ADMIN.uid, spoolOwner: ADMIN.uid, config: { job_owner: name } };
+        await assertRefused(await runChained(t, shell, options));
+      }
+    });
+
+    it(`is not one whom config contradicts, or a forged part of it (${shell})`, async (t) => {
+      const forged = { stdout_path: '/dev/null\njob_owner=nobody\nnjob_args=0', job_owner: ADMIN.name };
+      for (const config of [{ job_owner: ADMIN.name }, { job_owner: 'no-such-user' }, { job_owner: null }, forged])
+        await assertRefused(await runChained(t, shell, { owner: NOBODY, config }));
+    });
+
+    it(`is the one that the site names, whoever has the spool's files (${shell})`, async (t) => {
+      const outcome = await runChained(t, shell, { owner: 0, user: 'nobody' });
+      assert.deepEqual([outcome.prolog, outcome.epilog], [0, 0]);
+      assert.match(outcome.seen ?? '', new RegExp(`^${NOBODY}$`, 'm'));
+    });
+
+    it(`as root gets nothing from the loader, also under root's number by another name (${shell})`, async (t) => {
+      const outcome = await runChained(t, shell, { owner: NOBODY, user: '0' });
+      assert.match(outcome.seen ?? '', /^0$/m);
+      assert.match(outcome.seen ?? '', /^GREETING=two$/m);
+      assert.doesNotMatch(outcome.seen ?? '', /LD_PRELOAD/);
+    });
+  }
+});
+
+describe('variables that a privileged hook does not get', () => {
+  const dropped = [
+    'LD_AUDIT=/x',
+    '_RLD_LIST=/x',
+    'TERMINFO_DIRS=/x',
+    'TMPDIR=/x',
+    'ENVIRONMENT=BATCH',
+    'BASH_FUNC_cd%%=() { :; }',
+    'LANG=../../tmp/x',
+    'LANG=',
+    'LANGUAGE=de:en',
+    'LANGUAGE=%n',
+    'LINGUAS=/tmp/x',
+    'LC_ALL=/tmp/x',
+    'LC_ALL=x y',
+    'LC_MESSAGES=1',
+    'LC_X2=C',
+    'LANG=C\\nX',
+  ];
+  const kept = [
+    'PATH=/usr/bin',
+    'LANG=C.UTF-8',
+    'LANG=de_DE.UTF-8@euro',
+    'LANGUAGE=de',
+    'LINGUAS=de,en',
+    'LC_ALL=C',
+    'LC_CTYPE=en_GB.ISO8859-1',
+    'ALANG=/x',
+    'TZ=:/x',
+  ];
+  for (const shell of SHELLS)
+    it(`are those of 8.1.9 (${shell})`, () => {
+      const script = '. "$1"; shift; for one in "$@"; do qm_dangerous "$one" && printf "%s\\n" "$one"; done; :';
+      const common = join(packageRoot(), 'hooks', 'common.sh');
+      const { stdout, status } = spawnSync(shell, ['-c', script, 'sh', common, ...dropped, ...kept], {
+        encoding: 'utf8',
+        env: { PATH: '/usr/bin:/bin' },
+      });
+      assert.equal(status, 0);
+      assert.deepEqual(stdout.trimEnd().split('\n'), dropped);
+    });
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { Rlimit } from '../../src/native/libc';
+import { accountingRecord, heldJob, newSite, quiet, runSampled, shepherdObstacle, startJob } from './fake-shepherd';
+
+const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));
+const OWNER = { uid: 65534, name: 'nobody' };
+const STRANGER = 65533;
+/** Too little for a sampler. */
+const TINY = 50 * 1024 * 1024;
+
+const asStranger = (...command: readonly string[]): void => {
+  const { status, stderr } = spawnSync(
+    'setpriv',
+    [`--reuid=${STRANGER}`, `--regid=${STRANGER}`, '--clear-groups', ...command],
+    { encoding: 'utf8' },
+  );
+  assert.equal(status, 0, stderr);
+};
+
+describe('a plain hook that hands over copies', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
+  for (const shell of SHELLS)
+    for (const [what, plant] of [
+      ['link', (path: string, target: string) => asStranger('ln', '-s', target, path)],
+      ['file', (path: string) => asStranger('sh', '-c', 'echo mine >"$1"; chmod 666 "$1"', 'sh', path)],
+      ['FIFO', (path: string) => asStranger('mkfifo', '-m', '666', path)],
+      ['directory', (path: string) => asStranger('mkdir', '-m', '777', path)],
+    ] as const)
+      it(`follows and overwrites no ${what} of someone else's (${shell})`, async (t) => {
+        const site = newSite(t, { armWait: 0 });
+        const outbox = join(site.state, 'outbox');
+        const precious = join(site.directory, 'precious');
+        writeFileSync(precious, 'precious\n');
+        chownSync(precious, OWNER.uid, OWNER.uid);
+        chmodSync(precious, 0o600);
+        const hold = heldJob(site);
+        const job = startJob(site, hold.command, {
+          shell,
+          plain: true,
+          owner: OWNER.uid,
+          config: { job_owner: OWNER.name },
+          shepherd: [`uid=${OWNER.uid}`, `limit=${Rlimit.AS}:${TINY}:${TINY}`],
+        });
+        await job.step('start');
+        // The names that can be known while the job runs.
+        for (const name of [`${job.key}.usage.new`, `${job.key}.usage`]) plant(join(outbox, name), precious);
+        hold.letGo();
+        const steps = await job.ended;
+        assert.deepEqual([steps.prolog?.status, steps.epilog?.status], [0, 0]);
+        assert.equal(readFileSync(precious, 'utf8'), 'precious\n');
+        await quiet(site);
+        // The next job's sampler takes in what is there.
+        await runSampled(site, 100);
+        const record = await accountingRecord(site, job.number);
+        assert.equal(record?.owner, OWNER.name);
+        assert.equal(record.status, 'unsampled');
+        assert.equal(record.trust, 'self-reported');
+        assert.equal(record.exit_status, 3);
+      });
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { Rlimit } from '../../../src/native/libc';
+import { connectListener } from '../../../src/sampler/listener/client';
+import { loadSettings } from '../../../src/sampler/settings';
+import type { JobRecord } from '../../../src/sampler/record';
+import {
+  accountingRecord,
+  newSite,
+  shepherdObstacle,
+  startJob,
+  until,
+  type JobOptions,
+  type Site,
+} from '../fake-shepherd';
+
+/** Too little for any Node. */
+const TINY = 50 * 1024 * 1024;
+const NO_ROOM = `limit=${Rlimit.AS}:${TINY}:${TINY}`;
+
+/** A site whose listener runs, for a follower that has no job. */
+async function listeningSite(t: TestContext, settings: readonly string[] = []): Promise<Site> {
+  const site = newSite(t, { armWait: 0, settings });
+  const link = await connectListener(site.settings, loadSettings(site.settings), {
+    take: () => undefined,
+    lost: () => undefined,
+  });
+  assert.ok(link !== null, 'no listener');
+  t.after(() => link.close());
+  return site;
+}
+
+async function arrived(site: Site, job: number): Promise<JobRecord> {
+  let record: JobRecord | null = null;
+  let asking = false;
+  return until('the record', () => {
+    if (!asking) {
+      asking = true;
+      // The DB may be half made when it is first looked at.
+      void accountingRecord(site, job)
+        .catch(() => null)
+        .then((found) => {
+          record = found;
+          asking = false;
+        });
+    }
+    return record;
+  });
+}
+
+async function runTiny(site: Site, options: JobOptions = {}): Promise<JobRecord> {
+  const job = startJob(site, ['/bin/sh', '-c', 'exit 3'], {
+    ...options,
+    shepherd: [NO_ROOM, ...(options.shepherd ?? [])],
+  });
+  const steps = await job.ended;
+  assert.deepEqual([steps.prolog?.status, steps.epilog?.status], [0, 0]);
+  const record = await arrived(site, job.number);
+  assert.equal(record.status, 'unsampled');
+  assert.equal(record.exit_status, 3);
+  return record;
+}
+
+describe('what a hook left without room for Node', { skip: shepherdObstacle() ?? false, concurrency: 3 }, () => {
+  it('is accounted by the listener, with no other job and no timer', async (t) => {
+    const site = await listeningSite(t);
+    assert.equal((await runTiny(site)).trust, 'usage');
+    // Also the second one, which falls into the pause after the first.
+    await runTiny(site);
+    await until('nothing left', () => readdirSync(join(site.state, 'run')).length === 0);
+  });
+
+  it('is accounted also where the hooks have no privilege', async (t) => {
+    const site = await listeningSite(t, ['accept_self_reported = true']);
+    const record = await runTiny(site, {
+      plain: true,
+      owner: 65534,
+      config: { job_owner: 'nobody' },
+      shepherd: ['uid=65534'],
+    });
+    assert.equal(record.trust, 'self-reported');
+    await until('nothing left', () => readdirSync(join(site.state, 'outbox')).length === 0);
+  });
+
+  it('is accounted when the listener comes later', async (t) => {
+    const site = newSite(t, { armWait: 0 });
+    const job = startJob(site, ['/bin/sh', '-c', 'exit 3'], { shepherd: [NO_ROOM] });
+    await job.ended;
+    assert.deepEqual([...readdirSync(join(site.state, 'run'))].sort(), [job.key, 'left'].sort());
+    const link = await connectListener(site.settings, loadSettings(site.settings), {
+      take: () => undefined,
+      lost: () => undefined,
+    });
+    t.after(() => link?.close());
+    assert.equal((await arrived(site, job.number)).status, 'unsampled');
+  });
+});
