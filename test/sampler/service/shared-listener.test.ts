@@ -53,7 +53,7 @@ async function played(t: TestContext): Promise<Played> {
         if (request.kind === 'node') it.send({ kind: 'node', id: request.id, charges: null, gpu: [] });
       }) as (chunk: string | Buffer) => void,
     );
-    it.send({ kind: 'hello', events: null, records: null });
+    it.send({ kind: 'hello', events: null, records: null, stays: true });
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
   t.after(() => {
@@ -96,7 +96,7 @@ describe('a connection that many jobs share', () => {
     const listener = await played(t);
     const members = await Promise.all(Array.from({ length: 64 }, () => join(listener)));
     assert.equal(listener.sockets.length, 1);
-    assert.deepEqual(members[63]?.link.hello, { kind: 'hello', events: null, records: null });
+    assert.deepEqual(members[63]?.link.hello, { kind: 'hello', events: null, records: null, stays: true });
   });
 
   it("gives each job its own processes' events, and those of their descendants", async (t) => {
