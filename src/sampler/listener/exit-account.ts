@@ -106,18 +106,17 @@ function fromThread(record: ThreadRecord): Omit<ExitAccount, 'final' | 'whole' |
 
 const LARGEST: ReadonlySet<ExitField> = new Set(['threads', 'rssBytes', 'vmBytes']);
 
-/** Adds what another thread of the same process had; `thread` ended later. */
+const NOTHING = Object.fromEntries(EXIT_FIELDS.map((field) => [field, 0])) as Record<ExitField, number>;
+
+/** Adds what another thread of the same process had; `record` ended later. */
 export function addThread(account: ExitAccount | null, record: ThreadRecord | null, threads: number): ExitAccount {
   const own = record === null ? null : fromThread(record);
-  const values = Object.fromEntries(
-    EXIT_FIELDS.map((field) => {
-      const before = account?.[field] ?? 0;
-      const now = field === 'threads' ? threads : field === 'threadExits' ? 1 : (own?.[field] ?? 0);
-      return [field, LARGEST.has(field) ? Math.max(before, now) : before + now];
-    }),
-  ) as Record<ExitField, number>;
+  const sums = { ...NOTHING, ...own, threads, threadExits: 1 };
+  if (account !== null)
+    for (const field of EXIT_FIELDS)
+      sums[field] = LARGEST.has(field) ? Math.max(sums[field], account[field]) : sums[field] + account[field];
   return {
-    ...values,
+    ...sums,
     uid: own?.uid ?? account?.uid ?? -1,
     command: own?.command ?? account?.command ?? '',
     final: own !== null,

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { resourceLimit, Rlimit } from '../../native/libc';
-import type { ExitRecord } from '../../sources/events/exit-records';
 import type { KernelEvents } from '../../sources/events/kernel-events';
+import type { KeptExitRecord } from '../../sources/events/kept-exit-records';
 import type { ProcessEvent as KernelEvent } from '../../sources/events/process-events';
 import { bootId, monotonicUs } from '../../sources/proc/clock';
 import { isUnavailable, type Unavailable } from '../../sources/source';
@@ -25,7 +25,7 @@ import { listenerPaths } from './socket-path';
 /** The kernel keeps what comes between two looks. */
 const LOOK_EVERY_MS = 100;
 /** At rest, where nobody is followed: one who begins to follow brings a look along. */
-const REST_LOOK_EVERY_MS = 1000;
+const REST_LOOK_EVERY_MS = 2000;
 /** After a look that found so many events the next comes soon in any case: the receive buffers must not fill up. */
 const MANY_EVENTS = 2000;
 /** Who started it is on the way. */
@@ -213,7 +213,7 @@ export class Listener {
   private look(): number {
     if (this.opened === null) return 0;
     const events: KernelEvent[] = [];
-    const records: ExitRecord[] = [];
+    const records: KeptExitRecord[] = [];
     const { lostEvents, lostRecords } = this.opened.drain({
       event: (event) => events.push(event),
       record: (record) => records.push(record),
