@@ -32,6 +32,8 @@ export interface Installation {
   spool(job: number, group?: number): string;
   nodeStore(): NodeStore;
   readonly stateDirectory: string;
+  /** The accounting DB. */
+  readonly accounting: string;
   readonly runDirectory: string;
   /** argv of what starts the listener as the installation does. */
   readonly listener: readonly string[];
@@ -138,6 +140,7 @@ export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'br
   return {
     directory,
     stateDirectory: state,
+    accounting: join(accounting, 'accounting.db'),
     runDirectory: join(directory, 'run'),
     listener: ['/bin/sh', '-p', join(hooks, 'listener.sh'), '--renew'],
     service: ['/bin/sh', '-p', join(hooks, 'sampler.sh')],

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { retireListener } from '../../src/sampler/listener/retire';
 import { runningListener } from '../../src/sampler/listener/running';
-import { parseRecord } from '../../src/sampler/parse-record';
 import type { JobRecord } from '../../src/sampler/record';
 import { bracketsObstacle } from '../burners/bracketed';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { compile } from './compile';
 import { BENCH_GROUP, install, shells, type Installation } from './installation';
-import { runNameOf, startShepherd } from './shepherd';
+import { startShepherd } from './shepherd';
 
 /**
  * How many jobs of a node with default settings have a proved peak: they come after pauses of any length, so that nothing
@@ -55,13 +55,11 @@ async function runJob(installation: Installation, helper: string, job: number, g
     await shepherd.end();
     await shepherd.hook(installation.hook(shell, 'epilog', job));
     await shepherd.drain();
-    const store = installation.nodeStore();
+    const reader = openSqliteReader(installation.accounting);
     try {
-      const stored = store.job(runNameOf(job, shepherd));
-      const record = stored === null ? null : parseRecord(JSON.parse(stored.record));
-      return record === null || 'error' in record ? null : record;
+      return (await reader.job({ job_id: job })).records[0]?.record ?? null;
     } finally {
-      store.close();
+      await reader.close();
     }
   } finally {
     await shepherd.close();
