@@ -34,6 +34,7 @@ type ExitField = (typeof EXIT_FIELDS)[number];
 
 export interface ExitAccount extends Readonly<Record<ExitField, number>> {
   readonly uid: number;
+  /** Of the process's first thread; empty: its record did not come. */
   readonly command: string;
   /** The record of the last thread came: the marks are final. */
   readonly final: boolean;
@@ -75,10 +76,9 @@ export interface ThreadRecord {
 const MIB = 1024 * 1024;
 
 /** One thread's record as the account of a process of one thread. */
-function fromThread(record: ThreadRecord): Omit<ExitAccount, 'final' | 'whole' | 'threads' | 'threadExits'> {
+function fromThread(record: ThreadRecord): Omit<ExitAccount, 'command' | 'final' | 'whole' | 'threads' | 'threadExits'> {
   return {
     uid: record.uid,
-    command: record.comm,
     rssBytes: record.hiwaterRssBytes,
     vmBytes: record.hiwaterVmBytes,
     cpuNs: record.cpuNs ?? (record.userUs + record.systemUs) * 1000,
@@ -108,8 +108,16 @@ const LARGEST: ReadonlySet<ExitField> = new Set(['threads', 'rssBytes', 'vmBytes
 
 const NOTHING = Object.fromEntries(EXIT_FIELDS.map((field) => [field, 0])) as Record<ExitField, number>;
 
-/** Adds what another thread of the same process had; `record` ended later. */
-export function addThread(account: ExitAccount | null, record: ThreadRecord | null, threads: number): ExitAccount {
+/**
+ * Adds what another thread of process `pid` had; `record` ended later. Threads have names of their own: the process has
+ * that of its first one.
+ */
+export function addThread(
+  account: ExitAccount | null,
+  record: ThreadRecord | null,
+  pid: number,
+  threads: number,
+): ExitAccount {
   const own = record === null ? null : fromThread(record);
   const sums = { ...NOTHING, ...own, threads, threadExits: 1 };
   if (account !== null)
@@ -118,7 +126,7 @@ export function addThread(account: ExitAccount | null, record: ThreadRecord | nu
   return {
     ...sums,
     uid: own?.uid ?? account?.uid ?? -1,
-    command: own?.command ?? account?.command ?? '',
+    command: (record?.pid === pid ? record.comm : account?.command) ?? '',
     final: own !== null,
     whole: own !== null && (account?.whole ?? true),
   };

@@ -61,7 +61,7 @@ class LoneExit {
 
   get account(): ExitAccount | null {
     const record = this.record?.read() ?? null;
-    if (record !== null) this.known = addThread(null, record, 1);
+    if (record !== null) this.known = addThread(null, record, this.pid, 1);
     this.record = null;
     return this.known;
   }
@@ -117,7 +117,7 @@ export function newProcessTable(existing: ReadonlyMap<number, readonly number[]>
     }
     const record = sent?.read() ?? null;
     entry.threads.delete(event.pid);
-    if (record !== null || entry.account !== null) entry.account = addThread(entry.account, record, entry.most);
+    if (record !== null || entry.account !== null) entry.account = addThread(entry.account, record, event.tgid, entry.most);
     if (record === null) entry.missing = true;
     if (entry.threads.size > 0) return null;
     entries.delete(event.tgid);

@@ -95,6 +95,25 @@ describe('the table of processes', () => {
     assert.deepEqual([end.account.threads, end.account.threadExits, end.account.whole], [3, 3, true]);
   });
 
+  it('has the name of its first thread, in whatever order they end', () => {
+    const ended = (...order: readonly number[]): string | undefined => {
+      const table = newProcessTable(new Map([[20, [20, 21, 22]]]));
+      const names = new Map([
+        [20, 'java'],
+        [21, 'GC Thread#0'],
+        [22, 'C2 CompilerThre'],
+      ]);
+      table.records(order.filter((pid) => names.has(pid)).map((pid) => sent(pid, { comm: names.get(pid) ?? '' })));
+      const end = table.events(order.map((pid, index) => exit(index, Math.abs(pid), 20))).at(-1);
+      return end?.kind === 'exit' ? end.account?.command : undefined;
+    };
+    assert.equal(ended(20, 21, 22), 'java');
+    assert.equal(ended(21, 20, 22), 'java');
+    assert.equal(ended(22, 21, 20), 'java');
+    // The first one's record was lost: what another thread is called says nothing of the process.
+    assert.equal(ended(21, -20, 22), '');
+  });
+
   it('says when records are missing: of some threads, of the last, of all', () => {
     const ended = (records: readonly number[]): readonly unknown[] => {
       const table = newProcessTable(new Map([[20, [20, 21]]]));
