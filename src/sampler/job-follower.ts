@@ -1,6 +1,5 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../native/libc';
 import { monotonicUs, uptimeSeconds, wallClockOfTicks } from '../sources/proc/clock';
 import { readText } from '../sources/files';
@@ -295,7 +294,7 @@ export function followJob(
 
   /** The job's first process went before it was looked at: what the kernel told of it until then is remembered. */
   async function findEnded(): Promise<boolean> {
-    await Promise.race([hearing.ready, pause(EVENTS_WITHIN_MS, undefined, { ref: false })]);
+    await hearing.catchUp(EVENTS_WITHIN_MS);
     const pid = readJobPid(run.spool);
     const forkedAt = pid === null ? null : sampler.forkedAt(pid);
     if (pid === null || forkedAt === null) return false;

@@ -130,7 +130,12 @@ export async function listenerSection(options: BenchOptions): Promise<Section> {
       { what: 'of other people’s processes', unit: 'us', values: unheard },
       { what: 'of a job that a sampler follows', unit: 'us', values: followed },
       { what: 'taken in by that sampler', unit: 'us', values: lineage },
-      { what: 'at rest, of one core', unit: '%', values: rest.percent, ...(options.quick ? {} : { budget: REST_BUDGET }) },
+      {
+        what: 'at rest, of one core',
+        unit: '%',
+        values: rest.percent,
+        ...(options.quick ? {} : { budget: REST_BUDGET }),
+      },
       { what: 'processes that others forked meanwhile', unit: '1/s', values: rest.forks },
     ];
     return { title, rows, notes: ['CPU time. Others who fork on this machine meanwhile are counted in it.'] };

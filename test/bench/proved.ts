@@ -45,7 +45,12 @@ async function startListener({ listener, runDirectory }: Installation): Promise<
   }
 }
 
-async function runJob(installation: Installation, helper: string, job: number, group: number): Promise<JobRecord | null> {
+async function runJob(
+  installation: Installation,
+  helper: string,
+  job: number,
+  group: number,
+): Promise<JobRecord | null> {
   const [shell = '/bin/sh'] = shells();
   const shepherd = startShepherd(helper, installation.spool(job, group));
   try {

@@ -76,7 +76,9 @@ export interface ThreadRecord {
 const MIB = 1024 * 1024;
 
 /** One thread's record as the account of a process of one thread. */
-function fromThread(record: ThreadRecord): Omit<ExitAccount, 'command' | 'final' | 'whole' | 'threads' | 'threadExits'> {
+function fromThread(
+  record: ThreadRecord,
+): Omit<ExitAccount, 'command' | 'final' | 'whole' | 'threads' | 'threadExits'> {
   return {
     uid: record.uid,
     rssBytes: record.hiwaterRssBytes,

@@ -117,7 +117,8 @@ export function newProcessTable(existing: ReadonlyMap<number, readonly number[]>
     }
     const record = sent?.read() ?? null;
     entry.threads.delete(event.pid);
-    if (record !== null || entry.account !== null) entry.account = addThread(entry.account, record, event.tgid, entry.most);
+    if (record !== null || entry.account !== null)
+      entry.account = addThread(entry.account, record, event.tgid, entry.most);
     if (record === null) entry.missing = true;
     if (entry.threads.size > 0) return null;
     entries.delete(event.tgid);
