@@ -212,6 +212,23 @@ describe('a connection that many jobs share', () => {
     assert.equal(one.lost(), 0);
   });
 
+  it('is left when no job is there any more, and made anew for the next: an idle node lets its listener rest', async (t) => {
+    const it = await played(t);
+    const first = await join(it);
+    const second = await join(it);
+    const [socket] = it.sockets;
+    const left = new Promise<void>((resolve) => socket?.once('close', () => resolve()));
+    socket?.resume();
+    first.link.close();
+    assert.ok(await second.link.sync(60_000), 'left while a job was there');
+    second.link.close();
+    await left;
+    const third = await join(it);
+    assert.equal(it.sockets.length, 2);
+    assert.ok(await third.link.sync(60_000));
+    assert.deepEqual([first.lost(), second.lost(), third.lost()], [0, 0, 0]);
+  });
+
   it('is null where no listener can be reached', async (t) => {
     const runDirectory = temporaryDirectory(t);
     writeFileSync(listenerPaths({ run_dir: runDirectory }).directory, 'no directory');
