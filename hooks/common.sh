@@ -6,7 +6,11 @@
 
 # Whether the service of the node scope runs on this host (src/sampler/service).
 qm_service() {
-  [ "${scope:-job}" = node ] || return 1
+  [ "${scope:-job}" = node ] && qm_lives "$run/service/pid"
+}
+
+# Whether the process lives that wrote this `pid` file.
+qm_lives() {
   qm_begun=
   qm_pid=
   while IFS='=' read -r qm_word qm_value; do
@@ -14,7 +18,7 @@ qm_service() {
     pid) qm_pid=$qm_value ;;
     start) qm_begun=$qm_value ;;
     esac
-  done 2>/dev/null <"$run/service/pid"
+  done 2>/dev/null <"$1"
   [ -n "$qm_pid" ] && qm_start_of "$qm_pid" && [ "$qm_ticks" = "$qm_begun" ]
 }
 

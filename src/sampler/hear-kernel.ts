@@ -9,6 +9,8 @@ import type { Settings } from './settings';
 export interface KernelHearing {
   /** Resolves when events are heard, or when it is clear that they can't be: then to the reason. */
   readonly ready: Promise<string | null>;
+  /** Waits, at most so long, until all has come that the kernel has told by now. */
+  catchUp(withinMs: number): Promise<void>;
   /** After each tick: it counts as soon as all events until then have come. */
   afterTick(readings: TickReadings): void;
   /** Waits, at most so long, until the last tick counts; the account says so if it does not. */
@@ -29,6 +31,7 @@ const AGAIN_AT_LATEST_MS = 60_000;
 
 export const NO_HEARING: KernelHearing = {
   ready: Promise.resolve('switched off'),
+  catchUp: () => Promise.resolve(),
   afterTick: () => undefined,
   finish: () => Promise.resolve(),
   link: () => null,
@@ -113,6 +116,10 @@ export function hearKernel(
 
   return {
     ready,
+    catchUp: async (withinMs) => {
+      const all = ready.then(() => (listening ? link?.sync(withinMs) : undefined));
+      await Promise.race([all, sleep(withinMs, undefined, { ref: false })]);
+    },
     afterTick: (readings) => {
       if (listening) last = settle(readings);
     },

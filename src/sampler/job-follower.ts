@@ -1,7 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../native/libc';
-import { uptimeSeconds, wallClockOfTicks } from '../sources/proc/clock';
+import { monotonicUs, uptimeSeconds, wallClockOfTicks } from '../sources/proc/clock';
 import { readText } from '../sources/files';
 import { openProcess, type DescriptorBudget } from '../sources/proc/process-files';
 import { parseAddressSpaceLimit } from '../sources/proc/limits';
@@ -292,6 +292,16 @@ export function followJob(
     return true;
   }
 
+  /** The job's first process went before it was looked at: what the kernel told of it until then is remembered. */
+  async function findEnded(): Promise<boolean> {
+    await hearing.catchUp(EVENTS_WITHIN_MS);
+    const pid = readJobPid(run.spool);
+    const forkedAt = pid === null ? null : sampler.forkedAt(pid);
+    if (pid === null || forkedAt === null) return false;
+    sampler.start(pid, Date.now() - (monotonicUs() - forkedAt) / 1000);
+    return true;
+  }
+
   /**
    * The limit holds for every program of the job as soon as its first process has executed one; root could lift it again.
    */
@@ -386,6 +396,7 @@ export function followJob(
           if (rootPid !== null) figures.started(rootPid);
         }
         if (surroundings.shared !== null && run.ends === 'epilog') lookForUsage();
+        if (!started && told !== null) started = await findEnded();
         // A wake-up for another file in the spool directory is no reason for another sample.
         if (started && (told !== null || now >= due)) {
           meter.around(() => {

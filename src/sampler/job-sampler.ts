@@ -45,6 +45,8 @@ export interface JobSampler {
   readonly alive: () => boolean;
   /** Sets the first process of the job and when it started. */
   start(rootPid: number, startMs: number): void;
+  /** When a process was forked, by what was heard since the last `settle` (µs of the monotonic clock); null: not heard. */
+  forkedAt(pid: number): number | null;
   /** `last`: nothing may be left for the next one. */
   tick(atMs: number, scanAll: boolean, last?: boolean): TickReadings;
   /** From now on the kernel's events are heard: give them to `heard`, and each tick to `settle` when all until then are. */
@@ -258,6 +260,7 @@ export function sampleJob(
       numbers.startMs = startMs;
       series.startMs = startMs;
     },
+    forkedAt: (pid) => lineage?.forkedAt(pid) ?? null,
     tick: (atMs, scanAll, last = false) => {
       const readings = processes.tick(
         atMs,

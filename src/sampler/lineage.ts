@@ -35,6 +35,8 @@ export interface Lineage {
   events(events: readonly ProcessEvent[]): void;
   /** Another listener, or the same one anew, tells from now on: what it remembers of before is known already. */
   again(): void;
+  /** When a process was forked that no settle has taken in yet (µs of the monotonic clock); null: that was not heard. */
+  forkedAt(pid: number): number | null;
   /** The events are not complete any more. */
   open(reason: OpenReason): void;
   /**
@@ -156,6 +158,7 @@ export function newLineage(precision: CounterPrecision, saved: unknown = null): 
     again: () => {
       knownUntil = latest;
     },
+    forkedAt: (pid) => waiting.findLast((event) => event.kind === 'fork' && event.child === pid)?.at ?? null,
     open: (reason) => {
       upper.open(reason);
     },

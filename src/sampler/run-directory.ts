@@ -177,10 +177,23 @@ export function startTicksOf(pid: number, procRoot = '/proc'): number | null {
   }
 }
 
-/** Writes the sampler's `pid` file at once or not at all. */
-export function writePidFile(directory: string, boot: string): void {
+/** Writes the `pid` file of this process at once or not at all; `more`: further lines of it. */
+export function writePidFile(directory: string, boot: string, more: Readonly<Record<string, string>> = {}): void {
   const start = startTicksOf(process.pid) ?? 0;
-  replaceFile(join(directory, 'pid'), `version=1\npid=${process.pid}\nstart=${start}\nboot=${boot}\nend=1\n`, 0o600);
+  const lines = Object.entries({ version: 1, pid: process.pid, start, boot, ...more, end: 1 });
+  replaceFile(join(directory, 'pid'), lines.map(([key, value]) => `${key}=${value}\n`).join(''), 0o600);
+}
+
+/** The `pid` file of a process that lives; null: there is none, or it can't be read. */
+export function livingPidFile(directory: string): ReadonlyMap<string, string> | null {
+  try {
+    const values = keyValues(readFileSync(join(directory, 'pid'), 'utf8'));
+    const lives =
+      values.get('boot') === bootId() && startTicksOf(Number(values.get('pid'))) === Number(values.get('start'));
+    return lives ? values : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Writes a whole file under another name first, so that a reader sees the old or the new text. */

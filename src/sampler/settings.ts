@@ -56,7 +56,7 @@ export interface Settings {
   readonly delivery_patience: number;
   /** One process per node that hears the kernel's fork, exec and exit events and reads the node-wide sources. */
   readonly listener: boolean;
-  /** How long it stays when no sampler is left. */
+  /** How long it stays when no sampler is left; Infinity (`inf`): always, as a service of the node. */
   readonly listener_linger: number;
   /** Netlink events reach only the initial network namespace: it is entered by this path. */
   readonly initial_network_namespace: string;
@@ -140,7 +140,7 @@ export const DEFAULT_SETTINGS: Settings = {
   delivery_jitter_ms: 1000,
   delivery_patience: 600,
   listener: true,
-  listener_linger: 60,
+  listener_linger: Infinity,
   initial_network_namespace: '/proc/1/ns/net',
   cgroup: 'off',
   helper_deadline: 5,
@@ -200,7 +200,7 @@ const RANGES: Readonly<Partial<Record<keyof Settings, readonly [number, number]>
   keep_samples_mib: [1, 1048576],
   delivery_jitter_ms: [0, 600000],
   delivery_patience: [0, 86400],
-  listener_linger: [0, 86400],
+  listener_linger: [0, Infinity],
   helper_deadline: [0.1, 600],
   heartbeat: [0, 86400],
   poll_interval: [1, 3600],
@@ -271,7 +271,11 @@ function checked(path: string, key: keyof Settings, value: unknown): Settings[ke
     const [least, most] = RANGES[key] ?? [0, Number.MAX_SAFE_INTEGER];
     const number = typeof value === 'bigint' ? Number(value) : value;
     if (typeof number !== 'number' || !(number >= least && number <= most))
-      throw new SettingsError(path, `"${key}" is not a number of ${least} to ${most}`, `the default is ${fallback}`);
+      throw new SettingsError(
+        path,
+        `"${key}" is not a number ${most === Infinity ? `from ${least} on, or inf` : `of ${least} to ${most}`}`,
+        `the default is ${fallback === Infinity ? 'inf' : fallback}`,
+      );
     return number;
   }
   if (typeof fallback === 'string') {

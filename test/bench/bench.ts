@@ -14,7 +14,20 @@ export interface BenchOptions {
 }
 
 export type Unit =
-  'ms' | 'us' | 'ns' | '%' | 'MiB' | 'x' | 'bytes' | 'jobs/s' | 'jobs' | 'requests/s' | 'KiB' | 's' | 'records/s';
+  | 'ms'
+  | 'us'
+  | 'ns'
+  | '%'
+  | 'MiB'
+  | 'x'
+  | 'bytes'
+  | 'jobs/s'
+  | 'jobs'
+  | 'requests/s'
+  | 'KiB'
+  | 's'
+  | 'records/s'
+  | '1/s';
 
 /** One measured quantity. */
 export interface Row {

@@ -32,7 +32,11 @@ export interface Installation {
   spool(job: number, group?: number): string;
   nodeStore(): NodeStore;
   readonly stateDirectory: string;
+  /** The accounting DB. */
+  readonly accounting: string;
   readonly runDirectory: string;
+  /** argv of what starts the listener as the installation does. */
+  readonly listener: readonly string[];
   /** argv of what starts the service of the node scope. */
   readonly service: readonly string[];
   /** Keeps a listener there, as on a node where jobs run all the time; resolves to what lets it go. */
@@ -70,8 +74,11 @@ function hooksDirectory(directory: string, name: string, settings: string, armWa
   return hooks;
 }
 
-/** `scope`: "node" for prologs that leave their jobs to the service. */
-export function install(scope: 'job' | 'node' = 'job'): Installation {
+/**
+ * `scope`: "node" for prologs that leave their jobs to the service. `listener`: "lasting" as by default; "brief": it goes
+ * with the last sampler.
+ */
+export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'brief' = 'brief'): Installation {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-'));
   const remove = (): void => {
     rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
@@ -95,7 +102,7 @@ export function install(scope: 'job' | 'node' = 'job'): Installation {
     `accounting = "${join(accounting, 'accounting.db')}"`,
     // Spreads nodes over time; here it would only make the runs longer.
     'delivery_jitter_ms = 0',
-    'listener_linger = 0',
+    ...(listener === 'lasting' ? [] : ['listener_linger = 0']),
     // The cost at 1 Hz is asked for, so the interval must not be stretched.
     'cpu_budget_percent = 100',
     `scope = "${scope}"`,
@@ -133,7 +140,9 @@ export function install(scope: 'job' | 'node' = 'job'): Installation {
   return {
     directory,
     stateDirectory: state,
+    accounting: join(accounting, 'accounting.db'),
     runDirectory: join(directory, 'run'),
+    listener: ['/bin/sh', '-p', join(hooks, 'listener.sh'), '--renew'],
     service: ['/bin/sh', '-p', join(hooks, 'sampler.sh')],
     hook: (shell, name, job) => line(hooks, shell, name, job),
     waitingProlog: (shell, job) => line(waiting, shell, 'prolog', job),

@@ -8,6 +8,7 @@ import { newLineage } from '../../src/sampler/lineage';
 import { connectListener, type ListenerLink } from '../../src/sampler/listener/client';
 import type { Reply } from '../../src/sampler/listener/protocol';
 import type { ProcessEvent } from '../../src/sampler/listener/process-table';
+import { retireListener } from '../../src/sampler/listener/retire';
 import { loadSettings } from '../../src/sampler/settings';
 import { thisMachine } from '../../src/sampler/this-machine';
 import { allPids } from '../../src/sources/proc/process-files';
@@ -21,6 +22,9 @@ import { cpuMs } from './process-cost';
 const CHILDREN = 2000;
 const SYNC_WITHIN_MS = 10_000;
 const US_PER_MS = 1000;
+/** Two looks at least. */
+const REST_WINDOW_MS = 5000;
+const REST_BUDGET = 0.1;
 
 function pidOfListener(settingsPath: string): number {
   const found = allPids().find((pid) => {
@@ -51,6 +55,30 @@ async function perProcess(link: ListenerLink, listener: number): Promise<number>
   return ((cpuMs(listener) - before) * US_PER_MS) / CHILDREN;
 }
 
+function forks(): number {
+  return Number(/^processes (\d+)$/m.exec(readFileSync('/proc/stat', 'latin1'))?.[1] ?? NaN);
+}
+
+/** Nobody follows anything: CPU of the listener in percent of a core, and how many processes a second came meanwhile. */
+async function atRest(
+  listener: number,
+  options: BenchOptions,
+): Promise<{ readonly percent: readonly number[]; readonly forks: readonly number[] }> {
+  const windows = options.quick ? 2 : 12;
+  const percent: number[] = [];
+  const begun: number[] = [];
+  // Its code is new to it at first.
+  await sleep(options.quick ? 1000 : 20_000);
+  for (let window = 0; window < windows; window++) {
+    options.progress(`sources: a listener at rest, ${window + 1} of ${windows}`);
+    const [cpu, before] = [cpuMs(listener), forks()];
+    await sleep(REST_WINDOW_MS);
+    percent.push(((cpuMs(listener) - cpu) / REST_WINDOW_MS) * 100);
+    begun.push(((forks() - before) / REST_WINDOW_MS) * 1000);
+  }
+  return { percent, forks: begun };
+}
+
 export async function listenerSection(options: BenchOptions): Promise<Section> {
   const title = `the node's listener, per process that is forked and ends (fork, exit, exit record), ${CHILDREN} at a time`;
   const obstacle = bracketsObstacle();
@@ -58,22 +86,21 @@ export async function listenerSection(options: BenchOptions): Promise<Section> {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-'));
   try {
     const path = join(directory, 'qmemacct.toml');
-    writeFileSync(path, `run_dir = ${JSON.stringify(join(directory, 'run'))}\nlistener_linger = 0\n`);
+    writeFileSync(path, `run_dir = ${JSON.stringify(join(directory, 'run'))}\n`);
     const heard: ProcessEvent[] = [];
     const take = (reply: Reply): void => {
       if (reply.kind === 'fork' || reply.kind === 'exec' || reply.kind === 'exit') heard.push(reply);
     };
-    const link = await connectListener(path, loadSettings(path), { take, lost: () => undefined });
-    if (link === null) throw new Error('the listener could not be started');
+    const connected = async (): Promise<ListenerLink> => {
+      const link = await connectListener(path, loadSettings(path), { take, lost: () => undefined });
+      if (link === null) throw new Error('the listener could not be started');
+      return link;
+    };
+    (await connected()).close();
     const listener = pidOfListener(path);
     const blocks = options.quick ? 3 : 10;
-    const idleMs = options.quick ? 2000 : 20_000;
-    options.progress('sources: an idle listener');
-    // By then it has loaded the node's sources and read them once.
-    await sleep(options.quick ? 1000 : 8000);
-    const before = cpuMs(listener);
-    await sleep(idleMs);
-    const idle = ((cpuMs(listener) - before) / idleMs) * 100;
+    const rest = await atRest(listener, options);
+    const link = await connected();
     const unheard: number[] = [];
     const followed: number[] = [];
     const lineage: number[] = [];
@@ -103,12 +130,17 @@ export async function listenerSection(options: BenchOptions): Promise<Section> {
       { what: 'of other people’s processes', unit: 'us', values: unheard },
       { what: 'of a job that a sampler follows', unit: 'us', values: followed },
       { what: 'taken in by that sampler', unit: 'us', values: lineage },
-      { what: 'idle, ten looks a second: of one core', unit: '%', values: [idle] },
+      {
+        what: 'at rest, of one core',
+        unit: '%',
+        values: rest.percent,
+        ...(options.quick ? {} : { budget: REST_BUDGET }),
+      },
+      { what: 'processes that others forked meanwhile', unit: '1/s', values: rest.forks },
     ];
-    // It goes by itself when its last sampler has.
-    await sleep(500);
     return { title, rows, notes: ['CPU time. Others who fork on this machine meanwhile are counted in it.'] };
   } finally {
+    await retireListener({ run_dir: join(directory, 'run') });
     rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -8,6 +8,7 @@ import { hooksBench } from './hooks';
 import { importBench } from './import';
 import { liveBench } from './live';
 import { nodeBench } from './node';
+import { provedBench } from './proved';
 import { samplerBench } from './sampler';
 import { serveBench } from './serve';
 import { sourcesBench } from './sources';
@@ -29,6 +30,7 @@ const BENCHES: readonly Bench[] = [
   nodeBench,
   sourcesBench,
   bracketsBench,
+  provedBench,
   liveBench,
   serveBench,
   deliveryBench,

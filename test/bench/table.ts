@@ -15,6 +15,7 @@ const DECIMALS: Readonly<Record<Unit, number>> = {
   KiB: 0,
   s: 2,
   'records/s': 0,
+  '1/s': 1,
 };
 
 const text = (value: number, unit: Unit): string => value.toFixed(DECIMALS[unit]);

@@ -42,12 +42,15 @@ const KEEP_FROM_THE_MACHINE = [
 
 /**
  * The kernel's events reach only the namespace that the cell was made from, and the init process's can't be entered
- * everywhere. A listener that stays for a minute would serve the next test's jobs, too.
+ * everywhere. A listener that stays would serve the next test's jobs, too: who wants the default says `inf`.
  */
 function settingsOf(cell: Cell, settings: string): string {
   const linger = /^listener_linger\b/m.test(settings) ? '' : 'listener_linger = 1\n';
   return `initial_network_namespace = "${cell.initialNetns}"\n${linger}${settings}\n`;
 }
+
+/** The one that the installation has started, with settings that are no longer those. */
+const END_LISTENER = 'kill "$(sed -n s/^pid=//p /run/qmemacct/listener/pid)"';
 
 function fail(result: CommandResult, what: string): never {
   throw new Error(`${what}: status ${result.status}\n${result.stdout}\n${result.stderr}`);
@@ -64,8 +67,10 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
     await cell.check(host, KEEP_FROM_THE_MACHINE);
     await installOn(cell, host, prefix, accounting);
     await cell.check(host, `cat >>${SETTINGS_FILE}`, { stdin: settingsOf(cell, options.settings ?? '') });
-    // These the hooks know from the installation.
-    if (/^(arm_wait_ms|scope)\b/m.test(options.settings ?? '')) await installOn(cell, host, prefix, accounting);
+    // These the hooks, or the listener, know from the installation.
+    if (/^(arm_wait_ms\b|scope\b|listener_linger = inf$)/m.test(options.settings ?? ''))
+      await installOn(cell, host, prefix, accounting);
+    else await cell.check(host, END_LISTENER);
   }
   await configureHooks(cell, prefix, options.plain ?? false);
 

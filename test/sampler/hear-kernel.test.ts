@@ -44,7 +44,7 @@ async function fakeListener(t: TestContext): Promise<FakeListener> {
   const fake: FakeListener = {
     settings,
     requests: [],
-    hello: { kind: 'hello', events: null, records: null },
+    hello: { kind: 'hello', events: null, records: null, stays: true },
     silent: false,
     mute: false,
     start: () =>
@@ -145,7 +145,7 @@ describe('hearing the kernel', () => {
 
   it('says why there are no events, and asks for none', async (t) => {
     const listener = await fakeListener(t);
-    listener.hello = { kind: 'hello', events: 'no process connector', records: null };
+    listener.hello = { kind: 'hello', events: 'no process connector', records: null, stays: false };
     const { hearing, told } = hear(t, listener);
     assert.equal(await hearing.ready, 'no process connector');
     hearing.afterTick(TICK);
@@ -156,7 +156,7 @@ describe('hearing the kernel', () => {
 
   it('says that records are missing', async (t) => {
     const listener = await fakeListener(t);
-    listener.hello = { kind: 'hello', events: null, records: 'no taskstats' };
+    listener.hello = { kind: 'hello', events: null, records: 'no taskstats', stays: true };
     const { hearing, told } = hear(t, listener);
     await hearing.ready;
     assert.deepEqual(told, ['listen', 'open no-exit-records']);

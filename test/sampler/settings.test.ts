@@ -34,7 +34,6 @@ const NUMBERS: readonly (readonly [keyof Settings, number, number])[] = [
   ['keep_samples_mib', 1, 1048576],
   ['delivery_jitter_ms', 0, 600000],
   ['delivery_patience', 0, 86400],
-  ['listener_linger', 0, 86400],
   ['helper_deadline', 0.1, 600],
   ['heartbeat', 0, 86400],
   ['poll_interval', 1, 3600],
@@ -83,14 +82,22 @@ describe('parseSettings', () => {
   it('knows here every key that there is', () => {
     assert.deepEqual(
       Object.keys(DEFAULT_SETTINGS).sort(),
-      [...NUMBERS.map(([key]) => key), ...STRINGS, ...LISTS, 'listener', 'accept_self_reported', 'sources'].sort(),
+      [
+        ...NUMBERS.map(([key]) => key),
+        ...STRINGS,
+        ...LISTS,
+        'listener',
+        'accept_self_reported',
+        'listener_linger',
+        'sources',
+      ].sort(),
     );
   });
 
   it('takes the defaults themselves', () => {
     const text = Object.entries(DEFAULT_SETTINGS)
       .filter(([key]) => key !== 'sources')
-      .map(([key, value]) => `${key} = ${JSON.stringify(value)}`)
+      .map(([key, value]) => `${key} = ${value === Infinity ? 'inf' : JSON.stringify(value)}`)
       .join('\n');
     assert.deepEqual(parseSettings(text, PATH), DEFAULT_SETTINGS);
   });
@@ -115,6 +122,18 @@ describe('parseSettings', () => {
       interval: 0.5,
       memory_complexes: ['gpu_mem'],
     });
+  });
+
+  it('takes listener_linger from 0 on, and inf', () => {
+    for (const [text, value] of [
+      ['0', 0],
+      ['60', 60],
+      ['1e9', 1e9],
+      ['inf', Infinity],
+    ] as const)
+      assert.equal(parseSettings(`listener_linger = ${text}`, PATH).listener_linger, value);
+    for (const text of ['-1', '-inf', 'nan', '"inf"'])
+      assert.match(problem(`listener_linger = ${text}`).message, /is not a number from 0 on, or inf; .* is inf$/);
   });
 
   for (const [key, least, most] of NUMBERS)

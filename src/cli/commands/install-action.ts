@@ -1,9 +1,12 @@
+import { listenerPaths } from '../../sampler/listener/socket-path';
 import { packageRoot } from '../../sampler/package-root';
 import { loadSettings } from '../../sampler/settings';
 import { sourceSettingsProblems } from '../../sampler/source-settings';
 import { ALL_SOURCE_FACTS } from '../../sources/registry';
 import { findCell } from '../../gridengine/find-cell';
 import { CommandError, EXIT, usageError } from '../command-error';
+import { askListener } from '../doctor/ask-listener';
+import { listenerFinding } from '../doctor/check-kernel-events';
 import { confirmed } from '../install/confirm';
 import { installOnNode, planNode } from '../install/install-node';
 import { chooseNodeSettings, settingsOfCell } from '../install/node-settings';
@@ -45,6 +48,15 @@ function describeTest(test: SelfTest): string {
   return `self-test: ok (prolog ${prologMs ?? '?'} ms, epilog ${epilogMs ?? '?'} ms${seen})`;
 }
 
+/** Says whether the first fork of each job will be heard from now on. */
+async function showListener(asking: Parameters<typeof listenerFinding>[1], terminal: Terminal): Promise<void> {
+  const answer = await askListener(listenerPaths(asking.settings).socket);
+  const { severity, says, mend } = listenerFinding(answer, asking);
+  const line = `listener: ${says}${mend === null ? '' : `; ${mend}`}`;
+  if (severity === 'warning') warn(terminal, line);
+  else writeLines(terminal, [line]);
+}
+
 async function installNode(options: InstallOptions, terminal: Terminal): Promise<number> {
   requireRoot();
   process.umask(0o022);
@@ -81,6 +93,11 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
   const tell = (line: string): void => writeLines(terminal, [line]);
   const { test, activated } = await installOnNode(installation, tell, (line) => warn(terminal, line));
   tell(describeTest(test));
+  if (activated && chosen.settings.listener)
+    await showListener(
+      { settings: chosen.settings, settingsPath: options.config, isRoot: true, version: installation.version.name },
+      terminal,
+    );
   test.problems.forEach((problem) => warn(terminal, `self-test: ${problem}`));
   if (test.ok) return EXIT.found;
   warn(

@@ -1,10 +1,9 @@
 import { connect, type Socket } from 'node:net';
-import { decodeReply, lineSplitter } from '../../sampler/listener/protocol';
+import { decodeReply, lineSplitter, type Reply } from '../../sampler/listener/protocol';
 
 /** What the node's listener says of itself. */
 export type ListenerAnswer =
-  /** Why it hears no events, no exit records; null: it does. */
-  | { readonly kind: 'hello'; readonly events: string | null; readonly records: string | null }
+  | Extract<Reply, { kind: 'hello' }>
   | { readonly kind: 'none' }
   | { readonly kind: 'denied' }
   | { readonly kind: 'silent'; readonly why: string };
@@ -20,9 +19,8 @@ function failed(error: unknown): ListenerAnswer {
 
 function parseHello(line: string): ListenerAnswer {
   const reply = decodeReply(line);
-  const isReason = (value: unknown): value is string | null => value === null || typeof value === 'string';
-  return reply?.kind === 'hello' && isReason(reply.events) && isReason(reply.records)
-    ? { kind: 'hello', events: reply.events, records: reply.records }
+  return reply?.kind === 'hello'
+    ? reply
     : { kind: 'silent', why: 'it says something else than a listener of this version' };
 }
 

@@ -1,3 +1,4 @@
+import { runningListener, settingsDigest } from '../../sampler/listener/running';
 import { listenerPaths } from '../../sampler/listener/socket-path';
 import { MEND_ROOT } from '../../sources/events/kernel-events';
 import { proveKernelEvents, type KernelEventsProof } from '../../sources/events/prove-kernel-events';
@@ -9,7 +10,7 @@ import type { NodeState } from './node-state';
 
 const { ok, note, warning } = findingsIn('kernel events');
 
-type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'isRoot'>;
+type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'isRoot' | 'version'>;
 
 const MEND_CAPABILITY =
   'give CAP_NET_ADMIN to execd, whose hooks start the listener (in a container: --cap-add NET_ADMIN)';
@@ -58,31 +59,58 @@ export function proofFindings(proof: KernelEventsProof, isRoot: boolean): Findin
   return [processEvents(proof, isRoot), exitRecords(proof, isRoot), delayAccounting(proof)];
 }
 
-export function listenerFinding(answer: ListenerAnswer, { settings }: Pick<Asking, 'settings'>): Finding {
-  const restart = 'it ends by itself when no job runs; if it stays, end the process that holds its lock';
+const START = 'run "qmemacct install --node", or "systemctl restart qmemacct-listener"';
+
+function noListener({ settings, version }: Pick<Asking, 'settings' | 'version'>): Finding {
+  if (settings.listener_linger !== Infinity)
+    return note(
+      'listener',
+      `none runs now: the first sampler starts it, it stays ${settings.listener_linger} s after the last one, and the job that it comes too late for is not proved`,
+      'leave listener_linger out, and run "qmemacct install --node"',
+    );
+  if (version === null) return note('listener', 'none runs: "qmemacct install --node" starts it');
+  return warning(
+    'listener',
+    'none runs: the first fork of the next job goes unheard, and its peak is not proved',
+    START,
+  );
+}
+
+function saysHello(hello: Extract<ListenerAnswer, { kind: 'hello' }>, { settings, settingsPath }: Asking): Finding {
+  const reasons = [...new Set([hello.events, hello.records])].filter((reason) => reason !== null);
+  if (reasons.length > 0)
+    return warning('listener', `runs, but hears not everything: ${reasons.join('; ')}; ${COST}`, MEND_CAPABILITY);
+  const running = runningListener(settings);
+  if (running !== null && running.settings !== settingsDigest(settings))
+    return warning('listener', `process ${running.pid} runs with other settings than ${settingsPath} has now`, START);
+  const pid = running === null ? '' : `process ${running.pid} `;
+  if (hello.stays) return ok('listener', `${pid}runs also between jobs, and hears events and exit records`);
+  if (settings.listener_linger !== Infinity) return ok('listener', `${pid}runs, and hears events and exit records`);
+  return warning('listener', `${pid}runs under the limits of a job that started it, and ends after it`, START);
+}
+
+export function listenerFinding(answer: ListenerAnswer, asking: Asking): Finding {
+  const { settings } = asking;
   switch (answer.kind) {
     case 'none':
-      return note(
-        'listener',
-        `none runs now: the first sampler starts it, and it stays ${settings.listener_linger} s after the last one`,
-      );
+      return noListener(asking);
     case 'denied':
       return note('listener', 'only root can ask it', 'run this as root');
     case 'silent':
-      return warning('listener', `${listenerPaths(settings).socket} does not answer: ${answer.why}; ${COST}`, restart);
-    case 'hello': {
-      const reasons = [...new Set([answer.events, answer.records])].filter((reason) => reason !== null);
-      return reasons.length === 0
-        ? ok('listener', 'runs, and hears events and exit records')
-        : warning('listener', `runs, but hears not everything: ${reasons.join('; ')}; ${COST}`, MEND_CAPABILITY);
-    }
+      return warning(
+        'listener',
+        `${listenerPaths(settings).socket} does not answer: ${answer.why}; ${COST}`,
+        'end the process that holds its lock; another one is started then',
+      );
+    case 'hello':
+      return saysHello(answer, asking);
     default:
       return answer;
   }
 }
 
-/** sun_path of unix(7) with its end; Node cuts longer ones off. */
-const MOST_SOCKET_BYTES = 107;
+/** sun_path of unix(7) with its end, and one digit more in the name that the listener opens it by; Node cuts longer ones off. */
+const MOST_SOCKET_BYTES = 106;
 
 function socketPath(path: string, settingsPath: string): Finding[] {
   const bytes = Buffer.byteLength(path);

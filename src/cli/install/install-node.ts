@@ -2,7 +2,6 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { untrusted } from '../../base/trusted-path';
 import { composeHookCommand } from '../../gridengine/our-hook';
-import { retireListener } from '../../sampler/listener/retire';
 import type { Settings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { accountingDirectorySteps } from './accounting-directory';
@@ -15,6 +14,7 @@ import { selfTest, type SelfTest } from './self-test';
 import { writeStamp } from './stamp';
 import { step, type Step } from './step';
 import { STUB } from './stub';
+import { listenerSteps } from './listener-files';
 import { serviceSteps } from './service-files';
 import { fileSteps, linkSteps, timerSteps, tmpfilesSteps } from './system-files';
 import type { NodeSettings } from './node-settings';
@@ -80,18 +80,14 @@ function writeSteps(version: Version): Step[] {
   return [step(`${verb} ${version.directory} (${version.files.length} files${node})`, () => writeVersion(version))];
 }
 
-function switchSteps(version: Version, prefix: string, previous: string | null, settings: Settings): Step[] {
+function switchSteps(version: Version, prefix: string, previous: string | null): Step[] {
   const steps: Step[] = [];
   if (previous !== version.name)
-    steps.push({
-      says: `switch ${join(prefix, 'current')} from ${previous ?? 'nothing'} to ${version.name}`,
-      apply: async () => {
-        switchCurrent(prefix, version.name);
-        // The one of the version before need not wait for jobs whose samplers are of this one.
-        await retireListener(settings);
-        return null;
-      },
-    });
+    steps.push(
+      step(`switch ${join(prefix, 'current')} from ${previous ?? 'nothing'} to ${version.name}`, () =>
+        switchCurrent(prefix, version.name),
+      ),
+    );
   const stub = join(prefix, STUB);
   if (previous !== STUB && existsSync(stub))
     steps.push(step(`remove ${stub}`, () => rmSync(stub, { recursive: true, force: true })));
@@ -134,9 +130,10 @@ export function planNode(options: NodeOptions): NodeInstallation {
     ...writeSteps(version),
   ];
   const activations = [
-    ...switchSteps(version, prefix, previous, settings),
+    ...switchSteps(version, prefix, previous),
     ...(options.timer ? timerSteps(files) : []),
     ...(options.nightly || startsNightly(places) ? nightlySteps(files, settings) : []),
+    ...listenerSteps(files, settings, previous !== version.name),
     ...serviceSteps(files, settings, previous !== version.name),
     ...linkSteps(files),
   ];

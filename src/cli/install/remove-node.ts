@@ -8,6 +8,7 @@ import { tidyNode } from '../../sampler/storage';
 import { hookDirectory, type SystemPlaces } from './places';
 import { removeNightlySteps } from './nightly-files';
 import { step, type Step } from './step';
+import { removeListenerSteps } from './listener-files';
 import { removeServiceSteps } from './service-files';
 import { openRuns, readHookConf, STUB, writeStub } from './stub';
 import type { StubNeed } from './stub-need';
@@ -64,6 +65,7 @@ function systemFileSteps(places: SystemPlaces, prefix: string): Step[] {
 function systemSteps({ places, prefix, settings, settingsPath }: RemovalOptions): Step[] {
   const steps = [
     ...removeServiceSteps(places, settings, settingsPath),
+    ...removeListenerSteps(places, settings, false),
     ...removeNightlySteps(places),
     ...systemFileSteps(places, prefix),
   ];

@@ -35,8 +35,9 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   delivery_patience:
     'Seconds that one process keeps trying a dead accounting DB before it leaves the rows to the next.',
   listener:
-    'One process per node, while jobs run, that hears fork, exec and exit events and reads the node-wide sources:\n# what proved peaks rest on.',
-  listener_linger: 'Seconds that it stays when no sampler is left: what it heard then serves jobs that come next.',
+    'One process per node that hears fork, exec and exit events and reads the node-wide sources: what proved peaks rest on.',
+  listener_linger:
+    'Seconds that it stays when no sampler is left; inf: it is a service that runs from installation on, and the first fork\n# of every job is heard. As state_dir: install again.',
   initial_network_namespace: 'Those events reach only the initial network namespace; it is entered by this path.',
   cgroup: 'A memory cgroup for each job: "off"; "own": the prolog makes one; "auto": where Grid Engine made none.',
   helper_deadline: 'Seconds after which a reading that blocks (smaps, IPMI, Lustre ...) is given up.',
@@ -75,9 +76,9 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
     'Per source, as [sources.NAME] at the end of this file: enabled, interval (s) and its own options.\n# "qmemacct metrics" lists them.',
 };
 
-/** JSON's strings, numbers and lists of strings are TOML as well. */
+/** JSON's strings, finite numbers and lists of strings are TOML as well. */
 function toml(value: Settings[keyof Settings]): string {
-  return JSON.stringify(value).replaceAll('","', '", "');
+  return value === Infinity ? 'inf' : JSON.stringify(value).replaceAll('","', '", "');
 }
 
 /** A `qmemacct.toml` with every key explained: `chosen` ones set, the others as comments with their defaults. */

@@ -34,6 +34,7 @@ type ExitField = (typeof EXIT_FIELDS)[number];
 
 export interface ExitAccount extends Readonly<Record<ExitField, number>> {
   readonly uid: number;
+  /** Of the process's first thread; empty: its record did not come. */
   readonly command: string;
   /** The record of the last thread came: the marks are final. */
   readonly final: boolean;
@@ -75,10 +76,11 @@ export interface ThreadRecord {
 const MIB = 1024 * 1024;
 
 /** One thread's record as the account of a process of one thread. */
-function fromThread(record: ThreadRecord): Omit<ExitAccount, 'final' | 'whole' | 'threads' | 'threadExits'> {
+function fromThread(
+  record: ThreadRecord,
+): Omit<ExitAccount, 'command' | 'final' | 'whole' | 'threads' | 'threadExits'> {
   return {
     uid: record.uid,
-    command: record.comm,
     rssBytes: record.hiwaterRssBytes,
     vmBytes: record.hiwaterVmBytes,
     cpuNs: record.cpuNs ?? (record.userUs + record.systemUs) * 1000,
@@ -106,20 +108,27 @@ function fromThread(record: ThreadRecord): Omit<ExitAccount, 'final' | 'whole' |
 
 const LARGEST: ReadonlySet<ExitField> = new Set(['threads', 'rssBytes', 'vmBytes']);
 
-/** Adds what another thread of the same process had; `thread` ended later. */
-export function addThread(account: ExitAccount | null, record: ThreadRecord | null, threads: number): ExitAccount {
+const NOTHING = Object.fromEntries(EXIT_FIELDS.map((field) => [field, 0])) as Record<ExitField, number>;
+
+/**
+ * Adds what another thread of process `pid` had; `record` ended later. Threads have names of their own: the process has
+ * that of its first one.
+ */
+export function addThread(
+  account: ExitAccount | null,
+  record: ThreadRecord | null,
+  pid: number,
+  threads: number,
+): ExitAccount {
   const own = record === null ? null : fromThread(record);
-  const values = Object.fromEntries(
-    EXIT_FIELDS.map((field) => {
-      const before = account?.[field] ?? 0;
-      const now = field === 'threads' ? threads : field === 'threadExits' ? 1 : (own?.[field] ?? 0);
-      return [field, LARGEST.has(field) ? Math.max(before, now) : before + now];
-    }),
-  ) as Record<ExitField, number>;
+  const sums = { ...NOTHING, ...own, threads, threadExits: 1 };
+  if (account !== null)
+    for (const field of EXIT_FIELDS)
+      sums[field] = LARGEST.has(field) ? Math.max(sums[field], account[field]) : sums[field] + account[field];
   return {
-    ...values,
+    ...sums,
     uid: own?.uid ?? account?.uid ?? -1,
-    command: own?.command ?? account?.command ?? '',
+    command: (record?.pid === pid ? record.comm : account?.command) ?? '',
     final: own !== null,
     whole: own !== null && (account?.whole ?? true),
   };

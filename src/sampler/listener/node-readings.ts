@@ -21,6 +21,11 @@ export interface NodeReadings {
   gpu(): readonly Reading[];
   /** One reading of a source that may block, of these processes. */
   read(source: string, pids: readonly number[]): Promise<readonly Reading[] | Unavailable>;
+  /** Reads and keeps the node's series from now on, and until `pause`. */
+  resume(): void;
+  pause(): void;
+  /** Another process keeps the series from now on. */
+  stopKeeping(): void;
   close(): Promise<void>;
 }
 
@@ -57,6 +62,8 @@ export function readNode(settings: Settings, settingsPath: string, publish: () =
   let unsaved: SeriesBatch[] = [];
   let complained = false;
   let savedMs = begin;
+  let timer: NodeJS.Timeout | null = null;
+  let keeps = true;
 
   function helped(): Helper {
     helper ??= startHelper({ settingsPath, deadlineMs: helperDeadlines(NODE_SOURCES, settings) });
@@ -102,7 +109,7 @@ export function readNode(settings: Settings, settingsPath: string, publish: () =
 
   function save(): void {
     const batch = buffer.take();
-    if (batch.length > 0) unsaved.push(batch);
+    if (batch.length > 0 && keeps) unsaved.push(batch);
     unsaved = unsaved.slice(-MOST_UNSAVED);
     try {
       while (unsaved.length > 0) {
@@ -122,13 +129,20 @@ export function readNode(settings: Settings, settingsPath: string, publish: () =
     }
   }
 
-  const timer = setInterval(() => {
+  function tick(): void {
     const nowMs = performance.now();
     for (const one of scheduled) look(one, nowMs);
     if (nowMs - savedMs < SAVE_EVERY_MS) return;
     savedMs = nowMs;
     save();
-  }, LOOK_EVERY_MS);
+  }
+
+  function pause(): void {
+    if (timer === null) return;
+    clearInterval(timer);
+    timer = null;
+    save();
+  }
 
   return {
     gpu: () => [...gpus.values()].flat(),
@@ -136,9 +150,16 @@ export function readNode(settings: Settings, settingsPath: string, publish: () =
       NODE_SOURCES.some(({ name }) => name === source)
         ? Promise.resolve(unavailable(`${source} is read once for the node`))
         : helped().read(source, pids),
-    close: async () => {
-      clearInterval(timer);
+    resume: () => {
+      timer ??= setInterval(tick, LOOK_EVERY_MS);
+    },
+    pause,
+    stopKeeping: () => {
       save();
+      keeps = false;
+    },
+    close: async () => {
+      pause();
       store?.close();
       for (const { opened } of scheduled) opened?.close();
       await helper?.close();

@@ -26,9 +26,16 @@ export type ProcessEvent =
   /** null: no exit record of any thread came. */
   | { readonly kind: 'exit'; readonly at: number; readonly pid: number; readonly account: ExitAccount | null };
 
+/** An exit record that may never be read. */
+export interface SentRecord {
+  readonly pid: number;
+  /** null: cut off. */
+  read(): ThreadRecord | null;
+}
+
 export interface ProcessTable {
   /** Exit records, before the exit events that belong to them. */
-  records(records: readonly ThreadRecord[]): void;
+  records(records: readonly SentRecord[]): void;
   /** In the order of time. */
   events(events: readonly ThreadEvent[]): readonly ProcessEvent[];
 }
@@ -41,6 +48,25 @@ interface Entry {
   missing: boolean;
 }
 
+/** The end of a process of one thread, as most have: its record is read when somebody asks for the account. */
+class LoneExit {
+  readonly kind = 'exit';
+  private known: ExitAccount | null = null;
+
+  constructor(
+    readonly at: number,
+    readonly pid: number,
+    private record: SentRecord | null,
+  ) {}
+
+  get account(): ExitAccount | null {
+    const record = this.record?.read() ?? null;
+    if (record !== null) this.known = addThread(null, record, this.pid, 1);
+    this.record = null;
+    return this.known;
+  }
+}
+
 /** Records whose exit events were lost must not fill the memory. */
 const MOST_RECORDS = 20_000;
 
@@ -50,7 +76,7 @@ const MOST_RECORDS = 20_000;
  */
 export function newProcessTable(existing: ReadonlyMap<number, readonly number[]>): ProcessTable {
   const entries = new Map<number, Entry>();
-  const records = new Map<number, ThreadRecord>();
+  const records = new Map<number, SentRecord>();
   for (const [tgid, tids] of existing)
     entries.set(tgid, { threads: new Set(tids), most: tids.length, account: null, missing: false });
 
@@ -81,16 +107,18 @@ export function newProcessTable(existing: ReadonlyMap<number, readonly number[]>
       if (entry !== undefined) entry.threads = new Set([event.tgid]);
       return { kind: 'exec', at, pid: event.tgid };
     }
-    const record = records.get(event.pid) ?? null;
+    const sent = records.get(event.pid) ?? null;
     records.delete(event.pid);
     const entry = entries.get(event.tgid);
     if (entry === undefined) {
       // One thread from its beginning to its end, as most processes have.
       if (event.pid !== event.tgid) return null;
-      return { kind: 'exit', at, pid: event.tgid, account: record === null ? null : addThread(null, record, 1) };
+      return new LoneExit(at, event.tgid, sent);
     }
+    const record = sent?.read() ?? null;
     entry.threads.delete(event.pid);
-    if (record !== null || entry.account !== null) entry.account = addThread(entry.account, record, entry.most);
+    if (record !== null || entry.account !== null)
+      entry.account = addThread(entry.account, record, event.tgid, entry.most);
     if (record === null) entry.missing = true;
     if (entry.threads.size > 0) return null;
     entries.delete(event.tgid);

@@ -16,12 +16,12 @@ export type Request =
   | { readonly kind: 'read'; readonly id: number; readonly source: string; readonly pids: readonly number[] }
   /** A reading of the node's figures that jobs are charged by, now. */
   | { readonly kind: 'node'; readonly id: number }
-  /** Not to wait for further samplers when the last one has gone. */
+  /** To make way for the next listener, and to end when its last sampler has gone. */
   | { readonly kind: 'retire' };
 
 export type Reply =
-  /** Why there are no events, no records; null: there are. */
-  | { readonly kind: 'hello'; readonly events: string | null; readonly records: string | null }
+  /** Why there are no events, no records; null: there are. stays: it ends only when it is told to. */
+  | { readonly kind: 'hello'; readonly events: string | null; readonly records: string | null; readonly stays: boolean }
   | ProcessEvent
   | { readonly kind: 'lost'; readonly what: 'events' | 'records' }
   | { readonly kind: 'synced'; readonly id: number }
@@ -85,11 +85,11 @@ const isTextOrNull = (value: unknown): boolean => value === null || typeof value
 /** Both ends are of one version, mostly: the shape is looked at, what lists hold is not. */
 function decodeObject(data: unknown): Reply | null {
   if (typeof data !== 'object' || data === null) return null;
-  const { kind, id, events, records, what, readings, unavailable, charges, gpu } = data as Readonly<
+  const { kind, id, events, records, stays, what, readings, unavailable, charges, gpu } = data as Readonly<
     Record<string, unknown>
   >;
   const isSound =
-    (kind === 'hello' && isTextOrNull(events) && isTextOrNull(records)) ||
+    (kind === 'hello' && isTextOrNull(events) && isTextOrNull(records) && typeof stays === 'boolean') ||
     (kind === 'lost' && (what === 'events' || what === 'records')) ||
     (kind === 'synced' && isNumber(id)) ||
     (kind === 'values' && isNumber(id) && Array.isArray(readings) && isTextOrNull(unavailable)) ||

@@ -7,8 +7,8 @@ import { listenerPaths } from './socket-path';
 const WITHIN_MS = 1000;
 
 /**
- * Asks the node's listener not to wait for further jobs: it ends as soon as no sampler is there, and the next sampler
- * starts another one. Resolves when it has been told or there is none to tell.
+ * Asks the node's listener to make way for another one: it gives up its place, and ends as soon as the samplers that it
+ * has are gone. Resolves when it has been told or there is none to tell.
  */
 export function retireListener(settings: Pick<Settings, 'run_dir'>): Promise<void> {
   const { socket: path } = listenerPaths(settings);

@@ -9,6 +9,8 @@ export interface Router<Follower> {
   events(events: readonly ProcessEvent[]): void;
   lost(what: 'events' | 'records', at: number): void;
   leave(follower: Follower): void;
+  /** Whether anybody hears of a process that lives. */
+  isFollowed(): boolean;
 }
 
 export function newRouter<Follower>(send: (follower: Follower, reply: Reply) => void): Router<Follower> {
@@ -57,5 +59,6 @@ export function newRouter<Follower>(send: (follower: Follower, reply: Reply) => 
         if (set.size === 0) members.delete(pid);
       }
     },
+    isFollowed: () => members.size > 0,
   };
 }

@@ -19,6 +19,8 @@ export function shareListener(settingsPath: string, settings: Settings): SharedL
   const owners = new Map<number, Member>();
   let link: Promise<ListenerLink | null> | null = null;
   let current: ListenerLink | null = null;
+  /** Members that are on the way. */
+  let joining = 0;
   let syncing: Promise<boolean> | null = null;
   let asking: Promise<NodeReply | null> | null = null;
 
@@ -73,6 +75,14 @@ export function shareListener(settingsPath: string, settings: Settings): SharedL
     lost();
   }
 
+  /** Without jobs the listener is left alone: it rests, or makes way for the next one. */
+  function leaveUnused(): void {
+    if (members.size > 0 || joining > 0) return;
+    current?.close();
+    link = null;
+    current = null;
+  }
+
   async function connected(): Promise<ListenerLink | null> {
     link ??= connectListener(settingsPath, settings, { take, lost });
     const found = await link;
@@ -99,7 +109,8 @@ export function shareListener(settingsPath: string, settings: Settings): SharedL
 
   return {
     connect: async (handlers) => {
-      const shared = await connected();
+      joining++;
+      const shared = await connected().finally(() => joining--);
       if (shared === null) return null;
       const member: Member = { handlers, pids: new Set() };
       members.add(member);
@@ -120,6 +131,7 @@ export function shareListener(settingsPath: string, settings: Settings): SharedL
         close: () => {
           members.delete(member);
           for (const pid of [...member.pids]) if (owners.get(pid) === member) disown(pid);
+          leaveUnused();
         },
       };
     },

@@ -83,6 +83,11 @@ const CMD_ATTR_REGISTER_CPUMASK = 3;
 const VERSION_AGROUP = 12;
 const KIB = 1024;
 
+/** Of which thread the record in one netlink message of the TASKSTATS family is; null: it is something else. */
+export function exitRecordPid(buffer: Buffer, offset: number, length: number): number | null {
+  return aggregates(buffer, offset, length).task?.id ?? null;
+}
+
 /** The record in one netlink message of the TASKSTATS family; null: something else, or cut off. */
 export function parseExitRecord(buffer: Buffer, offset: number, length: number): ExitRecord | null {
   const { task, group } = aggregates(buffer, offset, length);

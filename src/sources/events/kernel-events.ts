@@ -4,7 +4,8 @@ import { enterNetworkNamespace } from '../../native/namespace';
 import { openNetlink, type NetlinkSocket } from '../../native/netlink';
 import { readText } from '../files';
 import { isUnavailable, unavailable, type Unavailable } from '../source';
-import { parseExitRecord, registerPayload, type ExitRecord } from './exit-records';
+import { registerPayload } from './exit-records';
+import { newRecordKeeper, type KeptExitRecord } from './kept-exit-records';
 import { NLMSG_DONE, request } from './netlink-messages';
 import {
   CN_IDX_PROC,
@@ -25,7 +26,7 @@ export interface KernelEventsOptions {
 
 export interface KernelEventHandlers {
   readonly event: (event: ProcessEvent) => void;
-  readonly record: (record: ExitRecord) => void;
+  readonly record: (record: KeptExitRecord) => void;
 }
 
 export interface KernelEvents {
@@ -83,7 +84,7 @@ export function openKernelEvents(options: KernelEventsOptions): KernelEvents | U
   return together(events, records);
 }
 
-function together(events: Stream<ProcessEvent> | Unavailable, records: Stream<ExitRecord> | Unavailable) {
+function together(events: Stream<ProcessEvent> | Unavailable, records: Stream<KeptExitRecord> | Unavailable) {
   if (isUnavailable(events) && isUnavailable(records)) {
     if (events.unavailable === records.unavailable) return events;
     return unavailable(`${events.unavailable}; ${records.unavailable}`, events.mend ?? records.mend);
@@ -197,25 +198,26 @@ function noProcessEvents(error: unknown): Unavailable {
   }
 }
 
-function openExitRecords(receiveBytes: number | undefined): Stream<ExitRecord> | Unavailable {
+function openExitRecords(receiveBytes: number | undefined): Stream<KeptExitRecord> | Unavailable {
   const cpus = readText('/sys/devices/system/cpu/possible')?.trim();
   if (cpus === undefined || cpus === '') return unavailable('exit records: no /sys/devices/system/cpu/possible');
   try {
     const { socket, isTaskstats, ask } = openTaskstats(receiveBytes);
-    const parse = (onRecord: (record: ExitRecord) => void) => (buffer: Buffer, offset: number, length: number) => {
+    const keep = newRecordKeeper();
+    const kept = (onRecord: (record: KeptExitRecord) => void) => (buffer: Buffer, offset: number, length: number) => {
       if (!isTaskstats(buffer, offset)) return;
-      const record = parseExitRecord(buffer, offset, length);
+      const record = keep(buffer, offset, length);
       if (record !== null) onRecord(record);
     };
     try {
-      const early: ExitRecord[] = [];
+      const early: KeptExitRecord[] = [];
       const { lost } = ask(
         registerPayload(cpus),
         true,
-        parse((record) => early.push(record)),
+        kept((record) => early.push(record)),
       );
       // The kernel takes a closed socket off its lists with the next record.
-      return stream({ items: early, lost }, (onRecord) => socket.drain(parse(onRecord)).lost, socket.close);
+      return stream({ items: early, lost }, (onRecord) => socket.drain(kept(onRecord)).lost, socket.close);
     } catch (error) {
       socket.close();
       throw error;

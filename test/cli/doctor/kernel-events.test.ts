@@ -89,7 +89,7 @@ async function answering(t: TestContext, greet: (socket: Socket) => void): Promi
 
 describe('asking the listener', () => {
   it('gives its own words', async (t) => {
-    const hello = { kind: 'hello' as const, events: null, records: 'no CAP_NET_ADMIN' };
+    const hello = { kind: 'hello' as const, events: null, records: 'no CAP_NET_ADMIN', stays: true };
     const path = await answering(t, (socket) => {
       const text = encodeReply(hello);
       socket.write(text.slice(0, 5));
@@ -134,20 +134,42 @@ describe('asking the listener', () => {
   });
 });
 
-describe('the listener of a node', () => {
-  const finding = (answer: ListenerAnswer): string =>
-    briefly([listenerFinding(answer, { settings: DEFAULT_SETTINGS })])[0] ?? '';
+/** Of an installed node, where no listener runs. */
+const ASKING = {
+  settings: { ...DEFAULT_SETTINGS, run_dir: '/nowhere/qmemacct' },
+  settingsPath: '/x',
+  isRoot: true,
+  version: '1-0',
+};
 
-  it('is a warning only where one runs that does not do its work', () => {
-    assert.match(finding({ kind: 'none' }), /^note listener: none runs now: .* stays 60 s after the last one$/);
+describe('the listener of a node', () => {
+  const finding = (answer: ListenerAnswer): string => briefly([listenerFinding(answer, ASKING)])[0] ?? '';
+
+  it('is a warning where the next job will not be proved', () => {
+    assert.match(finding({ kind: 'none' }), /^warning listener: none runs: .* not proved > .*install --node/);
+    assert.match(
+      briefly([listenerFinding({ kind: 'none' }, { ...ASKING, version: null })])[0] ?? '',
+      /^note listener: none runs: "qmemacct install --node" starts it$/,
+    );
+    const brief = { ...ASKING, settings: { ...ASKING.settings, listener_linger: 60 } };
+    assert.match(
+      briefly([listenerFinding({ kind: 'none' }, brief)])[0] ?? '',
+      /^note listener: none runs now: .* stays 60 s after the last one, .* > leave listener_linger out/,
+    );
     assert.match(finding({ kind: 'denied' }), /^note listener: only root can ask it > run this as root$/);
     assert.match(
       finding({ kind: 'silent', why: 'x' }),
       /^warning listener: .*\/listener\/socket does not answer: x; .* > /,
     );
-    assert.match(finding({ kind: 'hello', events: null, records: null }), /^ok listener: runs, and hears/);
+    const hears = { kind: 'hello', events: null, records: null } as const;
+    assert.match(finding({ ...hears, stays: true }), /^ok listener: runs also between jobs, and hears/);
+    assert.match(finding({ ...hears, stays: false }), /^warning listener: runs under the limits of a job .* > run "q/);
     assert.match(
-      finding({ kind: 'hello', events: 'no CAP_NET_ADMIN', records: 'no CAP_NET_ADMIN' }),
+      briefly([listenerFinding({ ...hears, stays: false }, brief)])[0] ?? '',
+      /^ok listener: runs, and hears events and exit records$/,
+    );
+    assert.match(
+      finding({ kind: 'hello', events: 'no CAP_NET_ADMIN', records: 'no CAP_NET_ADMIN', stays: false }),
       /^warning listener: runs, but hears not everything: no CAP_NET_ADMIN; no peak can be proved > give CAP_NET_ADMIN/,
     );
   });
@@ -156,7 +178,7 @@ describe('the listener of a node', () => {
     const never = (): never => assert.fail('asked');
     const settings = { ...DEFAULT_SETTINGS, listener: false };
     const { findings, taskstats } = await checkKernelEvents(
-      { settings, settingsPath: '/x', isRoot: true },
+      { settings, settingsPath: '/x', isRoot: true, version: null },
       never,
       never,
     );
@@ -169,7 +191,7 @@ describe('the listener of a node', () => {
   it('has no socket in a place whose name is too long', async () => {
     const settings = { ...DEFAULT_SETTINGS, run_dir: `/run/${'x'.repeat(100)}` };
     const { findings } = await checkKernelEvents(
-      { settings, settingsPath: '/x', isRoot: true },
+      { settings, settingsPath: '/x', isRoot: true, version: null },
       () => Promise.resolve(HEARD),
       () => Promise.resolve({ kind: 'none' }),
     );
@@ -183,7 +205,12 @@ describe('the listener of a node', () => {
     const asked: (string | null)[] = [];
     for (const namespace of ['', '/run/netns/first'])
       await checkKernelEvents(
-        { settings: { ...DEFAULT_SETTINGS, initial_network_namespace: namespace }, settingsPath: '/x', isRoot: true },
+        {
+          settings: { ...DEFAULT_SETTINGS, initial_network_namespace: namespace },
+          settingsPath: '/x',
+          isRoot: true,
+          version: null,
+        },
         (path) => {
           asked.push(path);
           return Promise.resolve(HEARD);
@@ -192,7 +219,7 @@ describe('the listener of a node', () => {
       );
     assert.deepEqual(asked, [null, '/run/netns/first']);
     const { taskstats } = await checkKernelEvents(
-      { settings: DEFAULT_SETTINGS, settingsPath: '/x', isRoot: true },
+      { settings: DEFAULT_SETTINGS, settingsPath: '/x', isRoot: true, version: null },
       () => Promise.resolve(DENIED),
       () => Promise.resolve({ kind: 'none' }),
     );
@@ -219,14 +246,14 @@ describe('on this machine', { skip: obstacle(), timeout: 120_000 }, () => {
     writeFileSync(settingsPath, `run_dir = "${settings.run_dir}"\nlistener_linger = 0\n`);
     mkdirSync(settings.run_dir);
     const check = async (): Promise<string[]> =>
-      briefly((await checkKernelEvents({ settings, settingsPath, isRoot: true })).findings);
+      briefly((await checkKernelEvents({ settings, settingsPath, isRoot: true, version: null })).findings);
     const before = await check();
     assert.match(before[0] ?? '', /^ok process events/);
     assert.match(before[1] ?? '', /^ok exit records/);
     assert.match(before[3] ?? '', /^note listener: none runs/);
     const link = await connectListener(settingsPath, settings, { take: () => undefined, lost: () => undefined });
     assert.ok(link !== null);
-    assert.match((await check())[3] ?? '', /^ok listener: runs/);
+    assert.match((await check())[3] ?? '', /^ok listener: process \d+ runs/);
     link.close();
     for (let tries = 0; existsSync(listenerPaths(settings).socket); tries++) {
       assert.ok(tries < 1000, 'the listener has not ended');

@@ -26,6 +26,8 @@ import { commandPath, type SystemPlaces } from '../../../src/cli/install/places'
 import { planNodeRemoval } from '../../../src/cli/install/remove-node';
 import { readStamp } from '../../../src/cli/install/stamp';
 import type { StubNeed } from '../../../src/cli/install/stub-need';
+import { connectListener } from '../../../src/sampler/listener/client';
+import { runningListener } from '../../../src/sampler/listener/running';
 import { loadSettings } from '../../../src/sampler/settings';
 import { packageRoot } from '../../../src/sampler/package-root';
 
@@ -131,6 +133,35 @@ describe('install --node', asRoot, () => {
     assert.equal(spawnSync(commandPath(host.prefix), ['--version']).status, 0);
     const again = planned(host);
     assert.deepEqual([again.preparations, again.activations], [[], []]);
+  });
+
+  it('starts the listener at once and after each boot; the next build takes over, and an uninstallation ends it', async (t) => {
+    const host = newHost(t);
+    const first = await install(host);
+    const settings = loadSettings(host.settingsPath);
+    const listener = (): number => runningListener(settings)?.pid ?? assert.fail('no listener');
+    const programOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ');
+    const old = listener();
+    assert.ok(programOf(old).includes(join(host.prefix, first)));
+    const cron = join(host.places.cron ?? '', 'qmemacct-listener');
+    const start = `/bin/sh -p ${join(host.prefix, 'current', 'hooks', 'listener.sh')} --detach`;
+    for (const when of ['@reboot', '* * * * *'])
+      assert.ok(readFileSync(cron, 'utf8').includes(`${when} root [ ! -x ${commandPath(host.prefix)} ] || ${start}\n`));
+    // A sampler of a job that runs.
+    const job = await connectListener(host.settingsPath, settings, { take: silent, lost: silent });
+    const second = await install(host, otherBuild(host, 'second', '# second\n'));
+    assert.ok(programOf(listener()).includes(join(host.prefix, second)));
+    assert.ok(await job?.sync(60_000), 'the job lost its listener');
+    // Settings that the listener does not have yet.
+    appendFileSync(host.settingsPath, 'helper_deadline = 7\n');
+    assert.deepEqual(
+      planned(host, join(host.top, 'second')).activations.map(({ says }) => says),
+      ['start the listener of this node'],
+    );
+    job?.close();
+    await remove(host, { kind: 'alone' });
+    assert.equal(runningListener(settings), null);
+    assert.ok(!existsSync(cron));
   });
 
   it('keeps the previous build, prunes older ones, and mends a damaged one', async (t) => {

@@ -97,7 +97,7 @@ function newJob(t: TestContext, settings: Partial<Settings> = {}, environment = 
     figures.close();
   });
   const link: ListenerLink = {
-    hello: { kind: 'hello', events: null, records: null },
+    hello: { kind: 'hello', events: null, records: null, stays: true },
     follow: () => undefined,
     sync: () => Promise.resolve(true),
     read: (source, pids) => {

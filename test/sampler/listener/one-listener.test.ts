@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectListener } from '../../../src/sampler/listener/client';
+import { connectListener, type ListenerLink } from '../../../src/sampler/listener/client';
+import type { Reply } from '../../../src/sampler/listener/protocol';
 import { retireListener } from '../../../src/sampler/listener/retire';
+import { runningListener, settingsDigest } from '../../../src/sampler/listener/running';
 import { listenerPaths } from '../../../src/sampler/listener/socket-path';
-import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
+import { packageRoot } from '../../../src/sampler/package-root';
+import { loadSettings, type Settings } from '../../../src/sampler/settings';
+import { bracketsObstacle } from '../../burners/bracketed';
+import { burner } from '../../burners/build';
 import { oneOf } from '../../tries';
 import { temporaryDirectory } from '../temporary-directory';
 
 const IGNORE = { take: () => undefined, lost: () => undefined };
+const SYNC_WITHIN_MS = 60_000;
 
 function listenersOf(settingsPath: string): readonly number[] {
   return readdirSync('/proc')
@@ -26,14 +33,58 @@ function listenersOf(settingsPath: string): readonly number[] {
     .map(Number);
 }
 
+async function until(what: string, isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo(); tries++) {
+    assert.ok(tries < 1200, what);
+    await sleep(50);
+  }
+}
+
+interface Node {
+  readonly settingsPath: string;
+  readonly settings: Settings;
+  readonly connect: (take?: (reply: Reply) => void) => Promise<ListenerLink>;
+}
+
+/** A node of the test's own; its listeners end with it. */
+function newNode(t: TestContext, linger: string): Node {
+  const directory = temporaryDirectory(t);
+  const settingsPath = join(directory, 'qmemacct.toml');
+  writeFileSync(settingsPath, `run_dir = "${join(directory, 'run')}"\n${linger}`);
+  const settings = loadSettings(settingsPath);
+  mkdirSync(settings.run_dir);
+  t.after(() => {
+    for (const pid of listenersOf(settingsPath)) process.kill(pid, 'SIGKILL');
+  });
+  const connect = async (take: (reply: Reply) => void = IGNORE.take): Promise<ListenerLink> => {
+    const link = await connectListener(settingsPath, settings, { ...IGNORE, take });
+    assert.ok(link !== null, 'no listener');
+    return link;
+  };
+  return { settingsPath, settings, connect };
+}
+
+/** Starts the next listener as the installation does. */
+function takeOver({ settingsPath }: Node): number {
+  const script = join(packageRoot(), 'dist', 'src', 'sampler', 'listener', 'main.js');
+  const child = spawn(process.execPath, [script, settingsPath, 'take-over'], { stdio: 'ignore', detached: true });
+  child.unref();
+  return child.pid ?? assert.fail('not started');
+}
+
+/** Forks that were heard by a link that follows this process. */
+function hearForks(heard: Set<number>): (reply: Reply) => void {
+  return (reply) => {
+    if (reply.kind === 'fork') heard.add(reply.child);
+  };
+}
+
 describe('the listener of a node', () => {
   it('is one, however many samplers start at once; told to retire it stays for those it has, and no longer', (t) =>
     // Each has 5 s to come up and 2 s to greet: a machine that stands still for so long may try again.
     oneOf(3, async () => {
-      const directory = temporaryDirectory(t);
-      const settings = { ...DEFAULT_SETTINGS, run_dir: directory, listener_linger: 600 };
-      const settingsPath = join(directory, 'qmemacct.toml');
-      writeFileSync(settingsPath, `run_dir = "${directory}"\nlistener_linger = 600\n`);
+      const node = newNode(t, 'listener_linger = 600\n');
+      const { settings, settingsPath } = node;
       let most = 0;
       const watch = setInterval(() => (most = Math.max(most, listenersOf(settingsPath).length)), 5);
       const links = await Promise.all(
@@ -45,13 +96,84 @@ describe('the listener of a node', () => {
       for (const link of links.slice(1)) link.close();
       await retireListener(settings);
       await sleep(500);
-      assert.ok(await links[0]?.sync(60_000), 'it left a sampler alone');
+      assert.ok(await links[0]?.sync(SYNC_WITHIN_MS), 'it left a sampler alone');
       links[0]?.close();
-      for (let tries = 0; listenersOf(settingsPath).length > 0; tries++) {
-        assert.ok(tries < 1200, 'it lingers');
-        await sleep(50);
-      }
+      await until('it lingers', () => listenersOf(settingsPath).length === 0);
       assert.ok(!existsSync(listenerPaths(settings).socket));
       await retireListener(settings);
     }));
+
+  it('goes where its place was taken away, and another one comes', async (t) => {
+    const node = newNode(t, '');
+    (await node.connect()).close();
+    const first = runningListener(node.settings)?.pid;
+    rmSync(listenerPaths(node.settings).directory, { recursive: true });
+    const link = await node.connect();
+    await until('the first stays', () => !listenersOf(node.settingsPath).includes(first ?? 0));
+    assert.ok(await link.sync(SYNC_WITHIN_MS), 'the second went with it');
+    const second = runningListener(node.settings)?.pid;
+    assert.deepEqual(listenersOf(node.settingsPath), [second]);
+    link.close();
+  });
+});
+
+describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () => {
+  it('stays when its last sampler has gone, and the next one hears of its job from the first fork', async (t) => {
+    const node = newNode(t, '');
+    const first = await node.connect();
+    assert.ok(first.hello.stays);
+    first.close();
+    assert.equal(runningListener(node.settings)?.settings, settingsDigest(node.settings));
+    const [pid] = listenersOf(node.settingsPath);
+    const job = spawn(burner('events'), ['--children=5'], { stdio: 'ignore' });
+    await new Promise((resolve) => job.once('exit', resolve));
+    // No sampler is there meanwhile, and the listener looks as seldom as it does.
+    const heard = new Set<number>();
+    const next = await node.connect(hearForks(heard));
+    next.follow([process.pid]);
+    assert.ok(await next.sync(SYNC_WITHIN_MS));
+    assert.ok(heard.has(job.pid ?? 0), 'the first fork went unheard');
+    assert.ok(heard.size >= 6, `${heard.size} forks of at least 6`);
+    assert.deepEqual(listenersOf(node.settingsPath), [pid]);
+    next.close();
+  });
+
+  it('hands over without a gap: the old one serves its jobs to their end, the new one hears before it has the place', async (t) => {
+    const node = newNode(t, '');
+    const old = new Set<number>();
+    const running = await node.connect(hearForks(old));
+    running.follow([process.pid]);
+    const first = runningListener(node.settings)?.pid ?? 0;
+    const second = takeOver(node);
+    // Jobs begin all the while, from before the new one is asked until after it has the place.
+    const begun: number[] = [];
+    const fork = async (): Promise<void> => {
+      const child = spawn('/bin/true', { stdio: 'ignore' });
+      if (child.pid !== undefined) begun.push(child.pid);
+      await new Promise((resolve) => child.once('exit', resolve));
+    };
+    while (runningListener(node.settings)?.pid !== second) await fork();
+    await fork();
+    assert.ok(await running.sync(SYNC_WITHIN_MS), 'the old one left its sampler alone');
+    assert.deepEqual(
+      begun.filter((pid) => !old.has(pid)),
+      [],
+    );
+    const fresh = new Set<number>();
+    const next = await node.connect(hearForks(fresh));
+    next.follow([process.pid]);
+    assert.ok(await next.sync(SYNC_WITHIN_MS));
+    // Everything from the first that it heard on.
+    const from = begun.findIndex((pid) => fresh.has(pid));
+    assert.ok(from >= 0 && from < begun.length - 1, 'it began to hear only when it had the place');
+    assert.deepEqual(
+      begun.slice(from).filter((pid) => !fresh.has(pid)),
+      [],
+    );
+    running.close();
+    await until('the old one stays', () => !listenersOf(node.settingsPath).includes(first));
+    assert.deepEqual(listenersOf(node.settingsPath), [second]);
+    assert.ok(await next.sync(SYNC_WITHIN_MS));
+    next.close();
+  });
 });

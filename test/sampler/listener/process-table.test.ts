@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ThreadRecord } from '../../../src/sampler/listener/exit-account';
-import { newProcessTable, type ThreadEvent } from '../../../src/sampler/listener/process-table';
+import { newProcessTable, type SentRecord, type ThreadEvent } from '../../../src/sampler/listener/process-table';
 
 const MIB = 1024 * 1024;
 
@@ -34,6 +34,12 @@ export function threadRecord(pid: number, changes: Partial<ThreadRecord> = {}): 
   };
 }
 
+/** As the kernel sent it. */
+const sent = (pid: number, changes: Partial<ThreadRecord> = {}): SentRecord => ({
+  pid,
+  read: () => threadRecord(pid, changes),
+});
+
 const fork = (at: number, parent: number, childPid: number, childTgid = childPid): ThreadEvent => ({
   kind: 'fork',
   at,
@@ -47,7 +53,7 @@ const exit = (at: number, pid: number, tgid = pid): ThreadEvent => ({ kind: 'exi
 describe('the table of processes', () => {
   it('tells of a process with one thread as it is', () => {
     const table = newProcessTable(new Map());
-    table.records([threadRecord(20)]);
+    table.records([sent(20)]);
     const events = table.events([fork(1, 10, 20), { kind: 'exec', at: 2, pid: 20, tgid: 20 }, exit(3, 20)]);
     assert.deepEqual(events.slice(0, 2), [
       { kind: 'fork', at: 1, parent: 10, child: 20, thread: 10 },
@@ -75,9 +81,9 @@ describe('the table of processes', () => {
     const table = newProcessTable(new Map());
     assert.equal(table.events([fork(1, 10, 20), fork(2, 20, 21, 20), fork(3, 20, 22, 20)]).length, 1);
     table.records([
-      threadRecord(20, { hiwaterRssBytes: 9 * MIB }),
-      threadRecord(21),
-      threadRecord(22, { hiwaterRssBytes: 11 * MIB, cpuNs: null }),
+      sent(20, { hiwaterRssBytes: 9 * MIB }),
+      sent(21),
+      sent(22, { hiwaterRssBytes: 11 * MIB, cpuNs: null }),
     ]);
     const ends = table.events([exit(4, 20), exit(5, 21, 20), exit(6, 22, 20)]);
     assert.equal(ends.length, 1);
@@ -89,10 +95,29 @@ describe('the table of processes', () => {
     assert.deepEqual([end.account.threads, end.account.threadExits, end.account.whole], [3, 3, true]);
   });
 
+  it('has the name of its first thread, in whatever order they end', () => {
+    const ended = (...order: readonly number[]): string | undefined => {
+      const table = newProcessTable(new Map([[20, [20, 21, 22]]]));
+      const names = new Map([
+        [20, 'java'],
+        [21, 'GC Thread#0'],
+        [22, 'C2 CompilerThre'],
+      ]);
+      table.records(order.filter((pid) => names.has(pid)).map((pid) => sent(pid, { comm: names.get(pid) ?? '' })));
+      const end = table.events(order.map((pid, index) => exit(index, Math.abs(pid), 20))).at(-1);
+      return end?.kind === 'exit' ? end.account?.command : undefined;
+    };
+    assert.equal(ended(20, 21, 22), 'java');
+    assert.equal(ended(21, 20, 22), 'java');
+    assert.equal(ended(22, 21, 20), 'java');
+    // The first one's record was lost: what another thread is called says nothing of the process.
+    assert.equal(ended(21, -20, 22), '');
+  });
+
   it('says when records are missing: of some threads, of the last, of all', () => {
     const ended = (records: readonly number[]): readonly unknown[] => {
       const table = newProcessTable(new Map([[20, [20, 21]]]));
-      table.records(records.map((pid) => threadRecord(pid)));
+      table.records(records.map((pid) => sent(pid)));
       const [end] = table.events([exit(4, 20), exit(5, 21, 20)]);
       assert.ok(end?.kind === 'exit');
       return end.account === null ? [] : [end.account.final, end.account.whole];
@@ -105,7 +130,7 @@ describe('the table of processes', () => {
 
   it('has one thread of the process’s own number after an exec, whoever called it', () => {
     const table = newProcessTable(new Map());
-    table.records([threadRecord(20), threadRecord(21), threadRecord(22)]);
+    table.records([sent(20), sent(21), sent(22)]);
     table.events([fork(1, 10, 20), fork(2, 20, 21, 20), fork(2, 20, 22, 20)]);
     // Thread 22 calls exec: the others end, one of them only after the exec has been told.
     const between = table.events([exit(3, 20), { kind: 'exec', at: 4, pid: 20, tgid: 20 }, exit(4.5, 21, 20)]);
@@ -113,7 +138,7 @@ describe('the table of processes', () => {
       between.map((event) => event.kind),
       ['exec'],
     );
-    table.records([threadRecord(20, { hiwaterRssBytes: 3 * MIB })]);
+    table.records([sent(20, { hiwaterRssBytes: 3 * MIB })]);
     const [end] = table.events([exit(9, 20)]);
     assert.ok(end?.kind === 'exit' && end.account?.final === true);
   });

@@ -38,7 +38,7 @@ const account: fc.Arbitrary<ExitAccount> = fc
   }));
 
 const reply: fc.Arbitrary<Reply> = fc.oneof(
-  record({ kind: kind('hello'), events: reason, records: reason }),
+  record({ kind: kind('hello'), events: reason, records: reason, stays: fc.boolean() }),
   record({ kind: kind('fork'), at: number, parent: number, child: number, thread: number }),
   record({ kind: kind('exec'), at: number, pid: number }),
   record({ kind: kind('exit'), at: number, pid: number, account: fc.option(account) }),

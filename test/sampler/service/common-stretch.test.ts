@@ -31,6 +31,27 @@ describe('the stretch that all jobs of a process share', () => {
     assert.equal(intervalOf(1, 11), 1000);
   });
 
+  it('lets one dear job pay for itself: the others keep their interval', () => {
+    const stretch = commonStretch(1000, 2);
+    const dear = stretch.job('thousands of processes');
+    const others = Array.from({ length: 9 }, (_, index) => stretch.job(`job ${index}`));
+    for (let look = 1; look <= 60; look++) {
+      for (const one of others) assert.equal(one.afterTick(look * 0.5), 1000);
+      const interval = dear.afterTick(look * 400);
+      // What 20 ms in a second leave after 9 times 0.5 ms.
+      if (look === 60) assert.equal(Math.round(interval), Math.round((1000 * 400) / 15.5));
+    }
+  });
+
+  it('divides among several dear jobs what the others leave', () => {
+    const stretch = commonStretch(1000, 2);
+    const costs = [1, 30, 60];
+    const jobs = costs.map((cost) => ({ cost, one: stretch.job(`costs ${cost}`) }));
+    let last: readonly number[] = [];
+    for (let look = 1; look <= 60; look++) last = jobs.map(({ cost, one }) => one.afterTick(look * cost));
+    assert.deepEqual(last.map(Math.round), [1000, Math.round(30_000 / 9.5), Math.round(60_000 / 9.5)]);
+  });
+
   it('forgets a job that has ended', () => {
     const stretch = commonStretch(1000, 1);
     const dear = stretch.job('dear');
@@ -38,11 +59,11 @@ describe('the stretch that all jobs of a process share', () => {
     let interval = 0;
     for (let look = 1; look <= 20; look++) {
       dear.afterTick(look * 100);
-      interval = cheap.afterTick(look);
+      interval = cheap.afterTick(look * 7);
     }
-    assert.ok(interval > 5000, `${interval}`);
+    assert.ok(interval > 1200, `${interval}`);
     stretch.end('dear');
-    assert.equal(cheap.afterTick(21), 1000);
+    assert.equal(cheap.afterTick(21 * 7), 1000);
     // And takes one of its name as a new one.
     const again = stretch.job('dear');
     for (let look = 1; look <= 4; look++) assert.equal(again.afterTick(look * 100), 1000);

@@ -53,7 +53,7 @@ async function played(t: TestContext): Promise<Played> {
         if (request.kind === 'node') it.send({ kind: 'node', id: request.id, charges: null, gpu: [] });
       }) as (chunk: string | Buffer) => void,
     );
-    it.send({ kind: 'hello', events: null, records: null });
+    it.send({ kind: 'hello', events: null, records: null, stays: true });
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
   t.after(() => {
@@ -96,7 +96,7 @@ describe('a connection that many jobs share', () => {
     const listener = await played(t);
     const members = await Promise.all(Array.from({ length: 64 }, () => join(listener)));
     assert.equal(listener.sockets.length, 1);
-    assert.deepEqual(members[63]?.link.hello, { kind: 'hello', events: null, records: null });
+    assert.deepEqual(members[63]?.link.hello, { kind: 'hello', events: null, records: null, stays: true });
   });
 
   it("gives each job its own processes' events, and those of their descendants", async (t) => {
@@ -210,6 +210,23 @@ describe('a connection that many jobs share', () => {
     listener.sockets[0]?.destroy();
     await until('word of it', () => other.lost() === 1);
     assert.equal(one.lost(), 0);
+  });
+
+  it('is left when no job is there any more, and made anew for the next: an idle node lets its listener rest', async (t) => {
+    const it = await played(t);
+    const first = await join(it);
+    const second = await join(it);
+    const [socket] = it.sockets;
+    const left = new Promise<void>((resolve) => socket?.once('close', () => resolve()));
+    socket?.resume();
+    first.link.close();
+    assert.ok(await second.link.sync(60_000), 'left while a job was there');
+    second.link.close();
+    await left;
+    const third = await join(it);
+    assert.equal(it.sockets.length, 2);
+    assert.ok(await third.link.sync(60_000));
+    assert.deepEqual([first.lost(), second.lost(), third.lost()], [0, 0, 0]);
   });
 
   it('is null where no listener can be reached', async (t) => {

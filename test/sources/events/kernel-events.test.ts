@@ -41,7 +41,10 @@ interface Drained {
 function drained(from: KernelEvents): Drained {
   const events: ProcessEvent[] = [];
   const records: ExitRecord[] = [];
-  const lost = from.drain({ event: (event) => events.push(event), record: (record) => records.push(record) });
+  const lost = from.drain({
+    event: (event) => events.push(event),
+    record: (record) => records.push(record.read() ?? assert.fail('cut off')),
+  });
   return { events, records, ...lost };
 }
 

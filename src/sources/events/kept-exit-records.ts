@@ -1,0 +1,38 @@
+import { exitRecordPid, parseExitRecord, type ExitRecord } from './exit-records';
+
+/** The exit record of one thread as the kernel sent it: few are ever asked for more than whose they are. */
+export class KeptExitRecord {
+  constructor(
+    /** The thread's id. */
+    readonly pid: number,
+    private readonly chunk: Buffer,
+    private readonly offset: number,
+    private readonly length: number,
+  ) {}
+
+  /** null: cut off. */
+  read(): ExitRecord | null {
+    return parseExitRecord(this.chunk, this.offset, this.length);
+  }
+}
+
+/** Records share a piece of memory outside of the garbage collector's, which goes with the last of them. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** Keeps records whose bytes are good for the moment only; null: that message is none. */
+export function newRecordKeeper(): (buffer: Buffer, offset: number, length: number) => KeptExitRecord | null {
+  let chunk = Buffer.alloc(0);
+  let used = 0;
+  return (buffer, offset, length) => {
+    const pid = exitRecordPid(buffer, offset, length);
+    if (pid === null) return null;
+    if (used + length > chunk.length) {
+      chunk = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, length));
+      used = 0;
+    }
+    buffer.copy(chunk, used, offset, offset + length);
+    const kept = new KeptExitRecord(pid, chunk, used, length);
+    used += length;
+    return kept;
+  };
+}

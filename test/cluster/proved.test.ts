@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SETTINGS_FILE } from '../../src/sampler/settings';
+import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events';
+import { isUnavailable } from '../../src/sources/source';
+import type { ProcessId } from './processes';
+import { assertHolds, assertQueuesWell, burnerCommand, truthOf, withSite, type Site } from './site';
+import { waitFor } from './wait';
+
+const HOST = 'ge1';
+const USER = 'gealice';
+/** Longer than any listener ever waited for a next sampler by itself. */
+const REST_MS = 65_000;
+const PATIENCE_MS = 60_000;
+
+/** Why the kernel's events can't be heard on this machine; null: they can. */
+async function eventsObstacle(): Promise<string | null> {
+  const { processEvents, exitRecords } = await proveKernelEvents(null);
+  for (const state of [processEvents, exitRecords]) if (isUnavailable(state)) return state.unavailable;
+  return null;
+}
+
+function listenersOf({ cell }: Site): readonly ProcessId[] {
+  return cell
+    .processes(HOST)
+    .filter(({ command }) => new RegExp(`/listener/main\\.js ${SETTINGS_FILE}( take-over)?$`).test(command));
+}
+
+function onlyListener(site: Site): number {
+  const [one, ...more] = listenersOf(site);
+  assert.ok(one !== undefined && more.length === 0, `${listenersOf(site).length} listeners`);
+  return one.pid;
+}
+
+/** One job; its peak is proved, and what it says is true. */
+async function assertNextProved(site: Site, name: string): Promise<void> {
+  const file = `${name}.truth`;
+  const script = `${burnerCommand('steady', file, { mib: 80, hold: 1500 })}; true`;
+  const job = await site.cell.submit(USER, ['-q', `all.q@${HOST}`, '-N', name], script);
+  await site.cell.waitFinished(job, 120_000);
+  const { peak_rss: peak, unobserved_start_seconds: late } = await site.product.record(job);
+  assert.ok(peak?.proved, `open: ${peak?.open.join(', ') ?? 'no bracket'}; first sample after ${late ?? '?'} s`);
+  const truth = truthOf(site.cell, USER, file);
+  assertHolds(peak, truth.rssSum, truth.uncertainty, 0.97);
+}
+
+async function afterARest(site: Site): Promise<void> {
+  const listener = onlyListener(site);
+  await sleep(REST_MS);
+  await assertNextProved(site, 'rested');
+  assert.equal(onlyListener(site), listener);
+}
+
+async function shown(site: Site): Promise<void> {
+  const { stdout } = await site.product.run(HOST, 'doctor', '--prefix', site.product.prefix);
+  assert.match(stdout, new RegExp(`listener.*process ${onlyListener(site)} runs also between jobs, and hears`));
+}
+
+/** What a reboot leaves, and what cron does then. */
+async function afterABoot(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const before = onlyListener(site);
+  process.kill(before, 'SIGKILL');
+  const script = join(product.prefix, 'current', 'hooks', 'listener.sh');
+  const lines = await cell.check(HOST, 'cat /etc/cron.d/qmemacct-listener');
+  assert.ok(lines.includes(`@reboot root [ ! -x `) && lines.includes(`/bin/sh -p ${script} --detach`), lines);
+  await cell.check(HOST, `rm -rf /run/qmemacct/listener; /bin/sh -p ${script} --detach`);
+  const isReady = (): boolean => listenersOf(site).some(({ pid }) => pid !== before);
+  await waitFor(
+    () => isReady() || null,
+    PATIENCE_MS,
+    () => 'the next listener',
+  );
+  await assertNextProved(site, 'booted');
+  const after = onlyListener(site);
+  // The next minute's finds it there.
+  await cell.check(HOST, `/bin/sh -p ${script} --detach`);
+  assert.equal(onlyListener(site), after);
+}
+
+/** No job runs: it has nobody to serve to the end. */
+async function uninstalled(site: Site): Promise<void> {
+  const { product } = site;
+  await product.run(HOST, 'uninstall', '--node', '--yes', '--prefix', product.prefix);
+  await waitFor(
+    () => listenersOf(site).length === 0 || null,
+    PATIENCE_MS,
+    () => 'the end of the listener',
+  );
+}
+
+describe('jobs of an installation with default settings, on a real Grid Engine', () => {
+  it('are proved however long no job ran before', { timeout: 900_000 }, async (t) => {
+    const obstacle = await eventsObstacle();
+    if (obstacle !== null) {
+      t.skip(obstacle);
+      return;
+    }
+    await withSite(t, { settings: 'listener_linger = inf\ndelivery_jitter_ms = 0' }, async (site) => {
+      await t.test('the first job, after more than a minute without a sampler', () => afterARest(site));
+      await t.test('doctor shows it', () => shown(site));
+      await t.test('the first job after a boot', () => afterABoot(site));
+      await t.test('uninstall ends the listener', () => uninstalled(site));
+      await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
+    });
+  });
+});

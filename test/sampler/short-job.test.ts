@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { JobRecord } from '../../src/sampler/record';
+import { connectListener } from '../../src/sampler/listener/client';
+import { loadSettings } from '../../src/sampler/settings';
+import { bracketsObstacle } from '../burners/bracketed';
+import { burner } from '../burners/build';
+import { accountingRecord, newSite, quiet, shepherdObstacle, startJob } from './fake-shepherd';
+
+const MIB = 1024 * 1024;
+
+/** A job on a node whose listener runs; `late`: it has ended before its sampler begins. */
+async function ranBriefly(t: TestContext, command: readonly string[], late: boolean): Promise<JobRecord> {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-late-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const word = join(directory, 'word');
+  const node = join(directory, 'node');
+  const script = `#!/bin/sh\nwhile [ ! -e '${word}' ]; do sleep 0.02; done\nexec '${process.execPath}' "$@"\n`;
+  writeFileSync(node, script, { mode: 0o755 });
+  const site = newSite(t, { armWait: late ? 0 : 1.5, conf: { node } });
+  const ignore = { take: () => undefined, lost: () => undefined };
+  const link = await connectListener(site.settings, loadSettings(site.settings), ignore);
+  assert.ok(link !== null, 'no listener');
+  if (!late) writeFileSync(word, '');
+  const job = startJob(site, command);
+  await job.step('job');
+  writeFileSync(word, '');
+  await job.ended;
+  link.close();
+  await quiet(site);
+  return (await accountingRecord(site, job.number)) ?? assert.fail('no record');
+}
+
+describe(
+  'a job that no look of its sampler has met',
+  { skip: shepherdObstacle() ?? bracketsObstacle() ?? false },
+  () => {
+    it('has the peak of its exit records, proved: it was over before the sampler began', async (t) => {
+      const record = await ranBriefly(t, [burner('steady'), '--mib=64', '--hold=0'], true);
+      assert.equal(record.status, 'finished');
+      assert.equal(record.trust, 'root');
+      const {
+        peak_rss: peak,
+        peak_process_vmem: vmem,
+        processes,
+        wallclock_seconds: seconds,
+        cpu_seconds: cpu,
+      } = record;
+      assert.ok(peak !== null, 'no bracket');
+      assert.ok(peak.proved, `open: ${peak.open.join(', ')}`);
+      assert.ok(peak.lower_bytes >= 64 * MIB && (peak.upper_bytes ?? Infinity) < 80 * MIB, JSON.stringify(peak));
+      assert.equal(peak.command, 'steady');
+      assert.ok((vmem?.lower_bytes ?? 0) >= 64 * MIB);
+      assert.equal(processes, 1);
+      assert.ok(seconds !== null && cpu !== null);
+      assert.equal(record.metrics.taskstats_unsampled_processes, 1);
+    });
+
+    it('has it where the sampler was waiting for it, too', async (t) => {
+      const record = await ranBriefly(t, ['/bin/true'], false);
+      assert.ok(record.peak_rss !== null, 'no bracket');
+      assert.ok(record.peak_rss.proved, `open: ${record.peak_rss.open.join(', ')}`);
+      assert.equal(record.processes, 1);
+    });
+  },
+);
