@@ -1,7 +1,8 @@
+import type { CoverageReason } from './coverage';
 import { TOTALS_NAMES, noTotals, type Totals } from '../record/totals';
 import { COVERAGE_REASONS } from './coverage';
 import type { RecordsAnswer, Shown } from './store';
-import type { CoverageReason, HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
+import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
 import { chosenGroups } from './summary-answer';
 import { SHARE_STEPS } from './sums';
 

@@ -1,4 +1,4 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { groupBy } from './group-by';
 import type { StoredRecord } from './merge';
 import type { JobAnswer, JobAttempt } from './store';

@@ -1,5 +1,5 @@
-import type { Bracket, BracketSource, OpenReason } from '../sampler/record';
-import { BRACKET_SOURCES, OPEN_REASONS } from '../sampler/parse-record';
+import type { Bracket, BracketSource, OpenReason } from '../record/record';
+import { BRACKET_SOURCES, OPEN_REASONS } from '../record/fields';
 import { highestSum } from './highest-sum';
 import { measuredUpper } from './peak-figure';
 

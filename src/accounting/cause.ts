@@ -1,5 +1,5 @@
 import { failedCode } from '../gridengine/failed-code';
-import type { GridEngineAccount, JobRecord } from '../sampler/record';
+import type { GridEngineAccount, JobRecord } from '../record/record';
 import { diedItself, endingSignal, succeeded } from './job-end';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
 

@@ -1,17 +1,21 @@
 import { failedCode } from '../gridengine/failed-code';
-import type { JobRecord } from '../sampler/record';
-import type { CoverageReason } from './summary';
+import type { JobRecord } from '../record/record';
 
 /** Stores number the reasons by position: append only. */
 export const COVERAGE_REASONS = [
   'sampled',
+  // Only Grid Engine's own line is known: no hooks ran (or were switched off), or their record has not come.
   'no-hooks',
+  // No host, no elapsed time.
   'never-started',
+  // Its limits left no room for a sampler.
   'limits',
   'unprivileged',
-  'other',
   'sampler-lost',
-] as const satisfies readonly CoverageReason[];
+  'other',
+] as const;
+/** Why a job has no samples, or only some. */
+export type CoverageReason = (typeof COVERAGE_REASONS)[number];
 
 /** How the run ids of records begin that only Grid Engine's accounting knows. */
 export const LINE_RUN = 'accounting.';

@@ -6,7 +6,7 @@
  * Exit status: 0 all of stdin was answered, 2 wrong call, 3 the store can't be used.
  */
 import { writeSync } from 'node:fs';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { delivererOptions } from './deliverer-options';
 import type { DelivererOptions } from './deliverer-options';
 import { lineBatches, TOO_LONG } from './line-batches';
@@ -15,7 +15,7 @@ import { withPatience } from './retry';
 import { openStore } from './open-store';
 import { StoreError } from './store-error';
 import type { AccountingStore, MergeOutcome } from './store';
-import { parseRecord } from '../sampler/parse-record';
+import { parseRecord } from '../record/record';
 import { printable } from '../sampler/printable';
 
 const ROWS_PER_TRANSACTION = 500;

@@ -1,8 +1,8 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { killedByMemory } from './cause';
 import { coverageReason, isSampled } from './coverage';
 import { figureOf } from './peak-figure';
-import type { CoverageReason } from './summary';
+import type { CoverageReason } from './coverage';
 
 /** What sums need to know of a record. Bytes, ms, joules; null: not known. */
 export interface Facts {

@@ -1,4 +1,4 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 
 /** The signal that ended the job, be it told directly or by a shell's 128 + n; 0: none. */
 export function endingSignal(record: JobRecord): number {

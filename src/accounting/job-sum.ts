@@ -1,4 +1,4 @@
-import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../sampler/record';
+import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../record/record';
 import { largestOfBrackets, sumOfBrackets, type Part } from './bracket-sum';
 import { highestSum } from './highest-sum';
 import { figureOf, shareOfLimit } from './peak-figure';

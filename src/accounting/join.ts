@@ -1,4 +1,4 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { LINE_RUN } from './coverage';
 
 /** What Grid Engine's accounting and our own records tell differently of one start: whole seconds, another clock's. */

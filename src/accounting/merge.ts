@@ -1,7 +1,7 @@
-import { emptyRecord } from '../sampler/record';
+import { emptyRecord } from '../record/record';
 import { FIELD_NAMES, FIELDS, type FieldName, type Merge } from '../record/fields';
 import { compareValues } from './compare-values';
-import type { JobRecord, MemoryRequest, RecordKey, RecordStatus, Trust } from '../sampler/record';
+import type { JobRecord, MemoryRequest, RecordKey, RecordStatus, Trust } from '../record/record';
 
 /** Where a value came from: who said it, when, and whether the job had ended by then. */
 export interface Stamp {

@@ -1,5 +1,5 @@
-import { emptyRecord } from '../sampler/record';
-import type { JobRecord, MemoryRequest } from '../sampler/record';
+import { emptyRecord } from '../record/record';
+import type { JobRecord, MemoryRequest } from '../record/record';
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX } from './merge';
 import type { Slot, Stamp, StoredRecord } from './merge';
 

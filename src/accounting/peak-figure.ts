@@ -1,4 +1,4 @@
-import type { Bracket } from '../sampler/record';
+import type { Bracket } from '../record/record';
 
 /**
  * How a peak becomes one number: the same on every screen, in every list, report, sum and file.

@@ -1,4 +1,4 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 
 /** Grid Engine's own times are whole seconds, the fraction cut off. */
 const CUT_OFF_MS = 999;

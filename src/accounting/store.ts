@@ -1,4 +1,4 @@
-import type { JobRecord, RecordStatus } from '../sampler/record';
+import type { JobRecord, RecordStatus } from '../record/record';
 import type { Totals } from '../record/totals';
 import type { StoredRecord } from './merge';
 import type { SummaryAnswer, SummaryQuery } from './summary';

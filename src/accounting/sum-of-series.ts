@@ -1,4 +1,4 @@
-import type { MemorySeries } from '../sampler/record';
+import type { MemorySeries } from '../record/record';
 
 /**
  * A part's memory over time, as far as it lived (ms). Infinity: it still lives, and its last value holds as long as any

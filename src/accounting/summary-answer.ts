@@ -1,5 +1,6 @@
+import type { CoverageReason } from './coverage';
 import { COVERAGE_REASONS } from './coverage';
-import type { CoverageReason, HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
+import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
 import type { Totals } from '../record/totals';
 
 /** Sums of an interval, before they are put in order. The hours are of the local time zone. */

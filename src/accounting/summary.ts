@@ -1,3 +1,4 @@
+import type { CoverageReason } from './coverage';
 import type { Totals } from '../record/totals';
 import type { RecordFilter, Shown } from './store';
 
@@ -30,19 +31,6 @@ export interface HourOfDay {
   readonly used_gib_hours: number;
   readonly slot_hours: number;
 }
-
-/** Why a job has no samples, or only some. */
-export type CoverageReason =
-  | 'sampled'
-  /** Only Grid Engine's own line is known: the hooks did not run (or were switched off), or their record has not come. */
-  | 'no-hooks'
-  /** Never started: no host, no wallclock. */
-  | 'never-started'
-  /** Its limits left no room for a sampler. */
-  | 'limits'
-  | 'unprivileged'
-  | 'sampler-lost'
-  | 'other';
 
 export interface SummaryAnswer {
   readonly groups: readonly SummaryGroup[];

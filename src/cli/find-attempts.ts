@@ -2,7 +2,7 @@ import { arrangeAttempts } from '../accounting/attempts';
 import { groupBy } from '../accounting/group-by';
 import type { AccountingReader } from '../accounting/store';
 import type { Account } from '../report/json';
-import { recordKeyText, type JobRecord } from '../sampler/record';
+import { recordKeyText, type JobRecord } from '../record/record';
 import { unite } from './find-job';
 
 /** Jobs in one question: their records, which can be many for each, are in memory. */

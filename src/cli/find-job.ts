@@ -3,7 +3,7 @@ import { asStored, mergeRecords, type StoredRecord } from '../accounting/merge';
 import type { AccountingReader, JobQuery } from '../accounting/store';
 import type { JobReport } from '../report/job';
 import { privateWorld } from '../sampler/job-name';
-import { recordKeyText, type JobRecord } from '../sampler/record';
+import { recordKeyText, type JobRecord } from '../record/record';
 
 /** Where the records of a job come from. */
 export interface JobSources {

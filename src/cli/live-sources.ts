@@ -1,6 +1,6 @@
 import type { LiveCell } from '../live/poll-tools';
 import type { Snapshot } from '../live/snapshot';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import type { Settings } from '../sampler/settings';
 import { realSources } from './sources';
 import { chooseStores, openStores } from './stores';

@@ -2,7 +2,7 @@ import type { ClusterView } from '../live/cluster-view';
 import { hVmemPer } from '../live/requests';
 import { viewCluster } from '../live/view';
 import { reasonOf } from '../sampler/log';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import type { Settings } from '../sampler/settings';
 import type { LiveSources, SnapshotOptions } from './live-sources';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { RecordFilter } from '../accounting/store';
-import type { RecordStatus } from '../sampler/record';
+import type { RecordStatus } from '../record/record';
 import { parseMemorySize, parseTime } from '../gridengine/memory-size';
 import { usageError } from './command-error';
 

@@ -1,6 +1,6 @@
 import { accessSync } from 'node:fs';
 import type { AccountingReader } from '../accounting/store';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import type { Settings } from '../sampler/settings';
 
 /** What the commands read, so that a test can put something else there. */
@@ -29,7 +29,7 @@ export const realSources: Sources = {
     const { runningRecords } = await import('../sampler/live.js');
     const live = runningRecords(settings);
     if (live.length === 0) return [];
-    const { parseRecord } = await import('../sampler/parse-record.js');
+    const { parseRecord } = await import('../record/record.js');
     return live.flatMap((claimed) => {
       const record = parseRecord(claimed);
       return 'error' in record ? [] : [record];

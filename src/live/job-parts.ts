@@ -3,7 +3,7 @@ import { endOf } from '../accounting/record-end';
 import { sumOfSeries } from '../accounting/sum-of-series';
 import type { Dialect } from '../gridengine/dialect';
 import type { PeTaskDetail } from '../gridengine/qstat/job-detail';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import type { JobPart, PartTask, Trend } from './cluster-view';
 import type { HostNames } from './host-names';
 import { figuresOfPart, type RecordsOfPart } from './our-figures';

@@ -1,6 +1,6 @@
 import { figureOf, measuredUpper } from '../accounting/peak-figure';
 import { compareTrust } from '../accounting/merge';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import type { OurFigures } from './cluster-view';
 import type { HostNames } from './host-names';
 import { sumOfKnown } from './usage-memory';

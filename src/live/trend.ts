@@ -1,4 +1,4 @@
-import type { MemorySeries } from '../sampler/record';
+import type { MemorySeries } from '../record/record';
 import type { Trend } from './cluster-view';
 
 interface Point {

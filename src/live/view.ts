@@ -1,4 +1,4 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import type { ClusterView, HostView, JobPart, JobView, PendingView, ViewTimes } from './cluster-view';
 import { hostNames } from './host-names';
 import { hostView, unlistedHost } from './host-view';

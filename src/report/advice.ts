@@ -1,6 +1,6 @@
 import { countedByExecd, countedByGridEngine } from '../accounting/cause';
 import { measuredUpper } from '../accounting/peak-figure';
-import type { Bracket, JobRecord } from '../sampler/record';
+import type { Bracket, JobRecord } from '../record/record';
 import { hitLimit, succeeded } from './ending';
 import { CLOSE_TO_LIMIT, limitOf, needOf, type Need } from './fit';
 

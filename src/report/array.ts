@@ -2,7 +2,7 @@ import { jobName, jobTaskName } from '../sampler/job-name';
 import { groupBy } from '../accounting/group-by';
 import { isParallel } from '../accounting/job-sum';
 import { figureOf } from '../accounting/peak-figure';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { adviseMost, adviseRequest } from './advice';
 import { formatHeld } from './bracket';
 import { endingLabel, hitLimit } from './ending';

@@ -1,5 +1,5 @@
 import { figureOf, measuredUpper, type Ends } from '../accounting/peak-figure';
-import type { Bracket, BracketSource, OpenReason } from '../sampler/record';
+import type { Bracket, BracketSource, OpenReason } from '../record/record';
 import type { Glyphs } from './screen';
 import { formatBytes } from './units';
 

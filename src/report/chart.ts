@@ -1,4 +1,4 @@
-import type { MemorySeries } from '../sampler/record';
+import type { MemorySeries } from '../record/record';
 import { displayWidth, padStart } from './display-width';
 import type { Screen } from './screen';
 import { formatBytes, formatRequested } from './units';

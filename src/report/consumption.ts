@@ -1,4 +1,4 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { limitOf } from './fit';
 import type { Screen } from './screen';
 import { renderTable } from './table';

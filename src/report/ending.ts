@@ -1,5 +1,5 @@
 import { endingSignal } from '../accounting/job-end';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { signalName } from './signals';
 
 /** Grid Engine's `failed` codes that a user meets, in words. */

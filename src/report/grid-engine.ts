@@ -1,7 +1,7 @@
 import { figureOf, measuredUpper } from '../accounting/peak-figure';
 import type { Dialect } from '../gridengine/dialect';
 import { memoryMeaning, type MemoryMeasure } from '../gridengine/memory-meaning';
-import type { Bracket, GridEngineAccount, JobRecord } from '../sampler/record';
+import type { Bracket, GridEngineAccount, JobRecord } from '../record/record';
 import { formatBracket } from './bracket';
 import type { Screen } from './screen';
 import { renderTable } from './table';

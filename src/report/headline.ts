@@ -1,5 +1,5 @@
 import { figureOf, measuredUpper, shareOfLimit } from '../accounting/peak-figure';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { hasUnknownPart, HEADROOM, RAISE, type Advice } from './advice';
 import { formatHeld, formatPeak } from './bracket';
 import { endingSignal, succeeded } from './ending';

@@ -1,4 +1,4 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { formatMoment } from './local-time';
 import type { Screen } from './screen';
 import { formatDuration } from './units';

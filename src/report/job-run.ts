@@ -1,5 +1,5 @@
 import type { JobAttempt } from '../accounting/store';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 
 /** One run of a job (task, pe task) on one host, and which of its runs it is. */
 export type JobRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;

@@ -4,7 +4,7 @@ import { countedByGridEngine } from '../accounting/cause';
 import { highestSum } from '../accounting/highest-sum';
 import { figureOf } from '../accounting/peak-figure';
 import { endOf } from '../accounting/record-end';
-import { emptyRecord, type JobRecord, type Trust } from '../sampler/record';
+import { emptyRecord, type JobRecord, type Trust } from '../record/record';
 import { endingSignal, hitLimit, succeeded } from './ending';
 import { fullness } from './fit';
 

@@ -1,5 +1,5 @@
 import type { JobSum } from '../accounting/job-sum';
-import { RECORD_SCHEMA, type JobRecord } from '../sampler/record';
+import { RECORD_SCHEMA, type JobRecord } from '../record/record';
 import { escapeJson } from './escape';
 import type { CauseAccount } from './why/causes';
 

@@ -1,4 +1,4 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { renderChart } from './chart';
 import { limitOf, needOf } from './fit';
 import type { Screen } from './screen';

@@ -1,4 +1,4 @@
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { formatQuantity, splitMetric, unitOfMetric } from './quantity';
 import type { Screen } from './screen';
 import { renderTable } from './table';

@@ -1,6 +1,6 @@
 import { categoryRequests, requestedSeconds, type CategoryRequest } from '../gridengine/category-requests';
 import { parseMemorySize } from '../gridengine/memory-size';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { adviseRequest, HEADROOM, neededPerSlot, RAISE, roundRequest, type Advice } from './advice';
 import { formatBytes, formatDuration, formatPercent } from './units';
 import type { Cause } from './why/hypothesis';

@@ -1,5 +1,5 @@
 import { jobTaskName } from '../sampler/job-name';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { formatMoment, formatZone } from './local-time';
 import { summarize, type MetricSeries } from './metric-series';
 import { renderSection, SECTION_INDENT } from './section';

@@ -1,5 +1,5 @@
 import { shareOf } from '../accounting/peak-figure';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { adviseRequest } from './advice';
 import { renderConsumption } from './consumption';
 import { hitLimit } from './ending';

@@ -1,5 +1,5 @@
 import { measuredUpper, shareOfLimit } from '../accounting/peak-figure';
-import type { Bracket, JobRecord } from '../sampler/record';
+import type { Bracket, JobRecord } from '../record/record';
 import { bracketStanding, formatBracket } from './bracket';
 import { limitOf } from './fit';
 import { formatClock, parseTime } from './local-time';

@@ -1,7 +1,7 @@
 import { jobName } from '../sampler/job-name';
 import { groupBy } from '../accounting/group-by';
 import { figureOf } from '../accounting/peak-figure';
-import type { JobRecord, Bracket } from '../sampler/record';
+import type { JobRecord, Bracket } from '../record/record';
 import { formatPeak } from './bracket';
 import { endingLabel, succeeded } from './ending';
 import { limitOf } from './fit';

@@ -1,7 +1,7 @@
 import { groupBy } from '../accounting/group-by';
 import { figureOf } from '../accounting/peak-figure';
 import type { RecordSort } from '../accounting/store';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { limitOf } from './fit';
 
 /** The records that one line tells of: one, or the tasks and runs of a job. */

@@ -1,4 +1,4 @@
-import type { JobRecord, MemoryRequest } from '../sampler/record';
+import type { JobRecord, MemoryRequest } from '../record/record';
 import { formatRequested } from './units';
 import type { Screen } from './screen';
 import { renderTable } from './table';

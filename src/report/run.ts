@@ -1,5 +1,5 @@
 import type { Dialect } from '../gridengine/dialect';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { renderConsumption } from './consumption';
 import { describeEnding, endingSignal, succeeded } from './ending';
 import { renderGauges } from './gauge';

@@ -1,5 +1,5 @@
 import { jobTaskName } from '../sampler/job-name';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import { displayWidth, truncate } from './display-width';
 import { formatClock, formatDay, formatMoment, formatZone, parseTime } from './local-time';
 import type { Screen } from './screen';

@@ -2,7 +2,7 @@ import { endOf } from '../accounting/record-end';
 import { sumOfSeries } from '../accounting/sum-of-series';
 import type { Trend } from '../live/cluster-view';
 import { trendOf } from '../live/trend';
-import type { JobRecord, MemorySeries } from '../sampler/record';
+import type { JobRecord, MemorySeries } from '../record/record';
 import { limitOf } from './fit';
 import { heardOf } from './heard-of';
 import { formatClock, formatDay, formatMinute } from './local-time';

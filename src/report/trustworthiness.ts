@@ -1,5 +1,5 @@
 import { measuredUpper } from '../accounting/peak-figure';
-import type { BracketSource, JobRecord, OpenReason, Trust } from '../sampler/record';
+import type { BracketSource, JobRecord, OpenReason, Trust } from '../record/record';
 import { explainOpen, explainSource } from './bracket';
 import { PEAK_FIELDS, peakName } from './peaks';
 import type { Screen } from './screen';

@@ -1,4 +1,4 @@
-import type { Bracket, JobRecord } from './record';
+import type { Bracket, JobRecord } from '../record/record';
 
 /** Of two readings of one peak the higher lower end; whatever was between them nobody saw. */
 function higher(a: Bracket | null, b: Bracket | null): Bracket | null {

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync, renameSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { JobDescription } from './job-description';
-import type { JobRecord, RecordKey } from './record';
+import type { JobRecord, RecordKey } from '../record/record';
 import { runId, type RunDescription } from './run-directory';
 import type { Settings } from './settings';
 

@@ -1,5 +1,5 @@
 import type { CgroupReading } from '../sources/job/cgroup-reading';
-import type { Bracket, BracketSource, OpenReason } from './record';
+import type { Bracket, BracketSource, OpenReason } from '../record/record';
 
 /**
  * Footprint of a job (anonymous memory, shared memory and swap, each page once) from its control group: memory that was

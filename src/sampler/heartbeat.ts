@@ -6,7 +6,7 @@ import type { Destination } from './destination';
 import { reasonOf, warn } from './log';
 import type { NodeStore } from './node-store';
 import { deliverRecords } from './outbox-feeder';
-import type { JobRecord } from './record';
+import type { JobRecord } from '../record/record';
 import type { Settings } from './settings';
 
 /**

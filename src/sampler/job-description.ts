@@ -5,7 +5,7 @@ import { parsePeHostfile } from '../gridengine/pe-hostfile';
 import { identityMismatches, parseSpoolConfig, type SpoolConfig } from '../gridengine/spool-config';
 import { readSpoolFile } from '../gridengine/spool-file';
 import { parseSpoolUsage, type SpoolUsage } from '../gridengine/spool-usage';
-import type { JobRecord, MemoryRequest } from './record';
+import type { JobRecord, MemoryRequest } from '../record/record';
 
 /** What Grid Engine says of a job: the fields of its record that no sampling can tell. */
 export interface JobDescription {

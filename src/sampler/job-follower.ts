@@ -28,7 +28,7 @@ import { hearKernel, NO_HEARING, type Connect } from './hear-kernel';
 import { writeLiveFile, removeLiveFile } from './live';
 import type { MachineScan } from './machine-scan';
 import { ownerOfSpool } from './owner-name';
-import type { JobRecord, RecordStatus } from './record';
+import type { JobRecord, RecordStatus } from '../record/record';
 import { openSampleStream } from './sample-stream';
 import { answer, removeRunDirectory, runDirectoryName, type RunDescription } from './run-directory';
 import type { Settings } from './settings';

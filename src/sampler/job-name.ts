@@ -1,4 +1,4 @@
-import type { RecordKey } from './record';
+import type { RecordKey } from '../record/record';
 
 /**
  * Clusters that are none: what `qmemacct run` and `qmemacct demo` measure without Grid Engine has numbers of its own. No

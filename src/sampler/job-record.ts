@@ -13,7 +13,7 @@ import {
   type RecordStatus,
   type SamplerCost,
   type Trust,
-} from './record';
+} from '../record/record';
 import { filled } from './series';
 import { markSlackBytes, type CounterPrecision } from './slack';
 import { upperEnds } from './upper-end-of-record';

@@ -4,7 +4,7 @@ import type { DescriptorBudget } from '../sources/proc/process-files';
 import type { StoredSample } from './node-store';
 import { newLineage, type Lineage, type LineageTotals } from './lineage';
 import type { ProcessEvent } from './listener/process-table';
-import type { OpenReason } from './record';
+import type { OpenReason } from '../record/record';
 import { markSlackBytes } from './slack';
 import type { UnknownBounds, UpperResult } from './upper-ends';
 import { newPeaks, observe, observeExit, openEnd, resolveAll, restorePeaks, savePeaks, type PeakState } from './peaks';

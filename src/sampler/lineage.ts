@@ -1,7 +1,7 @@
 import type { ExitAccount } from './listener/exit-account';
 import { EXIT_FIELDS } from './listener/exit-account';
 import type { ProcessEvent } from './listener/process-table';
-import type { OpenReason } from './record';
+import type { OpenReason } from '../record/record';
 import { markSlackBytes, type CounterPrecision } from './slack';
 import { newUpperEnds, type LifeEvent, type Sweep, type UpperEnds } from './upper-ends';
 

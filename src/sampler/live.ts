@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setMode } from '../base/set-owner';
-import type { JobRecord } from './record';
+import type { JobRecord } from '../record/record';
 import { runDirectoryName, type RunDescription } from './run-directory';
 import type { Settings } from './settings';
 

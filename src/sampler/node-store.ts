@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JobRecord } from './record';
+import type { JobRecord } from '../record/record';
 import { SqliteDatabase } from '../native/sqlite';
 import { packageRoot } from './package-root';
 import { createSampleReader } from './sample-series';

@@ -9,7 +9,7 @@ import { reasonOf, warn } from './log';
 import type { NodeStore, OutboxRow } from './node-store';
 import { inheritedFlags } from './node-flags';
 import { packageRoot } from './package-root';
-import type { JobRecord } from './record';
+import type { JobRecord } from '../record/record';
 import type { Settings } from './settings';
 
 /** Rows handed to one deliverer process. */

@@ -1,4 +1,4 @@
-import type { Bracket, BracketSource, OpenReason } from './record';
+import type { Bracket, BracketSource, OpenReason } from '../record/record';
 
 /**
  * Peaks of a job as brackets [lower, upper].

@@ -8,8 +8,8 @@ import { describeJob, undescribed } from './job-description';
 import { buildRecord } from './job-record';
 import { reasonOf, warn } from './log';
 import type { NodeStore } from './node-store';
-import { parseRecord } from './parse-record';
-import type { JobRecord } from './record';
+import { parseRecord } from '../record/record';
+import type { JobRecord } from '../record/record';
 import {
   LEFT_MARK,
   readRunDescription,

@@ -10,7 +10,7 @@ import { removeStrayCgroups } from './job-cgroups';
 import { reasonOf, warn } from './log';
 import { openNodeStore, type NodeStore, type StoredSample } from './node-store';
 import { deliverOutbox, deliverRecord } from './outbox-feeder';
-import type { JobRecord } from './record';
+import type { JobRecord } from '../record/record';
 import { recoverOrphans } from './recover';
 import type { SeriesBatch } from './series-buffer';
 import { runDirectoryName, type RunDescription } from './run-directory';

@@ -1,7 +1,7 @@
 import type { RecordParts } from './job-record';
 import type { LineageSeen, Observation } from './job-sampler';
 import { openWithoutEvents, QUANTITIES, type Quantity, type UpperEnd } from './peaks';
-import type { BracketSource, OpenReason } from './record';
+import type { BracketSource, OpenReason } from '../record/record';
 import { markSlackBytes } from './slack';
 import type { UnknownBounds } from './upper-ends';
 

@@ -1,4 +1,4 @@
-import type { OpenReason } from './record';
+import type { OpenReason } from '../record/record';
 
 /**
  * Upper ends of a job's peaks, from the kernel's fork, exec and exit events and from readings of high-water marks.

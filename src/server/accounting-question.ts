@@ -5,7 +5,7 @@ import type { StoredRecord } from '../accounting/merge';
 import type { Dialect } from '../gridengine/dialect';
 import { escapeJson } from '../report/escape';
 import { causeAccounts } from '../report/why/causes';
-import { RECORD_SCHEMA } from '../sampler/record';
+import { RECORD_SCHEMA } from '../record/record';
 import type { GivenAttempt, GivenJob, GivenRecord, GivenRecords, GivenRunning, GivenSummary } from './record-schemas';
 import { HttpProblem } from './http-problem';
 import { redactRecords } from './redaction';

@@ -2,7 +2,7 @@ import { TOTALS_NAMES } from '../record/totals';
 import type { RecordFilter, RecordSort, RecordsQuery } from '../accounting/store';
 import type { SummaryQuery } from '../accounting/summary';
 import type { Dialect } from '../gridengine/dialect';
-import { STATUSES } from '../sampler/parse-record';
+import { STATUSES } from '../record/fields';
 import { MOST_GROUPS, MOST_RECORDS, type Question } from './accounting-question';
 import { JSON_TYPE, makeBody } from './body';
 import { HttpProblem } from './http-problem';

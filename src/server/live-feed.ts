@@ -4,7 +4,7 @@ import type { Snapshot } from '../live/snapshot';
 import { hVmemPer } from '../live/requests';
 import { viewCluster } from '../live/view';
 import { reasonOf } from '../sampler/log';
-import type { JobRecord } from '../sampler/record';
+import type { JobRecord } from '../record/record';
 import type { Settings } from '../sampler/settings';
 import type { AccountingDesk } from './accounting-desk';
 import { newLiveBoard, type LiveBoard } from './live-board';

@@ -1,3 +1,5 @@
+import type { CoverageReason } from '../accounting/coverage';
+import { parseRecord } from '../record/record';
 import type { Totals } from '../record/totals';
 import {
   MERGED_FIELDS,
@@ -17,9 +19,9 @@ import type {
   RecordsQuery,
   Shown,
 } from '../accounting/store';
-import type { CoverageReason, HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from '../accounting/summary';
+import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from '../accounting/summary';
 import { StoreError } from '../accounting/store-error';
-import { parseRecord, TRUSTS } from '../sampler/parse-record';
+import { TRUSTS } from '../record/fields';
 import { MOST_GROUPS, MOST_RECORDS } from './accounting-question';
 import { ClientError, detailOf, newServerClient, type ServerClient } from './client';
 

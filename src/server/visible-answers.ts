@@ -3,7 +3,7 @@ import type { StoredRecord } from '../accounting/merge';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../accounting/summary';
 import { sortRecords } from '../report/record-lines';
-import { recordKeyText } from '../sampler/record';
+import { recordKeyText } from '../record/record';
 import { HIDDEN, redactRecords } from './redaction';
 import { tellsNames, type Sight } from './sight';
 import { visibleParts } from './visible-parts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { emptyRecord } from '../../src/sampler/record';
-import type { Bracket, JobRecord, MemoryRequest } from '../../src/sampler/record';
-import { BRACKET_SOURCES, OPEN_REASONS, STATUSES, TRUSTS } from '../../src/sampler/parse-record';
+import { emptyRecord } from '../../src/record/record';
+import type { Bracket, JobRecord, MemoryRequest } from '../../src/record/record';
+import { BRACKET_SOURCES, OPEN_REASONS, STATUSES, TRUSTS } from '../../src/record/fields';
 
 /** Random records in their normal form (as `parseRecord` returns them), for property tests. */
 

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { arrangeAttempts } from '../../src/accounting/attempts';
 import { asStored } from '../../src/accounting/merge';
 import type { StoredRecord } from '../../src/accounting/merge';
-import { emptyRecord } from '../../src/sampler/record';
-import type { JobRecord } from '../../src/sampler/record';
+import { emptyRecord } from '../../src/record/record';
+import type { JobRecord } from '../../src/record/record';
 
 const T0 = Date.UTC(2026, 10, 1);
 const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { largestOfBrackets, sumOfBrackets, type Part } from '../../src/accounting/bracket-sum';
-import type { Bracket } from '../../src/sampler/record';
+import type { Bracket } from '../../src/record/record';
 
 const MIB = 1024 * 1024;
 

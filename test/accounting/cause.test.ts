@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { killedByMemory, memoryEnd } from '../../src/accounting/cause';
-import type { Bracket, JobRecord } from '../../src/sampler/record';
+import type { Bracket, JobRecord } from '../../src/record/record';
 import { killedAtLimit, ordinary, openBracket } from '../report/sample-records';
 import { arbitraryRecord } from './arbitrary-record';
 

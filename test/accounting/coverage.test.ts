@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { coverageReason, isSampled } from '../../src/accounting/coverage';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { job, lineOf, T0 } from './suite/fixture';
 
 const unseen = { samples: 0, peak_rss: null, rss_byte_seconds: null } as const;

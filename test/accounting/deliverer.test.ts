@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test';
 import { SQLITE_PACKAGE, SqliteDatabase } from '../../src/native/sqlite';
 import { userName } from '../../src/sampler/owner-name';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { realisticRecords, seededRandom } from './realistic-record';
 import { cannotRun, deliver, lineOf, sharedStore, startDeliverer, UNPRIVILEGED } from './run-deliverer';
 import type { DeliveredRow } from './run-deliverer';

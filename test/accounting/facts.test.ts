@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { chargedEnergy, countedAt, hostSlots, requestedBytes } from '../../src/accounting/facts';
-import type { MemoryRequest } from '../../src/sampler/record';
+import type { MemoryRequest } from '../../src/record/record';
 import { GIB, HOUR, job, lineOf, T0 } from './suite/fixture';
 
 it('counts a job where it ended, a running one where it was last heard of', () => {

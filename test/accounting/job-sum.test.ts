@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { jobSums, sumOfJob, type JobSum } from '../../src/accounting/job-sum';
-import { emptyRecord } from '../../src/sampler/record';
-import type { Bracket, JobRecord } from '../../src/sampler/record';
+import { emptyRecord } from '../../src/record/record';
+import type { Bracket, JobRecord } from '../../src/record/record';
 
 const T0 = Date.UTC(2026, 10, 1);
 const GIB = 2 ** 30;

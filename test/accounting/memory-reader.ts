@@ -6,7 +6,7 @@ import type { AccountingReader, RecordFilter } from '../../src/accounting/store'
 import type { SummaryAnswer, SummaryQuery } from '../../src/accounting/summary';
 import { isHost } from '../../src/report/live/filter';
 import { sortRecords } from '../../src/report/record-lines';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { plainSummary } from './suite/plain-summary';
 
 /** A store of a few records in memory, for tests of what asks one. */

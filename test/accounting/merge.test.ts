@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { asStored, mergeRecords } from '../../src/accounting/merge';
 import type { StoredRecord } from '../../src/accounting/merge';
-import { emptyRecord } from '../../src/sampler/record';
-import type { JobRecord, RecordStatus, Trust } from '../../src/sampler/record';
+import { emptyRecord } from '../../src/record/record';
+import type { JobRecord, RecordStatus, Trust } from '../../src/record/record';
 import { arbitraryRecord } from './arbitrary-record';
 
 const KEY = { cluster: 'cell', job_id: 7, task_id: null, pe_task_id: null, host: 'node1', run_id: '0badcafe.1.2' };

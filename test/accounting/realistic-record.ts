@@ -1,5 +1,5 @@
-import { emptyRecord } from '../../src/sampler/record';
-import type { Bracket, JobRecord, MemoryRequest } from '../../src/sampler/record';
+import { emptyRecord } from '../../src/record/record';
+import type { Bracket, JobRecord, MemoryRequest } from '../../src/record/record';
 
 /** Records such as a cluster of 500 hosts and 300 owners makes: for sizes and times. The same seed, the same records. */
 

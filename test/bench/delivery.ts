@@ -10,7 +10,7 @@ import { openPostgresReader } from '../../src/accounting/postgres/postgres-store
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
 import { samplerFlags } from '../../src/sampler/node-flags';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import type { Settings } from '../../src/sampler/settings';
 import { noPostgres, startServer } from '../accounting/postgres/server';
 import { seededRandom } from '../accounting/realistic-record';

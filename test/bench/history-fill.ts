@@ -5,8 +5,8 @@ import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
 import { parseAccountingLine } from '../gridengine/parse-accounting-line';
 import type { AccountingRecord } from '../../src/gridengine/accounting-line';
 import { SqliteDatabase } from '../../src/native/sqlite';
-import { emptyRecord } from '../../src/sampler/record';
-import type { JobRecord } from '../../src/sampler/record';
+import { emptyRecord } from '../../src/record/record';
+import type { JobRecord } from '../../src/record/record';
 import { lineText, siteWeek, WEEK_MS } from './history-week';
 import type { Week, WeekRun } from './history-week';
 

@@ -1,4 +1,4 @@
-import type { Bracket, JobRecord, RecordKey } from '../../src/sampler/record';
+import type { Bracket, JobRecord, RecordKey } from '../../src/record/record';
 import { realisticRecords, seededRandom } from '../accounting/realistic-record';
 
 /**

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { compile } from './compile';
 import { BENCH_GROUP, install, shells, type Installation } from './installation';

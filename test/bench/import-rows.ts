@@ -1,5 +1,5 @@
 import { formatCount } from '../../src/report/units';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import type { Row } from './bench';
 import { FIRST_JOB } from './history-fill';
 

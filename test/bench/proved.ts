@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { retireListener } from '../../src/sampler/listener/retire';
 import { runningListener } from '../../src/sampler/listener/running';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { bracketsObstacle } from '../burners/bracketed';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { compile } from './compile';

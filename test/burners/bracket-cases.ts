@@ -1,4 +1,4 @@
-import type { OpenReason } from '../../src/sampler/record';
+import type { OpenReason } from '../../src/record/record';
 import type { Burner } from './build';
 import type { BurnerJob } from './bracketed';
 

@@ -12,7 +12,7 @@ import { undescribed } from '../../src/sampler/job-description';
 import { buildRecord } from '../../src/sampler/job-record';
 import { sampleJob, type JobSampler } from '../../src/sampler/job-sampler';
 import { connectListener } from '../../src/sampler/listener/client';
-import type { Bracket, JobRecord, RecordStatus } from '../../src/sampler/record';
+import type { Bracket, JobRecord, RecordStatus } from '../../src/record/record';
 import { startTicksOf } from '../../src/sampler/run-directory';
 import { loadSettings, type Settings } from '../../src/sampler/settings';
 import { thisMachine } from '../../src/sampler/this-machine';

@@ -1,6 +1,6 @@
 import type { LiveSources } from '../../src/cli/live-sources';
 import type { Snapshot } from '../../src/live/snapshot';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { sampleRecords, sampleSnapshot } from '../live/snapshots';
 
 /** What qmaster and the samplers would say; by default the sample cluster. Keeps what was asked for. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findAttempts } from '../../src/cli/find-attempts';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { memoryReader } from '../accounting/memory-reader';
 import { ordinary } from '../report/sample-records';
 

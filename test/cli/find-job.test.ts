@@ -4,7 +4,7 @@ import { arrangeAttempts } from '../../src/accounting/attempts';
 import { asStored } from '../../src/accounting/merge';
 import type { AccountingReader } from '../../src/accounting/store';
 import { findJob } from '../../src/cli/find-job';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { after, firstRun, ordinary, running } from '../report/sample-records';
 
 function readerOf(...records: readonly JobRecord[]): AccountingReader {

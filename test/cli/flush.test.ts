@@ -8,7 +8,7 @@ import { makePrivateState } from '../../src/cli/run/private-state';
 import { ownStorePath } from '../../src/cli/stores';
 import { DeliveryLock } from '../../src/sampler/delivery-lock';
 import { openNodeStore } from '../../src/sampler/node-store';
-import { emptyRecord } from '../../src/sampler/record';
+import { emptyRecord } from '../../src/record/record';
 import { fakeTerminal } from './fake-terminal';
 
 interface Undelivered {

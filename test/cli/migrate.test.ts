@@ -8,7 +8,7 @@ import { openPostgresHistory } from '../../src/accounting/postgres/postgres-hist
 import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
 import type { StoredRecord } from '../../src/accounting/merge';
 import { runProgram } from '../../src/cli/program';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { noPostgres, startServer } from '../accounting/postgres/server';
 import type { Server } from '../accounting/postgres/server';
 import { accountingLineOf, heartbeatOf, realisticRecords } from '../accounting/realistic-record';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../src/cli/program';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { mpiMaster, mpiTask, running } from '../report/sample-records';
 import { fakeTerminal } from './fake-terminal';
 

@@ -19,7 +19,7 @@ import {
 import { runProgram } from '../../src/cli/program';
 import type { Sources } from '../../src/cli/sources';
 import type { Terminal } from '../../src/cli/terminal';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { memoryReader } from '../accounting/memory-reader';
 import { assertGolden } from '../report/golden';
 import { MANY_OWNERS } from '../report/many-owners';

@@ -9,7 +9,7 @@ import type { ReportOptions } from '../../src/cli/commands/report';
 import { runProgram } from '../../src/cli/program';
 import type { Terminal } from '../../src/cli/terminal';
 import type { Report } from '../../src/report/efficiency/report';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { memoryReader } from '../report/efficiency/memory-reader';
 import { sampleCluster } from '../report/efficiency/sample-cluster';
 import { fakeTerminal } from './fake-terminal';

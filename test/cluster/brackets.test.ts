@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bracket, JobRecord } from '../../src/sampler/record';
+import type { Bracket, JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/sampler/settings';
 import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events';
 import { isUnavailable } from '../../src/sources/source';

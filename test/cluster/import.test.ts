@@ -3,7 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { OWNERS, qacctSums, recordSums } from './owner-sums';
 import { withSite, type Site } from './site';
 

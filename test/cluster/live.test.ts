@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobSum } from '../../src/accounting/job-sum';
 import { packageRoot } from '../../src/sampler/package-root';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/sampler/settings';
 import type { Truth } from '../burners/build';
 import { askClients, type Said } from './client-words';

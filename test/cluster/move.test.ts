@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import { openPostgresReader } from '../../src/accounting/postgres/postgres-store';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import type { Report } from '../../src/report/efficiency/report';
 import { SETTINGS_FILE } from '../../src/sampler/settings';
 import { noPostgres, startServer, type Server } from '../accounting/postgres/server';

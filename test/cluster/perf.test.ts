@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { probePerf } from '../../src/sources/job/perf';
 import { isUnavailable, THIS_MACHINE } from '../../src/sources/source';
 import { burner, type BurnerProgram } from '../burners/build';

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/sampler/settings';
 import { packageRoot } from '../../src/sampler/package-root';
 import type { JobAttempt } from '../../src/accounting/store';

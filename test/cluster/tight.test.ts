@@ -3,7 +3,7 @@ import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/sampler/settings';
 import type { Truth } from '../burners/build';
 import type { AccountingRecord, Cell } from './cell';

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTime } from '../../src/report/next-time';
 import { whyEnded, type Why } from '../../src/report/why/why';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/sampler/settings';
 import { client } from './layout';
 import { burnerCommand, withSite, type Site } from './site';

@@ -4,7 +4,7 @@ import type { QhostHost, QhostJob } from '../../src/gridengine/qhost/qhost-repor
 import type { JobDetail } from '../../src/gridengine/qstat/job-detail';
 import type { ListedJob } from '../../src/gridengine/qstat/job-list';
 import type { Snapshot } from '../../src/live/snapshot';
-import { emptyRecord, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type JobRecord } from '../../src/record/record';
 import {
   answer,
   AT,

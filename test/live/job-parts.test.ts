@@ -6,7 +6,7 @@ import { fullestPart, jobParts, peakOfPart, useOfPart } from '../../src/live/job
 import { recordsByPart } from '../../src/live/our-figures';
 import { runningJobs } from '../../src/live/running-jobs';
 import type { Snapshot } from '../../src/live/snapshot';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import {
   answer,
   AT,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { qhostAnswer, qmemAnswerText, qstatAnswer, type QmemAnswer } from '../../src/live/qmemtools';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import type { Snapshot } from '../../src/live/snapshot';
 import { viewCluster, type ViewOptions } from '../../src/live/view';
 import { anySnapshot } from './arbitrary-snapshot';

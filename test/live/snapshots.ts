@@ -2,7 +2,7 @@ import type { QhostHost, QhostJob, QhostQueue, QhostResource } from '../../src/g
 import type { JobDetail, PeTaskDetail, TaskDetail, Usage } from '../../src/gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../../src/gridengine/qstat/job-list';
 import type { Answer, Snapshot } from '../../src/live/snapshot';
-import { emptyRecord, type Bracket, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type Bracket, type JobRecord } from '../../src/record/record';
 
 export const GIB = 2 ** 30;
 export const MIB = 2 ** 20;

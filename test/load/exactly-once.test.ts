@@ -11,7 +11,7 @@ import { openPostgresReader } from '../../src/accounting/postgres/postgres-store
 import type { AccountingReader } from '../../src/accounting/store';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { SqliteDatabase } from '../../src/native/sqlite';
-import { recordKeyText } from '../../src/sampler/record';
+import { recordKeyText } from '../../src/record/record';
 import { deliveriesOf, underFire } from '../accounting/nodes-under-fire';
 import type { Fire } from '../accounting/nodes-under-fire';
 import { seededRandom } from '../accounting/realistic-record';

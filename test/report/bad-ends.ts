@@ -1,4 +1,4 @@
-import type { GridEngineAccount, JobRecord } from '../../src/sampler/record';
+import type { GridEngineAccount, JobRecord } from '../../src/record/record';
 import { after, openBracket, ordinary, provedBracket } from './sample-records';
 
 const GIB = 1024 ** 3;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bracketStanding, describeBracket, explainOpen, explainSource, formatPeak } from '../../src/report/bracket';
-import type { Bracket } from '../../src/sampler/record';
+import type { Bracket } from '../../src/record/record';
 import { openBracket } from './sample-records';
 import { testScreen } from './screens';
 

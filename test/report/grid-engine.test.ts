@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { displayWidth } from '../../src/report/display-width';
 import { renderGridEngine, wholeAccount } from '../../src/report/grid-engine';
 import { renderJob } from '../../src/report/job';
-import type { GridEngineAccount, JobRecord } from '../../src/sampler/record';
+import type { GridEngineAccount, JobRecord } from '../../src/record/record';
 import { assertGolden } from './golden';
 import { hostile, ordinary } from './sample-records';
 import { testScreen } from './screens';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { heardOf, runningLabel } from '../../src/report/heard-of';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { ordinary, running } from './sample-records';
 import { testScreen } from './screens';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { adviseRequest } from '../../src/report/advice';
 import { wholeOf } from '../../src/report/job-whole';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { after, mpiMaster, mpiTask, provedBracket } from './sample-records';
 
 const GIB = 2 ** 30;

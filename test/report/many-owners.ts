@@ -1,4 +1,4 @@
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { arrayOfTwenty, hostile, killedAtLimit, lost, ordinary, running, selfReported } from './sample-records';
 
 /** Jobs of several owners, projects and hosts; each record has a key of its own. */

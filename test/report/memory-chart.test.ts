@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { renderMemoryChart } from '../../src/report/memory-chart';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { modest } from './bad-ends';
 import { after, openBracket, provedBracket } from './sample-records';
 import { testScreen } from './screens';

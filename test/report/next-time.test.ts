@@ -6,7 +6,7 @@ import { parseMemorySize, parseTime } from '../../src/gridengine/memory-size';
 import { adviseMost, adviseRequest } from '../../src/report/advice';
 import { exactSize, nextTime, roundTime } from '../../src/report/next-time';
 import { whyEnded } from '../../src/report/why/why';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { accountOf } from './bad-ends';
 import { arrayOfTwenty, killedAtLimit, openBracket, ordinary } from './sample-records';
 

@@ -7,7 +7,7 @@ import { renderJob } from '../../src/report/job';
 import { RECORD_COLUMNS } from '../../src/report/record-columns';
 import { RUN_COLUMNS } from '../../src/report/run-table';
 import { renderReport } from '../../src/report/efficiency/text';
-import type { Bracket, GrantedSlots, JobRecord } from '../../src/sampler/record';
+import type { Bracket, GrantedSlots, JobRecord } from '../../src/record/record';
 import { sampleReport } from './efficiency/sample-report';
 import { NIGHT } from './efficiency/sample-cluster';
 import { after, asRuns, ordinary } from './sample-records';

@@ -5,7 +5,7 @@ import { adviseRequest } from '../../src/report/advice';
 import { renderJob } from '../../src/report/job';
 import { needsOf } from '../../src/report/job-whole';
 import { nextTime } from '../../src/report/next-time';
-import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../src/record/record';
 import { after, asRuns, openBracket, ordinary } from './sample-records';
 import { testScreen } from './screens';
 

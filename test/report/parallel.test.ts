@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { renderJob } from '../../src/report/job';
 import type { JobRun } from '../../src/report/job-run';
 import { renderParallel } from '../../src/report/parallel';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { after, asRuns, mpiMaster, mpiTask } from './sample-records';
 import { testScreen } from './screens';
 

@@ -1,4 +1,4 @@
-import { emptyRecord, type Bracket, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type Bracket, type JobRecord } from '../../src/record/record';
 import type { JobRun } from '../../src/report/job-run';
 
 const MIB = 1024 ** 2;

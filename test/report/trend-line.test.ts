@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { growingHost, growingJob, renderTrend } from '../../src/report/trend-line';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { after, running } from './sample-records';
 import { testScreen } from './screens';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Bracket, JobRecord, OpenReason } from '../../src/sampler/record';
+import type { Bracket, JobRecord, OpenReason } from '../../src/record/record';
 import { markSlackBytes } from '../../src/sampler/slack';
 import { thisMachine } from '../../src/sampler/this-machine';
 import { BRACKET_CASES, type BracketCase } from '../burners/bracket-cases';

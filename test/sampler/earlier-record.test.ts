@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { withEarlier } from '../../src/sampler/earlier-record';
-import type { Bracket, JobRecord } from '../../src/sampler/record';
+import type { Bracket, JobRecord } from '../../src/record/record';
 import { arbitraryRecord } from '../accounting/arbitrary-record';
 
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;

@@ -26,7 +26,7 @@ import { makeFifo } from '../../src/native/libc';
 import { SqliteDatabase as Database } from '../../src/native/sqlite';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../src/sampler/package-root';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { startTicksOf } from '../../src/sampler/run-directory';
 import { bootId } from '../../src/sources/proc/clock';
 import { sampleConfig } from '../gridengine/spool-samples';

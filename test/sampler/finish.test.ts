@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { keyOfRun, readPrivateRecord, writePrivateRecord } from '../../src/sampler/finish';
 import { describeJob, undescribed } from '../../src/sampler/job-description';
-import { emptyRecord, recordKeyText, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, recordKeyText, type JobRecord } from '../../src/record/record';
 import { parseRunDescription, type RunDescription } from '../../src/sampler/run-directory';
 import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
 import { sampleConfig } from '../gridengine/spool-samples';

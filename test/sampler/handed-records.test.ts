@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { HANDED_LIMITS, takeHandedRecords, type HandedLimits, type HandedPass } from '../../src/sampler/handed-records';
 import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
-import { emptyRecord, type Bracket, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type Bracket, type JobRecord } from '../../src/record/record';
 import { formatRunDescription, runDirectoryName, runId, type RunDescription } from '../../src/sampler/run-directory';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
 import { tidyNode } from '../../src/sampler/storage';

@@ -8,7 +8,7 @@ import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../src/native/libc';
 import { newHeartbeat } from '../../src/sampler/heartbeat';
 import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
-import { emptyRecord, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type JobRecord } from '../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
 import { accountingRecord, heldJob, newSite, quiet, shepherdObstacle, startJob } from './fake-shepherd';
 import { temporaryDirectory } from './temporary-directory';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it as test, type TestContext } from 'node:test';
 import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
 import { Rlimit } from '../../src/native/libc';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import {
   accountingRecord,
   heldJob,

@@ -4,9 +4,9 @@ import { parseSpoolUsage, type SpoolUsage } from '../../src/gridengine/spool-usa
 import { describeJob } from '../../src/sampler/job-description';
 import { buildRecord, type RecordParts } from '../../src/sampler/job-record';
 import type { Observation } from '../../src/sampler/job-sampler';
-import { parseRecord } from '../../src/sampler/parse-record';
+import { parseRecord } from '../../src/record/record';
 import { newPeaks, observe } from '../../src/sampler/peaks';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { addToSeries, newSeries } from '../../src/sampler/series';
 import { NO_SUMS } from '../../src/sampler/totals';
 import { sampleConfig } from '../gridengine/spool-samples';

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { removeLiveFile, runningRecords, writeLiveFile } from '../../src/sampler/live';
-import { emptyRecord, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type JobRecord } from '../../src/record/record';
 import { parseRunDescription, runId, type RunDescription } from '../../src/sampler/run-directory';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
 import { temporaryDirectory } from './temporary-directory';

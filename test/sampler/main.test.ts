@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
-import type { Bracket, JobRecord } from '../../src/sampler/record';
+import type { Bracket, JobRecord } from '../../src/record/record';
 import { burner, burnersObstacle, readTruth, type Burner, type Truth } from '../burners/build';
 import {
   accountingRecord,

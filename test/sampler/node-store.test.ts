@@ -8,7 +8,7 @@ import { SqliteDatabase as Database } from '../../src/native/sqlite';
 import { openNodeStore, type NodeStore, type StoredSample } from '../../src/sampler/node-store';
 import { unpackVarints } from '../../src/sampler/varints';
 import { packageRoot } from '../../src/sampler/package-root';
-import { emptyRecord, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type JobRecord } from '../../src/record/record';
 import { temporaryDirectory } from './temporary-directory';
 
 const MIB = 2 ** 20;

@@ -6,7 +6,7 @@ import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../src/native/libc';
 import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
 import { delivererIdentity, deliverOutbox, deliverRecord, deliverRecords } from '../../src/sampler/outbox-feeder';
-import { emptyRecord, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type JobRecord } from '../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
 import { temporaryDirectory } from './temporary-directory';
 

@@ -6,8 +6,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { tryLock } from '../../src/native/libc';
 import { writePrivateRecord } from '../../src/sampler/finish';
 import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
-import { parseRecord } from '../../src/sampler/parse-record';
-import { emptyRecord, type Bracket, type JobRecord } from '../../src/sampler/record';
+import { parseRecord } from '../../src/record/record';
+import { emptyRecord, type Bracket, type JobRecord } from '../../src/record/record';
 import { recoverOrphans } from '../../src/sampler/recover';
 import {
   formatRunDescription,

@@ -6,7 +6,7 @@ import type { Database } from 'better-sqlite3';
 import { SqliteDatabase } from '../../src/native/sqlite';
 import { openNodeStore, type NodeStore, type StoredSample } from '../../src/sampler/node-store';
 import { packageRoot } from '../../src/sampler/package-root';
-import { emptyRecord, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type JobRecord } from '../../src/record/record';
 import type { SeriesBatch } from '../../src/sampler/series-buffer';
 import { seededRandom } from '../accounting/realistic-record';
 import { temporaryDirectory } from './temporary-directory';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { connectListener } from '../../src/sampler/listener/client';
 import { loadSettings } from '../../src/sampler/settings';
 import { bracketsObstacle } from '../burners/bracketed';

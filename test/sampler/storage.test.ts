@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { openNodeStore, type StoredSample } from '../../src/sampler/node-store';
-import { emptyRecord, type JobRecord } from '../../src/sampler/record';
+import { emptyRecord, type JobRecord } from '../../src/record/record';
 import { parseRunDescription, runDirectoryName, runId, type RunDescription } from '../../src/sampler/run-directory';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
 import { chooseStorage, tidyNode, type Storage } from '../../src/sampler/storage';

@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { openAccountingDesk, type AccountingDesk, type DeskOptions } from '../../src/server/accounting-desk';
 import { HttpProblem } from '../../src/server/http-problem';
 import { SEES_ALL, type Sight } from '../../src/server/sight';

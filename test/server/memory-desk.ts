@@ -1,4 +1,4 @@
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import type { AccountingDesk } from '../../src/server/accounting-desk';
 import { answerQuestion } from '../../src/server/accounting-question';
 import { memoryReader } from '../accounting/memory-reader';

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
 import { StoreError } from '../../src/accounting/store-error';
-import { parseRecord } from '../../src/sampler/parse-record';
+import { parseRecord } from '../../src/record/record';
 import { ClientError, newServerClient } from '../../src/server/client';
 import { openRemoteReader, remoteReader } from '../../src/server/remote-reader';
 import { memoryReader } from '../accounting/memory-reader';

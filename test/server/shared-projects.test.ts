@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { sharedProjects } from '../../src/server/shared-projects';
 import { memoryReader } from '../accounting/memory-reader';
 import { after, ordinary } from '../report/sample-records';

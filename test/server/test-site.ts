@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import type { Snapshot } from '../../src/live/snapshot';
 import { viewCluster } from '../../src/live/view';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
 import { newLiveBoard, type LiveBoard } from '../../src/server/live-board';
 import { startServer, type ServerOptions } from '../../src/server/start-server';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { NO_SUMMARY, NO_TOTALS } from '../../src/accounting/add-summaries';
 import type { RecordFilter } from '../../src/accounting/store';
 import { DIMENSIONS } from '../../src/accounting/summary';
-import { recordKeyText, type JobRecord } from '../../src/sampler/record';
+import { recordKeyText, type JobRecord } from '../../src/record/record';
 import { HIDDEN } from '../../src/server/redaction';
 import { isShown, tellsNames, type Sight } from '../../src/server/sight';
 import { visibleRecords, visibleSummary } from '../../src/server/visible-answers';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRecord } from '../../src/sampler/parse-record';
+import { parseRecord } from '../../src/record/record';
 import * as path from 'node:path';
 import { burner, burnersObstacle } from '../burners/build';
 import { cellObstacle, facts, quoted, runCellScript } from './cell';

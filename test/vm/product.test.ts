@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import type { JobRecord } from '../../src/sampler/record';
+import type { JobRecord } from '../../src/record/record';
 import { burner, burnersObstacle } from '../burners/build';
 import { cellObstacle, facts, quoted, runCellScript } from './cell';
 import { repositoryRoot } from './repository';

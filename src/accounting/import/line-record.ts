@@ -1,7 +1,7 @@
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 import { wholeCharacters } from '../../gridengine/bytes-to-text';
 import { failedCode } from '../../gridengine/failed-code';
-import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../sampler/record';
+import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../record/record';
 import type { PlacedLine } from './line-place';
 import { lineRequests, NO_REQUESTS, USUAL_RULES, type LineRequests, type RequestRules } from './line-requests';
 

@@ -1,6 +1,6 @@
 import { categoryRequests } from '../../gridengine/category-requests';
 import { scaleRequest } from '../../gridengine/memory-request';
-import type { MemoryRequest } from '../../sampler/record';
+import type { MemoryRequest } from '../../record/record';
 import { DEFAULT_SETTINGS } from '../../sampler/settings';
 
 /** How the resources in a category are to be read. */

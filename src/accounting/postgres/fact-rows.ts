@@ -1,5 +1,5 @@
-import { emptyRecord } from '../../sampler/record';
-import type { JobRecord } from '../../sampler/record';
+import { emptyRecord } from '../../record/record';
+import type { JobRecord } from '../../record/record';
 import { killedByMemory } from '../cause';
 import { coverageReason, isSampled } from '../coverage';
 import { endedBadly } from '../facts';

@@ -1,5 +1,5 @@
 import type { AccountingRecord } from '../../gridengine/accounting-line';
-import type { GridEngineAccount, MemoryRequest } from '../../sampler/record';
+import type { GridEngineAccount, MemoryRequest } from '../../record/record';
 import type { ImportLines } from '../history-store';
 import {
   clipped,

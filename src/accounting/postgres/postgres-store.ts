@@ -1,4 +1,4 @@
-import type { JobRecord } from '../../sampler/record';
+import type { JobRecord } from '../../record/record';
 import { byPlace } from '../by-place';
 import { arrangeAttempts } from '../attempts';
 import type { StoredRecord } from '../merge';

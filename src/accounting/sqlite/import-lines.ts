@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
-import type { JobRecord } from '../../sampler/record';
+import type { JobRecord } from '../../record/record';
 import type { ImportBatch, ImportedFile, ImportLines, ImportOutcome, KeptLine } from '../history-store';
 import { lineHost, lineRevision, lineRunId } from '../import/line-record';
 import { USUAL_RULES } from '../import/line-requests';

@@ -1,4 +1,4 @@
-import { STATUSES } from '../../sampler/parse-record';
+import { STATUSES } from '../../record/fields';
 import { isHostPattern, parsePatterns } from '../host-pattern';
 import { nameClass } from '../name-class';
 import type { RecordFilter } from '../store';

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { JobRecord } from '../../sampler/record';
+import type { JobRecord } from '../../record/record';
 import { byPlace } from '../by-place';
 import { arrangeAttempts } from '../attempts';
 import type { StoredRecord } from '../merge';

@@ -6,7 +6,7 @@ import { renderSeriesCharts } from '../../report/series-chart';
 import { renderSeriesCsv, renderSeriesJson, type SeriesContext, type SeriesOf } from '../../report/series-output';
 import { jobName, jobTaskName } from '../../sampler/job-name';
 import type { NodeReader } from '../../sampler/node-reader';
-import type { JobRecord } from '../../sampler/record';
+import type { JobRecord } from '../../record/record';
 import { loadSettings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { describeSeries, parseMetricNames } from '../metric-names';

@@ -4,7 +4,7 @@ import { renderNode, renderSeriesTable, type JobUse, type NodeReport, type Proce
 import { renderSeriesCharts } from '../../report/series-chart';
 import { renderSeriesCsv, renderSeriesJson } from '../../report/series-output';
 import type { Loads } from '../../sampler/job-load';
-import { parseRecord } from '../../sampler/parse-record';
+import { parseRecord } from '../../record/record';
 import { loadSettings } from '../../sampler/settings';
 import { EXIT } from '../command-error';
 import { describeSeries, parseMetricNames } from '../metric-names';

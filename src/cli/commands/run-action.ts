@@ -3,7 +3,7 @@ import { parseMemorySize } from '../../gridengine/memory-size';
 import { renderCsv } from '../../report/csv';
 import { renderJob } from '../../report/job';
 import { renderJson } from '../../report/json';
-import type { JobRecord } from '../../sampler/record';
+import type { JobRecord } from '../../record/record';
 import { loadSettings, type Settings } from '../../sampler/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { outputFormat, screenOf, warn, type OutputFormat } from '../output';

@@ -8,7 +8,7 @@ import { makeOwnedDirectory, setMode } from '../../base/set-owner';
 import { openSqliteReader } from '../../accounting/sqlite/sqlite-store';
 import { openNodeStore } from '../../sampler/node-store';
 import { delivererIdentity } from '../../sampler/outbox-feeder';
-import type { JobRecord } from '../../sampler/record';
+import type { JobRecord } from '../../record/record';
 import { loadSettings } from '../../sampler/settings';
 import { tidyNode } from '../../sampler/storage';
 import { writeSpool } from '../run/private-state';

@@ -8,7 +8,7 @@ import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { openNodeStore } from '../../sampler/node-store';
 import { samplerFlags } from '../../sampler/node-flags';
 import { packageRoot } from '../../sampler/package-root';
-import type { JobRecord } from '../../sampler/record';
+import type { JobRecord } from '../../record/record';
 import {
   formatRunDescription,
   replaceFile,

@@ -3,7 +3,7 @@ import { nameClass } from '../../accounting/name-class';
 import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
-import { recordKeyText, type JobRecord } from '../../sampler/record';
+import { recordKeyText, type JobRecord } from '../../record/record';
 import { FAR_BELOW_LIMIT } from '../fit';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
 import type { NameFound } from './job-line';

@@ -1,4 +1,4 @@
-import type { CoverageReason } from '../../accounting/summary';
+import type { CoverageReason } from '../../accounting/coverage';
 import type { Coverage } from './report';
 
 type Unsampled = Exclude<CoverageReason, 'sampled'>;

@@ -1,7 +1,7 @@
 import { groupBy } from '../../accounting/group-by';
 import { nameClass } from '../../accounting/name-class';
 import { figureOf } from '../../accounting/peak-figure';
-import { recordKeyText, type JobRecord } from '../../sampler/record';
+import { recordKeyText, type JobRecord } from '../../record/record';
 import { adviseRequest, type Advice } from '../advice';
 import { endingLabel } from '../ending';
 import { limitOf } from '../fit';

@@ -3,7 +3,7 @@ import { groupBy } from '../../accounting/group-by';
 import { nameClass } from '../../accounting/name-class';
 import type { AccountingReader } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
-import { recordKeyText, type JobRecord } from '../../sampler/record';
+import { recordKeyText, type JobRecord } from '../../record/record';
 import { truncate } from '../display-width';
 import { formatClock, parseTime } from '../local-time';
 import { MEMORY_CAUSES } from '../why/hypothesis';

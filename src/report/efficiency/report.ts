@@ -1,6 +1,7 @@
+import type { CoverageReason } from '../../accounting/coverage';
 import type { Cause } from '../why/hypothesis';
 import type { Confidence } from '../why/why';
-import type { CoverageReason, Dimension, HourOfDay } from '../../accounting/summary';
+import type { Dimension, HourOfDay } from '../../accounting/summary';
 
 export const REPORT_SCHEMA = 1;
 

@@ -1,5 +1,5 @@
 import type { SummaryGroup } from '../../accounting/summary';
-import type { JobRecord } from '../../sampler/record';
+import type { JobRecord } from '../../record/record';
 import type { SilentNode } from './report';
 
 export interface HostFindings {

@@ -4,7 +4,7 @@ import { diedItself, endingSignal, succeeded } from '../../accounting/job-end';
 import { categoryRequests, type CategoryRequest } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';
-import type { GridEngineAccount, JobRecord } from '../../sampler/record';
+import type { GridEngineAccount, JobRecord } from '../../record/record';
 import { wholeOf } from '../job-whole';
 import { signalName } from '../signals';
 import { LIMIT_ENFORCED } from './codes';

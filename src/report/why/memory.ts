@@ -2,7 +2,7 @@ import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../accounting/
 import { judgedEnd, measuredUpper } from '../../accounting/peak-figure';
 import { memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
 import { parseMemorySize } from '../../gridengine/memory-size';
-import type { Bracket, JobRecord } from '../../sampler/record';
+import type { Bracket, JobRecord } from '../../record/record';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
 import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './codes';

@@ -1,5 +1,5 @@
 import type { Dialect } from '../../gridengine/dialect';
-import type { JobRecord } from '../../sampler/record';
+import type { JobRecord } from '../../record/record';
 import { badEnd, endName, endTime, type BadEnd } from './bad-end';
 import { crash, fileSize, ownError } from './by-itself';
 import { deleted, nodeLost, signalled } from './by-others';

@@ -1,5 +1,5 @@
 import { measuredUpper, type Ends } from '../../accounting/peak-figure';
-import type { Bracket } from '../../sampler/record';
+import type { Bracket } from '../../record/record';
 import { formatClock, parseTime } from '../local-time';
 import type { Screen } from '../screen';
 import { formatBytes } from '../units';

@@ -11,7 +11,7 @@ import { reasonOf, warn } from '../log';
 import { newMachineScan } from '../machine-scan';
 import type { NodeStore } from '../node-store';
 import { deliverOutbox } from '../outbox-feeder';
-import type { JobRecord } from '../record';
+import type { JobRecord } from '../../record/record';
 import { readResumeState, removeResumeState, writeResumeState } from '../resume-state';
 import {
   formatRunDescription,

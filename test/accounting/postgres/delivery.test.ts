@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { asStored, mergeRecords } from '../../../src/accounting/merge';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { realisticRecords, accountingLineOf, heartbeatOf } from '../realistic-record';
 import { cannotRun, deliver, lineOf, startDeliverer, UNPRIVILEGED } from '../run-deliverer';
 import { job, T0 } from '../suite/fixture';

@@ -6,7 +6,7 @@ import { recordOfLine } from '../../../src/accounting/import/line-record';
 import { arrayWriter, quoted } from '../../../src/accounting/postgres/array-writer';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { arbitraryLine } from '../import/arbitrary-line';
 import { realisticRecords } from '../realistic-record';
 import { FILE } from '../suite/fixture';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { sharedProjects } from '../../../src/server/shared-projects';
 import { DAY, HOUR, job } from '../suite/fixture';
 import { noPostgres, startServer, type Server } from './server';

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { accountingLineOf, heartbeatOf, realisticRecords, seededRandom } from '../realistic-record';
 import { lineOf } from '../suite/fixture';
 import { temporaryStore } from '../temporary-store';

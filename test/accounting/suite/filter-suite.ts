@@ -4,7 +4,7 @@ import { countedAt, endedBadly, requestedBytes } from '../../../src/accounting/f
 import { parsePatterns } from '../../../src/accounting/host-pattern';
 import type { RecordFilter, RecordSort } from '../../../src/accounting/store';
 import { isHost } from '../../../src/report/live/filter';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { DAY, GIB, HOUR, job, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 

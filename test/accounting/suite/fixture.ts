@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { HistoryStore, ImportedFile } from '../../../src/accounting/history-store';
-import { emptyRecord } from '../../../src/sampler/record';
-import type { Bracket, JobRecord } from '../../../src/sampler/record';
+import { emptyRecord } from '../../../src/record/record';
+import type { Bracket, JobRecord } from '../../../src/record/record';
 
 /** A new, empty store of the test's own, gone after the test. */
 export type OpenStore = (t: TestContext) => Promise<HistoryStore>;

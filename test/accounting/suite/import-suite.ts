@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { HistoryStore, ImportBatch, ImportedFile } from '../../../src/accounting/history-store';
 import type { PlacedLine } from '../../../src/accounting/import/line-place';
 import { recordOfLine } from '../../../src/accounting/import/line-record';
-import { recordKeyText, type JobRecord } from '../../../src/sampler/record';
+import { recordKeyText, type JobRecord } from '../../../src/record/record';
 import { arbitraryLine } from '../import/arbitrary-line';
 import { realisticRecords } from '../realistic-record';
 import { FILE, type OpenStore } from './fixture';

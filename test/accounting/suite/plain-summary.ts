@@ -3,7 +3,7 @@ import { nameClass } from '../../../src/accounting/name-class';
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import { summaryAnswer, zoneOffset } from '../../../src/accounting/summary-answer';
 import { addFacts, addShiftedHours, DEFAULT_FAR_BELOW, newSums, stepsOf } from '../../../src/accounting/sums';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { DAY, iso } from './fixture';
 
 const sameJob = (a: JobRecord, b: JobRecord): boolean =>

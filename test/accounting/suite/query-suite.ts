@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AccountingStore, RecordSort } from '../../../src/accounting/store';
-import type { Bracket, JobRecord } from '../../../src/sampler/record';
+import type { Bracket, JobRecord } from '../../../src/record/record';
 import { DAY, GIB, HOUR, iso, job, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { HistoryStore } from '../../../src/accounting/history-store';
 import type { RecordFilter } from '../../../src/accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../../src/accounting/summary';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { DAY, GIB, HOUR, iso, job, lineOf, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 import { nameOf, plainSummary } from './plain-summary';

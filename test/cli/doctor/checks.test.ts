@@ -12,7 +12,7 @@ import type { Finding } from '../../../src/cli/doctor/finding';
 import type { NodeState } from '../../../src/cli/doctor/node-state';
 import { nodeDirectories } from '../../../src/cli/install/directories';
 import { openNodeStore } from '../../../src/sampler/node-store';
-import { emptyRecord } from '../../../src/sampler/record';
+import { emptyRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
 import { DIRECTORY, globalText, hostText, ourLine, queueText, siteOf } from '../install/sites';
 

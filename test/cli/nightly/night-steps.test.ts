@@ -13,7 +13,7 @@ import { temporaryStore } from '../../accounting/temporary-store';
 import { seededRandom } from '../../accounting/realistic-record';
 import { mailSink } from '../mail/mail-sink';
 import { fakeNight } from './fake-night';
-import { emptyRecord, type JobRecord } from '../../../src/sampler/record';
+import { emptyRecord, type JobRecord } from '../../../src/record/record';
 
 const GIB = 1024 ** 3;
 const night = nightOf('2026-11-20') ?? assert.fail();

@@ -9,7 +9,7 @@ import type { RecordsQuery } from '../../../src/accounting/store';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
 import { makeReport } from '../../../src/report/efficiency/make-report';
 import type { Report, Sums } from '../../../src/report/efficiency/report';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { mpiMaster, mpiTask } from '../sample-records';
 import { memoryReader } from './memory-reader';
 import { NIGHT, sampleCluster } from './sample-cluster';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
 import { makeReport } from '../../../src/report/efficiency/make-report';
 import type { JobList } from '../../../src/report/efficiency/report';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { killedAtLimit, ordinary } from '../sample-records';
 import { memoryReader } from './memory-reader';
 import { HOSTILE, NIGHT, sampleCluster } from './sample-cluster';

@@ -6,7 +6,7 @@ import type { JobLine, KilledList } from '../../../src/report/efficiency/report'
 import { renderReportHtml } from '../../../src/report/efficiency/html/page';
 import { renderReport } from '../../../src/report/efficiency/text';
 import { causeAccounts } from '../../../src/report/why/causes';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { accountOf, modest } from '../bad-ends';
 import { asRuns, mpiMaster, mpiTask, openBracket } from '../sample-records';
 import { testScreen } from '../screens';

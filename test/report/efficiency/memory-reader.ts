@@ -1,14 +1,15 @@
+import type { CoverageReason } from '../../../src/accounting/coverage';
 import type { Totals } from '../../../src/record/totals';
 import { coverageReason, isSampled } from '../../../src/accounting/coverage';
 import { asStored } from '../../../src/accounting/merge';
 import { nameClass } from '../../../src/accounting/name-class';
 import type { RecordFilter } from '../../../src/accounting/store';
-import type { CoverageReason, SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
+import type { SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
 import { killedByMemory } from '../../../src/accounting/cause';
 import { succeeded } from '../../../src/report/ending';
 import { limitOf } from '../../../src/report/fit';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 
 /** A store of a few thousand records in memory, of single-host jobs: what the report asks of a store, in a few lines. */
 export function memoryReader(all: readonly JobRecord[]): ReportReader {

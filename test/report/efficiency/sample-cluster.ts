@@ -1,4 +1,4 @@
-import { emptyRecord, type Bracket, type JobRecord } from '../../../src/sampler/record';
+import { emptyRecord, type Bracket, type JobRecord } from '../../../src/record/record';
 
 const GIB = 1024 ** 3;
 const DAY_MS = 86_400_000;

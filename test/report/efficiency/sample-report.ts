@@ -1,7 +1,7 @@
 import { makeReport } from '../../../src/report/efficiency/make-report';
 import type { ReportQuestion } from '../../../src/report/efficiency/ask';
 import type { Report } from '../../../src/report/efficiency/report';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { memoryReader } from './memory-reader';
 import { NIGHT, sampleCluster } from './sample-cluster';
 

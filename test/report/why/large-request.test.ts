@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { nextTime } from '../../../src/report/next-time';
 import { whyEnded, type Why } from '../../../src/report/why/why';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { modest } from '../bad-ends';
 import { openBracket } from '../sample-records';
 

@@ -8,7 +8,7 @@ import type { Cause, Standing } from '../../../src/report/why/hypothesis';
 import { needsOf } from '../../../src/report/job-whole';
 import { nextTime } from '../../../src/report/next-time';
 import { whyEnded, type Why } from '../../../src/report/why/why';
-import type { Bracket, GridEngineAccount, JobRecord } from '../../../src/sampler/record';
+import type { Bracket, GridEngineAccount, JobRecord } from '../../../src/record/record';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
 import { accountOf, modest } from '../bad-ends';
 import { after, mpiMaster, mpiTask, openBracket, provedBracket } from '../sample-records';

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { Rlimit } from '../../../src/native/libc';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { loadSettings } from '../../../src/sampler/settings';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import {
   accountingRecord,
   newSite,

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { describe, it as test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sampleConfig } from '../../gridengine/spool-samples';
-import type { JobRecord } from '../../../src/sampler/record';
+import type { JobRecord } from '../../../src/record/record';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { Rlimit } from '../../../src/native/libc';
 import { servicePid } from '../../../src/sampler/service/service-directory';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SqliteDatabase } from '../../../src/native/sqlite';
-import { emptyRecord, type JobRecord } from '../../../src/sampler/record';
+import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import type { RunDescription } from '../../../src/sampler/run-directory';
 import { shareStore } from '../../../src/sampler/service/shared-store';
 import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ALL_FACTS } from '../../../src/sampler/job-facts';
-import { emptyRecord } from '../../../src/sampler/record';
+import { emptyRecord } from '../../../src/record/record';
 import { NAMED_EVENTS } from '../../../src/sources/job/perf-event-names';
 
 /**

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { renderReportHtml } from '../../../../src/report/efficiency/html/page';
 import type { Report } from '../../../../src/report/efficiency/report';
-import { emptyRecord, type JobRecord } from '../../../../src/sampler/record';
+import { emptyRecord, type JobRecord } from '../../../../src/record/record';
 import { ordinary } from '../../sample-records';
 import { HOSTILE } from '../sample-cluster';
 import { sampleReport } from '../sample-report';
