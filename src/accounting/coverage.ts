@@ -11,8 +11,8 @@ export const COVERAGE_REASONS = [
   // Its limits left no room for a sampler.
   'limits',
   'unprivileged',
-  'sampler-lost',
   'other',
+  'sampler-lost',
 ] as const;
 /** Why a job has no samples, or only some. */
 export type CoverageReason = (typeof COVERAGE_REASONS)[number];
