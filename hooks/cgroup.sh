@@ -6,7 +6,7 @@
 # charged to where they were, so that is less than 1 MiB. The prolog's own processes, and the sampler that they start,
 # were born before and are not in the group. The sampler removes it after its last reading and puts what is still in it
 # back into the shepherd's former group; if it can't, the next sampler or flush on this host does
-# (src/sampler/job-cgroups.ts).
+# (src/sampler/job/job-cgroups.ts).
 #
 # The job comes first:
 #  - No limit is ever set on the group, memory.oom.group stays 0. It changes nothing for the OOM killer.

@@ -183,7 +183,7 @@ qm_make_dir() {
   return 1
 }
 
-# The lines of the `job` file (src/sampler/run-directory.ts), one per argument, through the command given.
+# The lines of the `job` file (src/sampler/job/run-directory.ts), one per argument, through the command given.
 qm_describe() {
   "$@" version=1 "job=$qm_job" "task=$qm_task" "spool=$qm_spool" "shepherd_pid=$PPID" "shepherd_start=$qm_start" \
     "boot=$qm_boot" "hooks=$qm_hooks" "memory=$qm_memory" "reason=$qm_reason" "uptime=$qm_uptime" \
@@ -200,7 +200,7 @@ qm_node() {
     exec setsid env -i PATH=/usr/bin:/bin MALLOC_ARENA_MAX=1 UV_THREADPOOL_SIZE=1 \
       "$node" $qm_flags "$qm_script" "$@"
   fi
-  # full_flags of hook.conf: what the installed Node knows beyond these (src/sampler/node-flags.ts).
+  # full_flags of hook.conf: what the installed Node knows beyond these (src/base/node-flags.ts).
   qm_flags="$qm_flags --max-old-space-size=128 ${full_flags:-}"
   exec setsid env -i PATH=/usr/bin:/bin MALLOC_ARENA_MAX=1 UV_THREADPOOL_SIZE=1 \
     MALLOC_TRIM_THRESHOLD_=8000000 MALLOC_TOP_PAD_=1000000 "$node" $qm_flags "$qm_script" "$@"

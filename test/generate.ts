@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withGenerated } from '../src/accounting/sqlite/schema-text';
-import { packageRoot } from '../src/sampler/package-root';
+import { packageRoot } from '../src/base/package-root';
 
 /** `npm run generate`: writes anew what is made from the code and checked in. */
 export const GENERATED: readonly { readonly path: string; readonly make: (present: string) => string }[] = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { packageRoot } from '../src/sampler/package-root';
+import { packageRoot } from '../src/base/package-root';
 import { GENERATED } from './generate';
 
 for (const { path, make } of GENERATED)

@@ -9,7 +9,7 @@ CREATE TABLE metric (
 ) STRICT;
 
 -- One row per flush of a sampler: every metric of every source that was read since the last one, column-wise
--- (src/sampler/series-codec.ts). Rows of a finished job, and of past hours of the node, are put together.
+-- (src/sampler/series/series-codec.ts). Rows of a finished job, and of past hours of the node, are put together.
 CREATE TABLE series (
   id          INTEGER PRIMARY KEY,
   job         INTEGER REFERENCES job (id) ON DELETE CASCADE,   -- NULL: the node itself

@@ -1,10 +1,10 @@
-import type { CoverageReason } from './coverage';
+import type { CoverageReason } from '../record/coverage';
 import { TOTALS_NAMES, noTotals, type Totals } from '../record/totals';
-import { COVERAGE_REASONS } from './coverage';
+import { COVERAGE_REASONS } from '../record/coverage';
 import type { RecordsAnswer, Shown } from './store';
 import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
 import { chosenGroups } from './summary-answer';
-import { SHARE_STEPS } from './sums';
+import { SHARE_STEPS } from '../record/sums';
 
 /** Totals of no records. */
 export const NO_TOTALS: Totals = noTotals();

@@ -1,13 +1,11 @@
 import type { JobRecord } from '../record/record';
-import { groupBy } from './group-by';
-import type { StoredRecord } from './merge';
+import { groupBy } from '../base/group-by';
+import type { StoredRecord } from '../record/merge';
 import type { JobAnswer, JobAttempt } from './store';
 
 /** Of one submission, the spool directory and the accounting line tell times up to a second apart. */
 const SAME_SUBMISSION_MS = 2000;
 
-/** So far apart may the clocks of two hosts be: what one calls earlier may have been at the same moment. */
-export const CLOCK_TOLERANCE_MS = 2000;
 
 function ms(time: string | null): number | null {
   return time === null ? null : Date.parse(time);

@@ -1,4 +1,4 @@
-import type { StoredRecord } from './merge';
+import type { StoredRecord } from '../record/merge';
 
 /** The order of `AccountingReader.running`: by cluster, job, task, pe task and host. */
 export function byPlace({ record: a }: StoredRecord, { record: b }: StoredRecord): number {

@@ -1,5 +1,5 @@
-import { holdsPassword, isPostgresUrl } from '../sampler/postgres-url';
-import type * as SettingsModule from '../sampler/settings';
+import { holdsPassword, isPostgresUrl } from '../record/postgres-url';
+import type * as SettingsModule from '../record/settings';
 
 export interface DelivererOptions {
   readonly accounting: string;
@@ -33,7 +33,7 @@ export function delivererOptions(argv: readonly string[]): DelivererOptions {
     file === undefined
       ? null
       : // eslint-disable-next-line @typescript-eslint/no-require-imports
-        (require('../sampler/settings') as typeof SettingsModule).loadSettings(file);
+        (require('../record/settings') as typeof SettingsModule).loadSettings(file);
   const accounting = given.get('--accounting') ?? settings?.accounting;
   const mode = given.get('--mode') ?? settings?.accounting_mode ?? '0640';
   const patience = Number(given.get('--patience') ?? settings?.delivery_patience ?? 600);

@@ -16,7 +16,7 @@ import { openStore } from './open-store';
 import { StoreError } from './store-error';
 import type { AccountingStore, MergeOutcome } from './store';
 import { parseRecord } from '../record/record';
-import { printable } from '../sampler/printable';
+import { printable } from '../base/printable';
 
 const ROWS_PER_TRANSACTION = 500;
 const LULL_MS = 5;

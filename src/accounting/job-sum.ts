@@ -1,10 +1,10 @@
 import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../record/record';
-import { largestOfBrackets, sumOfBrackets, type Part } from './bracket-sum';
-import { highestSum } from './highest-sum';
-import { figureOf, shareOfLimit } from './peak-figure';
-import { endOf } from './record-end';
+import { largestOfBrackets, sumOfBrackets, type Part } from '../record/bracket-sum';
+import { highestSum } from '../record/highest-sum';
+import { figureOf, shareOfLimit } from '../record/peak-figure';
+import { endOf } from '../record/record-end';
 import type { JobAttempt } from './store';
-import { sumOfSeries } from './sum-of-series';
+import { sumOfSeries } from '../record/sum-of-series';
 
 /**
  * A parallel job as a whole: what the records of one of its runs (the master's, and one for each task that was started

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../sampler/package-root';
+import { packageRoot } from '../base/package-root';
 import { StoreError } from './store-error';
 
 /** One numbered file of SQL: `NNN-what.sql` brings a schema of version NNN - 1 to NNN. */

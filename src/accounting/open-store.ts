@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { isPostgresUrl } from '../sampler/postgres-url';
+import { isPostgresUrl } from '../record/postgres-url';
 import type { HistoryStore } from './history-store';
 import type { AccountingReader, AccountingStore } from './store';
 

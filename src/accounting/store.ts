@@ -1,6 +1,6 @@
 import type { JobRecord, RecordStatus } from '../record/record';
 import type { Totals } from '../record/totals';
-import type { StoredRecord } from './merge';
+import type { StoredRecord } from '../record/merge';
 import type { SummaryAnswer, SummaryQuery } from './summary';
 
 /**

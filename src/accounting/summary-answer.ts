@@ -1,5 +1,5 @@
-import type { CoverageReason } from './coverage';
-import { COVERAGE_REASONS } from './coverage';
+import type { CoverageReason } from '../record/coverage';
+import { COVERAGE_REASONS } from '../record/coverage';
 import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
 import type { Totals } from '../record/totals';
 

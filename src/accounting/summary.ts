@@ -1,4 +1,4 @@
-import type { CoverageReason } from './coverage';
+import type { CoverageReason } from '../record/coverage';
 import type { Totals } from '../record/totals';
 import type { RecordFilter, Shown } from './store';
 

@@ -112,13 +112,13 @@ export function oneOf<const T extends string>(known: readonly T[]): Shape<T> {
 /** null; an absent value is null, too. */
 export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   const { schema } = shape;
-  const { enum: words } = schema;
+  const words: readonly unknown[] | null = Array.isArray(schema.enum) ? schema.enum : null;
   return {
     read: (value, path) => (value === null || value === undefined ? null : shape.read(value, path)),
     schema:
       typeof schema.type !== 'string'
         ? { anyOf: [schema, { type: 'null' }] }
-        : { ...schema, type: [schema.type, 'null'], ...(Array.isArray(words) ? { enum: [...words, null] } : {}) },
+        : { ...schema, type: [schema.type, 'null'], ...(words === null ? {} : { enum: [...words, null] }) },
   };
 }
 
@@ -151,9 +151,7 @@ function ownMember(value: object, key: string): unknown {
 }
 
 function anObject(value: unknown, path: string): object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? value
-    : fail(path, 'is not an object');
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : fail(path, 'is not an object');
 }
 
 export type Members = Readonly<Record<string, Shape<unknown>>>;

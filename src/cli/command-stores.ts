@@ -1,4 +1,4 @@
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 import type { Sources } from './sources';
 import { chooseStores, openStores, type OpenStores } from './stores';
 import type { Terminal } from './terminal';

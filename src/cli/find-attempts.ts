@@ -1,5 +1,5 @@
 import { arrangeAttempts } from '../accounting/attempts';
-import { groupBy } from '../accounting/group-by';
+import { groupBy } from '../base/group-by';
 import type { AccountingReader } from '../accounting/store';
 import type { Account } from '../report/json';
 import { recordKeyText, type JobRecord } from '../record/record';

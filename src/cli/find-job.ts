@@ -1,8 +1,8 @@
 import { arrangeAttempts } from '../accounting/attempts';
-import { asStored, mergeRecords, type StoredRecord } from '../accounting/merge';
+import { asStored, mergeRecords, type StoredRecord } from '../record/merge';
 import type { AccountingReader, JobQuery } from '../accounting/store';
 import type { JobReport } from '../report/job';
-import { privateWorld } from '../sampler/job-name';
+import { privateWorld } from '../record/job-name';
 import { recordKeyText, type JobRecord } from '../record/record';
 
 /** Where the records of a job come from. */

@@ -1,5 +1,5 @@
 import type { HistoryStore } from '../accounting/history-store';
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 
 /** The accounting DB, to be imported into, summed and pruned. Rejects with StoreError. */
 export async function openHistory({

@@ -1,4 +1,4 @@
-import { privateCluster } from '../sampler/job-name';
+import { privateCluster } from '../record/job-name';
 import { usageError } from './command-error';
 
 /** A job, or one task of an array job, as Grid Engine writes them: "4711", "4711.3"; "run-7": one of `qmemacct run`. */

@@ -1,6 +1,6 @@
-import { reasonOf } from '../sampler/log';
-import { delivererIdentity } from '../sampler/outbox-feeder';
-import type { Settings } from '../sampler/settings';
+import { reasonOf } from '../base/log';
+import { delivererIdentity } from '../sampler/delivery/outbox-feeder';
+import type { Settings } from '../record/settings';
 import { CommandError, EXIT } from './command-error';
 
 /**

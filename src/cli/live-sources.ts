@@ -1,7 +1,7 @@
 import type { LiveCell } from '../live/poll-tools';
 import type { Snapshot } from '../live/snapshot';
 import type { JobRecord } from '../record/record';
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 import { realSources } from './sources';
 import { chooseStores, openStores } from './stores';
 

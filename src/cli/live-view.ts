@@ -1,9 +1,9 @@
 import type { ClusterView } from '../live/cluster-view';
 import { hVmemPer } from '../live/requests';
 import { viewCluster } from '../live/view';
-import { reasonOf } from '../sampler/log';
+import { reasonOf } from '../base/log';
 import type { JobRecord } from '../record/record';
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 import type { LiveSources, SnapshotOptions } from './live-sources';
 
 /** The cluster as it is now. */

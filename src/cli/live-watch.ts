@@ -4,7 +4,7 @@ import { CommandError, EXIT } from './command-error';
 import { fetchView, nothingKnown, type LiveAnswer } from './live-view';
 import type { LiveSources } from './live-sources';
 import type { Terminal } from './terminal';
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 import type { WatchState } from '../report/live/watch-state';
 import { constants } from 'node:os';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../sampler/package-root';
+import { packageRoot } from '../base/package-root';
 import { processTerminal } from './process-terminal';
 import { runProgram } from './program';
 

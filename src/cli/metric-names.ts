@@ -1,6 +1,6 @@
 import type { MetricSeries } from '../report/metric-series';
-import { ALL_FACTS } from '../sampler/job-facts';
-import type { StoredSeries } from '../sampler/series-table';
+import { ALL_FACTS } from '../sampler/figures/job-facts';
+import type { StoredSeries } from '../sampler/series/series-table';
 import type { Metric } from '../sources/source';
 import { usageError } from './command-error';
 

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { NodeReader } from '../sampler/node-reader';
+import type { NodeReader } from '../sampler/node-store/node-reader';
 import { CommandError, EXIT } from './command-error';
 
 /** node.db of this host, or why it can't be read, with its mend. */
@@ -13,7 +13,7 @@ export async function openNodeDatabase(stateDirectory: string): Promise<NodeData
   const path = join(stateDirectory, 'node.db');
   try {
     accessSync(path, constants.R_OK);
-    const { openNodeReader } = await import('../sampler/node-reader.js');
+    const { openNodeReader } = await import('../sampler/node-store/node-reader.js');
     return { reader: openNodeReader(stateDirectory) };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { SETTINGS_FILE } from '../sampler/settings';
+import { SETTINGS_FILE } from '../record/settings';
 import { CommandError, EXIT } from './command-error';
 import type { CommandContext, LiveParts } from './command-context';
 import { warn } from './output';

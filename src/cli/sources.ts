@@ -1,7 +1,7 @@
 import { accessSync } from 'node:fs';
 import type { AccountingReader } from '../accounting/store';
 import type { JobRecord } from '../record/record';
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 
 /** What the commands read, so that a test can put something else there. */
 export interface Sources {
@@ -26,7 +26,7 @@ export const realSources: Sources = {
     return openRemoteReader(socket);
   },
   running: async (settings) => {
-    const { runningRecords } = await import('../sampler/live.js');
+    const { runningRecords } = await import('../sampler/node-store/live-records.js');
     const live = runningRecords(settings);
     if (live.length === 0) return [];
     const { parseRecord } = await import('../record/record.js');

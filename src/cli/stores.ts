@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import type { AccountingReader } from '../accounting/store';
 import { denialOf, type Denial } from '../accounting/sqlite/denied';
 import { StoreError } from '../accounting/store-error';
-import { isPostgresUrl } from '../sampler/postgres-url';
+import { isPostgresUrl } from '../record/postgres-url';
 import { EXIT } from './command-error';
 import type { Terminal } from './terminal';
 

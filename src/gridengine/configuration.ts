@@ -1,4 +1,4 @@
-import { failure, success, type Result } from './result';
+import { failure, success, type Result } from '../base/result';
 
 /** One logical line of `qconf -sconf` or `qconf -sq`. */
 interface ConfigurationLine {

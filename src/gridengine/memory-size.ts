@@ -1,4 +1,4 @@
-import { failure, success, type Result } from './result';
+import { failure, success, type Result } from '../base/result';
 
 /** sge_types(5), memory_specifier: small letters are powers of 1000, capitals of 1024. There is no P and no B. */
 const multipliers: ReadonlyMap<string, number> = new Map([

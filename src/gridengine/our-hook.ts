@@ -1,6 +1,6 @@
 import { isNone } from './configuration';
 import { longestExpansion, parseHookCommand } from './hook-command';
-import { failure, success, type Result } from './result';
+import { failure, success, type Result } from '../base/result';
 
 export type HookStage = 'prolog' | 'epilog';
 

@@ -1,4 +1,4 @@
-import { failure, success, type Result } from './result';
+import { failure, success, type Result } from '../base/result';
 
 export interface QueueOverride {
   /** A host's name, or a host group's beginning with `@`. */

@@ -1,6 +1,6 @@
 import { readSpoolConfigLines } from './spool-config-lines';
 import { epochToMs } from './epoch-time';
-import { failure, success, type Result } from './result';
+import { failure, success, type Result } from '../base/result';
 
 /** Resources that execd limits, without their `h_` (hard) or `s_` (soft). */
 export type LimitResource =

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readUntrusted, UnreadError, type ReadRules, type UnreadReason } from '../base/read-untrusted';
-import { failure, success, type Result } from './result';
+import { failure, success, type Result } from '../base/result';
 
 /** Why a spool file was not believed. */
 export interface SpoolFileProblem {

@@ -1,6 +1,6 @@
-import { shareOf } from '../accounting/peak-figure';
-import { endOf } from '../accounting/record-end';
-import { sumOfSeries } from '../accounting/sum-of-series';
+import { shareOf } from '../record/peak-figure';
+import { endOf } from '../record/record-end';
+import { sumOfSeries } from '../record/sum-of-series';
 import type { Dialect } from '../gridengine/dialect';
 import type { PeTaskDetail } from '../gridengine/qstat/job-detail';
 import type { JobRecord } from '../record/record';

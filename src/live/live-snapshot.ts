@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 import { fetchSnapshot, NoServerError } from './fetch-snapshot';
 import type { LiveCell } from './poll-tools';
 import { newPollState, poll } from './poller';

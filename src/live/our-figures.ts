@@ -1,5 +1,5 @@
-import { figureOf, measuredUpper } from '../accounting/peak-figure';
-import { compareTrust } from '../accounting/merge';
+import { figureOf, measuredUpper } from '../record/peak-figure';
+import { compareTrust } from '../record/merge';
 import type { JobRecord } from '../record/record';
 import type { OurFigures } from './cluster-view';
 import type { HostNames } from './host-names';

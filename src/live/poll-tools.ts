@@ -5,7 +5,7 @@ import { followOnlineUsage, onlineUsageFile } from '../gridengine/online-usage';
 import { readQhost } from '../gridengine/qhost/read-qhost';
 import { readJobDetails } from '../gridengine/qstat/read-job-details';
 import { readJobList } from '../gridengine/qstat/read-job-list';
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 import type { PollRules, PollTools, Readers } from './poller';
 
 type Environment = Readonly<Record<string, string | undefined>>;

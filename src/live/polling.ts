@@ -1,4 +1,4 @@
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 import type { LiveCell } from './poll-tools';
 import { newPollState, poll, type PollState } from './poller';
 import type { Snapshot } from './snapshot';

@@ -126,7 +126,10 @@ export const BRACKET = {
  * `usage` knows it. `command`: what held most at that moment.
  */
 export const bracket = refined(
-  object(BRACKET, 'a peak as bounds with the truth between them; lower_bytes is the figure that is shown and compared with limits; upper_bytes null: open, for the reasons in "open"; with "limit" among the sources upper_bytes was not measured, it is only what a limit allowed'),
+  object(
+    BRACKET,
+    'a peak as bounds with the truth between them; lower_bytes is the figure that is shown and compared with limits; upper_bytes null: open, for the reasons in "open"; with "limit" among the sources upper_bytes was not measured, it is only what a limit allowed',
+  ),
   (value, path) =>
     value.upper_bytes !== null && value.upper_bytes < value.lower_bytes
       ? fail(path, 'has its upper end below its lower end')

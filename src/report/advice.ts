@@ -1,5 +1,5 @@
-import { countedByExecd, countedByGridEngine } from '../accounting/cause';
-import { measuredUpper } from '../accounting/peak-figure';
+import { countedByExecd, countedByGridEngine } from '../record/cause';
+import { measuredUpper } from '../record/peak-figure';
 import type { Bracket, JobRecord } from '../record/record';
 import { hitLimit, succeeded } from './ending';
 import { CLOSE_TO_LIMIT, limitOf, needOf, type Need } from './fit';

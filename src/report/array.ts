@@ -1,7 +1,7 @@
-import { jobName, jobTaskName } from '../sampler/job-name';
-import { groupBy } from '../accounting/group-by';
+import { jobName, jobTaskName } from '../record/job-name';
+import { groupBy } from '../base/group-by';
 import { isParallel } from '../accounting/job-sum';
-import { figureOf } from '../accounting/peak-figure';
+import { figureOf } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';
 import { adviseMost, adviseRequest } from './advice';
 import { formatHeld } from './bracket';

@@ -1,4 +1,4 @@
-import { figureOf, measuredUpper, type Ends } from '../accounting/peak-figure';
+import { figureOf, measuredUpper, type Ends } from '../record/peak-figure';
 import type { Bracket, BracketSource, OpenReason } from '../record/record';
 import type { Glyphs } from './screen';
 import { formatBytes } from './units';

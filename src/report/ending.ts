@@ -1,4 +1,4 @@
-import { endingSignal } from '../accounting/job-end';
+import { endingSignal } from '../record/job-end';
 import type { JobRecord } from '../record/record';
 import { signalName } from './signals';
 
@@ -23,8 +23,8 @@ const FAILED: Readonly<Record<number, string>> = {
   100: 'after the job: killed by a signal',
 };
 
-export { killedByMemory as hitLimit } from '../accounting/cause';
-export { endingSignal, succeeded } from '../accounting/job-end';
+export { killedByMemory as hitLimit } from '../record/cause';
+export { endingSignal, succeeded } from '../record/job-end';
 
 /** How the job ended, in one phrase: "exit status 0", "killed by SIGKILL (exit status 137)". */
 export function describeEnding(record: JobRecord): string {

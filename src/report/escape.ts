@@ -1,4 +1,4 @@
-import { printable } from '../sampler/printable';
+import { printable } from '../base/printable';
 
 /** How text that users chose (job names, owners, commands) is made harmless for the place where it is printed. */
 

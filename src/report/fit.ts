@@ -1,5 +1,5 @@
-import { CLOSE_TO_LIMIT } from '../accounting/cause';
-import { figureOf, judgedEnd, shareOf } from '../accounting/peak-figure';
+import { CLOSE_TO_LIMIT } from '../record/cause';
+import { figureOf, judgedEnd, shareOf } from '../record/peak-figure';
 import type { Bracket, JobRecord } from '../record/record';
 
 export type NeedQuantity = 'peak_rss' | 'peak_rss_swap' | 'peak_process_vmem';

@@ -1,4 +1,4 @@
-import { figureOf, measuredUpper } from '../accounting/peak-figure';
+import { figureOf, measuredUpper } from '../record/peak-figure';
 import type { Dialect } from '../gridengine/dialect';
 import { memoryMeaning, type MemoryMeasure } from '../gridengine/memory-meaning';
 import type { Bracket, GridEngineAccount, JobRecord } from '../record/record';

@@ -1,4 +1,4 @@
-import { figureOf, measuredUpper, shareOfLimit } from '../accounting/peak-figure';
+import { figureOf, measuredUpper, shareOfLimit } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';
 import { hasUnknownPart, HEADROOM, RAISE, type Advice } from './advice';
 import { formatHeld, formatPeak } from './bracket';

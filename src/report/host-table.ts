@@ -1,5 +1,5 @@
 import type { HostSum, Imbalance, JobSum } from '../accounting/job-sum';
-import { figureOf, shareOf as shareOfWhole } from '../accounting/peak-figure';
+import { figureOf, shareOf as shareOfWhole } from '../record/peak-figure';
 import { renderBar } from './bar';
 import { formatHeld, formatPeak } from './bracket';
 import { shareTone } from './gauge';

@@ -1,9 +1,9 @@
-import { lineAtLimit } from '../accounting/cause';
+import { lineAtLimit } from '../record/cause';
 import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../accounting/job-sum';
-import { countedByGridEngine } from '../accounting/cause';
-import { highestSum } from '../accounting/highest-sum';
-import { figureOf } from '../accounting/peak-figure';
-import { endOf } from '../accounting/record-end';
+import { countedByGridEngine } from '../record/cause';
+import { highestSum } from '../record/highest-sum';
+import { figureOf } from '../record/peak-figure';
+import { endOf } from '../record/record-end';
 import { emptyRecord, type JobRecord, type Trust } from '../record/record';
 import { endingSignal, hitLimit, succeeded } from './ending';
 import { fullness } from './fit';

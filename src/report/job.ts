@@ -1,5 +1,5 @@
-import { jobName } from '../sampler/job-name';
-import { groupBy } from '../accounting/group-by';
+import { jobName } from '../record/job-name';
+import { groupBy } from '../base/group-by';
 import { isParallel } from '../accounting/job-sum';
 import { renderArray } from './array';
 import type { JobViewOptions } from './job-options';

@@ -1,4 +1,4 @@
-import { jobTaskName } from '../sampler/job-name';
+import { jobTaskName } from '../record/job-name';
 import type { JobRecord } from '../record/record';
 import { formatMoment, formatZone } from './local-time';
 import { summarize, type MetricSeries } from './metric-series';

@@ -1,4 +1,4 @@
-import { shareOf } from '../accounting/peak-figure';
+import { shareOf } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';
 import { adviseRequest } from './advice';
 import { renderConsumption } from './consumption';

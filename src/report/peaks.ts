@@ -1,4 +1,4 @@
-import { measuredUpper, shareOfLimit } from '../accounting/peak-figure';
+import { measuredUpper, shareOfLimit } from '../record/peak-figure';
 import type { Bracket, JobRecord } from '../record/record';
 import { bracketStanding, formatBracket } from './bracket';
 import { limitOf } from './fit';

@@ -1,6 +1,6 @@
-import { jobName } from '../sampler/job-name';
-import { groupBy } from '../accounting/group-by';
-import { figureOf } from '../accounting/peak-figure';
+import { jobName } from '../record/job-name';
+import { groupBy } from '../base/group-by';
+import { figureOf } from '../record/peak-figure';
 import type { JobRecord, Bracket } from '../record/record';
 import { formatPeak } from './bracket';
 import { endingLabel, succeeded } from './ending';

@@ -1,5 +1,5 @@
-import { groupBy } from '../accounting/group-by';
-import { figureOf } from '../accounting/peak-figure';
+import { groupBy } from '../base/group-by';
+import { figureOf } from '../record/peak-figure';
 import type { RecordSort } from '../accounting/store';
 import type { JobRecord } from '../record/record';
 import { limitOf } from './fit';

@@ -1,4 +1,4 @@
-import type { StreamedSample } from '../sampler/sample-stream';
+import type { StreamedSample } from '../sampler/series/sample-stream';
 import { escapeForCsv, escapeJson } from './escape';
 
 /** What is the same in every row. */

@@ -1,4 +1,4 @@
-import { jobTaskName } from '../sampler/job-name';
+import { jobTaskName } from '../record/job-name';
 import type { JobRecord } from '../record/record';
 import { displayWidth, truncate } from './display-width';
 import { formatClock, formatDay, formatMoment, formatZone, parseTime } from './local-time';

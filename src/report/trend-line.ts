@@ -1,5 +1,5 @@
-import { endOf } from '../accounting/record-end';
-import { sumOfSeries } from '../accounting/sum-of-series';
+import { endOf } from '../record/record-end';
+import { sumOfSeries } from '../record/sum-of-series';
 import type { Trend } from '../live/cluster-view';
 import { trendOf } from '../live/trend';
 import type { JobRecord, MemorySeries } from '../record/record';

@@ -1,4 +1,4 @@
-import { measuredUpper } from '../accounting/peak-figure';
+import { measuredUpper } from '../record/peak-figure';
 import type { BracketSource, JobRecord, OpenReason, Trust } from '../record/record';
 import { explainOpen, explainSource } from './bracket';
 import { PEAK_FIELDS, peakName } from './peaks';

@@ -1,8 +1,8 @@
-import { destinationNow, type Destination } from './destination';
-import { reasonOf, warn } from './log';
-import { openNodeStore } from './node-store';
-import { loadSettings } from './settings';
-import { HANDED_PAUSE_MS, tidyNode } from './storage';
+import { destinationNow, type Destination } from './delivery/destination';
+import { reasonOf, warn } from '../base/log';
+import { openNodeStore } from './node-store/node-store';
+import { loadSettings } from '../record/settings';
+import { HANDED_PAUSE_MS, tidyNode } from './node-store/storage';
 
 /** `node flush.js SETTINGS`: what the epilog starts when no sampler was there to finish the job. */
 async function main(): Promise<void> {

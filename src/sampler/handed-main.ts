@@ -1,11 +1,11 @@
 import { closeSync, futimesSync, openSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { tryLock } from '../native/libc';
-import { handedLock } from './handed-process';
-import { takeHandedRecords, type HandedPass } from './handed-records';
-import { reasonOf } from './log';
-import { openNodeStore } from './node-store';
-import type { Settings } from './settings';
+import { handedLock } from './delivery/handed-process';
+import { takeHandedRecords, type HandedPass } from './delivery/handed-records';
+import { reasonOf } from '../base/log';
+import { openNodeStore } from './node-store/node-store';
+import type { Settings } from '../record/settings';
 
 /**
  * `node handed-main.js`, settings as JSON on standard input: one pass over what users have handed in, in a process of its

@@ -3,15 +3,15 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makeFifo, resourceLimit, Rlimit, tryLock } from '../native/libc';
 import { bootId } from '../sources/proc/clock';
-import { WHOLE_PROCESS } from './cpu-meter';
-import { followJob, type JobFollower, type SavedFollower } from './job-follower';
-import { leaveJob } from './leave-job';
-import { reasonOf, warn } from './log';
-import { newMachineScan } from './machine-scan';
-import { readResumeState, removeResumeState, type ResumeState } from './resume-state';
-import { parseRunDescription, writePidFile } from './run-directory';
-import { DEFAULT_SETTINGS, loadSettings, type Settings } from './settings';
-import { newStretch } from './stretch';
+import { WHOLE_PROCESS } from './job/cpu-meter';
+import { followJob, type JobFollower, type SavedFollower } from './job/job-follower';
+import { leaveJob } from './job/leave-job';
+import { reasonOf, warn } from '../base/log';
+import { newMachineScan } from './processes/machine-scan';
+import { readResumeState, removeResumeState, type ResumeState } from './job/resume-state';
+import { parseRunDescription, writePidFile } from './job/run-directory';
+import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../record/settings';
+import { newStretch } from './job/stretch';
 
 /**
  * The sampler: one detached process per job, started by the prolog as

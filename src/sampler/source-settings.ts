@@ -1,5 +1,5 @@
 import type { OptionValue, Source } from '../sources/source';
-import type { Settings } from './settings';
+import type { Settings } from '../record/settings';
 
 type Described = Pick<Source, 'name' | 'interval' | 'enabled' | 'options'>;
 

@@ -1,7 +1,7 @@
 import { arrangeAttempts } from '../accounting/attempts';
 import type { AccountingReader, JobQuery, RecordsQuery, RunningQuery } from '../accounting/store';
 import type { SummaryQuery } from '../accounting/summary';
-import type { StoredRecord } from '../accounting/merge';
+import type { StoredRecord } from '../record/merge';
 import type { Dialect } from '../gridengine/dialect';
 import { escapeJson } from '../report/escape';
 import { causeAccounts } from '../report/why/causes';

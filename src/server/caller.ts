@@ -1,4 +1,4 @@
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 import { hostPart } from './asker';
 import { HttpProblem } from './http-problem';
 import { SEES_ALL, type Sight } from './sight';

@@ -1,6 +1,6 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { reasonOf } from '../sampler/log';
+import { reasonOf } from '../base/log';
 import { problemBody } from './body';
 import type { Caller } from './caller';
 import { ConnectionLimit } from './connection-limit';

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { isPostgresUrl } from '../sampler/postgres-url';
+import { isPostgresUrl } from '../record/postgres-url';
 import type { AccountingReader } from '../accounting/store';
 
 /** An accounting DB that stays open between questions. */

@@ -1,6 +1,6 @@
 import type { ClusterView } from '../live/cluster-view';
 import type { Snapshot } from '../live/snapshot';
-import { reasonOf } from '../sampler/log';
+import { reasonOf } from '../base/log';
 
 /** What the live routes answer from: another object whenever something has changed. */
 export interface Live {

@@ -1,5 +1,5 @@
 import type { Totals } from '../record/totals';
-import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp } from '../accounting/merge';
+import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp } from '../record/merge';
 import type { JobAttempt } from '../accounting/store';
 import {
   DIMENSIONS,
@@ -25,7 +25,7 @@ import {
 } from '../record/fields';
 import { RECORD_SCHEMA, type JobRecord } from '../record/record';
 import { totalsShape } from '../record/totals';
-import { bytes, component, flag, list, map, nullable, number, object, text, timestamp, whole, word } from './schema';
+import { component, flag, list, map, nullable, number, object, text, whole, word } from './schema';
 import type { Schema } from './schema';
 import type { Sight } from './sight';
 

@@ -1,4 +1,4 @@
-import type { StoredRecord } from '../accounting/merge';
+import type { StoredRecord } from '../record/merge';
 import type { QhostJob } from '../gridengine/qhost/qhost-report';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob } from '../gridengine/qstat/job-list';
@@ -94,7 +94,7 @@ export function redactView(view: ClusterView, sight: Sight): ClusterView {
 function hideField(name: FieldName, value: JobRecord[FieldName]): unknown {
   const { personal, storage, empty } = FIELDS[name];
   if (personal) return name === 'owner' || name === 'job_name' ? HIDDEN : empty;
-  if (value === null || typeof value !== 'object') return value;
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
   if (storage.as === 'bracket') return { ...value, command: null };
   // The submission's options may name a person, a file or what is run.
   return name === 'grid_engine' ? { ...value, category: HIDDEN, deleted_by: null } : value;

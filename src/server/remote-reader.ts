@@ -1,4 +1,4 @@
-import type { CoverageReason } from '../accounting/coverage';
+import type { CoverageReason } from '../record/coverage';
 import { parseRecord } from '../record/record';
 import type { Totals } from '../record/totals';
 import {
@@ -8,7 +8,7 @@ import {
   type Slot,
   type Stamp,
   type StoredRecord,
-} from '../accounting/merge';
+} from '../record/merge';
 import type {
   AccountingReader,
   JobAnswer,

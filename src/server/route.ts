@@ -1,4 +1,4 @@
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 import type { AccountingDesk } from './accounting-desk';
 import type { AnswerCache } from './answer-cache';
 import type { Asker } from './asker';

@@ -1,4 +1,4 @@
-import type { StoredRecord } from '../accounting/merge';
+import type { StoredRecord } from '../record/merge';
 import type { AccountingReader } from '../accounting/store';
 
 /** Who has run no job in a project for so long is no member any more. */

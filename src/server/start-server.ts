@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Settings } from '../sampler/settings';
+import type { Settings } from '../record/settings';
 import { openAccountingDesk, type AccountingDesk } from './accounting-desk';
 import { newAnswerCache } from './answer-cache';
 import { callerKey, sightOf } from './caller';

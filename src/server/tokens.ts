@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
-import { reasonOf } from '../sampler/log';
+import { reasonOf } from '../base/log';
 
 /** The site's tokens: who shows one sees what an admin sees. */
 export interface Tokens {

@@ -1,5 +1,5 @@
 import { addSummaries, chooseGroups, sumTotals, NO_SUMMARY, NO_TOTALS } from '../accounting/add-summaries';
-import type { StoredRecord } from '../accounting/merge';
+import type { StoredRecord } from '../record/merge';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../accounting/summary';
 import { sortRecords } from '../report/record-lines';

@@ -1,3 +1,5 @@
+import type { OptionValue } from '../record/settings';
+
 /**
  * What every source of samples is: a name, what it reads, its fixed list of metrics, and open/read/close. A source parses
  * and nothing else: who reads it, when, and what becomes of the values is the sampler's business.
@@ -52,8 +54,6 @@ export interface Unavailable {
   readonly unavailable: string;
   readonly mend: string | null;
 }
-
-export type OptionValue = string | number | boolean | readonly string[];
 
 /** Where a source looks. A fixture tree stands in for the machine. */
 export interface Place {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { arrangeAttempts } from '../../src/accounting/attempts';
-import { asStored } from '../../src/accounting/merge';
-import type { StoredRecord } from '../../src/accounting/merge';
+import { asStored } from '../../src/record/merge';
+import type { StoredRecord } from '../../src/record/merge';
 import { emptyRecord } from '../../src/record/record';
 import type { JobRecord } from '../../src/record/record';
 

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import { SQLITE_PACKAGE, SqliteDatabase } from '../../src/native/sqlite';
-import { userName } from '../../src/sampler/owner-name';
+import { userName } from '../../src/base/user-name';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/record/record';
 import { realisticRecords, seededRandom } from './realistic-record';

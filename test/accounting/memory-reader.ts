@@ -1,7 +1,7 @@
 import { arrangeAttempts } from '../../src/accounting/attempts';
-import { countedAt } from '../../src/accounting/facts';
+import { countedAt } from '../../src/record/facts';
 import { isHostPattern, parsePatterns } from '../../src/accounting/host-pattern';
-import { asStored } from '../../src/accounting/merge';
+import { asStored } from '../../src/record/merge';
 import type { AccountingReader, RecordFilter } from '../../src/accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../src/accounting/summary';
 import { isHost } from '../../src/report/live/filter';

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asStored, mergeRecords } from '../../src/accounting/merge';
-import type { StoredRecord } from '../../src/accounting/merge';
+import { asStored, mergeRecords } from '../../src/record/merge';
+import type { StoredRecord } from '../../src/record/merge';
 import { recordKeyText } from '../../src/record/record';
 import type { GridEngineAccount, JobRecord } from '../../src/record/record';
 import { accountingLineOf, heartbeatOf, realisticRecords } from './realistic-record';

@@ -7,7 +7,7 @@ import { accountingDirectorySteps } from '../../src/cli/install/accounting-direc
 import { directorySteps } from '../../src/cli/install/directories';
 import type { Step } from '../../src/cli/install/step';
 import { makeNightPlaces } from '../../src/cli/nightly/night-places';
-import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'gives files away, which root alone can' };
 const USER = 65_534;

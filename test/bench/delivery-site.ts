@@ -3,12 +3,12 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openNodeStore } from '../../src/sampler/node-store';
-import { deliverOutbox } from '../../src/sampler/outbox-feeder';
+import { openNodeStore } from '../../src/sampler/node-store/node-store';
+import { deliverOutbox } from '../../src/sampler/delivery/outbox-feeder';
 import { recordKeyText } from '../../src/record/record';
 import type { JobRecord } from '../../src/record/record';
-import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
-import type { Settings } from '../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
+import type { Settings } from '../../src/record/settings';
 import { realisticRecords, seededRandom } from '../accounting/realistic-record';
 
 /**

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 import { noPostgres } from '../accounting/postgres/server';
 import { seededRandom } from '../accounting/realistic-record';
 import type { Bench, BenchOptions, Row, Section } from './bench';

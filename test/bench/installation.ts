@@ -1,4 +1,4 @@
-import { tuningFlags } from '../../src/sampler/node-flags';
+import { tuningFlags } from '../../src/base/node-flags';
 import {
   chmodSync,
   chownSync,
@@ -15,10 +15,10 @@ import {
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectListener } from '../../src/sampler/listener/client';
-import { loadSettings } from '../../src/sampler/settings';
-import { openNodeStore, type NodeStore } from '../../src/sampler/node-store';
-import { delivererIdentity } from '../../src/sampler/outbox-feeder';
-import { packageRoot } from '../../src/sampler/package-root';
+import { loadSettings } from '../../src/record/settings';
+import { openNodeStore, type NodeStore } from '../../src/sampler/node-store/node-store';
+import { delivererIdentity } from '../../src/sampler/delivery/outbox-feeder';
+import { packageRoot } from '../../src/base/package-root';
 import { sampleConfig } from '../gridengine/spool-samples';
 
 /** A private installation of hooks, state and accounting DB under os.tmpdir(). */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 
 /**
  * Answers of qstat and qhost of any size, in the shape and with the amount of text that a live 8.1.9 prints (4.8 kB a job

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openNodeStore, type StoredProcess, type StoredSample } from '../../src/sampler/node-store';
-import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
+import { openNodeStore, type StoredProcess, type StoredSample } from '../../src/sampler/node-store/node-store';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { realisticRecords, seededRandom } from '../accounting/realistic-record';
 import type { Section } from './bench';
 

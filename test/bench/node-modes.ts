@@ -1,4 +1,4 @@
-import { samplerFlags } from '../../src/sampler/node-flags';
+import { samplerFlags } from '../../src/base/node-flags';
 
 /** Node's options in the two modes of the sampler, as hooks/common.sh sets them. */
 const COMMON = ['--v8-pool-size=0', '--single-threaded', '--max-semi-space-size=1'] as const;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { servicePid } from '../../src/sampler/service/service-directory';
-import { keyValues } from '../../src/sampler/run-directory';
+import { keyValues } from '../../src/sampler/job/run-directory';
 import { burner } from '../burners/build';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { compile } from './compile';

@@ -3,7 +3,7 @@ import type { QhostHost, QhostJob } from '../../src/gridengine/qhost/qhost-repor
 import type { JobDetail } from '../../src/gridengine/qstat/job-detail';
 import type { ListedJob } from '../../src/gridengine/qstat/job-list';
 import { viewCluster } from '../../src/live/view';
-import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { newLiveBoard } from '../../src/server/live-board';
 import { startServer } from '../../src/server/start-server';
 import { answer, detail, GIB, hard, host, listed, row, snapshot, taskDetail, usage } from '../live/snapshots';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { runId, startTicksOf } from '../../src/sampler/run-directory';
+import { runId, startTicksOf } from '../../src/sampler/job/run-directory';
 import { bootId } from '../../src/sources/proc/clock';
 
 /** One program that ran in the foreground of the shepherd. */

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { chooseSource } from '../../src/sampler/source-settings';
 import { cgroupFacts, openCgroup } from '../../src/sources/job/cgroup';
 import { cgroupReadings } from '../../src/sources/job/cgroup-reading';

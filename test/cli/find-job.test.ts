@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { arrangeAttempts } from '../../src/accounting/attempts';
-import { asStored } from '../../src/accounting/merge';
+import { asStored } from '../../src/record/merge';
 import type { AccountingReader } from '../../src/accounting/store';
 import { findJob } from '../../src/cli/find-job';
 import type { JobRecord } from '../../src/record/record';

@@ -6,8 +6,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { runProgram } from '../../src/cli/program';
 import { makePrivateState } from '../../src/cli/run/private-state';
 import { ownStorePath } from '../../src/cli/stores';
-import { DeliveryLock } from '../../src/sampler/delivery-lock';
-import { openNodeStore } from '../../src/sampler/node-store';
+import { DeliveryLock } from '../../src/sampler/delivery/delivery-lock';
+import { openNodeStore } from '../../src/sampler/node-store/node-store';
 import { emptyRecord } from '../../src/record/record';
 import { fakeTerminal } from './fake-terminal';
 

@@ -16,7 +16,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { spawn, spawnSync } from 'node:child_process';
 import { runProgram } from '../../src/cli/program';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 import { failedLine, sampleLine, sampleLines } from '../accounting/import/sample-lines';
 import { noPostgres, startServer } from '../accounting/postgres/server';
 import { fakeTerminal } from './fake-terminal';

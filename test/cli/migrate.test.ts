@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { openPostgresHistory } from '../../src/accounting/postgres/postgres-history';
 import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
-import type { StoredRecord } from '../../src/accounting/merge';
+import type { StoredRecord } from '../../src/record/merge';
 import { runProgram } from '../../src/cli/program';
 import type { JobRecord } from '../../src/record/record';
 import { noPostgres, startServer } from '../accounting/postgres/server';

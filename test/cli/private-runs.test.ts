@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { parseJobArgument } from '../../src/cli/job-argument';
-import { jobName, jobTaskName, privateWorld } from '../../src/sampler/job-name';
+import { jobName, jobTaskName, privateWorld } from '../../src/record/job-name';
 import { ordinary } from '../report/sample-records';
 import { COMMAND } from './serving';
 

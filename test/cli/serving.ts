@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 
 export const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bracket, JobRecord } from '../../src/record/record';
-import { SETTINGS_FILE } from '../../src/sampler/settings';
+import { SETTINGS_FILE } from '../../src/record/settings';
 import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events';
 import { isUnavailable } from '../../src/sources/source';
 import { burner, type BurnerProgram } from '../burners/build';

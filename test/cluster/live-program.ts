@@ -6,7 +6,7 @@ import { liveSnapshot } from '../../src/live/live-snapshot';
 import { liveCell, type LiveCell } from '../../src/live/poll-tools';
 import { startPolling } from '../../src/live/polling';
 import { plainSnapshot } from '../../src/live/snapshot-json';
-import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
+import { DEFAULT_SETTINGS, type Settings } from '../../src/record/settings';
 
 const settings: Settings = { ...DEFAULT_SETTINGS, ...(JSON.parse(process.argv[2] ?? '{}') as Partial<Settings>) };
 const pending = process.argv[3] === 'pending';

@@ -6,9 +6,9 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobSum } from '../../src/accounting/job-sum';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 import type { JobRecord } from '../../src/record/record';
-import { SETTINGS_FILE } from '../../src/sampler/settings';
+import { SETTINGS_FILE } from '../../src/record/settings';
 import type { Truth } from '../burners/build';
 import { askClients, type Said } from './client-words';
 import {

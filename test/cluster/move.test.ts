@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { openPostgresReader } from '../../src/accounting/postgres/postgres-store';
 import type { JobRecord } from '../../src/record/record';
 import type { Report } from '../../src/report/efficiency/report';
-import { SETTINGS_FILE } from '../../src/sampler/settings';
+import { SETTINGS_FILE } from '../../src/record/settings';
 import { noPostgres, startServer, type Server } from '../accounting/postgres/server';
 import { OWNERS, qacctSums, recordSums } from './owner-sums';
 import { withSite, type Site } from './site';

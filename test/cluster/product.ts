@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/record/record';
-import { SETTINGS_FILE } from '../../src/sampler/settings';
-import { packageRoot } from '../../src/sampler/package-root';
+import { SETTINGS_FILE } from '../../src/record/settings';
+import { packageRoot } from '../../src/base/package-root';
 import type { JobAttempt } from '../../src/accounting/store';
 import type { Cell, CommandResult } from './cell';
 

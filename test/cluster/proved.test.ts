@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SETTINGS_FILE } from '../../src/sampler/settings';
+import { SETTINGS_FILE } from '../../src/record/settings';
 import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events';
 import { isUnavailable } from '../../src/sources/source';
 import type { ProcessId } from './processes';

@@ -1,6 +1,6 @@
 import { nightly } from '../../src/cli/commands/nightly-action';
 import { processTerminal } from '../../src/cli/process-terminal';
-import { SETTINGS_FILE } from '../../src/sampler/settings';
+import { SETTINGS_FILE } from '../../src/record/settings';
 
 /** `node run-night.js NOW`: `qmemacct nightly` as it would run then: a test can't wait for the night after its jobs. */
 const now = new Date(process.argv[2] ?? '');

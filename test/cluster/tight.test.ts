@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobRecord } from '../../src/record/record';
-import { SETTINGS_FILE } from '../../src/sampler/settings';
+import { SETTINGS_FILE } from '../../src/record/settings';
 import type { Truth } from '../burners/build';
 import type { AccountingRecord, Cell } from './cell';
 import { parallelEnvironments } from './parallel-environments';

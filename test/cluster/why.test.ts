@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTime } from '../../src/report/next-time';
 import { whyEnded, type Why } from '../../src/report/why/why';
 import type { JobRecord } from '../../src/record/record';
-import { SETTINGS_FILE } from '../../src/sampler/settings';
+import { SETTINGS_FILE } from '../../src/record/settings';
 import { client } from './layout';
 import { burnerCommand, withSite, type Site } from './site';
 import { openingLines } from './tight';

@@ -17,7 +17,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { findCell } from '../../src/gridengine/find-cell';
 import { findClient } from '../../src/gridengine/find-client';
 import { apart, apartOrNot } from '../base/apart';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'what root believes is asked' };
 const USER = 65_534;

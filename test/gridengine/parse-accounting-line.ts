@@ -4,7 +4,7 @@ import {
   type AccountingLineProblem,
   type AccountingRecord,
 } from '../../src/gridengine/accounting-line';
-import { failure, success, type Result } from '../../src/gridengine/result';
+import { failure, success, type Result } from '../../src/base/result';
 
 /** Reads one line on its own, as no product code does: a file is read through one `accountingReader`. */
 export function parseAccountingLine(line: string): Result<AccountingRecord, AccountingLineProblem> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { liveSnapshot, type LiveOptions } from '../../src/live/live-snapshot';
 import { snapshotToJson } from '../../src/live/snapshot-json';
-import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { temporaryDirectory } from '../sampler/temporary-directory';
 import { fakeQmaster, healthy, type FakeQmaster } from './fake-qmaster';
 import { anEmptySnapshot, serveOnSocket } from './snapshot-server';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { liveCell, pollRules } from '../../src/live/poll-tools';
 import { newPollState, poll } from '../../src/live/poller';
-import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { fakeClients } from '../gridengine/fake-clients';
 import { temporaryDirectory } from '../sampler/temporary-directory';
 

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoredRecord } from '../../src/accounting/merge';
+import type { StoredRecord } from '../../src/record/merge';
 import { openPostgresReader } from '../../src/accounting/postgres/postgres-store';
 import type { AccountingReader } from '../../src/accounting/store';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';

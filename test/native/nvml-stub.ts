@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 
 /** Builds of test/native/nvml-stub.c, the stand-in for libnvidia-ml.so.1. */
 const BUILDS = { current: [], old: ['-DOLD_DRIVER'], wide: ['-DWIDE_PROCESSES'] } as const;

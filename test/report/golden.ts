@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 
 /**
  * Compares text with `test/report/golden/NAME.txt`; with UPDATE_GOLDEN=1 in the environment writes that file instead

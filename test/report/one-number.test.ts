@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sumOfJob } from '../../src/accounting/job-sum';
-import { memoryEnd } from '../../src/accounting/cause';
+import { memoryEnd } from '../../src/record/cause';
 import { figuresOfPart } from '../../src/live/our-figures';
 import { renderJob } from '../../src/report/job';
 import { RECORD_COLUMNS } from '../../src/report/record-columns';

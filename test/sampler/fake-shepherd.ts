@@ -21,13 +21,13 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
-import { tuningFlags } from '../../src/sampler/node-flags';
+import { tuningFlags } from '../../src/base/node-flags';
 import { makeFifo } from '../../src/native/libc';
 import { SqliteDatabase as Database } from '../../src/native/sqlite';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 import type { JobRecord } from '../../src/record/record';
-import { startTicksOf } from '../../src/sampler/run-directory';
+import { startTicksOf } from '../../src/sampler/job/run-directory';
 import { bootId } from '../../src/sources/proc/clock';
 import { sampleConfig } from '../gridengine/spool-samples';
 

@@ -9,7 +9,7 @@ import {
   removeJobCgroup,
   removeStrayCgroups,
   strayCgroups,
-} from '../../src/sampler/job-cgroups';
+} from '../../src/sampler/job/job-cgroups';
 import { isUnavailable } from '../../src/sources/source';
 import { openCgroup } from '../../src/sources/job/cgroup';
 import { JOBS_GROUP, jobCgroup, type JobCgroup } from '../../src/sources/job/job-cgroup';

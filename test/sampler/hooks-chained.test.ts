@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 import { newSite, quiet, shepherdObstacle, startJob, until, type JobOptions, type Site } from './fake-shepherd';
 
 const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));

@@ -30,7 +30,7 @@ describe('a plain hook that hands over copies', { skip: shepherdObstacle() ?? fa
       ['directory', (path: string) => asStranger('mkdir', '-m', '777', path)],
     ] as const)
       it(`follows and overwrites no ${what} of someone else's (${shell})`, async (t) => {
-        const site = newSite(t, { armWait: 0 });
+        const site = newSite(t, { armWait: 0, settings: ['accept_self_reported = true'] });
         const outbox = join(site.state, 'outbox');
         const precious = join(site.directory, 'precious');
         writeFileSync(precious, 'precious\n');

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { newUpperEnds, type LifeEvent, type SweepReading, type UpperEnds } from '../../src/sampler/upper-ends';
+import { newUpperEnds, type LifeEvent, type SweepReading, type UpperEnds } from '../../src/sampler/peaks/upper-ends';
 
 /**
  * Histories of a job's processes as the kernel lives them: a fork makes the copy before it tells, an exec replaces the

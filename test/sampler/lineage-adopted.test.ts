@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { newLineage } from '../../src/sampler/lineage';
+import { newLineage } from '../../src/sampler/processes/lineage';
 import type { ProcessEvent } from '../../src/sampler/listener/process-table';
-import type { SweepReading } from '../../src/sampler/upper-ends';
+import type { SweepReading } from '../../src/sampler/peaks/upper-ends';
 
 const fork = (at: number, parent: number, child: number): ProcessEvent => ({
   kind: 'fork',

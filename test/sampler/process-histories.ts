@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import { newPeaks, observe, resolve, type MemoryReading, type PeakState, type Quantity } from '../../src/sampler/peaks';
+import {
+  newPeaks,
+  observe,
+  resolve,
+  type MemoryReading,
+  type PeakState,
+  type Quantity,
+} from '../../src/sampler/peaks/peaks';
 
 /**
  * Histories of a job's processes with a sampler looking at them: what the kernel would tell, and what was true.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { JobRecord } from '../../src/record/record';
 import { connectListener } from '../../src/sampler/listener/client';
-import { loadSettings } from '../../src/sampler/settings';
+import { loadSettings } from '../../src/record/settings';
 import { bracketsObstacle } from '../burners/bracketed';
 import { burner } from '../burners/build';
 import { accountingRecord, newSite, quiet, shepherdObstacle, startJob } from './fake-shepherd';

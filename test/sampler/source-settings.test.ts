@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { DEFAULT_SETTINGS, parseSettings, type Settings } from '../../src/sampler/settings';
+import { DEFAULT_SETTINGS, parseSettings, type Settings } from '../../src/record/settings';
 import { chooseSource, sourceSettingsProblems } from '../../src/sampler/source-settings';
 import { ALL_SOURCE_FACTS } from '../../src/sources/registry';
 import type { OptionValue } from '../../src/sources/source';

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Source } from '../../src/live/polling';
 import { liveCell } from '../../src/live/poll-tools';
-import { DEFAULT_SETTINGS } from '../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import type { AccountingDesk } from '../../src/server/accounting-desk';
 import { HttpProblem } from '../../src/server/http-problem';
 import { startLiveFeed, type LiveFeed } from '../../src/server/live-feed';

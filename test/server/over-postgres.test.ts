@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openPostgresHistory } from '../../src/accounting/postgres/postgres-history';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 import type { JobRecord } from '../../src/record/record';
 import { openAccountingDesk } from '../../src/server/accounting-desk';
 import { noPostgres, startServer, type Server } from '../accounting/postgres/server';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { asStored } from '../../src/accounting/merge';
+import { asStored } from '../../src/record/merge';
 import { viewCluster } from '../../src/live/view';
 import { HIDDEN, redactRecords, redactSnapshot, redactView } from '../../src/server/redaction';
 import { mayAskFor, SEES_ALL, sightKey, type Sight } from '../../src/server/sight';

@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import type { Snapshot } from '../../src/live/snapshot';
 import { viewCluster } from '../../src/live/view';
 import type { JobRecord } from '../../src/record/record';
-import { DEFAULT_SETTINGS, type Settings } from '../../src/sampler/settings';
+import { DEFAULT_SETTINGS, type Settings } from '../../src/record/settings';
 import { newLiveBoard, type LiveBoard } from '../../src/server/live-board';
 import { startServer, type ServerOptions } from '../../src/server/start-server';
 import type { UserNames } from '../../src/server/user-names';

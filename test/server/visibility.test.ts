@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
-import { packageRoot } from '../../src/sampler/package-root';
+import { packageRoot } from '../../src/base/package-root';
 import type { JobRecord } from '../../src/record/record';
 import { accountOf, modest } from '../report/bad-ends';
 import { openBracket, ordinary } from '../report/sample-records';

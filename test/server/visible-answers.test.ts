@@ -76,7 +76,7 @@ function expected(records: readonly JobRecord[], filter: RecordFilter, sight: Si
 
 const rounded = (totals: Totals): Totals =>
   Object.fromEntries(
-    Object.entries(totals).map(([name, value]) => [name, Number((value as number).toFixed(6))]),
+    Object.entries(totals).map(([name, value]) => [name, Number(value.toFixed(6))]),
   ) as Record<keyof Totals, number>;
 
 async function plainTotals(records: readonly JobRecord[]): Promise<Totals> {

@@ -1,6 +1,6 @@
 -- A record in three forms: the published JSON; an `account`, which is what is merged; and a row of `job_record`.
 --
--- An account's `v` holds the merged fields by number (src/accounting/merge.ts, MERGED_FIELDS; 1 owner ... 42 grid_engine)
+-- An account's `v` holds the merged fields by number (src/record/merge.ts, MERGED_FIELDS; 1 owner ... 42 grid_engine)
 -- as text, NULL where unknown; equal text means equal value:
 --   words        the number of the string
 --   times        ms since the epoch
@@ -130,7 +130,7 @@ CREATE FUNCTION unbits(mask integer, vocabulary text[]) RETURNS text[] IMMUTABLE
   FROM unnest(vocabulary) WITH ORDINALITY AS u (item, n) WHERE mask & (1 << (n::integer - 1)) <> 0
 $$;
 
--- Append only, as OPEN_REASONS and BRACKET_SOURCES of src/sampler/parse-record.ts.
+-- Append only, as OPEN_REASONS and BRACKET_SOURCES of src/record/fields.ts.
 CREATE FUNCTION open_reasons() RETURNS text[] IMMUTABLE LANGUAGE sql AS $$
   SELECT '{no-lineage,no-exit-records,no-samples,start-gap,end-gap,exec,failed-read,fallen-mark,sampler-lost,no-page-accounting,lost-records,listener-lost,unknown-origin,swap,unseen-host,unseen-task}'::text[]
 $$;
@@ -568,7 +568,7 @@ BEGIN
   RETURN number_json(packed);
 END $$;
 
--- What a reader gets: {record, ended, provenance}, as StoredRecord of src/accounting/merge.ts.
+-- What a reader gets: {record, ended, provenance}, as StoredRecord of src/record/merge.ts.
 CREATE FUNCTION account_json(a account) RETURNS jsonb STABLE LANGUAGE plpgsql AS $$
 DECLARE
   own jsonb := stamp_json(a.stamp);

@@ -1,7 +1,7 @@
 -- What the hooks' role may call, and what it is made of.
 
 -- Which of two values of one field stands where their stamps are equal: -1, 0 or 1, in an order that
--- src/accounting/merge.ts has, too (compareValues).
+-- src/record/merge.ts has, too (compareValues).
 CREATE FUNCTION compare_values(a jsonb, b jsonb) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
   kinds CONSTANT text[] := '{"null",boolean,number,string,array,object}';
@@ -49,7 +49,7 @@ CREATE FUNCTION verdict_order(status "char", stamp bigint) RETURNS bigint IMMUTA
     | CASE status WHEN 'f' THEN 3 WHEN 'l' THEN 2 WHEN 'u' THEN 1 ELSE 0 END
 $$;
 
--- Two accounts of one job made one, as mergeRecords of src/accounting/merge.ts does; NULL where that is `a` as it was.
+-- Two accounts of one job made one, as mergeRecords of src/record/merge.ts does; NULL where that is `a` as it was.
 CREATE FUNCTION merged(a account, b account) RETURNS account STABLE LANGUAGE plpgsql AS $$
 DECLARE
   own bigint := greatest(a.stamp, b.stamp);
@@ -157,7 +157,7 @@ BEGIN
 END $$;
 
 -- How far apart a record of Grid Engine's accounting and one of ours begin (ms) where they are one run; NULL: they are not.
--- As startsApart of src/accounting/join.ts, of two of one cluster, job, task and pe task.
+-- As startsApart of src/record/join.ts, of two of one cluster, job, task and pe task.
 CREATE FUNCTION starts_apart(r job_record, a account) RETURNS bigint STABLE LANGUAGE plpgsql AS $$
 DECLARE
   apart bigint := abs(r.started_at - a.v[10]::bigint);
@@ -170,7 +170,7 @@ BEGIN
 END $$;
 
 -- Whether a record of ours has met an accounting line already: another one than this tells of another run. As
--- metAnotherLine of src/accounting/join.ts.
+-- metAnotherLine of src/record/join.ts.
 CREATE FUNCTION met_another_line(ours job_record, line_failed integer, line_exit integer, line_signal integer, line_account text)
 RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
 BEGIN

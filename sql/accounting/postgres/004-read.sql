@@ -144,7 +144,7 @@ BEGIN
   RETURN array_to_string(parts, ' AND ');
 END $$;
 
--- Of a job that one host tells of once: how many slots it had there, as hostSlots of src/accounting/facts.ts.
+-- Of a job that one host tells of once: how many slots it had there, as hostSlots of src/record/facts.ts.
 CREATE FUNCTION host_slots_of(r job_record) RETURNS integer IMMUTABLE LANGUAGE sql AS $$
   SELECT coalesce(r.host_slots, CASE WHEN r.stamp >> 55 <> 1 THEN 1 WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)
 $$;

@@ -1,7 +1,7 @@
 import { categoryRequests } from '../../gridengine/category-requests';
 import { scaleRequest } from '../../gridengine/memory-request';
 import type { MemoryRequest } from '../../record/record';
-import { DEFAULT_SETTINGS } from '../../sampler/settings';
+import { DEFAULT_SETTINGS } from '../../record/settings';
 
 /** How the resources in a category are to be read. */
 export interface RequestRules {

@@ -1,6 +1,6 @@
 import { TOTALS_NAMES } from '../../record/totals';
-import { newSums } from '../sums';
-import type { Sums } from '../sums';
+import { newSums } from '../../record/sums';
+import type { Sums } from '../../record/sums';
 
 /** The sums of a day's group, as the column `rollup.sums` has them. */
 export interface PackedSums {

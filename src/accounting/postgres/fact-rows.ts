@@ -1,9 +1,9 @@
 import { emptyRecord } from '../../record/record';
 import type { JobRecord } from '../../record/record';
-import { killedByMemory } from '../cause';
-import { coverageReason, isSampled } from '../coverage';
-import { endedBadly } from '../facts';
-import type { Facts } from '../facts';
+import { killedByMemory } from '../../record/cause';
+import { coverageReason, isSampled } from '../../record/coverage';
+import { endedBadly } from '../../record/facts';
+import type { Facts } from '../../record/facts';
 import type { RecordFilter } from '../store';
 import type { Connection } from './connect';
 

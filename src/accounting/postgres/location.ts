@@ -1,4 +1,4 @@
-import { holdsPassword } from '../../sampler/postgres-url';
+import { holdsPassword } from '../../record/postgres-url';
 import { StoreError } from '../store-error';
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-full'] as const;

@@ -1,7 +1,7 @@
 import type { JobRecord } from '../../record/record';
 import { byPlace } from '../by-place';
 import { arrangeAttempts } from '../attempts';
-import type { StoredRecord } from '../merge';
+import type { StoredRecord } from '../../record/merge';
 import type { AccountingReader, AccountingStore, MergeOutcome } from '../store';
 import { connect, isStoreFault } from './connect';
 import type { Connection, ConnectOptions } from './connect';

@@ -1,8 +1,8 @@
 import type { LongWork } from '../history-store';
-import { nameClass } from '../name-class';
+import { nameClass } from '../../record/name-class';
 import { StoreError } from '../store-error';
-import { addFacts, DEFAULT_FAR_BELOW, newSums, stepsOf } from '../sums';
-import type { Sums } from '../sums';
+import { addFacts, DEFAULT_FAR_BELOW, newSums, stepsOf } from '../../record/sums';
+import type { Sums } from '../../record/sums';
 import type { Connection } from './connect';
 import { packSums } from './day-sums';
 import { eachFact, factsOfRow } from './fact-rows';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../sampler/package-root';
+import { packageRoot } from '../../base/package-root';
 import { listMigrations } from '../migrations';
 import { StoreError } from '../store-error';
 import type { Connection } from './connect';

@@ -1,11 +1,11 @@
 import { addTotals, noTotals, type MutableTotals } from '../../record/totals';
 import { isHostPattern } from '../host-pattern';
-import { nameClass } from '../name-class';
+import { nameClass } from '../../record/name-class';
 import { DIMENSIONS } from '../summary';
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../summary';
 import { summaryAnswer, zoneOffset } from '../summary-answer';
-import { addFacts, addShiftedHours, DEFAULT_FAR_BELOW, newSums, SHARE_STEPS, stepsOf } from '../sums';
-import type { Sums } from '../sums';
+import { addFacts, addShiftedHours, DEFAULT_FAR_BELOW, newSums, SHARE_STEPS, stepsOf } from '../../record/sums';
+import type { Sums } from '../../record/sums';
 import type { Connection } from './connect';
 import { unpackSums } from './day-sums';
 import type { PackedSums } from './day-sums';

@@ -1,6 +1,6 @@
 import type { ImportedFile, LongWork, UnreadableLine } from '../history-store';
 import { HEAD_BYTES } from '../import/accounting-file';
-import { partsOf } from '../parts';
+import { partsOf } from '../../record/parts';
 import { withPatience } from '../retry';
 import type { NumberedRecord, WholeStore } from '../sqlite/whole-store';
 import { StoreError } from '../store-error';

@@ -1,8 +1,8 @@
 import { TOTALS_NAMES, addTotals, type MutableTotals } from '../../record/totals';
 import type { Database } from 'better-sqlite3';
 import type { SummaryQuery } from '../summary';
-import { DEFAULT_FAR_BELOW, newSums, stepsOf } from '../sums';
-import type { Sums } from '../sums';
+import { DEFAULT_FAR_BELOW, newSums, stepsOf } from '../../record/sums';
+import type { Sums } from '../../record/sums';
 import { addBins, type BinCell } from './bins';
 import type { Words } from './dictionary';
 import { dictionaryOf, dimensionNumber } from './dimensions';

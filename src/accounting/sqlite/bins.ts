@@ -1,4 +1,4 @@
-import type { Sums } from '../sums';
+import type { Sums } from '../../record/sums';
 
 type Bins = Pick<Sums, 'hours' | 'shares' | 'coverage'>;
 

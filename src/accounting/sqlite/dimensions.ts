@@ -1,4 +1,4 @@
-import { nameClass } from '../name-class';
+import { nameClass } from '../../record/name-class';
 import { DIMENSIONS } from '../summary';
 import type { Dimension } from '../summary';
 import type { Dictionary } from '../columns';

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { COVERAGE_REASONS } from '../coverage';
-import type { Facts } from '../facts';
+import { COVERAGE_REASONS } from '../../record/coverage';
+import type { Facts } from '../../record/facts';
 import type { Dimension } from '../summary';
 import { prepared } from './prepared';
 import { factsQuery } from './queries';

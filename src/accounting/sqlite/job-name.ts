@@ -1,4 +1,4 @@
-import { JOB_SPAN_MS } from '../facts';
+import { JOB_SPAN_MS } from '../../record/facts';
 
 /**
  * Number of the name that a record counts under. Grid Engine calls each task of a parallel job "petask" where it runs, so

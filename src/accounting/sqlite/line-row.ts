@@ -2,7 +2,7 @@ import type { AccountingRecord } from '../../gridengine/accounting-line';
 import { STATUSES, TRUSTS } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
 import type { Cell } from '../columns';
-import { COVERAGE_REASONS } from '../coverage';
+import { COVERAGE_REASONS } from '../../record/coverage';
 import {
   lineAccount,
   lineCpu,
@@ -18,8 +18,8 @@ import {
   requestsOfLine,
 } from '../import/line-record';
 import { NO_REQUESTS, type LineRequests, type RequestRules } from '../import/line-requests';
-import { requestedBytes } from '../facts';
-import { asStored } from '../merge';
+import { requestedBytes } from '../../record/facts';
+import { asStored } from '../../record/merge';
 import type { Words } from './dictionary';
 import { toRow, type Row } from './row';
 

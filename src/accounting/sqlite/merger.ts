@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import type { JobRecord, MemorySeries } from '../../record/record';
 import type { Cell } from '../columns';
-import { countedAt } from '../facts';
-import { isLineOnly, metAnotherLine, SAME_START_MS, startsApart } from '../join';
-import { asStored, mergeRecords } from '../merge';
-import type { StoredRecord } from '../merge';
+import { countedAt } from '../../record/facts';
+import { isLineOnly, metAnotherLine, SAME_START_MS, startsApart } from '../../record/join';
+import { asStored, mergeRecords } from '../../record/merge';
+import type { StoredRecord } from '../../record/merge';
 import type { MergeOutcome } from '../store';
 import type { Words } from './dictionary';
 import {

@@ -1,4 +1,4 @@
-import { JOB_SPAN_MS } from '../facts';
+import { JOB_SPAN_MS } from '../../record/facts';
 import type { RecordSort } from '../store';
 import { DIMENSIONS } from '../summary';
 import type { Dimension } from '../summary';

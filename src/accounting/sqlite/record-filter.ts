@@ -1,6 +1,6 @@
 import { STATUSES } from '../../record/fields';
 import { isHostPattern, parsePatterns } from '../host-pattern';
-import { nameClass } from '../name-class';
+import { nameClass } from '../../record/name-class';
 import type { RecordFilter } from '../store';
 import type { Dimension } from '../summary';
 import type { Words } from './dictionary';

@@ -63,10 +63,10 @@ function readable({ name, dictionary }: Column): readonly [string, string] {
   if (dictionary !== undefined) return [name.replace(/_id$/, ''), wordText(dictionary, `r.${name}`)];
   if (name === 'status') return [name, choiceText('r.status', STATUSES)];
   if (name === 'trust') return [name, choiceText('r.trust', TRUSTS)];
-  if (/_per$/.test(name)) return [name, choiceText(`r.${name}`, ['slot', 'job'])];
+  if (name.endsWith('_per')) return [name, choiceText(`r.${name}`, ['slot', 'job'])];
   if (name === 'sampler_mode') return [name, choiceText(`r.${name}`, ['full', 'small'])];
-  if (/_at$/.test(name)) return [name, timeText(`r.${name}`)];
-  if (/_ms$/.test(name)) return [name.replace(/_ms$/, '_seconds'), `r.${name} / 1000.0`];
+  if (name.endsWith('_at')) return [name, timeText(`r.${name}`)];
+  if (name.endsWith('_ms')) return [name.replace(/_ms$/, '_seconds'), `r.${name} / 1000.0`];
   return [name, `r.${name}`];
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { JOB_SPAN_MS } from '../facts';
+import { JOB_SPAN_MS } from '../../record/facts';
 import { jobKey } from './fact-rows';
 import type { FactRow, JobKey, Span } from './fact-rows';
 import { jobsSeenBefore, SEEN_BEFORE } from './queries';

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { JobRecord } from '../../record/record';
 import { byPlace } from '../by-place';
 import { arrangeAttempts } from '../attempts';
-import type { StoredRecord } from '../merge';
+import type { StoredRecord } from '../../record/merge';
 import type { AccountingReader, AccountingStore, JobQuery, MergeOutcome, RecordsQuery, RunningQuery } from '../store';
 import type { SummaryQuery } from '../summary';
 import { noTotals } from '../../record/totals';

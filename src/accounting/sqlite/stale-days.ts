@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { JOB_SPAN_MS } from '../facts';
+import { JOB_SPAN_MS } from '../../record/facts';
 import { LAST_ROLLED_DAY, MARK_JOB_DAYS, MARK_STALE } from './queries';
 
 export const DAY_MS = 86_400_000;

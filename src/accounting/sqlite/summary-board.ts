@@ -1,7 +1,7 @@
 import { addTotals, noTotals, type MutableTotals } from '../../record/totals';
 import { zoneOffset } from '../summary-answer';
-import { addShiftedHours, newSums } from '../sums';
-import type { Sums } from '../sums';
+import { addShiftedHours, newSums } from '../../record/sums';
+import type { Sums } from '../../record/sums';
 import { DAY_MS } from './stale-days';
 
 export type GroupKey = string | null;

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { SummaryQuery } from '../summary';
-import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf } from '../sums';
+import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf } from '../../record/sums';
 import type { Span } from './fact-rows';
 import { prepared } from './prepared';
 import { STALE_DAYS } from './queries';

@@ -1,5 +1,5 @@
 import type { ImportedFile, UnreadableLine } from '../history-store';
-import type { StoredRecord } from '../merge';
+import type { StoredRecord } from '../../record/merge';
 import { createWords } from './dictionary';
 import { isStoreFault, storeError } from './faults';
 import type { Cell } from '../columns';

@@ -1,4 +1,4 @@
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { loadSettings, type Settings } from '../../record/settings';
 import type { GlobalOptions } from '../command-context';
 import { CommandError, EXIT } from '../command-error';
 import { wishOf, writeWish, type Wish } from '../nightly/wishes';

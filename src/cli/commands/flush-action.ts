@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { privateCluster } from '../../sampler/job-name';
-import { wakeDelivery } from '../../sampler/delivery-lock';
-import { openNodeStore, type NodeStore } from '../../sampler/node-store';
-import { loadSettings, type Settings } from '../../sampler/settings';
-import { tidyNode, type TidyOutcome } from '../../sampler/storage';
+import { privateCluster } from '../../record/job-name';
+import { wakeDelivery } from '../../sampler/delivery/delivery-lock';
+import { openNodeStore, type NodeStore } from '../../sampler/node-store/node-store';
+import { loadSettings, type Settings } from '../../record/settings';
+import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { outputFormat, warn, writeLines } from '../output';
 import { makePrivateState } from '../run/private-state';

@@ -4,7 +4,7 @@ import { renderHosts, type HostsReport } from '../../report/live/hosts';
 import { renderHostsJson } from '../../report/live/json';
 import { selectHosts } from '../../report/live/watch-selection';
 import { startWatching } from '../../report/live/watch-state';
-import { loadSettings } from '../../sampler/settings';
+import { loadSettings } from '../../record/settings';
 import type { LiveParts } from '../command-context';
 import { CommandError, EXIT } from '../command-error';
 import { filterOf, sortingOf, watchInterval } from '../live-arguments';

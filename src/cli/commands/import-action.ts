@@ -6,7 +6,7 @@ import { importFiles } from '../../accounting/import/import-files';
 import { findCell } from '../../gridengine/find-cell';
 import { escapeForTerminal } from '../../report/escape';
 import { formatCount } from '../../report/units';
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { loadSettings, type Settings } from '../../record/settings';
 import { EXIT, usageError } from '../command-error';
 import { openHistory } from '../history';
 import { changedFiles, clusterOf, sizeOnDisk } from '../import/accounting-files';

@@ -1,6 +1,6 @@
 import { listenerPaths } from '../../sampler/listener/socket-path';
-import { packageRoot } from '../../sampler/package-root';
-import { loadSettings } from '../../sampler/settings';
+import { packageRoot } from '../../base/package-root';
+import { loadSettings } from '../../record/settings';
 import { sourceSettingsProblems } from '../../sampler/source-settings';
 import { ALL_SOURCE_FACTS } from '../../sources/registry';
 import { findCell } from '../../gridengine/find-cell';

@@ -6,7 +6,7 @@ import { renderJobs, type JobsReport } from '../../report/live/jobs';
 import { renderJobsJson } from '../../report/live/json';
 import { selectJobs, selectPending } from '../../report/live/watch-selection';
 import { startWatching } from '../../report/live/watch-state';
-import { loadSettings } from '../../sampler/settings';
+import { loadSettings } from '../../record/settings';
 import type { LiveParts } from '../command-context';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { filterOf, parseSpan, sortingOf, watchInterval } from '../live-arguments';

@@ -5,7 +5,7 @@ import {
   renderMetricMarkdown,
   type MetricFacts,
 } from '../../report/metric-list';
-import { ALL_FACTS } from '../../sampler/job-facts';
+import { ALL_FACTS } from '../../sampler/figures/job-facts';
 import type { SourceFacts } from '../../sources/source';
 import { EXIT, usageError } from '../command-error';
 import { outputFormat, screenOf, writeLines } from '../output';

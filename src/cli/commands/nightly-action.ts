@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { readClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
-import { reasonOf, warn as log } from '../../sampler/log';
-import { LimitedLog } from '../../sampler/log-limit';
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { reasonOf, warn as log } from '../../base/log';
+import { LimitedLog } from '../../base/log-limit';
+import { loadSettings, type Settings } from '../../record/settings';
 import { EXIT, usageError } from '../command-error';
 import { interruption } from '../interruption';
 import { becomeKeeper } from '../keeper';

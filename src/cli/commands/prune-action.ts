@@ -1,7 +1,7 @@
 import type { HistoryStore, Pruned, Retention } from '../../accounting/history-store';
 import { formatDay } from '../../report/local-time';
 import { formatBytes, formatCount } from '../../report/units';
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { loadSettings, type Settings } from '../../record/settings';
 import { EXIT } from '../command-error';
 import { openHistory } from '../history';
 import { interruption } from '../interruption';

@@ -10,7 +10,7 @@ import { renderRecordList } from '../../report/record-list';
 import { renderRecordColumns, type RecordTableView } from '../../report/record-table';
 import type { Screen } from '../../report/screen';
 import { formatCount } from '../../report/units';
-import { loadSettings } from '../../sampler/settings';
+import { loadSettings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { commandStores } from '../command-stores';
 import { findAttempts } from '../find-attempts';

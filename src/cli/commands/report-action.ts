@@ -9,7 +9,7 @@ import { makeReport } from '../../report/efficiency/make-report';
 import type { Report } from '../../report/efficiency/report';
 import { renderReport } from '../../report/efficiency/text';
 import { formatMinute, formatZone } from '../../report/local-time';
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { loadSettings, type Settings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { commandStores } from '../command-stores';
 import { findRecords, findSummary } from '../find-records';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { toMailReport } from '../../report/efficiency/mail-report';
 import type { Report } from '../../report/efficiency/report';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { ownerAddress } from '../mail/address';
 import { MailError } from '../mail/mail-error';

@@ -1,6 +1,6 @@
 import type { HistoryStore } from '../../accounting/history-store';
 import { formatCount } from '../../report/units';
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { loadSettings, type Settings } from '../../record/settings';
 import type { GlobalOptions } from '../command-context';
 import { EXIT } from '../command-error';
 import { openHistory } from '../history';

@@ -4,7 +4,7 @@ import { renderCsv } from '../../report/csv';
 import { renderJob } from '../../report/job';
 import { renderJson } from '../../report/json';
 import type { JobRecord } from '../../record/record';
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { loadSettings, type Settings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { outputFormat, screenOf, warn, type OutputFormat } from '../output';
 import { ownState } from '../run/private-state';

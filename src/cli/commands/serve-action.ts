@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { liveCell } from '../../live/poll-tools';
-import { LimitedLog } from '../../sampler/log-limit';
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { LimitedLog } from '../../base/log-limit';
+import { loadSettings, type Settings } from '../../record/settings';
 import { openAccountingDesk } from '../../server/accounting-desk';
 import { startLiveFeed } from '../../server/live-feed';
 import { handedOver, ListenError, nameOfPlace, type Place } from '../../server/listen';

@@ -4,7 +4,7 @@ import { FAR_BELOW_LIMIT } from '../../report/fit';
 import { formatMinute, formatZone } from '../../report/local-time';
 import { RANKING_NAMES, RANKINGS, type RankingName } from '../../report/ranking';
 import { rankGroups, renderRankings, renderTop, renderTopCsv, renderTopJson, type TopReport } from '../../report/top';
-import { loadSettings } from '../../sampler/settings';
+import { loadSettings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { commandStores } from '../command-stores';
 import { findSummary } from '../find-records';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readSite } from '../../gridengine/site';
-import { packageRoot } from '../../sampler/package-root';
-import { loadSettings } from '../../sampler/settings';
+import { packageRoot } from '../../base/package-root';
+import { loadSettings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { backUp, readHistory } from '../install/backups';
 import { makeChanges, requireBackup, requireQconf } from '../install/configure-hooks';

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isPostgresUrl } from '../../sampler/postgres-url';
-import { packageRoot } from '../../sampler/package-root';
-import { delivererIdentity } from '../../sampler/outbox-feeder';
+import { isPostgresUrl } from '../../record/postgres-url';
+import { packageRoot } from '../../base/package-root';
+import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { because, findingsIn, type Finding } from './finding';
 import type { HostRole } from './host-role';
 import type { NodeState } from './node-state';

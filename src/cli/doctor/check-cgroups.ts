@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { strayCgroups } from '../../sampler/job-cgroups';
+import { strayCgroups } from '../../sampler/job/job-cgroups';
 import { readText } from '../../sources/files';
 import { JOBS_GROUP } from '../../sources/job/job-cgroup';
 import { unavailable } from '../../sources/source';

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { directoryFault } from '../install/directories';
 import { startsNightly } from '../install/nightly-files';
 import type { SystemPlaces } from '../install/places';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { untrusted } from '../../base/trusted-path';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../sampler/package-root';
+import { packageRoot } from '../../base/package-root';
 import { DISABLED_FILE } from '../install/places';
 import { STUB } from '../install/stub';
 import { networkFilesystemOf } from '../install/local-path';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { keyValues, runDirectories } from '../../sampler/run-directory';
+import { keyValues, runDirectories } from '../../sampler/job/run-directory';
 import { activeJobsDirectory } from '../../sampler/service/active-jobs-directory';
 import { servicePid } from '../../sampler/service/service-directory';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, note, problem, warning } = findingsIn('scope');

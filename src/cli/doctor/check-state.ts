@@ -4,12 +4,12 @@ import { untrusted } from '../../base/trusted-path';
 import { existsSync, readFileSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatBytes, formatDuration } from '../../report/units';
-import { readRunDescription, runDirectories, shepherdLives, startTicksOf } from '../../sampler/run-directory';
+import { readRunDescription, runDirectories, shepherdLives, startTicksOf } from '../../sampler/job/run-directory';
 import { directoryFault, nodeDirectories } from '../install/directories';
 import { networkFilesystemOf } from '../install/local-path';
 import { because, findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 
 const { ok, note, warning, problem } = findingsIn('state');
 

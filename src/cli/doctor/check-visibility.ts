@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, warning } = findingsIn('accounting');

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { loadSettings, type Settings } from '../../record/settings';
 import type { HookConf } from '../install/hook-conf';
 import { readStamp, type Stamp } from '../install/stamp';
 import { readHookConf } from '../install/stub';

@@ -1,4 +1,4 @@
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { chooseSource } from '../../sampler/source-settings';
 import {
   isUnavailable,

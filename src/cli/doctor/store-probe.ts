@@ -5,7 +5,7 @@
 import { accessSync, constants, openSync, readSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { networkFilesystem } from '../../accounting/network-filesystem';
-import { isPostgresUrl } from '../../sampler/postgres-url';
+import { isPostgresUrl } from '../../record/postgres-url';
 
 export interface StoreProbe {
   readonly exists: boolean;

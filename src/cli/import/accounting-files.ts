@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readClusterName } from '../../gridengine/cluster-name';
 import type { CellLocation } from '../../gridengine/find-cell';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 
 /**
  * `accounting` and Open Cluster Scheduler's `accounting.jsonl`, and what logrotate, Grid Engine's logchecker.sh and

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { watchDirectory } from '../../sampler/watch-directory';
+import { watchDirectory } from '../../sampler/job/watch-directory';
 
 /** The kernel tells of nothing that other hosts write to a network file system. */
 const POLL_MS = 10_000;

@@ -4,7 +4,7 @@ import { importFiles } from '../../accounting/import/import-files';
 import { readFault } from '../../accounting/import/read-fault';
 import { findCell } from '../../gridengine/find-cell';
 import { formatCount } from '../../report/units';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { CommandError, EXIT } from '../command-error';
 import type { Terminal } from '../terminal';
 import { accountingFilesIn, clusterOf, commonDirectory, sizeOnDisk } from './accounting-files';

@@ -3,9 +3,9 @@ import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeOwnedDirectory, setMode, type Ownership } from '../../base/set-owner';
 import { untrusted } from '../../base/trusted-path';
-import { delivererIdentity } from '../../sampler/outbox-feeder';
-import { isPostgresUrl } from '../../sampler/postgres-url';
-import type { Settings } from '../../sampler/settings';
+import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
+import { isPostgresUrl } from '../../record/postgres-url';
+import type { Settings } from '../../record/settings';
 import { isEmptyDirectory } from './directories';
 import type { Step } from './step';
 

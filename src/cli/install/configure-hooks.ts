@@ -5,7 +5,7 @@ import { sanitisesRootHooks } from '../../gridengine/dialect';
 import { findCell } from '../../gridengine/find-cell';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { readSite } from '../../gridengine/site';
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { loadSettings, type Settings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import type { InstallOptions } from '../commands/install';
 import { screenOf, warn, writeLines } from '../output';

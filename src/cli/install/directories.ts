@@ -40,7 +40,7 @@ export function directorySteps(wanted: WantedDirectory): Step[] {
 
 const root = { uid: 0, gid: 0 };
 
-/** The node's own directories (src/sampler/run-directory.ts, recover.ts): who may write where is what their safety rests on. */
+/** The node's own directories (src/sampler/job/run-directory.ts, recover.ts): who may write where is what their safety rests on. */
 export function nodeDirectories(stateDir: string, runDir: string): readonly WantedDirectory[] {
   return [
     { path: stateDir, mode: 0o755, ...root },

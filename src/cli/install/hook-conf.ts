@@ -1,4 +1,4 @@
-import { tuningFlags } from '../../sampler/node-flags';
+import { tuningFlags } from '../../base/node-flags';
 
 /** What the hooks have to know without asking anyone; they source it as shell (hooks/common.sh). */
 export interface HookConf {

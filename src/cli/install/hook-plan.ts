@@ -1,7 +1,7 @@
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { composeHookCommand, type HookStage } from '../../gridengine/our-hook';
 import { parseQueueValue } from '../../gridengine/queue-value';
-import type { Result } from '../../gridengine/result';
+import type { Result } from '../../base/result';
 import type { ClusterQueue, Site } from '../../gridengine/site';
 import { changeQueueValue, sameQueueValue } from './queue-plan';
 

@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { untrusted } from '../../base/trusted-path';
 import { composeHookCommand } from '../../gridengine/our-hook';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { accountingDirectorySteps } from './accounting-directory';
 import { directorySteps, nodeDirectories } from './directories';

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { makeNightPlaces, nightPlaces } from '../nightly/night-places';
 import type { SystemPlaces } from './places';
 import { step, type Step } from './step';

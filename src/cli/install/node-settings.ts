@@ -5,7 +5,7 @@ import { readClusterName } from '../../gridengine/cluster-name';
 import { askDialect } from '../../gridengine/ask-dialect';
 import type { CellLocation } from '../../gridengine/find-cell';
 import { findQconf } from '../../gridengine/qconf';
-import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../sampler/settings';
+import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/settings';
 import { settingsText } from './settings-text';
 
 /** What the cell, and its qconf, say about themselves; nothing where there is no cell. Throws UntrustedError (findClient). */

@@ -5,7 +5,7 @@ import {
   type QueueOverride,
   type QueueValue,
 } from '../../gridengine/queue-value';
-import { failure, type Result } from '../../gridengine/result';
+import { failure, type Result } from '../../base/result';
 
 /** The new value for a host (null: for hosts that nobody knows yet), given the present one. */
 export type NewValue = (host: string | null, value: string) => string;

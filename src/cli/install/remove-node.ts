@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openNodeStore } from '../../sampler/node-store';
+import { openNodeStore } from '../../sampler/node-store/node-store';
 import { retireListener } from '../../sampler/listener/retire';
-import type { Settings } from '../../sampler/settings';
-import { tidyNode } from '../../sampler/storage';
+import type { Settings } from '../../record/settings';
+import { tidyNode } from '../../sampler/node-store/storage';
 import { hookDirectory, type SystemPlaces } from './places';
 import { removeNightlySteps } from './nightly-files';
 import { step, type Step } from './step';

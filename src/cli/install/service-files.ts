@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reviveRuns } from '../../sampler/service/revive';
 import { servicePid } from '../../sampler/service/service-directory';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { hookDirectory, type SystemPlaces } from './places';
 import { step, type Step } from './step';
 import { fileSteps, fromTemplate, systemctl, type SystemFiles } from './system-files';

@@ -1,4 +1,4 @@
-import { DEFAULT_SETTINGS, type Settings } from '../../sampler/settings';
+import { DEFAULT_SETTINGS, type Settings } from '../../record/settings';
 
 const ABOUT: Readonly<Record<keyof Settings, string>> = {
   cluster:

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { RUN_NAME } from '../../sampler/run-directory';
+import { RUN_NAME } from '../../sampler/job/run-directory';
 import { setMode } from '../../base/set-owner';
 import { hookConfText, parseHookConf, type HookConf } from './hook-conf';
 

@@ -1,4 +1,4 @@
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { usageError } from '../command-error';
 import { isAddress, isDomain, parseMailbox, type Mailbox } from './address';
 import { readPassword } from './credentials';

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { tryLock } from '../../native/libc';
-import { replaceFile } from '../../sampler/run-directory';
-import type { Settings } from '../../sampler/settings';
+import { replaceFile } from '../../sampler/job/run-directory';
+import type { Settings } from '../../record/settings';
 import { CommandError, EXIT } from '../command-error';
 
 /**

@@ -2,8 +2,8 @@ import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeOwnedDirectory } from '../../base/set-owner';
 import { untrusted } from '../../base/trusted-path';
-import { delivererIdentity } from '../../sampler/outbox-feeder';
-import type { Settings } from '../../sampler/settings';
+import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
+import type { Settings } from '../../record/settings';
 import { ledgerDirectory } from './ledger';
 
 /** A directory that a night needs, and whose it is to be. */

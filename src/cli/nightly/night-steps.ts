@@ -1,6 +1,6 @@
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import type { AccountingReader } from '../../accounting/store';
-import type { Settings } from '../../sampler/settings';
+import type { Settings } from '../../record/settings';
 import { openHistory } from '../history';
 import { importSiteAccounting } from '../import/import-site';
 import type { Terminal } from '../terminal';

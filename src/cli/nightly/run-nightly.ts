@@ -1,8 +1,8 @@
 import { formatCount } from '../../report/units';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import { formatDay } from '../../report/local-time';
-import { reasonOf } from '../../sampler/log';
-import type { Settings } from '../../sampler/settings';
+import { reasonOf } from '../../base/log';
+import type { Settings } from '../../record/settings';
 import type { Mailer } from '../mail/mailer';
 import type { Ledger, MailName } from './ledger';
 import { dueNights, lastNight, parseNight, type Night, type NightKnown } from './night';

@@ -1,5 +1,5 @@
-import { reasonOf } from '../../sampler/log';
-import type { Settings } from '../../sampler/settings';
+import { reasonOf } from '../../base/log';
+import type { Settings } from '../../record/settings';
 import { ownerAddress } from '../mail/address';
 import { MailError } from '../mail/mail-error';
 import type { Mailer } from '../mail/mailer';

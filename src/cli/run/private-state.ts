@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
-import { privateCluster } from '../../sampler/job-name';
-import { replaceFile } from '../../sampler/run-directory';
-import { loadSettings, type Settings } from '../../sampler/settings';
+import { privateCluster } from '../../record/job-name';
+import { replaceFile } from '../../sampler/job/run-directory';
+import { loadSettings, type Settings } from '../../record/settings';
 import { ownStorePath } from '../stores';
 import type { Terminal } from '../terminal';
 

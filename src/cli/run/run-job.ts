@@ -5,9 +5,9 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenUsage } from '../../native/libc';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
-import { openNodeStore } from '../../sampler/node-store';
-import { samplerFlags } from '../../sampler/node-flags';
-import { packageRoot } from '../../sampler/package-root';
+import { openNodeStore } from '../../sampler/node-store/node-store';
+import { samplerFlags } from '../../base/node-flags';
+import { packageRoot } from '../../base/package-root';
 import type { JobRecord } from '../../record/record';
 import {
   formatRunDescription,
@@ -15,7 +15,7 @@ import {
   runDirectoryName,
   startTicksOf,
   type RunDescription,
-} from '../../sampler/run-directory';
+} from '../../sampler/job/run-directory';
 import { CommandError, EXIT } from '../command-error';
 import { followSamples, type SampleTail } from './sample-tail';
 import type { RowStream } from './stream-rows';

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFifo } from '../../native/libc';
-import { STREAM, type StreamedSample } from '../../sampler/sample-stream';
+import { STREAM, type StreamedSample } from '../../sampler/series/sample-stream';
 
 /** The samples of a run as its sampler takes them. */
 export interface SampleTail {

@@ -1,5 +1,5 @@
 import type { Totals } from '../../record/totals';
-import { nameClass } from '../../accounting/name-class';
+import { nameClass } from '../../record/name-class';
 import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';

@@ -1,4 +1,4 @@
-import type { CoverageReason } from '../../accounting/coverage';
+import type { CoverageReason } from '../../record/coverage';
 import type { Coverage } from './report';
 
 type Unsampled = Exclude<CoverageReason, 'sampled'>;

@@ -1,6 +1,6 @@
-import { groupBy } from '../../accounting/group-by';
-import { nameClass } from '../../accounting/name-class';
-import { figureOf } from '../../accounting/peak-figure';
+import { groupBy } from '../../base/group-by';
+import { nameClass } from '../../record/name-class';
+import { figureOf } from '../../record/peak-figure';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { adviseRequest, type Advice } from '../advice';
 import { endingLabel } from '../ending';

@@ -1,6 +1,6 @@
-import { killedByMemory } from '../../accounting/cause';
-import { groupBy } from '../../accounting/group-by';
-import { nameClass } from '../../accounting/name-class';
+import { killedByMemory } from '../../record/cause';
+import { groupBy } from '../../base/group-by';
+import { nameClass } from '../../record/name-class';
 import type { AccountingReader } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
 import { recordKeyText, type JobRecord } from '../../record/record';

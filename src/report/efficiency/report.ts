@@ -1,4 +1,4 @@
-import type { CoverageReason } from '../../accounting/coverage';
+import type { CoverageReason } from '../../record/coverage';
 import type { Cause } from '../why/hypothesis';
 import type { Confidence } from '../why/why';
 import type { Dimension, HourOfDay } from '../../accounting/summary';

@@ -1,4 +1,4 @@
-import { groupBy } from '../../accounting/group-by';
+import { groupBy } from '../../base/group-by';
 import { isParallel } from '../../accounting/job-sum';
 import type { AccountingReader } from '../../accounting/store';
 import { recordKeyText, type JobRecord } from '../../record/record';

@@ -1,4 +1,4 @@
-import { jobTaskName } from '../../sampler/job-name';
+import { jobTaskName } from '../../record/job-name';
 import type { Dimension } from '../../accounting/summary';
 import { FAR_BELOW_LIMIT } from '../fit';
 import { formatMinute, formatZone } from '../local-time';

@@ -1,4 +1,4 @@
-import { shareOf } from '../../accounting/peak-figure';
+import { shareOf } from '../../record/peak-figure';
 import type { JobPart, JobView } from '../../live/cluster-view';
 import { fullestPart } from '../../live/job-parts';
 

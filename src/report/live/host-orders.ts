@@ -1,4 +1,4 @@
-import { shareOf } from '../../accounting/peak-figure';
+import { shareOf } from '../../record/peak-figure';
 import type { HostView } from '../../live/cluster-view';
 import type { Order } from './order';
 

@@ -1,4 +1,4 @@
-import { shareOf } from '../../accounting/peak-figure';
+import { shareOf } from '../../record/peak-figure';
 import type { HostView, JobPart } from '../../live/cluster-view';
 import { shareTone } from '../gauge';
 import { formatBytes, formatPercent, formatRequested } from '../units';

@@ -1,6 +1,6 @@
-import { killedByMemory } from '../../accounting/cause';
+import { killedByMemory } from '../../record/cause';
 import { isParallel } from '../../accounting/job-sum';
-import { diedItself, endingSignal, succeeded } from '../../accounting/job-end';
+import { diedItself, endingSignal, succeeded } from '../../record/job-end';
 import { categoryRequests, type CategoryRequest } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';

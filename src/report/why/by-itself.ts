@@ -1,4 +1,4 @@
-import { CLOSE_TO_LIMIT } from '../../accounting/cause';
+import { CLOSE_TO_LIMIT } from '../../record/cause';
 import { formatBytes } from '../units';
 import { endedBy, endName, endTime, type BadEnd } from './bad-end';
 import { AFTER_SIGNAL, CRASHES, SIGSEGV, SIGXFSZ } from './codes';

@@ -1,4 +1,4 @@
-import { groupBy } from '../../accounting/group-by';
+import { groupBy } from '../../base/group-by';
 import type { Dialect } from '../../gridengine/dialect';
 import { recordsOf, type JobRun } from '../job-run';
 import { needsOf } from '../job-whole';

@@ -1,4 +1,4 @@
-import { groupBy } from '../../accounting/group-by';
+import { groupBy } from '../../base/group-by';
 import type { Screen } from '../screen';
 import { wrap } from '../wrap';
 import type { Hypothesis, Standing } from './hypothesis';

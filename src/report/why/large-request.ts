@@ -1,4 +1,4 @@
-import { judgedEnd } from '../../accounting/peak-figure';
+import { judgedEnd } from '../../record/peak-figure';
 import { roundRequest } from '../advice';
 import { formatBytes, formatDuration } from '../units';
 import type { BadEnd } from './bad-end';

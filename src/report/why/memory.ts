@@ -1,5 +1,5 @@
-import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../accounting/cause';
-import { judgedEnd, measuredUpper } from '../../accounting/peak-figure';
+import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../record/cause';
+import { judgedEnd, measuredUpper } from '../../record/peak-figure';
 import { memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../record/record';

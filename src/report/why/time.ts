@@ -1,4 +1,4 @@
-import { endingSignal } from '../../accounting/job-end';
+import { endingSignal } from '../../record/job-end';
 import { requestedSeconds } from '../../gridengine/category-requests';
 import { formatDuration } from '../units';
 import { endedBy, whenEnded, type BadEnd } from './bad-end';

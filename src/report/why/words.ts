@@ -1,4 +1,4 @@
-import { measuredUpper, type Ends } from '../../accounting/peak-figure';
+import { measuredUpper, type Ends } from '../../record/peak-figure';
 import type { Bracket } from '../../record/record';
 import { formatClock, parseTime } from '../local-time';
 import type { Screen } from '../screen';

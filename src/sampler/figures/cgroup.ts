@@ -5,9 +5,15 @@ import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { parseMeminfo } from '../../sources/node/meminfo';
 import { openProcess } from '../../sources/proc/process-files';
 import { isUnavailable, THIS_MACHINE } from '../../sources/source';
-import { footprintEnds, groupSlackBytes, NO_FOOTPRINT, observeFootprint, type FootprintEnds } from '../footprint-ends';
+import {
+  footprintEnds,
+  groupSlackBytes,
+  NO_FOOTPRINT,
+  observeFootprint,
+  type FootprintEnds,
+} from '../peaks/footprint-ends';
 import { chooseSource } from '../source-settings';
-import { thisMachine } from '../this-machine';
+import { thisMachine } from '../peaks/this-machine';
 import type { FigurePart, PartContext } from './part';
 
 export interface CgroupFigures extends FigurePart {

@@ -1,4 +1,4 @@
-import { ALL_FACTS } from '../job-facts';
+import { ALL_FACTS } from './job-facts';
 import type { JobMetrics } from './part';
 
 const COUNTERS: ReadonlySet<string> = new Set(

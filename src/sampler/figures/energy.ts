@@ -1,4 +1,4 @@
-import { charge, energyMetrics, newEnergyAccount } from '../energy';
+import { charge, energyMetrics, newEnergyAccount } from './energy-charges';
 import type { NodeCharges } from '../listener/node-charges';
 import { useBetween } from '../listener/node-charges';
 import type { FigurePart } from './part';

@@ -3,8 +3,8 @@ import { gpuPids, heldGpus, type HeldGpus } from '../../sources/job/held-gpus';
 import { gpusOf } from '../../sources/node/gpu-list';
 import { drmProcess } from '../../sources/job/drm-process';
 import type { Reading } from '../../sources/source';
-import { gpuMetrics, gpuNotes, newGpuUse, observeGpus, type GpuUse } from '../gpu-use';
-import { trustedSpoolFile } from '../job-description';
+import { gpuMetrics, gpuNotes, newGpuUse, observeGpus, type GpuUse } from './gpu-use';
+import { trustedSpoolFile } from '../job/job-description';
 import { pidsOf, type FigurePart, type PartContext } from './part';
 
 const WITHIN_MS = 20_000;

@@ -1,9 +1,9 @@
-import type { TickReadings } from '../job-processes';
-import type { NodeReply } from '../hear-kernel';
+import type { TickReadings } from '../processes/job-processes';
+import type { NodeReply } from '../job/hear-kernel';
 import type { ListenerLink } from '../listener/client';
-import type { RunDescription } from '../run-directory';
-import type { SeriesBuffer } from '../series-buffer';
-import type { Settings } from '../settings';
+import type { RunDescription } from '../job/run-directory';
+import type { SeriesBuffer } from '../series/series-buffer';
+import type { Settings } from '../../record/settings';
 
 export type JobMetrics = Readonly<Record<string, number>>;
 

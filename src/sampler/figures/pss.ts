@@ -1,6 +1,6 @@
 import { pss } from '../../sources/job/pss';
 import type { Reading } from '../../sources/source';
-import { addPss, nextPssDelayMs, NO_PSS, pssMetrics } from '../pss-sums';
+import { addPss, nextPssDelayMs, NO_PSS, pssMetrics } from '../peaks/pss-sums';
 import { chooseSource } from '../source-settings';
 import { pidsOf, type FigurePart, type PartContext } from './part';
 

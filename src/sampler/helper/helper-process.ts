@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Reading, Unavailable } from '../../sources/source';
-import { reasonOf } from '../log';
+import { reasonOf } from '../../base/log';
 import { LONGEST_LINE, parseMessage, requestLine, type Request } from './protocol';
 
 /** The process is of no further use after a failure: it has been killed, or has ended by itself. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openProcess } from '../../sources/proc/process-files';
 import { unavailable, type Reading, type Unavailable } from '../../sources/source';
-import { inheritedFlags } from '../node-flags';
+import { inheritedFlags } from '../../base/node-flags';
 import { startHelperProcess, type Failed, type HelperProcess } from './helper-process';
 import { putOff, type PutOff } from './put-off';
 

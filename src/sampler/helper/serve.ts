@@ -9,8 +9,8 @@ import {
   type Source,
   type Unavailable,
 } from '../../sources/source';
-import { reasonOf } from '../log';
-import type { Settings } from '../settings';
+import { reasonOf } from '../../base/log';
+import type { Settings } from '../../record/settings';
 import { chooseSource } from '../source-settings';
 import { answerLine, atLine, LONGEST_LINE, parseRequest, READY_LINE } from './protocol';
 

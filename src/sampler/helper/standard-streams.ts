@@ -1,5 +1,5 @@
 import { readSync, writeFileSync, writeSync } from 'node:fs';
-import { loadSettings, DEFAULT_SETTINGS, type Settings } from '../settings';
+import { loadSettings, DEFAULT_SETTINGS, type Settings } from '../../record/settings';
 import { serve, type Served } from './serve';
 
 const FIRST_BYTES = 64 * 1024;

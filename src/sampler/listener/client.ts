@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../../native/libc';
-import { inheritedFlags } from '../node-flags';
-import { packageRoot } from '../package-root';
-import type { Settings } from '../settings';
+import { inheritedFlags } from '../../base/node-flags';
+import { packageRoot } from '../../base/package-root';
+import type { Settings } from '../../record/settings';
 import { decodeReply, lineSplitter, type Reply, type Request } from './protocol';
 import { listenerPaths } from './socket-path';
 

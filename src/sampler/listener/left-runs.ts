@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isOutboxEmpty } from '../handed-files';
-import { reasonOf, warn } from '../log';
-import { inheritedFlags } from '../node-flags';
-import { packageRoot } from '../package-root';
-import { LEFT_MARK } from '../run-directory';
-import type { Settings } from '../settings';
-import { watchDirectory, type DirectoryWatch } from '../watch-directory';
+import { isOutboxEmpty } from '../delivery/handed-files';
+import { reasonOf, warn } from '../../base/log';
+import { inheritedFlags } from '../../base/node-flags';
+import { packageRoot } from '../../base/package-root';
+import { LEFT_MARK } from '../job/run-directory';
+import type { Settings } from '../../record/settings';
+import { watchDirectory, type DirectoryWatch } from '../job/watch-directory';
 
 /** Between two flushes: everyone can write into the outbox, and each flush takes in all that is there. */
 const PAUSE_MS = 5000;

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../../native/libc';
-import type { Settings } from '../settings';
+import type { Settings } from '../../record/settings';
 import { retireListener } from './retire';
 import { listenerPaths } from './socket-path';
 

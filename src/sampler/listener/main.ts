@@ -1,9 +1,9 @@
 import { closeSync, mkdirSync } from 'node:fs';
 import { resourceLimit, Rlimit } from '../../native/libc';
 import { openKernelEvents } from '../../sources/events/kernel-events';
-import { leaveJob } from '../leave-job';
-import { reasonOf, warn } from '../log';
-import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../settings';
+import { leaveJob } from '../job/leave-job';
+import { reasonOf, warn } from '../../base/log';
+import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/settings';
 import { takeLock, takeOverLock } from './lock';
 import { Listener } from './serve';
 import { listenerPaths } from './socket-path';

@@ -6,10 +6,10 @@ import { parseMeminfo } from '../../sources/node/meminfo';
 import { rapl } from '../../sources/node/rapl';
 import { raplPerf } from '../../sources/node/rapl-perf';
 import { isUnavailable, THIS_MACHINE, type OpenSource, type Place, type Source } from '../../sources/source';
-import { learnIdlePower, newIdlePower, type IdlePower, type NodeUse } from '../energy';
-import { energyBetween } from '../energy-counters';
+import { learnIdlePower, newIdlePower, type IdlePower, type NodeUse } from '../figures/energy-charges';
+import { energyBetween } from '../figures/energy-counters';
 import { compareRapl } from '../../sources/node/compare-rapl';
-import type { Settings } from '../settings';
+import type { Settings } from '../../record/settings';
 import { chooseSource } from '../source-settings';
 import type { ValueOf } from './protocol';
 

@@ -1,8 +1,8 @@
 import { startHelper, type Helper } from '../helper/helper';
-import { reasonOf, warn } from '../log';
-import { openNodeStore, type NodeStore } from '../node-store';
-import { newSeriesBuffer, type SeriesBatch } from '../series-buffer';
-import type { Settings } from '../settings';
+import { reasonOf, warn } from '../../base/log';
+import { openNodeStore, type NodeStore } from '../node-store/node-store';
+import { newSeriesBuffer, type SeriesBatch } from '../series/series-buffer';
+import type { Settings } from '../../record/settings';
 import { chooseSource, helperDeadlines } from '../source-settings';
 import { NODE_SOURCES } from '../../sources/registry';
 import {

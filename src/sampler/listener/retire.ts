@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
-import type { Settings } from '../settings';
+import type { Settings } from '../../record/settings';
 import type { Request } from './protocol';
 import { listenerPaths } from './socket-path';
 

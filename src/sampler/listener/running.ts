@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { livingPidFile } from '../run-directory';
-import type { Settings } from '../settings';
+import { livingPidFile } from '../job/run-directory';
+import type { Settings } from '../../record/settings';
 import { listenerPaths } from './socket-path';
 
 /** What the listener of this node has written of itself into RUN_DIR/listener/pid. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Settings } from '../settings';
+import type { Settings } from '../../record/settings';
 
 /** RUN_DIR/listener: the socket, and the lock that the one listener of this node holds. */
 export function listenerPaths({ run_dir: runDirectory }: Pick<Settings, 'run_dir'>): {

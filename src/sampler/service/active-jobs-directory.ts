@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { untrusted } from '../../base/trusted-path';
 import { daemons } from '../../gridengine/daemons';
 import { gridEngineOwners } from '../../gridengine/owners';
-import type { Settings } from '../settings';
+import type { Settings } from '../../record/settings';
 
 /** Where execd keeps its jobs' directories, or why that is not known. */
 export type ActiveJobs = { readonly directory: string } | { readonly unknown: string; readonly fix: string };

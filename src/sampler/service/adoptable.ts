@@ -2,8 +2,8 @@ import { readlinkSync, realpathSync } from 'node:fs';
 import { recogniseHookCommand } from '../../gridengine/our-hook';
 import { readSpoolConfigLines } from '../../gridengine/spool-config-lines';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
-import { readJobPid, trustedSpoolFile } from '../job-description';
-import { startTicksOf, type RunDescription } from '../run-directory';
+import { readJobPid, trustedSpoolFile } from '../job/job-description';
+import { startTicksOf, type RunDescription } from '../job/run-directory';
 import type { SpoolEntry } from './spool-watch';
 
 /**

@@ -1,4 +1,4 @@
-import type { Stretch } from '../stretch';
+import type { Stretch } from '../job/stretch';
 
 /**
  * Keeps all jobs of one process together to its share of a core. Where they cost more, the share is divided fairly: a job

@@ -3,16 +3,16 @@ import { setPriority } from 'node:os';
 import { basename, join } from 'node:path';
 import { makeFifo, raiseSoftLimit, resourceLimit, Rlimit, tryLock } from '../../native/libc';
 import { bootId } from '../../sources/proc/clock';
-import { newShareMeter } from '../cpu-meter';
-import { followJob, type JobFollower } from '../job-follower';
-import { destinationNow } from '../destination';
-import { newHeartbeat } from '../heartbeat';
-import { reasonOf, warn } from '../log';
-import { newMachineScan } from '../machine-scan';
-import type { NodeStore } from '../node-store';
-import { deliverOutbox } from '../outbox-feeder';
+import { newShareMeter } from '../job/cpu-meter';
+import { followJob, type JobFollower } from '../job/job-follower';
+import { destinationNow } from '../delivery/destination';
+import { newHeartbeat } from '../delivery/heartbeat';
+import { reasonOf, warn } from '../../base/log';
+import { newMachineScan } from '../processes/machine-scan';
+import type { NodeStore } from '../node-store/node-store';
+import { deliverOutbox } from '../delivery/outbox-feeder';
 import type { JobRecord } from '../../record/record';
-import { readResumeState, removeResumeState, writeResumeState } from '../resume-state';
+import { readResumeState, removeResumeState, writeResumeState } from '../job/resume-state';
 import {
   formatRunDescription,
   readRunDescription,
@@ -22,10 +22,10 @@ import {
   shepherdLives,
   writePidFile,
   type RunDescription,
-} from '../run-directory';
-import { loadSettings, type Settings } from '../settings';
-import { tidyNode } from '../storage';
-import { watchDirectory, type DirectoryWatch } from '../watch-directory';
+} from '../job/run-directory';
+import { loadSettings, type Settings } from '../../record/settings';
+import { tidyNode } from '../node-store/storage';
+import { watchDirectory, type DirectoryWatch } from '../job/watch-directory';
 import { activeJobsDirectory } from './active-jobs-directory';
 import { adoptable } from './adoptable';
 import { commonStretch } from './common-stretch';

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { samplerFlags } from '../node-flags';
-import { packageRoot } from '../package-root';
-import { resumableRuns } from '../resume-state';
+import { samplerFlags } from '../../base/node-flags';
+import { packageRoot } from '../../base/package-root';
+import { resumableRuns } from '../job/resume-state';
 import {
   formatRunDescription,
   readRunDescription,
   runDirectories,
   runDirectoryName,
   shepherdLives,
-} from '../run-directory';
-import type { Settings } from '../settings';
+} from '../job/run-directory';
+import type { Settings } from '../../record/settings';
 
 /**
  * Starts a sampler for each job that the node's service has left in the middle (those that another process looks after

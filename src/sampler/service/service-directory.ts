@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { livingPidFile } from '../run-directory';
-import type { Settings } from '../settings';
+import { livingPidFile } from '../job/run-directory';
+import type { Settings } from '../../record/settings';
 
 /** Where the service of this host holds its `lock` and writes its `pid` (as in a run directory): hooks look there. */
 export function serviceDirectory(settings: Pick<Settings, 'run_dir'>): string {

@@ -1,6 +1,6 @@
 import { connectListener, type ListenerHandlers, type ListenerLink } from '../listener/client';
 import type { Reply } from '../listener/protocol';
-import type { Settings } from '../settings';
+import type { Settings } from '../../record/settings';
 
 /** A connection to the listener that many jobs share: each gets its own processes' events, and one question serves all. */
 export interface SharedListener {

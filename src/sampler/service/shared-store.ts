@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { openNodeStore, type NodeStore } from '../node-store';
-import type { SharedStore } from '../storage';
+import { openNodeStore, type NodeStore } from '../node-store/node-store';
+import type { SharedStore } from '../node-store/storage';
 
 /** Locks of others are waited for in the middle of all jobs' work: an epilog has no more than 4 s. */
 const BUSY_MS = 700;

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from '../watch-directory';
+import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from '../job/watch-directory';
 
 /** A directory of execd's for a job (`JOB.TASK`), or for one of its `qrsh -inherit` tasks (`JOB.TASK/SEQ.HOST`). */
 export interface SpoolEntry {

@@ -1,4 +1,5 @@
-import type { Metric, OptionValue, Reading, Source } from '../source';
+import type { OptionValue } from '../../record/settings';
+import type { Metric, Reading, Source } from '../source';
 import { NAMED_EVENTS } from './perf-event-names';
 
 /** What one event of a job has come to. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { asStored, mergeRecords } from '../../../src/accounting/merge';
+import { asStored, mergeRecords } from '../../../src/record/merge';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import type { JobRecord } from '../../../src/record/record';
 import { realisticRecords, accountingLineOf, heartbeatOf } from '../realistic-record';

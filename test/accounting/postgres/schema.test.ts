@@ -8,7 +8,7 @@ import { connect } from '../../../src/accounting/postgres/connect';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { initDatabase, schemaVersion } from '../../../src/accounting/postgres/schema';
 import { StoreError } from '../../../src/accounting/store-error';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { arbitraryLine } from '../import/arbitrary-line';
 import { job, T0 } from '../suite/fixture';
 import { noPostgres, startServer } from './server';

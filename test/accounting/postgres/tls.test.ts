@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../../src/accounting/postgres/connect';
 import { StoreError } from '../../../src/accounting/store-error';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { countedAt, endedBadly, requestedBytes } from '../../../src/accounting/facts';
+import { countedAt, endedBadly, requestedBytes } from '../../../src/record/facts';
 import { parsePatterns } from '../../../src/accounting/host-pattern';
 import type { RecordFilter, RecordSort } from '../../../src/accounting/store';
 import { isHost } from '../../../src/report/live/filter';

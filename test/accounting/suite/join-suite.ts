@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HistoryStore } from '../../../src/accounting/history-store';
-import type { StoredRecord } from '../../../src/accounting/merge';
+import type { StoredRecord } from '../../../src/record/merge';
 import type { JobRecord } from '../../../src/record/record';
 import { DAY, HOUR, iso, job, lineOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { asStored, mergeRecords } from '../../../src/accounting/merge';
+import { asStored, mergeRecords } from '../../../src/record/merge';
 import { arbitraryRecord } from '../arbitrary-record';
 import { iso, job, T0 } from './fixture';
 import type { OpenStore } from './fixture';

@@ -1,8 +1,8 @@
-import { countedAt, factsOf, JOB_SPAN_MS } from '../../../src/accounting/facts';
-import { nameClass } from '../../../src/accounting/name-class';
+import { countedAt, factsOf, JOB_SPAN_MS } from '../../../src/record/facts';
+import { nameClass } from '../../../src/record/name-class';
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import { summaryAnswer, zoneOffset } from '../../../src/accounting/summary-answer';
-import { addFacts, addShiftedHours, DEFAULT_FAR_BELOW, newSums, stepsOf } from '../../../src/accounting/sums';
+import { addFacts, addShiftedHours, DEFAULT_FAR_BELOW, newSums, stepsOf } from '../../../src/record/sums';
 import type { JobRecord } from '../../../src/record/record';
 import { DAY, iso } from './fixture';
 

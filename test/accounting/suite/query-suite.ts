@@ -186,7 +186,7 @@ export function querySuite(open: OpenStore): void {
         [6, 5],
       );
       assert.deepEqual(
-        Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, hours(value as number)])),
+        Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, hours(value)])),
         {
           records: 7,
           jobs: 6,

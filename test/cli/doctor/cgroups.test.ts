@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { checkCgroups, readHierarchies } from '../../../src/cli/doctor/check-cgroups';
 import type { Finding } from '../../../src/cli/doctor/finding';
-import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { isUnavailable } from '../../../src/sources/source';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 

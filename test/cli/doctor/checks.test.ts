@@ -11,9 +11,9 @@ import { checkState } from '../../../src/cli/doctor/check-state';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import type { NodeState } from '../../../src/cli/doctor/node-state';
 import { nodeDirectories } from '../../../src/cli/install/directories';
-import { openNodeStore } from '../../../src/sampler/node-store';
+import { openNodeStore } from '../../../src/sampler/node-store/node-store';
 import { emptyRecord } from '../../../src/record/record';
-import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { DIRECTORY, globalText, hostText, ourLine, queueText, siteOf } from '../install/sites';
 
 const root = process.getuid?.() === 0;

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
 import type { Finding } from '../../../src/cli/doctor/finding';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
 import { apart, apartOrNot } from '../../base/apart';
 import { fakeTerminal } from '../fake-terminal';

@@ -8,7 +8,7 @@ import type { Finding } from '../../../src/cli/doctor/finding';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { encodeReply } from '../../../src/sampler/listener/protocol';
 import { listenerPaths } from '../../../src/sampler/listener/socket-path';
-import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { MEND_NAMESPACE, MEND_ROOT, openKernelEvents } from '../../../src/sources/events/kernel-events';
 import type { KernelEventsProof } from '../../../src/sources/events/prove-kernel-events';
 import { isUnavailable, unavailable } from '../../../src/sources/source';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { checkNightly } from '../../../src/cli/doctor/check-nightly';
 import { ledgerDirectory, openLedger } from '../../../src/cli/nightly/ledger';
-import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 
 const NOW = new Date(2026, 10, 21, 12);

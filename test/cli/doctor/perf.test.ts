@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { checkPerf } from '../../../src/cli/doctor/check-perf';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { PerfErrno } from '../../../src/native/perf-error';
-import { parseSettings } from '../../../src/sampler/settings';
+import { parseSettings } from '../../../src/record/settings';
 import { isUnavailable } from '../../../src/sources/source';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 import { fakePerf, placeOf, type FakePerf } from '../../sources/job/perf-fixtures';

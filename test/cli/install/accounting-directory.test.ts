@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { checkAccounting } from '../../../src/cli/doctor/check-accounting';
 import { accountingDirectorySteps } from '../../../src/cli/install/accounting-directory';
-import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
-import { deliverRecords } from '../../../src/sampler/outbox-feeder';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
+import { deliverRecords } from '../../../src/sampler/delivery/outbox-feeder';
 import { ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 

@@ -28,8 +28,8 @@ import { readStamp } from '../../../src/cli/install/stamp';
 import type { StubNeed } from '../../../src/cli/install/stub-need';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { runningListener } from '../../../src/sampler/listener/running';
-import { loadSettings } from '../../../src/sampler/settings';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { loadSettings } from '../../../src/record/settings';
+import { packageRoot } from '../../../src/base/package-root';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'installs as root', timeout: 300_000 };
 

@@ -18,8 +18,8 @@ import { nightlySteps, removeNightlySteps, startsNightly } from '../../../src/cl
 import type { SystemPlaces } from '../../../src/cli/install/places';
 import { fromTemplate, type SystemFiles } from '../../../src/cli/install/system-files';
 import { shellQuoted } from '../../../src/cli/install/hook-conf';
-import { packageRoot } from '../../../src/sampler/package-root';
-import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
+import { packageRoot } from '../../../src/base/package-root';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 
 const isRoot = process.getuid?.() === 0;

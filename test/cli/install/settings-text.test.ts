@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { settingsText } from '../../../src/cli/install/settings-text';
-import { DEFAULT_SETTINGS, parseSettings } from '../../../src/sampler/settings';
+import { DEFAULT_SETTINGS, parseSettings } from '../../../src/record/settings';
 import { chooseSource, sourceSettingsProblems } from '../../../src/sampler/source-settings';
 import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
 

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { stubNeed } from '../../../src/cli/install/stub-need';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { apart, apartOrNot } from '../../base/apart';
 
 const USER = 65_534;

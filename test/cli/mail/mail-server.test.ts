@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { readPassword } from '../../../src/cli/mail/credentials';
 import { parseMailServer } from '../../../src/cli/mail/mail-server';
 import { createMailer } from '../../../src/cli/mail/mailer';
-import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { mailSink } from './mail-sink';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 

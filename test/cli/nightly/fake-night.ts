@@ -4,7 +4,7 @@ import { createMailer } from '../../../src/cli/mail/mailer';
 import type { Night } from '../../../src/cli/nightly/night';
 import type { NightReport } from '../../../src/cli/nightly/night-mail';
 import type { NightlyParts } from '../../../src/cli/nightly/run-nightly';
-import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 
 const never = (): Promise<never> => Promise.reject(new Error('not asked for in this test'));
 

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { makeNightPlaces, nightPlaces } from '../../../src/cli/nightly/night-places';
-import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 
 const asRoot = { skip: process.getuid?.() !== 0 && 'needs root' };

@@ -11,7 +11,7 @@ import {
   type NightlyParts,
 } from '../../../src/cli/nightly/run-nightly';
 import type { Wish } from '../../../src/cli/nightly/wishes';
-import type { Settings } from '../../../src/sampler/settings';
+import type { Settings } from '../../../src/record/settings';
 import { createMailer } from '../../../src/cli/mail/mailer';
 import { mailSink, scriptedServer, type MailSink } from '../mail/mail-sink';
 import { temporaryDirectory } from '../../sampler/temporary-directory';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import type { JobDetail, SchedulerReason } from '../../../src/gridengine/qstat/job-detail';
 import { readJobDetails } from '../../../src/gridengine/qstat/read-job-details';
 import type { AnswerEnd } from '../../../src/gridengine/reading';

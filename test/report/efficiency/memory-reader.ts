@@ -1,12 +1,12 @@
-import type { CoverageReason } from '../../../src/accounting/coverage';
+import type { CoverageReason } from '../../../src/record/coverage';
 import type { Totals } from '../../../src/record/totals';
-import { coverageReason, isSampled } from '../../../src/accounting/coverage';
-import { asStored } from '../../../src/accounting/merge';
-import { nameClass } from '../../../src/accounting/name-class';
+import { coverageReason, isSampled } from '../../../src/record/coverage';
+import { asStored } from '../../../src/record/merge';
+import { nameClass } from '../../../src/record/name-class';
 import type { RecordFilter } from '../../../src/accounting/store';
 import type { SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
-import { killedByMemory } from '../../../src/accounting/cause';
+import { killedByMemory } from '../../../src/record/cause';
 import { succeeded } from '../../../src/report/ending';
 import { limitOf } from '../../../src/report/fit';
 import type { JobRecord } from '../../../src/record/record';

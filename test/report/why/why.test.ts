@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { killedByMemory } from '../../../src/accounting/cause';
+import { killedByMemory } from '../../../src/record/cause';
 import { categoryRequests, requestedSeconds } from '../../../src/gridengine/category-requests';
 import type { Dialect } from '../../../src/gridengine/dialect';
 import type { Cause, Standing } from '../../../src/report/why/hypothesis';

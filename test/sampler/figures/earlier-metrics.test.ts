@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { withEarlierMetrics } from '../../../src/sampler/figures/earlier-metrics';
-import { ALL_FACTS } from '../../../src/sampler/job-facts';
+import { ALL_FACTS } from '../../../src/sampler/figures/job-facts';
 
 const facts = ALL_FACTS.flatMap(({ metrics }) => metrics);
 const nameOf = (kind: string): string => {

@@ -3,13 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { jobFigures, type JobFigures } from '../../../src/sampler/figures/job-figures';
-import type { NodeReply } from '../../../src/sampler/hear-kernel';
-import type { TickReadings } from '../../../src/sampler/job-processes';
+import type { NodeReply } from '../../../src/sampler/job/hear-kernel';
+import type { TickReadings } from '../../../src/sampler/processes/job-processes';
 import type { ListenerLink } from '../../../src/sampler/listener/client';
 import type { NodeCharges } from '../../../src/sampler/listener/node-charges';
 import type { ValueOf } from '../../../src/sampler/listener/protocol';
-import type { RunDescription } from '../../../src/sampler/run-directory';
-import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
+import type { RunDescription } from '../../../src/sampler/job/run-directory';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { TICKS_PER_SECOND } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../temporary-directory';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startHelper, type Helper, type HelperOptions } from '../../../src/sampler/helper/helper';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { makeFifo } from '../../../src/native/libc';
 import { isUnavailable, type Reading, type Unavailable } from '../../../src/sources/source';
 import { oneOf } from '../../tries';

@@ -1,6 +1,6 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { serveStandardStreams } from '../../../src/sampler/helper/standard-streams';
-import { loadSettings } from '../../../src/sampler/settings';
+import { loadSettings } from '../../../src/record/settings';
 import { pss } from '../../../src/sources/job/pss';
 import { THIS_MACHINE, type OpenSource, type Place, type Source } from '../../../src/sources/source';
 

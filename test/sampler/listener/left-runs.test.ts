@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Rlimit } from '../../../src/native/libc';
 import { connectListener } from '../../../src/sampler/listener/client';
-import { loadSettings } from '../../../src/sampler/settings';
+import { loadSettings } from '../../../src/record/settings';
 import type { JobRecord } from '../../../src/record/record';
 import {
   accountingRecord,

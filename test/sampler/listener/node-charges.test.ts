@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openCharges, useBetween, type ChargeReader } from '../../../src/sampler/listener/node-charges';
-import { DEFAULT_SETTINGS, type Settings } from '../../../src/sampler/settings';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { THIS_MACHINE, unavailable, type Reading, type Source } from '../../../src/sources/source';
 import { temporaryDirectory } from '../temporary-directory';
 

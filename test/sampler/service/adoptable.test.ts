@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { startTicksOf, type RunDescription } from '../../../src/sampler/run-directory';
+import { startTicksOf, type RunDescription } from '../../../src/sampler/job/run-directory';
 import { adoptable, type Adoption } from '../../../src/sampler/service/adoptable';
 import type { SpoolEntry } from '../../../src/sampler/service/spool-watch';
 import { bootId } from '../../../src/sources/proc/clock';

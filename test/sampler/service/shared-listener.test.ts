@@ -12,7 +12,7 @@ import {
 } from '../../../src/sampler/listener/protocol';
 import { listenerPaths } from '../../../src/sampler/listener/socket-path';
 import { shareListener, type SharedListener } from '../../../src/sampler/service/shared-listener';
-import { DEFAULT_SETTINGS } from '../../../src/sampler/settings';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { until } from '../fake-shepherd';
 import { temporaryDirectory } from '../temporary-directory';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 
 /** Netlink messages as Linux 6.18 sent them, in their order: one a line. */
 function recorded(name: string): readonly Buffer[] {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { cgroupFacts, openCgroup, type CgroupDirectories, type OpenCgroup } from '../../../src/sources/job/cgroup';
 import {
   CGROUP_METRICS,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { THIS_MACHINE, type Place, type ProcessSource } from '../../../src/sources/source';
 
 /** Trees in place of /proc. Only 6.18 on x86 was live; the others have those kernels' layouts. */

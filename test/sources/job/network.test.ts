@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { jobNetwork } from '../../../src/sources/job/network';
 import { parseNetDev } from '../../../src/sources/node/network';
 import { isUnavailable, type Reading, type Unavailable } from '../../../src/sources/source';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 import { garbage } from '../proc/fixtures';
 import { placeOf } from './fixtures';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { PerfCalls, PerfCount, PerfRequest } from '../../../src/native/perf-event';
 import { PerfErrno } from '../../../src/native/perf-error';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 
 /** Machines whose /sys/bus/event_source is in test/fixtures/perf; none of them was at hand to count on. */
 export const MACHINES = ['intel-xeon', 'intel-hybrid', 'amd-zen3', 'arm-neoverse', 'arm-big-little'] as const;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { drm, drmGpus } from '../../../src/sources/node/drm';
 import { isUnavailable, THIS_MACHINE, type Reading, type Unavailable } from '../../../src/sources/source';
 

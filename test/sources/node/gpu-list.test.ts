@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { heldGpus } from '../../../src/sources/job/held-gpus';
 import { drm, drmGpus } from '../../../src/sources/node/drm';
 import type { Gpu } from '../../../src/sources/node/gpu';

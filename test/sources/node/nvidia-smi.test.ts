@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import { parseSmiGpus, parseSmiProcesses, smiMessage } from '../../../src/sources/node/nvidia-smi';
 
 const MIB = 1024 ** 2;

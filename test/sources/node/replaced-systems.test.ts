@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ALL_FACTS } from '../../../src/sampler/job-facts';
+import { ALL_FACTS } from '../../../src/sampler/figures/job-facts';
 import { emptyRecord } from '../../../src/record/record';
 import { NAMED_EVENTS } from '../../../src/sources/job/perf-event-names';
 

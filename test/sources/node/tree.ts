@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 import type { OptionValue, Place, Reading, Source, Unavailable } from '../../../src/sources/source';
 
 /** Machines that were not at hand: what their /proc and /sys look like, in test/fixtures/hardware/NAME.tree. */

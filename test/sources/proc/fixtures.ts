@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { packageRoot } from '../../../src/sampler/package-root';
+import { packageRoot } from '../../../src/base/package-root';
 
 /** Kernels whose layout of the files in test/fixtures/proc differs. */
 export const KERNELS = ['3.10', '4.18', '5.14', '6.1', '6.18'] as const;

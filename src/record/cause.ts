@@ -1,0 +1,119 @@
+import { failedCode } from '../gridengine/failed-code';
+import type { GridEngineAccount, JobRecord } from './record';
+import { diedItself, endingSignal, succeeded } from './job-end';
+import { figureOf, judgedEnd, shareOf } from './peak-figure';
+
+/** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
+export const CLOSE_TO_LIMIT = 0.9;
+
+const SIGKILL = 9;
+const LIMIT_ENFORCED = 37;
+
+/**
+ * Refused memory mostly ends so (or with an error status): an illegal instruction or a trap (V8, Go), an abort (C++,
+ * Java), a bus error, a null pointer.
+ */
+export const AFTER_REFUSAL: ReadonlySet<number> = new Set([4, 5, 6, 7, 11]);
+
+/** How a bad end, as far as memory may have brought it about, stands to h_vmem; shares of the limit, null: unknown. */
+export interface MemoryEnd {
+  /** By execd, which adds up what all processes hold; by the kernel, which refuses memory or kills for want of it. */
+  readonly by: 'execd' | 'refusal' | 'oom-killer' | null;
+  /** Held of the limit by all processes together, by the address space of one. */
+  readonly held: number | null;
+  readonly space: number | null;
+}
+
+/**
+ * Bytes that Grid Engine counted at most (maxvmem), whatever its dialect adds up there: of a task those of the task, of a
+ * parallel job's master perhaps those of all hosts. null: none are told, the job was over before execd's first look, or
+ * the site accounts what was reserved instead (ACCT_RESERVED_USAGE).
+ */
+export function countedByGridEngine(record: JobRecord): number | null {
+  const counted = record.grid_engine?.maxvmem_bytes ?? 0;
+  const reserved = counted === record.h_vmem?.limit_bytes || counted === record.h_vmem?.request_bytes;
+  return counted > 0 && !reserved ? counted : null;
+}
+
+/**
+ * Bytes that execd itself compared with h_vmem at the job's highest; null: not told of this host alone (a parallel job's
+ * may be a sum over hosts), or not at all.
+ */
+export function countedByExecd(record: JobRecord): number | null {
+  const hosts = record.granted_hosts?.length ?? (record.pe === null || record.slots === 1 ? 1 : 0);
+  return record.pe_task_id === null && hosts === 1 ? countedByGridEngine(record) : null;
+}
+
+/**
+ * The line of a part of a parallel job (its master, a task) for which alone execd counted as much as h_vmem allows on
+ * its host; null: none. With less in every line all parts together may still have reached it, since execd adds them up.
+ * `run`: all its records; `here`: those of the host.
+ */
+export function lineAtLimit(
+  run: readonly JobRecord[],
+  here: readonly JobRecord[],
+  limit: number | null,
+): GridEngineAccount | null {
+  // One line for the whole job (accounting_summary) is the master's, and sums over all hosts.
+  const oneEach = run.some(({ pe_task_id: task, grid_engine: line }) => task !== null && line !== null);
+  if (!oneEach || limit === null || limit <= 0) return null;
+  return here.find((record) => (countedByGridEngine(record) ?? 0) >= limit)?.grid_engine ?? null;
+}
+
+/** `failed` codes that say nothing else than how the job itself ended. */
+const OF_THE_JOB: ReadonlySet<number | null> = new Set([null, 0, 100]);
+
+function isKilledAtLimit(record: JobRecord, limit: number, held: number | null): boolean {
+  if (record.failed !== LIMIT_ENFORCED) {
+    if (endingSignal(record) !== SIGKILL || diedItself(record) === false || !OF_THE_JOB.has(record.failed))
+      return false;
+  }
+  const counted = countedByExecd(record);
+  if (counted !== null) return counted >= limit;
+  // To what stands in a task's line execd adds what other tasks of the host hold.
+  const ofTask = record.pe_task_id === null ? null : countedByGridEngine(record);
+  return (ofTask ?? 0) >= limit || (held ?? 0) >= CLOSE_TO_LIMIT * limit;
+}
+
+function isRefused(record: JobRecord, limit: number, space: number | null): boolean {
+  const signal = endingSignal(record);
+  const stopped = signal === 0 ? (record.exit_status ?? 0) !== 0 : AFTER_REFUSAL.has(signal);
+  return stopped && OF_THE_JOB.has(record.failed) && space !== null && space >= CLOSE_TO_LIMIT * limit;
+}
+
+/** The killed process may have been a child of which its parent made an error. */
+function isOutOfMemory(record: JobRecord): boolean {
+  const signal = endingSignal(record);
+  const kills = record.metrics.cgroup_oom_kills ?? 0;
+  const stopped = signal === SIGKILL || (signal === 0 && (record.exit_status ?? 0) !== 0);
+  return stopped && kills > 0 && record.failed !== LIMIT_ENFORCED;
+}
+
+/** null: it ended well or never started, or it is not known how it ended. */
+export function memoryEnd(record: JobRecord): MemoryEnd | null {
+  if (succeeded(record) !== false || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
+  const limit = record.h_vmem?.limit_bytes ?? 0;
+  const peak = record.peak_rss_swap ?? record.peak_rss;
+  const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : judgedEnd(peak);
+  const space = record.peak_process_vmem && figureOf(record.peak_process_vmem);
+  // Where it is told who deleted the job, nothing else ended it.
+  const deleted = (record.grid_engine?.deleted_by ?? '') !== '';
+  const by = deleted
+    ? null
+    : isOutOfMemory(record)
+      ? 'oom-killer'
+      : limit > 0 && isKilledAtLimit(record, limit, held)
+        ? 'execd'
+        : limit > 0 && isRefused(record, limit, space)
+          ? 'refusal'
+          : null;
+  return { by, held: shareOf(held, limit), space: shareOf(space, limit) };
+}
+
+/**
+ * Whether the record's bad end is consistent with want of memory: killed at h_vmem, refused memory under it, or killed
+ * by the kernel for its cgroup. No proof: a refused allocation leaves no mark.
+ */
+export function killedByMemory(record: JobRecord): boolean {
+  return (memoryEnd(record)?.by ?? null) !== null;
+}

@@ -1,0 +1,48 @@
+import { failedCode } from '../gridengine/failed-code';
+import type { JobRecord } from './record';
+
+/** Stores number the reasons by position: append only. */
+export const COVERAGE_REASONS = [
+  'sampled',
+  // Only Grid Engine's own line is known: no hooks ran (or were switched off), or their record has not come.
+  'no-hooks',
+  // No host, no elapsed time.
+  'never-started',
+  // Its limits left no room for a sampler.
+  'limits',
+  'unprivileged',
+  'other',
+  'sampler-lost',
+] as const;
+/** Why a job has no samples, or only some. */
+export type CoverageReason = (typeof COVERAGE_REASONS)[number];
+
+/** How the run ids of records begin that only Grid Engine's accounting knows. */
+export const LINE_RUN = 'accounting.';
+
+const BY_NOTE: readonly (readonly [RegExp, CoverageReason])[] = [
+  [/^Not sampled: .*leaves no room for a sampler/, 'limits'],
+  [/^Not sampled: the sampler did not start or died/, 'sampler-lost'],
+];
+
+/** Whether a sampler of ours saw the job. */
+export function isSampled(record: JobRecord): boolean {
+  return (record.samples ?? 0) > 0;
+}
+
+function neverStarted(record: JobRecord): boolean {
+  if (record.failed !== null && failedCode(record.failed).ran === false) return true;
+  return record.started_at === null && !((record.wallclock_seconds ?? 0) > 0);
+}
+
+/** Why a record has no samples, or only some: by who told of the job, and by the sampler's own words. */
+export function coverageReason(record: JobRecord): CoverageReason {
+  const said = (pattern: RegExp): boolean => record.notes.some((note) => pattern.test(note));
+  if (isSampled(record))
+    return record.status === 'lost' || said(/^The sampler died before the job ended/) ? 'sampler-lost' : 'sampled';
+  const told = BY_NOTE.find(([pattern]) => said(pattern));
+  if (told !== undefined) return told[1];
+  if (neverStarted(record)) return 'never-started';
+  if (record.run_id.startsWith(LINE_RUN)) return 'no-hooks';
+  return record.trust === 'self-reported' ? 'unprivileged' : 'other';
+}

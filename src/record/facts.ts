@@ -1,0 +1,96 @@
+import type { JobRecord } from './record';
+import { killedByMemory } from './cause';
+import { coverageReason, isSampled } from './coverage';
+import { figureOf } from './peak-figure';
+import type { CoverageReason } from './coverage';
+
+/** What sums need to know of a record. Bytes, ms, joules; null: not known. */
+export interface Facts {
+  readonly running: boolean;
+  /**
+   * Every task of a parallel job is given its whole host's limit and slots, as the master is: so of each host only one
+   * record counts there, the master's, or that of the first task.
+   */
+  readonly standsForHost: boolean;
+  readonly slots: number;
+  readonly wallclock: number | null;
+  readonly cpu: number | null;
+  /** On the host; `requested` is the limit where nothing else was asked for. */
+  readonly limit: number | null;
+  readonly requested: number | null;
+  readonly peak: number | null;
+  /** Byte seconds. */
+  readonly used: number | null;
+  readonly energy: number | null;
+  readonly failed: boolean;
+  readonly killed: boolean;
+  readonly sampled: boolean;
+  readonly reason: CoverageReason;
+}
+
+const DAY = 86_400_000;
+
+/** So far apart may the records of one job be: job numbers come again after some months at the busiest sites. */
+export const JOB_SPAN_MS = 45 * DAY;
+
+/** Where a job counts in time (ms): where it ended; a running one where it was last heard of. */
+export function countedAt(record: JobRecord): number {
+  const ended = record.ended_at ?? null;
+  if (ended !== null) return Date.parse(ended);
+  if (record.status === 'running') return record.revision;
+  const begun = record.started_at ?? record.submitted_at;
+  return begun === null ? record.revision : Date.parse(begun);
+}
+
+type SlotFacts = Pick<JobRecord, 'host_slots' | 'slots' | 'trust' | 'pe_task_id'>;
+
+/** The h_vmem request of the record on its host, in bytes; null: none, or unlimited. */
+export function requestedBytes(record: SlotFacts & Pick<JobRecord, 'h_vmem'>): number | null {
+  const asked = record.h_vmem;
+  if (asked === null) return null;
+  if (
+    asked.request_bytes === null ||
+    (asked.per === 'slot' && record.host_slots === null && asked.limit_bytes !== null)
+  )
+    return asked.limit_bytes;
+  return asked.per === 'job' ? asked.request_bytes : asked.request_bytes * hostSlots(record);
+}
+
+/** Slots on the host. A line of Grid Engine's accounting, alone, tells only the job's: they stand in its master's. */
+export function hostSlots(record: SlotFacts): number {
+  if (record.host_slots !== null) return record.host_slots;
+  if (record.trust !== 'accounting') return 1;
+  return record.pe_task_id === null ? (record.slots ?? 1) : 0;
+}
+
+/** Joules that the job was charged with. */
+export function chargedEnergy(record: JobRecord): number | null {
+  const { energy_package_joules: cpus, energy_dram_joules: memory } = record.metrics;
+  return cpus === undefined && memory === undefined ? null : (cpus ?? 0) + (memory ?? 0);
+}
+
+export function endedBadly(record: Pick<JobRecord, 'failed' | 'exit_status' | 'signal'>): boolean {
+  return Boolean(record.failed) || Boolean(record.exit_status) || Boolean(record.signal);
+}
+
+/** The facts of a record; whether it stands for its host is for the store to tell, which has its job's others. */
+export function factsOf(record: JobRecord, standsForHost: boolean): Facts {
+  const ms = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
+  const failed = endedBadly(record);
+  return {
+    running: record.status === 'running',
+    standsForHost,
+    slots: hostSlots(record),
+    wallclock: ms(record.wallclock_seconds),
+    cpu: ms(record.cpu_seconds),
+    limit: record.h_vmem?.limit_bytes ?? null,
+    requested: requestedBytes(record),
+    peak: record.peak_rss && figureOf(record.peak_rss),
+    used: record.rss_byte_seconds,
+    energy: chargedEnergy(record),
+    failed,
+    killed: failed && killedByMemory(record),
+    sampled: isSampled(record),
+    reason: coverageReason(record),
+  };
+}

@@ -1,0 +1,95 @@
+/** So far apart may the clocks of two hosts be: what one calls earlier may have been at the same moment. */
+export const CLOCK_TOLERANCE_MS = 2000;
+
+/** A value that may have been held at any moment from `from` to `to`, both included, in ms by the clock of that name. */
+export interface Span {
+  readonly clock: string;
+  readonly from: number;
+  readonly to: number;
+  readonly value: number;
+}
+
+type Step = Omit<Span, 'clock'>;
+
+/** A value grows or shrinks at a moment; at the same moment growth comes first, since both ends of a span count. */
+interface Change {
+  readonly at: number;
+  readonly by: number;
+}
+
+/**
+ * The greatest sum of values that may have been held at one moment, where two clocks may be CLOCK_TOLERANCE_MS apart.
+ *
+ * First the sum over time by each clock alone, where no tolerance is needed; then each clock's sum is widened by the
+ * tolerance: at any true moment a clock's own sum is among those that it showed within the tolerance of another clock's
+ * time, so the sum of the widened ones is never too small.
+ */
+export function highestSum(spans: readonly Span[]): number {
+  const clocks = new Map<string, Change[]>();
+  for (const span of spans) {
+    const changes = clocks.get(span.clock) ?? [];
+    clocks.set(span.clock, changes);
+    changes.push(...changesOf(span));
+  }
+  const sums = [...clocks.values()];
+  return sums.length === 1
+    ? highest(sums[0] ?? [])
+    : highest(sums.flatMap((changes) => envelope(stepsOf(changes).map(widened))));
+}
+
+function changesOf({ from, to, value }: Step): readonly Change[] {
+  return [
+    { at: from, by: value },
+    { at: Math.max(from, to), by: -value },
+  ];
+}
+
+function inOrder(changes: readonly Change[]): readonly Change[] {
+  // Not the difference of times: they may be infinite.
+  return [...changes].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : b.by - a.by));
+}
+
+function highest(changes: readonly Change[]): number {
+  let sum = 0;
+  let most = 0;
+  for (const { by } of inOrder(changes)) {
+    sum += by;
+    most = Math.max(most, sum);
+  }
+  return most;
+}
+
+/** The sum over time, as steps that include both their ends. */
+function stepsOf(changes: readonly Change[]): readonly Step[] {
+  const steps: Step[] = [];
+  let since = -Infinity;
+  let sum = 0;
+  for (const { at, by } of inOrder(changes)) {
+    if (sum > 0) steps.push({ from: since, to: at, value: sum });
+    since = at;
+    sum += by;
+  }
+  return steps;
+}
+
+function widened({ from, to, value }: Step): Step {
+  return { from: from - CLOCK_TOLERANCE_MS, to: to + CLOCK_TOLERANCE_MS, value };
+}
+
+/** Where the greatest of overlapping steps changes. */
+function envelope(steps: readonly Step[]): readonly Change[] {
+  const counts = new Map<number, number>();
+  const result: Change[] = [];
+  let most = 0;
+  for (const { at, by } of inOrder(steps.flatMap(changesOf))) {
+    const value = Math.abs(by);
+    const count = (counts.get(value) ?? 0) + Math.sign(by);
+    if (count > 0) counts.set(value, count);
+    else counts.delete(value);
+    const before = most;
+    if (by > 0) most = Math.max(most, value);
+    else if (count <= 0 && value === most) most = [...counts.keys()].reduce((a, b) => Math.max(a, b), 0);
+    if (most !== before) result.push({ at, by: most - before });
+  }
+  return result;
+}

@@ -1,0 +1,196 @@
+import { emptyRecord } from './record';
+import { FIELD_NAMES, FIELDS, type FieldName, type Merge } from './fields';
+import { compareValues } from './compare-values';
+import type { JobRecord, MemoryRequest, RecordKey, RecordStatus, Trust } from './record';
+
+/** Where a value came from: who said it, when, and whether the job had ended by then. */
+export interface Stamp {
+  readonly trust: Trust;
+  readonly revision: number;
+  readonly ended: boolean;
+}
+
+/**
+ * What is merged on its own: a field, one complex of `requests`, or one metric. `status` carries the notes along: they
+ * explain the end that the status tells.
+ */
+export type Slot = FieldName | `requests.${string}` | `metrics.${string}`;
+
+/** A record made from several: `provenance` says where a slot came from, unless it is the record's own stamp. */
+export interface StoredRecord {
+  readonly record: JobRecord;
+  /** Whether the job had ended by the record's own stamp (trust, revision); its status may have come from another. */
+  readonly ended: boolean;
+  readonly provenance: Readonly<Partial<Record<Slot, Stamp>>>;
+}
+
+const fieldsWith = (...merges: readonly Merge[]): readonly FieldName[] =>
+  FIELD_NAMES.filter((name) => merges.includes(FIELDS[name].merge));
+
+/** Fields that are merged one by one. */
+export const MERGED_FIELDS = fieldsWith('rank', 'final');
+
+/**
+ * What grows until the job ends: here the account of an ended job beats, whatever its rank, the account so far of a
+ * running one (a sampler that died in the first hour must not make a ten-hour job one of an hour).
+ */
+const GROWING: ReadonlySet<string> = new Set(fieldsWith('final'));
+
+const RANK: Readonly<Record<Trust, number>> = { root: 3, usage: 2, accounting: 1, 'self-reported': 0 };
+
+/** Of one rank, who saw the end knows more than who found that nobody saw it. */
+const STATUS_ORDER: Readonly<Record<RecordStatus, number>> = { finished: 3, lost: 2, unsampled: 1, running: 0 };
+
+interface Value {
+  readonly value: unknown;
+  readonly stamp: Stamp;
+}
+
+interface Verdict {
+  readonly status: RecordStatus;
+  readonly notes: readonly string[];
+}
+
+/** A record on its own, as a store first holds it. `failed` is Grid Engine's: it stands only where accounting says it. */
+export function asStored(record: JobRecord): StoredRecord {
+  const own = record.trust === 'accounting' || record.failed === null ? record : { ...record, failed: null };
+  return { record: own, ended: record.status !== 'running', provenance: {} };
+}
+
+/** Which of two is the better witness: above 0 for `a`, whenever either spoke. */
+export function compareTrust(a: Trust, b: Trust): number {
+  return RANK[a] - RANK[b];
+}
+
+/** Of one rank, who saw the end knows more than any heartbeat, though a clock set back may have dated that later. */
+function compareStamps(a: Stamp, b: Stamp): number {
+  return compareTrust(a.trust, b.trust) || Number(a.ended) - Number(b.ended) || a.revision - b.revision;
+}
+
+function compareGrowing(a: Stamp, b: Stamp): number {
+  const isFinal = (stamp: Stamp): number => Number(stamp.ended && stamp.trust !== 'self-reported');
+  return isFinal(a) - isFinal(b) || compareStamps(a, b);
+}
+
+function compareVerdicts(a: Value, b: Value): number {
+  return (
+    Number(a.stamp.ended) - Number(b.stamp.ended) ||
+    RANK[a.stamp.trust] - RANK[b.stamp.trust] ||
+    STATUS_ORDER[(a.value as Verdict).status] - STATUS_ORDER[(b.value as Verdict).status] ||
+    compareStamps(a.stamp, b.stamp)
+  );
+}
+
+/** The larger of two values in a total order: so merging is idempotent, commutative and associative, slot by slot. */
+function larger(slot: Slot, a: Value, b: Value): Value {
+  const order =
+    slot === 'status'
+      ? compareVerdicts(a, b)
+      : GROWING.has(slot)
+        ? compareGrowing(a.stamp, b.stamp)
+        : compareStamps(a.stamp, b.stamp);
+  if (order !== 0) return order > 0 ? a : b;
+  return compareValues(a.value, b.value) >= 0 ? a : b;
+}
+
+function ownStamp(stored: StoredRecord): Stamp {
+  return { trust: stored.record.trust, revision: stored.record.revision, ended: stored.ended };
+}
+
+/** Every slot that has a value. */
+function slotsOf(stored: StoredRecord, own: Stamp): Map<Slot, Value> {
+  const { record, provenance } = stored;
+  const slots = new Map<Slot, Value>();
+  const put = (slot: Slot, value: unknown): unknown => slots.set(slot, { value, stamp: provenance[slot] ?? own });
+  put('status', { status: record.status, notes: record.notes } satisfies Verdict);
+  for (const field of MERGED_FIELDS) if (record[field] !== null) put(field, record[field]);
+  for (const [complex, request] of Object.entries(record.requests)) put(`requests.${complex}`, request);
+  for (const [metric, value] of Object.entries(record.metrics)) put(`metrics.${metric}`, value);
+  return slots;
+}
+
+export const REQUEST_PREFIX = 'requests.';
+export const METRIC_PREFIX = 'metrics.';
+
+function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>): StoredRecord {
+  const fields: [string, unknown][] = [];
+  const requests: [string, MemoryRequest][] = [];
+  const metrics: [string, number][] = [];
+  const provenance: [string, Stamp][] = [];
+  for (const [slot, { value, stamp }] of slots) {
+    if (slot.startsWith(REQUEST_PREFIX)) requests.push([slot.slice(REQUEST_PREFIX.length), value as MemoryRequest]);
+    else if (slot.startsWith(METRIC_PREFIX)) metrics.push([slot.slice(METRIC_PREFIX.length), value as number]);
+    else if (slot === 'status') fields.push(...Object.entries(value as Verdict));
+    else fields.push([slot, value]);
+    if (compareStamps(stamp, own) !== 0) provenance.push([slot, stamp]);
+  }
+  return {
+    record: {
+      ...emptyRecord(key, 'running', own.trust, own.revision),
+      ...(Object.fromEntries(fields) as Partial<JobRecord>),
+      requests: Object.fromEntries(requests),
+      metrics: Object.fromEntries(metrics),
+    },
+    ended: own.ended,
+    provenance: Object.fromEntries(provenance),
+  };
+}
+
+/** What a record says in one slot; undefined: nothing. */
+function valueIn({ record, provenance }: StoredRecord, own: Stamp, slot: Slot): Value | undefined {
+  const stamp = provenance[slot] ?? own;
+  if (slot === 'status') return { value: { status: record.status, notes: record.notes } satisfies Verdict, stamp };
+  const part = slot.startsWith(REQUEST_PREFIX)
+    ? record.requests
+    : slot.startsWith(METRIC_PREFIX)
+      ? record.metrics
+      : null;
+  const name = slot.slice(slot.indexOf('.') + 1);
+  const value = part === null ? record[slot as FieldName] : Object.hasOwn(part, name) ? part[name] : null;
+  return value === null || value === undefined ? undefined : { value, stamp };
+}
+
+/** `stored` with some slots replaced; its own stamp stays. */
+function withSlots(stored: StoredRecord, own: Stamp, changes: readonly (readonly [Slot, Value])[]): StoredRecord {
+  const record: Record<string, unknown> = { ...stored.record };
+  const stamps = new Map<string, Stamp>(Object.entries(stored.provenance as Readonly<Record<string, Stamp>>));
+  for (const [slot, { value, stamp }] of changes) {
+    if (slot === 'status') Object.assign(record, value);
+    else if (slot.startsWith(REQUEST_PREFIX) || slot.startsWith(METRIC_PREFIX)) {
+      const part = slot.startsWith(REQUEST_PREFIX) ? 'requests' : 'metrics';
+      const entries = Object.entries(record[part] as object);
+      record[part] = Object.fromEntries([...entries, [slot.slice(part.length + 1), value]]);
+    } else record[slot] = value;
+    if (compareStamps(stamp, own) === 0) stamps.delete(slot);
+    else stamps.set(slot, stamp);
+  }
+  const provenance: StoredRecord['provenance'] = Object.fromEntries(stamps);
+  return { record: record as unknown as JobRecord, ended: stored.ended, provenance };
+}
+
+/**
+ * Two accounts of the same job (same key) made one: slot by slot the better rank, then of an ended job before a running
+ * one, then the later revision, then the greater value (compareValues); no null overrides a value; no running job overrides an ended one. Returns `stored` itself where
+ * nothing changes.
+ */
+export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): StoredRecord {
+  const ownStored = ownStamp(stored);
+  const ownIncoming = ownStamp(incoming);
+  if (compareStamps(ownStored, ownIncoming) >= 0) {
+    // Most slots of `stored` are as good as they were: only those that `incoming` has need a look.
+    const changes: (readonly [Slot, Value])[] = [];
+    for (const [slot, value] of slotsOf(incoming, ownIncoming)) {
+      const present = valueIn(stored, ownStored, slot);
+      if (present === undefined || larger(slot, present, value) !== present) changes.push([slot, value]);
+    }
+    return changes.length === 0 ? stored : withSlots(stored, ownStored, changes);
+  }
+  const own = ownIncoming;
+  const slots = slotsOf(stored, ownStored);
+  for (const [slot, value] of slotsOf(incoming, ownIncoming)) {
+    const present = slots.get(slot);
+    if (present !== undefined && larger(slot, present, value) === present) continue;
+    slots.set(slot, value);
+  }
+  return fromSlots(stored.record, own, slots);
+}

@@ -1,0 +1,159 @@
+import { COVERAGE_REASONS } from './coverage';
+import type { Facts } from './facts';
+import { noTotals, type MutableTotals } from './totals';
+
+/** Sums over the records of one UTC day. */
+export interface Sums {
+  readonly totals: MutableTotals;
+  /** By the UTC hour of the day: requested GiB h, used GiB h, slot hours; 24 of each. */
+  readonly hours: Float64Array;
+  /** Ended records by peak over limit, in steps of 5 %; the last: at the limit or above. */
+  readonly shares: Float64Array;
+  /** Ended records, in the order of COVERAGE_REASONS. */
+  readonly coverage: Float64Array;
+}
+
+export const SHARE_STEPS = 20;
+export const DEFAULT_FAR_BELOW = 0.25;
+
+const HOUR = 3_600_000;
+const GIB = 2 ** 30;
+/** Bytes x ms in a GiB x h. */
+const GIB_HOUR = GIB * HOUR;
+
+export function newSums(): Sums {
+  return {
+    totals: noTotals(),
+    hours: new Float64Array(3 * 24),
+    shares: new Float64Array(SHARE_STEPS + 1),
+    coverage: new Float64Array(COVERAGE_REASONS.length),
+  };
+}
+
+/** Peak over limit in twentieths; null: one of them is not known. The same arithmetic wherever two shares are compared. */
+export function shareInSteps(peak: number | null, limit: number | null): number | null {
+  return peak === null || limit === null || limit <= 0 ? null : (peak * SHARE_STEPS) / limit;
+}
+
+/** The share from which a peak is no longer far below, in twentieths: whole where it is meant to be. */
+export function stepsOf(share: number): number {
+  const steps = share * SHARE_STEPS;
+  return Math.abs(steps - Math.round(steps)) < 1e-9 ? Math.round(steps) : steps;
+}
+
+/** The UTC hours of the day over which a time spreads that ended then and lasted so long: hour, share, hour, share ... */
+function hoursOf(end: number, lengthMs: number): readonly number[] {
+  const shares: number[] = [];
+  const wholeDays = Math.floor(lengthMs / (24 * HOUR));
+  if (wholeDays > 0) for (let hour = 0; hour < 24; hour++) shares.push(hour, (wholeDays * HOUR) / lengthMs);
+  let left = lengthMs - wholeDays * 24 * HOUR;
+  let at = end;
+  while (left > 0) {
+    const hour = Math.ceil(at / HOUR) - 1;
+    const part = Math.min(left, at - hour * HOUR);
+    if (!(part > 0)) break;
+    shares.push(((hour % 24) + 24) % 24, part / lengthMs);
+    at -= part;
+    left -= part;
+  }
+  return shares;
+}
+
+/** What a record adds to any sums that it belongs to. */
+export interface Contribution {
+  readonly facts: Facts;
+  readonly requested: number;
+  readonly limit: number;
+  readonly used: number;
+  readonly peak: number;
+  readonly slotMs: number;
+  /** Peak over limit, in steps. */
+  readonly steps: number | null;
+  readonly reason: number;
+  readonly hours: readonly number[];
+}
+
+/** `counted`: where the record counts in time (ms). */
+export function contributionOf(facts: Facts, counted: number): Contribution {
+  const wallclock = facts.wallclock ?? 0;
+  const standing = facts.standsForHost ? wallclock : 0;
+  return {
+    facts,
+    requested: ((facts.requested ?? 0) * standing) / GIB_HOUR,
+    limit: ((facts.limit ?? 0) * standing) / GIB_HOUR,
+    used: ((facts.used ?? 0) * 1000) / GIB_HOUR,
+    peak: ((facts.peak ?? 0) * wallclock) / GIB_HOUR,
+    slotMs: standing * facts.slots,
+    steps: shareInSteps(facts.peak, facts.limit),
+    reason: COVERAGE_REASONS.indexOf(facts.reason),
+    hours: wallclock > 0 ? hoursOf(counted, wallclock) : [],
+  };
+}
+
+/** Adds a record to the sums of its day, apart from `jobs`. */
+export function addContribution(sums: Sums, added: Contribution, farBelowSteps: number): void {
+  const { totals } = sums;
+  const { facts, requested, slotMs, steps } = added;
+  totals.records++;
+  totals.requested_gib_hours += requested;
+  totals.limit_gib_hours += added.limit;
+  if (facts.used === null) totals.without_used++;
+  else {
+    totals.requested_with_used_gib_hours += requested;
+    totals.used_gib_hours += added.used;
+  }
+  if (facts.peak === null) totals.without_peak++;
+  else {
+    totals.requested_with_peak_gib_hours += requested;
+    totals.peak_gib_hours += added.peak;
+  }
+  totals.cpu_seconds += (facts.cpu ?? 0) / 1000;
+  totals.slot_seconds += slotMs / 1000;
+  if (facts.energy !== null) {
+    totals.energy_joules += facts.energy;
+    totals.slot_seconds_with_energy += slotMs / 1000;
+  }
+  if (facts.limit === null) totals.without_limit++;
+  else if (facts.peak !== null && facts.peak > facts.limit) totals.above_request++;
+  if (facts.failed) totals.failed++;
+  if (facts.killed) totals.killed_by_memory++;
+  if (facts.running) totals.running++;
+  else {
+    if (!facts.sampled) totals.unsampled++;
+    sums.coverage[added.reason] = (sums.coverage[added.reason] ?? 0) + 1;
+    if (steps !== null) {
+      const step = Math.min(SHARE_STEPS, Math.floor(steps));
+      sums.shares[step] = (sums.shares[step] ?? 0) + 1;
+      if (steps < farBelowSteps) totals.far_below++;
+    }
+  }
+  const { hours } = sums;
+  const slotHours = slotMs / HOUR;
+  for (let index = 0; index < added.hours.length; index += 2) {
+    const hour = added.hours[index] ?? 0;
+    const share = added.hours[index + 1] ?? 0;
+    hours[hour] = (hours[hour] ?? 0) + requested * share;
+    hours[24 + hour] = (hours[24 + hour] ?? 0) + added.used * share;
+    hours[48 + hour] = (hours[48 + hour] ?? 0) + slotHours * share;
+  }
+}
+
+/** The same for a record that belongs to one sum only. */
+export function addFacts(sums: Sums, facts: Facts, counted: number, farBelowSteps: number): void {
+  addContribution(sums, contributionOf(facts, counted), farBelowSteps);
+}
+
+/** What `hours` say in a time zone that is ahead of UTC by so many minutes. */
+export function addShiftedHours(to: Float64Array, hours: Float64Array, offsetMinutes: number): void {
+  const whole = Math.floor(offsetMinutes / 60);
+  const later = (offsetMinutes - whole * 60) / 60;
+  for (let index = 0; index < hours.length; index++) {
+    const amount = hours[index] ?? 0;
+    if (amount === 0) continue;
+    const base = index - (index % 24);
+    const hour = ((((index % 24) + whole) % 24) + 24) % 24;
+    const next = (hour + 1) % 24;
+    to[base + hour] = (to[base + hour] ?? 0) + amount * (1 - later);
+    if (later > 0) to[base + next] = (to[base + next] ?? 0) + amount * later;
+  }
+}

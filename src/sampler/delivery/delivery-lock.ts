@@ -1,0 +1,51 @@
+import { closeSync, ftruncateSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tryLock } from '../../native/libc';
+
+const LOOK_MS = 500;
+
+/** The right to deliver from a node, which one process has at a time; it says there how its last try ended. */
+export class DeliveryLock {
+  readonly #directory: string;
+  readonly #file: number;
+
+  private constructor(directory: string, file: number) {
+    this.#directory = directory;
+    this.#file = file;
+  }
+
+  /** null: another process has it. Throws where the file can't be made. */
+  static take(stateDirectory: string): DeliveryLock | null {
+    const file = openSync(join(stateDirectory, 'deliver.lock'), 'a', 0o600);
+    if (tryLock(file)) return new DeliveryLock(stateDirectory, file);
+    closeSync(file);
+    return null;
+  }
+
+  /** For who asks meanwhile; null: it went well. */
+  noteProblem(problem: string | null): void {
+    ftruncateSync(this.#file);
+    if (problem !== null) writeSync(this.#file, problem);
+  }
+
+  /** Waits, but no longer than until somebody wants the next try. */
+  async pause(ms: number): Promise<void> {
+    const wanted = (): number => statSync(wakePath(this.#directory), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    const before = wanted();
+    for (const until = Date.now() + ms; Date.now() < until && wanted() === before;)
+      await sleep(Math.min(LOOK_MS, Math.max(0, until - Date.now())));
+  }
+
+  release(): void {
+    closeSync(this.#file);
+  }
+}
+
+const wakePath = (stateDirectory: string): string => join(stateDirectory, 'deliver.wake');
+
+/** Has the process that delivers try again now; what its last try ended with, null: well, or not yet. */
+export function wakeDelivery(stateDirectory: string): string | null {
+  writeFileSync(wakePath(stateDirectory), `${process.pid}\n`, { mode: 0o600 });
+  return readFileSync(join(stateDirectory, 'deliver.lock'), 'utf8').slice(0, 2000) || null;
+}

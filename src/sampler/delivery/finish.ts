@@ -1,0 +1,45 @@
+import { readFileSync, statSync, writeFileSync, renameSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { JobDescription } from '../job/job-description';
+import type { JobRecord, RecordKey } from '../../record/record';
+import { runId, type RunDescription } from '../job/run-directory';
+import type { Settings } from '../../record/settings';
+
+/** Key of the record of one run on this host. */
+export function keyOfRun(run: RunDescription, description: JobDescription, settings: Settings): RecordKey {
+  return {
+    cluster: settings.cluster === '' ? 'default' : settings.cluster,
+    job_id: run.job,
+    task_id: description.array ? run.task : null,
+    pe_task_id: run.peTask ?? description.fields.pe_task_id,
+    host: description.host ?? hostname(),
+    run_id: runId(run),
+  };
+}
+
+const PRIVATE_RECORD = 'record.json';
+
+/** The record as JSON; what can be done without is left out where it would be longer: its series, then its hosts. */
+export function textOfRecord(record: JobRecord, mostBytes: number): string {
+  const shorter = [record, { ...record, series: null }, { ...record, series: null, granted_hosts: null }];
+  const texts = shorter.map((one) => JSON.stringify(one));
+  return texts.find((text) => Buffer.byteLength(text) <= mostBytes) ?? texts.at(-1) ?? '';
+}
+
+/** The summary where node.db can't be used: one file in the run directory, at most `mostBytes` long. */
+export function writePrivateRecord(directory: string, record: JobRecord, mostBytes: number): void {
+  const path = join(directory, PRIVATE_RECORD);
+  writeFileSync(`${path}.new`, textOfRecord(record, mostBytes), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+/** Text of the private record in a run directory and when it was written; null when there is none. */
+export function readPrivateRecord(directory: string): string | null {
+  const path = join(directory, PRIVATE_RECORD);
+  try {
+    return statSync(path).isFile() ? readFileSync(path, 'utf8') : null;
+  } catch {
+    return null;
+  }
+}

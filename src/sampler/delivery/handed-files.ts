@@ -1,0 +1,137 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  opendirSync,
+  openSync,
+  readSync,
+  rmdirSync,
+  unlinkSync,
+  type Dir,
+} from 'node:fs';
+import { join } from 'node:path';
+import { reasonOf } from '../../base/log';
+
+/** The files that users leave in `STATE/outbox` (root's, 1733): anything can lie there, in any number. */
+
+export const MOST_HANDED_BYTES = 64 * 1024;
+/** What is half written so long after is not being written any more. */
+const HALF_WRITTEN_MS = 600_000;
+/** Directories and half-written files that one pass looks at. */
+const MOST_LEFTOVERS = 100;
+
+export interface HandedFile {
+  readonly uid: number;
+  /** When the file was last changed (ms since the epoch); no user can set it. */
+  readonly changedMs: number;
+  readonly text: string;
+}
+
+/** Some of the names in the outbox. */
+export interface OutboxNames {
+  readonly files: readonly string[];
+  /** Directories, which no hook makes, and files that their hook has not finished. */
+  readonly leftovers: readonly string[];
+}
+
+/** Keeps `most` of what is put in, each with the same chance: who leaves thousands hides nobody else's. */
+function newSample(most: number): { readonly names: readonly string[]; put(name: string): void } {
+  const names: string[] = [];
+  let seen = 0;
+  return {
+    names,
+    put: (name) => {
+      const place = seen++ < most ? names.length : Math.floor(Math.random() * seen);
+      if (place < most) names[place] = name;
+    },
+  };
+}
+
+/** Names out of the outbox, at most `most` files, looking no longer than `goOn` says. Throws where it can't be read. */
+export function outboxNames(outbox: string, most: number, goOn: () => boolean): OutboxNames {
+  const files = newSample(most);
+  const leftovers = newSample(MOST_LEFTOVERS);
+  const directory: Dir = opendirSync(outbox, { bufferSize: 1024 });
+  try {
+    for (let entry = directory.readSync(); entry !== null && goOn(); entry = directory.readSync())
+      (entry.isDirectory() || entry.name.endsWith('.new') ? leftovers : files).put(entry.name);
+  } finally {
+    directory.closeSync();
+  }
+  return { files: files.names, leftovers: leftovers.names };
+}
+
+/** Whether there is anything, however much it is. */
+export function isOutboxEmpty(outbox: string): boolean {
+  try {
+    const directory = opendirSync(outbox, { bufferSize: 1 });
+    const first = directory.readSync();
+    directory.closeSync();
+    return first === null;
+  } catch {
+    return true;
+  }
+}
+
+/** Removes empty directories, and files that were left half written. */
+export function clearLeftovers(outbox: string, names: readonly string[], nowMs: number): void {
+  for (const name of names) {
+    const path = join(outbox, name);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined) continue;
+    if (found.isDirectory() || nowMs - found.ctimeMs > HALF_WRITTEN_MS) removeHanded(path);
+  }
+}
+
+/** Files by who owns them; links and the like are whoever's made them. */
+export function pathsByUser(
+  outbox: string,
+  names: readonly string[],
+  goOn: () => boolean,
+): ReadonlyMap<number, readonly string[]> {
+  const paths = new Map<number, string[]>();
+  for (const name of names) {
+    if (!goOn()) break;
+    const path = join(outbox, name);
+    const uid = lstatSync(path, { throwIfNoEntry: false })?.uid;
+    if (uid === undefined) continue;
+    const own = paths.get(uid);
+    if (own === undefined) paths.set(uid, [path]);
+    else own.push(path);
+  }
+  return paths;
+}
+
+const buffer = Buffer.alloc(MOST_HANDED_BYTES);
+
+/** What a user has written, or why it is not read. Never waits for anybody, follows no link. */
+export function readHanded(path: string): HandedFile | string {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    return `can't be opened (${reasonOf(error)})`;
+  }
+  try {
+    const status = fstatSync(fd);
+    if (!status.isFile() || status.nlink !== 1) return 'not an ordinary file';
+    if (status.size > MOST_HANDED_BYTES) return 'larger than 64 KiB';
+    const length = readSync(fd, buffer, 0, buffer.length, 0);
+    return { uid: status.uid, changedMs: status.ctimeMs, text: buffer.toString('utf8', 0, length) };
+  } catch (error) {
+    return `can't be read (${reasonOf(error)})`;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Removes a file or an empty directory. */
+export function removeHanded(path: string): void {
+  try {
+    if (lstatSync(path).isDirectory()) rmdirSync(path);
+    else unlinkSync(path);
+  } catch {
+    // A directory that holds something, or gone already: root must not go through what a user can change meanwhile.
+  }
+}

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { isOutboxEmpty } from './handed-files';
+import type { HandedPass } from './handed-records';
+import { reasonOf, warn } from '../../base/log';
+import { inheritedFlags } from '../../base/node-flags';
+import { packageRoot } from '../../base/package-root';
+import type { Settings } from '../../record/settings';
+
+/** Ten times what a pass takes on a busy node. */
+const PATIENCE_MS = 60_000;
+
+/** Held during a pass; its time of change is that of the last one. */
+export const handedLock = ({ state_dir: state }: Settings): string => join(state, 'handed.lock');
+
+function isDue(settings: Settings, pauseMs: number): boolean {
+  const last = statSync(handedLock(settings), { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
+  // A clock that was set back must not stop it.
+  return Math.abs(Date.now() - last) >= pauseMs;
+}
+
+function runPass(settings: Settings): Promise<HandedPass> {
+  const failed = (why: string): HandedPass => ({
+    taken: 0,
+    problems: [`the records of jobs' owners can't be taken in: ${why}`],
+  });
+  return new Promise((resolve) => {
+    const script = join(packageRoot(), 'dist', 'src', 'sampler', 'handed-main.js');
+    const child = spawn(process.execPath, [...inheritedFlags(), script], {
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      resolve(failed(`no end after ${PATIENCE_MS / 1000} s`));
+    }, PATIENCE_MS);
+    let text = '';
+    child.on('error', (error) => resolve(failed(reasonOf(error))));
+    child.stdin.on('error', () => undefined);
+    child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      try {
+        // Our own program's words.
+        resolve(JSON.parse(text) as HandedPass);
+      } catch {
+        resolve(failed(`the process ended with status ${code ?? 'none'}`));
+      }
+    });
+    child.stdin.end(JSON.stringify(settings));
+  });
+}
+
+/**
+ * Takes in the records that users have handed in, unless it was done less than `pauseMs` ago. Resolves to how many were
+ * taken; what is wrong is logged. Never rejects.
+ */
+export async function takeInHanded(settings: Settings, pauseMs: number): Promise<number> {
+  if (!settings.accept_self_reported || isOutboxEmpty(join(settings.state_dir, 'outbox'))) return 0;
+  if (!isDue(settings, pauseMs)) return 0;
+  const { taken, problems } = await runPass(settings);
+  for (const problem of problems) warn(problem);
+  return taken;
+}

@@ -1,0 +1,130 @@
+import { join } from 'node:path';
+import { clearLeftovers, outboxNames, pathsByUser, readHanded, removeHanded } from './handed-files';
+import { asHanded, hereAndNow, parseHanded, whyRefused, type Here } from './handed-rules';
+import type { HandedRecord, NodeStore } from '../node-store/node-store';
+import { userName } from '../../base/user-name';
+import type { Settings } from '../../record/settings';
+
+/** Bounds of one pass, and of what one user can hand in on a day (UTC). */
+export interface HandedLimits {
+  /** Files looked at. */
+  readonly files: number;
+  readonly ms: number;
+  readonly recordsPerDay: number;
+  readonly bytesPerDay: number;
+}
+
+export const HANDED_LIMITS: HandedLimits = {
+  files: 10_000,
+  ms: 2000,
+  recordsPerDay: 5000,
+  bytesPerDay: 32 * 1024 * 1024,
+};
+
+export interface HandedPass {
+  readonly taken: number;
+  /** What was removed, and why: a line for each user. */
+  readonly problems: readonly string[];
+}
+
+interface Accepted extends HandedRecord {
+  readonly path: string;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The files of one user, as a pass goes through them. */
+class UserPass {
+  readonly accepted: Accepted[] = [];
+  private removed = 0;
+  private reason = '';
+  private records: number;
+  private bytes: number;
+  private owner: string | null = null;
+
+  constructor(
+    readonly uid: number,
+    private readonly settings: Settings,
+    private readonly here: Here,
+    before: { readonly records: number; readonly bytes: number },
+    private readonly limits: HandedLimits,
+  ) {
+    this.records = before.records;
+    this.bytes = before.bytes;
+  }
+
+  look(path: string): void {
+    const record = this.recordIn(path);
+    if (typeof record === 'string') {
+      this.reason ||= record;
+      this.removed++;
+      removeHanded(path);
+      return;
+    }
+    this.records++;
+    this.bytes += Buffer.byteLength(record.record);
+    this.accepted.push(record);
+  }
+
+  /** null: nothing was removed. */
+  problem(outbox: string): string | null {
+    if (this.removed === 0) return null;
+    return `${outbox}: ${this.removed} of the files of uid ${this.uid} removed: ${this.reason}`;
+  }
+
+  private recordIn(path: string): Accepted | string {
+    const { recordsPerDay, bytesPerDay } = this.limits;
+    if (this.records >= recordsPerDay || this.bytes >= bytesPerDay)
+      return `more than ${recordsPerDay} records or ${bytesPerDay / 2 ** 20} MiB in a day`;
+    const file = readHanded(path);
+    if (typeof file === 'string') return file;
+    if (file.uid !== this.uid) return 'changed hands';
+    const record = parseHanded(file.text, this.settings, this.here.nowMs);
+    if (typeof record === 'string') return record;
+    // Asked only now: the name service may be slow.
+    this.owner ??= userName(this.uid);
+    if (this.owner === String(this.uid)) return 'of a user whom this host does not know';
+    const refusal = whyRefused(record, { owner: this.owner, changedMs: file.changedMs }, this.here);
+    return refusal ?? { path, uid: this.uid, record: JSON.stringify(asHanded(record, this.owner)) };
+  }
+}
+
+/** One of each in turn, until none is left: nobody waits behind another's thousands. */
+function* inTurn<T, U>(lists: readonly (readonly [T, readonly U[]])[]): Generator<readonly [T, U]> {
+  let left = lists;
+  for (let at = 0; left.length > 0; at++) {
+    left = left.filter(([, items]) => at < items.length);
+    for (const [of, items] of left) yield [of, items[at] as U];
+  }
+}
+
+/**
+ * Takes in what hooks without privilege left in `STATE/outbox`: believed only as the word of its owner, in one
+ * transaction, some at a time; what is no such record is removed. What is left over waits for the next pass. Throws
+ * where the outbox or node.db can't be used: then nothing is removed that was taken.
+ */
+export function takeHandedRecords(
+  settings: Settings,
+  store: NodeStore,
+  limits = HANDED_LIMITS,
+  now: () => number = Date.now,
+): HandedPass {
+  const outbox = join(settings.state_dir, 'outbox');
+  const nowMs = now();
+  const goOn = (): boolean => now() - nowMs < limits.ms;
+  const names = outboxNames(outbox, limits.files, goOn);
+  clearLeftovers(outbox, names.leftovers, nowMs);
+  const here = hereAndNow(settings, store, nowMs);
+  const day = Math.floor(nowMs / DAY_MS);
+  const users = [...pathsByUser(outbox, names.files, goOn)].map(
+    ([uid, paths]) => [new UserPass(uid, settings, here, store.handed(uid, day), limits), paths] as const,
+  );
+  for (const [user, path] of inTurn(users)) {
+    user.look(path);
+    if (!goOn()) break;
+  }
+  const accepted = users.flatMap(([user]) => user.accepted);
+  if (accepted.length > 0) store.takeHanded(accepted, day);
+  for (const { path } of accepted) removeHanded(path);
+  return { taken: accepted.length, problems: users.flatMap(([user]) => user.problem(outbox) ?? []) };
+}

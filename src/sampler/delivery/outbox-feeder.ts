@@ -1,0 +1,175 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DeliveryLock } from './delivery-lock';
+import type { Destination } from './destination';
+import { reasonOf, warn } from '../../base/log';
+import type { NodeStore, OutboxRow } from '../node-store/node-store';
+import { inheritedFlags } from '../../base/node-flags';
+import { packageRoot } from '../../base/package-root';
+import type { JobRecord } from '../../record/record';
+import type { Settings } from '../../record/settings';
+
+/** Rows handed to one deliverer process. */
+const BATCH = 500;
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 60_000;
+
+export interface DeliveryOutcome {
+  readonly delivered: number;
+  readonly refused: number;
+  readonly left: number;
+  /** Why rows are left; null when none are. */
+  readonly problem: string | null;
+}
+
+interface Identity {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Who the deliverer becomes; null: stays as it is (not root, or a private store). Throws for an unknown user. */
+export function delivererIdentity(name: string): Identity | null {
+  if (process.getuid?.() !== 0 || name === 'root') return null;
+  const wanted = name === '' ? 'nobody' : name;
+  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
+    const fields = line.split(':');
+    if (fields[0] === wanted) return { uid: Number(fields[2]), gid: Number(fields[3]) };
+  }
+  throw new Error(`deliver_as = "${wanted}": no such user in /etc/passwd; set deliver_as to a local system account`);
+}
+
+type Answer =
+  | { readonly id: number; readonly ok: true }
+  | { readonly id: number; readonly ok: false; readonly error: string; readonly retry: boolean };
+
+/**
+ * Hands rows of the outbox to a deliverer process and books its answers. Resolves to what stopped it, or null. Rejects
+ * where the configuration can't be followed.
+ */
+async function deliverOnce(
+  rows: readonly OutboxRow[],
+  destination: () => Destination,
+  patienceSeconds: number,
+  book: (answer: Answer) => void,
+): Promise<string | null> {
+  const { accounting, accounting_mode, accounting_credentials, deliver_as } = destination();
+  const identity = delivererIdentity(deliver_as);
+  const script = join(packageRoot(), 'dist', 'src', 'accounting', 'deliverer.js');
+  const options = ['--accounting', accounting, '--mode', accounting_mode, '--patience', String(patienceSeconds)];
+  if (accounting_credentials !== '') options.push('--credentials', accounting_credentials);
+  if (identity === null) options.push('--allow-root');
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [...inheritedFlags(), script, ...options], {
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      ...(identity ?? {}),
+    });
+    let complaint = '';
+    child.on('error', (error) => {
+      resolve(`the deliverer could not be started: ${reasonOf(error)}`);
+    });
+    child.stdin.on('error', () => undefined);
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      complaint = (complaint + text).slice(-2000);
+    });
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      try {
+        book(JSON.parse(line) as Answer);
+      } catch {
+        complaint = `unreadable answer of the deliverer: ${line.slice(0, 200)}`;
+      }
+    });
+    child.on('close', (code) => {
+      const last = complaint.trim().split('\n').pop() ?? '';
+      resolve(code === 0 ? null : last || `the deliverer ended with status ${code ?? 'none'}`);
+    });
+    child.stdin.end(rows.map((row) => `{"id":${row.id},"record":${row.record}}\n`).join(''));
+  });
+}
+
+/**
+ * Delivers the outbox of this node to the accounting DB: one process per node at a time (lock), in batches, with growing
+ * pauses while the DB is dead, for at most `patienceSeconds`. What could not be delivered stays in the outbox.
+ * `destination` is asked before each batch; where it throws, the batch waits as for a dead DB.
+ */
+export async function deliverOutbox(
+  store: NodeStore,
+  settings: Settings,
+  patienceSeconds: number,
+  destination: () => Destination = () => settings,
+): Promise<DeliveryOutcome> {
+  let delivered = 0;
+  let refused = 0;
+  let problem: string | null = null;
+  const deadline = Date.now() + patienceSeconds * 1000;
+  while (store.outbox(1).length > 0) {
+    const lock = DeliveryLock.take(settings.state_dir);
+    if (lock === null) break;
+    try {
+      if (delivered === 0) await sleep(Math.random() * settings.delivery_jitter_ms);
+      let pause = FIRST_PAUSE_MS;
+      for (let rows = store.outbox(BATCH); rows.length > 0; rows = store.outbox(BATCH)) {
+        const done: number[] = [];
+        const setBack: string[] = [];
+        const refusedBefore = refused;
+        const ended = await deliverOnce(rows, destination, Math.min(10, patienceSeconds), (answer) => {
+          if (answer.ok) done.push(answer.id);
+          else if (answer.retry) setBack.push(answer.error);
+          else {
+            store.refuse(answer.id, answer.error);
+            refused++;
+            warn(`a record was refused by the accounting DB: ${answer.error}`);
+          }
+        }).catch((error: unknown) => reasonOf(error));
+        store.delivered(done);
+        delivered += done.length;
+        problem = ended ?? setBack[0] ?? null;
+        if (problem === null && done.length === 0 && refused === refusedBefore)
+          problem = 'the deliverer answered nothing';
+        lock.noteProblem(problem);
+        if (problem === null) {
+          pause = FIRST_PAUSE_MS;
+          continue;
+        }
+        if (Date.now() + pause > deadline) return { delivered, refused, left: store.outbox(1_000_000).length, problem };
+        await lock.pause(pause * (0.5 + Math.random()));
+        pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
+      }
+    } finally {
+      lock.release();
+    }
+    // A row that came between the last look and the release of the lock is seen by the loop's own look.
+  }
+  return { delivered, refused, left: store.outbox(1_000_000).length, problem };
+}
+
+/**
+ * Delivers records as one batch, once and without patience: nobody waits for it, none is kept. Resolves to the problem,
+ * or null when every one is committed. Never rejects.
+ */
+export async function deliverRecords(
+  records: readonly string[],
+  destination: () => Destination,
+): Promise<string | null> {
+  let answered = 0;
+  let refusal: string | null = null;
+  const rows = records.map((record, id) => ({ id, record }));
+  const problem = await deliverOnce(rows, destination, 0, (answer) => {
+    answered++;
+    if (!answer.ok) refusal ??= answer.error;
+  }).catch((error: unknown) => reasonOf(error));
+  return problem ?? refusal ?? (answered < records.length ? 'the deliverer did not answer every record' : null);
+}
+
+/** Delivers one record past node.db, when that can't be written. Resolves to the problem, or null when it is committed. */
+export async function deliverRecord(record: JobRecord, destination: () => Destination): Promise<string | null> {
+  let committed = false as boolean;
+  const problem = await deliverOnce([{ id: 0, record: JSON.stringify(record) }], destination, 10, (answer) => {
+    committed = answer.ok || !answer.retry;
+  }).catch((error: unknown) => reasonOf(error));
+  return committed ? null : (problem ?? 'no answer');
+}

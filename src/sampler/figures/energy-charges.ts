@@ -1,0 +1,207 @@
+/**
+ * How the energy of a node is charged to the jobs on it. The rule, for one interval:
+ *
+ * 1. Idle energy = idle power x seconds, at most what the packages used. Idle power is what the site says
+ *    (`[sources.rapl] idle_watts`), else the smallest package power seen so far while the node was below 5 % busy. It is
+ *    told beside the job's energy and never charged to a job: the node would have used it without the job.
+ * 2. What the packages used above that is charged by CPU time: a job pays its share of all CPU time used on the node.
+ * 3. The energy of DRAM is charged by memory: a job pays its resident memory over all memory in use.
+ * 4. What no job used (the system, other users, an interval with no CPU time at all) is charged to nobody.
+ * 5. The raw figure of the node, packages and DRAM, is kept beside, so that anyone can divide it otherwise.
+ *
+ * It is an approximation: cycles are not equally dear (vector units, turbo), and cores differ. Until an idle interval has
+ * been seen and nothing is configured, idle power counts as 0, so a job is charged too much rather than too little;
+ * `idleKnownSeconds` tells for how long it was known.
+ */
+import type { Metric } from '../../sources/source';
+
+/** What a node used in an interval. Joules, CPU seconds, bytes; null: no counter, or one that began anew in between. */
+export interface NodeUse {
+  readonly seconds: number;
+  readonly packageJoules: number | null;
+  readonly dramJoules: number | null;
+  /** CPU time of everything on the node, and what there is of it (seconds x CPUs). */
+  readonly busyCpuSeconds: number | null;
+  readonly cpuSeconds: number | null;
+  /** Memory in use (total less available). */
+  readonly usedBytes: number | null;
+}
+
+/** What one job used in the same interval. */
+export interface JobUse {
+  readonly cpuSeconds: number | null;
+  readonly rssBytes: number | null;
+}
+
+/** Power of the idle node, in watts; null: not known yet. */
+export interface IdlePower {
+  readonly watts: number | null;
+  readonly configured: boolean;
+}
+
+/** What one job is charged for an interval; `covered`: its share of the packages' energy could be told. */
+export interface Charge {
+  readonly packageJoules: number;
+  readonly dramJoules: number;
+  readonly covered: boolean;
+}
+
+export interface NodeCharge {
+  /** In the order of the jobs. */
+  readonly jobs: readonly Charge[];
+  readonly idleJoules: number;
+  /** Charged to nobody. */
+  readonly unattributedJoules: number;
+  /** jobs + idle + unattributed. */
+  readonly nodeJoules: number;
+}
+
+/** Sums over the intervals of one job's life on one node. Joules and seconds. */
+export interface EnergyAccount {
+  /** Charged to the job. */
+  readonly packageJoules: number;
+  readonly dramJoules: number;
+  /** Of the node while the job ran: its idle part, and all of it. */
+  readonly idleJoules: number;
+  readonly nodeJoules: number;
+  readonly seconds: number;
+  /** Of those, with counters and CPU times that say something: below `seconds` the sums are lower ends. */
+  readonly coveredSeconds: number;
+  readonly idleKnownSeconds: number;
+}
+
+/** Below this share of its CPU time a node counts as idle. */
+const IDLE_SHARE = 0.05;
+/** RAPL advances in steps of 1 ms and CPU times in ticks of 10 ms: shorter intervals make false minima. */
+const LEAST_IDLE_SECONDS = 1;
+
+/** Idle power before anything was seen; `watts` above 0 is the site's word and stays. */
+export function newIdlePower(watts: number): IdlePower {
+  return watts > 0 && watts < Infinity ? { watts, configured: true } : { watts: null, configured: false };
+}
+
+const known = (value: number | null): number | null =>
+  value !== null && value >= 0 && value < Infinity ? value : null;
+
+/** Idle power after an interval was seen, too. */
+export function learnIdlePower(idle: IdlePower, node: NodeUse): IdlePower {
+  const joules = known(node.packageJoules);
+  const busy = known(node.busyCpuSeconds);
+  const cpu = known(node.cpuSeconds);
+  if (idle.configured || joules === null || joules === 0 || busy === null || cpu === null || cpu === 0) return idle;
+  if (!(node.seconds >= LEAST_IDLE_SECONDS) || busy / cpu >= IDLE_SHARE) return idle;
+  const watts = joules / node.seconds;
+  return watts > 0 && watts < (idle.watts ?? Infinity) ? { watts, configured: false } : idle;
+}
+
+/** Shares of `total` that each of `parts` is; of their own sum where that is more, since readings are not simultaneous. */
+function shares(parts: readonly (number | null)[], total: number): readonly number[] {
+  const sizes = parts.map((part) => known(part) ?? 0);
+  const whole = Math.max(
+    total,
+    sizes.reduce((sum, size) => sum + size, 0),
+  );
+  return sizes.map((size) => (whole > 0 ? Math.min(1, size / whole) : 0));
+}
+
+/** Divides what the node used among all its jobs that are known, by the rule above. */
+export function chargeJobs(node: NodeUse, jobs: readonly JobUse[], idle: IdlePower): NodeCharge {
+  const seconds = known(node.seconds) ?? 0;
+  const packageJoules = known(node.packageJoules);
+  const dramJoules = known(node.dramJoules);
+  const busy = known(node.busyCpuSeconds);
+  const used = known(node.usedBytes);
+  const idleJoules = Math.min(packageJoules ?? 0, (known(idle.watts) ?? 0) * seconds);
+  const active = (packageJoules ?? 0) - idleJoules;
+  const cpuShares = shares(
+    jobs.map((job) => job.cpuSeconds),
+    busy ?? 0,
+  );
+  const memoryShares = shares(
+    jobs.map((job) => job.rssBytes),
+    used ?? 0,
+  );
+  const charges = jobs.map((job, index) => ({
+    packageJoules: busy === null ? 0 : active * (cpuShares[index] ?? 0),
+    dramJoules: used === null ? 0 : (dramJoules ?? 0) * (memoryShares[index] ?? 0),
+    covered: packageJoules !== null && busy !== null && known(job.cpuSeconds) !== null,
+  }));
+  const nodeJoules = (packageJoules ?? 0) + (dramJoules ?? 0);
+  const charged = charges.reduce((sum, charge) => sum + charge.packageJoules + charge.dramJoules, 0);
+  return { jobs: charges, idleJoules, unattributedJoules: Math.max(0, nodeJoules - idleJoules - charged), nodeJoules };
+}
+
+export function newEnergyAccount(): EnergyAccount {
+  return {
+    packageJoules: 0,
+    dramJoules: 0,
+    idleJoules: 0,
+    nodeJoules: 0,
+    seconds: 0,
+    coveredSeconds: 0,
+    idleKnownSeconds: 0,
+  };
+}
+
+/** One interval of one job. A sampler that knows other jobs of the node, too, tells them: their shares bound this one's. */
+export interface EnergyInterval {
+  readonly node: NodeUse;
+  readonly job: JobUse;
+  readonly others?: readonly JobUse[];
+  readonly idle: IdlePower;
+}
+
+/** The account after one more interval. An interval without length or with one that is no number changes nothing. */
+export function charge(account: EnergyAccount, { node, job, others = [], idle }: EnergyInterval): EnergyAccount {
+  const seconds = known(node.seconds) ?? 0;
+  if (seconds === 0) return account;
+  const { jobs, idleJoules, nodeJoules } = chargeJobs(node, [job, ...others], idle);
+  const { packageJoules = 0, dramJoules = 0, covered = false } = jobs[0] ?? {};
+  return {
+    packageJoules: account.packageJoules + packageJoules,
+    dramJoules: account.dramJoules + dramJoules,
+    idleJoules: account.idleJoules + idleJoules,
+    nodeJoules: account.nodeJoules + nodeJoules,
+    seconds: account.seconds + seconds,
+    coveredSeconds: account.coveredSeconds + (covered ? seconds : 0),
+    idleKnownSeconds: account.idleKnownSeconds + (known(idle.watts) === null ? 0 : seconds),
+  };
+}
+
+const joules = (what: string, help: string): Metric => ({
+  name: `energy_${what}_joules`,
+  unit: 'joules',
+  kind: 'counter',
+  scope: 'job',
+  resolution: 1000,
+  help,
+});
+
+const METRICS = {
+  packageJoules: joules('package', "CPU packages, above idle: the job's share by CPU time."),
+  dramJoules: joules('dram', "Memory: the job's share by resident memory."),
+  idleJoules: joules('idle', 'What the idle node would have used while the job ran; charged to no job.'),
+  nodeJoules: joules('node', 'Packages and memory of the whole node while the job ran, other jobs included.'),
+  coveredSeconds: {
+    name: 'energy_covered_seconds',
+    unit: 'seconds',
+    kind: 'counter',
+    scope: 'job',
+    resolution: 1000,
+    help: 'Time for which the energy is known: where the job ran longer, the other figures are lower ends.',
+  },
+} as const satisfies Readonly<Partial<Record<keyof EnergyAccount, Metric>>>;
+
+/** What a record says of a job's energy. */
+export const ENERGY_JOB_METRICS: readonly Metric[] = Object.values(METRICS);
+
+/** Flat figures for the record, by the names of ENERGY_JOB_METRICS; empty before the first interval. */
+export function energyMetrics(account: EnergyAccount): Readonly<Record<string, number>> {
+  if (account.seconds === 0) return {};
+  return Object.fromEntries(
+    (Object.keys(METRICS) as readonly (keyof typeof METRICS)[]).map((field) => {
+      const { name, resolution = 1 } = METRICS[field];
+      return [name, Math.round(account[field] * resolution) / resolution];
+    }),
+  );
+}

@@ -1,0 +1,341 @@
+import type { HeldGpu, HeldGpus } from '../../sources/job/held-gpus';
+import { gpuLabel, type Gpu } from '../../sources/node/gpu';
+import type { Metric, Reading } from '../../sources/source';
+
+const metric = (name: string, unit: Metric['unit'], help: string, kind: Metric['kind'] = 'gauge'): Metric => ({
+  name: unit === 'count' ? `gpu_${name}` : `gpu_${name}_${unit}`,
+  unit,
+  kind,
+  scope: 'job',
+  help,
+  ...(unit === 'seconds' || unit === 'joules' ? { resolution: 1000 } : {}),
+  ...(unit === 'percent' ? { resolution: 100 } : {}),
+});
+
+const METRICS = {
+  count: metric('held', 'count', 'GPUs (or MIG instances) that the job held, by its environment or its processes.'),
+  used: metric('used', 'count', 'Those of them on which it ever computed.'),
+  heldTime: metric('held_time', 'seconds', 'GPU-seconds that it held them.', 'counter'),
+  usedTime: metric('used_time', 'seconds', 'GPU-seconds in which it computed on them.', 'counter'),
+  idleTime: metric('idle', 'seconds', 'GPU-seconds held with no process of it and no utilisation there.', 'counter'),
+  mean: metric('utilization_mean', 'percent', "The job's utilisation, mean over the GPU-seconds where it is known."),
+  max: metric('utilization_max', 'percent', 'The highest on one GPU between two readings.'),
+  peak: metric('memory_peak', 'bytes', 'Most memory that its processes held on one GPU, at least.'),
+  kept: metric('memory_peak_kept', 'count', 'GPUs whose peak the driver kept (accounting mode); the rest is sampled.'),
+  energy: metric(
+    'energy',
+    'joules',
+    "Energy: whole where it was alone, else by its processes' utilisation.",
+    'counter',
+  ),
+} as const;
+
+/** What a record says of a job's GPUs. */
+export const GPU_JOB_METRICS: readonly Metric[] = Object.values(METRICS);
+
+/** One GPU over the life of a job. */
+interface Use {
+  readonly gpu: Gpu;
+  readonly label: string;
+  readonly heldSeconds: number;
+  readonly usedSeconds: number;
+  readonly idleSeconds: number;
+  /** Held while the GPU told nothing. */
+  readonly silentSeconds: number;
+  /** Integral of percent over `knownSeconds`. */
+  readonly percentSeconds: number;
+  readonly knownSeconds: number;
+  readonly maxPercent: number | null;
+  /** Some process of the job was on it at some time. */
+  readonly opened: boolean;
+  readonly sampledPeakBytes: number | null;
+  readonly keptPeakBytes: number | null;
+  readonly energyJoules: number | null;
+  /** Of the last reading; null: none. */
+  readonly energyCounter: number | null;
+}
+
+/** What has been seen of a job's GPUs so far; a value. */
+export interface GpuUse {
+  readonly lastMs: number;
+  readonly uses: ReadonlyMap<string, Use>;
+  /** Engine time by process and engine, at the last look. */
+  readonly busy: ReadonlyMap<string, number>;
+}
+
+/** From this moment on (ms of a clock that never goes back) GPUs count as held. */
+export const newGpuUse = (startMs: number): GpuUse => ({ lastMs: startMs, uses: new Map(), busy: new Map() });
+
+export interface GpuObservation {
+  readonly atMs: number;
+  /** All values of `nvidia`, `drm` and `drmprocess` of this moment, other jobs' processes included. */
+  readonly readings: readonly Reading[];
+  readonly held: HeldGpus;
+  /** Every GPU of the host, for their labels. */
+  readonly gpus: readonly Gpu[];
+  /** Processes of the job; those that have ended since the last observation may still be among them. */
+  readonly pids: ReadonlySet<number>;
+}
+
+/** A process on a GPU; null: not told. */
+interface OnGpu {
+  readonly percent: number | null;
+  readonly bytes: number | null;
+}
+
+/** What one moment says of one GPU. */
+interface Moment {
+  readonly values: Map<string, number>;
+  /** Processes on it, of every job. */
+  readonly processes: Map<number, OnGpu>;
+  readonly keptPeaks: Map<number, number>;
+}
+
+const BUSY = 'drmprocess_busy_seconds';
+const isSound = ({ value }: Reading): boolean => Number.isFinite(value) && value >= 0;
+const busyKey = ({ instance, pid }: Reading): string => `${pid ?? ''} ${instance}`;
+
+/** Percent of the busiest engine, by the time that a process used since the last look. */
+function busyPercent(reading: Reading, before: ReadonlyMap<string, number>, seconds: number): number {
+  const from = before.get(busyKey(reading)) ?? 0;
+  const used = reading.value - (from > reading.value ? 0 : from);
+  return seconds > 0 ? Math.min(100, (100 * used) / seconds) : 0;
+}
+
+function momentsOf(
+  readings: readonly Reading[],
+  busyBefore: ReadonlyMap<string, number>,
+  seconds: number,
+): ReadonlyMap<string, Moment> {
+  const moments = new Map<string, Moment>();
+  const of = (id: string): Moment => {
+    const moment = moments.get(id) ?? { values: new Map(), processes: new Map(), keptPeaks: new Map() };
+    moments.set(id, moment);
+    return moment;
+  };
+  const add = (id: string, pid: number, percent: number | null, bytes: number | null): void => {
+    const { processes } = of(id);
+    const before = processes.get(pid) ?? { percent: null, bytes: null };
+    processes.set(pid, { percent: larger(before.percent, percent), bytes: bytes ?? before.bytes });
+  };
+  for (const reading of readings) {
+    const { metric: name, instance, value, pid } = reading;
+    if (!isSound(reading)) continue;
+    if (pid === undefined) {
+      const [, what] = /^(?:nvidia|drm)_(\w+)$/.exec(name) ?? [];
+      if (what !== undefined) of(instance).values.set(what, value);
+    } else if (name === 'nvidia_process_peak_memory_bytes') of(instance).keptPeaks.set(pid, value);
+    else if (name === 'nvidia_process_utilization_percent') add(instance, pid, value, null);
+    else if (name === 'nvidia_process_memory_bytes' || name === 'drmprocess_memory_bytes')
+      add(instance, pid, null, value);
+    else if (name === BUSY) {
+      const [gpu = ''] = instance.split('/');
+      add(gpu, pid, busyPercent(reading, busyBefore, seconds), null);
+    }
+  }
+  return moments;
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const known = (values: readonly (number | null)[]): readonly number[] => values.filter((value) => value !== null);
+const larger = (one: number | null, other: number | null): number | null => {
+  const both = known([one, other]);
+  return both.length === 0 ? null : Math.max(...both);
+};
+
+interface Parts {
+  readonly own: readonly OnGpu[];
+  readonly others: readonly OnGpu[];
+}
+
+function partsOf(moment: Moment, pids: ReadonlySet<number>): Parts {
+  const all = [...moment.processes];
+  return {
+    own: all.filter(([pid]) => pids.has(pid)).map(([, process]) => process),
+    others: all.filter(([pid]) => !pids.has(pid)).map(([, process]) => process),
+  };
+}
+
+/** Less is allocated on a MIG instance than the smallest CUDA context takes: nobody computes there. */
+const RESTING_BYTES = 100 * 1024 * 1024;
+
+/** Percent of a whole GPU; the driver tells none of a MIG instance, but an empty one rests. */
+function wholePercent({ values }: Moment, gpu: Gpu, { own, others }: Parts): number | null {
+  const told = values.get('utilization_percent');
+  if (told !== undefined) return Math.min(100, told);
+  const empty = own.length + others.length === 0 && (values.get('memory_used_bytes') ?? Infinity) < RESTING_BYTES;
+  return gpu.parent !== null && empty ? 0 : null;
+}
+
+/** Percent that is the job's: the GPU's where nobody else is on it, else the sum of its processes'; null: not told. */
+function ownPercent(whole: number | null, { own, others }: Parts): number | null {
+  const told = known(own.map(({ percent }) => percent));
+  const summed = told.length === 0 ? null : Math.min(100, sum(told));
+  if (others.length > 0) return own.length === 0 ? 0 : summed;
+  // A process that worked between two readings shows in its own samples, though the GPU rests at this moment.
+  return larger(whole, summed);
+}
+
+/**
+ * Share of the GPU's energy that is the job's: all where nobody else is on it; else by the processes' utilisation;
+ * where none of them tells or all rest, by their number.
+ */
+function energyShare({ own, others }: Parts): number {
+  if (others.length === 0) return 1;
+  const mine = sum(known(own.map(({ percent }) => percent)));
+  const theirs = sum(known(others.map(({ percent }) => percent)));
+  return mine + theirs > 0 ? mine / (mine + theirs) : own.length / (own.length + others.length);
+}
+
+function emptyUse(gpu: Gpu, gpus: readonly Gpu[]): Use {
+  return {
+    gpu,
+    label: gpuLabel(gpu, gpus),
+    heldSeconds: 0,
+    usedSeconds: 0,
+    idleSeconds: 0,
+    silentSeconds: 0,
+    percentSeconds: 0,
+    knownSeconds: 0,
+    maxPercent: null,
+    opened: false,
+    sampledPeakBytes: null,
+    keptPeakBytes: null,
+    energyJoules: null,
+    energyCounter: null,
+  };
+}
+
+/** Joules since the last reading, by the counter, else by the power of this moment; null: neither. */
+function energySince(before: Use, moment: Moment, seconds: number): number | null {
+  const counter = moment.values.get('energy_joules') ?? null;
+  const power = moment.values.get('power_watts') ?? null;
+  // A counter that fell has begun anew (driver loaded again).
+  if (counter !== null && before.energyCounter !== null && counter >= before.energyCounter)
+    return counter - before.energyCounter;
+  return power === null ? null : power * seconds;
+}
+
+/** Adds `seconds` of holding, in which the GPU was as at their end. */
+function observeOne(
+  before: Use,
+  held: HeldGpu,
+  moment: Moment | undefined,
+  seconds: number,
+  own: ReadonlySet<number>,
+): Use {
+  const use: Use = {
+    ...before,
+    heldSeconds: before.heldSeconds + seconds,
+    opened: before.opened || held.pids.length > 0,
+  };
+  if (moment === undefined) return { ...use, silentSeconds: use.silentSeconds + seconds, energyCounter: null };
+  const parts = partsOf(moment, own);
+  const percent = ownPercent(wholePercent(moment, held.gpu, parts), parts);
+  const joules = energySince(before, moment, seconds);
+  const bytes = known(parts.own.map((process) => process.bytes));
+  const kept = [...moment.keptPeaks].filter(([pid]) => own.has(pid)).map(([, peak]) => peak);
+  const present = parts.own.length > 0 || held.pids.length > 0 || kept.length > 0;
+  const computing = percent !== null && percent > 0 && (present || parts.others.length === 0);
+  return {
+    ...use,
+    usedSeconds: use.usedSeconds + (computing ? seconds : 0),
+    idleSeconds: use.idleSeconds + (!present && percent === 0 ? seconds : 0),
+    percentSeconds: use.percentSeconds + (percent ?? 0) * seconds,
+    knownSeconds: use.knownSeconds + (percent === null ? 0 : seconds),
+    maxPercent: larger(use.maxPercent, percent),
+    opened: use.opened || present,
+    sampledPeakBytes: larger(use.sampledPeakBytes, bytes.length === 0 ? null : sum(bytes)),
+    keptPeakBytes: larger(use.keptPeakBytes, kept.length === 0 ? null : Math.max(...kept)),
+    energyJoules: joules === null ? use.energyJoules : (use.energyJoules ?? 0) + joules * energyShare(parts),
+    energyCounter: moment.values.get('energy_joules') ?? null,
+  };
+}
+
+/** What is known after one more look. */
+export function observeGpus(use: GpuUse, { atMs, readings, held, gpus, pids }: GpuObservation): GpuUse {
+  const seconds = Math.max(0, atMs - use.lastMs) / 1000;
+  const moments = momentsOf(readings, use.busy, seconds);
+  const uses = new Map(use.uses);
+  // What is not held any longer starts anew when it is held again: that energy was somebody else's.
+  for (const [id, before] of uses) uses.set(id, { ...before, energyCounter: null });
+  for (const one of held.held) {
+    const { id } = one.gpu;
+    const before = use.uses.get(id) ?? emptyUse(one.gpu, gpus);
+    uses.set(id, observeOne(before, one, moments.get(id), seconds, pids));
+  }
+  const busyNow = readings.filter((one) => one.metric === BUSY && isSound(one));
+  const busy = new Map(busyNow.map((one) => [busyKey(one), one.value]));
+  return { lastMs: Math.max(use.lastMs, atMs), uses, busy };
+}
+
+const peakOf = ({ sampledPeakBytes, keptPeakBytes }: Use): number | null => larger(sampledPeakBytes, keptPeakBytes);
+
+/** Flat figures for the record, by the names of GPU_JOB_METRICS; empty where the job held no GPU. */
+export function gpuMetrics({ uses }: GpuUse): Readonly<Record<string, number>> {
+  const all = [...uses.values()];
+  if (all.length === 0) return {};
+  const total = (what: (use: Use) => number): number => sum(all.map(what));
+  const knownSeconds = total((use) => use.knownSeconds);
+  const most = (what: (use: Use) => number | null): number | null => all.map(what).reduce(larger, null);
+  const energies = known(all.map(({ energyJoules }) => energyJoules));
+  const values: readonly (readonly [Metric, number | null])[] = [
+    [METRICS.count, all.length],
+    [METRICS.used, all.filter(({ usedSeconds }) => usedSeconds > 0).length],
+    [METRICS.heldTime, total((use) => use.heldSeconds)],
+    [METRICS.usedTime, total((use) => use.usedSeconds)],
+    [METRICS.idleTime, total((use) => use.idleSeconds)],
+    [METRICS.mean, knownSeconds > 0 ? total((use) => use.percentSeconds) / knownSeconds : null],
+    [METRICS.max, most((use) => use.maxPercent)],
+    [METRICS.peak, most(peakOf)],
+    [METRICS.kept, all.filter(({ keptPeakBytes }) => keptPeakBytes !== null).length],
+    [METRICS.energy, energies.length === 0 ? null : sum(energies)],
+  ];
+  return Object.fromEntries(
+    values.flatMap(([{ name, resolution = 1 }, value]) =>
+      value === null ? [] : [[name, Math.round(value * resolution) / resolution]],
+    ),
+  );
+}
+
+/** "45 s", "12 min", "3 h 12 min", "2 d 4 h" */
+function duration(seconds: number): string {
+  const s = Math.round(seconds);
+  if (s < 60) return `${s} s`;
+  const minutes = Math.round(s / 60);
+  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.round(s / 3600);
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** Shorter than this nobody needs to hear of a GPU that wasn't used. */
+const WORTH_TELLING_S = 60;
+
+function noteOf(use: Use): string | null {
+  const { label, heldSeconds, silentSeconds, idleSeconds, usedSeconds, opened } = use;
+  if (heldSeconds < WORTH_TELLING_S) return null;
+  if (silentSeconds >= heldSeconds) return `${label} was held for ${duration(heldSeconds)} and told nothing.`;
+  const silent = silentSeconds > 0 ? ` It told nothing for ${duration(silentSeconds)} of them.` : '';
+  if (idleSeconds + silentSeconds >= heldSeconds && !opened)
+    return `${label} was held for ${duration(heldSeconds)} and never used.${silent}`;
+  if (usedSeconds === 0 && opened && use.knownSeconds > 0)
+    return `${label} was held for ${duration(heldSeconds)}: opened, but no reading showed it at work.${silent}`;
+  return silent === '' ? null : `${label} told nothing for ${duration(silentSeconds)} of ${duration(heldSeconds)}.`;
+}
+
+/** What the reader of a record should know of its GPUs, one line each. */
+export function gpuNotes({ uses }: GpuUse): readonly string[] {
+  const all = [...uses.values()].sort((one, other) => (one.label < other.label ? -1 : 1));
+  const sampled = all.filter(
+    ({ sampledPeakBytes, keptPeakBytes }) => sampledPeakBytes !== null && keptPeakBytes === null,
+  );
+  return [
+    ...all.map(noteOf).filter((note) => note !== null),
+    ...(sampled.length > 0
+      ? [
+          `The GPU memory peak of ${sampled.map(({ label }) => label).join(', ')} is sampled: a short one may be missed.`,
+        ]
+      : []),
+  ];
+}

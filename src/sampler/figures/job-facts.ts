@@ -1,0 +1,35 @@
+import { pss } from '../../sources/job/pss';
+import { drm } from '../../sources/node/drm';
+import { nvidia } from '../../sources/node/nvidia';
+import { rapl } from '../../sources/node/rapl';
+import { ALL_SOURCE_FACTS } from '../../sources/registry';
+import type { SourceFacts } from '../../sources/source';
+import { ENERGY_JOB_METRICS } from './energy-charges';
+import { GPU_JOB_METRICS } from './gpu-use';
+import { PSS_FACTS } from '../peaks/pss-sums';
+
+/** Figures of a whole job that the sampler makes out of several sources, or of a source's values over time. */
+export const JOB_FACTS: readonly SourceFacts[] = [
+  {
+    name: 'energy',
+    reads: ['the sources rapl and raplperf', '/proc/stat', '/proc/meminfo'],
+    metrics: ENERGY_JOB_METRICS,
+    blocking: false,
+    interval: rapl.interval,
+    enabled: true,
+    options: {},
+  },
+  {
+    name: 'gpu',
+    reads: ['the sources nvidia, drm and drmprocess', "the job's environment"],
+    metrics: GPU_JOB_METRICS,
+    blocking: false,
+    interval: Math.min(nvidia.interval, drm.interval),
+    enabled: true,
+    options: {},
+  },
+  { ...pss, metrics: PSS_FACTS },
+];
+
+/** Whatever a record or a series can name: the metrics of every source, and those of whole jobs. */
+export const ALL_FACTS: readonly SourceFacts[] = [...ALL_SOURCE_FACTS, ...JOB_FACTS];

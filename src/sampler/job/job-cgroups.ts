@@ -1,0 +1,196 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { JOBS_GROUP } from '../../sources/job/job-cgroup';
+import { OWN_GROUP } from './leave-job';
+import { keyValues, startTicksOf } from './run-directory';
+
+/**
+ * The control groups that the prolog makes for jobs (hooks/cgroup.sh): their removal. Whoever ends a run removes its
+ * group: the sampler, or the next sampler or flush of this host. What still runs in it, the shepherd and processes
+ * that outlive their job, goes back to where the shepherd came from, as if there had never been a group.
+ */
+export interface CgroupNote {
+  /** Path of the shepherd's former group by hierarchy: "memory", "pids" ..., "unified" for version 2. */
+  readonly origins: ReadonlyMap<string, string>;
+  /** Why there is no group; null: there is one. */
+  readonly problem: string | null;
+}
+
+const HIERARCHIES = ['unified', 'memory', 'cpuacct', 'blkio', 'pids'] as const;
+const RUN_NAME = /^\d+\.\d+\.[0-9a-f]{8}\.(\d+)\.(\d+)$/;
+/** Time for one group: more than a process needs to leave, little beside the epilog's bound. */
+const PATIENCE_MS = 300;
+const PAUSE_MS = 5;
+const MOST_DEPTH = 4;
+
+/** What the prolog wrote into `RUN-DIRECTORY/cgroup`; null: it was asked for no group. */
+export function readCgroupNote(directory: string): CgroupNote | null {
+  let text: string;
+  try {
+    text = readFileSync(join(directory, 'cgroup'), 'utf8');
+  } catch {
+    return null;
+  }
+  const values = keyValues(text);
+  const problem = values.get('problem') ?? '';
+  const origins = [...values].flatMap(([key, path]): [string, string][] =>
+    key.startsWith('from_') && path.startsWith('/') ? [[key.slice('from_'.length), path]] : [],
+  );
+  return { origins: new Map(origins), problem: problem === '' ? null : problem };
+}
+
+/** Top directories of the hierarchies that may hold groups of ours, by hierarchy. */
+function hierarchyTops(root: string): readonly (readonly [string, string])[] {
+  const unified = existsSync(join(root, 'cgroup.controllers')) ? root : join(root, 'unified');
+  return HIERARCHIES.map((name) => [name, name === 'unified' ? unified : join(root, name)]);
+}
+
+function subgroups(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => join(directory, entry.name));
+  } catch {
+    return [];
+  }
+}
+
+function processesIn(group: string): readonly string[] {
+  try {
+    return readFileSync(join(group, 'cgroup.procs'), 'latin1')
+      .split('\n')
+      .filter((pid) => /^[1-9]\d*$/.test(pid));
+  } catch {
+    return [];
+  }
+}
+
+/** Where processes of a removed group go: the shepherd's former group, else our own one, which has no limits. */
+interface Refuge {
+  readonly top: string;
+  readonly origin: string | undefined;
+}
+
+function moveProcess(pid: string, { top, origin }: Refuge): void {
+  const own = join(top, OWN_GROUP);
+  const former = origin === undefined || origin.split('/').includes('..') ? [] : [join(top, origin)];
+  for (const target of [...former, own]) {
+    try {
+      if (target === own) mkdirSync(own, { recursive: true });
+      writeFileSync(join(target, 'cgroup.procs'), pid);
+      return;
+    } catch (error) {
+      // It has ended meanwhile.
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return;
+    }
+  }
+}
+
+function emptyAndRemove(group: string, refuge: Refuge, depth = 0): boolean {
+  if (depth > MOST_DEPTH) return false;
+  for (const inner of subgroups(group)) emptyAndRemove(inner, refuge, depth + 1);
+  for (const pid of processesIn(group)) moveProcess(pid, refuge);
+  try {
+    rmdirSync(group);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
+}
+
+function takeBreath(): void {
+  const nobody = new Int32Array(new SharedArrayBuffer(4));
+  Atomics.wait(nobody, 0, 0, PAUSE_MS);
+}
+
+/** Removes one directory, for at most PATIENCE_MS: processes that are just ending keep it for a moment. */
+function removeGroup(group: string, refuge: Refuge): boolean {
+  const deadline = Date.now() + PATIENCE_MS;
+  while (!emptyAndRemove(group, refuge)) {
+    if (Date.now() >= deadline) return false;
+    takeBreath();
+  }
+  return true;
+}
+
+/**
+ * Removes the group of one run in every hierarchy; what runs in it is moved, never ended. "left": it could not be
+ * removed now, the next sampler or flush tries again. Never throws.
+ */
+export function removeJobCgroup(
+  key: string,
+  note: CgroupNote | null,
+  root = '/sys/fs/cgroup',
+): 'none' | 'removed' | 'left' {
+  if (!RUN_NAME.test(key)) return 'none';
+  let outcome: 'none' | 'removed' | 'left' = 'none';
+  for (const [name, top] of hierarchyTops(root)) {
+    const group = join(top, JOBS_GROUP, key);
+    if (!existsSync(group)) continue;
+    const gone = removeGroup(group, { top, origin: note?.origins.get(name) });
+    if (!gone) outcome = 'left';
+    else if (outcome === 'none') outcome = 'removed';
+  }
+  return outcome;
+}
+
+export interface CgroupPlaces {
+  /** Directories that hold `run/KEY`: state_dir and run_dir. */
+  readonly directories: readonly string[];
+  readonly procRoot?: string;
+  readonly cgroupRoot?: string;
+  /** Groups younger than this are left to those who know their run. */
+  readonly graceMs?: number;
+}
+
+/** Keys of groups whose shepherd has gone and whose run nobody will finish any more. */
+export function strayCgroups({
+  directories,
+  procRoot = '/proc',
+  cgroupRoot = '/sys/fs/cgroup',
+}: CgroupPlaces): readonly string[] {
+  const keys = new Set(hierarchyTops(cgroupRoot).flatMap(([, top]) => runNames(join(top, JOBS_GROUP))));
+  return [...keys].sort().filter((key) => {
+    const [, pid, start] = RUN_NAME.exec(key) ?? [];
+    if (startTicksOf(Number(pid), procRoot) === Number(start)) return false;
+    return !directories.some((directory) => existsSync(join(directory, 'run', key)));
+  });
+}
+
+function runNames(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).filter((name) => RUN_NAME.test(name));
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Somebody else's state directory may know a group's run: an installation that tests itself must not take the group of
+ * a job that is just ending.
+ */
+const GRACE_MS = 60_000;
+
+/** The kernel keeps no time for a group: this is when it was last looked up for the first time, so never too old. */
+function ageMs(key: string, cgroupRoot: string): number {
+  const times = hierarchyTops(cgroupRoot).flatMap(([, top]) => {
+    try {
+      return [statSync(join(top, JOBS_GROUP, key)).mtimeMs];
+    } catch {
+      return [];
+    }
+  });
+  return Date.now() - Math.max(0, ...times);
+}
+
+/** One pass takes no longer than this: the next one goes on. */
+const MOST_REMOVED = 20;
+
+/** Removes groups that nobody looks after; returns the keys of those that could not be removed. Never throws. */
+export function removeStrayCgroups(places: CgroupPlaces): readonly string[] {
+  const { cgroupRoot = '/sys/fs/cgroup', graceMs = GRACE_MS } = places;
+  return strayCgroups(places)
+    .filter((key) => ageMs(key, cgroupRoot) >= graceMs)
+    .slice(0, MOST_REMOVED)
+    .filter((key) => removeJobCgroup(key, null, cgroupRoot) === 'left');
+}

@@ -1,0 +1,171 @@
+import { lstatSync } from 'node:fs';
+import { addressSpaceLimit } from '../../gridengine/address-space-limit';
+import { memoryRequests } from '../../gridengine/memory-request';
+import { parsePeHostfile } from '../../gridengine/pe-hostfile';
+import { identityMismatches, parseSpoolConfig, type SpoolConfig } from '../../gridengine/spool-config';
+import { readSpoolFile } from '../../gridengine/spool-file';
+import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
+import type { JobRecord, MemoryRequest } from '../../record/record';
+
+/** What Grid Engine says of a job: the fields of its record that no sampling can tell. */
+export interface JobDescription {
+  readonly fields: Pick<
+    JobRecord,
+    | 'owner'
+    | 'job_name'
+    | 'queue'
+    | 'project'
+    | 'pe'
+    | 'account'
+    | 'slots'
+    | 'host_slots'
+    | 'granted_hosts'
+    | 'submitted_at'
+    | 'h_vmem'
+    | 'requests'
+    | 'pe_task_id'
+  >;
+  /** Execution host as Grid Engine names it; null when unknown. */
+  readonly host: string | null;
+  /** Additional group of the job's processes; null: none. */
+  readonly group: number | null;
+  readonly array: boolean;
+  readonly notes: readonly string[];
+}
+
+const NOTHING: JobDescription['fields'] = {
+  owner: null,
+  job_name: null,
+  queue: null,
+  project: null,
+  pe: null,
+  account: null,
+  slots: null,
+  host_slots: null,
+  granted_hosts: null,
+  submitted_at: null,
+  h_vmem: null,
+  requests: {},
+  pe_task_id: null,
+};
+
+/** A description of a job whose `config` could not be used. */
+export function undescribed(task: number, note: string): JobDescription {
+  return { fields: NOTHING, host: null, group: null, array: task > 0, notes: [note] };
+}
+
+const ADDRESS_SPACE_FLOOR = 10 * 1024 * 1024;
+
+function requests(config: SpoolConfig, complexes: readonly string[]): Record<string, MemoryRequest> {
+  const result: Record<string, MemoryRequest> = {};
+  for (const request of memoryRequests(config, complexes)) {
+    if (request.state === 'unlimited') continue;
+    result[request.complex] = {
+      request_bytes: request.requestBytes,
+      limit_bytes: request.limitBytes,
+      per: request.per,
+    };
+  }
+  return result;
+}
+
+/** What the kernel enforces, whatever was asked for: the hook was under the same limit as the job. */
+function limitInForce(addressSpaceKib: number | null): MemoryRequest | null {
+  if (addressSpaceKib === null) return null;
+  return { request_bytes: null, limit_bytes: addressSpaceKib * 1024, per: 'job' };
+}
+
+/** What the `config` of a `qrsh -inherit` task has of qrsh ("petask", its own submission) or of its host's part only. */
+const NOT_TOLD_OF_TASKS = { job_name: null, slots: null, submitted_at: null } as const;
+
+function ofJob(config: SpoolConfig): Pick<JobDescription['fields'], 'job_name' | 'slots' | 'submitted_at'> {
+  return {
+    job_name: config.jobName,
+    slots: config.pe === null ? config.hostSlots : config.peSlots || config.hostSlots,
+    submitted_at: config.submissionTimeMs === null ? null : new Date(config.submissionTimeMs).toISOString(),
+  };
+}
+
+/**
+ * Description from the text of a spool `config`; `run` names the job that it must be about. `peHostfile`: the text of the
+ * file beside it, null: not there.
+ */
+export function describeJob(
+  text: string,
+  run: {
+    readonly job: number;
+    readonly task: number;
+    readonly peTask?: string | null;
+    readonly addressSpaceKib: number | null;
+  },
+  complexes: readonly string[],
+  peHostfile: string | null = null,
+): JobDescription {
+  const parsed = parseSpoolConfig(text);
+  if (!parsed.ok) return undescribed(run.task, `Grid Engine's config file could not be used: ${parsed.error}.`);
+  const config = parsed.value;
+  const mismatches = identityMismatches(config, { jobId: run.job, task: run.task || 1, peTaskId: run.peTask ?? null });
+  const suspicious = [...config.ambiguous, ...mismatches];
+  const common = { host: config.host, group: config.addGrpId, array: run.task > 0 };
+  if (suspicious.length > 0)
+    return {
+      ...common,
+      fields: { ...NOTHING, h_vmem: limitInForce(run.addressSpaceKib) },
+      notes: [`Grid Engine's config file may be forged (${suspicious[0] ?? ''}): nothing was taken from it.`],
+    };
+  const { h_vmem: hVmem = null, ...others } = requests(config, ['h_vmem', ...complexes]);
+  // The shepherd never sets less than its floor, so a smaller request is not the limit in force.
+  const inForce = addressSpaceLimit(config).hard;
+  const floored =
+    hVmem !== null && hVmem.limit_bytes !== null && hVmem.limit_bytes < ADDRESS_SPACE_FLOOR && inForce !== null
+      ? { ...hVmem, limit_bytes: inForce }
+      : hVmem;
+  return {
+    ...common,
+    notes: [],
+    fields: {
+      owner: config.owner,
+      ...(run.peTask == null ? ofJob(config) : NOT_TOLD_OF_TASKS),
+      queue: config.queue,
+      project: config.project,
+      pe: config.pe,
+      account: config.account,
+      host_slots: config.hostSlots,
+      // execd writes the file for every job; it is worth its bytes only where there are hosts to choose from.
+      granted_hosts:
+        config.pe === null || config.peTaskId !== null || peHostfile === null ? null : parsePeHostfile(peHostfile),
+      h_vmem: floored,
+      requests: others,
+      pe_task_id: config.peTaskId,
+    },
+  };
+}
+
+const MOST_BYTES = 1024 * 1024;
+
+/** Whose files in a spool directory are believed: root's and the directory's owner (Grid Engine's admin user). */
+function trustedOwners(spool: string): ReadonlySet<number> {
+  try {
+    return new Set([0, lstatSync(spool).uid]);
+  } catch {
+    return new Set([0]);
+  }
+}
+
+/** Text of a spool file that only Grid Engine can have written; null when missing or not trusted. */
+export function trustedSpoolFile(spool: string, name: string): string | null {
+  const file = readSpoolFile(spool, name, { maxBytes: MOST_BYTES, trustedUids: trustedOwners(spool) });
+  return file.ok ? file.value.text : null;
+}
+
+/** `usage` of a job whose first process was reaped; null: not there, or not written yet, which comes a moment later. */
+export function readUsage(spool: string): SpoolUsage | null {
+  const text = trustedSpoolFile(spool, 'usage');
+  return text?.endsWith('\n') === true ? parseSpoolUsage(text) : null;
+}
+
+/** Pid of the job's first process; null: not started. */
+export function readJobPid(spool: string): number | null {
+  const pid = Number.parseInt(trustedSpoolFile(spool, 'job_pid') ?? '', 10);
+  return Number.isSafeInteger(pid) && pid > 1 ? pid : null;
+}

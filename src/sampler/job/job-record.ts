@@ -1,0 +1,154 @@
+import { TICKS_PER_SECOND } from '../../sources/proc/clock';
+import type { SpoolUsage } from '../../gridengine/spool-usage';
+import type { FootprintEnds } from '../peaks/footprint-ends';
+import type { JobDescription } from './job-description';
+import type { Observation } from './job-sampler';
+import { lineageMetrics } from '../processes/lineage-metrics';
+import { bracket, observeMaxRss, openEnd, type Quantity } from '../peaks/peaks';
+import {
+  emptyRecord,
+  type Bracket,
+  type JobRecord,
+  type RecordKey,
+  type RecordStatus,
+  type SamplerCost,
+  type Trust,
+} from '../../record/record';
+import { filled } from '../series/series';
+import { markSlackBytes, type CounterPrecision } from '../peaks/slack';
+import { upperEnds } from '../peaks/upper-end-of-record';
+
+/** All that goes into a record. Times in ms since the epoch. */
+export interface RecordParts {
+  readonly key: RecordKey;
+  readonly description: JobDescription;
+  /** null: no sampler ever ran. */
+  readonly observation: Observation | null;
+  readonly usage: SpoolUsage | null;
+  readonly status: RecordStatus;
+  readonly trust: Trust;
+  readonly cost: SamplerCost | null;
+  readonly intervalSeconds: number;
+  readonly notes: readonly string[];
+  readonly nowMs: number;
+  /** A better end than the whole seconds of `usage`; null: none known. */
+  readonly endedMs: number | null;
+  /** The job's first process is a child of the shepherd, so `ru_maxrss` covers the job and nothing else. */
+  readonly maxRssBelongsToJob: boolean;
+  /** Of this machine's counters. */
+  readonly precision: CounterPrecision;
+  /** Hard limit on the address space of each of the job's processes, in bytes; Infinity: none that holds. */
+  readonly addressSpaceLimit: number;
+  /** The node never had room to swap anything out while the job ran. */
+  readonly noSwap: boolean;
+  /** By the job's own cgroup; null: it has none. */
+  readonly footprint: FootprintEnds | null;
+  /** Of the job as a whole, from the other sources. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(Math.round(ms)).toISOString());
+const seconds = (ms: number): number => Math.round(ms) / 1000;
+
+/** Exec and wait leave the shepherd's own small image in `ru_maxrss`; below this it says nothing of the job. */
+const SHEPHERD_IMAGE = 16 * 1024 * 1024;
+
+/** The record of one job on one host. Pure but for noting the end gap and `ru_maxrss` in the observation's peaks. */
+export function buildRecord(parts: RecordParts): JobRecord {
+  const { description, observation, usage, nowMs } = parts;
+  const base = emptyRecord(parts.key, parts.status, parts.trust, nowMs);
+  const running = parts.status === 'running';
+
+  const startMs = observation?.startMs ?? usage?.startTimeMs ?? null;
+  const endMs = running ? null : (parts.endedMs ?? usage?.endTimeMs ?? observation?.lastSampleMs ?? null);
+  const endForWall = running ? nowMs : endMs;
+  // Only a start that was seen is better than the whole seconds of `usage`.
+  const wallMs =
+    observation?.startMs === undefined || observation.startMs === null || endForWall === null
+      ? null
+      : Math.max(0, endForWall - observation.startMs);
+  const wallclock = wallMs === null ? (usage?.wallclockSeconds ?? null) : seconds(wallMs);
+
+  if (observation !== null) {
+    const { peaks } = observation;
+    if (parts.maxRssBelongsToJob && usage?.maxrssBytes && usage.maxrssBytes > SHEPHERD_IMAGE)
+      observeMaxRss(peaks, usage.maxrssBytes, markSlackBytes(parts.precision, observation.maxThreads));
+    if (observation.samples === 0) openEnd(peaks, 'no-samples');
+    if (!running) openEnd(peaks, 'end-gap');
+    if (observation.startMs !== null && (observation.firstSampleMs ?? nowMs) > observation.startMs)
+      openEnd(peaks, 'start-gap');
+    if (parts.status === 'lost') openEnd(peaks, 'sampler-lost');
+  }
+
+  const user = usage?.userSeconds ?? null;
+  const usageCpu = user === null ? null : user + (usage?.systemSeconds ?? 0);
+  const lineage = observation?.lineage ?? null;
+  const seen = observation !== null && (observation.samples > 0 || (lineage?.totals.processes ?? 0) > 0);
+  const seenCpu = seen ? observation.sums.cpu / TICKS_PER_SECOND : null;
+  const cpu = usageCpu === null ? seenCpu : Math.max(usageCpu, seenCpu ?? 0);
+  const slots = description.fields.host_slots ?? 1;
+  const upper = observation === null ? null : upperEnds(parts, observation);
+  const peakOf = (quantity: Quantity): Bracket | null =>
+    observation === null ? null : bracket(observation.peaks, quantity, upper?.[quantity]);
+  const peakRss = peakOf('rss');
+  const limit = description.fields.h_vmem?.limit_bytes ?? null;
+  const sampled = observation !== null && observation.samples > 0;
+
+  return {
+    ...base,
+    ...description.fields,
+    // Known by the directory's name, also where `config` could not be used.
+    pe_task_id: parts.key.pe_task_id,
+    started_at: iso(startMs),
+    ended_at: iso(endMs),
+    exit_status: usage?.exitStatus ?? null,
+    signal: usage?.signal ?? null,
+    peak_rss: peakRss,
+    peak_rss_swap: peakOf('rssSwap'),
+    peak_vmem: peakOf('vmem'),
+    peak_process_vmem: peakOf('processVmem'),
+    peak_footprint: parts.footprint === null ? peakOf('footprint') : ofGroup(parts.footprint),
+    wallclock_seconds: wallclock,
+    cpu_seconds: cpu === null ? null : Math.round(cpu * 1000) / 1000,
+    cpu_efficiency: cpu === null || wallclock === null || wallclock <= 0 ? null : cpu / (wallclock * slots),
+    memory_efficiency: peakRss === null || limit === null || limit <= 0 ? null : peakRss.lower_bytes / limit,
+    ...(sampled ? sampledFields(observation, parts.description.group !== null) : {}),
+    processes: seen ? Math.max(observation.counts.seen, lineage?.totals.processes ?? 0) : null,
+    metrics: { ...parts.metrics, ...(lineage === null ? {} : lineageMetrics(lineage.totals)) },
+    interval_seconds: sampled ? parts.intervalSeconds : null,
+    sampler: parts.cost,
+    notes: [...description.notes, ...parts.notes],
+  };
+}
+
+/** Memory is charged to a group, not to a process: nothing says which one held most. */
+function ofGroup(ends: FootprintEnds): Bracket {
+  const { lower_bytes, upper_bytes, slack_bytes, proved, exact, open, sources } = ends;
+  return { lower_bytes, upper_bytes, slack_bytes, proved, exact, open, sources, at: iso(ends.at), command: null };
+}
+
+function sampledFields(observation: Observation, grouped: boolean): Partial<JobRecord> {
+  const { counts, sums, series } = observation;
+  return {
+    max_processes: observation.maxProcesses,
+    max_threads: observation.maxThreads,
+    read_bytes: sums.readBytes,
+    written_bytes: sums.writtenBytes,
+    read_chars: sums.readChars,
+    written_chars: sums.writtenChars,
+    claimed_by_tree_only: grouped ? counts.treeOnly : null,
+    claimed_by_group_only: grouped ? counts.groupOnly : null,
+    samples: observation.samples,
+    longest_gap_seconds: seconds(observation.longestGapMs),
+    unobserved_start_seconds:
+      observation.startMs === null || observation.firstSampleMs === null
+        ? null
+        : seconds(Math.max(0, observation.firstSampleMs - observation.startMs)),
+    rss_byte_seconds: Math.round(observation.rssByteMs / 1000),
+    series: {
+      start: new Date(Math.round(series.startMs)).toISOString(),
+      step_seconds: series.stepMs / 1000,
+      rss_bytes: filled(series),
+    },
+  };
+}

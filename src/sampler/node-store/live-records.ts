@@ -1,0 +1,88 @@
+import {
+  closeSync,
+  fchownSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setMode } from '../../base/set-owner';
+import type { JobRecord } from '../../record/record';
+import { runDirectoryName, type RunDescription } from '../job/run-directory';
+import type { Settings } from '../../record/settings';
+
+/**
+ * The record so far of a running job, as a file that its owner alone (and root) can read: node.db is for root only, since
+ * a reader could hold its lock and stop every writer.
+ */
+function livePath(settings: Settings, run: RunDescription): string {
+  return join(settings.run_dir, 'live', `${runDirectoryName(run)}.json`);
+}
+
+/** Made open to all, whatever the umask: each file in it is its owner's alone. */
+function makeLiveDirectory({ run_dir: runDirectory }: Settings): void {
+  const live = join(runDirectory, 'live');
+  const made = mkdirSync(live, { recursive: true });
+  if (made === undefined) return;
+  if (made !== live) setMode(runDirectory, 0o755);
+  setMode(live, 0o755);
+}
+
+function writeFor(path: string, text: string, uid: number | null): void {
+  const file = openSync(path, 'wx', 0o400);
+  try {
+    writeFileSync(file, text);
+    if (uid !== null && process.getuid?.() === 0) fchownSync(file, uid, -1);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Writes the live file for the job's owner; without the right or room to do so nothing happens. */
+export function writeLiveFile(settings: Settings, run: RunDescription, record: JobRecord, uid: number | null): void {
+  const path = livePath(settings, run);
+  try {
+    makeLiveDirectory(settings);
+    writeFor(`${path}.new`, JSON.stringify(record), uid);
+    renameSync(`${path}.new`, path);
+  } catch {
+    removeQuietly(`${path}.new`);
+  }
+}
+
+export function removeLiveFile(settings: Settings, run: RunDescription): void {
+  removeQuietly(livePath(settings, run));
+}
+
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // Not ours: whoever recovers this run removes it.
+  }
+}
+
+/** Records of the jobs running on this host that the caller may see; empty when none. */
+export function runningRecords(settings: Settings): readonly JobRecord[] {
+  const directory = join(settings.run_dir, 'live');
+  let names: readonly string[];
+  try {
+    names = readdirSync(directory);
+  } catch {
+    return [];
+  }
+  const records: JobRecord[] = [];
+  for (const name of names) {
+    if (!name.endsWith('.json')) continue;
+    try {
+      records.push(JSON.parse(readFileSync(join(directory, name), 'utf8')) as JobRecord);
+    } catch {
+      // Someone else's job, or one that just ended.
+    }
+  }
+  return records;
+}

@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { SqliteDatabase } from '../../native/sqlite';
+import { readLoads, type Loads } from '../processes/job-load';
+import { createSampleReader } from '../series/sample-series';
+import { createSeriesTable, type StoredSeries } from '../series/series-table';
+
+/** node.db for those who only look: short, and without ever making or migrating it. */
+export interface NodeReader {
+  readonly path: string;
+  /** The run of a job that has this run_id in its record; null: not here. */
+  readonly runOf: (jobId: number, runId: string) => string | null;
+  /** As NodeStore's. */
+  readonly readSeries: (
+    run: string | null,
+    names: readonly string[],
+    fromMs: number,
+    toMs: number,
+  ) => readonly StoredSeries[];
+  readonly loads: (fromMs: number, toMs: number) => Loads;
+  readonly close: () => void;
+}
+
+/** The first schema that has series. */
+const WITH_SERIES = 2;
+
+/** Opens `STATE/node.db`. Throws what SQLite throws, and an Error where its schema has no series yet. */
+export function openNodeReader(stateDirectory: string): NodeReader {
+  const path = join(stateDirectory, 'node.db');
+  const database = new SqliteDatabase(path, { readonly: true, fileMustExist: true, timeout: 4000 });
+  try {
+    const version = Number(database.pragma('user_version', { simple: true }));
+    if (version < WITH_SERIES) throw new Error(`it has schema ${version}; the next job on this host upgrades it`);
+    database.pragma('trusted_schema = OFF');
+    const series = createSeriesTable(database);
+    const samples = createSampleReader(database);
+    const runs = database.prepare<[string], { id: number; run: string }>('SELECT id, run FROM job WHERE run = ?');
+    // "/" is the character after ".".
+    const ofJob = database.prepare<[string, string], string>('SELECT run FROM job WHERE run >= ? AND run < ?').pluck();
+    return {
+      path,
+      runOf: (jobId, runId) => ofJob.all(`${jobId}.`, `${jobId}/`).find((run) => run.endsWith(`.${runId}`)) ?? null,
+      readSeries: (run, names, fromMs, toMs) => {
+        if (run === null) return series.read(null, names, fromMs, toMs);
+        const job = runs.get(run);
+        if (job === undefined) return [];
+        return [...samples.series(job.id, names, fromMs, toMs), ...series.read(job.id, names, fromMs, toMs)];
+      },
+      loads: (fromMs, toMs) => readLoads(database, fromMs, toMs),
+      close: () => {
+        database.close();
+      },
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}

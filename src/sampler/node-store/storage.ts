@@ -1,0 +1,265 @@
+import { randomBytes } from 'node:crypto';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Destination } from '../delivery/destination';
+import { textOfRecord, writePrivateRecord } from '../delivery/finish';
+import { takeInHanded } from '../delivery/handed-process';
+import { newHeartbeat } from '../delivery/heartbeat';
+import { removeStrayCgroups } from '../job/job-cgroups';
+import { reasonOf, warn } from '../../base/log';
+import { openNodeStore, type NodeStore, type StoredSample } from './node-store';
+import { deliverOutbox, deliverRecord } from '../delivery/outbox-feeder';
+import type { JobRecord } from '../../record/record';
+import { recoverOrphans } from '../delivery/recover';
+import type { SeriesBatch } from '../series/series-buffer';
+import { runDirectoryName, type RunDescription } from '../job/run-directory';
+import type { Settings } from '../../record/settings';
+
+/** Where a sampler keeps what it knows; the choice depends on who it runs as and on its limits. */
+export interface Storage {
+  /** Opens what will be needed, ahead of time. */
+  prepare(): void;
+  /** Best effort: a failure is kept in memory and tried again. */
+  saveProgress(record: JobRecord, samples: readonly StoredSample[], series?: SeriesBatch): void;
+  /** The word for the epilog: "disk" when the summary survives a crash now, else "memory". */
+  finish(record: JobRecord, samples: readonly StoredSample[], series?: SeriesBatch): 'disk' | 'memory';
+  /** What can wait until the epilog has gone: cleaning up, orphans, delivery. */
+  afterwards(cleanUp: () => void): Promise<void>;
+  /** The run directory itself holds the summary. */
+  keepsDirectory(): boolean;
+}
+
+export interface StorageConditions {
+  readonly run: RunDescription;
+  readonly directory: string | null;
+  readonly settings: Settings;
+  /** Where the record is to go, asked when it goes. Left out: where `settings` say. May throw: then it waits. */
+  readonly destination?: () => Destination;
+  /** RLIMIT_FSIZE in bytes. */
+  readonly fileSizeLimit: number;
+  readonly startedMs: () => number;
+  /** The settings are the site's own; with defaults in their place nothing may be delivered anywhere. */
+  readonly deliver: boolean;
+  /** null: this job opens node.db for itself, and delivers for itself. */
+  readonly shared: SharedStore | null;
+}
+
+/** node.db of a process that has many jobs, and delivers for all of them. */
+export interface SharedStore {
+  /** Throws when it can't be opened. */
+  open(): NodeStore;
+  /** It did not work: after a while `open` tries anew. */
+  failed(broken: NodeStore | null): void;
+  /** A job's progress is in it. */
+  saved(): void;
+  /** A summary waits in the outbox. */
+  committed(): void;
+}
+
+/** node.db and its log grow past any limit below this. */
+const LEAST_FILE_SIZE = 1024 * 1024 * 1024;
+const RETRY_FOR_MS = 24 * 3600 * 1000;
+const LONGEST_PAUSE_MS = 300_000;
+/** One in so many samplers prunes node.db. */
+const PRUNE_ODDS = 50;
+/** Of the other sources, while node.db can't be written. */
+const MOST_UNSAVED_BATCHES = 500;
+/** The ingester takes 64 KiB. */
+const MOST_HANDED_BYTES = 60_000;
+/** Between two passes over what users hand in, where jobs end one after the other. */
+export const HANDED_PAUSE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const MIB = 1024 * 1024;
+
+export function chooseStorage(conditions: StorageConditions): Storage {
+  if (conditions.shared !== null) return nodeStorage(conditions);
+  if (conditions.run.hooks === 'plain') return handedStorage(conditions);
+  if (conditions.fileSizeLimit < LEAST_FILE_SIZE && conditions.directory !== null)
+    return privateStorage(conditions, conditions.directory);
+  return nodeStorage(conditions);
+}
+
+function nodeStorage(conditions: StorageConditions): Storage {
+  const { run, settings, startedMs, deliver, shared, destination = () => settings } = conditions;
+  const name = runDirectoryName(run);
+  let store: NodeStore | null = null;
+  let unsaved: StoredSample[] = [];
+  let unsavedSeries: SeriesBatch = [];
+  let final: JobRecord | null = null;
+  let committed = false;
+  let complained = false;
+  const heartbeat = shared === null && deliver ? newHeartbeat(settings, destination) : null;
+
+  function tryWith(action: (opened: NodeStore) => void): boolean {
+    try {
+      // Another job may have found the shared one broken and closed it.
+      if (shared !== null) store = null;
+      store ??= shared === null ? openNodeStore(settings.state_dir) : shared.open();
+      action(store);
+      complained = false;
+      return true;
+    } catch (error) {
+      if (!complained)
+        warn(`${join(settings.state_dir, 'node.db')}: ${reasonOf(error)}; kept in memory and tried again`);
+      complained = true;
+      try {
+        if (shared === null) store?.close();
+        else shared.failed(store);
+      } catch {
+        // Nothing more to lose with it.
+      }
+      store = null;
+      return false;
+    }
+  }
+
+  return {
+    prepare: () => {
+      tryWith(() => undefined);
+    },
+    saveProgress: (record, samples, series = []) => {
+      unsaved.push(...samples);
+      unsavedSeries = [...unsavedSeries, ...series];
+      if (tryWith((opened) => opened.saveProgress(name, startedMs(), record, unsaved, unsavedSeries))) {
+        unsaved = [];
+        unsavedSeries = [];
+        if (store !== null) void heartbeat?.beat(store);
+        shared?.saved();
+        return;
+      }
+      // An unwritable disk must not fill the memory instead: the record keeps the peaks, the series its shape.
+      if (unsaved.length > 2000) unsaved = unsaved.filter((_, index) => index % 2 === 0);
+      unsavedSeries = unsavedSeries.slice(-MOST_UNSAVED_BATCHES);
+    },
+    finish: (record, samples, series = []) => {
+      final = record;
+      unsaved.push(...samples);
+      unsavedSeries = [...unsavedSeries, ...series];
+      committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved, unsavedSeries));
+      return committed ? 'disk' : 'memory';
+    },
+    keepsDirectory: () => false,
+    afterwards: async (cleanUp) => {
+      const deadline = Date.now() + RETRY_FOR_MS;
+      for (let pause = 2000; !committed && final !== null; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+        const record = final;
+        // The accounting DB may be well while this disk is not; both are tried, the merge is idempotent.
+        if (deliver && (await deliverRecord(record, destination)) === null) break;
+        await sleep(pause * (0.5 + Math.random()));
+        committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved, unsavedSeries));
+        if (Date.now() > deadline) {
+          warn(`job ${record.job_id}: its summary could be written nowhere for 24 h and is lost`);
+          break;
+        }
+      }
+      cleanUp();
+      shared?.committed();
+      // What it carries for the other jobs of the node shall arrive; it takes seconds at most.
+      await heartbeat?.idle();
+      const opened = store;
+      if (opened === null || shared !== null) return;
+      try {
+        if (deliver) await tidyNode(opened, settings, settings.delivery_patience, destination, HANDED_PAUSE_MS);
+      } finally {
+        opened.close();
+      }
+    },
+  };
+}
+
+export interface TidyOutcome {
+  readonly recovered: number;
+  readonly ingested: number;
+  readonly delivered: number;
+  readonly left: number;
+  readonly problem: string | null;
+}
+
+/**
+ * What any process with node.db open does for the whole node: orphans, handed-over records (unless that was done in the
+ * last `handedPauseMs`), delivery, pruning.
+ */
+export async function tidyNode(
+  store: NodeStore,
+  settings: Settings,
+  patienceSeconds: number,
+  destination: () => Destination = () => settings,
+  handedPauseMs = 0,
+): Promise<TidyOutcome> {
+  const recovered =
+    recoverOrphans(settings.state_dir, store, settings) + recoverOrphans(settings.run_dir, store, settings);
+  const stray = removeStrayCgroups({ directories: [settings.state_dir, settings.run_dir] });
+  if (stray.length > 0) warn(`cgroups of jobs that have ended can't be removed: ${stray.join(', ')}`);
+  const ingested = await takeInHanded(settings, handedPauseMs);
+  const outcome = await deliverOutbox(store, settings, patienceSeconds, destination);
+  store.packSeries(Date.now());
+  if (Math.random() * PRUNE_ODDS < 1)
+    store.prune(Date.now() - settings.keep_samples_days * DAY_MS, settings.keep_samples_mib * MIB);
+  return { recovered, ingested, delivered: outcome.delivered, left: outcome.left, problem: outcome.problem };
+}
+
+/** A limit on file size: one small file of this job's own, which the next sampler without such a limit takes in. */
+function privateStorage(conditions: StorageConditions, directory: string): Storage {
+  const { fileSizeLimit, settings, deliver, destination = () => settings } = conditions;
+  let onDisk = false;
+  function write(record: JobRecord): boolean {
+    try {
+      writePrivateRecord(directory, record, Math.min(fileSizeLimit, MIB) * 0.9);
+      return true;
+    } catch (error) {
+      warn(`${directory}: ${reasonOf(error)}`);
+      return false;
+    }
+  }
+  const noted = (record: JobRecord): JobRecord => ({
+    ...record,
+    notes: [
+      ...record.notes,
+      "The job's file size limit kept the sampler from node.db: its single samples were not kept.",
+    ],
+  });
+  let final: JobRecord | null = null;
+  return {
+    prepare: () => undefined,
+    saveProgress: (record) => {
+      write(noted({ ...record, status: 'lost' }));
+    },
+    finish: (record) => {
+      final = noted(record);
+      onDisk = write(final);
+      return onDisk ? 'disk' : 'memory';
+    },
+    keepsDirectory: () => onDisk,
+    afterwards: async (cleanUp) => {
+      if (deliver && !onDisk && final !== null) await deliverRecord(final, destination);
+      cleanUp();
+    },
+  };
+}
+
+/** Hooks without privilege: the finished record is handed to root through `STATE/outbox`. */
+function handedStorage({ settings, run }: StorageConditions): Storage {
+  return {
+    prepare: () => undefined,
+    saveProgress: () => undefined,
+    finish: (record) => {
+      const outbox = join(settings.state_dir, 'outbox');
+      const path = join(outbox, `${run.job}.${run.task}.${randomBytes(12).toString('hex')}`);
+      try {
+        if (!statSync(outbox).isDirectory()) return 'memory';
+        writeFileSync(`${path}.new`, textOfRecord(record, MOST_HANDED_BYTES), { mode: 0o600, flag: 'wx' });
+        renameSync(`${path}.new`, path);
+        return 'disk';
+      } catch (error) {
+        warn(`${outbox}: ${reasonOf(error)}`);
+        return 'memory';
+      }
+    },
+    keepsDirectory: () => false,
+    afterwards: (cleanUp) => {
+      cleanUp();
+      return Promise.resolve();
+    },
+  };
+}

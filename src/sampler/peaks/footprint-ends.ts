@@ -1,0 +1,171 @@
+import type { CgroupReading } from '../../sources/job/cgroup-reading';
+import type { Bracket, BracketSource, OpenReason } from '../../record/record';
+
+/**
+ * Footprint of a job (anonymous memory, shared memory and swap, each page once) from its control group: memory that was
+ * charged to it. Pages that someone else touched first, and huge pages of hugetlbfs, are not.
+ *
+ * Lower end: the most that a sample saw held. Upper end: the kernel's own peak, which counts page cache and kernel
+ * memory too. So the two meet only for a job that reads and writes little.
+ */
+export interface FootprintState {
+  /** The largest sampled sum, in bytes; null: none yet. */
+  readonly heldBytes: number | null;
+  /** When it was seen (ms since the epoch). */
+  readonly at: number | null;
+  /** Largest values seen of what the kernel remembers. */
+  readonly peakBytes: number | null;
+  readonly swapPeakBytes: number | null;
+  readonly memorySwapPeakBytes: number | null;
+  /** The largest limits seen; null: once there was none. */
+  readonly memoryLimitBytes: number | null;
+  readonly swapLimitBytes: number | null;
+  readonly readings: number;
+}
+
+export const NO_FOOTPRINT: FootprintState = {
+  heldBytes: null,
+  at: null,
+  peakBytes: null,
+  swapPeakBytes: null,
+  memorySwapPeakBytes: null,
+  memoryLimitBytes: null,
+  swapLimitBytes: null,
+  readings: 0,
+};
+
+/**
+ * Anonymous, shared and swapped memory of one reading; null when it tells none. A page in the swap cache is in memory
+ * and in swap: where the kernel does not say how many there are (before 5.12), as many as there could be are taken off.
+ */
+export function heldBytes(reading: CgroupReading): number | null {
+  if (reading.anonBytes === null) return null;
+  // Where shared memory is not told (v1 before 4.12) the sum is only smaller.
+  const inMemory = reading.anonBytes + (reading.shmemBytes ?? 0);
+  const swapped = reading.swapBytes ?? 0;
+  return inMemory + swapped - Math.min(reading.swapCachedBytes ?? Infinity, inMemory, swapped);
+}
+
+const larger = (a: number | null, b: number | null): number | null =>
+  a === null ? b : b === null ? a : Math.max(a, b);
+
+const loosest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? null : Math.max(a, b);
+
+/** Takes one reading (`at`: ms since the epoch). */
+export function observeFootprint(state: FootprintState, reading: CgroupReading, at: number): FootprintState {
+  const held = heldBytes(reading);
+  const rises = held !== null && (state.heldBytes === null || held > state.heldBytes);
+  return {
+    heldBytes: rises ? held : state.heldBytes,
+    at: rises ? at : state.at,
+    peakBytes: larger(state.peakBytes, reading.peakBytes),
+    swapPeakBytes: larger(state.swapPeakBytes, reading.swapPeakBytes),
+    memorySwapPeakBytes: larger(state.memorySwapPeakBytes, reading.memorySwapPeakBytes),
+    memoryLimitBytes:
+      state.readings === 0 ? reading.memoryLimitBytes : loosest(state.memoryLimitBytes, reading.memoryLimitBytes),
+    swapLimitBytes:
+      state.readings === 0 ? reading.swapLimitBytes : loosest(state.swapLimitBytes, reading.swapLimitBytes),
+    readings: state.readings + 1,
+  };
+}
+
+export interface FootprintCircumstances {
+  readonly version: 1 | 2;
+  /** SwapTotal of /proc/meminfo, in bytes; null: not known. */
+  readonly nodeSwapBytes: number | null;
+  /** From `groupSlackBytes`. */
+  readonly slackBytes: number;
+  /** Memory of processes in the group that are not the job's: the shepherd in a group of our own. */
+  readonly othersBytes: number;
+  /** Every process of the job was in the group from its first moment on. */
+  readonly fromStart: boolean;
+  /** The last reading was taken after the job's last process had ended. */
+  readonly toEnd: boolean;
+  /** OpenCgroup.coversSubgroups. */
+  readonly coversSubgroups: boolean;
+}
+
+export interface FootprintEnds extends Pick<
+  Bracket,
+  'lower_bytes' | 'upper_bytes' | 'slack_bytes' | 'proved' | 'exact' | 'open' | 'sources'
+> {
+  /** When the lower end was seen (ms since the epoch). */
+  readonly at: number | null;
+  /** The group reached its limit: what the job would have used without it is not known. */
+  readonly atLimit: boolean;
+}
+
+const MIB = 1024 * 1024;
+/** MEMCG_CHARGE_BATCH (include/linux/memcontrol.h): pages that each CPU may have counted for itself. */
+const BATCH_PAGES = 64;
+
+/**
+ * How far memory.stat may be behind, and the peak from the truth, in bytes. Statistics wait on each CPU until a batch is
+ * full, and a batch per CPU may wait in between (mm/memcontrol.c, memcg_rstat_updated). The peak is noted without a
+ * lock (mm/page_counter.c): of two charges at the same time the smaller may be the one noted, a batch less.
+ */
+export function groupSlackBytes(machine: { readonly pageSize: number; readonly cpus: number }): number {
+  return 2 * BATCH_PAGES * machine.pageSize * machine.cpus;
+}
+
+/** Both ends of the footprint's bracket; null when the group told nothing of memory. */
+export function footprintEnds(state: FootprintState, circumstances: FootprintCircumstances): FootprintEnds | null {
+  const top = upperEnd(state, circumstances);
+  if (state.heldBytes === null && top.bytes === null) return null;
+  const open = new Set<OpenReason>(top.open);
+  if (!circumstances.fromStart) open.add('start-gap');
+  if (!circumstances.toEnd) open.add('end-gap');
+  if (state.heldBytes === null) open.add('no-samples');
+  const lowerSlack = Math.min(state.heldBytes ?? 0, circumstances.slackBytes + circumstances.othersBytes);
+  const lower = (state.heldBytes ?? 0) - lowerSlack;
+  const closed = circumstances.fromStart && circumstances.toEnd ? top.bytes : null;
+  const upper = closed === null ? null : Math.max(lower, closed + circumstances.slackBytes);
+  const proved = upper !== null && top.certain;
+  const sources: readonly BracketSource[] = top.limited ? ['cgroup', 'limit'] : ['cgroup'];
+  return {
+    lower_bytes: lower,
+    upper_bytes: upper,
+    slack_bytes: Math.max(lowerSlack, upper === null ? 0 : circumstances.slackBytes),
+    proved,
+    exact: proved && upper - lower <= Math.max(MIB, upper / 100),
+    open: [...open].sort(),
+    sources,
+    at: state.at,
+    atLimit:
+      state.memoryLimitBytes !== null &&
+      state.peakBytes !== null &&
+      state.peakBytes >= state.memoryLimitBytes - circumstances.slackBytes,
+  };
+}
+
+interface Top {
+  readonly bytes: number | null;
+  readonly open: readonly OpenReason[];
+  /** A limit stands in for a mark that the kernel does not keep. */
+  readonly limited: boolean;
+  /** The kernel never lets it be exceeded. */
+  readonly certain: boolean;
+}
+
+const openTop = (...open: readonly OpenReason[]): Top => ({ bytes: null, open, limited: false, certain: false });
+const closedTop = (bytes: number, limited = false, certain = true): Top => ({ bytes, open: [], limited, certain });
+
+/** The most that memory and swap can have held together. */
+function upperEnd(state: FootprintState, { version, nodeSwapBytes, coversSubgroups }: FootprintCircumstances): Top {
+  if (!coversSubgroups) return openTop('no-page-accounting');
+  if (version === 1 && state.memorySwapPeakBytes !== null) return closedTop(state.memorySwapPeakBytes);
+  const swap = swapEnd(state, nodeSwapBytes);
+  if (swap.bytes === null) return swap;
+  if (state.peakBytes !== null) return closedTop(state.peakBytes + swap.bytes, swap.limited);
+  // Before Linux 5.19 there is no memory.peak. What must not fail is charged beyond the limit, too.
+  if (state.memoryLimitBytes !== null) return closedTop(state.memoryLimitBytes + swap.bytes, true, false);
+  return openTop('no-page-accounting');
+}
+
+/** memory.swap.peak came with Linux 6.5; before, swap is bounded where there is none or the group's is limited. */
+function swapEnd(state: FootprintState, nodeSwapBytes: number | null): Top {
+  if (state.swapPeakBytes !== null) return closedTop(state.swapPeakBytes);
+  if (nodeSwapBytes === 0) return closedTop(0);
+  return state.swapLimitBytes === null ? openTop('swap') : closedTop(state.swapLimitBytes, true);
+}

@@ -1,0 +1,141 @@
+import type { Metric, Reading } from '../../sources/source';
+
+/** The largest sum over a job's processes that was seen, and when its reading was over (ms since the epoch). */
+export interface PssPeak {
+  readonly bytes: number;
+  readonly atMs: number;
+  /** The process that held most of it. */
+  readonly pid: number;
+}
+
+/** What the readings of the source `pss` say of a whole job. Plain data: it survives a change of process. */
+export interface PssSums {
+  readonly readings: number;
+  readonly peaks: Readonly<Partial<Record<PssQuantity, PssPeak>>>;
+  /** Processes left out of one reading, at most. */
+  readonly mostSkipped: number;
+  /** Readings that left processes out: their sums are too low. */
+  readonly incomplete: number;
+  /** Longest time that one reading took. */
+  readonly longestSeconds: number;
+}
+
+export const NO_PSS: PssSums = { readings: 0, peaks: {}, mostSkipped: 0, incomplete: 0, longestSeconds: 0 };
+
+/** Per-process metrics of the source `pss` that are summed, and the facts that their largest sums become. */
+const SUMMED = {
+  pss_bytes: 'pss_peak_bytes',
+  pss_anon_bytes: 'pss_anon_peak_bytes',
+  pss_file_bytes: 'pss_file_peak_bytes',
+  pss_shmem_bytes: 'pss_shmem_peak_bytes',
+  pss_swap_bytes: 'pss_swap_peak_bytes',
+  pss_uss_bytes: 'pss_uss_peak_bytes',
+  pss_footprint_bytes: 'pss_footprint_peak_bytes',
+} as const;
+
+export type PssQuantity = keyof typeof SUMMED;
+
+const QUANTITIES = Object.keys(SUMMED) as readonly PssQuantity[];
+
+const peakFact = (name: string, what: string): Metric => ({
+  name,
+  unit: 'bytes',
+  kind: 'gauge',
+  scope: 'job',
+  help: `${what}, summed over the job's processes: the largest sum that was read.`,
+});
+
+/** What `pssMetrics` puts into a record. */
+export const PSS_FACTS: readonly Metric[] = [
+  peakFact(SUMMED.pss_bytes, 'Resident memory with shared pages divided (Pss)'),
+  peakFact(SUMMED.pss_anon_bytes, 'Its anonymous part (Pss_Anon)'),
+  peakFact(SUMMED.pss_file_bytes, 'Its part that maps files (Pss_File)'),
+  peakFact(SUMMED.pss_shmem_bytes, 'Its shared memory (Pss_Shmem)'),
+  peakFact(SUMMED.pss_swap_bytes, 'Swapped memory with shared pages divided (SwapPss)'),
+  peakFact(SUMMED.pss_uss_bytes, 'Memory that no other process maps (USS)'),
+  peakFact(SUMMED.pss_footprint_bytes, 'Pss_Anon + Pss_Shmem + SwapPss'),
+  { name: 'pss_samples', unit: 'count', kind: 'gauge', scope: 'job', help: 'Readings of PSS.' },
+  {
+    name: 'pss_incomplete_samples',
+    unit: 'count',
+    kind: 'gauge',
+    scope: 'job',
+    help: 'Readings of PSS that left processes out: these sums are too low.',
+  },
+  {
+    name: 'pss_skipped_peak_processes',
+    unit: 'count',
+    kind: 'gauge',
+    scope: 'job',
+    help: 'Processes that one reading of PSS left out, at most.',
+  },
+];
+
+/**
+ * One reading more. `leftOut`: processes that were not even asked about (the helper hung at them).
+ * A reading without any process says nothing.
+ */
+export function addPss(sums: PssSums, readings: readonly Reading[], atMs: number, leftOut = 0): PssSums {
+  const now = new Map<PssQuantity, { bytes: number; pid: number; largest: number }>();
+  let skipped = leftOut;
+  let seconds = 0;
+  for (const { metric, value, pid } of readings) {
+    if (metric === 'pss_skipped_processes') skipped += value;
+    else if (metric === 'pss_read_seconds') seconds = value;
+    if (pid === undefined || !isSummed(metric)) continue;
+    const sum = now.get(metric);
+    if (sum === undefined) now.set(metric, { bytes: value, pid, largest: value });
+    else {
+      sum.bytes += value;
+      if (value > sum.largest) {
+        sum.largest = value;
+        sum.pid = pid;
+      }
+    }
+  }
+  if (now.size === 0 && skipped === 0) return sums;
+  const peaks = { ...sums.peaks };
+  for (const [quantity, { bytes, pid }] of now)
+    if (bytes > (peaks[quantity]?.bytes ?? -1)) peaks[quantity] = { bytes, atMs, pid };
+  return {
+    readings: sums.readings + 1,
+    peaks,
+    mostSkipped: Math.max(sums.mostSkipped, skipped),
+    incomplete: sums.incomplete + (skipped > 0 ? 1 : 0),
+    longestSeconds: Math.max(sums.longestSeconds, seconds),
+  };
+}
+
+const isSummed = (metric: string): metric is PssQuantity => Object.hasOwn(SUMMED, metric);
+
+/**
+ * A lower end for the footprint (provenance "sample"): memory that the job's processes held together, each page once.
+ * Still one where processes were left out. null: nothing was read.
+ */
+export function footprintCandidate(sums: PssSums): PssPeak | null {
+  return sums.peaks.pss_footprint_bytes ?? null;
+}
+
+/** The facts for `metrics` of a record; empty where nothing was read. */
+export function pssMetrics(sums: PssSums): Readonly<Record<string, number>> {
+  if (sums.readings === 0) return {};
+  const peaks = QUANTITIES.flatMap((quantity) => {
+    const peak = sums.peaks[quantity];
+    return peak === undefined ? [] : [[SUMMED[quantity], peak.bytes] as const];
+  });
+  return {
+    ...Object.fromEntries(peaks),
+    pss_samples: sums.readings,
+    pss_incomplete_samples: sums.incomplete,
+    pss_skipped_peak_processes: sums.mostSkipped,
+  };
+}
+
+/** Of one core: 1 GiB in small pages costs 14 ms, so that 10 GiB keep an interval of 30 s, and 1 TiB has one of 48 min. */
+const SHARE_OF_CORE = 0.005;
+
+/** When to read next, in ms from now: after `intervalMs`, or later where the last reading was dear. */
+export function nextPssDelayMs(readings: readonly Reading[], intervalMs: number): number {
+  const seconds = readings.find(({ metric }) => metric === 'pss_read_seconds')?.value ?? 0;
+  return Math.max(intervalMs, (seconds * 1000) / SHARE_OF_CORE);
+}

@@ -1,0 +1,74 @@
+import type { RecordParts } from '../job/job-record';
+import type { LineageSeen, Observation } from '../job/job-sampler';
+import { openWithoutEvents, QUANTITIES, type Quantity, type UpperEnd } from './peaks';
+import type { BracketSource, OpenReason } from '../../record/record';
+import { markSlackBytes } from './slack';
+import type { UnknownBounds } from './upper-ends';
+
+type Circumstances = Pick<
+  RecordParts,
+  'usage' | 'maxRssBelongsToJob' | 'precision' | 'addressSpaceLimit' | 'noSwap' | 'status'
+>;
+
+/** What holds whatever the kernel's events tell: the sampler's own gaps, and marks that somebody has reset. */
+const ALWAYS: readonly OpenReason[] = ['fallen-mark', 'sampler-lost'];
+
+/**
+ * `ru_maxrss` of the job's first process is the largest mark of its own programs and of all that were waited for, those
+ * that an exec replaced among them. Whether a certain process was waited for is not told; but its page faults are added
+ * to `ru_minflt` in the same moment: where that is more than all faults but this process's can explain, it was. After a
+ * thread's exit record the kernel may still touch its memory (robust futexes); that is allowed for with two faults each.
+ * It hardly ever does: two sums that agree to the last fault are taken to have nothing missing in either.
+ */
+const FAULTS_AFTER_RECORD = 2;
+
+function coversReplacers(lineage: LineageSeen, minorFaults: number | undefined): boolean {
+  const { totals, replacerFaults, living } = lineage;
+  if (minorFaults === undefined || replacerFaults === null || !totals.whole || living > 0) return false;
+  const { minorFaults: all, threadExits } = totals.sums;
+  return minorFaults === all || minorFaults > all - replacerFaults + FAULTS_AFTER_RECORD * threadExits;
+}
+
+function boundsOf(parts: Circumstances, { maxThreads }: Observation, lineage: LineageSeen): UnknownBounds {
+  const { usage, maxRssBelongsToJob, precision, addressSpaceLimit } = parts;
+  const maxrss = usage?.maxrssBytes ?? null;
+  const rootRss =
+    maxRssBelongsToJob && maxrss !== null
+      ? maxrss + markSlackBytes(precision, Math.max(maxThreads, lineage.totals.sums.threads))
+      : Infinity;
+  return {
+    addressSpace: addressSpaceLimit,
+    rootRss,
+    othersRss: coversReplacers(lineage, usage?.rusage.ru_minflt) ? rootRss : Infinity,
+  };
+}
+
+/** The upper ends of all quantities, as far as the kernel's events prove them. */
+export function upperEnds(parts: Circumstances, observation: Observation): Readonly<Record<Quantity, UpperEnd>> {
+  const { peaks, lineage } = observation;
+  if (lineage === null) return mapQuantities((quantity) => openWithoutEvents(peaks, quantity));
+  const bounds = boundsOf(parts, observation, lineage);
+  const upper = lineage.upper(bounds);
+  const always = ALWAYS.filter((reason) => peaks.reasons.has(reason));
+  const end = (bytes: number | null, open: readonly OpenReason[], more: readonly BracketSource[]): UpperEnd => {
+    const reasons = [...new Set([...open, ...always])].sort();
+    return { bytes: reasons.length > 0 ? null : bytes, open: reasons, sources: ['mark', 'exit-record', ...more] };
+  };
+  const limit = (needed: boolean): readonly BracketSource[] => (needed ? ['limit'] : []);
+  const rss = end(upper.rss, upper.openRss, [
+    ...(upper.rssByMaxRss ? (['usage'] as const) : []),
+    ...limit(upper.rssByLimit),
+  ]);
+  // Nothing can have been swapped out: then what was resident is all there was, and each page of it counts in the RSS.
+  const withSwap = parts.noSwap ? rss : end(null, [...upper.openRss, 'swap'], []);
+  return {
+    rss,
+    rssSwap: withSwap,
+    vmem: end(upper.vmem, upper.openVmem, limit(upper.vmemByLimit)),
+    processVmem: end(upper.processVmem, upper.openProcessVmem, limit(upper.processVmemByLimit)),
+    footprint: withSwap,
+  };
+}
+
+const mapQuantities = (end: (quantity: Quantity) => UpperEnd): Readonly<Record<Quantity, UpperEnd>> =>
+  Object.fromEntries(QUANTITIES.map((quantity) => [quantity, end(quantity)])) as Record<Quantity, UpperEnd>;

@@ -1,0 +1,97 @@
+import type { Database } from 'better-sqlite3';
+import { unpackVarints } from '../series/varints';
+
+/** What a job, or one of its processes, used in a span of time. */
+export interface Load {
+  /** CPU time used in that span, in seconds. */
+  readonly cpu_seconds: number;
+  /** How much of that span it was seen, in seconds. */
+  readonly seconds: number;
+  /** Largest resident memory seen. */
+  readonly max_rss_bytes: number;
+}
+
+export interface JobLoad extends Load {
+  readonly run: string;
+  /** The job's record so far, as JSON. */
+  readonly record: string;
+}
+
+export interface ProcessLoad extends Load {
+  readonly run: string;
+  readonly pid: number;
+  readonly command: string;
+}
+
+export interface Loads {
+  /** Those that used most CPU time first. */
+  readonly jobs: readonly JobLoad[];
+  /** Of the largest processes of each sample, those that used most CPU time first. */
+  readonly processes: readonly ProcessLoad[];
+}
+
+const KIB = 1024;
+
+interface Seen {
+  firstMs: number;
+  lastMs: number;
+  firstCpu: number;
+  lastCpu: number;
+  rss: number;
+}
+
+/** `before`: what had been used when it was first seen is of this span, too. */
+function see(seen: Seen | undefined, atMs: number, cpu: number, rss: number, before: number | null): Seen {
+  if (seen === undefined)
+    return { firstMs: before ?? atMs, lastMs: atMs, firstCpu: before === null ? cpu : 0, lastCpu: cpu, rss };
+  seen.lastMs = Math.max(seen.lastMs, atMs);
+  seen.lastCpu = Math.max(seen.lastCpu, cpu);
+  seen.rss = Math.max(seen.rss, rss);
+  return seen;
+}
+
+const toLoad = ({ firstMs, lastMs, firstCpu, lastCpu, rss }: Seen): Load => ({
+  cpu_seconds: (lastCpu - firstCpu) / 1000,
+  seconds: (lastMs - firstMs) / 1000,
+  max_rss_bytes: rss * KIB,
+});
+
+const mostCpu = (a: Load, b: Load): number => b.cpu_seconds - a.cpu_seconds || b.max_rss_bytes - a.max_rss_bytes;
+
+/** Loads of all jobs with samples from `fromMs` to `toMs` (ms since the epoch), out of the samples of node.db. */
+export function readLoads(database: Database, fromMs: number, toMs: number): Loads {
+  const jobs = database.prepare<[number, number], { id: number; run: string; started: number; record: string }>(
+    'SELECT id, run, started, record FROM job WHERE changed >= ? AND started <= ?',
+  );
+  const samples = database.prepare<[number, number, number], { at: number; rss: number; cpu: number; largest: Buffer }>(
+    'SELECT at, rss, cpu, largest FROM sample WHERE job = ? AND at BETWEEN ? AND ? ORDER BY at',
+  );
+  const describe = database.prepare<[number], { pid: number; command: string }>(
+    'SELECT pid, command FROM process WHERE id = ?',
+  );
+  const jobLoads: JobLoad[] = [];
+  const processLoads: ProcessLoad[] = [];
+  for (const { id, run, started, record } of jobs.all(fromMs, toMs)) {
+    const before = started >= fromMs ? started : null;
+    let job: Seen | undefined;
+    const processes = new Map<number, Seen>();
+    for (const { at, rss, cpu, largest } of samples.iterate(id, fromMs - started, toMs - started)) {
+      job = see(job, started + at, cpu, rss, before);
+      const threes = unpackVarints(largest);
+      for (let index = 0; index + 2 < threes.length; index += 3) {
+        const [process = 0, processRss = 0, processCpu = 0] = threes.slice(index, index + 3);
+        // 0: all others together.
+        if (process > 0)
+          processes.set(
+            process,
+            see(processes.get(process), started + at, processCpu, processRss, before === null ? null : started + at),
+          );
+      }
+    }
+    if (job === undefined) continue;
+    jobLoads.push({ run, record, ...toLoad(job) });
+    for (const [process, seen] of processes)
+      processLoads.push({ run, ...(describe.get(process) ?? { pid: 0, command: '?' }), ...toLoad(seen) });
+  }
+  return { jobs: jobLoads.sort(mostCpu), processes: processLoads.sort(mostCpu) };
+}

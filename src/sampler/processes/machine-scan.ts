@@ -1,0 +1,51 @@
+import { allPids, openProcess } from '../../sources/proc/process-files';
+import { parentPid, supplementaryGroups } from '../../sources/proc/status';
+
+/** A process of the machine, as it was when it was first looked at. */
+export interface SeenProcess {
+  readonly pid: number;
+  readonly parent: number;
+  readonly groups: readonly number[];
+}
+
+/**
+ * All processes of the machine, for whoever looks for those that left their job's tree: what one job finds out serves the
+ * others, too.
+ */
+export interface MachineScan {
+  /** `atMs`: now, in ms of any clock that all callers share. */
+  processes(atMs: number): Iterable<SeenProcess>;
+}
+
+/** Pids can be re-used, and parents and groups change, but not within seconds. */
+const FULL_SCAN_EVERY_MS = 60_000;
+
+/** What is not older than `freshMs` is not looked for again. */
+export function newMachineScan(procRoot = '/proc', freshMs = 0): MachineScan {
+  let known = new Map<number, SeenProcess>();
+  let lastMs = -Infinity;
+  let fullMs = -Infinity;
+  return {
+    processes: (atMs) => {
+      if (atMs - lastMs < freshMs && atMs >= lastMs) return known.values();
+      lastMs = atMs;
+      if (atMs - fullMs > FULL_SCAN_EVERY_MS || atMs < fullMs) {
+        known = new Map();
+        fullMs = atMs;
+      }
+      const now = new Map<number, SeenProcess>();
+      for (const pid of allPids(procRoot)) {
+        const seen =
+          known.get(pid) ??
+          openProcess(pid, { left: 0 }, procRoot).status((text, length) => ({
+            pid,
+            parent: parentPid(text, length),
+            groups: supplementaryGroups(text, length),
+          }));
+        if (seen !== null) now.set(pid, seen);
+      }
+      known = now;
+      return known.values();
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { Database } from 'better-sqlite3';
+import { processes } from '../../sources/job/processes';
+import type { StoredSeries } from './series-table';
+
+/** The table `sample` of node.db, read as series. */
+export interface SampleReader {
+  /** Series of a job from `fromMs` to `toMs`: those of these names that the samples hold, all of them for no name. */
+  readonly series: (job: number, names: readonly string[], fromMs: number, toMs: number) => readonly StoredSeries[];
+}
+
+/** The table's columns and their metrics. */
+const COLUMNS = {
+  rss: 'process_rss_bytes',
+  vmem: 'process_vmem_bytes',
+  swap: 'process_swap_bytes',
+  anonymous: 'process_anonymous_bytes',
+  cpu: 'process_cpu_seconds',
+  processes: 'process_count',
+  threads: 'process_threads',
+  read: 'process_read_bytes',
+  written: 'process_written_bytes',
+} as const;
+
+type Column = keyof typeof COLUMNS;
+type Row = Readonly<Record<'at' | Column, number>>;
+
+const NAMES = Object.keys(COLUMNS) as readonly Column[];
+
+export function createSampleReader(database: Database): SampleReader {
+  const started = database.prepare<[number], number>('SELECT started FROM job WHERE id = ?').pluck();
+  const select = database.prepare<[number, number, number], Row>(
+    `SELECT at, ${NAMES.join(', ')} FROM sample WHERE job = ? AND at BETWEEN ? AND ? ORDER BY at`,
+  );
+  return {
+    series: (job, names, fromMs, toMs) => {
+      const start = started.get(job);
+      const wanted = NAMES.flatMap((column) => {
+        const metric = processes.metrics.find(({ name }) => name === COLUMNS[column]);
+        return metric !== undefined && (names.length === 0 || names.includes(metric.name)) ? [{ column, metric }] : [];
+      });
+      if (start === undefined || wanted.length === 0) return [];
+      const rows = select.all(job, fromMs - start, toMs - start);
+      if (rows.length === 0) return [];
+      const at = rows.map((row) => start + row.at);
+      return wanted.map(({ column, metric }) => ({
+        metric: metric.name,
+        instance: '',
+        at,
+        values: rows.map((row) => row[column] / (metric.resolution ?? 1)),
+      }));
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LimitedLog } from '../../src/base/log-limit';
+import { temporaryDirectory } from '../sampler/temporary-directory';
+import { reasonOf } from '../../src/base/log';
+
+const noLogger = !existsSync('/usr/bin/logger') && 'there is no logger';
+
+describe('reasonOf', () => {
+  it('is one line for any error', () => {
+    assert.equal(reasonOf(new Error('first\nsecond')), 'first');
+    assert.equal(reasonOf('text'), 'text');
+    assert.equal(reasonOf(undefined), 'undefined');
+    assert.equal(reasonOf(new Error('')), '');
+  });
+});
+
+const notRoot = process.getuid?.() !== 0 && 'only root has a mount namespace of its own';
+
+/** What the system log gets of a program, in a mount namespace where /usr/bin/logger writes to a file. */
+async function logged(t: TestContext, program: string, lines: number): Promise<readonly string[]> {
+  const directory = temporaryDirectory(t);
+  const file = join(directory, 'log');
+  const logger = join(directory, 'logger');
+  writeFileSync(logger, `#!/bin/sh\nshift 4\nprintf '%s\\n' "$2" >>${file}\n`, { mode: 0o755 });
+  writeFileSync(file, '');
+  const script = `mount --bind ${logger} /usr/bin/logger && exec "$@"`;
+  const log = require.resolve('../../src/sampler/log');
+  const words = [process.execPath, '-e', `const { warn } = require(process.argv[1]); ${program}`, log];
+  const { status, stderr } = spawnSync('unshare', ['-m', 'sh', '-c', script, 'sh', ...words], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  const read = (): readonly string[] => readFileSync(file, 'utf8').split('\n').slice(0, -1);
+  // The loggers outlive the program.
+  while (read().length < lines) await sleep(5);
+  return read();
+}
+
+describe('the system log', () => {
+  it('gets one line for a warning, whatever is in it', { skip: notRoot || noLogger }, async (t) => {
+    const lines = await logged(t, `warn('outbox/x\\nqmemacct: all is well\\x1b[2J\\u202e: removed');`, 1);
+    assert.deepEqual(lines, ['outbox/x\\x0aqmemacct: all is well\\x1b[2J\\u202e: removed']);
+  });
+
+  it('gets so many in a time, and how many more there were', { skip: notRoot || noLogger }, async (t) => {
+    const lines = await logged(t, `for (let i = 0; i < 25; i++) warn('message ' + i);`, 11);
+    const expected = Array.from({ length: 10 }, (_, index) => `message ${index}`);
+    assert.deepEqual([...lines].sort(), [...expected, '15 more lines left out'].sort());
+  });
+});
+
+describe('LimitedLog', () => {
+  it('counts anew in each window', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const lines: string[] = [];
+    const log = new LimitedLog((line) => lines.push(line), { most: 2, windowMs: 1000 });
+    for (const line of ['a', 'b', 'c', 'd']) log.say(line);
+    assert.deepEqual(lines, ['a', 'b']);
+    t.mock.timers.tick(1000);
+    assert.deepEqual(lines.splice(0), ['a', 'b', '2 more lines left out']);
+    t.mock.timers.tick(5000);
+    for (const line of ['e', 'f', 'g']) log.say(line);
+    log.flush();
+    log.flush();
+    assert.deepEqual(lines.splice(0), ['e', 'f', '1 more line left out']);
+    t.mock.timers.tick(1000);
+    log.say('h'.repeat(5000));
+    assert.deepEqual(
+      lines.map((line) => line.length),
+      [1000],
+    );
+  });
+});
+
+describe('warn', () => {
+  function warned(env: Readonly<Record<string, string>>): { readonly status: number | null; readonly stderr: string } {
+    const script = `const { warn } = require(process.argv[1]); for (let i = 0; i < 15; i++) warn('message ' + i);`;
+    return spawnSync(process.execPath, ['-e', script, require.resolve('../../src/sampler/log')], {
+      env: { PATH: '/no/such', ...env },
+      encoding: 'utf8',
+    });
+  }
+
+  it('goes to the terminal where there is one to tell', () => {
+    const { status, stderr } = warned({ QMEMACCT_LOG: 'stderr' });
+    assert.equal(status, 0);
+    assert.equal(stderr.split('\n').filter((line) => line.startsWith('qmemacct: message ')).length, 15);
+  });
+});

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { killedByMemory, memoryEnd } from '../../src/record/cause';
+import type { Bracket, JobRecord } from '../../src/record/record';
+import { killedAtLimit, ordinary, openBracket } from '../report/sample-records';
+import { arbitraryRecord } from '../accounting/arbitrary-record';
+
+const GIB = 1024 ** 3;
+
+const grown = (bracket: Bracket | null, by: number): Bracket | null =>
+  bracket === null
+    ? null
+    : {
+        ...bracket,
+        lower_bytes: bracket.lower_bytes + by,
+        upper_bytes: bracket.upper_bytes === null ? null : bracket.upper_bytes + by,
+      };
+
+const account = (maxvmem: number): JobRecord['grid_engine'] => ({
+  wallclock_seconds: 600,
+  cpu_seconds: 590,
+  user_seconds: null,
+  system_seconds: null,
+  maxvmem_bytes: maxvmem,
+  maxrss_bytes: null,
+  mem_gib_seconds: null,
+  io_gib: null,
+  category: null,
+  deleted_by: null,
+  lines: 1,
+});
+
+const KILLED = { exit_status: 137, signal: 9 };
+const NO_PEAKS = { peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null };
+
+describe('killedByMemory', () => {
+  const is = (expected: boolean, changes: Partial<JobRecord>): void =>
+    assert.equal(killedByMemory({ ...ordinary, ...changes }), expected);
+
+  it('is a kill near the limit, refused memory, or a kill by the kernel', () => {
+    assert.equal(memoryEnd(killedAtLimit)?.by, 'execd');
+    is(true, { ...KILLED, peak_rss_swap: openBracket(15 * GIB, null, null) });
+    is(false, { ...KILLED, peak_rss_swap: openBracket(14 * GIB, null, null) });
+    is(true, { exit_status: 1, peak_process_vmem: openBracket(15 * GIB, null, null) });
+    is(true, { exit_status: 139, peak_process_vmem: openBracket(15 * GIB, null, null) });
+    is(false, { exit_status: 143, peak_process_vmem: openBracket(15 * GIB, null, null) });
+    is(true, { ...KILLED, metrics: { cgroup_oom_kills: 1 } });
+    is(true, { exit_status: 1, metrics: { cgroup_oom_kills: 1 } });
+    is(false, { exit_status: 139, metrics: { cgroup_oom_kills: 1 } });
+    is(false, { exit_status: 1, metrics: { cgroup_oom_kills: 0 } });
+  });
+
+  it('is no end of a job that failed before it ran, or whose epilog failed', () => {
+    is(false, { ...KILLED, failed: 8, peak_rss_swap: openBracket(16 * GIB, null, null) });
+    is(false, { exit_status: 0, failed: 15, peak_process_vmem: openBracket(16 * GIB, null, null) });
+  });
+
+  it("knows a job that nobody sampled by Grid Engine's own peak", () => {
+    is(true, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(16.1 * GIB) });
+    is(false, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(2 * GIB) });
+  });
+
+  it("knows a task that execd killed between two looks of the sampler by the task's own line", () => {
+    const task = {
+      ...KILLED,
+      failed: 100,
+      pe: 'orte',
+      pe_task_id: '1.node02',
+      peak_rss_swap: openBracket(GIB, null, null),
+    };
+    is(true, { ...task, grid_engine: account(16.1 * GIB) });
+    is(false, { ...task, grid_engine: account(15.9 * GIB) });
+    is(true, { ...task, grid_engine: account(9 * GIB), peak_rss_swap: openBracket(16 * GIB, null, null) });
+    is(false, { ...task, exit_status: 1, signal: 0, failed: 0, grid_engine: account(16.1 * GIB) });
+  });
+
+  it('is nothing that ended well, has no limit, or of which the end is unknown', () => {
+    is(false, { peak_rss_swap: openBracket(16 * GIB, null, null) });
+    is(false, { ...KILLED, h_vmem: null, peak_rss_swap: openBracket(16 * GIB, null, null) });
+    is(false, { exit_status: null, signal: null, peak_rss_swap: openBracket(16 * GIB, null, null) });
+  });
+
+  it('stays true of a job that held more or was granted less', () => {
+    fc.assert(
+      fc.property(
+        arbitraryRecord(),
+        fc.nat({ max: 2 ** 50 }),
+        fc.double({ min: 0.01, max: 1, noNaN: true }),
+        (record, by, share) => {
+          if (!killedByMemory(record)) return;
+          const limit = record.h_vmem?.limit_bytes ?? null;
+          assert.ok(
+            killedByMemory({
+              ...record,
+              peak_rss: grown(record.peak_rss, by),
+              peak_rss_swap: grown(record.peak_rss_swap, by),
+              peak_process_vmem: grown(record.peak_process_vmem, by),
+              h_vmem:
+                record.h_vmem === null
+                  ? null
+                  : { ...record.h_vmem, limit_bytes: limit === null ? null : limit * share },
+            }),
+          );
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+});

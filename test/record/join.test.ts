@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { sameHost, startsApart } from '../../src/record/join';
+import { HOUR, iso, job, lineOf, T0 } from '../accounting/suite/fixture';
+
+it('compares hosts without their domain where one has none', () => {
+  assert.ok(sameHost('node1', 'node1.a.b'));
+  assert.ok(sameHost('node1.a.b', 'node1'));
+  assert.ok(sameHost('node1.a.b', 'node1.a.b'));
+  assert.ok(!sameHost('node1.a.b', 'node1.c'));
+  assert.ok(!sameHost('node1', 'node10'));
+});
+
+it('tells how far apart the starts of one run are, of a line and of ours', () => {
+  const ours = job(1, T0, { started_at: iso(T0 - HOUR + 1900) });
+  const line = lineOf(job(1, T0));
+  assert.equal(startsApart(ours, line), 1900);
+  assert.equal(startsApart(line, ours), 1900);
+  assert.equal(startsApart(ours, ours), null);
+  assert.equal(startsApart(line, line), null);
+  assert.equal(startsApart(ours, { ...line, owner: 'eve' }), null);
+  assert.equal(startsApart({ ...ours, owner: null }, line), 1900);
+  assert.equal(startsApart({ ...ours, started_at: null }, line), null);
+  assert.equal(startsApart({ ...ours, started_at: iso(T0 - HOUR + 2001) }, line), null);
+});

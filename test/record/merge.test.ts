@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { asStored, mergeRecords } from '../../src/record/merge';
+import type { StoredRecord } from '../../src/record/merge';
+import { emptyRecord } from '../../src/record/record';
+import type { JobRecord, RecordStatus, Trust } from '../../src/record/record';
+import { arbitraryRecord } from '../accounting/arbitrary-record';
+
+const KEY = { cluster: 'cell', job_id: 7, task_id: null, pe_task_id: null, host: 'node1', run_id: '0badcafe.1.2' };
+
+function made(trust: Trust, status: RecordStatus, revision: number, fields: Partial<JobRecord> = {}): StoredRecord {
+  return asStored({ ...emptyRecord(KEY, status, trust, revision), ...fields });
+}
+
+/** Merges both ways round, which must not matter. */
+function merged(a: StoredRecord, b: StoredRecord): StoredRecord {
+  const result = mergeRecords(a, b);
+  assert.deepEqual(mergeRecords(b, a), result);
+  return result;
+}
+
+describe('mergeRecords: laws', () => {
+  const stored = arbitraryRecord({ keys: 1 }).map(asStored);
+
+  it('is idempotent: the same record again changes nothing', () => {
+    fc.assert(
+      fc.property(stored, stored, (a, b) => {
+        const ab = mergeRecords(a, b);
+        assert.equal(mergeRecords(ab, b), ab);
+        assert.equal(mergeRecords(ab, a), ab);
+        assert.equal(mergeRecords(ab, ab), ab);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is commutative', () => {
+    fc.assert(
+      fc.property(stored, stored, (a, b) => assert.deepEqual(mergeRecords(a, b), mergeRecords(b, a))),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is associative', () => {
+    fc.assert(
+      fc.property(stored, stored, stored, (a, b, c) =>
+        assert.deepEqual(mergeRecords(mergeRecords(a, b), c), mergeRecords(a, mergeRecords(b, c))),
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('does not depend on the order or the repetition of many', () => {
+    fc.assert(
+      fc.property(fc.array(stored, { minLength: 1, maxLength: 6 }), fc.infiniteStream(fc.nat()), (records, stream) => {
+        const all = (list: readonly StoredRecord[]): StoredRecord => list.reduce((a, b) => mergeRecords(a, b));
+        const shuffled = [...records, ...records].map((record) => [stream.next().value as number, record] as const);
+        shuffled.sort(([a], [b]) => a - b);
+        assert.deepEqual(all(shuffled.map(([, record]) => record)), all(records));
+      }),
+    );
+  });
+
+  it('never loses a value to a null', () => {
+    fc.assert(
+      fc.property(stored, stored, (a, b) => {
+        const { record } = mergeRecords(a, b);
+        for (const [field, value] of Object.entries(a.record))
+          if (value !== null) assert.notEqual(record[field as keyof JobRecord], null, field);
+      }),
+    );
+  });
+});
+
+describe('mergeRecords: ranks', () => {
+  it('takes the field of the better rank, and fills its gaps from the lesser one', () => {
+    const root = made('root', 'finished', 1, { owner: 'bob', cpu_seconds: 10 });
+    const usage = made('usage', 'finished', 9, { owner: 'eve', cpu_seconds: 99, exit_status: 3 });
+    const { record, provenance } = merged(root, usage);
+    assert.deepEqual([record.owner, record.cpu_seconds, record.exit_status], ['bob', 10, 3]);
+    assert.deepEqual([record.trust, record.revision], ['root', 1]);
+    assert.deepEqual(provenance, { exit_status: { trust: 'usage', revision: 9, ended: true } });
+  });
+
+  it('takes the later revision of one rank', () => {
+    const { record } = merged(
+      made('root', 'finished', 1, { cpu_seconds: 10, processes: 4 }),
+      made('root', 'finished', 2, { cpu_seconds: 20 }),
+    );
+    assert.deepEqual([record.cpu_seconds, record.processes, record.revision], [20, 4, 2]);
+  });
+
+  it("takes Grid Engine's failed code from accounting only", () => {
+    const root = made('root', 'finished', 1, { failed: 100 });
+    assert.equal(root.record.failed, null);
+    const { record } = merged(root, made('accounting', 'finished', 2, { failed: 37 }));
+    assert.deepEqual([record.failed, record.trust], [37, 'root']);
+  });
+
+  it('merges requests complex by complex', () => {
+    const gib = (n: number) => ({ request_bytes: n * 2 ** 30, limit_bytes: n * 2 ** 30, per: 'job' as const });
+    const { record } = merged(
+      made('root', 'finished', 1, { requests: { s_vmem: gib(1) } }),
+      made('accounting', 'finished', 2, { requests: { s_vmem: gib(2), mem_free: gib(3) } }),
+    );
+    assert.deepEqual(record.requests, { s_vmem: gib(1), mem_free: gib(3) });
+  });
+
+  it('merges metrics name by name', () => {
+    const { record, provenance } = merged(
+      made('root', 'finished', 1, { metrics: { rapl_package_joules: 5, oom_kills: 0 } }),
+      made('usage', 'finished', 2, { metrics: { oom_kills: 3, perf_cycles: 1e9 } }),
+    );
+    assert.deepEqual(record.metrics, { rapl_package_joules: 5, oom_kills: 0, perf_cycles: 1e9 });
+    assert.deepEqual(provenance, { 'metrics.perf_cycles': { trust: 'usage', revision: 2, ended: true } });
+  });
+
+  it('lets self-reported figures stand only where nobody else knows', () => {
+    const { record } = merged(
+      made('self-reported', 'finished', 9, { cpu_seconds: 1, job_name: 'x', notes: ['all is well'] }),
+      made('accounting', 'finished', 1, { cpu_seconds: 2, notes: [] }),
+    );
+    assert.deepEqual([record.cpu_seconds, record.job_name, record.notes], [2, 'x', []]);
+  });
+});
+
+describe('mergeRecords: status', () => {
+  const cases: readonly [string, StoredRecord, StoredRecord, RecordStatus][] = [
+    ['a late heartbeat does not resurrect', made('root', 'finished', 1), made('root', 'running', 9), 'finished'],
+    ['an end of lesser rank ends a running job', made('root', 'running', 9), made('usage', 'finished', 1), 'finished'],
+    ['even a self-reported one', made('root', 'running', 9), made('self-reported', 'finished', 1), 'finished'],
+    ['lost yields to a better finished', made('usage', 'lost', 9), made('root', 'finished', 1), 'finished'],
+    [
+      'unsampled yields to a better finished',
+      made('accounting', 'unsampled', 9),
+      made('usage', 'finished', 1),
+      'finished',
+    ],
+    ['lost stands against a lesser finished', made('root', 'lost', 1), made('accounting', 'finished', 9), 'lost'],
+    ['of one rank, who saw the end knows', made('root', 'finished', 1), made('root', 'lost', 9), 'finished'],
+  ];
+  for (const [title, a, b, expected] of cases)
+    it(title, () => {
+      assert.equal(merged(a, b).record.status, expected);
+    });
+
+  it('takes nothing from a late heartbeat of the same sampler, however it is dated', () => {
+    const end = made('root', 'finished', 5, { cpu_seconds: 10, processes: 4, max_threads: 7 });
+    for (const revision of [4, 9]) {
+      const heartbeat = made('root', 'running', revision, { cpu_seconds: 8, processes: 3, max_threads: 7 });
+      assert.equal(mergeRecords(end, heartbeat), end);
+      assert.deepEqual(mergeRecords(heartbeat, end), end);
+    }
+  });
+
+  it('keeps the notes of the record whose status stands', () => {
+    const heartbeat = made('root', 'running', 9, { notes: [] });
+    const epilog = made('usage', 'finished', 1, { notes: ['the sampler died'] });
+    assert.deepEqual(merged(heartbeat, epilog).record.notes, ['the sampler died']);
+  });
+
+  it('takes what grows from the ended job, not from a heartbeat of better rank', () => {
+    const heartbeat = made('root', 'running', 9, { cpu_seconds: 60, max_processes: 12 });
+    const line = made('accounting', 'finished', 20, { cpu_seconds: 36000, max_processes: 1 });
+    const { record } = merged(heartbeat, line);
+    assert.deepEqual([record.cpu_seconds, record.max_processes], [36000, 12]);
+    const forged = made('self-reported', 'finished', 20, { cpu_seconds: 1 });
+    assert.equal(merged(heartbeat, forged).record.cpu_seconds, 60);
+  });
+});

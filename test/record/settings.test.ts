@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { DEFAULT_SETTINGS, loadSettings, parseSettings, SettingsError, type Settings } from '../../src/record/settings';
+import { temporaryDirectory } from '../sampler/temporary-directory';
+
+const PATH = '/etc/qmemacct/qmemacct.toml';
+
+function problem(text: string): SettingsError {
+  try {
+    parseSettings(text, PATH);
+  } catch (error) {
+    assert.ok(error instanceof SettingsError, String(error));
+    return error;
+  }
+  throw new assert.AssertionError({ message: `was accepted: ${text}` });
+}
+
+/** Keys with a number: the least and the most that is taken. */
+const NUMBERS: readonly (readonly [keyof Settings, number, number])[] = [
+  ['interval', 0.05, 3600],
+  ['scan_interval', 5, 3600],
+  ['processes_per_sample', 0, 1000],
+  ['arm_wait_ms', 0, 1000],
+  ['cpu_budget_percent', 0.01, 100],
+  ['keep_samples_days', 0, 36500],
+  ['keep_samples_mib', 1, 1048576],
+  ['delivery_jitter_ms', 0, 600000],
+  ['delivery_patience', 0, 86400],
+  ['helper_deadline', 0.1, 600],
+  ['heartbeat', 0, 86400],
+  ['poll_interval', 1, 3600],
+  ['usage_interval', 1, 3600],
+  ['command_timeout', 1, 600],
+  ['serve_port', 0, 65535],
+  ['keep_records_days', 0, 36500],
+  ['keep_charts_days', 0, 36500],
+  ['keep_rollups_days', 0, 36500],
+];
+const STRINGS = [
+  'cluster',
+  'state_dir',
+  'run_dir',
+  'accounting',
+  'accounting_mode',
+  'deliver_as',
+  'initial_network_namespace',
+  'cgroup',
+  'scope',
+  'admin_user',
+  'execd_spool_dir',
+  'serve_socket',
+  'grid_engine',
+  'serve_address',
+  'serve_tokens',
+  'serve_names',
+  'accounting_credentials',
+  'visibility',
+  'report_dir',
+  'mail_server',
+  'mail_credentials',
+  'mail_from',
+  'mail_domain',
+  'mail_owners',
+  'digest_dir',
+] as const;
+const LISTS = ['memory_complexes', 'serve_hosts', 'serve_admins', 'accounting_files', 'mail_admins'] as const;
+
+describe('parseSettings', () => {
+  it('has a default for everything', () => {
+    assert.deepEqual(parseSettings('', PATH), DEFAULT_SETTINGS);
+    assert.deepEqual(parseSettings('# nothing\n', PATH), DEFAULT_SETTINGS);
+  });
+
+  it('knows here every key that there is', () => {
+    assert.deepEqual(
+      Object.keys(DEFAULT_SETTINGS).sort(),
+      [
+        ...NUMBERS.map(([key]) => key),
+        ...STRINGS,
+        ...LISTS,
+        'listener',
+        'accept_self_reported',
+        'listener_linger',
+        'sources',
+      ].sort(),
+    );
+  });
+
+  it('takes the defaults themselves', () => {
+    const text = Object.entries(DEFAULT_SETTINGS)
+      .filter(([key]) => key !== 'sources')
+      .map(([key, value]) => `${key} = ${value === Infinity ? 'inf' : JSON.stringify(value)}`)
+      .join('\n');
+    assert.deepEqual(parseSettings(text, PATH), DEFAULT_SETTINGS);
+  });
+
+  it('takes a path or a URL without a password for the accounting DB', () => {
+    for (const accounting of ['/nfs/accounting.db', 'postgres://db.example/accounting?sslmode=verify-full'])
+      assert.equal(parseSettings(`accounting = "${accounting}"`, PATH).accounting, accounting);
+    assert.throws(() => parseSettings('accounting = "mysql://x/y"', PATH), /nor postgres:\/\/HOST\/DATABASE/);
+    assert.throws(
+      () => parseSettings('accounting = "postgres://bob:secret@x/y"', PATH),
+      (error: Error) => {
+        assert.match(error.message, /holds a password; put it into the file of accounting_credentials/);
+        return !error.message.includes('secret');
+      },
+    );
+  });
+
+  it('changes only what is given', () => {
+    assert.deepEqual(parseSettings('cluster = "north"\ninterval = 0.5\nmemory_complexes = ["gpu_mem"]\n', PATH), {
+      ...DEFAULT_SETTINGS,
+      cluster: 'north',
+      interval: 0.5,
+      memory_complexes: ['gpu_mem'],
+    });
+  });
+
+  it('takes listener_linger from 0 on, and inf', () => {
+    for (const [text, value] of [
+      ['0', 0],
+      ['60', 60],
+      ['1e9', 1e9],
+      ['inf', Infinity],
+    ] as const)
+      assert.equal(parseSettings(`listener_linger = ${text}`, PATH).listener_linger, value);
+    for (const text of ['-1', '-inf', 'nan', '"inf"'])
+      assert.match(problem(`listener_linger = ${text}`).message, /is not a number from 0 on, or inf; .* is inf$/);
+  });
+
+  for (const [key, least, most] of NUMBERS)
+    it(`takes ${key} from ${least} to ${most}`, () => {
+      for (const value of [least, most]) assert.equal(parseSettings(`${key} = ${value}`, PATH)[key], value);
+      for (const value of [
+        String(least - 0.001),
+        String(most + 1),
+        '-1e9',
+        'nan',
+        'inf',
+        '"1"',
+        'true',
+        '[1]',
+        '1979-05-27',
+      ]) {
+        const error = problem(`${key} = ${value}`);
+        assert.match(error.message, new RegExp(`"${key}" is not a number of ${least} to ${most}`));
+        assert.equal(error.hint, `the default is ${JSON.stringify(DEFAULT_SETTINGS[key])}`);
+        assert.equal(error.path, PATH);
+      }
+    });
+
+  for (const key of STRINGS)
+    it(`takes ${key} as a string`, () => {
+      for (const value of ['1', 'true', '["x"]', '{ a = 1 }'])
+        assert.match(problem(`${key} = ${value}`).message, new RegExp(`"${key}" is not a string`));
+    });
+
+  it('takes a table for each source, whatever it is called: the sources are known elsewhere', () => {
+    const { sources } = parseSettings(
+      '[sources.perf]\nenabled = true\nevents = ["cycles"]\n[sources.other]\ninterval = 30\n',
+      PATH,
+    );
+    assert.deepEqual({ ...sources }, { perf: { enabled: true, events: ['cycles'] }, other: { interval: 30 } });
+    for (const [text, complaint] of [
+      ['sources = 1', /"sources" is not a table/],
+      ['[sources]\nperf = true', /"sources.perf" is not a table/],
+      ['[sources.perf]\nevents = [1]', /"sources.perf.events" is no string, number, boolean or list of strings/],
+      ['[sources.perf.deeper]\nx = 1', /"sources.perf.deeper" is no string/],
+      ['[sources.perf]\nsince = 1979-05-27', /"sources.perf.since" is no string/],
+    ] as const)
+      assert.match(problem(text).message, complaint);
+  });
+
+  it('takes true and false for what is on or off', () => {
+    assert.equal(parseSettings('listener = false', PATH).listener, false);
+    for (const value of ['1', '"true"', '[]'])
+      assert.match(problem(`listener = ${value}`).message, /"listener" is not true or false/);
+  });
+
+  it('takes one of three words for cgroups', () => {
+    for (const value of ['off', 'auto', 'own']) assert.equal(parseSettings(`cgroup = "${value}"`, PATH).cgroup, value);
+    assert.match(problem('cgroup = "on"').message, /"cgroup" is none of off, auto, own/);
+  });
+
+  it('wants absolute paths', () => {
+    for (const key of ['state_dir', 'run_dir', 'accounting', 'serve_socket'] as const) {
+      assert.equal(parseSettings(`${key} = "/some/where"`, PATH)[key], '/some/where');
+      for (const value of ['', 'relative', '~/x', '$HOME/x'])
+        assert.match(problem(`${key} = "${value}"`).message, /is not an absolute path/);
+    }
+  });
+
+  it('takes no path for one that may be missing', () => {
+    for (const key of ['execd_spool_dir', 'serve_tokens'] as const) {
+      for (const value of ['', '/some/where']) assert.equal(parseSettings(`${key} = "${value}"`, PATH)[key], value);
+      assert.match(problem(`${key} = "some/where"`).message, /is not an absolute path/);
+    }
+  });
+
+  it('takes one of two scopes, of the kinds of Grid Engine, and of three ways to show other users', () => {
+    for (const value of ['job', 'node']) assert.equal(parseSettings(`scope = "${value}"`, PATH).scope, value);
+    assert.match(problem('scope = "host"').message, /"scope" is none of job, node/);
+    assert.equal(parseSettings('grid_engine = "sge8.1.9"', PATH).grid_engine, 'sge8.1.9');
+    assert.match(problem('grid_engine = "8.1.9"').message, /"grid_engine" is none of sge6.2, ogs, sge8.1.9, /);
+    assert.match(problem('serve_names = "some"').message, /"serve_names" is none of all, anonymous, own/);
+  });
+
+  it('wants an octal permission', () => {
+    for (const value of ['0640', '640', '0600', '0777'])
+      assert.equal(parseSettings(`accounting_mode = "${value}"`, PATH).accounting_mode, value);
+    for (const value of ['', '64', '0648', '00640', 'rw-r-----', '0x1a0', '0640\\n'])
+      assert.match(problem(`accounting_mode = "${value}"`).message, /is not an octal permission/);
+  });
+
+  it('wants a list of strings', () => {
+    assert.deepEqual(parseSettings('memory_complexes = []', PATH).memory_complexes, []);
+    for (const value of ['"h_vmem"', '[1]', '["a", 2]', '{ a = "b" }'])
+      assert.match(problem(`memory_complexes = ${value}`).message, /is not a list of strings/);
+  });
+
+  it('names unknown keys, and those that it knows', () => {
+    const error = problem('intervall = 1\ncluster = "x"\n[section]\na = 1\n');
+    assert.match(error.message, /unknown key "intervall", "section"/);
+    assert.match(error.hint, /known are cluster, grid_engine, state_dir, .*interval/);
+    assert.match(problem('__proto__ = 1').message, /unknown key|not valid/);
+    assert.match(problem('toString = 1').message, /unknown key/);
+  });
+
+  it('says in one line where the syntax is wrong', () => {
+    for (const text of ['interval = ', 'interval 1', '= 1', 'a = "x', 'interval = 1\ninterval = 2']) {
+      const { message } = problem(text);
+      assert.match(message, /not valid TOML/);
+      assert.doesNotMatch(message, /\n/);
+    }
+  });
+});
+
+describe('loadSettings', () => {
+  it('reads a file, or has the defaults without one', (t) => {
+    const path = join(temporaryDirectory(t), 'qmemacct.toml');
+    assert.deepEqual(loadSettings(path), DEFAULT_SETTINGS);
+    writeFileSync(path, 'cluster = "Größe"\n');
+    assert.equal(loadSettings(path).cluster, 'Größe');
+  });
+
+  it('does not take something else for no file', (t) => {
+    const path = join(temporaryDirectory(t), 'qmemacct.toml');
+    mkdirSync(path);
+    assert.throws(() => loadSettings(path), /can't be read .*; make it readable/);
+  });
+});

@@ -1,0 +1,84 @@
+import { TOTALS_NAMES } from '../../src/record/totals';
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { factsOf } from '../../src/record/facts';
+import { addFacts, addShiftedHours, newSums, shareInSteps, stepsOf } from '../../src/record/sums';
+import type { Sums } from '../../src/record/sums';
+import { GIB, HOUR, job, peakOf, T0 } from '../accounting/suite/fixture';
+
+const total = (hours: Float64Array, kind: number): number =>
+  hours.slice(kind * 24, kind * 24 + 24).reduce((sum, value) => sum + value, 0);
+
+function sumsOf(seconds: number, end: number): Sums {
+  const sums = newSums();
+  addFacts(sums, factsOf(job(1, end, { wallclock_seconds: seconds }), true), end, 5);
+  return sums;
+}
+
+it('spreads a job over the hours in which it ran, and loses nothing of it', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 4e8 }), fc.integer({ min: 0, max: 4e12 }), (ms, end) => {
+      const { hours, totals } = sumsOf(ms / 1000, end);
+      const close = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(b));
+      assert.ok(close(total(hours, 0), totals.requested_gib_hours));
+      assert.ok(close(total(hours, 1), totals.used_gib_hours));
+      assert.ok(close(total(hours, 2), totals.slot_seconds / 3600));
+      const slotHours = hours.slice(48);
+      assert.ok(slotHours.every((value) => value <= 2 * Math.ceil(ms / (24 * HOUR)) * (1 + 1e-9)));
+    }),
+  );
+});
+
+it('puts half an hour before a full hour and a quarter after it where they belong', () => {
+  const { hours } = sumsOf(45 * 60, T0 + 3 * HOUR + 15 * 60_000);
+  const slots = [...hours.slice(48)].map((value) => Math.round(value * 1000) / 1000);
+  assert.deepEqual([slots[2], slots[3], slots.reduce((a, b) => a + b)], [1, 0.5, 1.5]);
+});
+
+it('shifts hours to a time zone, also by half hours, and over midnight', () => {
+  const hours = new Float64Array(72);
+  hours[23] = 1;
+  hours[24] = 4;
+  const shifted = (minutes: number): unknown => {
+    const to = new Float64Array(72);
+    addShiftedHours(to, hours, minutes);
+    return [...to].flatMap((value, index) => (value === 0 ? [] : [[index, value]]));
+  };
+  assert.deepEqual(shifted(0), [
+    [23, 1],
+    [24, 4],
+  ]);
+  assert.deepEqual(shifted(60), [
+    [0, 1],
+    [25, 4],
+  ]);
+  assert.deepEqual(shifted(-300), [
+    [18, 1],
+    [43, 4],
+  ]);
+  assert.deepEqual(shifted(330), [
+    [4, 0.5],
+    [5, 0.5],
+    [29, 2],
+    [30, 2],
+  ]);
+});
+
+it('compares peaks with limits in twentieths', () => {
+  assert.equal(shareInSteps(GIB, 4 * GIB), 5);
+  assert.equal(shareInSteps(GIB, 0), null);
+  assert.equal(shareInSteps(null, GIB), null);
+  assert.deepEqual([0.25, 0.1, 0.3, 0.55, 0.7, 1].map(stepsOf), [5, 2, 6, 11, 14, 20]);
+  assert.ok(!Number.isInteger(stepsOf(0.33)));
+  const far = (peak: number): number => {
+    const sums = newSums();
+    addFacts(sums, factsOf(job(1, T0, { peak_rss: peakOf(peak) }), true), T0, 5);
+    return sums.totals.far_below;
+  };
+  assert.deepEqual([2 * GIB - 1, 2 * GIB].map(far), [1, 0]);
+});
+
+it('has a name for each total', () => {
+  assert.deepEqual([...TOTALS_NAMES].sort(), Object.keys(newSums().totals).sort());
+});

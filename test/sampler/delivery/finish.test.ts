@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { keyOfRun, readPrivateRecord, writePrivateRecord } from '../../../src/sampler/delivery/finish';
+import { describeJob, undescribed } from '../../../src/sampler/job/job-description';
+import { emptyRecord, recordKeyText, type JobRecord } from '../../../src/record/record';
+import { parseRunDescription, type RunDescription } from '../../../src/sampler/job/run-directory';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { sampleConfig } from '../../gridengine/spool-samples';
+import { temporaryDirectory } from '../temporary-directory';
+
+function run(task: number): RunDescription {
+  const lines = ['version=1', 'job=1516', `task=${task}`, 'spool=/s', 'shepherd_pid=7', 'shepherd_start=8'];
+  const parsed = parseRunDescription([...lines, 'boot=0badcafe-1234', 'hooks=root', 'memory=full', 'end=1'].join('\n'));
+  assert.ok(parsed !== null);
+  return parsed;
+}
+
+describe('keyOfRun', () => {
+  it('names cluster, job, host and run', () => {
+    const description = describeJob(sampleConfig(), run(0), []);
+    assert.deepEqual(keyOfRun(run(0), description, { ...DEFAULT_SETTINGS, cluster: 'north' }), {
+      cluster: 'north',
+      job_id: 1516,
+      task_id: null,
+      pe_task_id: null,
+      host: 'ge1',
+      run_id: '0badcafe.7.8',
+    });
+  });
+
+  it('names the task of an array, and this machine where Grid Engine’s name for it is unknown', () => {
+    const key = keyOfRun(run(3), undescribed(3, ''), DEFAULT_SETTINGS);
+    assert.equal(key.task_id, 3);
+    assert.equal(key.host, hostname());
+    assert.notEqual(key.cluster, '');
+    assert.equal(recordKeyText(key), `${key.cluster}/1516/3//${hostname()}/0badcafe.7.8`);
+  });
+});
+
+describe('the private record', () => {
+  const key = { cluster: 'c', job_id: 1, task_id: null, pe_task_id: null, host: 'h', run_id: 'r' };
+  const series = {
+    start: new Date(0).toISOString(),
+    step_seconds: 1,
+    rss_bytes: Array.from({ length: 120 }, () => 2 ** 40),
+  };
+  const record: JobRecord = { ...emptyRecord(key, 'finished', 'root', 1), series };
+
+  it('is read as it was written, by root alone', (t) => {
+    const directory = temporaryDirectory(t);
+    assert.equal(readPrivateRecord(directory), null);
+    writePrivateRecord(directory, record, 1e6);
+    writePrivateRecord(directory, { ...record, samples: 7 }, 1e6);
+    assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), { ...record, samples: 7 });
+    assert.deepEqual(readdirSync(directory), ['record.json']);
+    assert.equal(statSync(join(directory, 'record.json')).mode & 0o777, 0o600);
+  });
+
+  it('leaves out the series where there is no room', (t) => {
+    const directory = temporaryDirectory(t);
+    writePrivateRecord(directory, record, 2000);
+    assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), { ...record, series: null });
+    const granted_hosts = Array.from({ length: 1000 }, (_, index) => ({ host: `node${index}`, slots: 4 }));
+    writePrivateRecord(directory, { ...record, granted_hosts }, 2000);
+    assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), { ...record, series: null });
+    const withHosts = { ...record, series: null, granted_hosts };
+    writePrivateRecord(directory, { ...record, granted_hosts }, JSON.stringify(withHosts).length);
+    assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), withHosts);
+  });
+
+  it('is no directory', (t) => {
+    const directory = temporaryDirectory(t);
+    mkdirSync(join(directory, 'record.json'));
+    assert.equal(readPrivateRecord(directory), null);
+    rmSync(directory, { recursive: true });
+    assert.throws(() => writePrivateRecord(directory, record, 1e6), /ENOENT/);
+  });
+});

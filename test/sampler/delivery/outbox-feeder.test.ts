@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
+import { tryLock } from '../../../src/native/libc';
+import { openNodeStore, type NodeStore } from '../../../src/sampler/node-store/node-store';
+import {
+  delivererIdentity,
+  deliverOutbox,
+  deliverRecord,
+  deliverRecords,
+} from '../../../src/sampler/delivery/outbox-feeder';
+import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
+import { temporaryDirectory } from '../temporary-directory';
+
+process.env.QMEMACCT_LOG = 'stderr';
+
+function record(job: number): JobRecord {
+  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: '0badcafe.1.2' };
+  return {
+    ...emptyRecord(key, 'finished', 'root', Date.UTC(2026, 10, 1)),
+    owner: 'alice',
+    started_at: '2026-10-31T23:00:00.000Z',
+  };
+}
+
+interface Node {
+  readonly settings: Settings;
+  readonly store: NodeStore;
+}
+
+function newNode(t: TestContext): Node {
+  const state = temporaryDirectory(t);
+  mkdirSync(join(state, 'accounting'));
+  const store = openNodeStore(state);
+  t.after(() => {
+    store.close();
+  });
+  const accounting = join(state, 'accounting', 'accounting.db');
+  return {
+    settings: { ...DEFAULT_SETTINGS, state_dir: state, accounting, deliver_as: 'root', delivery_jitter_ms: 0 },
+    store,
+  };
+}
+
+function put(store: NodeStore, ...records: readonly unknown[]): void {
+  for (const [index, it] of records.entries()) store.finish(`${index}.0.0badcafe.1.2`, 0, it as JobRecord, []);
+}
+
+async function jobsIn(path: string, ...jobs: readonly number[]): Promise<readonly number[]> {
+  const reader = openSqliteReader(path);
+  try {
+    const answers = await Promise.all(jobs.map((job) => reader.job({ job_id: job })));
+    return answers.flatMap(({ records }) => records.map((found) => found.record.job_id));
+  } finally {
+    await reader.close();
+  }
+}
+
+describe('delivererIdentity', () => {
+  it('is nobody unless someone is named', { skip: process.getuid?.() !== 0 }, () => {
+    assert.equal(delivererIdentity('')?.uid, 65534);
+    assert.equal(delivererIdentity('daemon')?.uid, 1);
+    assert.equal(delivererIdentity('root'), null);
+  });
+
+  it('must be a local account', { skip: process.getuid?.() !== 0 }, () => {
+    assert.throws(() => delivererIdentity('no-such-user'), /no such user in \/etc\/passwd; set deliver_as/);
+  });
+});
+
+describe('deliverOutbox', () => {
+  it(
+    'names who was tried and the directory, where root has no part in it',
+    { skip: process.getuid?.() !== 0 },
+    async (t) => {
+      const { settings, store } = newNode(t);
+      put(store, record(1));
+      const directory = dirname(settings.accounting);
+      chmodSync(settings.state_dir, 0o755);
+      const told = async (): Promise<string> =>
+        (await deliverOutbox(store, { ...settings, deliver_as: 'nobody' }, 0)).problem ?? '';
+      // As an admin makes it who forgets who delivers.
+      chmodSync(directory, 0o750);
+      assert.match(await told(), new RegExp(`: user "nobody" may not enter ${directory}; chmod a\\+x ${directory}$`));
+      chmodSync(directory, 0o755);
+      assert.match(
+        await told(),
+        new RegExp(`: user "nobody" may not write ${directory}; chown nobody ${directory}, or set deliver_as`),
+      );
+      chownSync(directory, 65534, 65534);
+      assert.equal(await told(), '');
+    },
+  );
+
+  it('has nothing to do with an empty outbox', async (t) => {
+    const { settings, store } = newNode(t);
+    assert.deepEqual(await deliverOutbox(store, settings, 0), { delivered: 0, refused: 0, left: 0, problem: null });
+  });
+
+  it('empties it into the accounting DB', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1), record(2), record(3));
+    assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 3, refused: 0, left: 0, problem: null });
+    assert.deepEqual(await jobsIn(settings.accounting, 1, 2, 3), [1, 2, 3]);
+    assert.deepEqual(store.outbox(9), []);
+  });
+
+  it('sets aside what is no record', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1), { revision: 5 }, record(3));
+    assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 2, refused: 1, left: 0, problem: null });
+    assert.deepEqual(await jobsIn(settings.accounting, 1, 3), [1, 3]);
+  });
+
+  it('loses nothing while the accounting DB is dead, and says what is wrong', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1), record(2));
+    writeFileSync(settings.accounting, 'no database at all, and long enough'.repeat(100));
+    const outcome = await deliverOutbox(store, settings, 0);
+    assert.equal(outcome.delivered, 0);
+    assert.equal(outcome.left, 2);
+    assert.ok(outcome.problem !== null && outcome.problem !== '');
+    rmSync(settings.accounting);
+    assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 2, refused: 0, left: 0, problem: null });
+  });
+
+  it('leaves it to another process that is at it', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1));
+    const lock = openSync(join(settings.state_dir, 'deliver.lock'), 'a');
+    assert.equal(tryLock(lock), true);
+    assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 0, refused: 0, left: 1, problem: null });
+    closeSync(lock);
+  });
+});
+
+describe('deliverOutbox of a site that moves', () => {
+  it('asks anew where to; what the configuration does not let go waits', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1));
+    const moved = { ...settings, accounting: join(settings.state_dir, 'accounting', 'moved.db') };
+    let asked = 0;
+    const outcome = await deliverOutbox(store, settings, 5, () => {
+      if (asked++ === 0) throw new Error('qmemacct.toml: not valid TOML');
+      return moved;
+    });
+    assert.deepEqual([asked, outcome.delivered, outcome.problem], [2, 1, null]);
+    assert.deepEqual(await jobsIn(moved.accounting, 1), [1]);
+    put(store, record(1), record(2));
+    const broken = (): never => {
+      throw new Error('qmemacct.toml: not valid TOML');
+    };
+    const { left, problem } = await deliverOutbox(store, settings, 0, broken);
+    assert.deepEqual([left, problem], [1, 'qmemacct.toml: not valid TOML']);
+    assert.equal(await deliverRecord(record(3), broken), 'qmemacct.toml: not valid TOML');
+    assert.equal(existsSync(settings.accounting), false);
+  });
+});
+
+describe('deliverRecords', () => {
+  it('delivers all in one go', async (t) => {
+    const { settings } = newNode(t);
+    const rows = [1, 2, 3].map((job) => JSON.stringify(record(job)));
+    assert.equal(await deliverRecords(rows, () => settings), null);
+    assert.deepEqual(await jobsIn(settings.accounting, 1, 2, 3), [1, 2, 3]);
+  });
+
+  it('says why it could not, at once', async (t) => {
+    const { settings } = newNode(t);
+    const one = JSON.stringify(record(1));
+    assert.match((await deliverRecords([one, '{"revision":5}'], () => settings)) ?? '', /cluster is not a string/);
+    assert.deepEqual(await jobsIn(settings.accounting, 1), [1]);
+    const dead = { ...settings, accounting: join(settings.state_dir, 'missing', 'accounting.db') };
+    const began = Date.now();
+    assert.match((await deliverRecords([one], () => dead)) ?? '', /missing/);
+    assert.ok(Date.now() - began < 45_000);
+  });
+});
+
+describe('deliverRecord', () => {
+  it('delivers past node.db', async (t) => {
+    const { settings } = newNode(t);
+    assert.equal(await deliverRecord(record(7), () => settings), null);
+    assert.deepEqual(await jobsIn(settings.accounting, 7), [7]);
+  });
+
+  it('says why it could not', async (t) => {
+    const { settings } = newNode(t);
+    const problem = await deliverRecord(record(7), () => ({ ...settings, deliver_as: 'no-such-user' }));
+    if (process.getuid?.() === 0) assert.match(problem ?? '', /no such user/);
+  });
+
+  it('does not try for ever what is no record', async (t) => {
+    const { settings } = newNode(t);
+    assert.equal(await deliverRecord({ revision: 1 } as unknown as JobRecord, () => settings), null);
+  });
+});

@@ -1,0 +1,329 @@
+import assert from 'node:assert/strict';
+import { closeSync, existsSync, mkdirSync, openSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { tryLock } from '../../../src/native/libc';
+import { writePrivateRecord } from '../../../src/sampler/delivery/finish';
+import { openNodeStore, type NodeStore } from '../../../src/sampler/node-store/node-store';
+import { parseRecord } from '../../../src/record/record';
+import { emptyRecord, type Bracket, type JobRecord } from '../../../src/record/record';
+import { recoverOrphans } from '../../../src/sampler/delivery/recover';
+import {
+  formatRunDescription,
+  runDirectoryName,
+  runId,
+  startTicksOf,
+  type RunDescription,
+} from '../../../src/sampler/job/run-directory';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
+import { bootId } from '../../../src/sources/proc/clock';
+import { sampleConfig } from '../../gridengine/spool-samples';
+import { temporaryDirectory } from '../temporary-directory';
+
+process.env.QMEMACCT_LOG = 'stderr';
+
+const GIB = 2 ** 30;
+const USAGE =
+  'exit_status=3\nsignal=0\nstart_time=1763700012\nend_time=1763700075\nru_wallclock=63\nru_utime=12.5\nru_stime=0.5\nru_maxrss=315172\n';
+
+/** A run whose shepherd has gone. */
+const RUN: RunDescription = {
+  version: 1,
+  job: 1516,
+  task: 0,
+  spool: '/var/spool/ge/active_jobs/1516.1',
+  shepherdPid: 2 ** 22 - 1,
+  shepherdStart: 5,
+  boot: bootId(),
+  hooks: 'root',
+  memory: 'full',
+  reason: '',
+  uptime: 10,
+  addressSpaceKib: null,
+  attached: false,
+  peTask: null,
+  ends: 'epilog',
+};
+/** One whose shepherd lives: this process plays it. */
+const LIVING: RunDescription = { ...RUN, shepherdPid: process.pid, shepherdStart: startTicksOf(process.pid) ?? 0 };
+
+interface Node {
+  readonly state: string;
+  readonly settings: Settings;
+  readonly store: NodeStore;
+  /** Makes the run directory of `run` with these files beside `job`. */
+  leave(run: RunDescription, files?: Readonly<Record<string, string>>): string;
+  recover(nowMs?: number): number;
+  record(run?: RunDescription): JobRecord | null;
+  readonly delivered: () => readonly JobRecord[];
+}
+
+function newNode(t: TestContext): Node {
+  const state = temporaryDirectory(t);
+  const settings = { ...DEFAULT_SETTINGS, state_dir: state, run_dir: join(state, 'tmpfs'), cluster: 'c' };
+  const store = openNodeStore(state);
+  t.after(() => {
+    store.close();
+  });
+  return {
+    state,
+    settings,
+    store,
+    leave: (run, files = {}) => {
+      const directory = join(state, 'run', runDirectoryName(run));
+      mkdirSync(directory, { recursive: true });
+      for (const [name, text] of Object.entries({ job: formatRunDescription(run), ...files }))
+        writeFileSync(join(directory, name), text);
+      return directory;
+    },
+    recover: (nowMs) => recoverOrphans(state, store, settings, nowMs),
+    record: (run = RUN) => {
+      const job = store.job(runDirectoryName(run));
+      return job === null ? null : (JSON.parse(job.record) as JobRecord);
+    },
+    delivered: () => store.outbox(100).map(({ record }) => JSON.parse(record) as JobRecord),
+  };
+}
+
+function recovered(node: Node, run: RunDescription = RUN): JobRecord {
+  assert.equal(node.recover(), 1);
+  const record = node.record(run);
+  assert.ok(record !== null);
+  assert.deepEqual(node.delivered(), [record]);
+  assert.equal(existsSync(join(node.state, 'run', runDirectoryName(run))), false);
+  assert.ok(!('error' in parseRecord(record)), JSON.stringify(parseRecord(record)));
+  assert.equal(node.recover(), 0);
+  return record;
+}
+
+const bracketOf = (bytes: number): Bracket => ({
+  lower_bytes: bytes,
+  upper_bytes: null,
+  slack_bytes: 0,
+  proved: false,
+  exact: false,
+  open: ['no-lineage'],
+  sources: ['sample'],
+  at: null,
+  command: 'solver',
+});
+
+function saved(run: RunDescription, changes: Partial<JobRecord> = {}): JobRecord {
+  const key = { cluster: 'c', job_id: run.job, task_id: null, pe_task_id: null, host: 'ge1', run_id: runId(run) };
+  return {
+    ...emptyRecord(key, 'running', 'root', 77),
+    owner: 'alice',
+    started_at: '2025-11-21T04:40:12.250Z',
+    samples: 40,
+    cpu_seconds: 9,
+    wallclock_seconds: 40,
+    host_slots: 2,
+    h_vmem: { request_bytes: GIB, limit_bytes: 2 * GIB, per: 'slot' },
+    peak_rss: bracketOf(GIB),
+    peak_vmem: bracketOf(3 * GIB),
+    ...changes,
+  };
+}
+
+const COPIES = { config: sampleConfig(), usage: USAGE, copied: '1\n' };
+
+describe('runs that nobody looks after', () => {
+  it('are none where there is nothing', (t) => {
+    assert.equal(newNode(t).recover(), 0);
+  });
+
+  it('stay alone while their shepherd lives', (t) => {
+    const node = newNode(t);
+    const directory = node.leave(LIVING);
+    assert.equal(node.recover(), 0);
+    assert.ok(existsSync(directory));
+  });
+
+  it('stay alone while a sampler holds their lock', (t) => {
+    const node = newNode(t);
+    const directory = node.leave(RUN, { ...COPIES, lock: '' });
+    const lock = openSync(join(directory, 'lock'), 'a');
+    assert.equal(tryLock(lock), true);
+    assert.equal(node.recover(), 0);
+    closeSync(lock);
+    assert.equal(node.recover(), 1);
+  });
+
+  it('without anything are told as lost', (t) => {
+    const node = newNode(t);
+    node.leave(RUN, { lock: '' });
+    const record = recovered(node);
+    assert.equal(record.status, 'lost');
+    assert.equal(record.trust, 'usage');
+    assert.equal(record.run_id, runId(RUN));
+    assert.equal(record.host, hostname());
+    assert.equal(record.peak_rss, null);
+    assert.match(record.notes.join(), /config file was gone/);
+    assert.match(record.notes.join(), /the sampler did not start or died/);
+  });
+
+  it('of an earlier boot are told as lost, though a process has the shepherd’s number', (t) => {
+    const node = newNode(t);
+    const run = { ...LIVING, boot: '0badcafe-0000-0000-0000-000000000000' };
+    node.leave(run);
+    assert.equal(recovered(node, run).status, 'lost');
+  });
+
+  it('with the epilog’s copies become what usage says, also while the shepherd still lives', (t) => {
+    for (const run of [RUN, LIVING]) {
+      const node = newNode(t);
+      node.leave(run, COPIES);
+      const record = recovered(node, run);
+      assert.equal(record.status, 'finished');
+      assert.equal(record.trust, 'usage');
+      assert.equal(record.owner, 'alice');
+      assert.equal(record.exit_status, 3);
+      assert.equal(record.cpu_seconds, 13);
+      assert.equal(record.wallclock_seconds, 63);
+      assert.deepEqual(record.peak_rss?.sources, ['usage']);
+      assert.ok(record.peak_rss.open.includes('no-samples'));
+      assert.equal(record.samples, null);
+      assert.equal(record.series, null);
+    }
+  });
+
+  it('whose copies are not complete wait for the end of the shepherd', (t) => {
+    const node = newNode(t);
+    const directory = node.leave(LIVING, { config: sampleConfig() });
+    assert.equal(node.recover(), 0);
+    assert.ok(existsSync(directory));
+  });
+
+  it('that were told to finish are finished, without usage', (t) => {
+    const node = newNode(t);
+    node.leave(RUN, { finish: 'version=1\n' });
+    assert.equal(recovered(node).status, 'finished');
+  });
+
+  it('that could not be sampled say why', (t) => {
+    const node = newNode(t);
+    const run: RunDescription = { ...RUN, memory: 'none', reason: 'the limit leaves no room' };
+    node.leave(run, COPIES);
+    const record = recovered(node, run);
+    assert.equal(record.status, 'unsampled');
+    assert.deepEqual(record.notes, ['Not sampled: the limit leaves no room.']);
+  });
+
+  it('with copies of a forged config take nothing from it', (t) => {
+    const node = newNode(t);
+    node.leave(RUN, { ...COPIES, config: sampleConfig({ stdout_path: '/tmp/x\nh_vmem=1T' }) });
+    const record = recovered(node);
+    assert.equal(record.owner, null);
+    assert.equal(record.exit_status, 3);
+    assert.match(record.notes.join(), /may be forged/);
+  });
+
+  it('keep what their sampler had saved, completed by usage', (t) => {
+    const node = newNode(t);
+    node.leave(RUN, COPIES);
+    node.store.saveProgress(runDirectoryName(RUN), 500, saved(RUN), []);
+    const record = recovered(node);
+    assert.equal(record.status, 'finished');
+    assert.equal(record.trust, 'root');
+    assert.equal(record.samples, 40);
+    assert.equal(record.started_at, '2025-11-21T04:40:12.250Z');
+    assert.equal(record.ended_at, '2025-11-21T04:41:15.000Z');
+    assert.equal(record.exit_status, 3);
+    assert.equal(record.cpu_seconds, 13);
+    assert.equal(record.peak_rss?.lower_bytes, GIB);
+    assert.deepEqual(record.peak_rss.open, ['no-lineage', 'sampler-lost']);
+    assert.deepEqual(record.peak_vmem?.open, ['no-lineage', 'sampler-lost']);
+    assert.equal(record.memory_efficiency, 0.5);
+    assert.equal(record.cpu_efficiency, 13 / (63 * 2));
+    assert.ok(record.revision > 77);
+    assert.match(record.notes.join(), /sampler died before the job ended/);
+  });
+
+  it('keep what was saved without copies, too', (t) => {
+    const node = newNode(t);
+    node.leave(RUN);
+    node.store.saveProgress(runDirectoryName(RUN), 500, saved(RUN), []);
+    const record = recovered(node);
+    assert.equal(record.status, 'lost');
+    assert.equal(record.cpu_seconds, 9);
+    assert.equal(record.wallclock_seconds, 40);
+    assert.equal(record.exit_status, null);
+  });
+
+  it('take the peak of usage where it is above what was saved', (t) => {
+    const node = newNode(t);
+    node.leave(RUN, COPIES);
+    node.store.saveProgress(
+      runDirectoryName(RUN),
+      500,
+      saved(RUN, { peak_rss: bracketOf(1000), peak_rss_swap: null }),
+      [],
+    );
+    const record = recovered(node);
+    assert.deepEqual(record.peak_rss?.sources, ['usage']);
+    assert.ok(record.peak_rss.open.includes('sampler-lost'));
+    assert.deepEqual(record.peak_rss_swap?.sources, ['usage']);
+  });
+
+  it('that were finished already are only cleared away', (t) => {
+    const node = newNode(t);
+    const directory = node.leave(RUN, COPIES);
+    const done = saved(RUN, { status: 'finished', exit_status: 0 });
+    node.store.finish(runDirectoryName(RUN), 500, done, []);
+    assert.equal(node.recover(), 1);
+    assert.deepEqual(node.record(), done);
+    assert.deepEqual(node.delivered(), [done]);
+    assert.equal(existsSync(directory), false);
+  });
+
+  it('with a record of their own bring that', (t) => {
+    const node = newNode(t);
+    const directory = node.leave(RUN);
+    writePrivateRecord(directory, saved(RUN, { status: 'finished', exit_status: 4 }), 1e6);
+    const record = recovered(node);
+    assert.equal(record.exit_status, 4);
+    assert.equal(record.samples, 40);
+  });
+
+  it('with a record so far wait while their shepherd lives', (t) => {
+    const node = newNode(t);
+    const directory = node.leave(LIVING);
+    writePrivateRecord(directory, saved(LIVING, { status: 'lost' }), 1e6);
+    assert.equal(node.recover(), 0);
+    assert.ok(existsSync(directory));
+  });
+
+  it('with a torn description wait a minute, for it may just be written', (t) => {
+    const node = newNode(t);
+    const directory = node.leave(RUN, { job: 'version=1\njob=15' });
+    assert.equal(node.recover(Date.now() + 50_000), 0);
+    assert.ok(existsSync(directory));
+    assert.equal(node.recover(Date.now() + 70_000), 0);
+    assert.equal(existsSync(directory), false);
+    const empty = node.leave(RUN, {});
+    writeFileSync(join(empty, 'job'), '');
+    utimesSync(empty, 1, 1);
+    node.recover();
+    assert.equal(existsSync(empty), false);
+    assert.deepEqual(node.delivered(), []);
+  });
+
+  it('whose own record is damaged are finished from what else is there, and keep no others waiting', (t) => {
+    const node = newNode(t);
+    const broken = { ...RUN, job: 1 };
+    const directory = node.leave(broken);
+    writeFileSync(join(directory, 'record.json'), '{');
+    node.leave(RUN, COPIES);
+    assert.equal(node.recover(), 2);
+    assert.equal(node.record()?.exit_status, 3);
+  });
+
+  it('are what the name of a directory says, no file and no link to elsewhere', (t) => {
+    const node = newNode(t);
+    mkdirSync(join(node.state, 'run'));
+    writeFileSync(join(node.state, 'run', runDirectoryName(RUN)), '');
+    assert.equal(node.recover(Date.now() + 120_000), 0);
+    assert.deepEqual(node.delivered(), []);
+  });
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  charge,
+  ENERGY_JOB_METRICS,
+  energyMetrics,
+  newEnergyAccount,
+} from '../../../src/sampler/figures/energy-charges';
+import { OF_THE_JOB } from '../../../src/sampler/figures/cgroup';
+import { GPU_JOB_METRICS, gpuMetrics, newGpuUse, observeGpus } from '../../../src/sampler/figures/gpu-use';
+import { ALL_FACTS, JOB_FACTS } from '../../../src/sampler/figures/job-facts';
+import { newLineage } from '../../../src/sampler/processes/lineage';
+import { lineageMetrics } from '../../../src/sampler/processes/lineage-metrics';
+import { addPss, NO_PSS, PSS_FACTS, pssMetrics } from '../../../src/sampler/peaks/pss-sums';
+import { CGROUP_METRICS } from '../../../src/sources/job/cgroup-reading';
+import { NAMED_EVENTS } from '../../../src/sources/job/perf-event-names';
+import { perfMetricReadings } from '../../../src/sources/job/perf-metrics';
+import type { Gpu } from '../../../src/sources/node/gpu';
+import type { Metric } from '../../../src/sources/source';
+
+const LISTED: ReadonlyMap<string, Metric> = new Map(
+  ALL_FACTS.flatMap(({ metrics }) => metrics.map((metric) => [metric.name, metric])),
+);
+
+/** Each name is listed, as a figure of a whole job with one value. */
+function assertListed(names: readonly string[]): void {
+  assert.ok(names.length > 0);
+  for (const name of names) {
+    const metric = LISTED.get(name);
+    assert.ok(metric !== undefined, `${name} is not listed`);
+    assert.equal(metric.scope, 'job', name);
+  }
+}
+
+describe('figures of a whole job', () => {
+  it('are named after what they belong to, once, and end in their unit', () => {
+    assert.equal(LISTED.size, ALL_FACTS.flatMap(({ metrics }) => metrics).length);
+    for (const { name: source, metrics } of JOB_FACTS)
+      for (const { name, unit, scope, resolution, help } of metrics) {
+        assert.ok(name.startsWith(`${source}_`) && (unit === 'count' || name.endsWith(`_${unit}`)), name);
+        assert.equal(scope, 'job', name);
+        assert.match(help, /^[A-Z][^\n]*\.$/, name);
+        if (unit !== 'bytes' && unit !== 'count') assert.ok(resolution !== undefined && resolution > 1, name);
+      }
+  });
+});
+
+describe('what a record can hold is listed', () => {
+  it('of exit records', () => {
+    assertListed(Object.keys(lineageMetrics(newLineage({ kernel: [6, 1], pageSize: 4096, cpus: 1 }).totals())));
+  });
+
+  it('of energy: all that is promised', () => {
+    const node = { seconds: 5, packageJoules: 500, dramJoules: 50, busyCpuSeconds: 10, cpuSeconds: 20, usedBytes: 100 };
+    const account = charge(newEnergyAccount(), {
+      node,
+      job: { cpuSeconds: 5, rssBytes: 50 },
+      idle: { watts: 20, configured: false },
+    });
+    const metrics = energyMetrics(account);
+    assertListed(Object.keys(metrics));
+    assert.deepEqual(
+      Object.keys(metrics),
+      ENERGY_JOB_METRICS.map(({ name }) => name),
+    );
+    assert.deepEqual(metrics, {
+      energy_package_joules: 200,
+      energy_dram_joules: 25,
+      energy_idle_joules: 100,
+      energy_node_joules: 550,
+      energy_covered_seconds: 5,
+    });
+    assert.deepEqual(energyMetrics(newEnergyAccount()), {});
+  });
+
+  it('of PSS: all that is promised', () => {
+    const quantities = ['', '_anon', '_file', '_shmem', '_swap', '_uss', '_footprint'];
+    const readings = quantities.map((what) => ({ metric: `pss${what}_bytes`, instance: '', value: 7, pid: 3 }));
+    const names = Object.keys(pssMetrics(addPss(NO_PSS, readings, 0)));
+    assertListed(names);
+    assert.deepEqual(
+      names,
+      PSS_FACTS.map(({ name }) => name),
+    );
+  });
+
+  it('of GPUs: all that is promised', () => {
+    const gpu: Gpu = { id: 'GPU-aa', vendor: 'nvidia', index: 0, name: '', pci: null, parent: null, aliases: [] };
+    const look = { held: { held: [{ gpu, variables: [], pids: [7] }], notes: [] }, gpus: [gpu], pids: new Set([7]) };
+    const readings = (joules: number) => [
+      { metric: 'nvidia_utilization_percent', instance: gpu.id, value: 50 },
+      { metric: 'nvidia_energy_joules', instance: gpu.id, value: joules },
+      { metric: 'nvidia_process_memory_bytes', instance: gpu.id, value: 1024, pid: 7 },
+    ];
+    const first = observeGpus(newGpuUse(0), { ...look, atMs: 1000, readings: readings(10) });
+    const names = Object.keys(gpuMetrics(observeGpus(first, { ...look, atMs: 2000, readings: readings(20) })));
+    assertListed(names);
+    assert.deepEqual(
+      names,
+      GPU_JOB_METRICS.map(({ name }) => name),
+    );
+  });
+
+  it('of control groups', () => {
+    assertListed([...OF_THE_JOB]);
+    const known = new Set(CGROUP_METRICS.map(({ name }) => name));
+    for (const name of OF_THE_JOB) assert.ok(known.has(name), name);
+  });
+
+  it('of perf counters', () => {
+    const readings = NAMED_EVENTS.map(({ name: event }) => ({ event, value: 5, scaledShare: 1, raw: 5 }));
+    const found = perfMetricReadings([...readings, { event: 'r1a8', value: 1, scaledShare: 1, raw: 1 }]);
+    assertListed(found.map(({ metric }) => metric));
+    const keys = found.map(({ metric, instance }) => `${metric} ${instance}`);
+    assert.equal(new Set(keys).size, keys.length);
+  });
+});

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { chownSync, linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import {
+  describeJob,
+  readJobPid,
+  readUsage,
+  trustedSpoolFile,
+  undescribed,
+  type JobDescription,
+} from '../../../src/sampler/job/job-description';
+import { sampleConfig, samplePeTaskConfig, sampleUsage } from '../../gridengine/spool-samples';
+import { temporaryDirectory } from '../temporary-directory';
+
+const GIB = 2 ** 30;
+const RUN = { job: 1516, task: 0, addressSpaceKib: null };
+const COMPLEXES = ['s_vmem', 'h_rss', 'mem_free', 'mem_limit'];
+
+function described(text: string, run: Parameters<typeof describeJob>[1] = RUN): JobDescription {
+  return describeJob(text, run, COMPLEXES);
+}
+
+/** Nothing that a forger could have chosen is in it. */
+function assertUnbelieved(description: JobDescription): void {
+  const { h_vmem: hVmem, ...fields } = description.fields;
+  assert.equal(hVmem, null);
+  for (const [key, value] of Object.entries(fields)) assert.deepEqual(value, key === 'requests' ? {} : null, key);
+  assert.equal(description.notes.length, 1);
+  assert.match(description.notes[0] ?? '', /may be forged .*: nothing was taken from it\./);
+}
+
+describe('describeJob', () => {
+  it('takes what a record wants from config', () => {
+    assert.deepEqual(described(sampleConfig()), {
+      host: 'ge1',
+      group: 20007,
+      array: false,
+      notes: [],
+      fields: {
+        owner: 'alice',
+        job_name: 'run.sh',
+        queue: 'all.q',
+        project: null,
+        pe: 'smp',
+        account: 'sge',
+        slots: 2,
+        host_slots: 2,
+        granted_hosts: null,
+        submitted_at: '2025-11-21T04:40:00.000Z',
+        h_vmem: { request_bytes: GIB, limit_bytes: 2 * GIB, per: 'slot' },
+        requests: {},
+        pe_task_id: null,
+      },
+    });
+  });
+
+  it('takes an array task, a task of a parallel job, and a job without a parallel environment', () => {
+    const task = described(sampleConfig({ ja_task_id: '7' }), { ...RUN, task: 7 });
+    assert.deepEqual([task.array, task.notes], [true, []]);
+    assert.equal(described(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }).fields.pe_task_id, '1.ge1');
+    assertUnbelieved(described(samplePeTaskConfig, { ...RUN, peTask: '2.ge1' }));
+    const single = described(sampleConfig({ pe: 'none', pe_slots: '0', host_slots: '1' })).fields;
+    assert.deepEqual([single.pe, single.slots, single.host_slots], [null, 1, 1]);
+  });
+
+  it('takes the granted hosts for the master of a parallel job only, and never beside a forged config', () => {
+    const hosts = 'ge1 2 all.q@ge1 UNDEFINED\nge2 1 all.q@ge2 UNDEFINED\n';
+    const granted = (text: string): unknown => describeJob(text, RUN, [], hosts).fields.granted_hosts;
+    assert.deepEqual(granted(sampleConfig()), [
+      { host: 'ge1', slots: 2 },
+      { host: 'ge2', slots: 1 },
+    ]);
+    const task = describeJob(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }, [], hosts).fields;
+    assert.deepEqual([task.pe_task_id, task.granted_hosts], ['1.ge1', null]);
+    assert.equal(granted(sampleConfig({ pe: 'none' })), null);
+    assert.equal(granted(sampleConfig({ cwd: '/home/alice\nhost_slots=64' })), null);
+    assert.equal(describeJob(sampleConfig(), RUN, [], 'nothing of use').fields.granted_hosts, null);
+  });
+
+  it('tells the slots of the job and those of this host', () => {
+    const { fields } = described(sampleConfig({ pe_slots: '64', host_slots: '16' }));
+    assert.deepEqual([fields.slots, fields.host_slots], [64, 16]);
+    assert.equal(fields.h_vmem?.limit_bytes, 16 * GIB);
+  });
+
+  it('scales requests as Grid Engine does', () => {
+    const { fields } = described(
+      sampleConfig({ h_vmem: '4g', h_vmem_is_consumable_job: '1', s_vmem: '2G', h_rss: '1M', s_rss: 'INFINITY' }),
+    );
+    assert.deepEqual(fields.h_vmem, { request_bytes: 4e9, limit_bytes: 4e9, per: 'job' });
+    assert.deepEqual(fields.requests, {
+      s_vmem: { request_bytes: 2 * GIB, limit_bytes: 4 * GIB, per: 'slot' },
+      h_rss: { request_bytes: 2 ** 20, limit_bytes: 2 ** 21, per: 'slot' },
+    });
+    assert.equal(described(sampleConfig({ h_vmem: 'INFINITY' })).fields.h_vmem, null);
+  });
+
+  it('tells the limit in force where the shepherd sets more than was asked for', () => {
+    const { fields } = described(sampleConfig({ h_vmem: '1M' }));
+    assert.deepEqual(fields.h_vmem, { request_bytes: 2 ** 20, limit_bytes: 20 * 2 ** 20, per: 'slot' });
+  });
+
+  it('has no group where the dialect has none', () => {
+    assert.equal(described(sampleConfig({ add_grp_id: null })).group, null);
+  });
+
+  it('says that config can’t be used when it is cut short', () => {
+    const text = sampleConfig();
+    const { fields, notes, array } = described(text.slice(0, text.indexOf('job_owner')), { ...RUN, task: 3 });
+    assert.equal(fields.owner, null);
+    assert.equal(array, true);
+    assert.match(notes[0] ?? '', /could not be used: config has no/);
+  });
+
+  it('believes nothing in a config of another job or task', () => {
+    assertUnbelieved(described(sampleConfig(), { ...RUN, job: 1517 }));
+    assertUnbelieved(described(sampleConfig(), { ...RUN, task: 2 }));
+    assertUnbelieved(described(sampleConfig({ ja_task_id: '5' })));
+  });
+
+  it('believes nothing where a value with a newline forges keys', () => {
+    for (const changes of [
+      { stdout_path: '/tmp/x\nh_vmem=1T' },
+      { stderr_path: '/tmp/x\njob_owner=root' },
+      { stdin_path: '/tmp/x\nhost_slots=1000' },
+      { job_arg1: 'x\nh_vmem=64G' },
+      { cwd: '/home/alice\nhost_slots=64' },
+      { job_name: 'x\njob_owner=bob' },
+      { account: 'x\nqueue=long.q' },
+    ])
+      assertUnbelieved(described(sampleConfig(changes)));
+  });
+
+  it('still knows the limit that the hook itself was under', () => {
+    const { fields } = described(sampleConfig({ stdout_path: '/tmp/x\nh_vmem=1T' }), {
+      ...RUN,
+      addressSpaceKib: 2097152,
+    });
+    assert.deepEqual(fields.h_vmem, { request_bytes: null, limit_bytes: 2 * GIB, per: 'job' });
+    assert.equal(fields.owner, null);
+  });
+
+  it('takes a harmless newline in an argument for what it is', () => {
+    assert.deepEqual(described(sampleConfig({ job_arg1: 'line\nand line\njob_owner=root\n' })).notes, []);
+    assert.equal(described(sampleConfig({ job_arg1: 'x\njob_owner=root' })).fields.owner, 'alice');
+  });
+
+  it('never throws, whatever the text', () => {
+    const lines = sampleConfig().split('\n');
+    const text = fc
+      .array(fc.oneof(fc.constantFrom(...lines), fc.string({ maxLength: 30 })), { maxLength: 200 })
+      .map((all) => all.join('\n'));
+    fc.assert(
+      fc.property(text, (garbage) => {
+        const description = described(garbage);
+        assert.ok(description.notes.length === 1 || description.fields.owner !== null);
+      }),
+    );
+  });
+});
+
+describe('undescribed', () => {
+  it('knows nothing but what the hook was called with', () => {
+    assert.deepEqual(undescribed(4, 'why').notes, ['why']);
+    assert.equal(undescribed(4, 'why').array, true);
+    assert.equal(undescribed(0, 'why').array, false);
+    assert.equal(undescribed(0, 'why').fields.owner, null);
+  });
+});
+
+describe('files of a spool directory', () => {
+  it('are read as they are', (t) => {
+    const spool = temporaryDirectory(t);
+    assert.equal(readUsage(spool), null);
+    assert.equal(readJobPid(spool), null);
+    // The shepherd makes it, and writes all of it at once a moment later.
+    for (const torn of ['', 'exit_sta']) {
+      writeFileSync(join(spool, 'usage'), torn);
+      assert.equal(readUsage(spool), null);
+    }
+    writeFileSync(join(spool, 'usage'), 'exit_status=137\nru_maxrss=315172\n');
+    writeFileSync(join(spool, 'job_pid'), '4711\n');
+    assert.equal(readUsage(spool)?.exitStatus, 137);
+    assert.equal(readUsage(spool)?.maxrssBytes, 315172 * 1024);
+    assert.equal(readJobPid(spool), 4711);
+  });
+
+  it('hold no pid of everyone or of init', (t) => {
+    const spool = temporaryDirectory(t);
+    for (const text of ['', '0', '1', '-1', '-4711', 'x', '99999999999999999999']) {
+      writeFileSync(join(spool, 'job_pid'), text);
+      assert.equal(readJobPid(spool), null, text);
+    }
+  });
+
+  it('are no links, devices or directories', (t) => {
+    const spool = temporaryDirectory(t);
+    writeFileSync(join(spool, 'real'), sampleUsage);
+    symlinkSync('real', join(spool, 'usage'));
+    assert.equal(readUsage(spool), null);
+    rmSync(join(spool, 'usage'));
+    mkdirSync(join(spool, 'usage'));
+    assert.equal(readUsage(spool), null);
+    rmSync(join(spool, 'usage'), { recursive: true });
+    linkSync(join(spool, 'real'), join(spool, 'usage'));
+    assert.notEqual(readUsage(spool), null);
+  });
+
+  it('are no larger than a MiB', (t) => {
+    const spool = temporaryDirectory(t);
+    writeFileSync(join(spool, 'config'), 'x'.repeat(2 ** 20 + 1));
+    assert.equal(trustedSpoolFile(spool, 'config'), null);
+  });
+
+  it('are root’s or Grid Engine’s, not the job owner’s', { skip: process.getuid?.() !== 0 }, (t) => {
+    const spool = temporaryDirectory(t);
+    writeFileSync(join(spool, 'usage'), sampleUsage);
+    chownSync(join(spool, 'usage'), 65534, 65534);
+    assert.equal(readUsage(spool), null);
+    chownSync(spool, 65534, 65534);
+    assert.notEqual(readUsage(spool), null);
+    chownSync(join(spool, 'usage'), 0, 0);
+    assert.notEqual(readUsage(spool), null);
+  });
+});

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseSpoolUsage, type SpoolUsage } from '../../../src/gridengine/spool-usage';
+import { describeJob } from '../../../src/sampler/job/job-description';
+import { buildRecord, type RecordParts } from '../../../src/sampler/job/job-record';
+import type { Observation } from '../../../src/sampler/job/job-sampler';
+import { parseRecord } from '../../../src/record/record';
+import { newPeaks, observe } from '../../../src/sampler/peaks/peaks';
+import type { JobRecord } from '../../../src/record/record';
+import { addToSeries, newSeries } from '../../../src/sampler/series/series';
+import { NO_SUMS } from '../../../src/sampler/processes/totals';
+import { sampleConfig } from '../../gridengine/spool-samples';
+
+const MIB = 2 ** 20;
+const START = 1763700012_250;
+const END = 1763700075_400;
+
+/** 300 MiB for a minute, seen from 250 ms after the start on. */
+function observation(changes: Partial<Observation> = {}): Observation {
+  const peaks = newPeaks();
+  const series = newSeries(START);
+  const reading = {
+    id: '1.1/1',
+    rss: 300 * MIB,
+    rssSwap: 300 * MIB,
+    vmem: 900 * MIB,
+    anonymous: 290 * MIB,
+    rssMark: 301 * MIB,
+    vmemMark: 950 * MIB,
+    slack: 0,
+    markSlack: 0,
+    pending: false,
+    command: 'solver',
+  };
+  observe(peaks, [reading], START + 250);
+  addToSeries(series, START + 250, reading.rss);
+  return {
+    peaks,
+    series,
+    startMs: START,
+    firstSampleMs: START + 250,
+    lastSampleMs: END - 400,
+    samples: 63,
+    longestGapMs: 1010,
+    rssByteMs: 300 * MIB * 62_000,
+    sums: { ...NO_SUMS, cpu: 1_300, readBytes: 4096, writtenBytes: 8192, readChars: 5000, writtenChars: 9000 },
+    maxProcesses: 3,
+    maxThreads: 9,
+    counts: { seen: 5, treeOnly: 1, groupOnly: 2 },
+    lineage: null,
+    ...changes,
+  };
+}
+
+const description = describeJob(sampleConfig(), { job: 1516, task: 0, addressSpaceKib: null }, []);
+const usage: SpoolUsage = parseSpoolUsage(
+  `exit_status=137\nsignal=9\nstart_time=1763700012\nend_time=1763700075\nru_wallclock=63
+ru_utime=12.345678\nru_stime=0.250000\nru_maxrss=315172\n`,
+);
+
+function record(changes: Partial<RecordParts> = {}): JobRecord {
+  return buildRecord({
+    key: { cluster: 'c', job_id: 1516, task_id: null, pe_task_id: null, host: 'ge1', run_id: '0badcafe.1.2' },
+    description,
+    observation: observation(),
+    usage,
+    status: 'finished',
+    trust: 'root',
+    cost: { cpu_seconds: 0.4, max_rss_bytes: 50 * MIB, mode: 'full' },
+    intervalSeconds: 1,
+    notes: [],
+    nowMs: END + 100,
+    endedMs: END,
+    addressSpaceLimit: Infinity,
+    noSwap: true,
+    footprint: null,
+    metrics: {},
+    maxRssBelongsToJob: true,
+    precision: { kernel: [6, 18], pageSize: 4096, cpus: 2 },
+    ...changes,
+  });
+}
+
+/** What every record must be: taken as it is by whoever reads it. */
+function assertStorable(made: JobRecord): void {
+  const parsed = parseRecord(JSON.parse(JSON.stringify(made)));
+  assert.ok(!('error' in parsed), 'error' in parsed ? parsed.error : '');
+  // The reasons of an open end are a set.
+  const plain = (record: JobRecord): unknown =>
+    JSON.parse(JSON.stringify(record), (key, value: unknown) =>
+      key === 'open' ? [...(value as string[])].sort() : value,
+    );
+  assert.deepEqual(plain(parsed), plain(made));
+}
+
+describe('the record of a sampled job', () => {
+  it('joins Grid Engine’s word and ours', () => {
+    const made = record();
+    assertStorable(made);
+    assert.equal(made.owner, 'alice');
+    assert.equal(made.started_at, new Date(START).toISOString());
+    assert.equal(made.ended_at, new Date(END).toISOString());
+    assert.equal(made.wallclock_seconds, 63.15);
+    assert.equal(made.exit_status, 137);
+    assert.equal(made.signal, 9);
+    assert.equal(made.failed, null);
+    assert.equal(made.samples, 63);
+    assert.equal(made.longest_gap_seconds, 1.01);
+    assert.equal(made.unobserved_start_seconds, 0.25);
+    assert.equal(made.rss_byte_seconds, 300 * MIB * 62);
+    assert.deepEqual([made.processes, made.max_processes, made.max_threads], [5, 3, 9]);
+    assert.deepEqual([made.claimed_by_tree_only, made.claimed_by_group_only], [1, 2]);
+    assert.deepEqual(
+      [made.read_bytes, made.written_bytes, made.read_chars, made.written_chars],
+      [4096, 8192, 5000, 9000],
+    );
+    assert.equal(made.revision, END + 100);
+    assert.deepEqual(made.series?.rss_bytes.at(-1), 300 * MIB);
+  });
+
+  it('has brackets with the reasons why their ends are open', () => {
+    const made = record();
+    const open = ['end-gap', 'no-exit-records', 'no-lineage', 'start-gap'];
+    assert.deepEqual(made.peak_rss?.open, open);
+    assert.deepEqual(made.peak_vmem?.open, open);
+    assert.deepEqual(made.peak_footprint?.open, [...open, 'no-page-accounting'].sort());
+    assert.equal(made.peak_vmem.lower_bytes, 950 * MIB);
+    assert.equal(made.peak_process_vmem?.lower_bytes, 950 * MIB);
+    assert.equal(made.peak_footprint.lower_bytes, 290 * MIB);
+  });
+
+  it('takes ru_maxrss less the error of a mark, where that is more', () => {
+    assert.deepEqual(record().peak_rss?.sources, ['usage']);
+    assert.equal(record().peak_rss?.lower_bytes, 315172 * 1024 - 3 * 32 * 2 * 4096);
+    assert.equal(record({ maxRssBelongsToJob: false }).peak_rss?.lower_bytes, 301 * MIB);
+  });
+
+  it('grows that error with the job’s threads, on kernels where threads keep counts to themselves', () => {
+    const precision = { kernel: [5, 14], pageSize: 4096, cpus: 2 } as const;
+    assert.equal(record({ precision }).peak_rss?.lower_bytes, Math.max(301 * MIB, 315172 * 1024 - 3 * 9 * 64 * 4096));
+    const single = record({ precision, observation: observation({ maxThreads: 1 }) });
+    assert.equal(single.peak_rss?.lower_bytes, 315172 * 1024 - 3 * 64 * 4096);
+  });
+
+  it('does not take the shepherd’s own image for the job’s', () => {
+    const small = { ...usage, maxrssBytes: 15 * MIB };
+    const made = record({ usage: small, observation: observation({ peaks: newPeaks(), samples: 0 }) });
+    assert.equal(made.peak_rss, null);
+  });
+
+  it('relates CPU time to slots, memory to the limit', () => {
+    const made = record();
+    assert.equal(made.cpu_seconds, 13);
+    assert.equal(made.cpu_efficiency, 13 / (63.15 * 2));
+    assert.equal(made.memory_efficiency, (made.peak_rss?.lower_bytes ?? 0) / (2 * 1024 * MIB));
+  });
+
+  it('takes the larger CPU time: what was waited for, or what was seen', () => {
+    assert.equal(record({ observation: observation({ sums: { ...NO_SUMS, cpu: 100 } }) }).cpu_seconds, 12.596);
+    assert.equal(record({ usage: null }).cpu_seconds, 13);
+  });
+
+  it('does not count claims where there was no group to claim by', () => {
+    const ungrouped = describeJob(
+      sampleConfig({ add_grp_id: null }),
+      { job: 1516, task: 0, addressSpaceKib: null },
+      [],
+    );
+    const made = record({ description: ungrouped });
+    assert.deepEqual([made.claimed_by_tree_only, made.claimed_by_group_only], [null, null]);
+  });
+});
+
+describe('the record of a job that runs', () => {
+  it('has no end, and a wallclock so far', () => {
+    const made = record({ status: 'running', usage: null, endedMs: null, nowMs: START + 30_000 });
+    assertStorable(made);
+    assert.equal(made.ended_at, null);
+    assert.equal(made.wallclock_seconds, 30);
+    assert.equal(made.exit_status, null);
+    assert.equal(made.cpu_seconds, 13);
+    assert.deepEqual(made.peak_rss?.open, ['no-exit-records', 'no-lineage', 'start-gap']);
+  });
+});
+
+describe('the record of a job whose shepherd was lost', () => {
+  it('says so in every bracket', () => {
+    const made = record({ status: 'lost', usage: null, endedMs: END });
+    assertStorable(made);
+    assert.ok(made.peak_rss?.open.includes('sampler-lost'));
+    assert.ok(made.peak_vmem?.open.includes('sampler-lost'));
+    assert.equal(made.exit_status, null);
+  });
+});
+
+describe('the record of a job that was not sampled', () => {
+  const nothing = observation({
+    peaks: newPeaks(),
+    series: newSeries(0),
+    startMs: null,
+    firstSampleMs: null,
+    lastSampleMs: null,
+    samples: 0,
+    sums: NO_SUMS,
+  });
+
+  it('is what usage says', () => {
+    for (const seen of [nothing, null]) {
+      const made = record({
+        observation: seen,
+        endedMs: null,
+        trust: 'usage',
+        cost: null,
+        notes: ['Not sampled: why.'],
+      });
+      assertStorable(made);
+      assert.equal(made.started_at, '2025-11-21T04:40:12.000Z');
+      assert.equal(made.ended_at, '2025-11-21T04:41:15.000Z');
+      assert.equal(made.wallclock_seconds, 63);
+      assert.equal(made.cpu_seconds, 12.596);
+      for (const field of [
+        'samples',
+        'series',
+        'processes',
+        'rss_byte_seconds',
+        'interval_seconds',
+        'read_bytes',
+      ] as const)
+        assert.equal(made[field], null, field);
+      assert.deepEqual(made.notes, ['Not sampled: why.']);
+    }
+  });
+
+  it('has one lower end: that of its largest process', () => {
+    const fresh = { ...nothing, peaks: newPeaks() };
+    const made = record({ observation: fresh, endedMs: null });
+    assert.deepEqual(made.peak_rss?.sources, ['usage']);
+    assert.ok(made.peak_rss.open.includes('no-samples'));
+    assert.equal(made.peak_vmem, null);
+  });
+
+  it('knows nothing where there is nothing', () => {
+    const made = record({ observation: null, usage: null, endedMs: null, status: 'lost' });
+    assertStorable(made);
+    for (const field of [
+      'started_at',
+      'ended_at',
+      'wallclock_seconds',
+      'cpu_seconds',
+      'cpu_efficiency',
+      'peak_rss',
+    ] as const)
+      assert.equal(made[field], null, field);
+  });
+});

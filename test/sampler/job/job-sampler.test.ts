@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { sampleJob, type JobSampler } from '../../../src/sampler/job/job-sampler';
+import type { ClaimRules } from '../../../src/sampler/processes/job-processes';
+import { bracket } from '../../../src/sampler/peaks/peaks';
+import { filled } from '../../../src/sampler/series/series';
+import { procTree, type ProcTree } from '../proc-tree';
+import { temporaryDirectory } from '../temporary-directory';
+
+const KIB = 1024;
+const START = Date.UTC(2026, 10, 1);
+
+interface Job {
+  readonly tree: ProcTree;
+  readonly sampler: JobSampler;
+  /** Reads the job `seconds` after its start. */
+  readonly at: (seconds: number) => void;
+  readonly successor: () => JobSampler;
+}
+
+function newJob(t: TestContext, largest = 10): Job {
+  const tree = procTree(temporaryDirectory(t));
+  tree.set(100, { comm: 'job' });
+  const rules = (): ClaimRules => ({
+    procRoot: tree.root,
+    rootPid: null,
+    shepherdPid: 1,
+    group: null,
+    notBefore: 0,
+    precision: { kernel: [6, 18], pageSize: 4096, cpus: 1 },
+    sharesAddressSpace: () => false,
+    eventsTell: false,
+  });
+  const sampler = sampleJob(rules(), { left: 0 }, largest);
+  return {
+    tree,
+    sampler,
+    at: (seconds) => {
+      sampler.tick(START + 1000 * seconds, false);
+    },
+    successor: () => sampleJob(rules(), { left: 0 }, largest, JSON.parse(JSON.stringify(sampler.save()))),
+  };
+}
+
+describe('the sampler of a job', () => {
+  it('has seen nothing before the job’s first process', (t) => {
+    const { sampler, at } = newJob(t);
+    at(-1);
+    assert.equal(sampler.alive(), false);
+    const seen = sampler.observation();
+    assert.deepEqual([seen.samples, seen.startMs, seen.firstSampleMs], [0, null, null]);
+    assert.deepEqual(sampler.takeSamples(), []);
+  });
+
+  it('tells when it saw the job, how often, and its longest gap', (t) => {
+    const { sampler, at } = newJob(t);
+    sampler.start(100, START);
+    for (const seconds of [0.25, 1, 4, 5]) at(seconds);
+    const seen = sampler.observation();
+    assert.equal(sampler.alive(), true);
+    assert.deepEqual(
+      [seen.startMs, seen.firstSampleMs, seen.lastSampleMs, seen.samples, seen.longestGapMs],
+      [START, START + 250, START + 5000, 4, 3000],
+    );
+  });
+
+  it('integrates memory over time', (t) => {
+    const { sampler, tree, at } = newJob(t);
+    sampler.start(100, START);
+    at(0);
+    tree.set(100, { rss: 3000 });
+    at(2);
+    tree.set(100, { rss: 1000 });
+    at(3);
+    assert.equal(sampler.observation().rssByteMs, KIB * (2000 * 2000 + 2000 * 1000));
+    assert.equal(Math.max(...filled(sampler.observation().series)), 3000 * KIB);
+  });
+
+  it('draws forked workers that only wait as the peak counts them, when it is known that they ran no other program', (t) => {
+    const { sampler, tree, at } = newJob(t);
+    sampler.start(100, START);
+    tree.set(100, { rss: 80_000 });
+    const workers = [101, 102, 103, 104];
+    for (const pid of workers) tree.set(pid, { ppid: 100, forked: true, rss: 80_000 });
+    tree.set(105, { ppid: 100, forked: true, rss: 80_000 });
+    at(0);
+    tree.set(105, { forked: false, stack: 140729100000000, rss: 1000 });
+    at(10);
+    const most = (): number => Math.max(...filled(sampler.observation().series));
+    assert.equal(most(), 81_000 * KIB);
+    for (const pid of workers) tree.set(pid, { state: 'Z' });
+    at(11);
+    const { peaks, series, rssByteMs } = sampler.observation();
+    assert.equal(most(), (5 * 80_000 + 1000) * KIB);
+    // A program that has just been started counts in a peak only from its second look on.
+    assert.equal(bracket(peaks, 'rss')?.lower_bytes, 5 * 80_000 * KIB);
+    // At 0 s the helper of the large parent was no more than its picture.
+    assert.equal(filled(series)[0], 5 * 80_000 * KIB);
+    const own = KIB * (80_500 * 10_000 + 81_000 * 1000);
+    assert.equal(rssByteMs, own + KIB * 4 * 80_000 * 10_000);
+  });
+
+  it('counts processes and threads at their most', (t) => {
+    const { sampler, tree, at } = newJob(t);
+    sampler.start(100, START);
+    tree.set(101, { ppid: 100, threads: 4 });
+    at(0);
+    tree.remove(101);
+    tree.set(102, { ppid: 100 });
+    at(1);
+    const { maxProcesses, maxThreads, counts } = sampler.observation();
+    assert.deepEqual([maxProcesses, maxThreads, counts.seen], [2, 5, 3]);
+  });
+
+  it('keeps CPU time and I/O of processes that have gone, and never tells less than before', (t) => {
+    const { sampler, tree, at } = newJob(t);
+    sampler.start(100, START);
+    tree.set(100, { cpu: 10, faults: 5 });
+    tree.set(101, { ppid: 100, cpu: 500, faults: 50, read: 7000 });
+    at(0);
+    // Its parent has not waited for it yet, or never will.
+    tree.remove(101);
+    at(1);
+    assert.equal(sampler.observation().sums.cpu, 510);
+    assert.equal(sampler.observation().sums.readBytes, 7000);
+    tree.set(102, { ppid: 100, cpu: 100, faults: 20 });
+    at(2);
+    tree.remove(102);
+    tree.set(100, { childCpu: 120, childFaults: 25 });
+    at(3);
+    assert.equal(sampler.observation().sums.cpu, 630);
+    tree.remove(100);
+    at(4);
+    assert.equal(sampler.observation().sums.cpu, 630);
+    assert.equal(sampler.alive(), false);
+  });
+
+  it('gives each sample once, with the largest processes and the rest as one', (t) => {
+    const { sampler, tree, at } = newJob(t, 2);
+    sampler.start(100, START);
+    for (const [pid, rss] of [
+      [101, 400],
+      [102, 4000],
+      [103, 40],
+    ] as const)
+      tree.set(pid, { ppid: 100, rss, cpu: 3, comm: `p${pid}` });
+    at(0.5);
+    const [sample, ...others] = sampler.takeSamples();
+    assert.deepEqual(others, []);
+    assert.deepEqual(sample, {
+      at: 500,
+      rss: 5440,
+      vmem: 20000,
+      swap: 0,
+      anonymous: 3200,
+      cpu: 90,
+      processes: 4,
+      threads: 4,
+      read: 0,
+      written: 0,
+      largest: [
+        { pid: 102, start: 1000, command: 'p102', rss: 4000, cpu: 30 },
+        { pid: 100, start: 1000, command: 'job', rss: 1000, cpu: 0 },
+      ],
+      othersRss: 440,
+      othersCpu: 60,
+    });
+    assert.deepEqual(sampler.takeSamples(), []);
+  });
+
+  it('raises its peaks by second readings only', (t) => {
+    const { sampler, tree, at } = newJob(t);
+    sampler.start(100, START);
+    tree.set(100, { rss: 2000, anonymous: 1500, swap: 100, mark: 2500, peak: 7000 });
+    at(0);
+    const { peaks } = sampler.observation();
+    assert.equal(bracket(peaks, 'footprint')?.lower_bytes, 1600 * KIB);
+    assert.equal(bracket(peaks, 'rssSwap')?.lower_bytes, Math.max(2100, 2500 - 3 * 32 * 4) * KIB);
+    assert.equal(bracket(peaks, 'processVmem')?.lower_bytes, 7000 * KIB);
+  });
+
+  it('tells what opens the upper ends', (t) => {
+    const { sampler, tree, at } = newJob(t);
+    sampler.start(100, START);
+    at(0);
+    tree.set(100, { stack: 140729100000000 });
+    at(1);
+    tree.set(100, { mark: 10 });
+    at(2);
+    const open = bracket(sampler.observation().peaks, 'rss')?.open ?? [];
+    for (const reason of ['exec', 'fallen-mark', 'no-lineage', 'no-exit-records'] as const)
+      assert.ok(open.includes(reason), reason);
+  });
+
+  it('hands over everything to its successor', (t) => {
+    const job = newJob(t);
+    job.sampler.start(100, START);
+    job.tree.set(100, { cpu: 10 });
+    job.tree.set(101, { ppid: 100, cpu: 50, forked: true });
+    job.at(0);
+    job.tree.remove(101);
+    job.at(1);
+    const before = job.sampler.observation();
+    const next = job.successor();
+    assert.deepEqual(next.observation(), before);
+    assert.deepEqual(next.takeSamples(), []);
+    next.tick(START + 2000, false);
+    const after = next.observation();
+    assert.equal(after.samples, 3);
+    assert.equal(after.sums.cpu, 60);
+    assert.equal(after.counts.seen, 2);
+    assert.equal(after.startMs, START);
+    next.close();
+  });
+});

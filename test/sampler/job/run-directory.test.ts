@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import {
+  answer,
+  formatRunDescription,
+  keyValues,
+  parseRunDescription,
+  readRunDescription,
+  removeRunDirectory,
+  replaceFile,
+  runDirectories,
+  runDirectoryName,
+  runId,
+  shepherdLives,
+  startTicksOf,
+  writePidFile,
+  type RunDescription,
+} from '../../../src/sampler/job/run-directory';
+import { bootId } from '../../../src/sources/proc/clock';
+import { temporaryDirectory } from '../temporary-directory';
+
+const RUN: RunDescription = {
+  version: 1,
+  job: 1516,
+  task: 3,
+  spool: '/var/spool/ge/execd/node1/active_jobs/1516.3',
+  shepherdPid: 4321,
+  shepherdStart: 987654,
+  boot: '0badcafe-1234-4567-89ab-0123456789ab',
+  hooks: 'root',
+  memory: 'full',
+  reason: '',
+  uptime: 9876.54,
+  addressSpaceKib: 8388608,
+  attached: false,
+  peTask: null,
+  ends: 'epilog',
+};
+
+const line = fc.string({ maxLength: 40 }).filter((text) => !text.includes('\n'));
+const whole = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const descriptions: fc.Arbitrary<RunDescription> = fc.record(
+  {
+    version: fc.integer({ min: 1, max: 9 }),
+    job: whole,
+    task: whole,
+    spool: line,
+    shepherdPid: whole,
+    shepherdStart: whole,
+    boot: line,
+    hooks: fc.constantFrom('root', 'plain', 'run'),
+    memory: fc.constantFrom('full', 'small', 'none'),
+    reason: line,
+    uptime: fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => Math.abs(value)),
+    addressSpaceKib: fc.option(fc.integer({ min: 1, max: 2 ** 40 }), { nil: null }),
+    attached: fc.boolean(),
+    peTask: fc.option(fc.constantFrom('1.node01', '12.node-2'), { nil: null }),
+    ends: fc.constantFrom('epilog', 'usage'),
+  },
+  { noNullPrototype: true },
+);
+
+describe('keyValues', () => {
+  it('splits at the first "="; the last of two equal keys wins', () => {
+    assert.deepEqual(
+      [...keyValues('a=1\nb=x=y\n\n=z\nnone\na=2\nc=\n')],
+      [
+        ['a', '2'],
+        ['b', 'x=y'],
+        ['c', ''],
+      ],
+    );
+  });
+});
+
+describe('a run’s description', () => {
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(descriptions, (run) => {
+        assert.deepEqual(parseRunDescription(formatRunDescription(run)), run);
+      }),
+    );
+  });
+
+  it('is not read where it is torn, anywhere', () => {
+    const text = formatRunDescription(RUN);
+    for (let length = 0; length < text.length - 1; length++)
+      assert.equal(parseRunDescription(text.slice(0, length)), null);
+  });
+
+  it('takes keys of a later version, in any order', () => {
+    const lines = formatRunDescription(RUN).trimEnd().split('\n');
+    assert.deepEqual(parseRunDescription(['colour=green', ...lines.reverse(), 'end=1'].join('\n')), RUN);
+  });
+
+  it('takes what an earlier version leaves out', () => {
+    const old = formatRunDescription(RUN).replace(/^(address_space_kib|attached|reason)=.*\n/gm, '');
+    assert.deepEqual(parseRunDescription(old), { ...RUN, addressSpaceKib: null });
+    assert.equal(parseRunDescription(formatRunDescription(RUN).replace('8388608', 'unlimited'))?.addressSpaceKib, null);
+  });
+
+  it('is refused with a missing or impossible number, or an unknown word', () => {
+    const text = formatRunDescription(RUN);
+    for (const [sound, wrong] of [
+      ['job=1516\n', ''],
+      ['job=1516', 'job=many'],
+      ['task=3', 'task=-3'],
+      ['shepherd_pid=4321', 'shepherd_pid=1e99'],
+      ['shepherd_start=987654', 'shepherd_start=1.5'],
+      ['hooks=root', 'hooks=nobody'],
+      ['memory=full', 'memory=huge'],
+    ] as const) {
+      assert.ok(text.includes(sound));
+      assert.equal(parseRunDescription(text.replace(sound, wrong)), null, wrong);
+    }
+  });
+
+  it('is null or sound for any text', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(line, fc.constantFrom(...formatRunDescription(RUN).split('\n')))), (lines) => {
+        const run = parseRunDescription(lines.join('\n'));
+        assert.ok(run === null || (Number.isSafeInteger(run.job) && Number.isSafeInteger(run.shepherdStart)));
+      }),
+    );
+  });
+
+  it('names its directory and its record', () => {
+    assert.equal(runId(RUN), '0badcafe.4321.987654');
+    assert.equal(runDirectoryName(RUN), '1516.3.0badcafe.4321.987654');
+  });
+});
+
+describe('run directories', () => {
+  it('are those with such a name', (t) => {
+    const state = temporaryDirectory(t);
+    assert.deepEqual(runDirectories(state), []);
+    for (const name of [runDirectoryName(RUN), '1.0.0badcafe.5.6', '1.0', 'x.0.0badcafe.5.6', '..', '1.0.0BADCAFE.5.6'])
+      mkdirSync(join(state, 'run', name), { recursive: true });
+    assert.deepEqual(runDirectories(state), [
+      join(state, 'run', '1.0.0badcafe.5.6'),
+      join(state, 'run', runDirectoryName(RUN)),
+    ]);
+  });
+
+  it('hold a description, or none', (t) => {
+    const directory = temporaryDirectory(t);
+    assert.equal(readRunDescription(directory), null);
+    writeFileSync(join(directory, 'job'), formatRunDescription(RUN));
+    assert.deepEqual(readRunDescription(directory), RUN);
+    removeRunDirectory(directory);
+    assert.equal(readRunDescription(directory), null);
+    removeRunDirectory(directory);
+  });
+
+  it('name the sampler as the epilog reads it', (t) => {
+    const directory = temporaryDirectory(t);
+    writePidFile(directory, bootId());
+    const start = startTicksOf(process.pid) ?? 0;
+    assert.equal(
+      readFileSync(join(directory, 'pid'), 'utf8'),
+      `version=1\npid=${process.pid}\nstart=${start}\nboot=${bootId()}\nend=1\n`,
+    );
+    assert.deepEqual(readdirSync(directory), ['pid']);
+    assert.equal(statSync(join(directory, 'pid')).mode & 0o777, 0o600);
+  });
+});
+
+describe('replaceFile', () => {
+  it('leaves the new text, the mode, and nothing else', (t) => {
+    const directory = temporaryDirectory(t);
+    const path = join(directory, 'file');
+    replaceFile(path, 'old', 0o600);
+    replaceFile(path, 'new', 0o600);
+    assert.equal(readFileSync(path, 'utf8'), 'new');
+    assert.deepEqual(readdirSync(directory), ['file']);
+  });
+});
+
+describe('shepherdLives', () => {
+  const self = { ...RUN, boot: bootId(), shepherdPid: process.pid, shepherdStart: startTicksOf(process.pid) ?? 0 };
+
+  it('knows the very process, in this boot', () => {
+    assert.equal(shepherdLives(self), true);
+    assert.equal(shepherdLives({ ...self, shepherdStart: self.shepherdStart + 1 }), false);
+    assert.equal(shepherdLives({ ...self, boot: RUN.boot }), false);
+    assert.equal(shepherdLives({ ...self, shepherdPid: 2 ** 22 - 1 }), false);
+  });
+
+  it('takes a zombie for dead', async (t) => {
+    // The shell that does not wait for it leaves a zombie.
+    const parent = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    t.after(() => parent.kill('SIGKILL'));
+    const pid = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)));
+    for (let tries = 0; tries < 6000 && startTicksOf(pid) !== null; tries++)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(startTicksOf(pid), null);
+  });
+});
+
+describe('answer', () => {
+  it('is heard by who waits', (t) => {
+    const fifo = join(temporaryDirectory(t), 'ack');
+    execFileSync('mkfifo', [fifo]);
+    assert.equal(answer(fifo, 'disk'), false);
+    const fd = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+    assert.equal(answer(fifo, 'disk'), true);
+    const bytes = Buffer.alloc(16);
+    assert.equal(bytes.toString('latin1', 0, readSync(fd, bytes)), 'disk\n');
+    closeSync(fd);
+    assert.equal(answer(fifo, 'disk'), false);
+  });
+
+  it('writes into nothing but a FIFO', (t) => {
+    const path = join(temporaryDirectory(t), 'ack');
+    assert.equal(answer(path, 'disk'), false);
+    writeFileSync(path, '');
+    assert.equal(answer(path, 'disk'), false);
+    assert.equal(readFileSync(path, 'utf8'), '');
+  });
+});

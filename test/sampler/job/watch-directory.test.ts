@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from '../../../src/sampler/job/watch-directory';
+import { oneOf } from '../../tries';
+import { temporaryDirectory } from '../temporary-directory';
+import { until } from '../fake-shepherd';
+
+interface Heard {
+  readonly directory: string;
+  readonly names: (string | null)[];
+  readonly gone: () => number;
+  readonly watch: DirectoryWatch;
+}
+
+function listenTo(t: TestContext, name = 'watched'): Heard {
+  const directory = join(temporaryDirectory(t), name);
+  mkdirSync(directory);
+  const names: (string | null)[] = [];
+  let gone = 0;
+  const watch = watchDirectory(directory, {
+    heard: (one) => names.push(one),
+    gone: () => gone++,
+    deafTo: OWNERS_FILES,
+  });
+  assert.ok(watch !== null);
+  t.after(() => watch.close());
+  return { directory, names, gone: () => gone, watch };
+}
+
+describe('a watched directory', () => {
+  it('tells of names, but for those that nobody wants to hear of', async (t) => {
+    const { directory, names } = listenTo(t);
+    for (const name of OWNERS_FILES) writeFileSync(join(directory, name), 'x');
+    writeFileSync(join(directory, 'usage'), 'x');
+    await until('the file', () => names.includes('usage'));
+    assert.deepEqual(new Set(names), new Set(['usage']));
+  });
+
+  it('that is none is not watched', (t) => {
+    assert.equal(watchDirectory(join(temporaryDirectory(t), 'none'), { heard: () => undefined }), null);
+  });
+
+  it('tells once that it has gone', async (t) => {
+    const { directory, names, gone } = listenTo(t);
+    rmdirSync(directory);
+    await until('its end', () => gone() > 0);
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'later'), '');
+    await delay(100);
+    assert.equal(gone(), 1);
+    assert.deepEqual(names, []);
+  });
+
+  it('that is made anew under its name is listened to again', async (t) => {
+    const { directory, names, gone } = listenTo(t, '9.1');
+    rmSync(directory, { recursive: true });
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'early'), '');
+    await until('word of anything', () => names.includes(null));
+    writeFileSync(join(directory, 'config'), '');
+    await until('the file', () => names.includes('config'));
+    assert.equal(gone(), 0);
+  });
+
+  it('stays watched when its mode changes', async (t) => {
+    const { directory, names, gone } = listenTo(t);
+    chmodSync(directory, 0o700);
+    await delay(50);
+    writeFileSync(join(directory, 'pid'), '');
+    await until('the file', () => names.includes('pid'));
+    assert.equal(gone(), 0);
+  });
+
+  it('is silent once it is closed', async (t) => {
+    const { directory, names, watch } = listenTo(t);
+    writeFileSync(join(directory, 'one'), '');
+    watch.close();
+    watch.close();
+    writeFileSync(join(directory, 'two'), '');
+    await delay(100);
+    assert.deepEqual(names, []);
+  });
+
+  it('whose owner writes in a loop is left alone for a while, and heard again then', (t) =>
+    // A machine that stands still for a second misses the pause.
+    oneOf(5, async () => {
+      const { directory, names, gone } = listenTo(t);
+      const noise = join(directory, 'trace');
+      for (let burst = 0; burst < 20; burst++) {
+        await delay(1);
+        for (let index = 0; index < 40; index++) {
+          appendFileSync(noise, '.');
+          // The kernel takes equal events that follow each other for one.
+          appendFileSync(join(directory, 'error'), '.');
+        }
+      }
+      const before = names.length;
+      writeFileSync(join(directory, 'usage'), '');
+      await delay(50);
+      assert.equal(names.length, before, 'heard in its pause');
+      await until('the end of the pause', () => names.includes(null));
+      writeFileSync(join(directory, 'pid'), '');
+      await until('the file', () => names.includes('pid'));
+      assert.equal(gone(), 0);
+    }));
+
+  it('gives its watch back', async (t) => {
+    const watches = (): number =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).includes('inotify');
+        } catch {
+          return false;
+        }
+      }).length;
+    const { watch } = listenTo(t);
+    const before = watches();
+    watch.close();
+    for (let index = 0; index < 50; index++) listenTo(t).watch.close();
+    await until('their end', () => watches() <= before);
+  });
+});

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { removeLiveFile, runningRecords, writeLiveFile } from '../../../src/sampler/node-store/live-records';
+import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import { parseRunDescription, runId, type RunDescription } from '../../../src/sampler/job/run-directory';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
+import { temporaryDirectory } from '../temporary-directory';
+
+function run(job: number): RunDescription {
+  const text = `version=1\njob=${job}\ntask=0\nspool=/s\nshepherd_pid=7\nshepherd_start=8\nboot=0badcafe-1\nhooks=root\nmemory=full\nuptime=1\nend=1\n`;
+  const parsed = parseRunDescription(text);
+  assert.ok(parsed !== null);
+  return parsed;
+}
+
+function record(job: number): JobRecord {
+  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: runId(run(job)) };
+  return emptyRecord(key, 'running', 'root', 1);
+}
+
+function settingsIn(t: TestContext): Settings {
+  return { ...DEFAULT_SETTINGS, run_dir: join(temporaryDirectory(t), 'run') };
+}
+
+describe('live files', () => {
+  it('come and go with the job', (t) => {
+    const settings = settingsIn(t);
+    assert.deepEqual(runningRecords(settings), []);
+    removeLiveFile(settings, run(1));
+    writeLiveFile(settings, run(1), record(1), null);
+    writeLiveFile(settings, run(2), record(2), null);
+    assert.deepEqual(
+      runningRecords(settings).map(({ job_id }) => job_id),
+      [1, 2],
+    );
+    writeLiveFile(settings, run(1), { ...record(1), samples: 5 }, null);
+    assert.equal(runningRecords(settings)[0]?.samples, 5);
+    removeLiveFile(settings, run(1));
+    assert.deepEqual(
+      runningRecords(settings).map(({ job_id }) => job_id),
+      [2],
+    );
+  });
+
+  it('leave out what is no record', (t) => {
+    const settings = settingsIn(t);
+    writeLiveFile(settings, run(1), record(1), null);
+    const live = join(settings.run_dir, 'live');
+    writeFileSync(join(live, 'x.json'), '{');
+    writeFileSync(join(live, 'y.json.new'), '{}');
+    mkdirSync(join(live, 'z.json'));
+    assert.equal(runningRecords(settings).length, 1);
+  });
+
+  it('replace what a dead sampler left half written', (t) => {
+    const settings = settingsIn(t);
+    writeLiveFile(settings, run(1), record(1), null);
+    const [name = ''] = readdirSync(join(settings.run_dir, 'live'));
+    writeFileSync(join(settings.run_dir, 'live', `${name}.new`), '');
+    for (let tries = 0; tries < 2; tries++) writeLiveFile(settings, run(1), { ...record(1), samples: 9 }, null);
+    assert.equal(runningRecords(settings)[0]?.samples, 9);
+  });
+
+  it('cost nothing where they can’t be written', (t) => {
+    const settings = settingsIn(t);
+    writeFileSync(settings.run_dir, '');
+    writeLiveFile(settings, run(1), record(1), null);
+    assert.deepEqual(runningRecords(settings), []);
+  });
+
+  it('can be read by the job’s owner alone, also under a sampler’s umask', { skip: process.getuid?.() !== 0 }, (t) => {
+    const settings = settingsIn(t);
+    const umask = process.umask(0o077);
+    writeLiveFile(settings, run(1), record(1), 65534);
+    process.umask(umask);
+    const live = join(settings.run_dir, 'live');
+    const path = join(live, `1.0.${runId(run(1))}.json`);
+    assert.equal(statSync(path).uid, 65534);
+    assert.equal(statSync(path).mode & 0o777, 0o400);
+    for (const directory of [settings.run_dir, live]) assert.equal(statSync(directory).mode & 0o777, 0o755);
+    const read = (uid: number): number | null => spawnSync('/bin/cat', [path], { uid, gid: uid }).status;
+    // The temporary directory around it is private, so the way there is opened first.
+    spawnSync('chmod', ['755', join(settings.run_dir, '..')]);
+    assert.equal(read(65534), 0);
+    assert.equal(read(65533), 1);
+  });
+});

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
+import { openNodeStore, type StoredSample } from '../../../src/sampler/node-store/node-store';
+import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import {
+  parseRunDescription,
+  runDirectoryName,
+  runId,
+  type RunDescription,
+} from '../../../src/sampler/job/run-directory';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
+import { chooseStorage, tidyNode, type Storage } from '../../../src/sampler/node-store/storage';
+import { temporaryDirectory } from '../temporary-directory';
+
+process.env.QMEMACCT_LOG = 'stderr';
+
+function runOf(hooks: 'root' | 'plain'): RunDescription {
+  const lines = ['version=1', 'job=5', 'task=0', 'spool=/s', 'shepherd_pid=7', 'shepherd_start=8', 'boot=0badcafe-1'];
+  const run = parseRunDescription([...lines, `hooks=${hooks}`, 'memory=full', 'end=1'].join('\n'));
+  assert.ok(run !== null);
+  return run;
+}
+
+const RUN = runOf('root');
+const KEY = { cluster: 'c', job_id: 5, task_id: null, pe_task_id: null, host: 'h', run_id: runId(RUN) };
+const running: JobRecord = { ...emptyRecord(KEY, 'running', 'root', 1000), started_at: '2026-11-01T00:00:00.000Z' };
+const finished: JobRecord = { ...running, status: 'finished', revision: 2000 };
+
+function sample(at: number): StoredSample {
+  return {
+    at,
+    rss: 1,
+    vmem: 1,
+    swap: 0,
+    anonymous: 1,
+    cpu: 1,
+    processes: 1,
+    threads: 1,
+    read: 0,
+    written: 0,
+    largest: [],
+    othersRss: 0,
+    othersCpu: 0,
+  };
+}
+
+interface Place {
+  readonly settings: Settings;
+  readonly directory: string;
+  readonly choose: (more?: {
+    readonly run?: RunDescription;
+    readonly fileSizeLimit?: number;
+    readonly directory?: string | null;
+  }) => Storage;
+}
+
+function newPlace(t: TestContext): Place {
+  const state = temporaryDirectory(t);
+  const directory = join(state, 'run', runDirectoryName(RUN));
+  mkdirSync(directory, { recursive: true });
+  mkdirSync(join(state, 'accounting'));
+  const accounting = join(state, 'accounting', 'accounting.db');
+  const settings = {
+    ...DEFAULT_SETTINGS,
+    state_dir: state,
+    run_dir: join(state, 'tmpfs'),
+    accounting,
+    deliver_as: 'root',
+    delivery_jitter_ms: 0,
+  };
+  return {
+    settings,
+    directory,
+    choose: (more = {}) =>
+      chooseStorage({
+        run: RUN,
+        directory,
+        settings,
+        fileSizeLimit: Infinity,
+        startedMs: () => 500,
+        deliver: true,
+        shared: null,
+        ...more,
+      }),
+  };
+}
+
+describe('storage in node.db', () => {
+  it('saves as it goes on, finishes on the disk, delivers and cleans up', async (t) => {
+    const { settings, choose, directory } = newPlace(t);
+    const storage = choose();
+    storage.saveProgress(running, [sample(0)]);
+    const store = openNodeStore(settings.state_dir);
+    t.after(() => {
+      store.close();
+    });
+    assert.equal(store.job(runDirectoryName(RUN))?.finished, false);
+    assert.equal(storage.finish(finished, [sample(100)]), 'disk');
+    assert.equal(storage.keepsDirectory(), false);
+    assert.equal(store.job(runDirectoryName(RUN))?.finished, true);
+    assert.equal(store.outbox(9).length, 1);
+    await storage.afterwards(() => {
+      rmSync(directory, { recursive: true });
+    });
+    assert.equal(store.outbox(9).length, 0);
+    assert.ok(existsSync(settings.accounting));
+  });
+
+  it('tells the accounting DB of the running jobs when that is due', async (t) => {
+    const { settings, choose } = newPlace(t);
+    const storage = choose();
+    const now = Date.now();
+    writeFileSync(join(settings.state_dir, 'heartbeat'), '');
+    storage.saveProgress({ ...running, revision: now }, [sample(0)]);
+    const end = { ...finished, revision: now + 1 };
+    await storage.afterwards(() => undefined);
+    const reader = openSqliteReader(settings.accounting);
+    t.after(() => reader.close());
+    assert.deepEqual(
+      (await reader.running({ since: 0 })).map(({ record }) => record),
+      [{ ...running, revision: now }],
+    );
+    const later = choose();
+    assert.equal(later.finish(end, []), 'disk');
+    await later.afterwards(() => undefined);
+    assert.deepEqual(await reader.running({ since: 0 }), []);
+  });
+
+  it('keeps in memory what can’t be written, and delivers it all the same', async (t) => {
+    const { settings } = newPlace(t);
+    const bad = { ...settings, state_dir: join(settings.state_dir, 'missing') };
+    const storage = chooseStorage({
+      run: RUN,
+      directory: null,
+      settings: bad,
+      fileSizeLimit: Infinity,
+      startedMs: () => 500,
+      deliver: true,
+      shared: null,
+    });
+    storage.saveProgress(running, [sample(0)]);
+    assert.equal(storage.finish(finished, []), 'memory');
+    let cleaned = false;
+    await storage.afterwards(() => {
+      cleaned = true;
+    });
+    assert.equal(cleaned, true);
+    assert.ok(existsSync(settings.accounting));
+  });
+
+  it('writes later what it could not write at first', (t) => {
+    const { settings } = newPlace(t);
+    const late = { ...settings, state_dir: join(settings.state_dir, 'late') };
+    const storage = chooseStorage({
+      run: RUN,
+      directory: null,
+      settings: late,
+      fileSizeLimit: Infinity,
+      startedMs: () => 500,
+      deliver: true,
+      shared: null,
+    });
+    for (let at = 0; at < 50; at++) storage.saveProgress(running, [sample(at)]);
+    mkdirSync(late.state_dir);
+    assert.equal(storage.finish(finished, [sample(50)]), 'disk');
+    const store = openNodeStore(late.state_dir);
+    t.after(() => {
+      store.close();
+    });
+    assert.deepEqual(JSON.parse(store.job(runDirectoryName(RUN))?.record ?? ''), finished);
+  });
+});
+
+describe('storage under a limit of file size', () => {
+  it('is a file of its own, which stays until someone takes it in', async (t) => {
+    const { settings, directory, choose } = newPlace(t);
+    const storage = choose({ fileSizeLimit: 65536 });
+    storage.saveProgress(running, [sample(0)]);
+    const path = join(directory, 'record.json');
+    assert.equal((JSON.parse(readFileSync(path, 'utf8')) as JobRecord).status, 'lost');
+    assert.equal(storage.finish(finished, []), 'disk');
+    assert.equal(storage.keepsDirectory(), true);
+    const written = JSON.parse(readFileSync(path, 'utf8')) as JobRecord;
+    assert.equal(written.status, 'finished');
+    assert.match(written.notes.join(), /file size limit/);
+    await storage.afterwards(() => undefined);
+    assert.equal(existsSync(join(settings.state_dir, 'node.db')), false);
+    assert.equal(existsSync(settings.accounting), false);
+  });
+
+  it('delivers directly where not even that can be written', async (t) => {
+    const { settings, directory, choose } = newPlace(t);
+    rmSync(directory, { recursive: true });
+    const storage = choose({ fileSizeLimit: 65536 });
+    assert.equal(storage.finish(finished, []), 'memory');
+    assert.equal(storage.keepsDirectory(), false);
+    await storage.afterwards(() => undefined);
+    assert.ok(existsSync(settings.accounting));
+  });
+});
+
+describe('storage of hooks without privilege', () => {
+  it('hands the record to root, and keeps nothing', async (t) => {
+    const { settings, choose } = newPlace(t);
+    const outbox = join(settings.state_dir, 'outbox');
+    mkdirSync(outbox);
+    const storage = choose({ run: runOf('plain') });
+    storage.saveProgress(running, [sample(0)]);
+    assert.deepEqual(readdirSync(outbox), []);
+    const series = {
+      start: '2026-11-01T00:00:00.000Z',
+      step_seconds: 1,
+      rss_bytes: Array.from({ length: 120 }, () => 2 ** 40),
+    };
+    assert.equal(storage.finish({ ...finished, series, notes: ['x'.repeat(59_000)] }, []), 'disk');
+    const [name = '', ...others] = readdirSync(outbox);
+    assert.deepEqual(others, []);
+    assert.match(name, /^5\.0\.[0-9a-f]{24}$/);
+    assert.equal(statSync(join(outbox, name)).mode & 0o777, 0o600);
+    const handed = JSON.parse(readFileSync(join(outbox, name), 'utf8')) as JobRecord;
+    assert.equal(handed.status, 'finished');
+    assert.equal(handed.series, null);
+    await storage.afterwards(() => undefined);
+  });
+
+  it('says that it could not where there is no outbox', (t) => {
+    const { settings, choose } = newPlace(t);
+    assert.equal(choose({ run: runOf('plain') }).finish(finished, []), 'memory');
+    writeFileSync(join(settings.state_dir, 'outbox'), '');
+    assert.equal(choose({ run: runOf('plain') }).finish(finished, []), 'memory');
+  });
+});
+
+describe('tidyNode', () => {
+  it('finishes what others have left, and tells how much', async (t) => {
+    const { settings, directory, choose } = newPlace(t);
+    choose({ fileSizeLimit: 65536 }).finish(finished, []);
+    assert.ok(existsSync(directory));
+    const store = openNodeStore(settings.state_dir);
+    t.after(() => {
+      store.close();
+    });
+    assert.deepEqual(await tidyNode(store, settings, 5), {
+      recovered: 1,
+      ingested: 0,
+      delivered: 1,
+      left: 0,
+      problem: null,
+    });
+    assert.equal(existsSync(directory), false);
+  });
+});

@@ -1,0 +1,661 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  followProcesses,
+  type ClaimRules,
+  type JobProcesses,
+  type TickReadings,
+} from '../../../src/sampler/processes/job-processes';
+import { procTree, type ProcTree } from '../proc-tree';
+import { temporaryDirectory } from '../temporary-directory';
+
+const SHEPHERD = 90;
+const ROOT = 100;
+const GROUP = 20007;
+const KIB = 1024;
+
+interface Job {
+  readonly tree: ProcTree;
+  readonly rules: ClaimRules;
+  readonly processes: JobProcesses;
+  /** Seconds after the start. */
+  tick(seconds: number, options?: { readonly scan?: boolean; readonly settle?: () => void }): TickReadings;
+  /** What happens while the next process's reading is made. */
+  meanwhile(action: () => void): void;
+}
+
+function newJob(t: TestContext, changes: Partial<ClaimRules> = {}, listsChildren = true): Job {
+  const tree = procTree(temporaryDirectory(t), listsChildren);
+  tree.set(SHEPHERD, { comm: 'sge_shepherd', start: 900 });
+  tree.set(ROOT, { ppid: SHEPHERD, comm: 'job', groups: [1001, GROUP] });
+  let waiting: (() => void) | null = null;
+  const rules: ClaimRules = {
+    procRoot: tree.root,
+    rootPid: ROOT,
+    shepherdPid: SHEPHERD,
+    group: GROUP,
+    notBefore: 900,
+    precision: {
+      get kernel(): readonly [number, number] {
+        const action = waiting;
+        waiting = null;
+        action?.();
+        return [6, 18];
+      },
+      pageSize: 4096,
+      cpus: 2,
+    },
+    sharesAddressSpace: () => false,
+    eventsTell: false,
+    ...changes,
+  };
+  const processes = followProcesses(rules, { left: 0 });
+  return {
+    tree,
+    rules,
+    processes,
+    tick: (seconds, { scan = false, settle } = {}) =>
+      processes.tick(seconds * 1000, scan, () => {
+        settle?.();
+        return settle !== undefined;
+      }),
+    meanwhile: (action) => {
+      waiting = action;
+    },
+  };
+}
+
+const pids = (readings: TickReadings): readonly number[] =>
+  readings.processes.map(({ pid }) => pid).sort((a, b) => a - b);
+const reading = (readings: TickReadings, pid: number): TickReadings['memory'][number] | undefined =>
+  readings.memory.find(({ id }) => id.startsWith(`${pid}.`));
+
+describe('which processes are the job’s', () => {
+  it('none before its first process is there', (t) => {
+    const job = newJob(t, { rootPid: null });
+    assert.deepEqual(pids(job.tick(0)), []);
+    job.rules.rootPid = ROOT;
+    assert.deepEqual(pids(job.tick(1)), [ROOT]);
+  });
+
+  it('the tree under the first, however deep', (t) => {
+    const job = newJob(t);
+    for (const [pid, ppid] of [
+      [101, ROOT],
+      [102, 101],
+      [103, 102],
+      [50, 103],
+    ] as const)
+      job.tree.set(pid, { ppid, groups: [GROUP] });
+    job.tree.set(200, { ppid: 1 });
+    assert.deepEqual(pids(job.tick(0)), [50, ROOT, 101, 102, 103]);
+    assert.deepEqual(job.processes.counts(), { seen: 5, treeOnly: 0, groupOnly: 0 });
+  });
+
+  it('those that left the tree after they were seen', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, groups: [GROUP] });
+    job.tick(0);
+    job.tree.set(101, { ppid: 1 });
+    job.tree.set(102, { ppid: 101, groups: [GROUP] });
+    assert.deepEqual(pids(job.tick(1)), [ROOT, 101, 102]);
+  });
+
+  it('those that left it before, by their group, at a scan', (t) => {
+    const job = newJob(t);
+    job.tree.set(200, { ppid: 1, groups: [5, GROUP] });
+    job.tree.set(201, { ppid: 200, groups: [] });
+    assert.deepEqual(pids(job.tick(0)), [ROOT]);
+    assert.deepEqual(pids(job.tick(1, { scan: true })), [ROOT, 200, 201]);
+    assert.deepEqual(job.processes.counts(), { seen: 3, treeOnly: 1, groupOnly: 1 });
+  });
+
+  it('the shepherd’s child, which takes on the group just before it executes the job', (t) => {
+    const job = newJob(t);
+    job.tree.set(ROOT, { forked: true, groups: [] });
+    job.tick(0);
+    assert.deepEqual(job.processes.counts(), { seen: 1, treeOnly: 1, groupOnly: 0 });
+    job.tree.set(ROOT, { forked: false, groups: [GROUP] });
+    job.tick(1);
+    assert.deepEqual(job.processes.counts(), { seen: 1, treeOnly: 0, groupOnly: 0 });
+  });
+
+  it('children of the shepherd with the group, as if they were in the tree', (t) => {
+    const job = newJob(t);
+    job.tree.set(95, { ppid: SHEPHERD, groups: [GROUP] });
+    job.tick(0, { scan: true });
+    assert.deepEqual(job.processes.counts(), { seen: 2, treeOnly: 0, groupOnly: 0 });
+  });
+
+  it('nothing that is older than the job, though it has the group: group ids are re-used', (t) => {
+    const job = newJob(t);
+    job.tree.set(80, { ppid: 1, start: 899, groups: [GROUP] });
+    job.tree.set(81, { ppid: 1, start: 900, groups: [GROUP] });
+    assert.deepEqual(pids(job.tick(0, { scan: true })), [81, ROOT]);
+  });
+
+  it('nothing but the tree where there is no group', (t) => {
+    const job = newJob(t, { group: null });
+    job.tree.set(101, { ppid: ROOT });
+    job.tree.set(200, { ppid: 1, groups: [GROUP] });
+    assert.deepEqual(pids(job.tick(0, { scan: true })), [ROOT, 101]);
+    assert.deepEqual(job.processes.counts(), { seen: 2, treeOnly: 0, groupOnly: 0 });
+  });
+
+  it('the same where the kernel lists no children, in whatever order pids stand', (t) => {
+    const job = newJob(t, { group: null }, false);
+    job.tree.set(103, { ppid: ROOT });
+    job.tree.set(102, { ppid: 103 });
+    job.tree.set(101, { ppid: 102 });
+    job.tree.set(200, { ppid: 1 });
+    assert.deepEqual(pids(job.tick(0)), [ROOT, 101, 102, 103]);
+  });
+
+  it('a process that had been taken for a stranger before the job began', (t) => {
+    const job = newJob(t, { rootPid: null, group: null }, false);
+    job.tree.set(101, { ppid: ROOT });
+    job.tick(0);
+    job.rules.rootPid = ROOT;
+    job.tick(1);
+    assert.deepEqual(pids(job.tick(2)), [ROOT, 101]);
+  });
+
+  it('not one that got the pid of one that ended', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT });
+    job.tick(0);
+    job.tree.set(101, { ppid: 1, start: 5000 });
+    assert.deepEqual(pids(job.tick(1)), [ROOT]);
+    assert.equal(job.processes.tracked.size, 1);
+    job.tree.set(101, { ppid: ROOT });
+    assert.deepEqual(pids(job.tick(2)), [ROOT, 101]);
+    assert.equal(job.processes.counts().seen, 3);
+  });
+
+  it('children of any thread', (t) => {
+    const job = newJob(t);
+    job.tree.set(ROOT, { threads: 3 });
+    job.tree.set(300, { ppid: ROOT });
+    assert.deepEqual(pids(job.tick(0)), [ROOT, 300]);
+  });
+
+  it('none after all have ended', (t) => {
+    const job = newJob(t);
+    job.tick(0);
+    job.tree.remove(ROOT);
+    assert.deepEqual(pids(job.tick(1)), []);
+    assert.equal(job.processes.tracked.size, 0);
+  });
+});
+
+describe('what a tick reads', () => {
+  it('memory in bytes, exact on this kernel but for the marks', (t) => {
+    const job = newJob(t);
+    job.tree.set(ROOT, { rss: 1000, anonymous: 700, swap: 40, mark: 1200, peak: 6000, threads: 4, cpu: 7 });
+    const readings = job.tick(0);
+    assert.deepEqual(readings.memory, [
+      {
+        id: `${ROOT}.1000/0`,
+        rss: 1000 * KIB,
+        rssSwap: 1040 * KIB,
+        vmem: 5000 * KIB,
+        anonymous: 740 * KIB,
+        rssMark: 1200 * KIB,
+        vmemMark: 6000 * KIB,
+        slack: 0,
+        markSlack: 3 * 32 * 2 * 4096,
+        pending: false,
+        command: 'job',
+      },
+    ]);
+    assert.equal(readings.threads, 4);
+    assert.deepEqual(
+      [readings.rss, readings.vmem, readings.swap, readings.anonymous],
+      [1000 * KIB, 5000 * KIB, 40 * KIB, 740 * KIB],
+    );
+  });
+
+  it('the smaller of two readings, of all processes', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, rss: 2000, size: 8000, start: 1001 });
+    // ROOT has been read twice by then, 101 once.
+    job.meanwhile(() => {
+      job.tree.set(101, { rss: 400, size: 900 });
+    });
+    const readings = job.tick(0);
+    assert.equal(reading(readings, 101)?.rss, 400 * KIB);
+    assert.equal(reading(readings, 101)?.vmem, 900 * KIB);
+  });
+
+  it('anonymous and swapped memory again where it would raise a maximum', (t) => {
+    const job = newJob(t);
+    job.tree.set(ROOT, { rss: 1000, anonymous: 800, swap: 100 });
+    const settle = (): void => job.tree.set(ROOT, { rss: 700, anonymous: 500, swap: 50 });
+    const readings = job.tick(0, { settle });
+    assert.equal(reading(readings, ROOT)?.anonymous, 550 * KIB);
+    assert.equal(reading(readings, ROOT)?.rssSwap, 750 * KIB);
+    assert.equal(reading(readings, ROOT)?.rss, 1000 * KIB);
+  });
+
+  it('nothing of a process that ended before its third reading', (t) => {
+    const job = newJob(t);
+    const readings = job.tick(0, { settle: () => job.tree.remove(ROOT) });
+    assert.equal(reading(readings, ROOT)?.anonymous, 0);
+    assert.equal(reading(readings, ROOT)?.rssSwap, 0);
+    assert.equal(reading(readings, ROOT)?.rss, 1000 * KIB);
+  });
+
+  it('a process whose first thread has exited, through another one', (t) => {
+    const job = newJob(t);
+    job.tree.set(ROOT, { threads: 3 });
+    job.tick(0);
+    job.tree.set(ROOT, { state: 'Z' });
+    const readings = job.tick(1, { settle: () => undefined });
+    assert.equal(reading(readings, ROOT)?.rss, 1000 * KIB);
+    assert.equal(reading(readings, ROOT)?.anonymous, 800 * KIB);
+    assert.equal(readings.failedReads, 0);
+  });
+
+  it('no memory of a zombie, but its counters', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, cpu: 5 });
+    job.tick(0);
+    job.tree.set(101, { state: 'Z', cpu: 9 });
+    const readings = job.tick(1);
+    assert.deepEqual(pids(readings), [ROOT]);
+    assert.equal(readings.counters.get('101.1000')?.cpu, 9);
+    assert.equal(readings.failedReads, 0);
+  });
+
+  it('tells reads that failed, and marks that fell', (t) => {
+    const job = newJob(t);
+    // KiB; a fall within the marks' own error (768 KiB with two CPUs) says nothing.
+    job.tree.set(ROOT, { mark: 9000 });
+    assert.equal(job.tick(0).fallenMarks, 0);
+    job.tree.set(ROOT, { mark: 8500 });
+    assert.equal(job.tick(0.5).fallenMarks, 0);
+    job.tree.set(ROOT, { mark: 7000 });
+    assert.equal(job.tick(1).fallenMarks, 1);
+    job.tree.remove(101);
+    job.tree.set(101, { ppid: ROOT });
+    job.tick(2);
+    job.meanwhile(() => job.tree.set(101, { state: 'Z' }));
+    assert.equal(job.tick(3).failedReads, 0);
+  });
+
+  it('takes a process in the middle of an exec for one that executes, not for one whose marks fell', (t) => {
+    const job = newJob(t);
+    job.tree.set(ROOT, { mark: 90_000 });
+    job.tick(0);
+    job.tree.set(ROOT, { mark: 10, stack: 0 });
+    const during = job.tick(1);
+    assert.deepEqual([during.execs, during.fallenMarks], [0, 0]);
+    job.tree.set(ROOT, { stack: 140729103000000 });
+    const after = job.tick(2);
+    assert.deepEqual([after.execs, after.fallenMarks], [1, 0]);
+    // Found in the middle of one: its first thread has gone, another still has the program before.
+    job.tree.set(101, { ppid: ROOT, mark: 90_000, stack: 0 });
+    job.tick(3);
+    job.tree.set(101, { mark: 10, stack: 140729103000000 });
+    const later = job.tick(4);
+    assert.deepEqual([later.execs, later.fallenMarks], [1, 0]);
+  });
+
+  it('escapes control characters in commands', (t) => {
+    const job = newJob(t);
+    job.tree.set(ROOT, { comm: 'a\u001b[31m\nb' });
+    assert.equal(job.tick(0).processes[0]?.command, 'a?[31m?b');
+  });
+
+  it('counters with parents in the job, I/O in bytes', (t) => {
+    const job = newJob(t);
+    job.tree.set(ROOT, { cpu: 3, childCpu: 4, faults: 5, childFaults: 6, read: 7, written: 8 });
+    job.tree.set(101, { ppid: ROOT });
+    const { counters } = job.tick(0);
+    assert.deepEqual(counters.get(`${ROOT}.1000`), {
+      parent: null,
+      cpu: 7,
+      childCpu: 4,
+      faults: 11,
+      childFaults: 6,
+      readChars: 14,
+      writtenChars: 16,
+      readBytes: 7,
+      writtenBytes: 8,
+    });
+    assert.equal(counters.get('101.1000')?.parent, `${ROOT}.1000`);
+  });
+
+  it('the parent again when a child ended while the tick went on', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, start: 1001, cpu: 50 });
+    job.tick(0);
+    job.meanwhile(() => {
+      job.tree.remove(101);
+      job.tree.set(ROOT, { childCpu: 60, childFaults: 9 });
+    });
+    const { counters, heirs } = job.tick(1);
+    assert.equal(counters.get(`${ROOT}.1000`)?.childCpu, 0);
+    assert.equal(counters.has('101.1001'), false);
+    assert.equal(heirs.get(`${ROOT}.1000`)?.childCpu, 60);
+    assert.equal(job.tick(2).heirs.size, 0);
+  });
+});
+
+describe('images', () => {
+  const image = (pid: number, number: number, start = 1000): string => `${pid}.${start}/${number}`;
+
+  it('wait for their fate between fork and exec', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, forked: true });
+    assert.equal(reading(job.tick(0), 101)?.pending, true);
+    const again = job.tick(0.1);
+    assert.equal(reading(again, 101)?.pending, true);
+    assert.deepEqual(again.resolved, []);
+  });
+
+  it('were no memory of their own when they execute something', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, forked: true, rss: 9000, mark: 9000 });
+    job.tick(0);
+    job.tree.set(101, { forked: false, rss: 500, mark: 500, comm: 'helper', stack: 140729103000000 });
+    const readings = job.tick(0.1);
+    assert.deepEqual(readings.resolved, [[image(101, 0), false]]);
+    assert.equal(readings.execs, 0);
+    assert.equal(readings.fallenMarks, 0);
+    const helper = reading(readings, 101);
+    assert.equal(helper?.id, image(101, 1));
+    assert.equal(helper.pending, false);
+    assert.equal(helper.command, 'helper');
+    // The first sweep may still have seen the picture of the parent.
+    assert.equal(helper.rss, 0);
+    assert.equal(readings.rss, 1500 * KIB);
+    assert.equal(reading(job.tick(0.2), 101)?.rss, 500 * KIB);
+  });
+
+  it('follow each other at an exec, which opens the upper end', (t) => {
+    const job = newJob(t);
+    job.tick(0);
+    job.tree.set(ROOT, { stack: 140729103000000, mark: 10 });
+    const readings = job.tick(1);
+    assert.equal(readings.execs, 1);
+    assert.equal(readings.fallenMarks, 0);
+    assert.equal(reading(readings, ROOT)?.id, image(ROOT, 1));
+    assert.deepEqual(readings.resolved, []);
+  });
+
+  it('stay the same without the right to see addresses', (t) => {
+    const job = newJob(t);
+    job.tick(0);
+    job.tree.set(ROOT, { stack: 0 });
+    assert.equal(job.tick(1).execs, 0);
+  });
+
+  it('counted if they were seen at work for a while without an exec, not if they came and went, or only waited', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, forked: true, cpu: 5 });
+    job.tree.set(102, { ppid: ROOT, forked: true, cpu: 5 });
+    job.tree.set(103, { ppid: ROOT, forked: true });
+    job.tick(0);
+    job.tree.remove(102);
+    assert.deepEqual(job.tick(1).resolved, [[image(102, 0), false]]);
+    assert.deepEqual(job.processes.workers(), [image(101, 0)]);
+    job.tree.remove(101);
+    job.tree.remove(103);
+    assert.deepEqual(job.tick(2).resolved, [
+      [image(101, 0), true],
+      [image(103, 0), false],
+    ]);
+  });
+
+  it('counted, however short they lived, if their zombie says that they never executed anything', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, forked: true });
+    job.tick(0);
+    job.tree.set(101, { state: 'Z' });
+    assert.deepEqual(job.tick(0.1).resolved, [[image(101, 0), true]]);
+    job.tree.remove(101);
+    assert.deepEqual(job.tick(0.2).resolved, []);
+  });
+
+  it('did not count, however long their zombie stays, if it says that they executed something', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, forked: true });
+    job.tick(0);
+    job.tree.set(101, { state: 'Z', forked: false });
+    assert.deepEqual(job.tick(1).resolved, [[image(101, 0), false]]);
+    assert.deepEqual(job.tick(2).resolved, []);
+    job.tree.remove(101);
+    assert.deepEqual(job.tick(3).resolved, []);
+  });
+
+  it('leave the plain sums alone at first', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, forked: true, cpu: 5 });
+    assert.equal(job.tick(0).rss, 1000 * KIB);
+    assert.equal(job.tick(1).rss, 2000 * KIB);
+  });
+
+  it('of a vfork child are its parent’s, until it executes something', (t) => {
+    const pairs: (readonly number[])[] = [];
+    const job = newJob(t, {
+      sharesAddressSpace: (...pair) => {
+        pairs.push(pair);
+        return true;
+      },
+    });
+    job.tree.set(101, { ppid: ROOT, forked: true });
+    const readings = job.tick(0);
+    assert.deepEqual(pairs, [[101, ROOT]]);
+    assert.deepEqual(pids(readings), [ROOT]);
+    assert.equal(readings.counters.size, 2);
+    job.tree.set(101, { forked: false, rss: 300 });
+    assert.deepEqual(job.tick(1).resolved, []);
+    assert.equal(reading(job.tick(2), 101)?.rss, 300 * KIB);
+  });
+
+  it('of a vfork child that ends without an exec are nobody’s loss', (t) => {
+    const job = newJob(t, { sharesAddressSpace: () => true });
+    job.tree.set(101, { ppid: ROOT, forked: true });
+    job.tick(0);
+    job.tree.remove(101);
+    assert.deepEqual(job.tick(5).resolved, []);
+  });
+
+  it('wait like any fork where the kernel does not compare address spaces', (t) => {
+    const job = newJob(t, { sharesAddressSpace: () => null });
+    job.tree.set(101, { ppid: ROOT, forked: true });
+    assert.equal(reading(job.tick(0), 101)?.pending, true);
+  });
+});
+
+describe('a successor', () => {
+  it('goes on with the same processes, images and counts', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT, forked: true });
+    job.tree.set(200, { ppid: 1, groups: [GROUP] });
+    job.tick(0, { scan: true });
+    job.tree.set(ROOT, { stack: 140729103000000 });
+    job.tick(0.1);
+    const saved: unknown = JSON.parse(JSON.stringify(job.processes.save()));
+    job.processes.close();
+    const next = followProcesses(job.rules, { left: 20 }, saved);
+    assert.deepEqual(next.counts(), job.processes.counts());
+    job.tree.remove(101);
+    const readings = next.tick(2000, false, () => false);
+    assert.deepEqual(pids(readings), [ROOT, 200]);
+    assert.equal(reading(readings, ROOT)?.id, `${ROOT}.1000/1`);
+    assert.deepEqual(readings.resolved, [['101.1000/0', false]]);
+    assert.equal(next.counts().seen, 3);
+    next.close();
+  });
+
+  it('does not take up a pid that was re-used meanwhile', (t) => {
+    const job = newJob(t);
+    job.tree.set(101, { ppid: ROOT });
+    job.tick(0);
+    const saved = job.processes.save();
+    job.tree.set(101, { ppid: 1, start: 7000 });
+    const next = followProcesses(job.rules, { left: 0 }, saved);
+    assert.deepEqual(pids(next.tick(1000, false, () => false)), [ROOT]);
+  });
+});
+
+describe('a process that sleeps', () => {
+  interface Sleeper extends Job {
+    /** What the kernel says of its running time. */
+    ran(ns: number): void;
+    last(seconds: number): TickReadings;
+  }
+
+  /** Asleep, and read as often as it takes to be believed. */
+  function sleeper(t: TestContext): Sleeper {
+    const job = newJob(t);
+    const ran = (ns: number): void => writeFileSync(join(job.tree.root, String(ROOT), 'schedstat'), `${ns} 7 3\n`);
+    ran(1000);
+    for (const second of [0, 1, 2]) job.tick(second);
+    return { ...job, ran, last: (seconds) => job.processes.tick(seconds * 1000, false, () => false, true) };
+  }
+
+  const sampleOf = (readings: TickReadings): readonly [number, number, number] => {
+    const [sample] = readings.processes;
+    assert.ok(sample !== undefined && readings.processes.length === 1);
+    return [sample.rss / KIB, sample.cpuTicks, (readings.memory[0]?.rssMark ?? 0) / KIB];
+  };
+  const asleep = (readings: TickReadings): boolean => readings.sweep.readings[0]?.asleep === true;
+
+  it('is taken as it was for eight ticks, and then read again', (t) => {
+    const job = sleeper(t);
+    job.tree.set(ROOT, { mark: 1500, cpu: 50 });
+    for (let second = 3; second < 11; second++) {
+      const readings = job.tick(second);
+      assert.deepEqual(sampleOf(readings), [1000, 0, 1000]);
+      assert.equal(asleep(readings), true);
+      assert.equal(readings.rss, 1000 * KIB);
+      assert.equal(readings.counters.size, 1);
+    }
+    const again = job.tick(11);
+    assert.deepEqual([sampleOf(again), asleep(again)], [[1000, 50, 1500], false]);
+    assert.equal(asleep(job.tick(12)), true);
+  });
+
+  it('is read at once when it has run, until it has slept over two readings', (t) => {
+    const job = sleeper(t);
+    assert.equal(asleep(job.tick(3)), true);
+    job.tree.set(ROOT, { rss: 1300, mark: 1300, cpu: 7 });
+    job.ran(2000);
+    for (const second of [4, 5]) {
+      const readings = job.tick(second);
+      assert.deepEqual([sampleOf(readings), asleep(readings)], [[1300, 7, 1300], false]);
+    }
+    const readings = job.tick(6);
+    assert.deepEqual([sampleOf(readings), asleep(readings)], [[1300, 7, 1300], true]);
+  });
+
+  it('is read whole at the last tick', (t) => {
+    const job = sleeper(t);
+    job.tree.set(ROOT, { mark: 1500, cpu: 50 });
+    const readings = job.last(3);
+    assert.deepEqual([sampleOf(readings), asleep(readings)], [[1000, 50, 1500], false]);
+  });
+
+  it('counts no more than the kernel has left it', (t) => {
+    const job = sleeper(t);
+    job.tree.set(ROOT, { rss: 400, anonymous: 200 });
+    const readings = job.tick(3);
+    assert.equal(asleep(readings), true);
+    const [reading] = readings.memory;
+    assert.deepEqual([reading?.rss, reading?.rssSwap, reading?.anonymous], [400 * KIB, 400 * KIB, 200 * KIB]);
+    assert.equal(readings.rss, 400 * KIB);
+    // What it gets back without running was another's doing, and waits for its next reading.
+    job.tree.set(ROOT, { rss: 5000 });
+    assert.deepEqual(sampleOf(job.tick(4))[0], 1000);
+  });
+
+  it('that is a zombie by now, or gone, is no longer taken for what it was', (t) => {
+    const zombie = sleeper(t);
+    zombie.tree.set(ROOT, { state: 'Z' });
+    assert.deepEqual([zombie.tick(3).processes, zombie.processes.tracked.size], [[], 1]);
+    const gone = sleeper(t);
+    gone.tree.remove(ROOT);
+    assert.deepEqual([gone.tick(3).processes, gone.processes.tracked.size], [[], 0]);
+  });
+
+  it('is never taken for asleep while it runs, has threads, or is a copy about to execute something', (t) => {
+    for (const changes of [{ state: 'R' }, { state: 'D' }, { threads: 2 }, { forked: true }]) {
+      const job = newJob(t);
+      job.tree.set(ROOT, changes);
+      writeFileSync(join(job.tree.root, String(ROOT), 'schedstat'), '1000 7 3\n');
+      for (let second = 0; second < 6; second++) assert.equal(asleep(job.tick(second)), false, JSON.stringify(changes));
+    }
+  });
+
+  it('is, in the real /proc, one whose time does not go on', async (t) => {
+    const child = spawn(
+      '/bin/sh',
+      ['-c', 'while read -r line; do i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo; done'],
+      {
+        stdio: ['pipe', 'pipe', 'ignore'],
+      },
+    );
+    t.after(() => child.kill('SIGKILL'));
+    await once(child, 'spawn');
+    const pid = child.pid ?? 0;
+    const processes = followProcesses(
+      {
+        procRoot: '/proc',
+        rootPid: pid,
+        shepherdPid: null,
+        group: null,
+        notBefore: 0,
+        precision: { kernel: [6, 18], pageSize: 4096, cpus: 2 },
+        sharesAddressSpace: () => false,
+        eventsTell: false,
+      },
+      { left: 10 },
+    );
+    t.after(() => processes.close());
+    const tick = (last = false): TickReadings => processes.tick(Date.now(), false, () => false, last);
+    const cpuOf = (readings: TickReadings): number => readings.processes[0]?.cpuTicks ?? -1;
+    /** Ticks until it is taken for asleep, as it is once it waits for a line. */
+    const untilAsleep = async (): Promise<TickReadings> => {
+      for (const end = Date.now() + 60_000; ;) {
+        const readings = tick();
+        if (asleep(readings)) return readings;
+        assert.ok(Date.now() < end, 'not asleep within 60 s');
+        await delay(50);
+      }
+    };
+    await delay(200);
+    const before = await untilAsleep();
+    const done = once(child.stdout, 'data');
+    child.stdin.write('go\n');
+    await done;
+    const after = tick();
+    assert.equal(asleep(after), false);
+    assert.ok(cpuOf(after) > cpuOf(before), 'what it has computed is read at once');
+    await untilAsleep();
+    assert.equal(asleep(tick(true)), false);
+  });
+});
+
+describe('what is known of the machine since a while', () => {
+  it('claims nobody whose number is someone else’s by now', (t) => {
+    const seen = [
+      { pid: 300, parent: 1, groups: [GROUP] },
+      { pid: 301, parent: ROOT, groups: [] },
+      { pid: 302, parent: 1, groups: [GROUP] },
+    ];
+    const job = newJob(t, { machine: { processes: () => seen } });
+    // As they are now: two strangers, and one that carries the group still.
+    job.tree.set(300, { ppid: 1, groups: [] });
+    job.tree.set(301, { ppid: 1, groups: [] });
+    job.tree.set(302, { ppid: 1, groups: [GROUP] });
+    assert.deepEqual(pids(job.tick(0, { scan: true })), [ROOT, 302]);
+  });
+});

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { newLineage, type Lineage } from '../../../src/sampler/processes/lineage';
+import type { ProcessEvent } from '../../../src/sampler/listener/process-table';
+import type { Sweep } from '../../../src/sampler/peaks/upper-ends';
+import { exec, exit, exitAccount, fork } from '../listener/events';
+
+const PRECISION = { kernel: [6, 18], pageSize: 4096, cpus: 2 } as const;
+const ROOT = 100;
+
+/** A lineage whose first process, forked by the shepherd 10 at 1, has just executed its program. */
+function begun(saved: unknown = null): Lineage {
+  const lineage = newLineage(PRECISION, saved);
+  lineage.root(ROOT);
+  if (saved === null) lineage.events([fork(1, 10, ROOT), exec(2, ROOT)]);
+  return lineage;
+}
+
+/** A sweep that began at `begin` and read these processes. */
+const sweep = (begin: number, pids: readonly number[] = [], copies: readonly number[] = []): Sweep => ({
+  begin,
+  readings: pids.map((pid, index) => ({
+    pid,
+    at: begin + index + 1,
+    rss: 1000,
+    vmem: 2000,
+    forkedNoExec: copies.includes(pid),
+    image: pid,
+  })),
+});
+
+describe('a lineage', () => {
+  it('counts who was forked, who ended, and what they had', () => {
+    const lineage = begun();
+    const account = exitAccount({ minorFaults: 7, cpuNs: 5_000_000 });
+    lineage.events([
+      fork(5, ROOT, 101),
+      fork(6, ROOT, 102),
+      exec(7, 101),
+      exit(8, 101, account),
+      exit(9, 102, account),
+    ]);
+    assert.deepEqual(lineage.settle(sweep(20, [ROOT])).ended, [
+      { pid: 101, executed: true, account },
+      { pid: 102, executed: false, account },
+    ]);
+    const { processes, ended, unsampled, sums, whole } = lineage.totals();
+    assert.deepEqual([processes, ended, unsampled, whole], [3, 2, 2, true]);
+    assert.deepEqual([sums.minorFaults, sums.cpuNs, sums.majorFaults], [14, 10_000_000, 0]);
+    assert.deepEqual([lineage.isLiving(ROOT), lineage.isLiving(101)], [true, false]);
+    assert.deepEqual(lineage.settle(sweep(30, [ROOT])).ended, []);
+  });
+
+  it('takes events in the order of time, in whatever order they come, and those of other jobs not at all', () => {
+    const lineage = begun();
+    lineage.events([exit(9, 101, exitAccount()), fork(5, ROOT, 101), fork(3, 77, 78), exit(4, 78, exitAccount())]);
+    assert.deepEqual(
+      lineage.settle(sweep(20, [ROOT])).ended.map(({ pid }) => pid),
+      [101],
+    );
+    assert.equal(lineage.totals().processes, 2);
+  });
+
+  it('knows who was sampled', () => {
+    const lineage = begun();
+    lineage.events([fork(5, ROOT, 101)]);
+    lineage.settle(sweep(10, [ROOT, 101]));
+    lineage.events([exit(15, 101, exitAccount())]);
+    lineage.settle(sweep(20, [ROOT]));
+    assert.equal(lineage.totals().unsampled, 0);
+  });
+
+  it('takes in what it sees without having heard of it, and counts its children from then on', () => {
+    const lineage = begun();
+    lineage.settle(sweep(10, [ROOT, 200]));
+    lineage.events([fork(11, 200, 201), exit(12, 201, exitAccount()), exit(13, 200, exitAccount())]);
+    const gone = lineage.settle(sweep(20, [ROOT])).ended;
+    assert.deepEqual(
+      gone.map(({ pid, executed }) => [pid, executed]),
+      [
+        [201, false],
+        [200, true],
+      ],
+    );
+    assert.equal(lineage.totals().processes, 3);
+  });
+
+  it('is not whole when a process ended without all of its records', () => {
+    for (const account of [null, exitAccount({ whole: false })]) {
+      const lineage = begun();
+      lineage.events([fork(5, ROOT, 101), exit(9, 101, account)]);
+      lineage.settle(sweep(20, [ROOT]));
+      assert.equal(lineage.totals().whole, false);
+      assert.equal(lineage.totals().ended, 1);
+    }
+  });
+
+  it('tells the fewest faults of a process that replaced a program, the first process aside', () => {
+    const lineage = begun();
+    assert.equal(lineage.replacerFaults(), null);
+    lineage.events([exec(5, ROOT), fork(10, ROOT, 101), fork(11, ROOT, 102), fork(12, ROOT, 103)]);
+    // One program each: nothing was replaced.
+    lineage.events([exec(13, 101), exit(14, 101, exitAccount({ minorFaults: 1 }))]);
+    lineage.settle(sweep(20, [ROOT]));
+    assert.equal(lineage.replacerFaults(), null);
+    lineage.events([exec(21, 102), exec(22, 102), exit(23, 102, exitAccount({ minorFaults: 50 }))]);
+    lineage.events([exec(24, 103), exec(25, 103), exit(26, 103, exitAccount({ minorFaults: 40 }))]);
+    lineage.settle(sweep(30, [ROOT]));
+    assert.equal(lineage.replacerFaults(), 40);
+  });
+
+  it('goes on in a successor, whose sums are whole no more', () => {
+    const lineage = begun();
+    lineage.events([fork(5, ROOT, 101), fork(6, ROOT, 102), exit(9, 102, exitAccount({ minorFaults: 3 }))]);
+    lineage.settle(sweep(20, [ROOT, 101]));
+    const next = begun(JSON.parse(JSON.stringify(lineage.save())));
+    next.events([exit(25, 101, exitAccount({ minorFaults: 4 }))]);
+    assert.deepEqual(
+      next.settle(sweep(30, [ROOT])).ended.map(({ pid }) => pid),
+      [101],
+    );
+    const { processes, ended, unsampled, sums, whole } = next.totals();
+    assert.deepEqual([processes, ended, unsampled, sums.minorFaults, whole], [3, 2, 1, 7, false]);
+  });
+
+  it('counts nothing twice that a listener remembers and tells again', () => {
+    const lineage = begun();
+    const past = [fork(5, ROOT, 101), fork(6, ROOT, 102), exit(9, 102, exitAccount({ minorFaults: 3 }))];
+    lineage.events(past);
+    lineage.settle(sweep(20, [ROOT, 101]));
+    // Heard, and not yet settled.
+    lineage.events([fork(25, ROOT, 103)]);
+    lineage.again();
+    lineage.events([fork(1, 10, ROOT), exec(2, ROOT), ...past, fork(25, ROOT, 103), fork(26, ROOT, 104)]);
+    lineage.settle(sweep(30, [ROOT, 101, 103, 104]));
+    assert.deepEqual(
+      [lineage.totals().processes, lineage.totals().ended, lineage.totals().sums.minorFaults],
+      [5, 1, 3],
+    );
+    const next = begun(JSON.parse(JSON.stringify(lineage.save())));
+    next.again();
+    next.events([...past, fork(25, ROOT, 103), fork(26, ROOT, 104), exit(35, 104, exitAccount({ minorFaults: 4 }))]);
+    next.settle(sweep(40, [ROOT, 101, 103]));
+    assert.deepEqual([next.totals().processes, next.totals().ended, next.totals().sums.minorFaults], [5, 2, 7]);
+  });
+
+  it('takes an event that another one has overtaken', () => {
+    const lineage = begun();
+    lineage.events([fork(15, ROOT, 101)]);
+    lineage.settle(sweep(20, [ROOT]));
+    lineage.events([fork(14, ROOT, 102)]);
+    lineage.settle(sweep(30, [ROOT]));
+    assert.equal(lineage.totals().processes, 3);
+  });
+
+  it('never counts more ends than beginnings, and all figures of those that ended', () => {
+    const pid = fc.integer({ min: ROOT, max: ROOT + 6 });
+    const event = fc.oneof(
+      fc.tuple(pid, pid).map(
+        ([parent, child]) =>
+          (at: number): ProcessEvent =>
+            fork(at, parent, child),
+      ),
+      pid.map(
+        (one) =>
+          (at: number): ProcessEvent =>
+            exec(at, one),
+      ),
+      fc.tuple(pid, fc.option(fc.nat(100))).map(
+        ([one, minorFaults]) =>
+          (at: number): ProcessEvent =>
+            exit(at, one, minorFaults === null ? null : exitAccount({ minorFaults })),
+      ),
+    );
+    const step = fc.oneof(
+      event,
+      fc.uniqueArray(pid).map(
+        (pids) =>
+          (at: number): Sweep =>
+            sweep(at, pids),
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const lineage = begun();
+        let faults = 0;
+        steps.forEach((make, index) => {
+          const one = make(10 * (index + 1));
+          if ('kind' in one) lineage.events([one]);
+          else for (const { account } of lineage.settle(one).ended) faults += account?.minorFaults ?? 0;
+        });
+        const { processes, ended, unsampled, sums } = lineage.totals();
+        assert.ok(unsampled <= ended && ended <= processes);
+        assert.equal(sums.minorFaults, faults);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import {
+  addSums,
+  carriedAway,
+  largest,
+  NO_SUMS,
+  totals,
+  type Counters,
+  type Sums,
+} from '../../../src/sampler/processes/totals';
+
+function counters(parent: string | null, own: number, absorbed = 0): Counters {
+  return {
+    parent,
+    cpu: own + absorbed,
+    childCpu: absorbed,
+    faults: 10 * (own + absorbed) + 1,
+    childFaults: absorbed === 0 ? 0 : 10 * absorbed + 1,
+    readChars: 2 * (own + absorbed),
+    writtenChars: 3 * (own + absorbed),
+    readBytes: 4 * (own + absorbed),
+    writtenBytes: 5 * (own + absorbed),
+  };
+}
+
+const sums = (cpu: number): Sums => ({
+  cpu,
+  readChars: 2 * cpu,
+  writtenChars: 3 * cpu,
+  readBytes: 4 * cpu,
+  writtenBytes: 5 * cpu,
+});
+
+const readings = (entries: Readonly<Record<string, Counters>>): ReadonlyMap<string, Counters> =>
+  new Map(Object.entries(entries));
+const NOBODY = readings({});
+
+describe('totals', () => {
+  it('are the living processes and what was carried', () => {
+    assert.deepEqual(totals(NO_SUMS, NOBODY), NO_SUMS);
+    assert.deepEqual(totals(sums(7), readings({ a: counters(null, 1, 2), b: counters('a', 4) })), sums(14));
+  });
+
+  it('never fall', () => {
+    assert.deepEqual(largest(sums(5), sums(3)), sums(5));
+    assert.deepEqual(largest({ ...sums(5), readBytes: 1 }, sums(3)), { ...sums(5), readBytes: 12 });
+  });
+});
+
+describe('carriedAway', () => {
+  it('is nothing while all live', () => {
+    const now = readings({ a: counters(null, 1), b: counters('a', 5) });
+    assert.deepEqual(carriedAway(now, now, NOBODY), NO_SUMS);
+  });
+
+  it('is nothing of a child that its parent waited for', () => {
+    const before = readings({ a: counters(null, 1), b: counters('a', 5) });
+    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1, 6) }), NOBODY), NO_SUMS);
+  });
+
+  it('is all of a child that nobody waited for', () => {
+    const before = readings({ a: counters(null, 1), b: counters('a', 5) });
+    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1) }), NOBODY), sums(5));
+  });
+
+  it('is all of a process without a parent in the job', () => {
+    const before = readings({ a: counters(null, 1), b: counters(null, 5, 2) });
+    // Whatever `a` gained, it was not from there.
+    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1, 50) }), NOBODY), sums(7));
+  });
+
+  it('is everything when the whole job has gone', () => {
+    const before = readings({ a: counters(null, 1), b: counters('a', 5), c: counters('b', 3) });
+    assert.deepEqual(carriedAway(before, NOBODY, NOBODY), sums(9));
+  });
+
+  it('finds a grandchild in its grandparent', () => {
+    const before = readings({ a: counters(null, 1), b: counters('a', 5), c: counters('b', 3) });
+    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1, 8) }), NOBODY), NO_SUMS);
+    // b ended without waiting for c: only b is in a.
+    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1, 5) }), NOBODY), sums(3));
+  });
+
+  it('finds what went to an ancestor further up, past a living one', () => {
+    const before = readings({ a: counters(null, 1), b: counters('a', 1), c: counters('b', 2), d: counters('c', 4) });
+    const now = readings({ a: counters(null, 1, 4), b: counters('a', 1, 2) });
+    assert.deepEqual(carriedAway(before, now, NOBODY), NO_SUMS);
+  });
+
+  it('does not take one gain for two processes', () => {
+    const before = readings({ a: counters(null, 1), b: counters('a', 5), c: counters('a', 5) });
+    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1, 5) }), NOBODY), sums(5));
+  });
+
+  it('does not count a busy child twice because an idle one had as many page faults', () => {
+    const before = readings({
+      a: counters(null, 1),
+      busy: { ...counters('a', 1000), faults: 40 },
+      idle: { ...counters('a', 1), faults: 50 },
+    });
+    const now = readings({ a: { ...counters(null, 1, 1000), childFaults: 60 } });
+    assert.equal(carriedAway(before, now, NOBODY).cpu, 1);
+  });
+
+  it('believes what a parent had gained when it was read again', () => {
+    const before = readings({ a: counters(null, 1), b: counters('a', 5) });
+    const now = readings({ a: counters(null, 1) });
+    assert.deepEqual(carriedAway(before, now, readings({ a: counters(null, 1, 5) })), NO_SUMS);
+  });
+
+  it('ends where parents go in a circle', () => {
+    const before = readings({ a: counters('b', 1), b: counters('a', 2), c: counters('c', 3) });
+    assert.deepEqual(carriedAway(before, NOBODY, NOBODY), sums(6));
+  });
+});
+
+interface Task {
+  readonly id: string;
+  readonly start: number;
+  parent: Task | null;
+  state: 'alive' | 'zombie' | 'gone';
+  /** Doesn't wait for its children: the kernel drops what they used. */
+  readonly ignores: boolean;
+  own: Sums;
+  faults: number;
+  absorbed: Sums;
+  childFaults: number;
+}
+
+type Step = readonly [
+  kind: string,
+  which: number,
+  amount: number,
+  during: readonly (readonly [string, number, number])[],
+];
+const KINDS = ['fork', 'work', 'work', 'exit', 'wait', 'wait'] as const;
+const step = fc.tuple(
+  fc.constantFrom(...KINDS, 'tick', 'tick'),
+  fc.nat(12),
+  fc.nat(40),
+  fc.array(fc.tuple(fc.constantFrom(...KINDS), fc.nat(12), fc.nat(40)), { maxLength: 6 }),
+);
+const script: fc.Arbitrary<readonly Step[]> = fc.array(step, { minLength: 1, maxLength: 60 });
+
+interface Manners {
+  /** Which tasks don't wait. */
+  readonly ignores: (number: number) => boolean;
+  /** The first process adopts orphans; otherwise they leave the job. */
+  readonly reaper: boolean;
+  readonly restless: boolean;
+  /** The first process stays; the others end only when they have no children, and are waited for at once. */
+  readonly orderly: boolean;
+  readonly everywhere: boolean;
+}
+
+/** Plays a job of processes under a sampler's eyes; `check` gets what the sampler would say and the truth, at every tick. */
+function play(steps: readonly Step[], manners: Manners, check: (seen: Sums, truth: Sums) => void): void {
+  const tasks: Task[] = [];
+  let truth = NO_SUMS;
+  let before: ReadonlyMap<string, Counters> = new Map();
+  let carried = NO_SUMS;
+  const known: Task[] = [];
+
+  const start = (parent: Task | null): void => {
+    const number = tasks.length;
+    const id = `t${number}`;
+    tasks.push({
+      id,
+      start: number,
+      parent,
+      state: 'alive',
+      ignores: manners.ignores(number),
+      own: NO_SUMS,
+      faults: 1,
+      absorbed: NO_SUMS,
+      childFaults: 0,
+    });
+  };
+  const drop = (task: Task, into: Task | null): void => {
+    task.state = 'gone';
+    if (into === null) return;
+    into.absorbed = addSums(into.absorbed, addSums(task.own, task.absorbed));
+    into.childFaults += task.faults + task.childFaults;
+  };
+  const childrenOf = (task: Task): readonly Task[] =>
+    tasks.filter((other) => other.parent === task && other.state !== 'gone');
+
+  function happen(kind: string, which: number, amount: number): void {
+    const living = tasks.filter((task) => task.state === 'alive');
+    const task = living[which % Math.max(1, living.length)];
+    if (task === undefined) return;
+    switch (kind) {
+      case 'fork':
+        if (living.length < 8) start(task);
+        break;
+      case 'work': {
+        const done = { ...sums(amount % 9), readBytes: amount, writtenChars: amount % 5 };
+        task.own = addSums(task.own, done);
+        task.faults += amount % 7;
+        truth = addSums(truth, done);
+        break;
+      }
+      case 'wait': {
+        const zombie = childrenOf(task).find((child) => child.state === 'zombie');
+        if (zombie !== undefined) drop(zombie, task);
+        break;
+      }
+      case 'exit': {
+        if (manners.orderly && (task.parent === null || childrenOf(task).length > 0)) return;
+        const heir = manners.reaper && tasks[0] !== task && tasks[0]?.state === 'alive' ? tasks[0] : null;
+        for (const child of childrenOf(task)) {
+          child.parent = heir;
+          // Nobody in the job will wait for it: init does.
+          if (heir === null && child.state === 'zombie') drop(child, null);
+        }
+        if (task.parent === null || task.parent.ignores) drop(task, null);
+        else if (manners.orderly) drop(task, task.parent);
+        else task.state = 'zombie';
+        break;
+      }
+      default:
+    }
+  }
+
+  function read(task: Task): Counters {
+    const parent =
+      task.parent !== null && task.parent.state !== 'gone' && known.includes(task.parent) ? task.parent.id : null;
+    return {
+      ...addSums(task.own, task.absorbed),
+      parent,
+      childCpu: task.absorbed.cpu,
+      faults: task.faults + task.childFaults,
+      childFaults: task.childFaults,
+    };
+  }
+
+  function tick(during: Step[3]): void {
+    const queue = [...during];
+    const meanwhile = (): void => {
+      const next = manners.restless ? queue.shift() : undefined;
+      if (next !== undefined) happen(...next);
+    };
+    for (const task of tasks) if (task.state !== 'gone' && !known.includes(task)) known.push(task);
+    const now = new Map<string, Counters>();
+    const gone: Task[] = [];
+    for (const task of [...known].sort((a, b) => a.start - b.start)) {
+      meanwhile();
+      if (task.state === 'gone') {
+        gone.push(task);
+        known.splice(known.indexOf(task), 1);
+      } else now.set(task.id, read(task));
+    }
+    const heirs = new Map<string, Counters>();
+    for (const task of gone)
+      for (let id = before.get(task.id)?.parent ?? null; id !== null; id = before.get(id)?.parent ?? null) {
+        meanwhile();
+        const heir = known.find((other) => other.id === id && other.state !== 'gone');
+        if (heir !== undefined) heirs.set(id, read(heir));
+      }
+    carried = addSums(carried, carriedAway(before, now, heirs));
+    before = now;
+    check(totals(carried, now), truth);
+  }
+
+  start(null);
+  for (const [kind, which, amount, during] of steps) {
+    if (manners.everywhere) tick([]);
+    if (kind === 'tick') tick(during);
+    else happen(kind, which, amount);
+  }
+  if (manners.everywhere) tick([]);
+  for (const task of tasks) if (task.state !== 'gone') drop(task, null);
+  tick([]);
+}
+
+describe('the total of any tree of processes', () => {
+  const atMost = (seen: Sums, truth: Sums): void => {
+    for (const key of ['cpu', 'readChars', 'writtenChars', 'readBytes', 'writtenBytes'] as const)
+      assert.ok(seen[key] <= truth[key], `${key}: ${seen[key]} of ${truth[key]}`);
+  };
+  const wild: Manners = {
+    ignores: (number) => number % 3 === 1,
+    reaper: false,
+    restless: true,
+    orderly: false,
+    everywhere: false,
+  };
+
+  for (const [name, manners] of [
+    ['whoever waits or does not', wild],
+    ['with a process that adopts orphans', { ...wild, reaper: true }],
+    ['where all wait', { ...wild, ignores: () => false }],
+    ['where nobody waits', { ...wild, ignores: () => true }],
+  ] as const)
+    it(`is never above the truth, ${name}`, () => {
+      fc.assert(
+        fc.property(script, (steps) => {
+          play(steps, manners, atMost);
+        }),
+        { numRuns: 1500 },
+      );
+    });
+
+  it('is the truth where every exit was waited for, however seldom one looked', () => {
+    fc.assert(
+      fc.property(script, (steps) => {
+        let last: readonly [Sums, Sums] = [NO_SUMS, NO_SUMS];
+        const manners = { ...wild, ignores: () => false, restless: false, orderly: true };
+        // All but the first process end and are waited for; then one looks once more.
+        const ends = Array.from({ length: 80 }, (_, index): Step => ['exit', index, 0, []]);
+        play([...steps, ...ends, ['tick', 0, 0, []]], manners, (seen, truth) => {
+          last = [seen, truth];
+          atMost(seen, truth);
+        });
+        assert.deepEqual(...last);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is the truth where nobody waits and every process was seen after its last activity', () => {
+    fc.assert(
+      fc.property(script, (steps) => {
+        play(steps, { ...wild, ignores: () => true, restless: false, everywhere: true }, (seen, truth) => {
+          assert.deepEqual(seen, truth);
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { Database } from 'better-sqlite3';
+import { SqliteDatabase } from '../../../src/native/sqlite';
+import { openNodeStore, type NodeStore, type StoredSample } from '../../../src/sampler/node-store/node-store';
+import { packageRoot } from '../../../src/base/package-root';
+import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import type { SeriesBatch } from '../../../src/sampler/series/series-buffer';
+import { seededRandom } from '../../accounting/realistic-record';
+import { temporaryDirectory } from '../temporary-directory';
+
+const RUN = '1516.0.0badcafe.1.2';
+const START = Date.UTC(2026, 10, 20);
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+function record(changes: Partial<JobRecord> = {}): JobRecord {
+  const key = { cluster: 'c', job_id: 1516, task_id: null, pe_task_id: null, host: 'h', run_id: '0badcafe.1.2' };
+  return { ...emptyRecord(key, 'running', 'root', START), ...changes };
+}
+
+interface Opened extends NodeStore {
+  /** node.db past the store. */
+  readonly database: Database;
+  readonly query: (sql: string) => readonly unknown[];
+}
+
+function opened(t: TestContext): Opened {
+  const directory = temporaryDirectory(t);
+  const store = openNodeStore(directory);
+  const database = new SqliteDatabase(join(directory, 'node.db'));
+  t.after(() => {
+    database.close();
+    store.close();
+  });
+  return { ...store, database, query: (sql) => database.prepare(sql).pluck().all() };
+}
+
+/** One reading of one metric. */
+const batch = (at: number, value: number, metric = 'loadavg_1min', instance = ''): SeriesBatch => [
+  { source: 'loadavg', at: [at], columns: [{ metric, instance, resolution: 100, values: [value * 100] }] },
+];
+
+const aSample: StoredSample = {
+  at: 1000,
+  rss: 100,
+  vmem: 200,
+  swap: 3,
+  anonymous: 90,
+  cpu: 1500,
+  processes: 2,
+  threads: 5,
+  read: 7,
+  written: 8,
+  largest: [],
+  othersRss: 0,
+  othersCpu: 0,
+};
+
+describe('series in node.db', () => {
+  it('are read by name and time, in their units', (t) => {
+    const store = opened(t);
+    for (let minute = 0; minute < 5; minute++) store.saveSeries(null, batch(START + minute * 60_000, minute / 4));
+    store.saveSeries(null, batch(START, 7, 'loadavg_runnable'));
+    const series = store.readSeries(null, ['loadavg_1min'], START + 60_000, START + 180_000);
+    assert.deepEqual(series, [
+      {
+        metric: 'loadavg_1min',
+        instance: '',
+        at: [START + 60_000, START + 120_000, START + 180_000],
+        values: [0.25, 0.5, 0.75],
+      },
+    ]);
+    assert.equal(store.readSeries(null, [], 0, START + DAY).length, 2);
+    assert.deepEqual(store.readSeries(null, ['loadavg_5min'], 0, START + DAY), []);
+    assert.deepEqual(store.readSeries('9.0.0badcafe.1.2', [], 0, START + DAY), []);
+  });
+
+  it('of a job go with it; its samples are among them', (t) => {
+    const store = opened(t);
+    store.saveProgress(RUN, START, record(), [aSample], batch(START + 500, 1, 'cgroup_x', 'a b'));
+    store.saveSeries(RUN, batch(START + 900, 2, 'cgroup_x', 'a b'));
+    store.finish(
+      RUN,
+      START,
+      record({ status: 'finished' }),
+      [{ ...aSample, at: 2000 }],
+      batch(START + 999, 3, 'cgroup_x', 'a b'),
+    );
+    const of = (name: string): readonly unknown[] => store.readSeries(RUN, [name], START, START + HOUR);
+    assert.deepEqual(of('cgroup_x'), [
+      { metric: 'cgroup_x', instance: 'a b', at: [START + 500, START + 900, START + 999], values: [1, 2, 3] },
+    ]);
+    const at = [START + 1000, START + 2000];
+    assert.deepEqual(of('process_rss_bytes'), [
+      { metric: 'process_rss_bytes', instance: '', at, values: [102_400, 102_400] },
+    ]);
+    assert.deepEqual(of('process_cpu_seconds'), [
+      { metric: 'process_cpu_seconds', instance: '', at, values: [1.5, 1.5] },
+    ]);
+    assert.equal(store.readSeries(RUN, [], START, START + HOUR).length, 10);
+    assert.deepEqual(store.readSeries(null, [], 0, START + DAY), []);
+    store.prune(START + DAY, 2 ** 30);
+    assert.deepEqual(store.query('SELECT count(*) FROM series'), [0]);
+  });
+
+  it('of a run that is not known are refused, and a rolled back name is given anew', (t) => {
+    const store = opened(t);
+    assert.throws(() => store.saveSeries(RUN, batch(START, 1)), /knows no run/);
+    const broken = { ...aSample, rss: 'much' as unknown as number };
+    assert.throws(() => store.saveProgress(RUN, START, record(), [broken], batch(START, 1)));
+    store.saveSeries(null, batch(START, 1));
+    assert.equal(store.readSeries(null, [], 0, START).length, 1);
+  });
+
+  it('put together are the same, in fewer rows', (t) => {
+    const store = opened(t);
+    store.finish(RUN, START, record({ status: 'finished' }), []);
+    store.saveProgress('1.0.0badcafe.1.2', START, record(), []);
+    for (let minute = 0; minute < 150; minute++) {
+      const at = START + minute * 60_000;
+      store.saveSeries(null, batch(at, minute));
+      if (minute % 2 === 0) store.saveSeries(null, batch(at + 5, minute, 'loadavg_runnable'));
+      store.saveSeries(RUN, batch(at, minute));
+      store.saveSeries('1.0.0badcafe.1.2', batch(at, minute));
+    }
+    const all = (): readonly unknown[] =>
+      [null, RUN, '1.0.0badcafe.1.2'].map((run) => store.readSeries(run, [], 0, START + DAY));
+    const before = all();
+    store.packSeries(START + 150 * 60_000);
+    assert.deepEqual(all(), before);
+    const rows = (where: string): readonly unknown[] => store.query(`SELECT count(*) FROM series WHERE ${where}`);
+    assert.deepEqual(rows('job IS NULL AND loose = 0'), [2]);
+    assert.deepEqual(rows('job IS NULL AND loose = 1'), [45]);
+    assert.deepEqual(rows('job = 1'), [1]);
+    assert.deepEqual(rows('job = 2 AND loose = 1'), [150]);
+    store.packSeries(START + 150 * 60_000);
+    assert.deepEqual(all(), before);
+    // What comes late for an hour that was packed makes a row of its own.
+    store.saveSeries(null, batch(START + 1, 9));
+    store.packSeries(START + 150 * 60_000);
+    assert.deepEqual(rows('job IS NULL AND loose = 0'), [3]);
+  });
+
+  it('survive a damaged row', (t) => {
+    const store = opened(t);
+    store.saveSeries(null, batch(START, 1));
+    store.saveSeries(null, batch(START + 1000, 2));
+    store.database.exec("UPDATE series SET packed = x'0102ff' WHERE id = 1");
+    const expected = [{ metric: 'loadavg_1min', instance: '', at: [START + 1000], values: [2] }];
+    assert.deepEqual(store.readSeries(null, [], 0, START + DAY), expected);
+    store.packSeries(START + DAY);
+    assert.deepEqual(store.readSeries(null, [], 0, START + DAY), expected);
+  });
+
+  it('of the node go by age, and by the size of the file', (t) => {
+    const store = opened(t);
+    for (let hour = 0; hour < 48; hour++) store.saveSeries(null, batch(START + hour * HOUR, hour));
+    store.prune(START + DAY, 2 ** 30);
+    assert.deepEqual(store.query('SELECT count(*) FROM series'), [24]);
+    const random = seededRandom(1);
+    for (let hour = 48; hour < 148; hour++)
+      store.saveSeries(null, [
+        {
+          source: 'noise',
+          at: [START + hour * HOUR],
+          columns: Array.from({ length: 1000 }, (_, cpu) => ({
+            metric: 'noise_x',
+            instance: String(cpu),
+            resolution: 1,
+            values: [Math.floor(random() * 2 ** 50)],
+          })),
+        },
+      ]);
+    store.prune(0, 0.5 * 2 ** 20);
+    const left = store.query('SELECT at FROM series ORDER BY at');
+    assert.ok(left.length > 10 && left.length < 100, `${left.length} rows are left`);
+    assert.equal(left.at(-1), START + 147 * HOUR);
+  });
+
+  it('forget the names that none of them uses', (t) => {
+    const store = opened(t);
+    store.saveSeries(null, batch(START, 1, 'netdev_x', 'veth123'));
+    store.saveSeries(null, batch(START + 10 * DAY, 1));
+    store.prune(START + DAY, 2 ** 30);
+    assert.deepEqual(store.query("SELECT instance FROM metric WHERE name = 'netdev_x'"), []);
+    // It comes back under another number.
+    store.saveSeries(null, batch(START + 11 * DAY, 1, 'netdev_x', 'veth123'));
+    assert.equal(store.readSeries(null, ['netdev_x'], 0, START + 12 * DAY).length, 1);
+    assert.deepEqual(store.query('SELECT id FROM metric ORDER BY id'), [1, 3, 4]);
+  });
+
+  it('are found by an index', (t) => {
+    const store = opened(t);
+    const plan = store.database
+      .prepare<[], { detail: string }>(
+        'EXPLAIN QUERY PLAN SELECT packed FROM series WHERE job IS NULL AND loose IN (0, 1) AND at <= 7',
+      )
+      .all();
+    assert.match(plan[0]?.detail ?? '', /USING INDEX series_of_job \(job=\? AND loose=\? AND at<\?\)/);
+  });
+
+  it('take at most 8 bytes a value while open, and fewer when put together', (t) => {
+    const random = seededRandom(3);
+    const store = opened(t);
+    store.saveProgress(RUN, START, record(), []);
+    const size = (): number => Number(store.query("SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'series%'")[0]);
+    /** Half of them counters that grow, half of them gauges that change now and then. */
+    const metrics = Array.from({ length: 40 }, (_, index) => ({
+      value: Math.floor(random() * 1e10),
+      grows: index < 20,
+    }));
+    const readings = (ticks: readonly number[]): SeriesBatch => [
+      {
+        source: 'node',
+        at: ticks.map((tick) => START + tick * 1000 + Math.floor(random() * 5)),
+        columns: metrics.map((metric, index) => ({
+          metric: `node_${index}`,
+          instance: '',
+          resolution: 1,
+          values: ticks.map(() => {
+            if (metric.grows) metric.value += Math.floor(random() * 1e6);
+            else if (random() < 0.3) metric.value = Math.floor(random() * 1e9);
+            return metric.value;
+          }),
+        })),
+      },
+    ];
+    for (let second = 0; second < 3600; second += 60)
+      store.saveSeries(null, readings([0, 10, 20, 30, 40, 50].map((after) => second + after)));
+    const node = size() / (360 * metrics.length);
+    for (let second = 0; second < 600; second += 5)
+      store.saveSeries(RUN, readings([0, 1, 2, 3, 4].map((after) => second + after)));
+    const values = (360 + 600) * metrics.length;
+    const open = size() / values;
+    store.finish(RUN, START, record({ status: 'finished' }), []);
+    store.packSeries(START + 2 * HOUR);
+    store.database.exec('VACUUM');
+    const packed = size() / values;
+    t.diagnostic(
+      `${node.toFixed(2)} (node), ${open.toFixed(2)} (all) bytes a value while open, ${packed.toFixed(2)} then`,
+    );
+    assert.ok(node <= 8 && open <= 8 && packed < open);
+  });
+
+  it('come to a node.db that had none', (t) => {
+    const directory = temporaryDirectory(t);
+    const old = new SqliteDatabase(join(directory, 'node.db'));
+    old.exec(readFileSync(join(packageRoot(), 'sql', 'node', '001-jobs-samples-outbox.sql'), 'utf8'));
+    old.exec(`PRAGMA user_version = 1; INSERT INTO job VALUES (1, '${RUN}', ${START}, ${START}, 0, '{}')`);
+    old.close();
+    const store = openNodeStore(directory);
+    store.saveProgress(RUN, START, record(), [aSample], batch(START, 1));
+    assert.equal(store.readSeries(RUN, ['loadavg_1min'], START, START).length, 1);
+    store.close();
+  });
+});

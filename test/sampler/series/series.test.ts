@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import {
+  addToSeries,
+  filled,
+  newSeries,
+  settleSeries,
+  type OpenImage,
+  type Series,
+} from '../../../src/sampler/series/series';
+
+const START = Date.UTC(2026, 10, 1);
+const MOST_STEPS = 120;
+
+function seriesOf(...samples: readonly (readonly [number, number])[]): Series {
+  const series = newSeries(START);
+  for (const [ms, bytes] of samples) addToSeries(series, START + ms, bytes);
+  return series;
+}
+
+describe('series', () => {
+  it('is empty before the first sample', () => {
+    assert.deepEqual(filled(newSeries(START)), []);
+  });
+
+  it('keeps the largest sum of each step', () => {
+    assert.deepEqual(filled(seriesOf([0, 5], [10, 9], [20, 7], [60, 3])), [9, 3]);
+  });
+
+  it('goes on with the last sum where a step has none', () => {
+    assert.deepEqual(filled(seriesOf([0, 5], [160, 7])), [5, 5, 5, 7]);
+    assert.deepEqual(filled(seriesOf([110, 5])), [0, 0, 5]);
+  });
+
+  it('tells no memory from no sample', () => {
+    assert.deepEqual(filled(seriesOf([0, 5], [60, 0], [160, 2])), [5, 0, 0, 2]);
+  });
+
+  it('takes a sample from before its start as the first', () => {
+    assert.deepEqual(filled(seriesOf([-500, 5], [0, 3])), [5]);
+  });
+
+  it('doubles its steps when it is full', () => {
+    const series = seriesOf([0, 1], [50, 2], [5950, 3]);
+    assert.equal(series.stepMs, 50);
+    addToSeries(series, START + 6000, 4);
+    assert.equal(series.stepMs, 100);
+    const values = filled(series);
+    assert.deepEqual([values[0], values[1], values[59], values[60]], [2, 2, 3, 4]);
+  });
+
+  it('takes a job of years', () => {
+    const series = seriesOf([0, 1], [3 * 365 * 86_400_000, 2]);
+    assert.ok(series.values.length <= MOST_STEPS && series.values.length > MOST_STEPS / 2);
+    assert.equal(filled(series).at(-1), 2);
+    assert.equal(filled(series)[0], 1);
+  });
+
+  it('never loses its largest sum, nor the step it was in', () => {
+    const samples = fc.array(fc.tuple(fc.nat(10_000_000), fc.nat(1_000_000)), { minLength: 1, maxLength: 300 });
+    fc.assert(
+      fc.property(samples, (unordered) => {
+        const ordered = [...unordered].sort(([a], [b]) => a - b);
+        const series = seriesOf(...ordered);
+        const values = filled(series);
+        assert.ok(values.length <= MOST_STEPS);
+        assert.equal(Math.max(...values), Math.max(...ordered.map(([, bytes]) => bytes)));
+        for (const [ms, bytes] of ordered) assert.ok((values[Math.floor(ms / series.stepMs)] ?? -1) >= bytes);
+      }),
+    );
+  });
+});
+
+describe('images whose fate is open', () => {
+  const images: readonly OpenImage[] = [
+    ['101/0', 10],
+    ['102/0', 20],
+  ];
+
+  it('count where they never ran another program', () => {
+    const series = newSeries(START);
+    addToSeries(series, START, 5, images);
+    addToSeries(series, START + 10, 30);
+    assert.deepEqual(filled(series), [30]);
+    settleSeries(series, new Map([['101/0', false]]));
+    assert.deepEqual(filled(series), [30]);
+    settleSeries(series, new Map([['102/0', true]]));
+    assert.deepEqual(filled(series), [30]);
+    addToSeries(series, START + 60, 5, images);
+    settleSeries(series, new Map(images.map(([image]) => [image, true])));
+    assert.deepEqual(filled(series), [30, 35]);
+  });
+
+  it('are never added up over looks at different times, however long the steps become', () => {
+    const names: readonly string[] = ['a', 'b', 'c', 'd'];
+    const looks = fc.array(
+      fc.record({
+        gap: fc.integer({ min: 1, max: 20_000 }),
+        bytes: fc.nat({ max: 100 }),
+        images: fc.array(fc.tuple(fc.constantFrom(...names), fc.nat({ max: 100 })), { maxLength: 4 }),
+      }),
+      { minLength: 1, maxLength: 60 },
+    );
+    fc.assert(
+      fc.property(looks, fc.uniqueArray(fc.constantFrom(...names)), (seen, own) => {
+        const series = newSeries(START);
+        let at = START;
+        let most = 0;
+        let least = 0;
+        for (const { gap, bytes, images: open } of seen) {
+          at += gap;
+          addToSeries(series, at, bytes, open);
+          least = Math.max(least, bytes);
+          most = Math.max(
+            most,
+            open.reduce((sum, [image, more]) => sum + (own.includes(image) ? more : 0), bytes),
+          );
+        }
+        settleSeries(series, new Map(names.map((image) => [image, own.includes(image)])));
+        const drawn = Math.max(...filled(series));
+        assert.ok(drawn >= least && drawn <= most, `${drawn} is not within ${least} and ${most}`);
+        assert.equal(series.open.filter((sum) => sum !== null).length, 0);
+      }),
+    );
+  });
+});
