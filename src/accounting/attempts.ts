@@ -1,3 +1,4 @@
+import { CLOCK_TOLERANCE_MS } from '../record/highest-sum';
 import type { JobRecord } from '../record/record';
 import { groupBy } from '../base/group-by';
 import type { StoredRecord } from '../record/merge';
@@ -5,7 +6,6 @@ import type { JobAnswer, JobAttempt } from './store';
 
 /** Of one submission, the spool directory and the accounting line tell times up to a second apart. */
 const SAME_SUBMISSION_MS = 2000;
-
 
 function ms(time: string | null): number | null {
   return time === null ? null : Date.parse(time);

@@ -266,7 +266,14 @@ function fieldCodec(name: FieldName): CellCodec {
       return notesCodec(name, help);
     case 'series':
       return ELSEWHERE;
-    default:
+    case 'integer':
+    case 'real':
+    case 'seconds':
+    case 'time':
+    case 'text':
+    case 'json':
+    case 'choice':
+    case 'word':
       return leafCodec(name, storage, help);
   }
 }

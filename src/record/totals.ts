@@ -41,7 +41,7 @@ export const TOTALS = {
 
 export type TotalsName = keyof typeof TOTALS;
 export type Totals = Readonly<Record<TotalsName, number>>;
-export type MutableTotals = { -readonly [Name in TotalsName]: number };
+export type MutableTotals = Record<TotalsName, number>;
 
 export const TOTALS_NAMES = Object.keys(TOTALS) as readonly TotalsName[];
 
@@ -63,5 +63,7 @@ function shapeOf({ whole, help }: Total): Shape<number> {
 }
 
 export const totalsShape = object(
-  Object.fromEntries(TOTALS_NAMES.map((name) => [name, shapeOf(TOTALS[name])])) as Readonly<Record<TotalsName, Shape<number>>>,
+  Object.fromEntries(TOTALS_NAMES.map((name) => [name, shapeOf(TOTALS[name])])) as Readonly<
+    Record<TotalsName, Shape<number>>
+  >,
 );

@@ -1,4 +1,5 @@
-import type { OptionValue, Source } from '../sources/source';
+import type { OptionValue } from '../record/settings';
+import type { Source } from '../sources/source';
 import type { Settings } from '../record/settings';
 
 type Described = Pick<Source, 'name' | 'interval' | 'enabled' | 'options'>;

@@ -94,10 +94,10 @@ export function redactView(view: ClusterView, sight: Sight): ClusterView {
 function hideField(name: FieldName, value: JobRecord[FieldName]): unknown {
   const { personal, storage, empty } = FIELDS[name];
   if (personal) return name === 'owner' || name === 'job_name' ? HIDDEN : empty;
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
-  if (storage.as === 'bracket') return { ...value, command: null };
+  if (value === null) return null;
+  if (storage.as === 'bracket') return Object.assign({}, value, { command: null });
   // The submission's options may name a person, a file or what is run.
-  return name === 'grid_engine' ? { ...value, category: HIDDEN, deleted_by: null } : value;
+  return name === 'grid_engine' ? Object.assign({}, value, { category: HIDDEN, deleted_by: null }) : value;
 }
 
 function hideRecord(record: JobRecord): JobRecord {

@@ -1,4 +1,4 @@
-import type { OptionValue } from './source';
+import type { OptionValue } from '../record/settings';
 
 /** An option that is a list of words; empty when it is none. */
 export const listOption = (value: OptionValue | undefined): readonly string[] =>

@@ -75,9 +75,10 @@ function expected(records: readonly JobRecord[], filter: RecordFilter, sight: Si
 }
 
 const rounded = (totals: Totals): Totals =>
-  Object.fromEntries(
-    Object.entries(totals).map(([name, value]) => [name, Number(value.toFixed(6))]),
-  ) as Record<keyof Totals, number>;
+  Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, Number(value.toFixed(6))])) as Record<
+    keyof Totals,
+    number
+  >;
 
 async function plainTotals(records: readonly JobRecord[]): Promise<Totals> {
   return (await memoryReader(records).records(ALWAYS)).totals;

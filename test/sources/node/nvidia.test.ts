@@ -1,3 +1,4 @@
+import type { OptionValue } from '../../../src/record/settings';
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,6 @@ import {
   isUnavailable,
   THIS_MACHINE,
   type OpenSource,
-  type OptionValue,
   type Reading,
   type Unavailable,
 } from '../../../src/sources/source';

@@ -1,9 +1,10 @@
+import type { OptionValue } from '../../../src/record/settings';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
-import type { OptionValue, Place, Reading, Source, Unavailable } from '../../../src/sources/source';
+import type { Place, Reading, Source, Unavailable } from '../../../src/sources/source';
 
 /** Machines that were not at hand: what their /proc and /sys look like, in test/fixtures/hardware/NAME.tree. */
 export type Machine =
