@@ -29,7 +29,7 @@ async function logged(t: TestContext, program: string, lines: number): Promise<r
   writeFileSync(logger, `#!/bin/sh\nshift 4\nprintf '%s\\n' "$2" >>${file}\n`, { mode: 0o755 });
   writeFileSync(file, '');
   const script = `mount --bind ${logger} /usr/bin/logger && exec "$@"`;
-  const log = require.resolve('../../src/sampler/log');
+  const log = require.resolve('../../src/base/log');
   const words = [process.execPath, '-e', `const { warn } = require(process.argv[1]); ${program}`, log];
   const { status, stderr } = spawnSync('unshare', ['-m', 'sh', '-c', script, 'sh', ...words], { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
@@ -78,7 +78,7 @@ describe('LimitedLog', () => {
 describe('warn', () => {
   function warned(env: Readonly<Record<string, string>>): { readonly status: number | null; readonly stderr: string } {
     const script = `const { warn } = require(process.argv[1]); for (let i = 0; i < 15; i++) warn('message ' + i);`;
-    return spawnSync(process.execPath, ['-e', script, require.resolve('../../src/sampler/log')], {
+    return spawnSync(process.execPath, ['-e', script, require.resolve('../../src/base/log')], {
       env: { PATH: '/no/such', ...env },
       encoding: 'utf8',
     });

@@ -30,7 +30,7 @@ describe('options of Node', () => {
   });
 
   it('of `node -e` start nothing a second time', () => {
-    const code = `console.log(JSON.stringify(require(${JSON.stringify(require.resolve('../../src/sampler/node-flags'))}).inheritedFlags()))`;
+    const code = `console.log(JSON.stringify(require(${JSON.stringify(require.resolve('../../src/base/node-flags'))}).inheritedFlags()))`;
     const { stdout } = spawnSync(process.execPath, ['--single-threaded', '-e', code], { encoding: 'utf8' });
     assert.equal(stdout, '["--single-threaded"]\n');
   });

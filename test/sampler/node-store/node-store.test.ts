@@ -275,7 +275,7 @@ describe('many samplers', () => {
     const writers = [0, 100, 200, 300].map((first) =>
       spawn(
         process.execPath,
-        ['-e', script, require.resolve('../../src/sampler/node-store'), directory, String(first)],
+        ['-e', script, require.resolve('../../../src/sampler/node-store/node-store'), directory, String(first)],
         {
           stdio: 'inherit',
         },
