@@ -20,8 +20,8 @@ export function listedTasks(
   job: Pick<RecordKey, 'cluster' | 'job_id'>,
   startedAt: number | null,
 ): ListedTasks | null {
-  if (cluster !== job.cluster || running.problem !== null || pending === null || pending.problem !== null) return null;
-  if (running.at === null || pending.at === null) return null;
+  if (cluster !== job.cluster || pending === null || running.at === null || pending.at === null) return null;
+  if (running.problem !== null || pending.problem !== null) return null;
   const rows = { running: running.value, pending: pending.value };
   const textOf = (list: keyof typeof rows): string =>
     rows[list]

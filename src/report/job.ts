@@ -53,10 +53,7 @@ export function renderJob(report: JobReport, options: JobViewOptions, screen: Sc
   const rule = screen.style.faint(screen.glyphs.axisBottom.repeat(screen.width));
   const parts = jobs
     .reverse()
-    .map(([key, runs]) => [
-      ...renderRuns(runs, options, screen),
-      ...renderProgress(report.arrays?.get(key), screen),
-    ]);
+    .map(([key, runs]) => [...renderRuns(runs, options, screen), ...renderProgress(report.arrays?.get(key), screen)]);
   return [
     ...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])),
     ...renderOthers(report, screen),

@@ -51,10 +51,7 @@ async function makeSite(name: string, qstat: string, stored: readonly JobRecord[
   for (const client of ['qstat', 'qhost'])
     writeFileSync(join(bin, client), `#!/bin/sh\necho "${client} $*" >>"${site}/asked"\n${qstat}\n`, { mode: 0o755 });
   const database = join(site, 'accounting.db');
-  writeFileSync(
-    config,
-    `cluster = "c"\naccounting = "${database}"\nrun_dir = "${site}"\nserve_socket = "${site}/s"\n`,
-  );
+  writeFileSync(config, `cluster = "c"\naccounting = "${database}"\nrun_dir = "${site}"\nserve_socket = "${site}/s"\n`);
   writeFileSync(join(site, 'running.xml'), qstatSays(row('running', '3')));
   writeFileSync(join(site, 'pending.xml'), qstatSays(row('pending', '4-20:1')));
   const store = openSqliteStore(database, 0o600);
@@ -78,6 +75,14 @@ async function job(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise
   return output;
 }
 
+/** What is shown, once qstat has answered in time: on a busy machine not at the first try. */
+async function answered(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    const text = await job(env, JOB, ...words);
+    if (LINE.test(text) || /"to_come":\d/.test(text) || tries === 30) return text;
+  }
+}
+
 async function arrays(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<readonly ArrayProgress[]> {
   const said = JSON.parse(await job(env, ...words, '--json')) as { readonly arrays?: readonly ArrayProgress[] };
   return said.arrays ?? [];
@@ -93,8 +98,8 @@ const asked = (name: string): string => {
 describe('qmemacct job, of an array job with tasks to come', () => {
   it('says how many, by the lists of qstat and nothing else', async () => {
     const env = await makeSite('waits', ANSWERS('waits'), records(HOUR));
-    assert.match(await job(env, JOB), /\n {2}2 of 20 tasks have ended, 1 runs, 17 to come\n$/);
-    assert.deepEqual(await arrays(env, JOB), [{ ...known, to_come: 17 }]);
+    assert.match(await answered(env), /\n {2}2 of 20 tasks have ended, 1 runs, 17 to come\n$/);
+    assert.match(await answered(env, '--json'), /"arrays":\[\n{"cluster":"c",.*"ended":2,"running":1,"to_come":17}\n]/);
     assert.deepEqual(
       new Set(asked('waits').match(/^.*? -s \S+/gm)),
       new Set(['qstat -u * -s rs', 'qstat -u * -s p']),
@@ -132,7 +137,9 @@ describe('qmemacct job, of an array job with tasks to come', () => {
     assert.match(asked('hangs'), /^qstat/);
     const before = asked('hangs');
     let calls = 0;
-    const server = createServer(() => calls++).listen(join(directory, 'hangs', 's'));
+    const server = createServer(() => {
+      calls++;
+    }).listen(join(directory, 'hangs', 's'));
     await once(server, 'listening');
     try {
       assert.deepEqual(await arrays(env, JOB), [{ ...known, to_come: null }]);

@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobSum } from '../../src/accounting/job-sum';
+import type { ArrayProgress } from '../../src/report/array-progress';
 import { packageRoot } from '../../src/sampler/package-root';
 import type { JobRecord } from '../../src/sampler/record';
 import { SETTINGS_FILE } from '../../src/sampler/settings';
@@ -339,6 +340,43 @@ async function watchesTheMaster(t: TestContext, { cell }: Site): Promise<void> {
   }
 }
 
+/** An array job one task at a time: root asks qmaster, an ordinary user the server. */
+async function tellsTasksToCome(site: Site): Promise<void> {
+  const { cell } = site;
+  const word = wordFor(cell, 'gealice', 'tocome');
+  const script = `[ "$SGE_TASK_ID" = 1 ] && exit 0\n${word.wait}`;
+  const job = await cell.submit('gealice', ['-N', 'tocome', '-t', '1-3', '-tc', '1', '-l', 'h_vmem=300M'], script);
+  const seenBy = async (user: string, line: RegExp): Promise<void> => {
+    let last = '';
+    await waitFor(
+      async () => {
+        const { stdout, stderr } = await cell.on(MASTER, [...QMEMACCT, 'job', job], { user });
+        last = stdout + stderr;
+        return line.test(stdout) ? true : null;
+      },
+      60_000,
+      () => `${line} for ${user}: ${last}`,
+    );
+  };
+  const inJson = async (user: string): Promise<readonly ArrayProgress[]> =>
+    (await json<{ readonly arrays: readonly ArrayProgress[] }>(site, ['job', job, '--json'], user)).arrays;
+  const amid = /^ {2}1 of 3 tasks has ended, 1 runs, 1 to come$/m;
+  await seenBy('root', amid);
+  const server = await startServer(site);
+  try {
+    await seenBy('gealice', amid);
+    const known = { cluster: (await inJson('gealice'))[0]?.cluster ?? '', job_id: Number(job), ended: 1, running: 1 };
+    assert.deepEqual(await inJson('gealice'), [{ ...known, to_come: 1 }]);
+    word.give();
+    await cell.waitFinished(job);
+    await seenBy('gealice', /^Ended +3 ok$/m);
+    assert.deepEqual(await inJson('gealice'), [{ ...known, ended: 3, running: 0, to_come: null }]);
+  } finally {
+    await stopServer(server);
+    await emptyCell(cell);
+  }
+}
+
 const SHORT_JOBS = 300;
 /** To compare with: a rate needs no more. */
 const WITHOUT_HOOKS = 100;
@@ -527,6 +565,7 @@ describe('the running cluster, on a real Grid Engine', () => {
     await withSite(t, { settings }, async (site) => {
       await writeSettings(site);
       await t.test('hosts, live, /qhost and /qstat say what qhost and qstat say', (t) => everybodyAgrees(t, site));
+      await t.test('an array job says how many tasks are to come', () => tellsTasksToCome(site));
       await t.test(`${PENDING} jobs that wait`, (t) => manyWait(t, site));
       await t.test(`${SHORT_JOBS} jobs of a second`, (t) => shortJobs(t, site));
       await t.test('who watches sees qmaster go and come back', (t) => watchesTheMaster(t, site));

@@ -48,11 +48,15 @@ describe('how far an array job is', () => {
     const { arrays, ...rest } = { job_id: 4720, runs, older: 0, newer: 0, arrays: arraysAmong(runs, () => null) };
     const lines = renderJob({ ...rest, arrays }, { allTasks: false }, testScreen());
     assert.deepEqual(lines, renderJob(rest, { allTasks: false }, testScreen()));
-    assert.deepEqual([...arrays.values()], [
-      { cluster: ordinary.cluster, job_id: 4720, ended: 3, running: 1, to_come: null },
-    ]);
+    assert.deepEqual(
+      [...arrays.values()],
+      [{ cluster: ordinary.cluster, job_id: 4720, ended: 3, running: 1, to_come: null }],
+    );
     const text = renderJson(runs, [], [], [...arrays.values()]);
-    assert.match(text, /\],"arrays":\[\n\{"cluster":"[^"]*","job_id":4720,"ended":3,"running":1,"to_come":null\}\n\]\}\n$/);
+    assert.match(
+      text,
+      /\],"arrays":\[\n\{"cluster":"[^"]*","job_id":4720,"ended":3,"running":1,"to_come":null\}\n\]\}\n$/,
+    );
   });
 
   it('counts the tasks that run without a record yet', () => {
