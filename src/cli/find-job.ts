@@ -39,6 +39,7 @@ export async function findJob(query: JobQuery, sources: JobSources): Promise<Job
   const answer = arrangeAttempts(found, query);
   return {
     job_id: query.job_id,
+    ...(query.task_id === undefined ? {} : { task_id: query.task_id }),
     ...(query.cluster === undefined ? {} : { cluster: query.cluster }),
     runs: answer.records,
     older: answer.older_incarnations,

@@ -8,6 +8,8 @@ import { chooseStores, openStores } from './stores';
 export interface SnapshotOptions {
   /** Also the jobs that wait. */
   readonly pending: boolean;
+  /** Of a user's own question to qmaster, only the jobs: neither the hosts nor what the jobs use. */
+  readonly listsOnly?: boolean;
   /** Nobody wants the answer any more. */
   readonly signal: AbortSignal;
 }
@@ -50,13 +52,17 @@ async function heartbeats(settings: Settings): Promise<readonly JobRecord[]> {
 function makeLiveSources(): LiveSources {
   let cell: LiveCell | null = null;
   return {
-    snapshot: async (settings, { pending, signal }) => {
-      const [{ liveSnapshot }, { liveCell }] = await Promise.all([
+    snapshot: async (settings, { pending, listsOnly, signal }) => {
+      const [{ liveSnapshot }, { liveCell, withQueries }] = await Promise.all([
         import('../live/live-snapshot.js'),
         import('../live/poll-tools.js'),
       ]);
       const { env } = process;
-      return liveSnapshot({ settings, env, cell: () => (cell ??= liveCell(settings, env)), pending, signal });
+      const asked = (): LiveCell => {
+        cell ??= liveCell(settings, env);
+        return listsOnly === true ? withQueries(cell, ['running', 'pending']) : cell;
+      };
+      return liveSnapshot({ settings, env, cell: asked, pending, signal });
     },
     running: async (settings) => [...(await heartbeats(settings)), ...(await realSources.running(settings))],
   };

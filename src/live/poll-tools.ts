@@ -6,7 +6,8 @@ import { readQhost } from '../gridengine/qhost/read-qhost';
 import { readJobDetails } from '../gridengine/qstat/read-job-details';
 import { readJobList } from '../gridengine/qstat/read-job-list';
 import type { Settings } from '../record/settings';
-import type { PollRules, PollTools, Readers } from './poller';
+
+import type { PollRules, PollTools, Query, Readers } from './poller';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,6 +28,11 @@ export function pollRules({ poll_interval: interval, usage_interval: usage }: Se
     usageIntervalMs: usage * 1000,
     slackMs: Math.min(1000, interval * 100),
   };
+}
+
+/** The same cell, asked for these alone. */
+export function withQueries(cell: LiveCell, queries: readonly Query[]): LiveCell {
+  return { ...cell, rules: { ...cell.rules, queries } };
 }
 
 /** Throws UntrustedError (findCell). */

@@ -41,6 +41,8 @@ export interface PollRules {
   readonly usageIntervalMs: number;
   /** So much too early is not too early, for who asks at fixed times; default 0. */
   readonly slackMs?: number;
+  /** No other query is made; left out: all are. */
+  readonly queries?: readonly Query[];
 }
 
 export interface PollTools {
@@ -95,7 +97,8 @@ function isDue(query: Query, { snapshot, history }: PollState, rules: PollRules,
  * with it, and come at once when it is back.
  */
 export function dueQueries(state: PollState, rules: PollRules, now: number, pending: boolean): ReadonlySet<Query> {
-  const due = QUERIES.filter((query) => (query !== 'pending' || pending) && isDue(query, state, rules, now));
+  const { queries = QUERIES } = rules;
+  const due = queries.filter((query) => (query !== 'pending' || pending) && isDue(query, state, rules, now));
   return new Set(state.history.running.unreachable && !due.includes('running') ? [] : due);
 }
 

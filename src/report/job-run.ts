@@ -4,6 +4,9 @@ import type { JobRecord } from '../record/record';
 /** One run of a job (task, pe task) on one host, and which of its runs it is. */
 export type JobRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
 
+/** The same for all runs of one job: its cluster, and which of those that had its number there it is. */
+export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnation} ${record.cluster}`;
+
 /** All parts of the latest run of a job (array task), its master first. */
 export function latestRuns(runs: readonly JobRun[]): JobRun[] {
   const last = runs.reduce((most, { attempt }) => Math.max(most, attempt), 0);

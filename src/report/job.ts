@@ -2,8 +2,9 @@ import { jobName } from '../record/job-name';
 import { groupBy } from '../base/group-by';
 import { isParallel } from '../accounting/job-sum';
 import { renderArray } from './array';
+import { renderProgress, type ArrayProgress } from './array-progress';
 import type { JobViewOptions } from './job-options';
-import { latestRuns, recordsOf, type JobRun } from './job-run';
+import { jobKey, latestRuns, recordsOf, type JobRun } from './job-run';
 import { renderParallel } from './parallel';
 import { renderRun } from './run';
 import type { Screen } from './screen';
@@ -12,11 +13,15 @@ import { formatCount } from './units';
 /** The records of a job number, and how many other jobs have had that number. */
 export interface JobReport {
   readonly job_id: number;
+  /** Where one task was asked for. */
+  readonly task_id?: number;
   /** Where it is private. */
   readonly cluster?: string;
   readonly runs: readonly JobRun[];
   readonly older: number;
   readonly newer: number;
+  /** How far its array jobs are, by jobKey; left out: nobody asked. */
+  readonly arrays?: ReadonlyMap<string, ArrayProgress>;
 }
 
 function renderOthers(report: JobReport, screen: Screen): string[] {
@@ -34,17 +39,21 @@ function renderOthers(report: JobReport, screen: Screen): string[] {
   ];
 }
 
+function renderRuns(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
+  const tasks = new Set(runs.map(({ record }) => record.task_id));
+  if (tasks.size > 1) return renderArray(runs, options, screen);
+  return isParallel(recordsOf(latestRuns(runs)))
+    ? renderParallel(runs, options, screen)
+    : renderRun(runs, screen, options.dialect);
+}
+
 /** The report on a job number: each job that had it (the newest unless all were asked for), newest first. */
 export function renderJob(report: JobReport, options: JobViewOptions, screen: Screen): string[] {
-  const jobs = [...groupBy(report.runs, ({ record, incarnation }) => `${incarnation} ${record.cluster}`).values()];
+  const jobs = [...groupBy(report.runs, jobKey)];
   const rule = screen.style.faint(screen.glyphs.axisBottom.repeat(screen.width));
-  const parts = jobs.reverse().map((runs) => {
-    const tasks = new Set(runs.map(({ record }) => record.task_id));
-    if (tasks.size > 1) return renderArray(runs, options, screen);
-    return isParallel(recordsOf(latestRuns(runs)))
-      ? renderParallel(runs, options, screen)
-      : renderRun(runs, screen, options.dialect);
-  });
+  const parts = jobs
+    .reverse()
+    .map(([key, runs]) => [...renderRuns(runs, options, screen), ...renderProgress(report.arrays?.get(key), screen)]);
   return [
     ...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])),
     ...renderOthers(report, screen),

@@ -339,6 +339,40 @@ async function watchesTheMaster(t: TestContext, { cell }: Site): Promise<void> {
   }
 }
 
+/** An array job one task at a time: root asks qmaster, an ordinary user the server. */
+async function tellsTasksToCome(site: Site): Promise<void> {
+  const { cell } = site;
+  const word = wordFor(cell, 'gealice', 'tocome');
+  const script = `[ "$SGE_TASK_ID" = 1 ] && exit 0\n${word.wait}`;
+  const job = await cell.submit('gealice', ['-N', 'tocome', '-t', '1-3', '-tc', '1', '-l', 'h_vmem=300M'], script);
+  const seenBy = async (user: string, line: RegExp, ...options: readonly string[]): Promise<void> => {
+    let last = '';
+    await waitFor(
+      async () => {
+        const { stdout, stderr } = await cell.on(MASTER, [...QMEMACCT, 'job', job, ...options], { user });
+        last = stdout + stderr;
+        return line.test(stdout) ? true : null;
+      },
+      60_000,
+      () => `${line} for ${user}: ${last}`,
+    );
+  };
+  const amid = /^ {2}1 of 3 tasks has ended, 1 runs, 1 to come$/m;
+  await seenBy('root', amid);
+  const server = await startServer(site);
+  try {
+    await seenBy('gealice', amid);
+    await seenBy('gealice', /"ended":1,"running":1,"to_come":1}\n\]}\n$/, '--json');
+    word.give();
+    await cell.waitFinished(job);
+    await seenBy('gealice', /^Ended +3 ok$/m);
+    await seenBy('gealice', /"ended":3,"running":0,"to_come":null}\n\]}\n$/, '--json');
+  } finally {
+    await stopServer(server);
+    await emptyCell(cell);
+  }
+}
+
 const SHORT_JOBS = 300;
 /** To compare with: a rate needs no more. */
 const WITHOUT_HOOKS = 100;
@@ -527,6 +561,7 @@ describe('the running cluster, on a real Grid Engine', () => {
     await withSite(t, { settings }, async (site) => {
       await writeSettings(site);
       await t.test('hosts, live, /qhost and /qstat say what qhost and qstat say', (t) => everybodyAgrees(t, site));
+      await t.test('an array job says how many tasks are to come', () => tellsTasksToCome(site));
       await t.test(`${PENDING} jobs that wait`, (t) => manyWait(t, site));
       await t.test(`${SHORT_JOBS} jobs of a second`, (t) => shortJobs(t, site));
       await t.test('who watches sees qmaster go and come back', (t) => watchesTheMaster(t, site));

@@ -51,6 +51,15 @@ describe('a poll', () => {
     assert.equal(state.snapshot.pending?.value.length, 1);
   });
 
+  it('makes no other queries than those that are wanted, and the others as soon as they are', async () => {
+    const fake = fakeQmaster(healthy(() => [1]));
+    const lists = await poll(newPollState('c'), { ...RULES, queries: ['running', 'pending'] }, fake.tools, true);
+    assert.deepEqual(fake.asked, [RUNNING, PENDING]);
+    assert.equal(lists.snapshot.pending?.value.length, 1);
+    await polled(fake, lists, true);
+    assert.deepEqual(fake.asked, [HOSTS, 'qstat -j 1 -xml']);
+  });
+
   it('asks at once when the clock was set back', async () => {
     const fake = fakeQmaster(healthy(() => []));
     const state = await polled(fake, newPollState('c'));

@@ -5,10 +5,12 @@ import { renderJson } from '../../report/json';
 import { causeAccounts } from '../../report/why/causes';
 import { jobTaskName } from '../../record/job-name';
 import { loadSettings } from '../../record/settings';
+import { withArrays } from '../array-tasks';
 import { CommandError, EXIT } from '../command-error';
 import { commandStores } from '../command-stores';
 import { findJob, type JobSources } from '../find-job';
 import { parseJobArgument, type JobArgument } from '../job-argument';
+import { realLiveSources, type LiveSources } from '../live-sources';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { realSources, type Sources } from '../sources';
 import { noStoreMessage, statusOfNothing } from '../stores';
@@ -48,6 +50,7 @@ export async function showJobs(
   options: JobOptions,
   terminal: Terminal,
   sources: Sources = realSources,
+  live: LiveSources = realLiveSources,
 ): Promise<number> {
   const format = outputFormat(options);
   const jobs = names.map(parseJobArgument);
@@ -71,18 +74,24 @@ export async function showJobs(
         ? statusOfNothing(stores)
         : await showJobSeries(found, options, settings.state_dir, terminal);
     }
+    const runs = found.flatMap((report) => report.runs);
+    if (format === 'csv') {
+      terminal.write(renderCsv(runs));
+      return found.length > 0 ? EXIT.found : statusOfNothing(stores);
+    }
+    const asked = options.accounting === undefined ? live : null;
+    const whole = await withArrays(found, settings, asked, terminal.now());
     if (format === 'json') {
-      const runs = found.flatMap((report) => report.runs);
-      terminal.write(renderJson(runs, jobSums(runs), causeAccounts(runs, settings.grid_engine)));
-    } else if (format === 'csv') terminal.write(renderCsv(found.flatMap(({ runs }) => runs)));
-    else {
+      const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
+      terminal.write(renderJson(runs, jobSums(runs), causeAccounts(runs, settings.grid_engine), arrays));
+    } else {
       const screen = screenOf(terminal, options, settings);
       const shown = {
         allTasks: options.tasks ?? false,
         allHosts: (options.allHosts ?? options.tasks) === true,
         dialect: settings.grid_engine,
       };
-      const parts = found.map((report) => renderJob(report, shown, screen));
+      const parts = whole.map((report) => renderJob(report, shown, screen));
       parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
     }
     return found.length > 0 ? EXIT.found : statusOfNothing(stores);

@@ -1,0 +1,34 @@
+import { expandTasks, type TaskSet } from '../gridengine/qstat/expand-tasks';
+import type { RecordKey } from '../record/record';
+import type { Snapshot } from './snapshot';
+
+/** The tasks of an array job that Grid Engine lists: those that have not ended. */
+export interface ListedTasks {
+  /** When the older of the two lists was asked for; ms since the epoch. */
+  readonly at: number;
+  readonly running: ReadonlySet<number>;
+  readonly waiting: TaskSet;
+}
+
+/**
+ * The array job's tasks in the lists of jobs that run and that wait; null: the lists are not known, or the job is in
+ * neither, as it has ended or is not shown to the caller. `startedAt`: when a task of it began; what was submitted after
+ * that is another job with its number. ms since the epoch.
+ */
+export function listedTasks(
+  { cluster, running, pending }: Snapshot,
+  job: Pick<RecordKey, 'cluster' | 'job_id'>,
+  startedAt: number | null,
+): ListedTasks | null {
+  if (cluster !== job.cluster || pending === null || running.at === null || pending.at === null) return null;
+  if (running.problem !== null || pending.problem !== null) return null;
+  const rows = { running: running.value, pending: pending.value };
+  const textOf = (list: keyof typeof rows): string =>
+    rows[list]
+      .filter(({ job: number, submittedAt }) => number === job.job_id && (submittedAt ?? 0) <= (startedAt ?? Infinity))
+      .map(({ tasks }) => tasks ?? '')
+      .join(',');
+  const found = { running: expandTasks(textOf('running')), waiting: expandTasks(textOf('pending')) };
+  if (found.running.count + found.waiting.count === 0) return null;
+  return { at: Math.min(running.at, pending.at), running: new Set(found.running.numbers), waiting: found.waiting };
+}
