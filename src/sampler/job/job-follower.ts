@@ -298,7 +298,7 @@ export function followJob(
     const pid = readJobPid(run.spool);
     const forkedAt = pid === null ? null : sampler.forkedAt(pid);
     if (pid === null || forkedAt === null) return false;
-    sampler.start(pid, Date.now() - (monotonicUs() - forkedAt) / 1000);
+    sampler.start(pid, Math.round(Date.now() - (monotonicUs() - forkedAt) / 1000));
     return true;
   }
 
