@@ -8,18 +8,31 @@
 export type Schema = Readonly<Record<string, unknown>>;
 
 export interface Shape<T> {
-  /** The value in its normal form. Throws ShapeError naming `path`. `undefined` stands for an absent member. */
-  readonly read: (value: unknown, path: string) => T;
+  /** The value in its normal form. Throws ShapeError. `undefined` stands for an absent member. */
+  readonly read: (value: unknown) => T;
   readonly schema: Schema;
 }
 
 export type ValueOf<S> = S extends Shape<infer T> ? T : never;
 
-/** What is wrong with a value, and where in it. */
-export class ShapeError extends Error {}
+/** What is wrong with a value, and where in it: "hosts[3].name is not a string". */
+export class ShapeError extends Error {
+  constructor(
+    readonly problem: string,
+    readonly place = '',
+  ) {
+    super(`${place.startsWith('.') ? place.slice(1) : place} ${problem}`);
+    this.name = 'ShapeError';
+  }
+}
 
-export function fail(path: string, problem: string): never {
-  throw new ShapeError(`${path} ${problem}`);
+export function fail(problem: string): never {
+  throw new ShapeError(problem);
+}
+
+/** The same error seen from one step further out. The place is put together then: values are many, errors are few. */
+function further(error: unknown, step: string): unknown {
+  return error instanceof ShapeError ? new ShapeError(error.problem, step + error.place) : error;
 }
 
 /** `value` as the shape has it, or what is wrong with it in one line that calls the whole `what`. Never throws. */
@@ -29,10 +42,9 @@ export function check<T>(
   what: string,
 ): { readonly value: T } | { readonly error: string } {
   try {
-    return { value: shape.read(value, '') };
+    return { value: shape.read(value) };
   } catch (error) {
-    if (error instanceof ShapeError)
-      return { error: error.message.startsWith(' ') ? `${what}${error.message}` : error.message };
+    if (error instanceof ShapeError) return { error: error.place === '' ? `${what} ${error.problem}` : error.message };
     // Objects from outside may throw when they are read.
     return { error: `can't be checked (${error instanceof Error ? error.message : 'unknown reason'})` };
   }
@@ -40,9 +52,9 @@ export function check<T>(
 
 export function number(least = -Number.MAX_VALUE, most = Number.MAX_VALUE): Shape<number> {
   return {
-    read: (value, path) => {
+    read: (value) => {
       if (typeof value !== 'number' || !(value >= least && value <= most))
-        return fail(path, `is not a number of ${least} to ${most}`);
+        return fail(`is not a number of ${least} to ${most}`);
       // -0 + 0 is 0: no store keeps the sign of a zero.
       return value + 0;
     },
@@ -53,26 +65,32 @@ export function number(least = -Number.MAX_VALUE, most = Number.MAX_VALUE): Shap
 export function integer(least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER): Shape<number> {
   const inRange = number(least, most);
   return {
-    read: (value, path) => {
-      const checked = inRange.read(value, path);
-      return Number.isSafeInteger(checked) ? checked : fail(path, 'is not a whole number');
+    read: (value) => {
+      const checked = inRange.read(value);
+      return Number.isSafeInteger(checked) ? checked : fail('is not a whole number');
     },
     schema: { type: 'integer' },
   };
 }
 
 export const boolean: Shape<boolean> = {
-  read: (value, path) => (typeof value === 'boolean' ? value : fail(path, 'is not true or false')),
+  read: (value) => (typeof value === 'boolean' ? value : fail('is not true or false')),
   schema: { type: 'boolean' },
+};
+
+/** A string as it is. */
+export const string: Shape<string> = {
+  read: (value) => (typeof value === 'string' ? value : fail('is not a string')),
+  schema: { type: 'string' },
 };
 
 /** At most so many bytes of UTF-8. Lone surrogates, which no UTF-8 store can hold, and NUL become U+FFFD. */
 export function text(mostBytes: number): Shape<string> {
   return {
-    read: (value, path) => {
-      if (typeof value !== 'string') return fail(path, 'is not a string');
+    read: (value) => {
+      if (typeof value !== 'string') return fail('is not a string');
       const whole = value.length > mostBytes ? value : value.replace(/[\p{Cs}\0]/gu, '\uFFFD');
-      return Buffer.byteLength(whole) > mostBytes ? fail(path, `is longer than ${mostBytes} bytes`) : whole;
+      return Buffer.byteLength(whole) > mostBytes ? fail(`is longer than ${mostBytes} bytes`) : whole;
     },
     schema: { type: 'string' },
   };
@@ -81,7 +99,7 @@ export function text(mostBytes: number): Shape<string> {
 /** A text that is not empty. */
 export function name(mostBytes: number): Shape<string> {
   const any = text(mostBytes);
-  return { read: (value, path) => any.read(value, path) || fail(path, 'is empty'), schema: any.schema };
+  return { read: (value) => any.read(value) || fail('is empty'), schema: any.schema };
 }
 
 /** Last ms of the year 9999: later times have no four-digit year. */
@@ -90,21 +108,20 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
 /** A time since 1970 in UTC (ISO 8601), in the form of `toISOString`. */
 export const time: Shape<string> = {
-  read: (value, path) => {
-    if (typeof value !== 'string' || value.length > 40 || !TIME.test(value))
-      return fail(path, 'is not an ISO 8601 UTC time');
+  read: (value) => {
+    if (typeof value !== 'string' || value.length > 40 || !TIME.test(value)) return fail('is not an ISO 8601 UTC time');
     const ms = Date.parse(value);
-    if (!(ms >= 0 && ms <= LAST_MS)) return fail(path, 'is no time since 1970');
+    if (!(ms >= 0 && ms <= LAST_MS)) return fail('is no time since 1970');
     const normal = new Date(ms).toISOString();
     // Date.parse takes 30 February for 1 March.
-    return normal.slice(0, 19) === value.slice(0, 19) ? normal : fail(path, 'is no date of the calendar');
+    return normal.slice(0, 19) === value.slice(0, 19) ? normal : fail('is no date of the calendar');
   },
   schema: { type: 'string', format: 'date-time' },
 };
 
 export function oneOf<const T extends string>(known: readonly T[]): Shape<T> {
   return {
-    read: (value, path) => known.find((item) => item === value) ?? fail(path, `is none of ${known.join(', ')}`),
+    read: (value) => known.find((item) => item === value) ?? fail(`is none of ${known.join(', ')}`),
     schema: { type: 'string', enum: known },
   };
 }
@@ -114,7 +131,7 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   const { schema } = shape;
   const words: readonly unknown[] | null = Array.isArray(schema.enum) ? schema.enum : null;
   return {
-    read: (value, path) => (value === null || value === undefined ? null : shape.read(value, path)),
+    read: (value) => (value === null || value === undefined ? null : shape.read(value)),
     schema:
       typeof schema.type !== 'string'
         ? { anyOf: [schema, { type: 'null' }] }
@@ -124,10 +141,17 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null> {
 
 export function list<T>(item: Shape<T>, most: number): Shape<readonly T[]> {
   return {
-    read: (value, path) => {
-      if (!Array.isArray(value)) return fail(path, 'is not a list');
-      if (value.length > most) return fail(path, `has more than ${most} items`);
-      return value.map((member: unknown, index) => item.read(member, `${path}[${index}]`));
+    read: (value) => {
+      if (!Array.isArray(value)) return fail('is not a list');
+      if (value.length > most) return fail(`has more than ${most} items`);
+      let index = 0;
+      try {
+        const items: T[] = [];
+        for (; index < value.length; index++) items.push(item.read(value[index]));
+        return items;
+      } catch (error) {
+        throw further(error, `[${index}]`);
+      }
     },
     schema: { type: 'array', items: item.schema },
   };
@@ -137,8 +161,8 @@ export function list<T>(item: Shape<T>, most: number): Shape<readonly T[]> {
 export function setOf<const T extends string>(known: readonly T[]): Shape<readonly T[]> {
   const members = list(oneOf(known), known.length);
   return {
-    read: (value, path) => {
-      const given = members.read(value, path);
+    read: (value) => {
+      const given = members.read(value);
       return known.filter((item) => given.includes(item));
     },
     schema: members.schema,
@@ -150,8 +174,8 @@ function ownMember(value: object, key: string): unknown {
   return Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
 }
 
-function anObject(value: unknown, path: string): object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : fail(path, 'is not an object');
+function anObject(value: unknown): object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : fail('is not an object');
 }
 
 export type Members = Readonly<Record<string, Shape<unknown>>>;
@@ -161,13 +185,20 @@ export type ObjectOf<M extends Members> = { readonly [Name in keyof M]: ValueOf<
 export function object<M extends Members>(members: M, description?: string): Shape<ObjectOf<M>> {
   const entries = Object.entries(members);
   return {
-    read: (value, path) => {
-      const given = anObject(value, path);
-      const read = entries.map(([key, shape]) => [
-        key,
-        shape.read(ownMember(given, key), path === '' ? key : `${path}.${key}`),
-      ]);
-      return Object.fromEntries(read) as ObjectOf<M>;
+    read: (value) => {
+      const given = anObject(value);
+      const made: Record<string, unknown> = {};
+      let at = '';
+      try {
+        for (const [key, shape] of entries) {
+          at = key;
+          const member = shape.read(ownMember(given, key));
+          if (member !== undefined) made[key] = member;
+        }
+      } catch (error) {
+        throw further(error, `.${at}`);
+      }
+      return made as ObjectOf<M>;
     },
     schema: {
       type: 'object',
@@ -178,19 +209,31 @@ export function object<M extends Members>(members: M, description?: string): Sha
   };
 }
 
+/** A member that is left out rather than null. */
+export function optional<T>(shape: Shape<T>): Shape<T> {
+  return {
+    read: (value) => (value === null || value === undefined ? (undefined as T) : shape.read(value)),
+    schema: shape.schema,
+  };
+}
+
 /** Values by name; absent: none. `key`: what a name looks like, `what` it is called in an error. */
 export function map<T>(
   values: Shape<T>,
   { key, what, most }: { readonly key: RegExp; readonly what: string; readonly most: number },
 ): Shape<Readonly<Record<string, T>>> {
   return {
-    read: (value, path) => {
-      const entries = Object.entries(anObject(value ?? {}, path));
-      if (entries.length > most) return fail(path, `has more than ${most} items`);
+    read: (value) => {
+      const entries = Object.entries(anObject(value ?? {}));
+      if (entries.length > most) return fail(`has more than ${most} items`);
       return Object.fromEntries(
         entries.map(([name, member]: [string, unknown]) => {
-          if (!key.test(name)) fail(path, `has a key that is no ${what}`);
-          return [name, values.read(member, `${path}.${name}`)];
+          if (!key.test(name)) fail(`has a key that is no ${what}`);
+          try {
+            return [name, values.read(member)];
+          } catch (error) {
+            throw further(error, `.${name}`);
+          }
         }),
       );
     },
@@ -203,7 +246,12 @@ export function named<T>(shape: Shape<T>, component: string): Shape<T> {
   return { read: shape.read, schema: { $ref: `#/components/schemas/${component}` } };
 }
 
-/** The shape with something more asked of its values. */
-export function refined<T>(shape: Shape<T>, further: (value: T, path: string) => T): Shape<T> {
-  return { read: (value, path) => further(shape.read(value, path), path), schema: shape.schema };
+/** The shape with something more asked of its values, or made of them. */
+export function refined<T, R = T>(shape: Shape<T>, refine: (value: T) => R): Shape<R> {
+  return { read: (value) => refine(shape.read(value)), schema: shape.schema };
+}
+
+/** The shape with a word on what it means, for the reference. */
+export function described<T>(shape: Shape<T>, description: string): Shape<T> {
+  return { read: shape.read, schema: { ...shape.schema, description } };
 }

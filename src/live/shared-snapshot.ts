@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { boolean, number, object, type Shape } from '../base/shape';
 import type { CellLocation } from '../gridengine/find-cell';
-import { number, record, truth, type Check } from './checks';
 import { dueQueries, newPollState, type PollRules, type PollState, type QueryHistory } from './poller';
 import { checkedSnapshot, plainSnapshot } from './snapshot-json';
 
@@ -49,8 +49,8 @@ const TOUCH_MS = 1000;
 
 const OLD_LITTER_MS = 3_600_000;
 
-const history: Check<QueryHistory> = record<QueryHistory>({ failures: number, tookMs: number, unreachable: truth });
-const histories: Check<PollState['history']> = record<PollState['history']>({
+const history: Shape<QueryHistory> = object({ failures: number(), tookMs: number(), unreachable: boolean });
+const histories: Shape<PollState['history']> = object({
   hosts: history,
   running: history,
   details: history,
@@ -90,7 +90,7 @@ function readState(path: string): PollState | null {
     try {
       const value: unknown = JSON.parse(readFileSync(descriptor, 'utf8'));
       const snapshot = checkedSnapshot(value);
-      return { snapshot, history: histories((value as { history?: unknown }).history) };
+      return { snapshot, history: histories.read((value as { history?: unknown }).history) };
     } finally {
       closeSync(descriptor);
     }

@@ -2,7 +2,20 @@ import { DIALECTS } from '../gridengine/dialect';
 import type { QhostHost } from '../gridengine/qhost/qhost-report';
 import type { JobDetail, Usage } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
-import { list, nullable, number, numbersByName, oneOf, optional, record, text, truth, type Check } from './checks';
+import {
+  boolean,
+  check,
+  list,
+  map,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  refined,
+  string,
+  type Shape,
+} from '../base/shape';
 import type { Answer, Snapshot } from './snapshot';
 
 /** Raised when a field changes its meaning; one that is added needs no new number. */
@@ -18,20 +31,24 @@ export class SnapshotError extends Error {
 
 const ROLES = ['MASTER', 'SLAVE', ''] as const;
 
-const aNumber = nullable(number);
-const aText = nullable(text);
+const aNumber = nullable(number());
+const aText = nullable(string);
+const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
+const usage: Shape<Usage> = refined(
+  map(number(), { key: /^/, what: 'name', most: Infinity }),
+  (numbers) => new Map(Object.entries(numbers)),
+);
 
-const request: Check<RequestText> = record<RequestText>({
-  complex: text,
-  value: text,
+const REQUEST = {
+  complex: string,
+  value: string,
   kind: oneOf(['hard', 'soft', 'default']),
   scope: optional(oneOf(['master', 'slave'])),
-});
+};
+const request: Shape<RequestText> = object(REQUEST);
 
-const amount = record({ amount: aNumber });
-
-const host: Check<QhostHost> = record<QhostHost>({
-  name: text,
+const host: Shape<QhostHost> = object({
+  name: string,
   architecture: aText,
   processors: aNumber,
   sockets: aNumber,
@@ -42,21 +59,21 @@ const host: Check<QhostHost> = record<QhostHost>({
   memoryUsed: aNumber,
   swapTotal: aNumber,
   swapUsed: aNumber,
-  processorsText: text,
-  memoryTotalText: text,
-  resources: list(record({ name: text, dominance: text, value: text })),
-  queues: list(
-    record({ name: text, type: text, slotsUsed: aNumber, slots: aNumber, slotsReserved: aNumber, state: text }),
+  processorsText: string,
+  memoryTotalText: string,
+  resources: many(object({ name: string, dominance: string, value: string })),
+  queues: many(
+    object({ name: string, type: string, slotsUsed: aNumber, slots: aNumber, slotsReserved: aNumber, state: string }),
   ),
-  jobs: list(
-    record({
-      job: number,
+  jobs: many(
+    object({
+      job: number(),
       task: aNumber,
-      name: text,
-      owner: text,
-      state: text,
-      queue: text,
-      queueInstance: text,
+      name: string,
+      owner: string,
+      state: string,
+      queue: string,
+      queueInstance: string,
       priority: aNumber,
       startedAt: aNumber,
       role: oneOf(ROLES),
@@ -64,22 +81,22 @@ const host: Check<QhostHost> = record<QhostHost>({
   ),
 });
 
-const listed: Check<ListedJob> = record<ListedJob>({
-  job: number,
+const listed: Shape<ListedJob> = object({
+  job: number(),
   tasks: aText,
-  name: text,
-  owner: text,
+  name: string,
+  owner: string,
   project: aText,
   department: aText,
-  state: text,
-  list: text,
+  state: string,
+  list: string,
   priority: aNumber,
   startedAt: aNumber,
   submittedAt: aNumber,
   queueInstance: aText,
   role: oneOf(ROLES),
   slots: aNumber,
-  requests: list(request),
+  requests: many(request),
   requestedPe: aText,
   grantedPe: aText,
   cpuSeconds: aNumber,
@@ -87,43 +104,43 @@ const listed: Check<ListedJob> = record<ListedJob>({
   ioGb: aNumber,
 });
 
-const detail: Check<JobDetail> = record<JobDetail>({
-  job: number,
-  name: text,
-  owner: text,
-  uid: text,
+const detail: Shape<JobDetail> = object({
+  job: number(),
+  name: string,
+  owner: string,
+  uid: string,
   group: aText,
   project: aText,
   department: aText,
   account: aText,
   submittedAt: aNumber,
-  requests: list((value) => ({ ...request(value), ...amount(value) })),
+  requests: many(object({ ...REQUEST, amount: aNumber })),
   pe: aText,
-  peRange: list(record({ least: number, most: number, step: number })),
-  array: truth,
-  tasks: list(
-    record({
-      task: number,
+  peRange: many(object({ least: number(), most: number(), step: number() })),
+  array: boolean,
+  tasks: many(
+    object({
+      task: number(),
       status: aNumber,
       startedAt: aNumber,
-      usage: numbersByName,
-      peTasks: list(record({ id: text, host: aText, past: truth, usage: numbersByName })),
+      usage: usage,
+      peTasks: many(object({ id: string, host: aText, past: boolean, usage: usage })),
     }),
   ),
-  messages: list(text),
+  messages: many(string),
 });
 
-function answer<T>(value: Check<T>): Check<Answer<T>> {
-  return record<Answer<T>>({ at: aNumber, value, problem: aText, triedAt: aNumber });
+function answer<T>(value: Shape<T>): Shape<Answer<T>> {
+  return object({ at: aNumber, value, problem: aText, triedAt: aNumber });
 }
 
-const snapshot: Check<Snapshot> = record<Snapshot>({
-  cluster: text,
+const snapshot: Shape<Snapshot> = object({
+  cluster: string,
   dialect: oneOf(DIALECTS),
-  hosts: answer(list(host)),
-  running: answer(list(listed)),
-  details: answer(list(detail)),
-  pending: nullable(answer(list(listed))),
+  hosts: answer(many(host)),
+  running: answer(many(listed)),
+  details: answer(many(detail)),
+  pending: nullable(answer(many(listed))),
 });
 
 /** Maps have no form of their own in JSON. */
@@ -162,11 +179,9 @@ export function checkedSnapshot(value: unknown): Snapshot {
     throw new SnapshotError(
       typeof version === 'number' ? `it has version ${version}, known is ${SNAPSHOT_VERSION}` : 'it has no version',
     );
-  try {
-    return snapshot(value);
-  } catch (error) {
-    throw new SnapshotError(error instanceof Error ? error.message : String(error));
-  }
+  const checked = check(snapshot, value, 'the snapshot');
+  if ('error' in checked) throw new SnapshotError(checked.error);
+  return checked.value;
 }
 
 /** Throws SnapshotError for whatever is none. */

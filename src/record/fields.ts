@@ -130,9 +130,9 @@ export const bracket = refined(
     BRACKET,
     'a peak as bounds with the truth between them; lower_bytes is the figure that is shown and compared with limits; upper_bytes null: open, for the reasons in "open"; with "limit" among the sources upper_bytes was not measured, it is only what a limit allowed',
   ),
-  (value, path) =>
+  (value) =>
     value.upper_bytes !== null && value.upper_bytes < value.lower_bytes
-      ? fail(path, 'has its upper end below its lower end')
+      ? fail('has its upper end below its lower end')
       : value,
 );
 
@@ -347,7 +347,7 @@ export const FIELDS = {
   notes: {
     shape: {
       ...list(anyText, RECORD_LIMITS.notes),
-      read: (value, path) => list(anyText, RECORD_LIMITS.notes).read(value ?? [], path),
+      read: (value) => list(anyText, RECORD_LIMITS.notes).read(value ?? []),
     },
     merge: 'status',
     storage: { as: 'notes' },

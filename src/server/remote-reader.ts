@@ -1,183 +1,91 @@
-import type { CoverageReason } from '../record/coverage';
-import { parseRecord } from '../record/record';
-import type { Totals } from '../record/totals';
 import {
-  MERGED_FIELDS,
-  METRIC_PREFIX,
-  REQUEST_PREFIX,
-  type Slot,
-  type Stamp,
-  type StoredRecord,
-} from '../record/merge';
+  boolean,
+  check,
+  fail,
+  integer,
+  list,
+  map,
+  nullable,
+  number,
+  object,
+  oneOf,
+  refined,
+  string,
+  type Shape,
+} from '../base/shape';
 import type {
   AccountingReader,
   JobAnswer,
   JobAttempt,
   JobQuery,
-  RecordsAnswer,
   RecordFilter,
+  RecordsAnswer,
   RecordsQuery,
   Shown,
 } from '../accounting/store';
-import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from '../accounting/summary';
+import type { SummaryQuery } from '../accounting/summary';
 import { StoreError } from '../accounting/store-error';
+import { COVERAGE_REASONS, type CoverageReason } from '../record/coverage';
 import { TRUSTS } from '../record/fields';
+import type { Stamp, StoredRecord } from '../record/merge';
+import { recordShape } from '../record/record';
+import { totalsShape } from '../record/totals';
 import { MOST_GROUPS, MOST_RECORDS } from './accounting-question';
 import { ClientError, detailOf, newServerClient, type ServerClient } from './client';
 
 /** Jobs: the server answers several questions while it would wait for the next. */
 const ASKED_AT_ONCE = 16;
 
-/** What the server said that can't be: a message in a few words. */
-class Unusable extends Error {}
+const count = integer(0);
+const most = { key: /^/, what: 'name', most: Infinity };
+const stamp: Shape<Stamp> = object({ trust: oneOf(TRUSTS), revision: count, ended: boolean });
+const merged = object({ ended: boolean, provenance: map(stamp, most) });
 
-type Table = Readonly<Record<string, unknown>>;
+/** A record with how it was put together, which the server's JSON has beside its fields. */
+const stored: Shape<StoredRecord> = {
+  read: (value) => ({ record: recordShape.read(value), ...merged.read(value) }),
+  schema: recordShape.schema,
+};
 
-function table(value: unknown, what: string): Table {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Unusable(`${what} is no object`);
-  return value as Table;
+const place = object({ attempt: integer(1), attempts: integer(1), incarnation: integer(1) });
+const attempt: Shape<JobAttempt> = {
+  read: (value) => ({ ...stored.read(value), ...place.read(value) }),
+  schema: recordShape.schema,
+};
+
+const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
+
+function exactly<T>(item: Shape<T>, wanted: number): Shape<readonly T[]> {
+  return refined(many(item), (items) => (items.length === wanted ? items : fail(`has not ${wanted} items`)));
 }
 
-function list(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Unusable(`${what} is no list`);
-  return value;
-}
+const SHOWN = ['all', 'anonymous', 'project', 'own'] as const;
+const shown = refined(oneOf(SHOWN), (given): Shown | undefined => (given === 'all' ? undefined : given));
 
-function count(value: unknown, what: string, least = 0): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least)
-    throw new Unusable(`${what} is no whole number`);
-  return value;
-}
+const jobShape = object({ records: many(attempt), older_incarnations: count, newer_incarnations: count });
+const recordsShape = object({ records: many(stored), totals: totalsShape, shown });
+const runningShape = object({ records: many(stored) });
+const summaryShape = object({
+  groups: many(object({ key: nullable(string), totals: totalsShape })),
+  totals: totalsShape,
+  hours: exactly(object({ requested_gib_hours: number(), used_gib_hours: number(), slot_hours: number() }), 24),
+  shares: exactly(count, 21),
+  coverage: object(
+    Object.fromEntries(COVERAGE_REASONS.map((reason) => [reason, count])) as Record<CoverageReason, typeof count>,
+  ),
+  read: count,
+  shown,
+});
+const anyObject = object({});
 
-function amount(value: unknown, what: string): number {
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Unusable(`${what} is no number`);
-  return value;
-}
-
-function flag(value: unknown, what: string): boolean {
-  if (typeof value !== 'boolean') throw new Unusable(`${what} is not true or false`);
-  return value;
-}
-
-const SLOTS: ReadonlySet<string> = new Set(['status', ...MERGED_FIELDS]);
-
-function isSlot(name: string): name is Slot {
-  return SLOTS.has(name) || name.startsWith(REQUEST_PREFIX) || name.startsWith(METRIC_PREFIX);
-}
-
-function stamp(value: unknown): Stamp {
-  const given = table(value, 'a stamp');
-  const trust = TRUSTS.find((known) => known === given.trust);
-  if (trust === undefined) throw new Unusable('a stamp has an unknown trust');
-  return { trust, revision: count(given.revision, 'a revision'), ended: flag(given.ended, 'ended') };
-}
-
-function stored(value: unknown): StoredRecord {
-  const given = table(value, 'a record');
-  const record = parseRecord(given);
-  if ('error' in record) throw new Unusable(`a record is none: ${record.error}`);
-  const provenance = Object.entries(table(given.provenance ?? {}, 'provenance')).flatMap(([name, found]) =>
-    // A newer server may know more fields.
-    isSlot(name) ? [[name, stamp(found)] as const] : [],
-  );
-  return { record, ended: flag(given.ended, 'ended'), provenance: Object.fromEntries(provenance) };
-}
-
-function attempt(value: unknown): JobAttempt {
-  const given = table(value, 'a record');
-  return {
-    ...stored(given),
-    attempt: count(given.attempt, 'attempt', 1),
-    attempts: count(given.attempts, 'attempts', 1),
-    incarnation: count(given.incarnation, 'incarnation', 1),
-  };
-}
-
-const TOTALS = {
-  records: count,
-  jobs: count,
-  running: count,
-  requested_gib_hours: amount,
-  requested_with_used_gib_hours: amount,
-  requested_with_peak_gib_hours: amount,
-  used_gib_hours: amount,
-  peak_gib_hours: amount,
-  cpu_seconds: amount,
-  slot_seconds: amount,
-  limit_gib_hours: amount,
-  energy_joules: amount,
-  slot_seconds_with_energy: amount,
-  failed: count,
-  killed_by_memory: count,
-  unsampled: count,
-  above_request: count,
-  far_below: count,
-  without_limit: count,
-  without_peak: count,
-  without_used: count,
-} as const satisfies Record<keyof Totals, (value: unknown, what: string) => number>;
-
-function totals(value: unknown): Totals {
-  return numbersOf(TOTALS, value, 'totals');
-}
-
-function group(value: unknown): SummaryGroup {
-  const given = table(value, 'a group');
-  if (given.key !== null && typeof given.key !== 'string') throw new Unusable('key is no text');
-  return { key: given.key, totals: totals(given.totals) };
-}
-
-const HOUR = {
-  requested_gib_hours: amount,
-  used_gib_hours: amount,
-  slot_hours: amount,
-} as const satisfies Record<keyof HourOfDay, typeof amount>;
-
-const COVERAGE = {
-  sampled: count,
-  'no-hooks': count,
-  'never-started': count,
-  limits: count,
-  unprivileged: count,
-  'sampler-lost': count,
-  other: count,
-} as const satisfies Record<CoverageReason, typeof count>;
-
-/** Every field of a table of numbers, checked. */
-function numbersOf<Name extends string>(
-  checks: Readonly<Record<Name, (value: unknown, what: string) => number>>,
-  value: unknown,
-  what: string,
-): Record<Name, number> {
-  const given = table(value, what);
-  const names = Object.keys(checks) as Name[];
-  return Object.fromEntries(names.map((name) => [name, checks[name](given[name], name)])) as Record<Name, number>;
-}
-
-function itemsOf(value: unknown, what: string, wanted: number): readonly unknown[] {
-  const items = list(value, what);
-  if (items.length !== wanted) throw new Unusable(`${what} has not ${wanted} items`);
-  return items;
-}
-
-const SHOWN: readonly Shown[] = ['anonymous', 'project', 'own'];
-
-/** Older servers do not tell. */
-function shownOf(given: Table): { readonly shown?: Shown } {
-  const shown = SHOWN.find((known) => known === given.shown);
-  return shown === undefined ? {} : { shown };
-}
-
-function summaryAnswer(given: Table): SummaryAnswer {
-  return {
-    groups: list(given.groups, 'groups').map(group),
-    totals: totals(given.totals),
-    hours: itemsOf(given.hours, 'hours', 24).map((hour) => numbersOf(HOUR, hour, 'an hour')),
-    shares: itemsOf(given.shares, 'shares', 21).map((share) => count(share, 'a share')),
-    coverage: numbersOf(COVERAGE, given.coverage, 'coverage'),
-    read: count(given.read, 'read'),
-    ...shownOf(given),
-  };
+/** Without a member that says nothing: all is shown. */
+function withShown<T extends object>({
+  shown: of,
+  ...answer
+}: T & { readonly shown: Shown | undefined }): Omit<T, 'shown'> & {
+  readonly shown?: Shown;
+} {
+  return of === undefined ? answer : { ...answer, shown: of };
 }
 
 const NOTHING: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
@@ -199,18 +107,6 @@ function parametersOf({
   return { ...choice, states: states?.join(',') };
 }
 
-/** What older servers have, too: an owner's records, unfiltered. */
-const OWNER_ONLY: ReadonlySet<string> = new Set([
-  ...['owner', 'since', 'until', 'cluster', 'sort', 'limit', 'far_below'],
-]);
-
-function recordsTarget(query: RecordsQuery): string {
-  const { owner, ...choice } = query;
-  if (owner === undefined || !Object.keys(query).every((name) => OWNER_ONLY.has(name)))
-    return `/v1/records${queryText(parametersOf(query))}`;
-  return `/v1/owner/${encodeURIComponent(owner)}${queryText(parametersOf(choice))}`;
-}
-
 /** Parts of an interval differ in how much they hold: a page that is asked for in vain costs a second. */
 const SPARE_ROOM = 1.5;
 /** Records that are put together from pages: about 20 s of them. */
@@ -221,32 +117,27 @@ export function remoteReader(client: ServerClient): AccountingReader {
   const storeError = (reason: string, cause?: unknown): StoreError =>
     new StoreError(`the server at ${client.socket}`, reason, 'ask the admins to look at qmemacct serve', true, cause);
 
-  const ask = async (target: string): Promise<{ readonly status: number; readonly answer: Table }> => {
+  const ask = async (target: string): Promise<{ readonly status: number; readonly answer: unknown }> => {
     try {
       const { status, json } = await client.get(target);
-      return { status, answer: table(json, 'its answer') };
+      return { status, answer: json };
     } catch (error) {
-      if (error instanceof ClientError || error instanceof Unusable) throw storeError(error.message, error);
+      if (error instanceof ClientError) throw storeError(error.message, error);
       throw error;
     }
   };
-  const read = <T>(status: number, answer: Table, checked: (given: Table) => T): T => {
+  const read = <T>(status: number, answer: unknown, shape: Shape<T>): T => {
+    const given = check(anyObject, answer, 'its answer');
+    if ('error' in given) throw storeError(given.error);
     if (status !== 200) throw storeError(detailOf(answer) || `it answers with status ${status}`);
-    try {
-      return checked(answer);
-    } catch (error) {
-      if (error instanceof Unusable) throw storeError(`its answer can't be used (${error.message})`, error);
-      throw error;
-    }
+    const checked = check(shape, answer, 'its answer');
+    if ('error' in checked) throw storeError(`its answer can't be used (${checked.error})`);
+    return checked.value;
   };
   const recordsPage = async (query: RecordsQuery): Promise<RecordsAnswer> => {
     const limit = query.limit === undefined ? {} : { limit: Math.min(query.limit, MOST_RECORDS) };
-    const { status, answer } = await ask(recordsTarget({ ...query, ...limit }));
-    return read(status, answer, (given) => ({
-      records: list(given.records, 'records').map(stored),
-      totals: totals(given.totals),
-      ...shownOf(given),
-    }));
+    const { status, answer } = await ask(`/v1/records${queryText(parametersOf({ ...query, ...limit }))}`);
+    return withShown(read(status, answer, recordsShape));
   };
   /** All records of an interval that has more than one answer holds, part by part: so many that each should fit. */
   const everyRecord = async (query: RecordsQuery, page: RecordsAnswer): Promise<readonly StoredRecord[]> => {
@@ -270,11 +161,7 @@ export function remoteReader(client: ServerClient): AccountingReader {
   const askForJob = async ({ job_id: job, task_id: task, ...choice }: JobQuery): Promise<JobAnswer> => {
     const { status, answer } = await ask(`/v1/job/${job}${task === undefined ? '' : `.${task}`}${queryText(choice)}`);
     if (status === 404) return NOTHING;
-    return read(status, answer, (given) => ({
-      records: list(given.records, 'records').map(attempt),
-      older_incarnations: count(given.older_incarnations, 'older_incarnations'),
-      newer_incarnations: count(given.newer_incarnations, 'newer_incarnations'),
-    }));
+    return read(status, answer, jobShape);
   };
 
   return {
@@ -310,11 +197,11 @@ export function remoteReader(client: ServerClient): AccountingReader {
       const all = query.limit === undefined || query.limit > MOST_GROUPS;
       const choice = all ? { ...query, limit: MOST_GROUPS, sort: query.sort ?? 'requested_gib_hours' } : query;
       const { status, answer } = await ask(`/v1/summary${queryText(parametersOf(choice))}`);
-      return read(status, answer, summaryAnswer);
+      return withShown(read(status, answer, summaryShape));
     },
     running: async (query) => {
       const { status, answer } = await ask(`/v1/running${queryText({ ...query })}`);
-      return read(status, answer, (given) => list(given.records, 'records').map(stored));
+      return read(status, answer, runningShape).records;
     },
     close: () => {
       client.close();
