@@ -60,7 +60,9 @@ function exactly<T>(item: Shape<T>, wanted: number): Shape<readonly T[]> {
 }
 
 const SHOWN = ['all', 'anonymous', 'project', 'own'] as const;
-const shown = refined(oneOf(SHOWN), (given): Shown | undefined => (given === 'all' ? undefined : given));
+const shown = refined(nullable(oneOf(SHOWN)), (given): Shown | undefined =>
+  given === null || given === 'all' ? undefined : given,
+);
 
 const jobShape = object({ records: many(attempt), older_incarnations: count, newer_incarnations: count });
 const recordsShape = object({ records: many(stored), totals: totalsShape, shown });

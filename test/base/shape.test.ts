@@ -44,7 +44,7 @@ describe('a shape', () => {
     });
     assert.deepEqual(person.read({ name: 'a', tags: [] }), { name: 'a', age: null, tags: [] });
     assert.ok(Object.is(number().read(-0), 0));
-    assert.deepEqual(setOf(['x', 'y']).read(['y', 'x', 'y']), ['x', 'y']);
+    assert.deepEqual(setOf(['x', 'y', 'z']).read(['y', 'x', 'y']), ['x', 'y']);
     assert.equal(text(10).read('a\0b'), 'a\ufffdb');
     assert.equal(time.read('2026-11-01T00:00:00Z'), '2026-11-01T00:00:00.000Z');
     assert.deepEqual(numbers.read(undefined), {});

@@ -189,12 +189,12 @@ describe('a snapshot in JSON', () => {
     const cases: readonly (readonly [unknown, RegExp])[] = [
       [null, /it has no version/],
       [{ ...plain, version: 2 }, /it has version 2, known is 1/],
-      [{ ...plain, cluster: 1 }, /cluster is no string/],
-      [{ ...plain, dialect: 'slurm' }, /dialect is none of "sge6\.2"/],
-      [{ ...plain, hosts: [] }, /hosts is no object/],
-      [{ ...plain, hosts: { at: 1, value: [{}], problem: null, triedAt: 1 } }, /hosts\.value\[0\]\.name is no string/],
-      [{ ...plain, running: { at: '1', value: [], problem: null, triedAt: 1 } }, /running\.at is no number/],
-      [{ version: 1, __proto__: { cluster: 'inherited' } }, /cluster is no string/],
+      [{ ...plain, cluster: 1 }, /cluster is not a string/],
+      [{ ...plain, dialect: 'slurm' }, /dialect is none of sge6\.2/],
+      [{ ...plain, hosts: [] }, /hosts is not an object/],
+      [{ ...plain, hosts: { at: 1, value: [{}], problem: null, triedAt: 1 } }, /hosts\.value\[0\]\.name is not a string/],
+      [{ ...plain, running: { at: '1', value: [], problem: null, triedAt: 1 } }, /running\.at is not a number/],
+      [{ version: 1, __proto__: { cluster: 'inherited' } }, /cluster is not a string/],
     ];
     for (const [value, problem] of cases)
       assert.throws(
