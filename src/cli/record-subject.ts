@@ -14,7 +14,7 @@ export interface RecordSubject {
   readonly columns: readonly RecordColumnName[];
 }
 
-export function ownerSubject(owner: string): RecordSubject {
+function ownerSubject(owner: string): RecordSubject {
   return {
     choice: { owner },
     title: (screen) => `Jobs of ${screen.safe(owner)}`,
@@ -23,7 +23,7 @@ export function ownerSubject(owner: string): RecordSubject {
   };
 }
 
-export function projectSubject(project: string): RecordSubject {
+function projectSubject(project: string): RecordSubject {
   return {
     choice: { project },
     title: (screen) => `Jobs of project ${screen.safe(project)}`,
@@ -33,7 +33,7 @@ export function projectSubject(project: string): RecordSubject {
 }
 
 /** A queue (`all.q`), or one of its instances (`all.q@node01`). */
-export function queueSubject(queue: string): RecordSubject {
+function queueSubject(queue: string): RecordSubject {
   const [name = '', host = ''] = queue.split('@', 2);
   return {
     choice: { queue: name, ...(host === '' ? {} : { host }) },
@@ -44,7 +44,7 @@ export function queueSubject(queue: string): RecordSubject {
 }
 
 /** A host, or those that patterns mean. */
-export function hostSubject(host: string): RecordSubject {
+function hostSubject(host: string): RecordSubject {
   const several = isHostPattern(host);
   return {
     choice: { host },
@@ -52,6 +52,14 @@ export function hostSubject(host: string): RecordSubject {
     nothing: `host ${host}: no job`,
     columns: several ? MANY_OWNERS_COLUMNS : MANY_OWNERS_COLUMNS.filter((name) => name !== 'host'),
   };
+}
+
+const NAMED = { owner: ownerSubject, project: projectSubject, queue: queueSubject, host: hostSubject };
+export type NamedSubject = keyof typeof NAMED;
+
+/** The jobs of one owner, project, queue or host. */
+export function namedSubject(subject: NamedSubject, name: string): RecordSubject {
+  return NAMED[subject](name);
 }
 
 /** Whatever a filter chooses. */

@@ -8,14 +8,7 @@ import { showRecords } from '../../src/cli/commands/records-action';
 import { showTop } from '../../src/cli/commands/top-action';
 import { recordChoiceOf, type RecordFilterOptions } from '../../src/cli/record-filter-options';
 import type { RecordListOptions } from '../../src/cli/record-list-options';
-import {
-  filterSubject,
-  hostSubject,
-  ownerSubject,
-  projectSubject,
-  queueSubject,
-  type RecordSubject,
-} from '../../src/cli/record-subject';
+import { filterSubject, namedSubject, type RecordSubject } from '../../src/cli/record-subject';
 import { runProgram } from '../../src/cli/program';
 import type { Sources } from '../../src/cli/sources';
 import type { Terminal } from '../../src/cli/terminal';
@@ -74,46 +67,48 @@ const numbers = ({ output }: Run): readonly string[] => output.match(/^47\d\d/gm
 
 describe('qmemacct project, queue, host', () => {
   it('show the jobs of a project, with their owners', async () => {
-    const run = await list(projectSubject('genome'));
+    const run = await list(namedSubject('project', 'genome'));
     assert.deepEqual([run.status, run.warnings], [0, '']);
     assertGolden('project', run.output.trimEnd().split('\n'));
   });
 
   it('show the jobs in a queue, and in one of its instances', async () => {
-    assert.match((await list(queueSubject('all.q'))).output, /^Jobs in queue all\.q +\d+ jobs/);
-    const instance = await list(queueSubject('all.q@node08'));
+    assert.match((await list(namedSubject('queue', 'all.q'))).output, /^Jobs in queue all\.q +\d+ jobs/);
+    const instance = await list(namedSubject('queue', 'all.q@node08'));
     assert.match(instance.output, /^Jobs in queue all\.q@node08 +1 job\n/);
     assert.deepEqual(numbers(instance), ['4712']);
   });
 
   it('show the jobs on a host, by whatever spelling of its name', async () => {
-    const run = await list(hostSubject('node08'));
+    const run = await list(namedSubject('host', 'node08'));
     assert.match(run.output, /^Jobs on host node08 +1 job\n[^]*\njob +owner +name +until/);
     for (const name of ['node09', 'NODE09.cluster.example'])
-      assert.match((await list(hostSubject(name))).output, /20 jobs\n/, name);
-    const unknown = await list(hostSubject('node10'));
+      assert.match((await list(namedSubject('host', name))).output, /20 jobs\n/, name);
+    const unknown = await list(namedSubject('host', 'node10'));
     assert.equal(unknown.status, 1);
     assert.match(unknown.warnings, /^qmemacct: host node10: no job ended from /);
   });
 
   it('show the jobs on the hosts that a pattern means, as live -H does', async () => {
-    const run = await list(hostSubject('node0?'));
+    const run = await list(namedSubject('host', 'node0?'));
     assert.deepEqual([run.status, run.warnings], [0, '']);
     assert.match(run.output, /^Jobs on hosts node0\? +25 jobs, 1 running\n/);
-    assert.deepEqual(numbers(await list(hostSubject('node08,nothing'))), ['4712']);
-    const none = await list(hostSubject('nod0?'));
+    assert.deepEqual(numbers(await list(namedSubject('host', 'node08,nothing'))), ['4712']);
+    const none = await list(namedSubject('host', 'nod0?'));
     assert.deepEqual(
       [none.status, none.warnings.split(':').slice(0, 3)],
       [1, ['qmemacct', ' host nod0?', ' no job ended from 2026-11-20 00']],
     );
-    assert.match((await list(queueSubject('all.q@node*'))).output, /^Jobs in queue all\.q@node\*/);
+    assert.match((await list(namedSubject('queue', 'all.q@node*'))).output, /^Jobs in queue all\.q@node\*/);
   });
 
   it('are harmless whatever the name', async () => {
     const name = 'x\u001b[2Jy';
-    const { warnings } = await list(projectSubject(name));
+    const { warnings } = await list(namedSubject('project', name));
     assert.ok(!warnings.includes('\u001b'));
-    const found = await list(projectSubject(name), {}, [{ ...(MANY_OWNERS[0] ?? assert.fail()), project: name }]);
+    const found = await list(namedSubject('project', name), {}, [
+      { ...(MANY_OWNERS[0] ?? assert.fail()), project: name },
+    ]);
     assert.match(found.output, /^Jobs of project x\\x1b\[2Jy /);
   });
 });
@@ -248,7 +243,7 @@ describe('qmemacct jobs', () => {
     const config = { ...LISTED, config: join(home, 'qmemacct.toml') };
     const env = { LANG: 'C.UTF-8', XDG_STATE_HOME: home };
     const at = { ...terminal, env };
-    assert.equal(await showRecords(ownerSubject('bob'), config, at, sources), 0);
+    assert.equal(await showRecords(namedSubject('owner', 'bob'), config, at, sources), 0);
     assert.match(terminal.output(), /^Jobs of bob +1 job\n/);
     halves.push(first === undefined ? [] : [first], others);
     // In the user's own store, where also the owner's own word counts.

@@ -192,7 +192,10 @@ describe('a snapshot in JSON', () => {
       [{ ...plain, cluster: 1 }, /cluster is not a string/],
       [{ ...plain, dialect: 'slurm' }, /dialect is none of sge6\.2/],
       [{ ...plain, hosts: [] }, /hosts is not an object/],
-      [{ ...plain, hosts: { at: 1, value: [{}], problem: null, triedAt: 1 } }, /hosts\.value\[0\]\.name is not a string/],
+      [
+        { ...plain, hosts: { at: 1, value: [{}], problem: null, triedAt: 1 } },
+        /hosts\.value\[0\]\.name is not a string/,
+      ],
       [{ ...plain, running: { at: '1', value: [], problem: null, triedAt: 1 } }, /running\.at is not a number/],
       [{ version: 1, __proto__: { cluster: 'inherited' } }, /cluster is not a string/],
     ];

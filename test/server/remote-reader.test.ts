@@ -173,7 +173,11 @@ describe('remoteReader', () => {
       [200, 'not JSON', /no JSON/],
       [200, '[]', /is not an object/],
       [200, '{}', /records is not a list/],
-      [200, '{"records":[{"job_id":"x"}],"older_incarnations":0,"newer_incarnations":0}', /records\[0\]\.cluster is not a string/],
+      [
+        200,
+        '{"records":[{"job_id":"x"}],"older_incarnations":0,"newer_incarnations":0}',
+        /records\[0\]\.cluster is not a string/,
+      ],
       [200, `{"records":[${JSON.stringify({ ...ordinary, ended: 1 })}]}`, /ended is not true or false/],
       [200, `{"records":[${JSON.stringify({ ...ordinary, ended: true, attempt: 0 })}]}`, /attempt is not a number/],
       [200, '{"records":[],"older_incarnations":-1,"newer_incarnations":0}', /older_incarnations is not a number/],

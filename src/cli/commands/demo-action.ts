@@ -15,7 +15,7 @@ import { makePrivateState, takeJobNumber, writeSpool, type PrivateState } from '
 import type { Terminal } from '../terminal';
 import type { DemoOptions } from './demo';
 import { showJobs } from './job-action';
-import { ownerSubject } from '../record-subject';
+import { namedSubject } from '../record-subject';
 import { showRecords } from './records-action';
 
 /** The hooks as an installation has them: with absolute paths in hook.conf beside them. */
@@ -118,7 +118,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal): Promise
       terminal,
     );
     writeLines(terminal, ['', '']);
-    await showRecords(ownerSubject(userInfo().username), { ...common, since: '1h', sort: 'ended' }, terminal);
+    await showRecords(namedSubject('owner', userInfo().username), { ...common, since: '1h', sort: 'ended' }, terminal);
     if (options.keep)
       warn(
         terminal,
