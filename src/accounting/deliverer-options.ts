@@ -12,7 +12,7 @@ export interface DelivererOptions {
   readonly allowRoot: boolean;
 }
 
-export const DELIVERER_USAGE =
+const DELIVERER_USAGE =
   'usage: deliverer.js (--settings FILE | --accounting PATH|URL) [--credentials FILE] [--mode 0640] [--patience SECONDS] [--allow-root]';
 
 const VALUES = ['--settings', '--accounting', '--credentials', '--mode', '--patience'] as const;

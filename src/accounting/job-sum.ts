@@ -86,7 +86,7 @@ export interface Imbalance {
 }
 
 /** A record and which run of its job it is of. */
-export type SummedRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
+type SummedRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
 
 /** Of one clock, how far a process's start may be told from the moment it was read. */
 const SAME_CLOCK_MS = 100;
@@ -167,7 +167,7 @@ export function sumOfJob(records: readonly JobRecord[], attempt: number): JobSum
 }
 
 /** The records of one host. */
-export interface HostGroup {
+interface HostGroup {
   readonly host: string;
   /** Slots; null: not told. */
   readonly granted: number | null;

@@ -5,7 +5,7 @@ import { packageRoot } from '../base/package-root';
 import { StoreError } from './store-error';
 
 /** One numbered file of SQL: `NNN-what.sql` brings a schema of version NNN - 1 to NNN. */
-export interface Migration {
+interface Migration {
   readonly version: number;
   readonly path: string;
 }

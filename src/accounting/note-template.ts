@@ -1,5 +1,5 @@
 /** A note with its numbers taken out: "first 120 ms unobserved" is "first \u0001 ms unobserved" and [120]. */
-export interface NoteTemplate {
+interface NoteTemplate {
   readonly template: string;
   readonly numbers: readonly number[];
 }

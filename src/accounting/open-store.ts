@@ -6,7 +6,7 @@ import type { HistoryStore } from './history-store';
 import type { AccountingReader, AccountingStore } from './store';
 
 /** What opening a store needs beside its name. */
-export interface StoreAccess {
+interface StoreAccess {
   /** pgpass file of `accounting_credentials`; empty: none. */
   readonly credentials?: string;
   /** How long PostgreSQL may be silent, in ms, before it is given up. */

@@ -4,7 +4,7 @@ import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './sum
 import type { Totals } from '../record/totals';
 
 /** Sums of an interval, before they are put in order. The hours are of the local time zone. */
-export interface RawSummary {
+interface RawSummary {
   readonly groups: readonly SummaryGroup[];
   readonly totals: Totals;
   readonly hours: Float64Array;

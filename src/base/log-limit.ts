@@ -1,6 +1,6 @@
 import { printable } from './printable';
 
-export interface LogLimits {
+interface LogLimits {
   /** Lines in one window; what is above is counted. */
   readonly most: number;
   readonly windowMs: number;

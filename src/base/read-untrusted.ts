@@ -14,7 +14,7 @@ export class UnreadError extends Error {
   }
 }
 
-export interface UntrustedContent {
+interface UntrustedContent {
   readonly bytes: Buffer;
   readonly uid: number;
   readonly modifiedMs: number;

@@ -16,7 +16,7 @@ export interface Shape<T> {
 export type ValueOf<S> = S extends Shape<infer T> ? T : never;
 
 /** What is wrong with a value, and where in it: "hosts[3].name is not a string". */
-export class ShapeError extends Error {
+class ShapeError extends Error {
   constructor(
     readonly problem: string,
     readonly place = '',
@@ -179,7 +179,7 @@ function anObject(value: unknown): object {
 }
 
 export type Members = Readonly<Record<string, Shape<unknown>>>;
-export type ObjectOf<M extends Members> = { readonly [Name in keyof M]: ValueOf<M[Name]> };
+type ObjectOf<M extends Members> = { readonly [Name in keyof M]: ValueOf<M[Name]> };
 
 /** An object with these members; others are dropped. */
 export function object<M extends Members>(members: M, description?: string): Shape<ObjectOf<M>> {

@@ -1,4 +1,4 @@
-export interface Interruption {
+interface Interruption {
   readonly signal: AbortSignal;
   readonly release: () => void;
 }

@@ -11,7 +11,7 @@ import { constants } from 'node:os';
 /** A table may be as wide as the terminal. */
 export const WIDEST_TABLE = 400;
 
-export interface LiveWatch {
+interface LiveWatch {
   readonly start: WatchState;
   /** With the jobs that wait, even while they are not shown. */
   readonly pending: boolean;

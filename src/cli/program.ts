@@ -6,7 +6,7 @@ import { warn } from './output';
 import type { Terminal } from './terminal';
 
 /** Adds a command to the program; what it does is imported when it is called, so that the program starts quickly. */
-export type RegisterCommand = (program: Command, context: CommandContext) => void;
+type RegisterCommand = (program: Command, context: CommandContext) => void;
 
 const COMMANDS: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['job', async () => (await import('./commands/job.js')).registerJob],

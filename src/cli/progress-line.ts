@@ -1,7 +1,7 @@
 import { formatCount, formatPercent } from '../report/units';
 import type { Terminal } from './terminal';
 
-export interface ProgressLine {
+interface ProgressLine {
   readonly show: (step: string, done: number, of: number) => void;
   /** Before anything else is written. */
   readonly clear: () => void;

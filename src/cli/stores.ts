@@ -9,7 +9,7 @@ import { EXIT } from './command-error';
 import type { Terminal } from './terminal';
 
 /** An accounting DB that a command may read, and whose it is. */
-export interface StoreChoice {
+interface StoreChoice {
   readonly path: string;
   readonly whose: 'given' | 'site' | 'own';
 }
@@ -38,10 +38,10 @@ function countingClaims(reader: AccountingReader): AccountingReader {
   };
 }
 
-export type OpenReader = (path: string) => AccountingReader | Promise<AccountingReader>;
+type OpenReader = (path: string) => AccountingReader | Promise<AccountingReader>;
 
 /** The site's server, which reads the site's accounting DB for those who can't. */
-export interface SiteServer {
+interface SiteServer {
   readonly socket: string;
   /** Rejects where nobody answers there (code ENOENT: there is no socket), or where it can't read the DB either. */
   readonly ask: (socket: string) => Promise<AccountingReader>;

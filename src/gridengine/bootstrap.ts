@@ -1,5 +1,5 @@
 /** `$SGE_ROOT/$SGE_CELL/common/bootstrap`, bootstrap(5): what is fixed at installation. */
-export interface Bootstrap {
+interface Bootstrap {
   /** The account that owns Grid Engine's files; null (`none`): root does. */
   readonly adminUser: string | null;
   /** The configuration format's version, `6.2` also in 8.1.9. */

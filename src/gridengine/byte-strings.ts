@@ -4,7 +4,7 @@ export const HASH_START = 17;
 /** One step of the hash: cheap, and spreads runs that differ in their last digits. */
 export const hashByte = (hash: number, byte: number): number => (hash * 31 + byte) & 0xffffff;
 
-export type ByteStrings = (bytes: Buffer, from: number, to: number, hash: number) => string;
+type ByteStrings = (bytes: Buffer, from: number, to: number, hash: number) => string;
 
 /** Neighbouring slots that a run may lie in: with one, two names that share a slot would push each other out for ever. */
 const WAYS = 4;

@@ -31,7 +31,7 @@ export type RunClient = (
   signal?: AbortSignal,
 ) => Promise<ClientAnswer>;
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cell: CellLocation | null;
   readonly timeoutMs: number;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export interface ClusterName {
+interface ClusterName {
   readonly name: string;
   /** The cell's name stands in where the file is missing, empty or unreadable. */
   readonly source: 'cluster_name' | 'cell';

@@ -6,7 +6,7 @@ import { textOfUntrusted } from '../base/read-untrusted';
 export type DaemonName = 'sge_execd' | 'sge_qmaster' | 'sge_shepherd';
 
 /** A process of Grid Engine that an account runs whom the caller believes. */
-export interface Daemon {
+interface Daemon {
   readonly pid: number;
   readonly name: DaemonName;
   /** Who started it: root, as a rule. */

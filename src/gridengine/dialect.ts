@@ -8,7 +8,7 @@ export const DIALECTS = ['sge6.2', 'ogs', 'sge8.1.9', 'daimh', 'univa', 'ocs', '
  */
 export type Dialect = (typeof DIALECTS)[number];
 
-export interface DialectEvidence {
+interface DialectEvidence {
   /**
    * First line of `qconf -help` or `qstat -help`: `SGE 8.1.9`, `GE 6.2u5`, `OGS/GE 2011.11p1`, `UGE 8.6.6`, `OCS
    * 9.0.2`.

@@ -1,4 +1,4 @@
-export interface FailedCode {
+interface FailedCode {
   readonly code: number;
   readonly meaning: string;
   /** Whether the job ran, so that its usage figures mean something; null where Grid Engine itself can not tell. */

@@ -26,7 +26,7 @@ const USUAL_ROOTS = [
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface FindCellOptions {
+interface FindCellOptions {
   /** `admin_user` of qmemacct.toml; empty: not set. */
   readonly adminUser: string;
   readonly procRoot?: string;

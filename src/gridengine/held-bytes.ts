@@ -1,5 +1,5 @@
 /** Bytes of something that goes on in the next piece of a stream; what is beyond the limit is counted, not kept. */
-export interface HeldBytes {
+interface HeldBytes {
   add(bytes: Uint8Array, from: number, to: number): void;
   clear(): void;
   /** Takes the last `count` bytes of all away again. */

@@ -1,7 +1,7 @@
 import { isNone } from './configuration';
 
 /** A value of `prolog` or `epilog`, taken apart as the shepherd does it. */
-export interface HookCommand {
+interface HookCommand {
   /** Whom it runs as; null: the job's owner. */
   readonly user: string | null;
   readonly path: string;

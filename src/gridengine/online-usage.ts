@@ -69,7 +69,7 @@ export function parseOnlineUsage(line: string): OnlineUsage | null {
   };
 }
 
-export interface FollowerLimits {
+interface FollowerLimits {
   /** How far before the end of the file the first look begins. */
   readonly firstBytes: number;
   /** Of what was written since the last look no more than this is read: the newest. */
@@ -86,7 +86,7 @@ const PIECE = 256 * 1024;
 const NEWLINE = 0x0a;
 
 /** A file that lines are appended to, at the place where the last look ended. */
-export interface LineFollower {
+interface LineFollower {
   /** Gives the whole lines written since the last look, and how the file is now. */
   look(onLine: (line: string) => void): 'read' | 'absent';
   close(): void;

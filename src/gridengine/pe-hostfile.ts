@@ -2,7 +2,7 @@
 export const MOST_HOSTS = 4096;
 
 /** Slots that a job was granted on one host, of all its queues there. */
-export interface GrantedHost {
+interface GrantedHost {
   readonly host: string;
   readonly slots: number;
 }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import type { CellLocation } from './find-cell';
 import { clientEnvironment, findClient } from './find-client';
 
-export interface QconfAnswer {
+interface QconfAnswer {
   readonly status: number;
   readonly stdout: string;
   readonly stderr: string;

@@ -4,7 +4,7 @@ import type { XmlHandler } from './xml/scan';
 import { readXmlAnswer } from './xml/xml-answer';
 
 /** What reads the document of one command, in its two forms. */
-export interface AnswerForms {
+interface AnswerForms {
   /** The root element of the XML. */
   readonly root: string;
   readonly xml: XmlHandler;

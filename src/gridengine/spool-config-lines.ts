@@ -1,6 +1,6 @@
 import { keyValueLines, type KeyValueLine } from './key-value-lines';
 
-export interface SpoolConfigLines {
+interface SpoolConfigLines {
   /** The first value of each key; the job's arguments are left out. */
   readonly values: ReadonlyMap<string, string>;
   /** One sentence for each sign that a value with a newline forges keys. */

@@ -3,7 +3,7 @@ import { epochToMs } from './epoch-time';
 import { failure, success, type Result } from '../base/result';
 
 /** Resources that execd limits, without their `h_` (hard) or `s_` (soft). */
-export type LimitResource =
+type LimitResource =
   'cpu' | 'data' | 'stack' | 'vmem' | 'core' | 'rss' | 'fsize' | 'descriptors' | 'maxproc' | 'memorylocked' | 'locks';
 
 export type LimitName = `${'h' | 's'}_${LimitResource}`;
@@ -17,7 +17,7 @@ export interface ResourceLimit {
   readonly perJob: boolean;
 }
 
-export type JobKind = 'batch' | 'qsh' | 'qlogin' | 'qrsh' | 'qrlogin';
+type JobKind = 'batch' | 'qsh' | 'qlogin' | 'qrsh' | 'qrlogin';
 
 /**
  * The `config` file of a job's spool directory: what execd tells the shepherd (daemons/execd/exec_job.c).
@@ -66,7 +66,7 @@ export interface SpoolConfig {
 }
 
 /** Where systemd keeps the job, in the dialects that use it. */
-export interface SpoolConfigCgroup {
+interface SpoolConfigCgroup {
   readonly systemd: boolean;
   readonly slice: string | null;
   readonly scope: string | null;

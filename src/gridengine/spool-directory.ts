@@ -1,12 +1,12 @@
 /** What the name of a job's spool directory says: `active_jobs/JOB.TASK`. */
-export interface JobDirectoryName {
+interface JobDirectoryName {
   readonly jobId: number;
   /** As in the name: 1 for a job that is no array, where `config` says 0. */
   readonly task: number;
 }
 
 /** What the name of a PE task's directory says: `JOB.TASK/SEQ.HOST`. */
-export interface PeTaskDirectoryName {
+interface PeTaskDirectoryName {
   readonly sequence: number;
   readonly host: string;
 }

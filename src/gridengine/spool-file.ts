@@ -9,7 +9,7 @@ export interface SpoolFileProblem {
   readonly detail: string;
 }
 
-export interface SpoolFileContent {
+interface SpoolFileContent {
   readonly bytes: Buffer;
   /** The bytes as UTF-8; foreign bytes become U+FFFD. */
   readonly text: string;

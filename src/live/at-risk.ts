@@ -13,7 +13,7 @@ export interface AtRisk {
   readonly trend: Trend | null;
 }
 
-export interface RiskOptions {
+interface RiskOptions {
   /** How far ahead a trend counts, in ms from `nowMs`. */
   readonly withinMs: number;
   readonly nowMs: number;

@@ -2,7 +2,7 @@ import type { Snapshot } from './snapshot';
 import { snapshotFromJson } from './snapshot-json';
 import { socketGet } from './socket-get';
 
-export interface FetchOptions {
+interface FetchOptions {
   /** Also the jobs that wait: the server asks qmaster for them from now on, its next snapshot has them. */
   readonly pending?: boolean;
   readonly timeoutMs?: number;

@@ -6,7 +6,7 @@ import { H_VMEM } from './requests';
 import { freeSlotsOf, stranded } from './stranded';
 import { sumOfKnown } from './usage-memory';
 
-export interface HostContext {
+interface HostContext {
   /** h_vmem of the host by `complex_values`, where somebody knows it; null: what is left and what is asked for. */
   readonly capacity: number | null;
   /** Bytes that a slot usually asks for; null: unknown. */

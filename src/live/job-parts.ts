@@ -25,7 +25,7 @@ export interface PartContext {
 }
 
 /** The facts of the job that each of its parts repeats. */
-export interface PartOf {
+interface PartOf {
   readonly owner: string;
   readonly name: string;
   readonly state: string;
@@ -118,7 +118,7 @@ export function peakOfPart({ masterMaxvmem, tasks, pastMaxvmem, alone, ours }: J
 }
 
 /** A part of a job, what is known that it held at most there, and its share of the limit there (null: no limit). */
-export interface PartPeak {
+interface PartPeak {
   readonly part: JobPart;
   readonly peak: number;
   readonly share: number | null;

@@ -9,7 +9,7 @@ import type { Snapshot } from './snapshot';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface LiveSnapshot {
+interface LiveSnapshot {
   readonly snapshot: Snapshot;
   /** `server`: the site's, of `qmemacct serve`; `shared`: that of this user's live commands; `own`: asked for by us alone. */
   readonly source: 'server' | 'shared' | 'own';

@@ -6,7 +6,7 @@ import { sumOfKnown } from './usage-memory';
 /** A value of QmemTools' JSON. Names that users choose are keys, so that objects are maps; Python's floats stay floats. */
 export type Json = string | number | boolean | Float | readonly Json[] | ReadonlyMap<string, Json>;
 
-export interface Float {
+interface Float {
   readonly float: number;
 }
 

@@ -6,7 +6,7 @@ export interface HostSlots {
   readonly master: boolean;
 }
 
-export interface Placement {
+interface Placement {
   /** qhost's rows of the job, by host. */
   readonly rows: ReadonlyMap<string, readonly QhostJob[]>;
   /** Slots by qstat; null: not told. */

@@ -19,7 +19,7 @@ import {
 import type { Answer, Snapshot } from './snapshot';
 
 /** Raised when a field changes its meaning; one that is added needs no new number. */
-export const SNAPSHOT_VERSION = 1;
+const SNAPSHOT_VERSION = 1;
 
 /** Text that is no snapshot, or one of another version. */
 export class SnapshotError extends Error {

@@ -1,11 +1,11 @@
 import { request, type Agent } from 'node:http';
 
-export interface SocketAnswer {
+interface SocketAnswer {
   readonly status: number;
   readonly text: string;
 }
 
-export interface SocketGetOptions {
+interface SocketGetOptions {
   /** For the whole answer: a socket's own time limit counts silence only. */
   readonly timeoutMs: number;
   readonly mostBytes: number;

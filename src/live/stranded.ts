@@ -6,7 +6,7 @@ export interface Stranded {
   readonly slots: number;
 }
 
-export interface HostRoom {
+interface HostRoom {
   readonly up: boolean;
   /** h_vmem that is left; null: it is no consumable there. */
   readonly free: number | null;

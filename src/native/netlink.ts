@@ -93,7 +93,7 @@ export interface NetlinkSocket {
   readonly close: () => void;
 }
 
-export interface NetlinkOptions {
+interface NetlinkOptions {
   /** NETLINK_GENERIC, NETLINK_CONNECTOR ... */
   readonly protocol: number;
   /** Bit mask of the multicast groups 1..32. */

@@ -21,7 +21,7 @@ export const NvmlCode = {
   UNKNOWN: 999,
 } as const;
 
-export interface NvmlFailure {
+interface NvmlFailure {
   /** The call that failed. */
   readonly failed: string;
   readonly code: number;
@@ -38,13 +38,13 @@ export function isFailure(result: unknown): result is NvmlFailure {
 /** A device of the library; valid until close. */
 export type NvmlHandle = bigint;
 
-export interface NvmlProcess {
+interface NvmlProcess {
   readonly pid: number;
   /** null: the driver can't tell. */
   readonly memoryBytes: number | null;
 }
 
-export interface NvmlProcessUtilization {
+interface NvmlProcessUtilization {
   readonly pid: number;
   /** Microseconds since the epoch. */
   readonly timestamp: bigint;
@@ -53,7 +53,7 @@ export interface NvmlProcessUtilization {
 }
 
 /** What the driver keeps of a process, also after its end; percentages over its whole life. */
-export interface NvmlAccounting {
+interface NvmlAccounting {
   readonly percent: number | null;
   readonly memoryPercent: number | null;
   readonly maxMemoryBytes: number | null;

@@ -183,7 +183,7 @@ export const perfCalls: PerfCalls = {
 };
 
 /** A counter of everything that happens on one CPU (RAPL's "power" PMU and the like): raw counts since it was opened. */
-export interface CpuCounter {
+interface CpuCounter {
   /** The last one known where the kernel gives nothing (the CPU is offline). Never throws. */
   readonly read: () => number;
   readonly close: () => void;

@@ -16,7 +16,7 @@ const LIMIT_ENFORCED = 37;
 export const AFTER_REFUSAL: ReadonlySet<number> = new Set([4, 5, 6, 7, 11]);
 
 /** How a bad end, as far as memory may have brought it about, stands to h_vmem; shares of the limit, null: unknown. */
-export interface MemoryEnd {
+interface MemoryEnd {
   /** By execd, which adds up what all processes hold; by the kernel, which refuses memory or kills for want of it. */
   readonly by: 'execd' | 'refusal' | 'oom-killer' | null;
   /** Held of the limit by all processes together, by the address space of one. */

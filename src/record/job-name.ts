@@ -6,7 +6,7 @@ import type { RecordKey } from './record';
  */
 const PRIVATE = { run: '(run)', demo: '(demo)' } as const;
 
-export type PrivateWorld = keyof typeof PRIVATE;
+type PrivateWorld = keyof typeof PRIVATE;
 
 const WORLDS: readonly PrivateWorld[] = ['run', 'demo'];
 

@@ -113,7 +113,7 @@ export interface Settings {
 
 /** What the site may set of a source. */
 export type OptionValue = string | number | boolean | readonly string[];
-export type SourceTable = Readonly<Record<string, OptionValue>>;
+type SourceTable = Readonly<Record<string, OptionValue>>;
 
 export const SETTINGS_FILE = '/etc/qmemacct/qmemacct.toml';
 

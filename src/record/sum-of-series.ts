@@ -10,7 +10,7 @@ export interface PartSeries {
 }
 
 /** What parts held together, by their series: an estimate, from samples, of steps that hold each its highest value. */
-export interface Together {
+interface Together {
   readonly highest: number;
   readonly series: MemorySeries;
 }

@@ -39,7 +39,7 @@ export const TOTALS = {
   without_used: count('records without memory over time'),
 };
 
-export type TotalsName = keyof typeof TOTALS;
+type TotalsName = keyof typeof TOTALS;
 export type Totals = Readonly<Record<TotalsName, number>>;
 export type MutableTotals = Record<TotalsName, number>;
 

@@ -54,7 +54,7 @@ function timeAxis(seconds: number, columns: number, screen: Screen): readonly [s
 }
 
 /** Values at equal steps of time. */
-export interface Curve {
+interface Curve {
   readonly values: readonly number[];
   readonly stepSeconds: number;
   /** The value as the axis shows it. */

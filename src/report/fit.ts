@@ -2,7 +2,7 @@ import { CLOSE_TO_LIMIT } from '../record/cause';
 import { figureOf, judgedEnd, shareOf } from '../record/peak-figure';
 import type { Bracket, JobRecord } from '../record/record';
 
-export type NeedQuantity = 'peak_rss' | 'peak_rss_swap' | 'peak_process_vmem';
+type NeedQuantity = 'peak_rss' | 'peak_rss_swap' | 'peak_process_vmem';
 
 /** What h_vmem must not be smaller than, on one host. */
 export interface Need {

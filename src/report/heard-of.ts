@@ -11,7 +11,7 @@ const MISSED_HEARTBEATS = 5;
 const USUAL_HEARTBEAT = 60;
 
 /** How old the word of a running job is. */
-export interface HeardOf {
+interface HeardOf {
   readonly seconds: number;
   /** It should have been heard of again by now: its node, or the way from there, is down, or it has ended unseen. */
   readonly silent: boolean;

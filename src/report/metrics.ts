@@ -41,7 +41,7 @@ const OTHERS = 'Others';
 const PAIRS = 2;
 const BAD: ReadonlySet<string> = new Set(['cgroup_oom_kills']);
 
-export interface MetricSection {
+interface MetricSection {
   readonly heading: string;
   readonly lines: readonly string[];
 }

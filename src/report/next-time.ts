@@ -17,7 +17,7 @@ export interface NextTime {
 }
 
 /** A job that was stopped for its time may have been at its beginning: half as much again would hardly help. */
-export const TIME_RAISE = 2;
+const TIME_RAISE = 2;
 
 /** Limits of a cgroup are rounded to pages. */
 const SAME = 0.01;

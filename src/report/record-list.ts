@@ -9,7 +9,7 @@ import { spread } from './title';
 import { formatCount, formatMemoryTime, formatMemoryTimes, formatPercent, formatSlotTimes } from './units';
 import { wrap } from './wrap';
 
-export interface RecordListReport {
+interface RecordListReport {
   /** "Jobs of bob": harmless text. */
   readonly title: string;
   readonly since: Date;

@@ -12,7 +12,7 @@ export interface RecordTableView {
   readonly width: number | null;
 }
 
-export interface RecordTable {
+interface RecordTable {
   readonly lines: readonly string[];
   /** Columns that were chosen by name and have no room. */
   readonly leftOut: readonly RecordColumnName[];

@@ -68,7 +68,7 @@ export const RUN_COLUMNS = {
   },
 } as const satisfies Readonly<Record<string, RunColumn>>;
 
-export type RunColumnName = keyof typeof RUN_COLUMNS;
+type RunColumnName = keyof typeof RUN_COLUMNS;
 
 /** Runs as lines, with the columns that are asked for, as far as there is room. */
 export function renderRunTable(

@@ -83,7 +83,7 @@ type Paint = (text: string) => string;
 export type Tone = 'good' | 'warning' | 'bad';
 
 /** What colours mean here; every one of them only repeats what the words say. */
-export type Style = Readonly<Record<Tone | 'title' | 'faint' | 'accent', Paint>>;
+type Style = Readonly<Record<Tone | 'title' | 'faint' | 'accent', Paint>>;
 
 const ansi =
   (on: number, off: number): Paint =>

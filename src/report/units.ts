@@ -1,7 +1,7 @@
 const BINARY_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'] as const;
 
 /** Which way a figure may err when it is shortened: a lower bound is rounded down, an upper bound up. */
-export type Rounding = 'nearest' | 'down' | 'up';
+type Rounding = 'nearest' | 'down' | 'up';
 
 const ROUND: Readonly<Record<Rounding, (value: number) => number>> = {
   nearest: Math.round,

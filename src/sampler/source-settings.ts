@@ -5,7 +5,7 @@ import type { Settings } from '../record/settings';
 type Described = Pick<Source, 'name' | 'interval' | 'enabled' | 'options'>;
 
 /** How one source is to be read here. */
-export interface SourceChoice {
+interface SourceChoice {
   readonly enabled: boolean;
   readonly intervalMs: number;
   readonly options: Readonly<Record<string, OptionValue>>;

@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import { socketGet } from '../live/socket-get';
 
 /** An answer of the server, as it came. */
-export interface ServerAnswer {
+interface ServerAnswer {
   readonly status: number;
   readonly json: unknown;
 }

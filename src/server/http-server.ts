@@ -12,7 +12,7 @@ import { send } from './send';
 /** Answers a request; rejects with HttpProblem. `gone` is aborted when the client has left. */
 export type Answer = (request: Request, caller: Caller, gone: AbortSignal) => Promise<Answered>;
 
-export interface HttpOptions {
+interface HttpOptions {
   readonly answer: Answer;
   /** Who is at the other end, by the connection itself; null: nobody can tell (TCP). */
   readonly uidOf: (socket: Socket) => number | null;

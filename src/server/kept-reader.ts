@@ -3,7 +3,7 @@ import { isPostgresUrl } from '../record/postgres-url';
 import type { AccountingReader } from '../accounting/store';
 
 /** An accounting DB that stays open between questions. */
-export interface KeptReader {
+interface KeptReader {
   /** The open store; opened anew where its file is another one than before. Rejects with StoreError. */
   open(): Promise<AccountingReader>;
   /** Closes it, so that the next question opens it anew. */

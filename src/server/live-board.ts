@@ -16,7 +16,7 @@ export interface LiveBoard {
   readonly put: (snapshot: Snapshot) => void;
 }
 
-export interface BoardOptions {
+interface BoardOptions {
   readonly viewOf: (snapshot: Snapshot) => ClusterView;
   /** Told of a view that could not be made. */
   readonly log: (line: string) => void;

@@ -12,7 +12,7 @@ import type { GivenRunning } from './record-schemas';
 import { sayChanges } from './say-changes';
 import { SEES_ALL } from './sight';
 
-export interface FeedOptions {
+interface FeedOptions {
   readonly settings: Settings;
   readonly cell: LiveCell;
   /** For what the samplers of all hosts say of running jobs. */

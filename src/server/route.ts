@@ -39,7 +39,7 @@ export interface Answered {
 }
 
 /** One kind of request: the server and its description are made of the same table. */
-export interface RouteOf<P extends Parameters> {
+interface RouteOf<P extends Parameters> {
   /** `/v1/job/{job}`: parts in braces are parameters. */
   readonly path: string;
   readonly says: string;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { remembering } from './remembering';
 
 /** A user of this system, as the name service knows it. */
-export interface KnownUser {
+interface KnownUser {
   readonly name: string;
   readonly gids: readonly number[];
 }

@@ -2,7 +2,7 @@ import type { RecordFilter } from '../accounting/store';
 import { isOwn, tellsNames, type Sight } from './sight';
 
 /** A part of what a caller may see: to be added, or, as it stands in two that are added, to be taken off. */
-export interface VisiblePart<Filter extends RecordFilter> {
+interface VisiblePart<Filter extends RecordFilter> {
   readonly sign: 1 | -1;
   readonly filter: Filter;
 }

@@ -13,7 +13,7 @@ const BATCH_LINES = 20_000;
 /** An importer that has lost so many races is beside a broken one. */
 const MOST_CONFLICTS = 100;
 
-export interface FirstUnreadable {
+interface FirstUnreadable {
   readonly path: string;
   readonly offset: number;
   readonly reason: string;

@@ -35,7 +35,7 @@ function nameOf(line: AccountingRecord): string {
   return `${second(endTimeMs)}.${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
 
-export interface LinePlacer {
+interface LinePlacer {
   /** The next line, with its place if it needs one. */
   readonly next: (line: AccountingRecord) => PlacedLine;
   readonly place: () => LinePlace;

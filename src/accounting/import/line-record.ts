@@ -17,7 +17,7 @@ const UNKNOWN = 'UNKNOWN';
 const NOT_SEEN =
   'Only the line in the accounting file is known: no hooks ran on its host, or their record has not come.';
 
-export function hasStarted(line: AccountingRecord): boolean {
+function hasStarted(line: AccountingRecord): boolean {
   return line.startTimeMs !== null;
 }
 
@@ -126,7 +126,7 @@ export function requestsOfLine(line: AccountingRecord, rules: RequestRules): Lin
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 const orNull = (text: string): string | null => (text === '' ? null : text);
 
-export interface LineContext {
+interface LineContext {
   readonly cluster: string;
   readonly rules?: RequestRules;
   /** What `requestsOfLine` finds, where it is known already. */

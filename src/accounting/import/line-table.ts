@@ -17,7 +17,7 @@ export interface PackedLines {
 }
 
 /** Packs lines into tables of `most` lines. */
-export interface LinePacker {
+interface LinePacker {
   readonly add: (line: PlacedLine) => void;
   /** What was added since; the packer begins anew. */
   readonly take: () => PackedLines;

@@ -20,7 +20,7 @@ export interface LineBatch {
 }
 
 /** Finds and reads the lines of a file piece by piece; holds one line and one batch at most. */
-export interface LineSplitter {
+interface LineSplitter {
   /** The batches that are full with this piece. */
   readonly add: (piece: Buffer) => readonly LineBatch[];
   /** What there is now, if anything; a last line without its newline stays out. */

@@ -1,5 +1,5 @@
 /** A number, up to 2^53, as PostgreSQL prints a double precision: values that are equal have equal text. */
-export function doubleText(value: number): string {
+function doubleText(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return '0';
   if (size >= 1e-4 && size < 1e15) return String(value);

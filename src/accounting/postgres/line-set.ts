@@ -234,7 +234,7 @@ function companyOf(lines: ImportLines): Company {
 
 const literal = (elements: readonly string[]): string => `{${elements.join(',')}}`;
 
-export interface LineSet {
+interface LineSet {
   /** What `lineSetParameters` stands for. */
   readonly values: readonly string[];
   /** Lines that are in it. */

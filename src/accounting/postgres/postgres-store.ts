@@ -82,7 +82,7 @@ function reader(db: Connection): AccountingReader {
   };
 }
 
-export interface PostgresReader extends AccountingReader {
+interface PostgresReader extends AccountingReader {
   /** Asks nothing, to see whether it could. Rejects with StoreError. */
   tryReading(): Promise<void>;
 }
@@ -99,7 +99,7 @@ export function openPostgresStore(url: string, options: ConnectOptions = {}): Po
   return { ...storeOn(db), tryDelivery: () => deliver(db, []).then(() => undefined) };
 }
 
-export interface PostgresStore extends AccountingStore {
+interface PostgresStore extends AccountingStore {
   /** Delivers nothing, to see whether it could. Rejects with StoreError. */
   tryDelivery(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { INSERT_RECORD } from './queries';
 const ROWS_AT_ONCE = 10;
 
 /** Inserts the rows of lines, some at a time; inside a write transaction, and flushed before its end. */
-export interface LineInserter {
+interface LineInserter {
   readonly add: (rows: LineRows, line: AccountingRecord) => void;
   /** Makes sure that a record of the line's job and task can be found. */
   readonly settle: (line: AccountingRecord) => void;

@@ -104,7 +104,7 @@ interface Category {
 }
 
 /** What a record of ours says that has met no line yet. */
-export interface Joinable {
+interface Joinable {
   readonly hasLimit: boolean;
   readonly requestsId: number | null;
   readonly hasEfficiency: boolean;

@@ -162,7 +162,7 @@ export const SEEN_BEFORE = `SELECT r.owner_id, r.project_id, r.queue_id, r.host_
   ${FROM_RECORD} WHERE r.job_id = ? AND r.task_id IS ? AND r.cluster_id = ? AND r.counted_at >= ? AND r.counted_at < ?
   AND ${counted('r')} GROUP BY 1, 2, 3, 4, 5`;
 
-export interface RollUpChoice {
+interface RollUpChoice {
   readonly key: boolean;
   readonly cluster: boolean;
 }

@@ -7,7 +7,7 @@ import { prepared } from './prepared';
 import type { Condition } from './record-filter';
 
 /** An earlier record of a job: what it counts under, and when (the last, of those that count under the same). */
-export interface Earlier {
+interface Earlier {
   readonly cluster: number;
   readonly job: JobKey;
   readonly keys: FactRow['keys'];

@@ -11,7 +11,7 @@ const LOOKUPS_PER_KEY = 1 / 16;
  * Which (job, task, pe task) the store has no record of, without asking it for each line. `mayHave` never misses one
  * that is there.
  */
-export interface SeenKeys {
+interface SeenKeys {
   /** At the beginning of a transaction: what others have added since the last one. */
   readonly refresh: () => void;
   readonly mayHave: (job: number, task: number | null, peTask: string | null) => boolean;

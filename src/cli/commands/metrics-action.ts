@@ -13,7 +13,7 @@ import type { Terminal } from '../terminal';
 import type { MetricsOptions } from './metrics';
 
 /** Every metric of every source and of whole jobs, as the code has them. */
-export function metricFacts(sources: readonly SourceFacts[] = ALL_FACTS): readonly MetricFacts[] {
+function metricFacts(sources: readonly SourceFacts[] = ALL_FACTS): readonly MetricFacts[] {
   return sources.flatMap(({ name: source, reads, interval, enabled, metrics }) =>
     metrics.map(({ name, unit, kind, scope, instance, help }) => ({
       name,

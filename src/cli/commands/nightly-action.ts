@@ -33,7 +33,7 @@ function clusterName(settings: Settings, env: Terminal['env']): string {
 }
 
 /** One line on what a run did. */
-export function describeNightly({ done, open, skipped, mails, troubles, interrupted }: NightlyOutcome): string {
+function describeNightly({ done, open, skipped, mails, troubles, interrupted }: NightlyOutcome): string {
   const { sent, refused, doubt, left } = mails;
   if (done.length + open.length + skipped.length === 0) return 'nothing to do: every night is done';
   const parts = [

@@ -14,7 +14,7 @@ import type { PruneOptions } from './prune';
 const DAY_MS = 86_400_000;
 
 /** The ages that the configuration gives to what the accounting DB holds. */
-export function retentionOf(settings: Settings): Retention {
+function retentionOf(settings: Settings): Retention {
   return {
     records: settings.keep_records_days,
     series: settings.keep_charts_days,
@@ -36,7 +36,7 @@ function describeRules(rules: Retention, now: Date): readonly string[] {
   );
 }
 
-export function describePruned({ records, series, rollups, freed }: Pruned): string {
+function describePruned({ records, series, rollups, freed }: Pruned): string {
   const parts = [
     `${formatCount(records)} records`,
     `${formatCount(series)} charts`,

@@ -15,7 +15,7 @@ type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'isRoot'>;
 const V1_CONTROLLERS = ['memory', 'cpuacct', 'cpu', 'blkio', 'pids'] as const;
 
 /** The hierarchies of control groups that are mounted where samplers and hooks look for them. */
-export interface Hierarchies {
+interface Hierarchies {
   /** null: not there. */
   readonly v2: { readonly top: string; readonly controllers: readonly string[] } | null;
   /** Controllers of version 1. */
@@ -109,7 +109,7 @@ function strays({ settings, isRoot }: Asking, root: string, procRoot: string): F
   ];
 }
 
-export interface CgroupPlace {
+interface CgroupPlace {
   readonly root: string;
   readonly procRoot: string;
   readonly writable: (path: string) => boolean;

@@ -1,7 +1,7 @@
 import { formatCount, formatDuration, formatPercent } from '../../report/units';
 import type { Terminal } from '../terminal';
 
-export interface ImportProgress {
+interface ImportProgress {
   /** Lines so far; bytes on disk that were read, of how many. */
   readonly show: (lines: number, done: number, of: number) => void;
   readonly clear: () => void;

@@ -63,7 +63,7 @@ function askHost(host: string, template: readonly string[], check: HostCheck): P
   });
 }
 
-export interface HostCheck {
+interface HostCheck {
   readonly prefix: string;
   readonly stateDir: string;
   readonly settingsPath: string;

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { usageError } from '../command-error';
 
-export interface Consent {
+interface Consent {
   readonly yes?: boolean;
   readonly dryRun?: boolean;
 }

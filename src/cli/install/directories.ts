@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { makeOwnedDirectory } from '../../base/set-owner';
 import type { Step } from './step';
 
-export interface WantedDirectory {
+interface WantedDirectory {
   readonly path: string;
   readonly mode: number;
   readonly uid: number;

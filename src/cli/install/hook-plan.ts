@@ -168,7 +168,7 @@ function planHosts(planner: Planner, stage: HookStage, hosts: readonly string[])
 }
 
 /** Names of hosts and `@groups` as hosts, and what is wrong with them. */
-export function resolveHosts(site: Site, names: readonly string[]): { hosts: readonly string[]; problems: string[] } {
+function resolveHosts(site: Site, names: readonly string[]): { hosts: readonly string[]; problems: string[] } {
   const problems: string[] = [];
   const hosts = names.flatMap((name) => {
     const members = name.startsWith('@') ? site.groups.get(name) : [name];

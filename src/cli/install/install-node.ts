@@ -161,7 +161,7 @@ export async function applySteps(
   }
 }
 
-export interface NodeOutcome {
+interface NodeOutcome {
   readonly test: SelfTest;
   /** False: the version that was there before stays the current one. */
   readonly activated: boolean;

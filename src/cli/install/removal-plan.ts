@@ -4,7 +4,7 @@ import { formatQueueValue, parseQueueValue, type QueueValue } from '../../griden
 import type { Site } from '../../gridengine/site';
 import { sameValue, STAGES, targetName, type Change, type Target } from './hook-plan';
 
-export interface RemovalPlan {
+interface RemovalPlan {
   readonly changes: readonly Change[];
   /** Where the old value is not the one that was backed up, or none was; one line each. */
   readonly remarks: readonly string[];

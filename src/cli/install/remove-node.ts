@@ -16,7 +16,7 @@ import { removeStamp } from './stamp';
 import { stopTimer, systemctl, systemFilesOf } from './system-files';
 import { currentVersion, installedVersions, runningVersions, switchCurrent } from './versions';
 
-export interface RemovalOptions {
+interface RemovalOptions {
   readonly source: string;
   readonly prefix: string;
   readonly settings: Settings;

@@ -23,7 +23,7 @@ function cronPath(places: SystemPlaces): string | null {
 }
 
 /** Files of the service that an installation may have written. */
-export function serviceFiles(places: SystemPlaces): readonly string[] {
+function serviceFiles(places: SystemPlaces): readonly string[] {
   return [unitPath(places), cronPath(places)].filter((path) => path !== null && existsSync(path)) as string[];
 }
 

@@ -31,7 +31,7 @@ export interface Version {
   readonly node: NodeBinary;
 }
 
-export type ConfOptions = Omit<HookConf, 'node' | 'program'>;
+type ConfOptions = Omit<HookConf, 'node' | 'program'>;
 
 /** First digits of a hash over the program's files and its hook.conf. */
 function buildHash(root: string, files: readonly string[], conf: HookConf): string {

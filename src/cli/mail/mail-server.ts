@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { CommandError, EXIT, usageError } from '../command-error';
 
 /** How the certificate of a server is looked at: "off": STARTTLS is not used at all. */
-export type TlsRule = 'verify' | 'unverified' | 'off';
+type TlsRule = 'verify' | 'unverified' | 'off';
 
 export interface SmtpServer {
   readonly kind: 'smtp';
@@ -17,12 +17,12 @@ export interface SmtpServer {
   readonly user: string;
 }
 
-export interface SendmailServer {
+interface SendmailServer {
   readonly kind: 'sendmail';
   readonly path: string;
 }
 
-export type MailServer = SmtpServer | SendmailServer;
+type MailServer = SmtpServer | SendmailServer;
 
 const SENDMAIL = '/usr/sbin/sendmail';
 const TLS_RULES: readonly TlsRule[] = ['verify', 'unverified', 'off'];

@@ -113,7 +113,7 @@ async function connect(server: SmtpServer, password: string | null, patience: Sm
   }
 }
 
-export interface SmtpSender {
+interface SmtpSender {
   /** Rejects with MailError. */
   readonly send: (message: WiredMessage) => Promise<void>;
   readonly close: () => void;

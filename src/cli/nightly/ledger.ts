@@ -48,7 +48,7 @@ export interface Ledger {
 }
 
 /** A night's turn had come, or it was asked for with --date. */
-export type Turn = 'due' | 'date';
+type Turn = 'due' | 'date';
 
 export interface SettledNight {
   readonly state: 'done' | 'skipped';
@@ -66,8 +66,8 @@ export interface MailName {
   readonly to: string;
 }
 
-export type MailState = 'open' | 'sent' | 'refused' | 'doubt';
-export type ClaimAnswer = 'mine' | Exclude<MailState, 'open'>;
+type MailState = 'open' | 'sent' | 'refused' | 'doubt';
+type ClaimAnswer = 'mine' | Exclude<MailState, 'open'>;
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const OTHERS_WRITE = 0o022;

@@ -7,7 +7,7 @@ import type { Settings } from '../../record/settings';
 import { ledgerDirectory } from './ledger';
 
 /** A directory that a night needs, and whose it is to be. */
-export interface NightPlace {
+interface NightPlace {
   readonly path: string;
   readonly mode: number;
   readonly uid: number;

@@ -38,7 +38,7 @@ export function parseNight(text: string, now: Date): Night {
   return night;
 }
 
-export interface DueNights {
+interface DueNights {
   /** Oldest first. */
   readonly due: readonly Night[];
   /** Missed so long ago that nobody gets a report any more. */

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../sampler/job/run-directory';
 
-export interface ReportFiles {
+interface ReportFiles {
   readonly html: string;
   readonly json: string;
 }

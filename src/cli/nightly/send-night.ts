@@ -39,7 +39,7 @@ export function wantsMail(rule: Rule): boolean {
   return rule.mail_admins.length > 0 || rule.mail_owners !== 'nobody';
 }
 
-export interface NightToSend {
+interface NightToSend {
   readonly context: Omit<MailContext, 'mailer'>;
   readonly ledger: Ledger;
   readonly mailer: Mailer;
@@ -57,7 +57,7 @@ export interface NightToSend {
 }
 
 /** What became of a mail, and whether the server is worth asking for another one. */
-export interface MailEnd {
+interface MailEnd {
   readonly came: keyof MailCounts;
   readonly stop: boolean;
 }

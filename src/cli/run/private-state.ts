@@ -15,7 +15,7 @@ export interface PrivateState {
   readonly settings: Settings;
 }
 
-export interface PrivateOptions {
+interface PrivateOptions {
   readonly cluster: string;
   readonly accounting: string;
   readonly interval?: number;
@@ -105,7 +105,7 @@ export function takeJobNumber(state: PrivateState): { readonly job: number; read
 }
 
 /** What a job asks for where no Grid Engine tells it. */
-export interface LocalJob {
+interface LocalJob {
   readonly job: number;
   readonly name: string;
   /** As with `qsub -l h_vmem=`; null: no limit. */
@@ -135,7 +135,7 @@ export function writeSpool(spool: string, job: LocalJob, nowMs: number): void {
   writeFileSync(join(spool, 'environment'), '');
 }
 
-export interface LocalUsage {
+interface LocalUsage {
   readonly exitStatus: number;
   readonly signal: number;
   readonly startMs: number;

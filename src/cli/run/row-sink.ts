@@ -2,7 +2,7 @@ import { closeSync, constants, openSync, statSync, write } from 'node:fs';
 import { CommandError, EXIT, usageError } from '../command-error';
 
 /** Where rows go. A slow, full or closed place is its own trouble: nothing here waits for it or throws. */
-export interface RowSink {
+interface RowSink {
   readonly write: (text: string) => void;
   /** Resolves when all that was taken is written or given up: to the problem, where there was one. */
   readonly end: () => Promise<string | null>;

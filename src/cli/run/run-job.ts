@@ -24,7 +24,7 @@ import { takeJobNumber, writeSpool, writeUsage, type PrivateState } from './priv
 /** What `qmemacct run` was asked to measure. */
 export type Subject = { readonly command: string; readonly args: readonly string[] } | { readonly pid: number };
 
-export interface RunOutcome {
+interface RunOutcome {
   /** null when the sampler never answered. */
   readonly record: JobRecord | null;
   /** Of the command: its own, or 128 + the signal that ended it; 0 for `--pid`. */

@@ -9,7 +9,7 @@ import type { Terminal } from '../terminal';
 import { openRowSink } from './row-sink';
 
 /** Files ("-": the standard output) that get a row per sample. */
-export interface RowFiles {
+interface RowFiles {
   readonly jsonl?: string | undefined;
   readonly csv?: string | undefined;
 }

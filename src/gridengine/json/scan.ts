@@ -23,7 +23,7 @@ export interface JsonHandler {
   value(key: string, value: JsonValue): void;
 }
 
-export interface JsonScanner {
+interface JsonScanner {
   write(piece: Uint8Array): void;
   end(): void;
 }

@@ -27,7 +27,7 @@ export interface XmlHandler {
   end?(place: XmlPlace): void;
 }
 
-export interface XmlScanner {
+interface XmlScanner {
   write(piece: Uint8Array): void;
   end(): void;
 }

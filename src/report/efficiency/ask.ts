@@ -36,7 +36,7 @@ export interface Found {
   readonly days: readonly string[] | null;
 }
 
-export interface WasterFound {
+interface WasterFound {
   readonly group: SummaryGroup;
   /** Those that make the waste, the largest first. */
   readonly names: readonly NameFound[];

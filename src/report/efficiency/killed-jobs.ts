@@ -12,7 +12,7 @@ import type { Words } from '../why/words';
 import { isPart, wholeRun } from './whole-jobs';
 
 /** One run of a job that ended for want of memory: all its records, and why that is thought. */
-export interface KilledRun {
+interface KilledRun {
   readonly records: readonly [JobRecord, ...JobRecord[]];
   readonly why: Why;
 }

@@ -7,7 +7,7 @@ import { renderReport } from './text';
 import { countText } from './words';
 
 /** A report as a mail carries it. */
-export interface MailReport {
+interface MailReport {
   readonly text: string;
   readonly html: string;
   readonly json: string;

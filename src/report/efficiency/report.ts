@@ -154,7 +154,7 @@ export interface JobLine {
 }
 
 /** The same as `qmemacct job` says of it. */
-export interface LineCause {
+interface LineCause {
   readonly causes: readonly Cause[];
   readonly confidence: Confidence;
   /** Of the job that the line names; times of day are those of where the report was made. */

@@ -87,7 +87,7 @@ export function asksForJobs(filter: LiveFilter): boolean {
 }
 
 /** Whether what a job has on a host is asked for. */
-export function keepsPart(filter: LiveFilter, part: JobPart): boolean {
+function keepsPart(filter: LiveFilter, part: JobPart): boolean {
   return (
     lets(filter.job, (pattern) => isJob(part, pattern)) &&
     lets(filter.owner, (pattern) => matchesPattern(part.owner, pattern)) &&

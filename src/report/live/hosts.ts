@@ -71,7 +71,7 @@ export function renderHostLines(
 }
 
 /** What the columns mean. */
-export function hostsLegend(hosts: readonly HostView[], screen: Screen): readonly string[] {
+function hostsLegend(hosts: readonly HostView[], screen: Screen): readonly string[] {
   const { strandedMemory, strandedSlots } = totalHosts(hosts);
   return [
     `${memoryBarLegend(screen)}      used: at most so far; %: used of asked for; total: h_vmem of the host, else its memory`,

@@ -52,13 +52,6 @@ export function measureText(measure: MemoryMeasure): string {
   return MEASURES[measure];
 }
 
-/** The same in a word or two. */
-export const SHORT_MEASURES: Readonly<Record<MemoryMeasure, string>> = {
-  rss_swap_sum: 'RSS + swap',
-  vmem_sum: 'address space',
-  cgroup: 'cgroup',
-};
-
 /** A moment near `now`: "14:32", "11-23 14:32" on another day, "2027-01-02 14:32" in another year. */
 export function nearMoment(at: number, now: Date): string {
   const date = new Date(at);

@@ -15,7 +15,7 @@ export interface PartRow {
 }
 
 /** A line for what the job has here, and one for each of its tasks where it is more than one program. */
-export function partRows(part: JobPart): readonly PartRow[] {
+function partRows(part: JobPart): readonly PartRow[] {
   const whole: PartRow = { role: part.master ? 'master' : 'slave', part, task: null };
   if (part.tasks.length === 0 && part.pastMaxvmem === null) return [whole];
   const master = { id: '(master)', maxvmem: part.masterMaxvmem, vmem: part.masterVmem };

@@ -48,7 +48,7 @@ const RUNTIMES: readonly Runtime[] = [
 ];
 
 /** One large request that RLIMIT_AS may have refused, which leaves no mark. */
-export interface LargeRequest {
+interface LargeRequest {
   /** A clause: what speaks for it. */
   readonly grounds: string;
   /** Whether a runtime made it that did not come up. */

@@ -21,7 +21,7 @@ const HALF_WRITTEN_MS = 600_000;
 /** Directories and half-written files that one pass looks at. */
 const MOST_LEFTOVERS = 100;
 
-export interface HandedFile {
+interface HandedFile {
   readonly uid: number;
   /** When the file was last changed (ms since the epoch); no user can set it. */
   readonly changedMs: number;
@@ -29,7 +29,7 @@ export interface HandedFile {
 }
 
 /** Some of the names in the outbox. */
-export interface OutboxNames {
+interface OutboxNames {
   readonly files: readonly string[];
   /** Directories, which no hook makes, and files that their hook has not finished. */
   readonly leftovers: readonly string[];

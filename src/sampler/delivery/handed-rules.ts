@@ -20,7 +20,7 @@ export interface Here {
   readonly store: Pick<NodeStore, 'job'>;
 }
 
-export interface HandedBy {
+interface HandedBy {
   readonly owner: string;
   /** When the file was last changed, ms since the epoch. */
   readonly changedMs: number;

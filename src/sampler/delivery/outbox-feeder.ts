@@ -17,7 +17,7 @@ const BATCH = 500;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
-export interface DeliveryOutcome {
+interface DeliveryOutcome {
   readonly delivered: number;
   readonly refused: number;
   readonly left: number;

@@ -46,7 +46,7 @@ export interface Charge {
   readonly covered: boolean;
 }
 
-export interface NodeCharge {
+interface NodeCharge {
   /** In the order of the jobs. */
   readonly jobs: readonly Charge[];
   readonly idleJoules: number;
@@ -57,7 +57,7 @@ export interface NodeCharge {
 }
 
 /** Sums over the intervals of one job's life on one node. Joules and seconds. */
-export interface EnergyAccount {
+interface EnergyAccount {
   /** Charged to the job. */
   readonly packageJoules: number;
   readonly dramJoules: number;
@@ -144,7 +144,7 @@ export function newEnergyAccount(): EnergyAccount {
 }
 
 /** One interval of one job. A sampler that knows other jobs of the node, too, tells them: their shares bound this one's. */
-export interface EnergyInterval {
+interface EnergyInterval {
   readonly node: NodeUse;
   readonly job: JobUse;
   readonly others?: readonly JobUse[];

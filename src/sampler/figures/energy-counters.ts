@@ -1,6 +1,6 @@
 import type { Reading } from '../../sources/source';
 
-export interface NodeEnergy {
+interface NodeEnergy {
   /** All packages of the node; null: a counter is missing or began anew, so that a sum would be too small. */
   readonly packageJoules: number | null;
   readonly dramJoules: number | null;

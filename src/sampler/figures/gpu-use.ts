@@ -66,7 +66,7 @@ export interface GpuUse {
 /** From this moment on (ms of a clock that never goes back) GPUs count as held. */
 export const newGpuUse = (startMs: number): GpuUse => ({ lastMs: startMs, uses: new Map(), busy: new Map() });
 
-export interface GpuObservation {
+interface GpuObservation {
   readonly atMs: number;
   /** All values of `nvidia`, `drm` and `drmprocess` of this moment, other jobs' processes included. */
   readonly readings: readonly Reading[];

@@ -24,7 +24,7 @@ export interface HelperProcess {
   readonly ended: Promise<void>;
 }
 
-export interface HelperProcessOptions {
+interface HelperProcessOptions {
   readonly script: string;
   readonly settingsPath: string;
   readonly nodeOptions: readonly string[];

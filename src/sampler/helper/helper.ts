@@ -20,7 +20,7 @@ export interface HelperOptions {
   readonly procRoot?: string;
 }
 
-export interface HelperState {
+interface HelperState {
   /** Of the process that lives now. */
   readonly pid: number | null;
   readonly started: number;

@@ -9,7 +9,7 @@ import { keyValues, startTicksOf } from './run-directory';
  * group: the sampler, or the next sampler or flush of this host. What still runs in it, the shepherd and processes
  * that outlive their job, goes back to where the shepherd came from, as if there had never been a group.
  */
-export interface CgroupNote {
+interface CgroupNote {
   /** Path of the shepherd's former group by hierarchy: "memory", "pids" ..., "unified" for version 2. */
   readonly origins: ReadonlyMap<string, string>;
   /** Why there is no group; null: there is one. */

@@ -54,7 +54,7 @@ const NODE_WITHIN_MS = 200;
 const UNTOLD_MS = 1000;
 
 /** What the sampler process gives to each of its jobs: the only difference between the scopes. */
-export interface Surroundings {
+interface Surroundings {
   readonly settingsPath: string;
   readonly settings: Settings;
   /** Why the defaults stand in for the site's own settings; null: they don't. */
@@ -89,7 +89,7 @@ export interface SavedFollower {
 }
 
 /** Why a job is no longer followed here. */
-export type FollowEnd = { readonly status: 'finished' | 'lost'; readonly toldMs: number } | 'handed-over' | 'stopped';
+type FollowEnd = { readonly status: 'finished' | 'lost'; readonly toldMs: number } | 'handed-over' | 'stopped';
 
 /** One job under the eyes of this process. */
 export interface JobFollower {

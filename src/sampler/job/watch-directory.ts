@@ -5,7 +5,7 @@ export interface DirectoryWatch {
   close(): void;
 }
 
-export interface DirectoryEars {
+interface DirectoryEars {
   /** Something has happened to this name in the directory; null: anything may have. */
   readonly heard: (name: string | null) => void;
   /** The directory is no longer there; nothing more will be heard. */

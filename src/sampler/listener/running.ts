@@ -4,7 +4,7 @@ import type { Settings } from '../../record/settings';
 import { listenerPaths } from './socket-path';
 
 /** What the listener of this node has written of itself into RUN_DIR/listener/pid. */
-export interface RunningListener {
+interface RunningListener {
   readonly pid: number;
   /** `settingsDigest` of what it was started with. */
   readonly settings: string;

@@ -47,12 +47,12 @@ export interface HandedRecord {
   readonly record: string;
 }
 
-export interface HandedAmount {
+interface HandedAmount {
   readonly records: number;
   readonly bytes: number;
 }
 
-export interface StoredJob {
+interface StoredJob {
   readonly run: string;
   readonly finished: boolean;
   /** The record so far, as JSON. */

@@ -30,7 +30,7 @@ export interface Storage {
   keepsDirectory(): boolean;
 }
 
-export interface StorageConditions {
+interface StorageConditions {
   readonly run: RunDescription;
   readonly directory: string | null;
   readonly settings: Settings;

@@ -8,7 +8,7 @@ import type { Bracket, BracketSource, OpenReason } from '../../record/record';
  * Lower end: the most that a sample saw held. Upper end: the kernel's own peak, which counts page cache and kernel
  * memory too. So the two meet only for a job that reads and writes little.
  */
-export interface FootprintState {
+interface FootprintState {
   /** The largest sampled sum, in bytes; null: none yet. */
   readonly heldBytes: number | null;
   /** When it was seen (ms since the epoch). */

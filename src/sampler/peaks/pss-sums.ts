@@ -1,7 +1,7 @@
 import type { Metric, Reading } from '../../sources/source';
 
 /** The largest sum over a job's processes that was seen, and when its reading was over (ms since the epoch). */
-export interface PssPeak {
+interface PssPeak {
   readonly bytes: number;
   readonly atMs: number;
   /** The process that held most of it. */
@@ -33,7 +33,7 @@ const SUMMED = {
   pss_footprint_bytes: 'pss_footprint_peak_bytes',
 } as const;
 
-export type PssQuantity = keyof typeof SUMMED;
+type PssQuantity = keyof typeof SUMMED;
 
 const QUANTITIES = Object.keys(SUMMED) as readonly PssQuantity[];
 

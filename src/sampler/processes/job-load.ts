@@ -11,13 +11,13 @@ export interface Load {
   readonly max_rss_bytes: number;
 }
 
-export interface JobLoad extends Load {
+interface JobLoad extends Load {
   readonly run: string;
   /** The job's record so far, as JSON. */
   readonly record: string;
 }
 
-export interface ProcessLoad extends Load {
+interface ProcessLoad extends Load {
   readonly run: string;
   readonly pid: number;
   readonly command: string;

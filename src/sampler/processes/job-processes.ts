@@ -37,7 +37,7 @@ export interface ClaimRules {
 }
 
 /** One process of the job, as plain data; `image` counts its executed programs. */
-export interface TrackedProcess {
+interface TrackedProcess {
   readonly pid: number;
   readonly startTicks: number;
   parent: string | null;
@@ -58,7 +58,7 @@ export interface TrackedProcess {
   largestRss: number;
 }
 
-export interface ProcessSample {
+interface ProcessSample {
   readonly id: string;
   readonly pid: number;
   readonly command: string;

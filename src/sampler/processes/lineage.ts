@@ -6,10 +6,10 @@ import { markSlackBytes, type CounterPrecision } from '../peaks/slack';
 import { newUpperEnds, type LifeEvent, type Sweep, type UpperEnds } from '../peaks/upper-ends';
 
 /** Figures of all processes of a job that have ended, by their exit records: the fields of ExitAccount, added up. */
-export type ExitSums = Readonly<Record<(typeof EXIT_FIELDS)[number], number>>;
+type ExitSums = Readonly<Record<(typeof EXIT_FIELDS)[number], number>>;
 
 /** A process of the job that has ended. */
-export interface EndedProcess {
+interface EndedProcess {
   readonly pid: number;
   /** It executed a program; without, it was a copy of its parent all its life. */
   readonly executed: boolean;

@@ -5,7 +5,7 @@ import type { OpenImage } from './series';
  * Forked images of which it is not known whether they run another program, and what they held over time: it counts when
  * they never do. An image that has worked is counted by its own sums from then on, and is none of these any more.
  */
-export interface OpenImages {
+interface OpenImages {
   /** Those of this tick; the same array as before where nothing has changed, since many steps keep it. */
   see(readings: readonly MemoryReading[], workers: ReadonlySet<string>, gapMs: number): readonly OpenImage[];
   /** Bytes times ms of those whose memory was their own; all of them are forgotten. */

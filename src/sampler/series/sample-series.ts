@@ -3,7 +3,7 @@ import { processes } from '../../sources/job/processes';
 import type { StoredSeries } from './series-table';
 
 /** The table `sample` of node.db, read as series. */
-export interface SampleReader {
+interface SampleReader {
   /** Series of a job from `fromMs` to `toMs`: those of these names that the samples hold, all of them for no name. */
   readonly series: (job: number, names: readonly string[], fromMs: number, toMs: number) => readonly StoredSeries[];
 }

@@ -25,7 +25,7 @@ export interface StreamedSample {
   readonly written_chars: number;
 }
 
-export type SampleStream = (readings: TickReadings, observation: () => Observation) => void;
+type SampleStream = (readings: TickReadings, observation: () => Observation) => void;
 
 const toLine = (readings: TickReadings, { sums, startMs }: Observation): string =>
   `${JSON.stringify({

@@ -1,14 +1,14 @@
 import type { Metric, Reading } from '../../sources/source';
 
 /** Readings of one source at several times. Values as they are stored: the reading times `resolution`. */
-export interface SourceBatch {
+interface SourceBatch {
   readonly source: string;
   /** ms since the epoch. */
   readonly at: readonly number[];
   readonly columns: readonly SeriesColumn[];
 }
 
-export interface SeriesColumn {
+interface SeriesColumn {
   readonly metric: string;
   readonly instance: string;
   readonly resolution: number;

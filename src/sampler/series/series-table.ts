@@ -12,7 +12,7 @@ export interface StoredSeries {
 }
 
 /** The tables `metric` and `series` of node.db. `job` is a row of `job`; null: the node itself. */
-export interface SeriesTable {
+interface SeriesTable {
   /** Inside a write transaction only. */
   readonly save: (job: number | null, batch: SeriesBatch) => void;
   /** To be called after a rollback: numbers given since are gone. */

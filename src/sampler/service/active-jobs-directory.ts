@@ -7,7 +7,7 @@ import { gridEngineOwners } from '../../gridengine/owners';
 import type { Settings } from '../../record/settings';
 
 /** Where execd keeps its jobs' directories, or why that is not known. */
-export type ActiveJobs = { readonly directory: string } | { readonly unknown: string; readonly fix: string };
+type ActiveJobs = { readonly directory: string } | { readonly unknown: string; readonly fix: string };
 
 export interface Machine {
   readonly host: string;

@@ -4,7 +4,7 @@ import type { Stretch } from '../job/stretch';
  * Keeps all jobs of one process together to its share of a core. Where they cost more, the share is divided fairly: a job
  * that costs no more than an equal part keeps its interval, and the dear ones divide what is left.
  */
-export interface CommonStretch {
+interface CommonStretch {
   job(name: string): Stretch;
   end(name: string): void;
 }

@@ -12,7 +12,7 @@ function inodeOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
 }
 
-export interface StoreEars {
+interface StoreEars {
   /** A job's progress is in it. */
   readonly saved: (store: NodeStore) => void;
   /** A summary waits in the outbox. */

@@ -17,14 +17,14 @@ import {
 } from './process-events';
 import { openTaskstats } from './taskstats-socket';
 
-export interface KernelEventsOptions {
+interface KernelEventsOptions {
   /** The initial network namespace, where this process is in another one; null: it is in it. */
   readonly namespacePath: string | null;
   /** Receive buffer of each socket in bytes. */
   readonly receiveBytes?: number;
 }
 
-export interface KernelEventHandlers {
+interface KernelEventHandlers {
   readonly event: (event: ProcessEvent) => void;
   readonly record: (record: KeptExitRecord) => void;
 }

@@ -5,7 +5,7 @@ import { holdsMessage, messageType, NLMSG_DONE, NLMSGHDR_BYTES } from './netlink
  * the initial PID namespace.
  */
 
-export interface ForkEvent {
+interface ForkEvent {
   readonly kind: 'fork';
   /** µs of CLOCK_MONOTONIC. Taken before the event is queued: events of two CPUs may be queued in another order. */
   readonly at: number;
@@ -19,7 +19,7 @@ export interface ForkEvent {
   readonly childTgid: number;
 }
 
-export interface ExecEvent {
+interface ExecEvent {
   readonly kind: 'exec';
   readonly at: number;
   readonly pid: number;
@@ -30,7 +30,7 @@ export interface ExecEvent {
  * One thread has ended. The end of the leader (pid equals tgid) is not the end of the process while other threads live;
  * when one of them calls exec, it takes the leader's id, and an ExecEvent of that id follows the leader's ExitEvent.
  */
-export interface ExitEvent {
+interface ExitEvent {
   readonly kind: 'exit';
   readonly at: number;
   readonly pid: number;
@@ -44,7 +44,7 @@ export interface ExitEvent {
 export type ProcessEvent = ForkEvent | ExecEvent | ExitEvent;
 
 export const CN_IDX_PROC = 1;
-export const CN_VAL_PROC = 1;
+const CN_VAL_PROC = 1;
 const CN_MSG_BYTES = 20;
 
 const IDX = NLMSGHDR_BYTES;
@@ -130,7 +130,7 @@ export function subscriptionAnswer(buffer: Buffer, offset: number, length: numbe
   return buffer.readUInt32LE(offset + DATA);
 }
 
-export interface GapDetector {
+interface GapDetector {
   /** Wants every message of the socket, those of uninteresting kinds, too: they share the numbers. */
   readonly see: (buffer: Buffer, offset: number, length: number) => void;
   /**

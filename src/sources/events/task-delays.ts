@@ -3,7 +3,7 @@ import { parseTaskDelays, taskDelaysPayload, type TaskDelays } from './exit-reco
 import { noTaskstats } from './kernel-events';
 import { openTaskstats } from './taskstats-socket';
 
-export interface TaskDelaysReader {
+interface TaskDelaysReader {
   /** Totals over a process's threads, ended ones included (those only if it ever had several); null: it is gone. */
   readonly process: (pid: number) => TaskDelays | null;
   /** Of one thread. */

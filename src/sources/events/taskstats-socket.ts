@@ -21,7 +21,7 @@ const EPROTO = 71;
 type OnMessage = (buffer: Buffer, offset: number, length: number) => void;
 
 /** A generic netlink socket that knows the number of the TASKSTATS family. */
-export interface TaskstatsSocket {
+interface TaskstatsSocket {
   readonly socket: NetlinkSocket;
   readonly isTaskstats: (buffer: Buffer, offset: number) => boolean;
   /**

@@ -42,7 +42,7 @@ const BLKIO_FILES = [
 ] as const;
 
 /** The text of a file of one controller's group; null: not there. */
-export type ReadControllerFile = (controller: keyof V1Directories, name: string) => string | null;
+type ReadControllerFile = (controller: keyof V1Directories, name: string) => string | null;
 
 /** One reading of a v1 group. `oomKills`: of the group and those below it, which its own file does not cover. */
 export function readingOfV1(

@@ -28,7 +28,7 @@ export function parsePressure(text: string | null): { readonly some: number | nu
 }
 
 /** The files of a group that are read, by name; null: not there. */
-export type ReadFile = (name: string) => string | null;
+type ReadFile = (name: string) => string | null;
 
 const KERNEL_PARTS = ['kernel_stack', 'pagetables', 'sec_pagetables', 'percpu', 'vmalloc', 'slab'] as const;
 
@@ -143,7 +143,7 @@ export function intervalPeaks(peak: ResettablePeak, lifetime: () => number | nul
   };
 }
 
-export interface OpenV2 {
+interface OpenV2 {
   readonly read: () => CgroupReading;
   readonly close: () => void;
 }

@@ -6,7 +6,7 @@ import { openGroup, type Group, type Location } from './perf-groups';
 import { NOTHING_COUNTED } from './perf-scale';
 
 /** What was opened of every event, by its index; a map entry of `failed` is the errno that it was given up for. */
-export interface CounterSet {
+interface CounterSet {
   readonly lanes: readonly (readonly Lane[])[];
   readonly failed: ReadonlyMap<number, number>;
   readonly notes: readonly string[];

@@ -2,7 +2,7 @@ import { isUnavailable, unavailable, type Place, type Unavailable } from '../sou
 import { corePmusOfHybrid, encodeTerms, readPmu, type PmuConfig } from './pmu';
 
 /** An event that has a name of its own, the same on every kind of CPU. */
-export interface NamedEvent {
+interface NamedEvent {
   readonly name: string;
   /** PERF_TYPE_* of linux/perf_event.h. */
   readonly type: number;

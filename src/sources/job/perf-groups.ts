@@ -27,7 +27,7 @@ export interface Opened {
   readonly leads: boolean;
 }
 
-export interface OpenedGroup {
+interface OpenedGroup {
   readonly opened: readonly Opened[];
   readonly refused: readonly { readonly member: Member; readonly errno: number }[];
 }

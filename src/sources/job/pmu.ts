@@ -22,7 +22,7 @@ export interface PmuConfig {
 type Word = keyof PmuConfig;
 
 /** Where a term's value goes: bits of one word, from the value's lowest on. */
-export interface TermFormat {
+interface TermFormat {
   readonly word: Word;
   readonly bits: readonly number[];
 }

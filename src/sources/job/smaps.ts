@@ -19,7 +19,7 @@ export interface SharedMemory {
 }
 
 /** Takes the text of smaps or smaps_rollup piece by piece, so that a long one can be given up halfway. */
-export interface SmapsReader {
+interface SmapsReader {
   readonly add: (text: string) => void;
   /** Mappings seen so far. */
   readonly maps: () => number;

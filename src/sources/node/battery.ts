@@ -22,12 +22,12 @@ const LEFT = gauge(
 const PLUGGED = gauge('plugged', 'count', '1: on mains power; 0: on batteries.');
 
 /** A power supply's files (Documentation/ABI/testing/sysfs-class-power), in its units of micro- and plain numbers. */
-export interface SupplyFiles {
+interface SupplyFiles {
   readonly number: (file: string) => number | null;
   readonly word: (file: string) => string | null;
 }
 
-export interface Battery {
+interface Battery {
   /** Percent. */
   readonly charge: number | null;
   /** Watts, negative while it discharges. */

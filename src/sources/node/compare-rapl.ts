@@ -1,5 +1,5 @@
 /** What two ways to the same energy counter say of each other. */
-export interface RaplComparison {
+interface RaplComparison {
   /** null: the interval tells nothing. */
   readonly agree: boolean | null;
   /** Difference over the larger of the two, 0 to 1. */

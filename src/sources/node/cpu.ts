@@ -58,7 +58,7 @@ const EVENTS: Readonly<Record<string, Metric>> = {
 };
 
 /** `/proc/stat`. */
-export interface CpuStat {
+interface CpuStat {
   /** All CPUs together. */
   readonly total: CpuTimes;
   /** By the number of the CPU; those online only. */

@@ -76,7 +76,7 @@ function meanHertz(clocks: readonly Clock[], pick: (clock: Clock) => number | nu
   return cpus === 0 ? null : sum / cpus;
 }
 
-export function cpufreqReadings(clocks: readonly Clock[]): readonly Reading[] {
+function cpufreqReadings(clocks: readonly Clock[]): readonly Reading[] {
   const means = [
     [MEAN, meanHertz(clocks, ({ current }) => current)],
     [MEAN_MINIMUM, meanHertz(clocks, ({ minimum }) => minimum)],

@@ -39,7 +39,7 @@ const FIELDS: readonly (readonly [Metric, number])[] = (() => {
 /** Fields of Linux 2.6.25 to 4.17; later ones add four and then two. */
 const FEWEST_FIELDS = 11;
 
-export interface DiskCounters {
+interface DiskCounters {
   readonly device: string;
   /** In the order of the kernel's fields, in its units. */
   readonly fields: readonly number[];

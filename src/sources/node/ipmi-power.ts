@@ -1,5 +1,5 @@
 /** What a BMC says of the whole node, in watts; null: not said. */
-export interface IpmiPower {
+interface IpmiPower {
   readonly current: number | null;
   readonly average: number | null;
 }

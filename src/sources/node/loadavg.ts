@@ -19,7 +19,7 @@ const METRICS = [
 ] as const;
 
 /** Parses `/proc/loadavg` (proc_loadavg(5)); null when it is not one. */
-export function parseLoadavg(text: string): readonly Reading[] | null {
+function parseLoadavg(text: string): readonly Reading[] | null {
   const match = /^(\d+\.\d+) (\d+\.\d+) (\d+\.\d+) (\d+)\/(\d+) /.exec(text);
   if (match === null) return null;
   return METRICS.map(({ name }, index) => ({ metric: name, instance: '', value: Number(match[index + 1]) }));

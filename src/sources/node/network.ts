@@ -10,7 +10,7 @@ const { gauge, counter } = nodeMetrics('network');
 const INTERFACE = { instance: 'interface' };
 
 /** One line of `/proc/net/dev`. */
-export interface InterfaceCounters {
+interface InterfaceCounters {
   readonly name: string;
   readonly receivedBytes: number;
   readonly receivedPackets: number;

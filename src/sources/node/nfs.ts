@@ -110,7 +110,7 @@ const VALUES: readonly Value[] = [
 const unescaped = (mountPoint: string): string => mountPoint.replace(/\\040/g, ' ').replace(/\\134/g, '\\');
 
 /** One file system mounted in several places shows the same figures in each: the first place stands for it. */
-export function distinctMounts(mounts: readonly NfsMount[], devices: ReadonlyMap<string, string>): readonly NfsMount[] {
+function distinctMounts(mounts: readonly NfsMount[], devices: ReadonlyMap<string, string>): readonly NfsMount[] {
   const seen = new Set<string>();
   return mounts.filter(({ mountPoint }) => {
     const device = devices.get(mountPoint) ?? mountPoint;

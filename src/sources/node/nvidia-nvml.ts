@@ -2,7 +2,7 @@ import { isFailure, NvmlCode, type Nvml, type NvmlHandle, type NvmlResult } from
 import { pciAddress, type Gpu, type GpuProcess, type GpuSnapshot, type GpuState } from './gpu';
 
 /** What has to be remembered from one reading to the next, by UUID. */
-export interface NvmlMemory {
+interface NvmlMemory {
   /** Timestamp of the newest sample of process utilisation that was read. */
   readonly newest: Map<string, bigint>;
   /** Ended processes of the driver's accounting that were told already. */

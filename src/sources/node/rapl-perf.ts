@@ -3,7 +3,7 @@ import { listNames, readInteger, readText } from '../files';
 import { isUnavailable, unavailable, type Metric, type Reading, type Source, type Unavailable } from '../source';
 
 /** One open perf event on one CPU. */
-export interface RawCounter {
+interface RawCounter {
   /** Counted since it was opened, in the event's own steps; NaN when it can't be read. Never throws. */
   readonly read: () => number;
   readonly close: () => void;

@@ -8,7 +8,7 @@ const { gauge } = nodeMetrics('tcpstates');
 const SOCKETS = gauge('sockets', 'count', 'TCP sockets in each state, over IPv4 and IPv6.', { instance: 'state' });
 
 /** By their numbers in the kernel (include/net/tcp_states.h), from 1, which `/proc/net/tcp` prints in hexadecimal. */
-export const TCP_STATES = [
+const TCP_STATES = [
   'established',
   'syn_sent',
   'syn_recv',
@@ -23,7 +23,7 @@ export const TCP_STATES = [
   'new_syn_recv',
 ] as const;
 
-export type TcpState = (typeof TCP_STATES)[number];
+type TcpState = (typeof TCP_STATES)[number];
 
 // Number, local and remote address (8 or 32 hexadecimal digits) and port, state.
 const LINE = /^ *\d+: [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{8,32}:[0-9A-F]{4} ([0-9A-F]{2}) /gm;

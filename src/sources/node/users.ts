@@ -54,7 +54,7 @@ export function parseUtmp(content: Buffer, own = OWN): readonly Session[] | null
   return null;
 }
 
-export function userReadings(sessions: readonly Session[]): readonly Reading[] {
+function userReadings(sessions: readonly Session[]): readonly Reading[] {
   const counts = new Map<string, number>();
   for (const { user } of sessions) counts.set(user, (counts.get(user) ?? 0) + 1);
   return [

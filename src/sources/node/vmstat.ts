@@ -16,7 +16,7 @@ const METRICS = {
   oom_kill: counter('oom_kill', 'count', 'Processes that the kernel killed for want of memory (Linux 4.13 or later).'),
 } as const satisfies Readonly<Record<string, Metric>>;
 
-export type VmstatKey = keyof typeof METRICS;
+type VmstatKey = keyof typeof METRICS;
 
 const KEYS = Object.keys(METRICS) as readonly VmstatKey[];
 const LINE = new RegExp(`^(${KEYS.join('|')}) (\\d{1,20})$`, 'gm');
