@@ -1,0 +1,61 @@
+import { FIELD_CODECS } from '../src/accounting/columns';
+import { FIELD_NAMES, FIELDS, type FieldName } from '../src/record/fields';
+import { TOTALS, TOTALS_NAMES } from '../src/record/totals';
+
+/** docs/fields.md: what the record and its sums hold, from the tables that the program itself is made from. */
+
+const WIDTH = 100;
+
+/** One item of a list, its further lines indented. */
+function item(text: string): string {
+  const lines: string[] = [];
+  let line = '-';
+  for (const word of text.split(' ')) {
+    if (line.length + 1 + word.length > WIDTH) {
+      lines.push(line);
+      line = `  ${word}`;
+    } else line = `${line} ${word}`;
+  }
+  return [...lines, line].join('\n');
+}
+
+const MERGED: Readonly<Record<string, string>> = {
+  key: 'part of the key',
+  own: 'of the account itself',
+  rank: "the better data source's",
+  final: "the ended job's, else the better data source's",
+  each: 'entry by entry',
+  status: 'with the notes',
+};
+
+function fieldItem(name: FieldName): string {
+  const { help, merge, personal } = FIELDS[name];
+  const columns = FIELD_CODECS.find((field) => field.name === name)?.codec.columns.map(
+    (column) => `\`${column.name}\``,
+  );
+  const kept = columns === undefined || columns.length === 0 ? 'table `series`' : columns.join(', ');
+  const hidden = personal ? ' Hidden from those who may not see whose job it is.' : '';
+  return item(`\`${name}\`: ${help}. Merged: ${MERGED[merge] ?? merge}. SQLite: ${kept}.${hidden}`);
+}
+
+export function fieldReference(): string {
+  return [
+    '# Fields',
+    '',
+    'Made from `src/record/fields.ts` and `src/record/totals.ts` by `npm run generate`.',
+    '',
+    '## The record',
+    '',
+    "One job's account on one host, in `--json`, `/v1` and both stores. Sizes are bytes, durations",
+    'seconds in JSON and ms in SQLite columns, times ISO 8601 in JSON and ms since the epoch in columns.',
+    '',
+    ...FIELD_NAMES.map(fieldItem),
+    '',
+    '## Sums',
+    '',
+    'Over records: a job on three hosts, or started three times, has three.',
+    '',
+    ...TOTALS_NAMES.map((name) => item(`\`${name}\`: ${TOTALS[name].help}`)),
+    '',
+  ].join('\n');
+}
