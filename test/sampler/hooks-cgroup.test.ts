@@ -104,11 +104,12 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     assert.ok(!isUnavailable(group));
     const reading = await until('the memory of the burner', () => {
       const now = group.read();
-      return !isUnavailable(now) && (now.peakBytes ?? 0) >= 64 * MIB ? now : null;
+      // The kernel brings memory.stat up to date a moment after the counters.
+      return !isUnavailable(now) && (now.peakBytes ?? 0) >= 64 * MIB && (now.anonBytes ?? 0) > 60 * MIB ? now : null;
     });
     // Beside the 64 MiB: libc, page tables, the shepherd's pages since the move.
     assert.ok((reading.peakBytes ?? 0) < 72 * MIB, JSON.stringify(reading));
-    assert.ok((reading.anonBytes ?? 0) > 60 * MIB && (reading.anonBytes ?? 0) <= (reading.peakBytes ?? 0));
+    assert.ok((reading.anonBytes ?? 0) <= (reading.peakBytes ?? 0));
     assert.ok((reading.cpuUsageSeconds ?? 0) > 0 && (reading.cpuUsageSeconds ?? 0) < 60);
     assert.equal(reading.oomKills ?? 0, 0);
 
