@@ -60,7 +60,7 @@ export function untrusted(path: string, trusted: ReadonlySet<number> = ROOT_ALON
     const next = here === '/' ? `/${part}` : `${here}/${part}`;
     const there = look(next);
     if (typeof there === 'string') return there;
-    // Whoever may write to the directory could put something there.
+    // Anyone who may write to the directory could put something there.
     if (there === null) return writers(here, found, trusted);
     if (!there.isSymbolicLink()) here = next;
     else if (++links > MOST_LINKS) return `${path} leads through more than ${MOST_LINKS} links`;

@@ -69,7 +69,7 @@ export function findClient(name: ClientName, env: Environment, cell: CellLocatio
 /** Variables that say where Grid Engine is. */
 const PLACES = ['SGE_ROOT', 'SGE_CELL', 'SGE_BINARY_PATH'];
 
-/** The environment that makes a client talk to this cell; root's is told of no other. */
+/** The environment that makes a client talk to this cell; root's names no other. */
 export function clientEnvironment(env: Environment, cell: CellLocation | null): Environment {
   if (cell !== null) return { ...env, SGE_ROOT: cell.root, SGE_CELL: cell.cell };
   if (process.geteuid?.() !== 0) return env;

@@ -6,7 +6,6 @@ import { readQhost } from '../gridengine/qhost/read-qhost';
 import { readJobDetails } from '../gridengine/qstat/read-job-details';
 import { readJobList } from '../gridengine/qstat/read-job-list';
 import type { Settings } from '../record/settings';
-
 import type { PollRules, PollTools, Query, Readers } from './poller';
 
 type Environment = Readonly<Record<string, string | undefined>>;

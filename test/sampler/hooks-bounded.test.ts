@@ -36,7 +36,7 @@ function run(shell: string, script: string): Run {
 describe('the bound on what a hook does', () => {
   for (const shell of SHELLS) {
     it(`signals nobody whose number may be another's by now (${shell})`, () => {
-      const { stdout, signals } = run(shell, 'qm_bounded 60 true; echo "$?"; qm_bounded 60 false; echo "$?"');
+      const { stdout, signals } = run(shell, 'qm_bounded 20 true; echo "$?"; qm_bounded 20 false; echo "$?"');
       assert.equal(stdout, '0\n1\n');
       assert.deepEqual(
         signals.filter((line) => line.startsWith('gone') || line.includes('KILL')),

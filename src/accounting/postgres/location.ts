@@ -30,7 +30,7 @@ function decoded(text: string): string | null {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 
-/** What holds where the location says nothing of it: whoever is on the way to another host could be the server. */
+/** What holds where the location says nothing of it: anyone on the way to another host could be the server. */
 function usualMode(host: string): SslMode {
   if (host.startsWith('/')) return 'disable';
   return LOOPBACK.test(host) ? 'prefer' : 'verify-full';

@@ -18,9 +18,9 @@ function plantPackage(root: string, name: string, files: Readonly<Record<string,
 /** A file that stands for the compiler's work: who asked for it, and how. */
 const BUILDER = `
   const { mkdirSync, writeFileSync } = require('node:fs');
-  mkdirSync('build/koffi/here/work', { recursive: true });
+  mkdirSync('build/koffi/here/objects', { recursive: true });
   writeFileSync('build/koffi/here/koffi.node', process.argv.slice(2).join(' '));
-  writeFileSync('build/koffi/here/work/koffi.node', '');
+  writeFileSync('build/koffi/here/objects/koffi.node', '');
 `;
 
 describe('the native parts of a release', () => {
@@ -53,6 +53,6 @@ describe('the native parts of a release', () => {
       readFileSync(join(modules, 'koffi/build/koffi/here/koffi.node'), 'utf8'),
       '-P . -D src/koffi --release',
     );
-    assert.ok(!existsSync(join(modules, 'koffi/build/koffi/here/work')));
+    assert.ok(!existsSync(join(modules, 'koffi/build/koffi/here/objects')));
   });
 });
