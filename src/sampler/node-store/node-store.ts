@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JobRecord } from '../../record/record';
-import { SqliteDatabase } from '../../native/sqlite';
+import { SqliteDatabase, SqliteError } from '../../native/sqlite';
 import { packageRoot } from '../../base/package-root';
 import { createSampleReader } from '../series/sample-series';
 import type { SeriesBatch } from '../series/series-buffer';
@@ -106,6 +106,24 @@ export interface NodeStore {
 const BUSY_MS = 4000;
 const MOST_IDS_REMEMBERED = 2000;
 
+const WAL_PAUSE_MS = 10;
+
+/**
+ * A new file can't be switched to WAL while another process reads it, and SQLite then answers "locked" at once,
+ * without waiting for its busy timeout (two processes that both want to switch would wait for each other).
+ */
+function switchToWal(database: Database, busyMs: number): void {
+  const nobody = new Int32Array(new SharedArrayBuffer(4));
+  for (const deadline = performance.now() + busyMs; ; Atomics.wait(nobody, 0, 0, WAL_PAUSE_MS * Math.random()))
+    try {
+      database.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      const locked = error instanceof SqliteError && error.code.startsWith('SQLITE_BUSY');
+      if (!locked || performance.now() > deadline) throw error;
+    }
+}
+
 function migrate(database: Database, directory: string): void {
   const files = readdirSync(directory)
     .filter((name) => /^\d{3}-.*\.sql$/.test(name))
@@ -132,7 +150,7 @@ export function openNodeStore(stateDirectory: string, busyMs = BUSY_MS): NodeSto
   const database = new SqliteDatabase(join(stateDirectory, 'node.db'), { timeout: busyMs });
   process.umask(umask);
   try {
-    database.pragma('journal_mode = WAL');
+    switchToWal(database, busyMs);
     database.pragma('synchronous = NORMAL');
     database.pragma('foreign_keys = ON');
     database.pragma('trusted_schema = OFF');

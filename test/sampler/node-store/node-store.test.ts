@@ -267,7 +267,7 @@ describe('many samplers', () => {
       const sample = { vmem: 1, swap: 0, anonymous: 1, cpu: 1, processes: 1, threads: 1, read: 0, written: 0,
         largest: [{ pid: 1, start: 1, command: 'sh', rss: 1, cpu: 1 }], othersRss: 0, othersCpu: 0 };
       for (let job = Number(first); job < Number(first) + 10; job++) {
-        const store = openNodeStore(directory);
+        const store = openNodeStore(directory, 120_000);
         for (let at = 0; at < 20; at++) store.saveProgress('run ' + job, 0, record(job), [{ ...sample, at, rss: job }]);
         store.finish('run ' + job, 0, record(job), [{ ...sample, at: 20, rss: job }]);
         store.close();
@@ -287,6 +287,31 @@ describe('many samplers', () => {
     assert.equal(count(directory, 'outbox'), 40);
     assert.equal(count(directory, 'sample JOIN job ON job.id = sample.job WHERE sample.rss <> job.changed'), 0);
     assert.deepEqual(rows(directory, 'PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
+  });
+
+  it('open a new store at the same moment', async (t) => {
+    const script = `
+      const { openNodeStore } = require(process.argv[1]);
+      process.on('message', (directory) => {
+        openNodeStore(directory, 120_000).close();
+        process.send('opened');
+      });`;
+    const store = require.resolve('../../../src/sampler/node-store/node-store');
+    const openers = Array.from({ length: 5 }, () =>
+      spawn(process.execPath, ['-e', script, store], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+    );
+    t.after(() => {
+      for (const opener of openers) opener.kill('SIGKILL');
+    });
+    for (let round = 0; round < 20; round++) {
+      const directory = temporaryDirectory(t);
+      const ended = openers.map(async (opener) => {
+        const [answer]: readonly unknown[] = await Promise.race([once(opener, 'message'), once(opener, 'exit')]);
+        assert.equal(answer, 'opened');
+      });
+      for (const opener of openers) opener.send(directory);
+      await Promise.all(ended);
+    }
   });
 
   it('survive one that dies in the middle of writing', (t) => {
