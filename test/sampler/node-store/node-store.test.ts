@@ -306,7 +306,7 @@ describe('many samplers', () => {
     for (let round = 0; round < 20; round++) {
       const directory = temporaryDirectory(t);
       const ended = openers.map(async (opener) => {
-        const [answer]: readonly unknown[] = await Promise.race([once(opener, 'message'), once(opener, 'exit')]);
+        const [answer] = (await Promise.race([once(opener, 'message'), once(opener, 'exit')])) as unknown[];
         assert.equal(answer, 'opened');
       });
       for (const opener of openers) opener.send(directory);
