@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 
-export const defaultStateDir = '/run/qmemacct-cell';
+/** Cells of several numbers can be up at once: each has its directory, its user ids and its additional groups. */
+export const cellNumber = Number(process.env.QMEMACCT_TEST_CELL ?? '0');
+
+export function stateDirOf(cell: number): string {
+  return cell === 0 ? '/run/qmemacct-cell' : `/run/qmemacct-cell-${cell}`;
+}
+
+export const defaultStateDir = stateDirOf(cellNumber);
 
 /** Where the packages keep their files; a cell mounts its own over these, inside its hosts only. */
 export const sgeRoot = '/var/lib/gridengine';

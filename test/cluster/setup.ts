@@ -2,7 +2,7 @@ import { chmodSync, chownSync, cpSync, mkdirSync, readFileSync, writeFileSync } 
 import { join } from 'node:path';
 import { formatSettings } from './formats';
 import type { Hosts } from './hosts';
-import { productDirs, sgeBinaries, sgeRoot, sgeShare, sgeSpool, type Layout } from './layout';
+import { cellNumber, productDirs, sgeBinaries, sgeRoot, sgeShare, sgeSpool, type Layout } from './layout';
 import { parallelEnvironments, type ParallelEnvironment } from './parallel-environments';
 import type { Settings } from './settings';
 import type { CellHost, CellState } from './state';
@@ -20,7 +20,8 @@ export interface ConfigOptions {
 export const slotsPerHost = 64;
 /** Additional group ids of one execution host; a running task needs one. */
 const groupsPerHost = 500;
-const firstGroupRange = 41_000;
+/** Room for four hosts. The cells of this machine share one /proc: a group of two would be both cells' jobs'. */
+const firstGroupRange = 41_000 + 4 * groupsPerHost * cellNumber;
 const adminUser = 'sgeadmin';
 
 /** Writes everything that the hosts will find mounted: SGE_ROOT, the spool, users, homes, the product's directories. */

@@ -1,10 +1,10 @@
 import { chownSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Layout } from './layout';
+import { cellNumber, type Layout } from './layout';
 import { privateEtc } from './namespaces';
 import type { CellUser } from './state';
 
-const firstUserId = 52_001;
+const firstUserId = 52_001 + 20 * cellNumber;
 
 /** Finds user and group numbers that this machine does not use. */
 export function chooseUsers(layout: Layout, names: readonly string[]): CellUser[] {
