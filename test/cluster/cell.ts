@@ -2,13 +2,14 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Daemons } from './daemons';
 import { Hosts } from './hosts';
+import { kind } from './kind';
 import { defaultStateDir, Layout, productDirs } from './layout';
 import { Cell } from './live-cell';
 import { withCellLock } from './lock';
 import { makeNamespaces } from './namespaces';
 import { clusterObstacle } from './packages';
 import { Settings } from './settings';
-import { configure, initialiseSpool, writeFiles, type ConfigOptions } from './setup';
+import { configure, writeFiles, type ConfigOptions } from './setup';
 import { isHeld, readState, thisProcess, writeState, type CellHost, type CellState } from './state';
 import { heldNamespaces, tearDown } from './teardown';
 import { chooseUsers } from './users';
@@ -100,7 +101,7 @@ async function bringUp(layout: Layout, options: UpOptions): Promise<Cell> {
     holder: options.keep === true ? null : thisProcess(),
     hosts,
     users: chooseUsers(layout, options.users ?? ['gealice', 'gebob']),
-    createdDirs: productDirs.filter((dir) => !existsSync(dir)),
+    createdDirs: [...productDirs, kind.sgeRoot].filter((dir) => !existsSync(dir)),
   };
   mkdirSync(layout.stateDir, { mode: 0o755 });
   writeState(layout, state);
@@ -110,7 +111,7 @@ async function bringUp(layout: Layout, options: UpOptions): Promise<Cell> {
 
   const access = new Hosts(layout, hosts);
   const daemons = new Daemons(layout, access);
-  await initialiseSpool(access);
+  await kind.initialise(access);
   await daemons.startMaster();
   await configure(layout, access, new Settings(layout, access, daemons), { ...defaults, ...options });
   await daemons.startExecds(access.exec);
