@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Daemons } from './daemons';
 import { Hosts } from './hosts';
@@ -101,12 +101,12 @@ async function bringUp(layout: Layout, options: UpOptions): Promise<Cell> {
     holder: options.keep === true ? null : thisProcess(),
     hosts,
     users: chooseUsers(layout, options.users ?? ['gealice', 'gebob']),
-    createdDirs: [...productDirs, kind.sgeRoot].filter((dir) => !existsSync(dir)),
   };
   mkdirSync(layout.stateDir, { mode: 0o755 });
   writeState(layout, state);
   writeFiles(layout, state);
-  for (const dir of state.createdDirs) mkdirSync(dir, { recursive: true });
+  // They stay: another cell of this machine may have its own mounted there, and to remove one would unmount those.
+  for (const dir of [...productDirs, kind.sgeRoot]) mkdirSync(dir, { recursive: true });
   await makeNamespaces(layout, hosts);
 
   const access = new Hosts(layout, hosts);

@@ -18,8 +18,8 @@ export function cellEnvironment(user: { readonly name: string; readonly home: st
     LANG: 'C.UTF-8',
     SGE_ROOT: kind.sgeRoot,
     SGE_CELL: 'default',
-    SGE_QMASTER_PORT: String(kind.ports.qmaster),
-    SGE_EXECD_PORT: String(kind.ports.execd),
+    SGE_QMASTER_PORT: '6444',
+    SGE_EXECD_PORT: '6445',
   };
 }
 

@@ -14,9 +14,8 @@ const binaries = join(sgeRoot, 'bin/lx-amd64');
 const template = 'util/install_modules/inst_template.conf';
 const answers = 'install.conf';
 
-/** Open Cluster Scheduler, from the archive of a built tree whose name is like that; `number` keeps its ids apart. */
-export function openClusterScheduler(name: string, archive: RegExp, number: number): CellKind {
-  const ports = { qmaster: 6444 + 100 * number, execd: 6445 + 100 * number };
+/** Open Cluster Scheduler, from the archive of a built tree whose name is like that. */
+export function openClusterScheduler(name: string, archive: RegExp): CellKind {
   return {
     name,
     sgeRoot,
@@ -24,9 +23,6 @@ export function openClusterScheduler(name: string, archive: RegExp, number: numb
     spool: { directory: 'root/default/spool', seenAt: null },
     binaries,
     path: [binaries, join(sgeRoot, 'utilbin/lx-amd64')],
-    ports,
-    firstGroup: 41_000 + 2000 * number,
-    firstUser: 52_001 + 100 * number,
     accounting: 'accounting.jsonl',
     readAccounting: parseAccountingJson,
     parallelEnvironment: { ign_sreq_on_mhost: 'FALSE', master_forks_slaves: 'FALSE', daemon_forks_slaves: 'FALSE' },
@@ -37,7 +33,7 @@ export function openClusterScheduler(name: string, archive: RegExp, number: numb
       if (status !== 0) throw new Error(`can't unpack ${name}: ${stderr}`);
       const text = readFileSync(join(layout.root, template), 'utf8');
       const master = hosts.find(({ role }) => role === 'master')?.name ?? '';
-      writeFileSync(join(layout.root, answers), answer(text, master, ports));
+      writeFileSync(join(layout.root, answers), answer(text, master));
     },
     initialise: async (hosts) => {
       // It starts qmaster, too, which is to be started as after any other end of it.
@@ -55,11 +51,11 @@ function findArchive(pattern: RegExp): string | null {
 }
 
 /** The installer's questions, answered. */
-function answer(template: string, master: string, ports: CellKind['ports']): string {
+function answer(template: string, master: string): string {
   const values: Readonly<Record<string, string>> = {
     SGE_ROOT: sgeRoot,
-    SGE_QMASTER_PORT: String(ports.qmaster),
-    SGE_EXECD_PORT: String(ports.execd),
+    SGE_QMASTER_PORT: '6444',
+    SGE_EXECD_PORT: '6445',
     SGE_CLUSTER_NAME: 'ocs',
     CELL_NAME: 'default',
     ADMIN_USER: adminUser,

@@ -17,10 +17,6 @@ export interface CellKind {
   readonly binaries: string;
   /** For the PATH of users, in front of the system's. */
   readonly path: readonly string[];
-  readonly ports: { readonly qmaster: number; readonly execd: number };
-  /** Group and user ids of its own: the cells of all kinds share the machine's processes. */
-  readonly firstGroup: number;
-  readonly firstUser: number;
   /** Name of the accounting file in `common`. */
   readonly accounting: string;
   readonly readAccounting: (text: string) => AccountingRecord[];
@@ -36,8 +32,8 @@ export interface CellKind {
 
 const kinds: readonly CellKind[] = [
   sonOfGridEngine,
-  openClusterScheduler('ocs9.1', /ocs-9\.1\..*\.tar\.xz$/, 1),
-  openClusterScheduler('ocs9.2', /ocs-9\.2\..*\.tar\.xz$/, 2),
+  openClusterScheduler('ocs9.1', /ocs-9\.1\..*\.tar\.xz$/),
+  openClusterScheduler('ocs9.2', /ocs-9\.2\..*\.tar\.xz$/),
 ];
 
 /** Grid Engine's own user in all of them. */

@@ -1,7 +1,14 @@
 import { join } from 'node:path';
 import { kind } from './kind';
 
-export const defaultStateDir = `/run/qmemacct-cell-${kind.name}`;
+/** Cells of several numbers can be up at once: each has its directory, its user ids and its additional groups. */
+export const cellNumber = Number(process.env.QMEMACCT_TEST_CELL ?? '0');
+
+export function stateDirOf(cell: number): string {
+  return cell === 0 ? '/run/qmemacct-cell' : `/run/qmemacct-cell-${cell}`;
+}
+
+export const defaultStateDir = stateDirOf(cellNumber);
 
 /** Per-host directories of the product: every host gets private ones in these places. */
 export const productDirs = ['/var/lib/qmemacct', '/run/qmemacct', '/etc/qmemacct'] as const;

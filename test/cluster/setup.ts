@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { formatSettings } from './formats';
 import type { Hosts } from './hosts';
 import { adminUser, kind } from './kind';
-import { productDirs, type Layout } from './layout';
+import { cellNumber, productDirs, type Layout } from './layout';
 import { parallelEnvironments, type ParallelEnvironment } from './parallel-environments';
 import type { Settings } from './settings';
 import type { CellHost, CellState } from './state';
@@ -21,6 +21,8 @@ export interface ConfigOptions {
 export const slotsPerHost = 64;
 /** Additional group ids of one execution host; a running task needs one. */
 const groupsPerHost = 500;
+/** Room for four hosts. The cells of this machine share one /proc: a group of two would be both cells' jobs'. */
+const firstGroupRange = 41_000 + 4 * groupsPerHost * cellNumber;
 
 /** Writes everything that the hosts will find mounted: SGE_ROOT, the spool, users, homes, the product's directories. */
 export function writeFiles(layout: Layout, state: CellState): void {
@@ -66,7 +68,7 @@ export async function configure(
     // The hosts share one /proc, and each execd looks after its own jobs only: with a common range, jobs of two hosts
     // would get the same group, and the end of one would kill the other. A range that holds a user's own group
     // kills that user's processes wherever they are.
-    const first = freeGroupRange(kind.firstGroup + index * groupsPerHost, groupsPerHost);
+    const first = freeGroupRange(firstGroupRange + index * groupsPerHost, groupsPerHost);
     await settings.qconfFile('-Aconf', host, `gid_range ${first}-${first + groupsPerHost - 1}\n`);
   }
 }

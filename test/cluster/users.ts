@@ -1,15 +1,15 @@
 import { chownSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { kind } from './kind';
-import type { Layout } from './layout';
+import { cellNumber, type Layout } from './layout';
 import { privateEtc } from './namespaces';
 import type { CellUser } from './state';
 
+const firstUserId = 52_001 + 20 * cellNumber;
 
 /** Finds user and group numbers that this machine does not use. */
 export function chooseUsers(layout: Layout, names: readonly string[]): CellUser[] {
   const taken = new Set([...columns('/etc/passwd', 2), ...columns('/etc/group', 2)]);
-  let next = kind.firstUser;
+  let next = firstUserId;
   return names.map((name) => {
     while (taken.has(String(next))) next++;
     const id = next++;
