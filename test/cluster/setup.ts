@@ -93,6 +93,7 @@ async function addQueue(layout: Layout, settings: Settings): Promise<void> {
     ['slots', String(slotsPerHost)],
     ['tmpdir', layout.jobTmp],
     ['shell', '/bin/bash'],
+    ['shell_start_mode', 'posix_compliant'],
   ];
   await settings.put('q', 'all.q', formatSettings(new Map([...queue, ...changes])));
 }
