@@ -13,7 +13,7 @@ import { commandStores } from '../command-stores';
 import { findRecords } from '../find-records';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { progressLine } from '../progress-line';
-import { realSources, type Sources } from '../sources';
+import { realSources } from '../sources';
 import { noStoreMessage, statusOfNothing } from '../stores';
 import type { Terminal } from '../terminal';
 import { parseInterval } from '../time-arguments';
@@ -50,16 +50,11 @@ function risksOf(text: string): readonly number[] {
 }
 
 /** Shows what the advice would have done; resolves to the exit status. Rejects with CommandError or StoreError. */
-export async function showReplay(
-  options: ReplayOptions,
-  terminal: Terminal,
-  sources: Sources = realSources,
-): Promise<number> {
+async function showReplay(options: ReplayOptions, terminal: Terminal): Promise<number> {
   const format = outputFormat(options);
   if (format === 'csv') throw usageError('replay has no CSV: leave out --csv, or write --json');
   const risks = risksOf(options.risk);
-  const histories =
-    options.trace === undefined ? await storedRuns(options, terminal, sources) : await traced(options.trace);
+  const histories = options.trace === undefined ? await storedRuns(options, terminal) : await traced(options.trace);
   if (!histories.ok) return histories.error;
   const answers = new Map(
     [...histories.value].map(([name, runs]) => [name, replay(runs, risks, new Predictor(SHIPPED_PRIOR))] as const),
@@ -78,13 +73,9 @@ async function traced(path: string): Promise<Result<Histories, number>> {
 }
 
 /** The accounting DB's jobs, read day by day; an exit status where there are none. */
-async function storedRuns(
-  options: ReplayOptions,
-  terminal: Terminal,
-  sources: Sources,
-): Promise<Result<Histories, number>> {
+async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<Result<Histories, number>> {
   const { since, until } = parseInterval(options.since, options.until, terminal.now());
-  const stores = await commandStores(options.accounting, loadSettings(options.config), terminal, sources);
+  const stores = await commandStores(options.accounting, loadSettings(options.config), terminal, realSources);
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   const progress = progressLine(terminal);
   try {
