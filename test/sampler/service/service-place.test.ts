@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { startTicksOf, writePidFile } from '../../../src/sampler/job/run-directory';
-import { serviceDirectory, servicePid } from '../../../src/sampler/service/service-directory';
+import { startTicksOf, writePidFile } from '../../../src/sampler/job/pid-file';
+import { serviceDirectory, servicePid } from '../../../src/sampler/service/service-place';
 import { bootId } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../temporary-directory';
 
