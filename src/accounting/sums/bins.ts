@@ -1,24 +1,23 @@
-import type { Sums } from '../../record/sums';
-
-type Bins = Pick<Sums, 'hours' | 'shares' | 'coverage'>;
+import type { Bins } from '../../record/sums';
 
 /** A list of numbers as JSON; null: all of them 0. */
 export type BinCell = string | null;
+/** Hours of the day, shares of the limit, coverage. */
+export type BinCells = readonly [hours: BinCell, shares: BinCell, coverage: BinCell];
 
 /** Hours are kept in thousandths: of a GiB h, of a slot hour. */
 const thousandths = (value: number): number => Math.round(value * 1000) / 1000;
 
 function cellOf(values: Float64Array): BinCell {
-  return values.some((value) => value !== 0) ? JSON.stringify([...values].map(thousandths)) : null;
+  return values.some((value) => value !== 0) ? JSON.stringify(Array.from(values, thousandths)) : null;
 }
 
-/** Hours of the day, shares of the limit, coverage. */
-export function binCells({ hours, shares, coverage }: Bins): readonly [BinCell, BinCell, BinCell] {
+export function binCells({ hours, shares, coverage }: Bins): BinCells {
   return [cellOf(hours), cellOf(shares), cellOf(coverage)];
 }
 
 /** Adds what `binCells` made to `bins`. */
-export function addBins({ hours, shares, coverage }: Bins, cells: readonly [BinCell, BinCell, BinCell]): void {
+export function addBinCells({ hours, shares, coverage }: Bins, cells: BinCells): void {
   for (const [index, values] of [hours, shares, coverage].entries()) {
     const cell = cells[index] ?? null;
     if (cell === null) continue;
