@@ -24,7 +24,7 @@ interface Shown {
 interface Watcher {
   readonly shown: Shown[];
   /** The first that is as wanted, of those that come from now on. */
-  until(what: string, wanted: (shown: Shown) => boolean, timeoutMs?: number): Promise<Shown>;
+  until(what: string, wanted: (shown: Shown) => boolean): Promise<Shown>;
 }
 
 const SETTINGS = { poll_interval: 1, usage_interval: 2, command_timeout: 4, serve_socket: '/nowhere/serve.sock' };
@@ -50,11 +50,10 @@ function watch(t: TestContext, cell: Cell, host: string): Watcher {
   });
   return {
     shown,
-    until: (what, wanted, timeoutMs = 60_000) => {
+    until: (what, wanted) => {
       const from = shown.length;
       return waitFor(
         () => shown.slice(from).find(wanted) ?? null,
-        timeoutMs,
         () => `${what}; the last shown was ${JSON.stringify(shown.at(-1), null, 1).slice(0, 4000)}`,
       );
     },
@@ -179,7 +178,7 @@ async function masterIsGone(cell: Cell, watcher: Watcher): Promise<void> {
 
   await cell.startMaster();
   const back = Date.now();
-  const well = await watcher.until('the return of qmaster is seen', isWell, 60_000);
+  const well = await watcher.until('the return of qmaster is seen', isWell);
   assert.ok((answer(well, 'details').at ?? 0) > back - 1000);
   // The first tries are 10 and 20 s apart.
   assert.ok(well.now - back < 45_000, `seen after ${well.now - back} ms`);
@@ -200,7 +199,7 @@ async function masterHangs(cell: Cell, watcher: Watcher): Promise<void> {
   } finally {
     process.kill(master.pid, 'SIGCONT');
   }
-  await watcher.until('qmaster answers again', isWell, 90_000);
+  await watcher.until('qmaster answers again', isWell);
 }
 
 /** A host that is neither submit nor admin host is told so, in all of its answers. */
