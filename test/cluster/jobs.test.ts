@@ -140,6 +140,7 @@ async function runAgain({ cell, product }: Site): Promise<void> {
       [1, 99],
       [2, 0],
     ],
+    JSON.stringify(attempts, null, 1),
   );
   assert.equal(new Set(attempts.map(({ record }) => record.run_id)).size, 2);
 }
