@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { attachCell, clusterObstacle, productDirs, upCell, type Cell } from './cell';
-import { sgeRoot, sgeSpool } from './layout';
+import { kind } from './kind';
 import { isAlive, type CellProcess } from './processes';
 import { mountsBelow } from './teardown';
 
@@ -79,9 +79,10 @@ async function runsASerialJob(cell: Cell): Promise<void> {
   const home = cell.layout.home('gealice');
   assert.equal(readFileSync(join(home, 'serial.out'), 'utf8'), `gealice\n${home}\n${record.hostname}\n`);
   assert.deepEqual(
-    [record.owner, record.job_name, record.failed, record.exit_status, record.task_number, record.category],
-    ['gealice', 'serial', '0', '3', '0', '-l h_rt=300'],
+    [record.owner, record.job_name, record.failed, record.exit_status, record.task_number],
+    ['gealice', 'serial', '0', '3', '0'],
   );
+  assert.match(record.category, /^(-scope global -hard )?-l h_rt=300$/);
   assert.deepEqual(cell.accounting(job), [record]);
 }
 
@@ -145,7 +146,7 @@ async function givesHostsTheirOwnDirectories(cell: Cell): Promise<void> {
   assert.equal(outside, `net:[${inode}]`);
 }
 
-const mountPoints: readonly string[] = [...productDirs, sgeRoot, sgeSpool];
+const mountPoints: readonly string[] = [...productDirs, kind.sgeRoot, ...(kind.spool.seenAt === null ? [] : [kind.spool.seenAt])];
 
 const nothing = { mounts: [], links: [], files: [], temporary: [], packageSpool: [], users: [] };
 
@@ -156,7 +157,7 @@ function leftovers(cell: Cell): typeof nothing | Record<string, string[]> {
     links: readdirSync('/sys/class/net').filter((name) => /^(cell|port)/.test(name)),
     files: [cell.stateDir].filter((path) => existsSync(path)),
     temporary: readdirSync('/tmp').filter((name) => isOfNobody(name)),
-    packageSpool: readdirSync('/var/spool/gridengine/execd'),
+    packageSpool: kind.spool.seenAt === null ? [] : readdirSync(join(kind.spool.seenAt, 'execd')),
     users: cell.users.map(({ name }) => name).filter((name) => readFileSync('/etc/passwd', 'utf8').includes(name)),
   };
 }

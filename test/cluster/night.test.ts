@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nightOf } from '../../src/cli/nightly/night';
 import type { Report } from '../../src/report/efficiency/report';
-import { formatDay } from '../../src/report/local-time';
+import { formatDay } from '../../src/report/format/local-time';
 import { readMail, type ReadMail } from '../cli/mail/read-mail';
 import { burnerCommand, withSite, type Site } from './site';
 import { waitFor } from './wait';

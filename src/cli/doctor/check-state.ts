@@ -3,7 +3,7 @@ import { SqliteDatabase } from '../../native/sqlite';
 import { untrusted } from '../../base/trusted-path';
 import { existsSync, readFileSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { formatBytes, formatDuration } from '../../report/units';
+import { formatBytes, formatDuration } from '../../report/format/units';
 import { readRunDescription, runDirectories, shepherdLives, startTicksOf } from '../../sampler/job/run-directory';
 import { directoryFault, nodeDirectories } from '../install/directories';
 import { networkFilesystemOf } from '../install/local-path';

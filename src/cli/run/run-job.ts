@@ -16,7 +16,7 @@ import {
   startTicksOf,
   type RunDescription,
 } from '../../sampler/job/run-directory';
-import { CommandError, EXIT } from '../command-error';
+import { CommandError, EXIT } from '../command';
 import { followSamples, type SampleTail } from './sample-tail';
 import type { RowStream } from './stream-rows';
 import { takeJobNumber, writeSpool, writeUsage, type PrivateState } from './private-state';
