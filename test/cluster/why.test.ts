@@ -41,7 +41,6 @@ async function importWhenAllIsTold({ cell, product }: Site, jobs: readonly strin
   await Promise.all(jobs.map((job) => product.record(job)));
   await waitFor(
     () => [...jobs, unsampled].every((job) => cell.accounting(job).length > 0) || null,
-    90_000,
     () => 'the accounting lines',
     100,
   );
