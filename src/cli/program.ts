@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { SETTINGS_FILE } from '../record/settings';
-import { CommandError, EXIT } from './command-error';
-import type { CommandContext, LiveParts } from './command-context';
-import type { NamedSubject } from './record-subject';
+import { CommandError, EXIT } from './command';
+import type { CommandContext, LiveParts } from './command';
+import type { NamedSubject } from './records/subject';
 import { warn } from './output';
 import type { Terminal } from './terminal';
 
