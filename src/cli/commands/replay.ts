@@ -5,18 +5,14 @@ import { replay, type PastRun } from '../../advice/replay';
 import { readTraceFile } from '../../advice/trace-file';
 import { failure, success, type Result } from '../../base/result';
 import { loadSettings } from '../../record/settings';
-import { pastRuns } from '../../report/past-runs';
-import { renderReplay, renderReplayJson } from '../../report/replay';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { CommandError, EXIT, usageError } from '../command-error';
-import { commandStores } from '../command-stores';
-import { findRecords } from '../find-records';
+import { pastRuns } from '../../report/advice/past-runs';
+import { renderReplay, renderReplayJson } from '../../report/advice/replay';
+import { parseInterval } from '../arguments';
+import { CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { progressLine } from '../progress-line';
-import { realSources } from '../sources';
-import { noStoreMessage, statusOfNothing } from '../stores';
-import type { Terminal } from '../terminal';
-import { parseInterval } from '../time-arguments';
+import { findRecords } from '../records/find';
+import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
+import { progressLine, type Terminal } from '../terminal';
 
 interface ReplayOptions extends GlobalOptions {
   readonly since: string;

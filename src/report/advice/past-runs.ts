@@ -1,10 +1,10 @@
-import { jobClasses } from '../advice/job-classes';
-import type { PastRun } from '../advice/replay';
-import { groupBy } from '../base/group-by';
-import type { StoredRecord } from '../record/merge';
-import type { JobRecord } from '../record/record';
+import { jobClasses } from '../../advice/job-classes';
+import type { PastRun } from '../../advice/replay';
+import { groupBy } from '../../base/group-by';
+import type { StoredRecord } from '../../record/merge';
+import type { JobRecord } from '../../record/record';
 import { neededPerSlot, slotsOf } from './advice';
-import { hitLimit } from './ending';
+import { hitLimit } from '../job/ending';
 import { limitOf } from './fit';
 
 const runOf = ({ cluster, job_id: job, task_id: task, started_at: started }: JobRecord): string =>

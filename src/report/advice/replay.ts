@@ -1,7 +1,7 @@
-import type { Outcome, ReplayAnswer } from '../advice/replay';
-import type { Screen } from './screen';
-import { renderTable, type Column } from './table';
-import { formatCount, formatGibHours, formatPercent } from './units';
+import type { Outcome, ReplayAnswer } from '../../advice/replay';
+import type { Screen } from '../screen/screen';
+import { renderTable, type Column } from '../screen/table';
+import { formatCount, formatGibHours, formatPercent } from '../format/units';
 
 const COLUMNS: readonly Column[] = [
   { head: 'Request' },
