@@ -3,15 +3,14 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makeFifo, resourceLimit, Rlimit, tryLock } from '../native/libc';
 import { bootId } from '../sources/proc/clock';
-import { WHOLE_PROCESS } from './job/cpu-meter';
-import { followJob, type JobFollower, type SavedFollower } from './job/job-follower';
+import { JobFollower } from './job/job-follower';
 import { leaveJob } from './job/leave-job';
 import { reasonOf, warn } from '../base/log';
 import { newMachineScan } from './processes/machine-scan';
-import { readResumeState, removeResumeState, type ResumeState } from './job/resume-state';
+import { newThrottle, WHOLE_PROCESS } from './job/pace';
+import { parseHandedState, readResumeState, removeResumeState, type ResumeState } from './job/resume-state';
 import { parseRunDescription, writePidFile } from './job/run-directory';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../record/settings';
-import { newStretch } from './job/stretch';
 
 /**
  * The sampler: one detached process per job, started by the prolog as
@@ -101,9 +100,8 @@ async function main(): Promise<void> {
 
   const directory = directoryArgument === '-' ? null : directoryArgument;
   const { settings, problem } = usableSettings(settingsPath, directory);
-  const handed = resume ? (JSON.parse(readFileSync(0, 'utf8')) as SavedFollower) : null;
   let lock: number | null = null;
-  let left: ResumeState | null = null;
+  let left: ResumeState | null = resume ? parseHandedState(readFileSync(0, 'utf8')) : null;
   if (directory !== null) {
     lock = takeLock(directory, resume);
     if (lock === null) return;
@@ -116,7 +114,7 @@ async function main(): Promise<void> {
   } else if (!resume) leaveJob();
 
   const descriptors = resourceLimit(Rlimit.NOFILE).soft;
-  const follower = followJob(
+  const follower = new JobFollower(
     run,
     directory,
     {
@@ -127,13 +125,13 @@ async function main(): Promise<void> {
       descriptors: { left: Math.max(0, Math.min(descriptors, 4096) - SPARE_DESCRIPTORS) },
       machine: newMachineScan(),
       meter: WHOLE_PROCESS,
-      stretch: newStretch(settings.interval * 1000, settings.cpu_budget_percent),
+      throttle: newThrottle(settings.interval * 1000, settings.cpu_budget_percent),
       saveEveryMs: SAVE_EVERY_MS,
       spendable: spendableCpu(),
       jobs: () => 1,
       keepState: null,
     },
-    { resumed: handed ?? left?.state ?? null, ...(left?.missed === undefined ? {} : { missed: left.missed }) },
+    { resumed: left?.state ?? null, missed: left?.missed ?? null, earlier: null },
   );
   process.on('SIGTERM', () => {
     // The machine goes down, or an admin ends us: what is known is kept for whoever finishes this run.

@@ -3,8 +3,8 @@ import { setPriority } from 'node:os';
 import { basename, join } from 'node:path';
 import { makeFifo, raiseSoftLimit, resourceLimit, Rlimit, tryLock } from '../../native/libc';
 import { bootId } from '../../sources/proc/clock';
-import { newShareMeter } from '../job/cpu-meter';
-import { followJob, type JobFollower } from '../job/job-follower';
+import { JobFollower } from '../job/job-follower';
+import { newShareMeter } from '../job/pace';
 import { destinationNow } from '../delivery/destination';
 import { newHeartbeat } from '../delivery/heartbeat';
 import { reasonOf, warn } from '../../base/log';
@@ -262,8 +262,8 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
     const name = runDirectoryName(run);
     const id = runId(run);
     const left = readResumeState(settings, run);
-    const earlier = left === null ? earlierRecord(name) : null;
-    const follower = followJob(
+    const earlier = left?.state ? null : earlierRecord(name);
+    const follower = new JobFollower(
       run,
       directory,
       {
@@ -276,13 +276,13 @@ function serve(settings: Settings, settingsPath: string, place: { readonly annou
         connect: listener.connect,
         phaseMs: phaseOf(name),
         meter: newShareMeter(),
-        stretch: stretch.job(name),
+        throttle: stretch.job(name),
         saveEveryMs,
         spendable: Infinity,
         jobs: () => Math.max(1, followed.size),
         keepState: (state) => writeResumeState(settings, run, state),
       },
-      { resumed: left?.state ?? null, earlier, ...(left?.missed === undefined ? {} : { missed: left.missed }) },
+      { resumed: left?.state ?? null, missed: left?.missed ?? null, earlier },
     );
     followed.set(id, { follower, lock });
     runOfSpool.set(run.spool, run);
