@@ -8,7 +8,7 @@ import type { FootprintEnds } from '../peaks/footprint-ends';
 import type { NodeReply } from '../job/hear-kernel';
 import type { TickReadings } from '../processes/tick';
 import type { ListenerLink } from '../listener/client';
-import { runDirectoryName, type RunDescription } from '../job/run-directory';
+import { runDirectoryName, type RunDescription } from '../job/run-description';
 import type * as TwoAccounts from '../job/two-accounts';
 import { newSeriesBuffer, type SeriesBatch } from '../series/series-buffer';
 import type { Settings } from '../../record/settings';

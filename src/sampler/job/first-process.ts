@@ -4,7 +4,7 @@ import { parseAddressSpaceLimit } from '../../sources/proc/limits';
 import { openProcess } from '../../sources/proc/process-files';
 import { realUid } from '../../sources/proc/status';
 import { readJobPid } from './job-description';
-import type { RunDescription } from './run-directory';
+import type { RunDescription } from './run-description';
 
 /** A job's first process, by Grid Engine's `job_pid`: what holds for all of the job is read from it. */
 export class FirstProcess {

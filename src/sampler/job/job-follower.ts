@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
 import { monotonicUs } from '../../sources/proc/clock';
-import { readText } from '../../sources/files';
+import { changedMs, readText } from '../../sources/files';
 import { openProcess, type DescriptorBudget, type ProcessFiles } from '../../sources/proc/process-files';
 import { namesSwapArea } from '../../sources/proc/swap';
 import { list, map, number, object, text, type ValueOf } from '../../base/shape';
@@ -33,7 +33,8 @@ import {
 import { buildRecord } from './job-record';
 import { JobSampler, SAVED_SAMPLER } from './job-sampler';
 import { Pace, type CpuMeter, type Throttle } from './pace';
-import { answer, removeRunDirectory, runDirectoryName, type RunDescription } from './run-directory';
+import { runDirectoryName, type RunDescription } from './run-description';
+import type { RunDirectory } from './run-directory';
 import type * as TwoAccounts from './two-accounts';
 import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from './watch-directory';
 
@@ -52,7 +53,7 @@ const NODE_WITHIN_MS = 200;
 const UNWATCHED_MS = 1000;
 
 /** What the sampler process gives to each of its jobs: the only difference between the scopes. */
-interface Surroundings {
+export interface Surroundings {
   readonly settingsPath: string;
   readonly settings: Settings;
   /** Why the defaults stand in for the site's own settings; null: they don't. */
@@ -122,15 +123,6 @@ function endOfJob(usage: SpoolUsage | null, { status, seenMs }: JobEnd): number 
 
 const swapPossible = (): boolean => namesSwapArea(readText('/proc/swaps') ?? '');
 
-/** When a file was last written (ms since the epoch); null: it is not there. */
-function writtenAt(path: string): number | null {
-  try {
-    return statSync(path).mtimeMs;
-  } catch {
-    return null;
-  }
-}
-
 /** A sleep that can be ended early. */
 class Sleeper {
   private pending: (() => void) | null = null;
@@ -179,10 +171,10 @@ export class JobFollower {
   private stopping = false;
   private committed = false;
 
-  /** `directory`: the run's; null: it has none. */
+  /** `directory`: null where there could be none. */
   constructor(
     readonly run: RunDescription,
-    private readonly directory: string | null,
+    private readonly directory: RunDirectory | null,
     private readonly surroundings: Surroundings,
     private readonly predecessor: Predecessor,
   ) {
@@ -210,7 +202,7 @@ export class JobFollower {
     this.notes = new Set([...(resumed?.notes ?? []), ...this.firstNotes()]);
     this.storage = chooseStorage({
       run,
-      directory,
+      directory: directory?.path ?? null,
       settings,
       destination: () => destinationNow(surroundings.settingsPath, settings),
       fileSizeLimit: resourceLimit(Rlimit.FSIZE).soft,
@@ -220,7 +212,7 @@ export class JobFollower {
     });
     this.hearing = this.hear();
     void this.hearing.ready.then((silence) => this.ready(silence));
-    this.streamSample = openSampleStream(directory);
+    this.streamSample = openSampleStream(directory?.path ?? null);
     this.pace = new Pace(settings, surroundings.throttle, surroundings.phaseMs, resumed?.intervalMs ?? null);
     this.first = new FirstProcess(run);
     // The saves of many jobs must not all come at once.
@@ -265,13 +257,12 @@ export class JobFollower {
       this.committed = true;
       return where;
     });
-    if (directory !== null) answer(join(directory, 'ack'), kept);
+    directory?.acknowledge(kept);
     this.close();
-    if (run.hooks === 'root')
-      removeJobCgroup(runDirectoryName(run), directory === null ? null : readCgroupNote(directory));
+    if (run.hooks === 'root') removeJobCgroup(runDirectoryName(run), this.cgroupNote());
     removeLiveFile(this.settings, run);
     await storage.afterwards(() => {
-      if (directory !== null && !storage.keepsDirectory()) removeRunDirectory(directory);
+      if (!storage.keepsDirectory()) directory?.remove();
     });
   }
 
@@ -300,9 +291,13 @@ export class JobFollower {
     this.figures.close();
   }
 
+  private cgroupNote(): ReturnType<typeof readCgroupNote> {
+    return this.directory === null ? null : readCgroupNote(this.directory.path);
+  }
+
   private firstNotes(): readonly string[] {
     const { settingsProblem } = this.surroundings;
-    const cgroupProblem = this.directory === null ? null : (readCgroupNote(this.directory)?.problem ?? null);
+    const cgroupProblem = this.cgroupNote()?.problem ?? null;
     return [
       this.predecessor.missed,
       settingsProblem,
@@ -323,19 +318,15 @@ export class JobFollower {
 
   /** The kernel's events are heard, or can't be (`silence`): the prolog need not wait any longer. */
   private ready(silence: string | null): void {
-    const { run, directory } = this;
-    if (silence !== null && this.settings.listener && run.hooks === 'root')
-      this.notes.add(`No proved peaks: ${silence}.`);
-    if (directory === null || this.predecessor.resumed !== null) return;
-    if (run.hooks === 'run') writeFileSync(join(directory, 'listening'), '');
-    // The FIFO is there only where the prolog waits.
-    answer(join(directory, 'armed'), 'armed');
+    const { hooks } = this.run;
+    if (silence !== null && this.settings.listener && hooks === 'root') this.notes.add(`No proved peaks: ${silence}.`);
+    if (this.predecessor.resumed === null) this.directory?.armed(hooks === 'run');
   }
 
   /** Returns whether what marks the job's end will wake us; else the ticks look for themselves. */
   private watchDirectories(): boolean {
     const { directory, run, watches } = this;
-    for (const path of [directory, run.spool]) {
+    for (const path of [directory?.path ?? null, run.spool]) {
       const watch = path === null ? null : watchDirectory(path, { heard: this.sleeper.wake, deafTo: OWNERS_FILES });
       if (watch !== null) watches.push(watch);
     }
@@ -378,11 +369,11 @@ export class JobFollower {
   private endSeenAt(nowMs: number): number | null {
     const { run, directory } = this;
     if (run.ends === 'usage') return this.lookForUsage() === null ? null : nowMs;
-    const file = directory === null ? join(run.spool, 'usage') : join(directory, 'finish');
-    if (!existsSync(file)) return null;
+    const writtenMs = directory === null ? changedMs(join(run.spool, 'usage')) : directory.finishedMs();
+    if (writtenMs === null) return null;
     // A job may have ended between two samplers.
     const { resumed, earlier } = this.predecessor;
-    return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenAt(file) ?? nowMs);
+    return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenMs);
   }
 
   private endAt(nowMs: number, endSeenMs: number | null): JobEnd | null {

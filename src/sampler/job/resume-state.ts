@@ -4,7 +4,8 @@ import { bootId } from '../../sources/proc/clock';
 import { check, integer, object, string, type Shape, type ValueOf } from '../../base/shape';
 import { SAVED_FOLLOWER, type SavedFollower } from './job-follower';
 import { reasonOf, warn } from '../../base/log';
-import { replaceFile, runDirectoryName, type RunDescription } from './run-directory';
+import { replaceFile } from '../../base/replace-file';
+import { runDirectoryName, type RunDescription } from './run-description';
 import type { Settings } from '../../record/settings';
 
 /** What a sampler process left of a job for its successor; `missed`: why some of it may not be known, null: it is all. */

@@ -11,7 +11,7 @@ import {
   resumableRuns,
   writeResumeState,
 } from '../../../src/sampler/job/resume-state';
-import { parseRunDescription, runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-directory';
+import { parseRunDescription, runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-description';
 import { thisMachine } from '../../../src/sampler/peaks/slack';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../temporary-directory';
