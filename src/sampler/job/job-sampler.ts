@@ -1,7 +1,7 @@
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import { followProcesses, type ClaimRules, type JobProcesses, type TickReadings } from '../processes/job-processes';
 import type { DescriptorBudget } from '../../sources/proc/process-files';
-import type { StoredSample } from '../node-store/node-store';
+import type { StoredSample } from '../node-store/sample-table';
 import { newLineage, type Lineage, type LineageTotals } from '../processes/lineage';
 import type { ProcessEvent } from '../listener/process-table';
 import type { OpenReason } from '../../record/record';
