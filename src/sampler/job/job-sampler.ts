@@ -1,7 +1,7 @@
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { DescriptorBudget } from '../../sources/proc/process-files';
 import { integer, map, nullable, number, object, type ValueOf } from '../../base/shape';
-import type { StoredSample } from '../node-store/node-store';
+import type { StoredSample } from '../node-store/sample-table';
 import type { ProcessEvent } from '../listener/process-table';
 import {
   copyOfPeaks,

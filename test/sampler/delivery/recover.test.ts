@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { tryLock } from '../../../src/native/libc';
 import { writePrivateRecord } from '../../../src/sampler/delivery/finish';
-import { openNodeStore, type NodeStore } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { parseRecord } from '../../../src/record/record';
 import { emptyRecord, type Bracket, type JobRecord } from '../../../src/record/record';
 import { recoverOrphans } from '../../../src/sampler/delivery/recover';
@@ -62,7 +62,7 @@ interface Node {
 function newNode(t: TestContext): Node {
   const state = temporaryDirectory(t);
   const settings = { ...DEFAULT_SETTINGS, state_dir: state, run_dir: join(state, 'tmpfs'), cluster: 'c' };
-  const store = openNodeStore(state);
+  const store = new NodeStore(state);
   t.after(() => {
     store.close();
   });
