@@ -342,8 +342,10 @@ export function followJob(
   /** Whether the job's end has been told; when. */
   function toldAt(nowMs: number): number | null {
     if (run.ends === 'usage') return lookForUsage() === null ? null : nowMs;
-    const file = directory === null ? usagePath : join(directory, 'finish');
-    if (!existsSync(file)) return null;
+    // An epilog that did not find the sampler, or found it too slow, has left copies.
+    const files = directory === null ? [usagePath] : [join(directory, 'finish'), join(directory, 'copied')];
+    const file = files.find((path) => existsSync(path));
+    if (file === undefined) return null;
     // Of a job that ended while nobody looked.
     return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenAt(file) ?? nowMs);
   }
