@@ -1,4 +1,5 @@
 import type { JobSum } from '../accounting/job-sum';
+import { withEfficiencies } from '../record/efficiency';
 import { RECORD_SCHEMA, type JobRecord } from '../record/record';
 import type { ArrayProgress } from './array-progress';
 import { escapeJson } from './escape';
@@ -24,7 +25,7 @@ export function renderJson(
   causes: readonly CauseAccount[] = [],
   arrays: readonly ArrayProgress[] = [],
 ): string {
-  const records = list(accounts.map(({ record, attempt }) => ({ ...record, attempt })));
+  const records = list(accounts.map(({ record, attempt }) => ({ ...withEfficiencies(record), attempt })));
   const more = [
     ...(sums.length === 0 ? [] : [`,"sums":${list(sums)}`]),
     ...(causes.length === 0 ? [] : [`,"causes":${list(causes)}`]),

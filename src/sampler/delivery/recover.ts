@@ -140,12 +140,8 @@ function unsampledReason(run: RunDescription, sampled: boolean): string {
 function mergeStored(stored: JobRecord, plain: JobRecord): JobRecord {
   const open = <T extends JobRecord['peak_rss']>(bracket: T): T =>
     bracket === null ? bracket : { ...bracket, open: [...new Set([...bracket.open, 'sampler-lost' as const])].sort() };
-  const wallclock = plain.wallclock_seconds ?? stored.wallclock_seconds;
-  const cpu = Math.max(stored.cpu_seconds ?? 0, plain.cpu_seconds ?? 0);
   const higher = (a: JobRecord['peak_rss'], b: JobRecord['peak_rss']): JobRecord['peak_rss'] =>
     open(a === null ? b : b === null || a.lower_bytes >= b.lower_bytes ? a : b);
-  const peakRss = higher(stored.peak_rss, plain.peak_rss);
-  const limit = stored.h_vmem?.limit_bytes ?? null;
   return {
     ...stored,
     status: plain.status === 'unsampled' ? 'finished' : plain.status,
@@ -153,11 +149,9 @@ function mergeStored(stored: JobRecord, plain: JobRecord): JobRecord {
     ended_at: plain.ended_at ?? stored.ended_at,
     exit_status: plain.exit_status,
     signal: plain.signal,
-    wallclock_seconds: wallclock,
-    cpu_seconds: cpu,
-    cpu_efficiency: wallclock !== null && wallclock > 0 ? cpu / (wallclock * (stored.host_slots ?? 1)) : null,
-    memory_efficiency: peakRss === null || limit === null || limit <= 0 ? null : peakRss.lower_bytes / limit,
-    peak_rss: peakRss,
+    wallclock_seconds: plain.wallclock_seconds ?? stored.wallclock_seconds,
+    cpu_seconds: Math.max(stored.cpu_seconds ?? 0, plain.cpu_seconds ?? 0),
+    peak_rss: higher(stored.peak_rss, plain.peak_rss),
     peak_rss_swap: higher(stored.peak_rss_swap, plain.peak_rss_swap),
     peak_vmem: open(stored.peak_vmem),
     peak_process_vmem: open(stored.peak_process_vmem),

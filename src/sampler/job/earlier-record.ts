@@ -15,17 +15,14 @@ const most = (a: number | null, b: number | null): number | null => (a === null 
  * Upper ends are open then.
  */
 export function withEarlier(record: JobRecord, earlier: JobRecord): JobRecord {
-  const peakRss = higher(record.peak_rss, earlier.peak_rss);
-  const limit = record.h_vmem?.limit_bytes ?? null;
   return {
     ...record,
     started_at: earlier.started_at ?? record.started_at,
-    peak_rss: peakRss,
+    peak_rss: higher(record.peak_rss, earlier.peak_rss),
     peak_rss_swap: higher(record.peak_rss_swap, earlier.peak_rss_swap),
     peak_vmem: higher(record.peak_vmem, earlier.peak_vmem),
     peak_process_vmem: higher(record.peak_process_vmem, earlier.peak_process_vmem),
     peak_footprint: higher(record.peak_footprint, earlier.peak_footprint),
-    memory_efficiency: peakRss === null || limit === null || limit <= 0 ? null : peakRss.lower_bytes / limit,
     cpu_seconds: most(record.cpu_seconds, earlier.cpu_seconds),
     processes: most(record.processes, earlier.processes),
     max_processes: most(record.max_processes, earlier.max_processes),
