@@ -13,7 +13,7 @@ import { buildRecord } from '../../src/sampler/job/job-record';
 import { sampleJob, type JobSampler } from '../../src/sampler/job/job-sampler';
 import { connectListener } from '../../src/sampler/listener/client';
 import type { Bracket, JobRecord, RecordStatus } from '../../src/record/record';
-import { startTicksOf } from '../../src/sampler/job/run-directory';
+import { startTicksOf } from '../../src/sampler/job/pid-file';
 import { loadSettings, type Settings } from '../../src/record/settings';
 import { thisMachine } from '../../src/sampler/peaks/this-machine';
 import { nextTick } from '../../src/sampler/job/ticks';

@@ -1,6 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { tryLock } from '../../native/libc';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseSpoolUsage } from '../../gridengine/spool-usage';
 import { readPrivateRecord, keyOfRun } from './finish';
 import { readCgroupNote, removeJobCgroup } from '../job/job-cgroups';
@@ -10,14 +9,8 @@ import { reasonOf, warn } from '../../base/log';
 import type { NodeStore } from '../node-store/node-store';
 import { parseRecord } from '../../record/record';
 import type { JobRecord } from '../../record/record';
-import {
-  LEFT_MARK,
-  readRunDescription,
-  removeRunDirectory,
-  runDirectories,
-  shepherdLives,
-  type RunDescription,
-} from '../job/run-directory';
+import { shepherdLives, type RunDescription } from '../job/run-description';
+import { LEFT_MARK, RunDirectory } from '../job/run-directory';
 import type { Settings } from '../../record/settings';
 import { newPeaks } from '../peaks/peaks';
 import { newSeries } from '../series/series';
@@ -47,67 +40,38 @@ function nothingSeen(): Observation {
   };
 }
 
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-}
-
-/** Nobody holds the lock of this run directory (or it has none). */
-function unattended(directory: string): boolean {
-  let lock: number;
-  try {
-    lock = openSync(join(directory, 'lock'), 'r+');
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT';
-  }
-  try {
-    return tryLock(lock);
-  } finally {
-    closeSync(lock);
-  }
-}
-
 /** The record of a run whose sampler never ran, or died: its last saved state and what the epilog copied. */
 function orphanRecord(
-  directory: string,
+  directory: RunDirectory,
   run: RunDescription,
   stored: JobRecord | null,
   settings: Settings,
   nowMs: number,
 ): JobRecord {
-  const config = readIfThere(join(directory, 'config'));
-  const usage = readIfThere(join(directory, 'usage'));
   const plain = unsampledRecord(
     run,
-    config,
-    usage,
+    { config: directory.copy('config'), usage: directory.copy('usage') },
     settings,
     nowMs,
-    stored !== null,
-    readIfThere(join(directory, 'finish')) !== null,
+    { sampled: stored !== null, ended: directory.finishedMs() !== null },
   );
   return stored === null ? plain : mergeStored(stored, plain);
 }
 
-/** The record of a run that no sampler saw: what copies of its spool files tell. */
+/** The record of a run that no sampler saw: what copies of its spool files say. `ended`: the epilog came. */
 export function unsampledRecord(
   run: RunDescription,
-  config: string | null,
-  usageText: string | null,
+  { config, usage: usageText }: { readonly config: string | null; readonly usage: string | null },
   settings: Settings,
   nowMs: number,
-  sampled = false,
-  told = false,
+  { sampled, ended }: { readonly sampled: boolean; readonly ended: boolean } = { sampled: false, ended: false },
 ): JobRecord {
   const usage = usageText === null ? null : parseSpoolUsage(usageText);
   const description =
     config === null
       ? undescribed(run.task, "Grid Engine's config file was gone when this record was made.")
       : describeJob(config, run, settings.memory_complexes);
-  const epilogCame = told || usage !== null;
+  const epilogCame = ended || usage !== null;
   return buildRecord({
     key: keyOfRun(run, description, settings),
     description,
@@ -178,30 +142,29 @@ export function recoverOrphans(
   let finished = 0;
   // First: a run that is left while we look here wants another look.
   rmSync(join(stateDirectory, 'run', LEFT_MARK), { force: true });
-  for (const directory of runDirectories(stateDirectory)) {
+  for (const directory of RunDirectory.list(stateDirectory)) {
     try {
       if (recoverOne(directory, store, settings, nowMs)) finished++;
     } catch (error) {
-      warn(`${directory} could not be finished: ${reasonOf(error)}`);
+      warn(`${directory.path} could not be finished: ${reasonOf(error)}`);
     }
   }
   return finished;
 }
 
-function recoverOne(directory: string, store: NodeStore, settings: Settings, nowMs: number): boolean {
-  if (!unattended(directory)) return false;
-  const name = basename(directory);
-  const own = parseOwn(readPrivateRecord(directory));
-  const run = readRunDescription(directory);
-  const epilogLeftCopies = readIfThere(join(directory, 'copied')) !== null;
+function recoverOne(directory: RunDirectory, store: NodeStore, settings: Settings, nowMs: number): boolean {
+  if (!directory.isUnattended()) return false;
+  const { name } = directory;
+  const own = parseOwn(readPrivateRecord(directory.path));
+  const run = directory.description();
+  const epilogLeftCopies = directory.hasCopies();
   if (own !== null && (run === null || epilogLeftCopies || !shepherdLives(run))) {
     store.finish(name, Date.parse(own.started_at ?? '') || nowMs, own, []);
     removeTraces(directory);
     return true;
   }
   if (run === null) {
-    const age = nowMs - directoryTime(directory);
-    if (age > TORN_AGE_MS) removeTraces(directory);
+    if (nowMs - directory.changedMs() > TORN_AGE_MS) removeTraces(directory);
     return false;
   }
   if (shepherdLives(run) && !epilogLeftCopies) return false;
@@ -215,9 +178,9 @@ function recoverOne(directory: string, store: NodeStore, settings: Settings, now
 }
 
 /** The group first: as long as there is a run directory, it says where the group's processes came from. */
-function removeTraces(directory: string): void {
-  removeJobCgroup(basename(directory), readCgroupNote(directory));
-  removeRunDirectory(directory);
+function removeTraces(directory: RunDirectory): void {
+  removeJobCgroup(directory.name, readCgroupNote(directory.path));
+  directory.remove();
 }
 
 /** The sampler's own file; one that was damaged counts as none. */
@@ -228,14 +191,5 @@ function parseOwn(text: string | null): JobRecord | null {
     return 'error' in record ? null : record;
   } catch {
     return null;
-  }
-}
-
-function directoryTime(directory: string): number {
-  const fd = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    return fstatSync(fd).mtimeMs;
-  } finally {
-    closeSync(fd);
   }
 }

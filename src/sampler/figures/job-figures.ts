@@ -8,7 +8,7 @@ import type { FootprintEnds } from '../peaks/footprint-ends';
 import type { NodeReply } from '../job/hear-kernel';
 import type { TickReadings } from '../processes/job-processes';
 import type { ListenerLink } from '../listener/client';
-import { runDirectoryName, type RunDescription } from '../job/run-directory';
+import { runDirectoryName, type RunDescription } from '../job/run-description';
 import { newSeriesBuffer, type SeriesBatch } from '../series/series-buffer';
 import type { Settings } from '../../record/settings';
 import type * as Cgroup from './cgroup';

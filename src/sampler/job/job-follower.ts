@@ -1,8 +1,8 @@
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
 import { monotonicUs, uptimeSeconds, wallClockOfTicks } from '../../sources/proc/clock';
-import { readText } from '../../sources/files';
+import { changedMs, readText } from '../../sources/files';
 import { openProcess, type DescriptorBudget } from '../../sources/proc/process-files';
 import { parseAddressSpaceLimit } from '../../sources/proc/limits';
 import { realUid } from '../../sources/proc/status';
@@ -30,7 +30,8 @@ import type { MachineScan } from '../processes/machine-scan';
 import { ownerOfSpool } from '../../base/user-name';
 import type { JobRecord, RecordStatus } from '../../record/record';
 import { openSampleStream } from '../series/sample-stream';
-import { answer, removeRunDirectory, runDirectoryName, type RunDescription } from './run-directory';
+import { runDirectoryName, type RunDescription } from './run-description';
+import type { RunDirectory } from './run-directory';
 import type { Settings } from '../../record/settings';
 import type { Stretch } from './stretch';
 import { thisMachine } from '../peaks/this-machine';
@@ -54,7 +55,7 @@ const NODE_WITHIN_MS = 200;
 const UNTOLD_MS = 1000;
 
 /** What the sampler process gives to each of its jobs: the only difference between the scopes. */
-interface Surroundings {
+export interface Surroundings {
   readonly settingsPath: string;
   readonly settings: Settings;
   /** Why the defaults stand in for the site's own settings; null: they don't. */
@@ -140,22 +141,13 @@ function sleeper(): { readonly sleep: (ms: number) => Promise<void>; readonly wa
   };
 }
 
-/** When a file was last written (ms since the epoch); null: it is not there. */
-function writtenAt(path: string): number | null {
-  try {
-    return statSync(path).mtimeMs;
-  } catch {
-    return null;
-  }
-}
-
 /**
  * Begins to follow a job. `resumed` continues what a predecessor has saved, `missed` says why what happened since then
  * may not be known; `earlier` is the record of a predecessor that left nothing else.
  */
 export function followJob(
   run: RunDescription,
-  directory: string | null,
+  directory: RunDirectory | null,
   surroundings: Surroundings,
   predecessor: {
     readonly resumed: SavedFollower | null;
@@ -184,7 +176,7 @@ export function followJob(
   );
   if (missed !== undefined) sampler.open('sampler-lost');
   const figures = jobFigures(run, settings, resumed?.metrics ?? null);
-  const groupProblem = directory === null ? null : (readCgroupNote(directory)?.problem ?? null);
+  const groupProblem = directory === null ? null : (readCgroupNote(directory.path)?.problem ?? null);
   const notes = new Set([
     ...(resumed?.notes ?? []),
     ...(missed === undefined ? [] : [missed]),
@@ -193,7 +185,7 @@ export function followJob(
   ]);
   const storage = chooseStorage({
     run,
-    directory,
+    directory: directory?.path ?? null,
     settings,
     destination: () => destinationNow(surroundings.settingsPath, settings),
     fileSizeLimit: resourceLimit(Rlimit.FSIZE).soft,
@@ -212,7 +204,7 @@ export function followJob(
           surroundings.connect,
         )
       : NO_HEARING;
-  const stream = openSampleStream(directory);
+  const stream = openSampleStream(directory?.path ?? null);
   const priorCpuSeconds = resumed?.cpuSeconds ?? 0;
   const { sleep, wake } = sleeper();
   const watches: DirectoryWatch[] = [];
@@ -229,10 +221,7 @@ export function followJob(
 
   void hearing.ready.then((silence) => {
     if (silence !== null && settings.listener && run.hooks === 'root') notes.add(`No proved peaks: ${silence}.`);
-    if (directory === null || resumed !== null) return;
-    if (run.hooks === 'run') writeFileSync(join(directory, 'listening'), '');
-    // The FIFO is there only where the prolog waits.
-    answer(join(directory, 'armed'), 'armed');
+    if (resumed === null) directory?.armed(run.hooks === 'run');
   });
 
   /** Grid Engine removes the file soon after it wrote it. */
@@ -332,7 +321,7 @@ export function followJob(
 
   /** Returns whether what tells the job's end will wake us; else the ticks look for themselves. */
   function watchDirectories(): boolean {
-    for (const path of [directory, run.spool]) {
+    for (const path of [directory?.path ?? null, run.spool]) {
       const watch = path === null ? null : watchDirectory(path, { heard: wake, deafTo: OWNERS_FILES });
       if (watch !== null) watches.push(watch);
     }
@@ -342,10 +331,10 @@ export function followJob(
   /** Whether the job's end has been told; when. */
   function toldAt(nowMs: number): number | null {
     if (run.ends === 'usage') return lookForUsage() === null ? null : nowMs;
-    const file = directory === null ? usagePath : join(directory, 'finish');
-    if (!existsSync(file)) return null;
+    const writtenMs = directory === null ? changedMs(usagePath) : directory.finishedMs();
+    if (writtenMs === null) return null;
     // Of a job that ended while nobody looked.
-    return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenAt(file) ?? nowMs);
+    return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenMs);
   }
 
   /** Looks through all of /proc come in the same second for all jobs of a process, and it is done once. */
@@ -480,13 +469,13 @@ export function followJob(
         committed = true;
         return word;
       });
-      if (directory !== null) answer(join(directory, 'ack'), kept);
+      directory?.acknowledge(kept);
       close();
       if (run.hooks === 'root')
-        removeJobCgroup(runDirectoryName(run), directory === null ? null : readCgroupNote(directory));
+        removeJobCgroup(runDirectoryName(run), directory === null ? null : readCgroupNote(directory.path));
       removeLiveFile(settings, run);
       await storage.afterwards(() => {
-        if (directory !== null && !storage.keepsDirectory()) removeRunDirectory(directory);
+        if (!storage.keepsDirectory()) directory?.remove();
       });
     },
   };

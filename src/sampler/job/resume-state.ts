@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { bootId } from '../../sources/proc/clock';
 import type { SavedFollower } from './job-follower';
 import { reasonOf, warn } from '../../base/log';
-import { replaceFile, runDirectoryName, type RunDescription } from './run-directory';
+import { replaceFile } from '../../base/replace-file';
+import { runDirectoryName, type RunDescription } from './run-description';
 import type { Settings } from '../../record/settings';
 
 /**
  * What the node's service knows of its jobs, for the process that goes on after it: one file a job in `RUN_DIR/resume`
  * (0700), written every few seconds and at its end. Good for this boot and this version only.
  */
-export interface ResumeState {
+interface ResumeState {
   readonly state: SavedFollower;
   /** Why what happened meanwhile may not be known; left out: the listener still remembers it. */
   readonly missed?: string;

@@ -8,7 +8,7 @@ import type { TickReadings } from '../../../src/sampler/processes/job-processes'
 import type { ListenerLink } from '../../../src/sampler/listener/client';
 import type { NodeCharges } from '../../../src/sampler/listener/node-charges';
 import type { ValueOf } from '../../../src/sampler/listener/protocol';
-import type { RunDescription } from '../../../src/sampler/job/run-directory';
+import type { RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { TICKS_PER_SECOND } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../temporary-directory';

@@ -9,7 +9,7 @@ import {
   resumableRuns,
   writeResumeState,
 } from '../../../src/sampler/job/resume-state';
-import { parseRunDescription, runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-directory';
+import { parseRunDescription, runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../temporary-directory';
 
