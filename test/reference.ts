@@ -1,4 +1,5 @@
 import { FIELD_CODECS } from '../src/accounting/columns';
+import { EFFICIENCY_HELP } from '../src/record/efficiency';
 import { FIELD_NAMES, FIELDS, type FieldName } from '../src/record/fields';
 import { TOTALS, TOTALS_NAMES } from '../src/record/totals';
 
@@ -50,6 +51,10 @@ export function fieldReference(): string {
     'seconds in JSON and ms in SQLite columns, times ISO 8601 in JSON and ms since the epoch in columns.',
     '',
     ...FIELD_NAMES.map(fieldItem),
+    '',
+    'JSON and CSV show beside these what follows from them:',
+    '',
+    ...Object.entries(EFFICIENCY_HELP).map(([name, help]) => item(`\`${name}\`: ${help}.`)),
     '',
     '## Sums',
     '',

@@ -50,20 +50,9 @@ function joined(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial
   };
 }
 
-function withEfficiencies(record: JobRecord): JobRecord {
-  const { peak_rss: peak, cpu_seconds: cpu, wallclock_seconds: wallclock } = record;
-  const limit = record.h_vmem?.limit_bytes ?? null;
-  const slots = record.host_slots ?? 1;
-  return {
-    ...record,
-    memory_efficiency: peak === null || limit === null || limit <= 0 ? null : peak.lower_bytes / limit,
-    cpu_efficiency: cpu === null || wallclock === null || wallclock <= 0 ? null : cpu / (wallclock * slots),
-  };
-}
-
 /** The record of a sampler that began anew in the middle of the job, with what its predecessor had saved. */
 export function afterRestart(record: JobRecord, earlier: JobRecord): JobRecord {
-  const both = withEfficiencies({ ...record, ...joined(earlier, record, true) });
+  const both = { ...record, ...joined(earlier, record, true) };
   const note =
     'An earlier sampler of this job died: its peaks and totals are among these, what happened in between is not.';
   return { ...both, notes: [...both.notes, note] };
@@ -71,7 +60,7 @@ export function afterRestart(record: JobRecord, earlier: JobRecord): JobRecord {
 
 /** What a sampler that died had saved, with what only the end of the job shows: `end` is made from copies of its files. */
 export function withEnd(saved: JobRecord, end: JobRecord): JobRecord {
-  return withEfficiencies({
+  return {
     ...saved,
     ...joined(saved, end, false),
     status: end.status === 'unsampled' ? 'finished' : end.status,
@@ -80,7 +69,7 @@ export function withEnd(saved: JobRecord, end: JobRecord): JobRecord {
     signal: end.signal,
     wallclock_seconds: end.wallclock_seconds ?? saved.wallclock_seconds,
     revision: end.revision,
-  });
+  };
 }
 
 type Metrics = JobRecord['metrics'];

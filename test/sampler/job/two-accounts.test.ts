@@ -1,3 +1,4 @@
+import { memoryEfficiency } from '../../../src/record/efficiency';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -76,7 +77,7 @@ describe('a record that a predecessor began', () => {
         assert.deepEqual(both[field], record[field]);
       const limit = both.h_vmem?.limit_bytes ?? 0;
       assert.equal(
-        both.memory_efficiency,
+        memoryEfficiency(both),
         both.peak_rss === null || limit <= 0 ? null : both.peak_rss.lower_bytes / limit,
       );
     });
