@@ -25,7 +25,7 @@ async function runAll(files: readonly TestFile[], need: Need): Promise<readonly 
     for (;;) {
       const file = isInterrupted ? undefined : waiting.shift();
       if (file === undefined) return;
-      const environment = { QMEMACCT_TEST_CELL: String(number) };
+      const environment = { ...file.environment, QMEMACCT_TEST_CELL: String(number) };
       const result = await runTestFile(file, environment, join(LOGS, `${file.name}.txt`));
       results.push(result);
       process.stdout.write(lineOf(result));

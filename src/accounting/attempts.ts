@@ -4,6 +4,9 @@ import { groupBy } from '../base/group-by';
 import type { StoredRecord } from '../record/merge';
 import type { JobAnswer, JobAttempt } from './store';
 
+/** A run that was over and goes on: epilogs, and an execd that could not report for a while, come in between. */
+const REQUEUED_WITHIN_MS = 600_000;
+
 /** Of one submission, the spool directory and the accounting line tell times up to a second apart. */
 const SAME_SUBMISSION_MS = 2000;
 
@@ -32,13 +35,29 @@ interface Incarnation {
 }
 
 /**
+ * Whether a run of the job was over shortly before: Open Cluster Scheduler submits a job anew that is to run again. It
+ * takes days until a number comes round.
+ */
+function isRequeued(time: number, records: readonly StoredRecord[]): boolean {
+  return records.some(({ record }) => {
+    const begun = ms(record.started_at);
+    const over = ms(record.ended_at) ?? begun;
+    return begun !== null && over !== null && begun < time && time - over < REQUEUED_WITHIN_MS;
+  });
+}
+
+/**
  * The jobs that have had one number in one cluster, oldest first: job numbers wrap, and what tells two such jobs apart
  * is when they were submitted. A record that does not know belongs to the last job submitted before it began.
  */
 function incarnations(records: readonly StoredRecord[]): readonly Incarnation[] {
   const submissions: number[] = [];
   const known = records.flatMap(({ record }) => submitted(record) ?? []).sort((a, b) => a - b);
-  for (const time of known) if (time - (submissions.at(-1) ?? -Infinity) > SAME_SUBMISSION_MS) submissions.push(time);
+  let before = -Infinity;
+  for (const time of known) {
+    if (time - before > SAME_SUBMISSION_MS && !isRequeued(time, records)) submissions.push(time);
+    before = time;
+  }
   if (submissions.length === 0) return [{ since: Math.min(...records.map(({ record }) => begun(record))), records }];
   const indexOf = ({ record }: StoredRecord): number => {
     const time = submitted(record) ?? begun(record) + SAME_SUBMISSION_MS;

@@ -58,6 +58,25 @@ function dialectOfSchema(schema: string): Dialect {
 }
 
 /**
+ * What an accounting line says of a job that execd killed for a limit, where it says so of every one; without it, no
+ * limit of Grid Engine's did it. null: not known.
+ */
+export const LIMIT_SAYING: Readonly<Record<Dialect, string | null>> = {
+  'sge6.2': null,
+  ogs: null,
+  'sge8.1.9': '37',
+  daimh: '37',
+  univa: null,
+  ocs: 'deleted by execd',
+  unknown: null,
+};
+
+/** Whether an accounting line names who deleted the job (`deleted_by`), a limit's execd too. */
+export function tellsWhoDeletes(dialect: Dialect): boolean {
+  return dialect === 'ocs';
+}
+
+/**
  * Whether the shepherd keeps LD_* and the like, which the job's owner chooses, from a hook of root
  * (libs/uti2/sge_execvlp.c, in Son of Grid Engine from 8.1 on and in its fork). Open Cluster Scheduler and Univa only
  * refuse LD_PRELOAD and LD_LIBRARY_PATH at submission: LD_AUDIT passes. What is not known counts as no.

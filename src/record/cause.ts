@@ -1,13 +1,12 @@
 import { failedCode } from '../gridengine/failed-code';
 import type { GridEngineAccount, JobRecord } from './record';
-import { diedItself, endingSignal, succeeded } from './job-end';
+import { deletedBy, diedItself, endingSignal, enforcedLimit, succeeded } from './job-end';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
 
 /** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
 export const CLOSE_TO_LIMIT = 0.9;
 
 const SIGKILL = 9;
-const LIMIT_ENFORCED = 37;
 
 /**
  * Refused memory mostly ends so (or with an error status): an illegal instruction or a trap (V8, Go), an abort (C++,
@@ -64,7 +63,7 @@ export function lineAtLimit(
 const OF_THE_JOB: ReadonlySet<number | null> = new Set([null, 0, 100]);
 
 function isKilledAtLimit(record: JobRecord, limit: number, held: number | null): boolean {
-  if (record.failed !== LIMIT_ENFORCED) {
+  if (enforcedLimit(record) === null) {
     if (endingSignal(record) !== SIGKILL || diedItself(record) === false || !OF_THE_JOB.has(record.failed))
       return false;
   }
@@ -86,7 +85,7 @@ function isOutOfMemory(record: JobRecord): boolean {
   const signal = endingSignal(record);
   const kills = record.metrics.cgroup_oom_kills ?? 0;
   const stopped = signal === SIGKILL || (signal === 0 && (record.exit_status ?? 0) !== 0);
-  return stopped && kills > 0 && record.failed !== LIMIT_ENFORCED;
+  return stopped && kills > 0 && enforcedLimit(record) === null;
 }
 
 /** null: it ended well or never started, or it is not known how it ended. */
@@ -97,8 +96,7 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
   const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : judgedEnd(peak);
   const space = record.peak_process_vmem && figureOf(record.peak_process_vmem);
   // Where it is told who deleted the job, nothing else ended it.
-  const deleted = (record.grid_engine?.deleted_by ?? '') !== '';
-  const by = deleted
+  const by = deletedBy(record) !== null
     ? null
     : isOutOfMemory(record)
       ? 'oom-killer'

@@ -13,6 +13,23 @@ export function succeeded(record: JobRecord): boolean | null {
   return (record.exit_status ?? 0) === 0 && (record.signal ?? 0) === 0 && (record.failed ?? 0) === 0;
 }
 
+const LIMIT_ENFORCED = 37;
+/** Open Cluster Scheduler's `deleted_by`: `USER@HOST`, or the daemon for a limit. */
+const BY_EXECD = /^execd@/;
+
+/** How Grid Engine says of a run that execd killed it for a limit: "failed 37"; null: it does not say so. */
+export function enforcedLimit({ failed, grid_engine: account }: JobRecord): string | null {
+  if (failed === LIMIT_ENFORCED) return `failed ${LIMIT_ENFORCED}`;
+  const by = account?.deleted_by ?? '';
+  return BY_EXECD.test(by) ? `deleted by ${by}` : null;
+}
+
+/** Who deleted the job (qdel); null: nobody, or Grid Engine does not say who. */
+export function deletedBy({ grid_engine: account }: JobRecord): string | null {
+  const by = account?.deleted_by ?? '';
+  return by === '' || BY_EXECD.test(by) ? null : by;
+}
+
 /** `failed`: the job died by a signal; Grid Engine enforced a limit, by SIGKILL. */
 const DIED: ReadonlySet<number | null> = new Set([37, 100]);
 

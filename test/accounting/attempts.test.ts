@@ -155,3 +155,12 @@ describe('tasks of parallel jobs', () => {
     );
   });
 });
+
+it('takes a job that was submitted anew when a run of it was over for the same one', () => {
+  const records = [
+    run('first', { submitted_at: iso(T0), started_at: iso(T0 + 1000), ended_at: iso(T0 + DAY) }),
+    run('again', { submitted_at: iso(T0 + DAY + 5000), started_at: iso(T0 + DAY + 9000) }),
+    run('other', { submitted_at: iso(T0 + 9 * DAY), started_at: iso(T0 + 9 * DAY) }),
+  ];
+  assert.deepEqual(told(records), ['first: 1, 1 of 2', 'again: 1, 2 of 2', 'other: 2, 1 of 1']);
+});

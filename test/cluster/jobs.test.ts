@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AccountingRecord } from './cell';
+import { kind } from './kind';
 import type { JobRecord } from '../../src/record/record';
 import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, type Site } from './site';
 
@@ -123,7 +124,7 @@ async function overItsTime({ cell, product }: Site): Promise<void> {
   const job = await cell.submit('gebob', ['-N', 'late', '-l', 'h_rt=2'], 'sleep 60');
   const [line] = await cell.waitFinished(job);
   const record = await product.record(job);
-  assert.equal(line?.failed, '37');
+  assert.equal(line?.failed, kind.failedAtLimit);
   assert.equal(record.signal, 9);
   assertAgrees(record, line);
 }

@@ -18,6 +18,7 @@ const answers = 'install.conf';
 export function openClusterScheduler(name: string, archive: RegExp): CellKind {
   return {
     name,
+    dialect: 'ocs',
     sgeRoot,
     // The installer wants to make `default` itself.
     spool: { directory: 'root/default/spool', seenAt: null },
@@ -26,6 +27,7 @@ export function openClusterScheduler(name: string, archive: RegExp): CellKind {
     accounting: 'accounting.jsonl',
     readAccounting: parseAccountingJson,
     wantsStaticEnv: true,
+    failedAtLimit: '100',
     parallelEnvironment: { ign_sreq_on_mhost: 'FALSE', master_forks_slaves: 'FALSE', daemon_forks_slaves: 'FALSE' },
     obstacle: () => {
       if (findArchive(archive) === null) return `${VARIABLE} names no directory with a build of ${name}`;

@@ -21,6 +21,7 @@ const neededFiles = [
 /** Son of Grid Engine as Debian packages it. */
 export const sonOfGridEngine: CellKind = {
   name: 'sge8.1.9',
+  dialect: 'sge8.1.9',
   sgeRoot,
   spool: { directory: 'spool', seenAt: spool },
   binaries,
@@ -28,6 +29,7 @@ export const sonOfGridEngine: CellKind = {
   accounting: 'accounting',
   readAccounting: parseAccounting,
   wantsStaticEnv: false,
+  failedAtLimit: '37',
   parallelEnvironment: { qsort_args: 'NONE' },
   obstacle: () => {
     const file = neededFiles.find((path) => !existsSync(path));

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Dialect } from '../../src/gridengine/dialect';
 import type { AccountingRecord } from './formats';
 import type { Hosts } from './hosts';
 import { sonOfGridEngine } from './kind-sge';
@@ -9,6 +10,7 @@ import type { CellHost } from './state';
 /** What a cell of one kind of Grid Engine needs that one of another kind does not. */
 export interface CellKind {
   readonly name: string;
+  readonly dialect: Dialect;
   /** Where the hosts see SGE_ROOT; a cell mounts its own there, inside its hosts only. */
   readonly sgeRoot: string;
   /** Spools of qmaster and execds: where in the cell's directory, and where hosts see them unless below SGE_ROOT. */
@@ -22,6 +24,8 @@ export interface CellKind {
   readonly readAccounting: (text: string) => AccountingRecord[];
   /** Hooks of root are safe only behind a static `env`: the shepherd keeps no LD_AUDIT of the job's owner from them. */
   readonly wantsStaticEnv: boolean;
+  /** `failed` of a job that execd killed for a limit. */
+  readonly failedAtLimit: '37' | '100';
   /** What one of its parallel environments has beside the fields that all kinds know. */
   readonly parallelEnvironment: Readonly<Record<string, string>>;
   /** Why it can't be made on this machine, with what would change that; null where it can. */
@@ -42,13 +46,13 @@ const kinds: readonly CellKind[] = [
 export { adminUser } from './kind-sge';
 
 /** Which of them a process works with; Debian's 8.1.9 where it is not set. */
-const VARIABLE = 'QMEMACCT_CELL_KIND';
+export const KIND_VARIABLE = 'QMEMACCT_CELL_KIND';
 
 function chosen(): CellKind {
-  const name = process.env[VARIABLE] ?? sonOfGridEngine.name;
+  const name = process.env[KIND_VARIABLE] ?? sonOfGridEngine.name;
   const found = kinds.find((kind) => kind.name === name);
   if (found === undefined)
-    throw new Error(`${VARIABLE}=${name}: there are ${kinds.map((known) => known.name).join(', ')}`);
+    throw new Error(`${KIND_VARIABLE}=${name}: there are ${kinds.map((known) => known.name).join(', ')}`);
   return found;
 }
 

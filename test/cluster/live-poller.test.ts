@@ -8,7 +8,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Answer, Snapshot } from '../../src/live/snapshot';
 import { checkedSnapshot } from '../../src/live/snapshot-json';
 import { clusterObstacle, upCell, type Cell } from './cell';
-import { client } from './kind';
+import { client, kind } from './kind';
 import { waitFor } from './wait';
 
 /** What a watching command showed at one time. */
@@ -114,7 +114,7 @@ async function everythingIsShown(cell: Cell, watcher: Watcher, jobs: Jobs): Prom
       QUERIES.every((query) => one.now - (answer(one, query).at ?? 0) < FRESH_MS),
   );
   const { snapshot } = shown;
-  assert.equal(snapshot.dialect, 'sge8.1.9');
+  assert.equal(snapshot.dialect, kind.dialect);
   assert.equal(shown.source, 'shared');
   assert.equal(shown.warning, null);
   const rows = snapshot.running.value.map(({ job, tasks, state }) => [job, tasks, state]);

@@ -6,7 +6,7 @@ import { nextTime } from '../../src/report/advice/next-time';
 import { whyEnded, type Why } from '../../src/report/why/why';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
-import { client } from './kind';
+import { client, kind } from './kind';
 import { burnerCommand, withSite, type Site } from './site';
 import { openingLines } from './tight';
 import { waitFor } from './wait';
@@ -192,7 +192,7 @@ async function check(site: Site, one: Case, job: string, say: (text: string) => 
       1,
     )}`;
   // What this cell runs is known; what it runs where nobody has asked is not.
-  for (const dialect of ['sge8.1.9', 'unknown'] as const) {
+  for (const dialect of [kind.dialect, 'unknown'] as const) {
     const why = whyEnded(records, undefined, dialect);
     assert.deepEqual(why?.causes, one.causes, told(why));
     assert.match(why.sentence, one.sentence, told(why));
@@ -213,7 +213,7 @@ async function unwritableOutput(site: Site, job: string): Promise<void> {
 
 async function onTheScreen({ cell, product }: Site, job: string): Promise<void> {
   // What the installation found out.
-  assert.match(await cell.check('ge1', ['cat', SETTINGS_FILE]), /^grid_engine = "sge8\.1\.9"$/m);
+  assert.match(await cell.check('ge1', ['cat', SETTINGS_FILE]), new RegExp(`^grid_engine = "${kind.dialect.replaceAll('.', '\\.')}"$`, 'm'));
   const { stdout, stderr } = await product.run('ge1', 'job', job, '--accounting', product.accounting);
   const text = stdout.replace(/\s+/g, ' ');
   assert.match(

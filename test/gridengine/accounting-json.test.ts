@@ -58,7 +58,7 @@ describe('jsonAccountingLine', () => {
     assert.equal(old.jobName, 'a:b "c"');
     assert.equal(old.startTimeMs, 1763700012123);
     assert.equal(old.submissionTimeMs, 1763700000000);
-    assert.equal(old.wallclockSeconds, 63.25);
+    assert.equal(old.wallclockSeconds, 63);
     assert.equal(old.cpuSeconds, 12.5);
     assert.equal(old.userSeconds, 12.25);
     assert.equal(old.maxrssBytes, 315172 * 1024);

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
+import { KIND_VARIABLE } from '../cluster/kind';
 
 export type GroupName = 'unit' | 'load' | 'cluster' | 'vm';
 
@@ -13,6 +14,8 @@ export interface TestFile {
   readonly name: string;
   readonly group: GroupName;
   readonly need: Need;
+  /** For the process that runs it. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** These take longest: they start first, so that none of them is left over at the end. */
@@ -31,6 +34,15 @@ const LONGEST = [
   'cluster/hostile',
   'cluster/jobs',
 ];
+
+/** Beside Debian's 8.1.9, on which every file runs: what may come out differently on Open Cluster Scheduler. */
+const ALSO_ON: Readonly<Record<string, readonly string[]>> = {
+  'ocs9.1': ['cluster/jobs', 'cluster/ocs'],
+  'ocs9.2': ['cluster/import', 'cluster/why', 'cluster/tight', 'cluster/ocs'],
+};
+
+/** Files that are of another kind than 8.1.9 alone. */
+const NOT_ON_SGE: readonly string[] = ['cluster/ocs'];
 
 /** Files that can't share the machine, each with the reason. */
 const ALONE: Readonly<Record<string, string>> = {};
@@ -55,17 +67,29 @@ export function groupsNamed(names: readonly string[]): readonly GroupName[] {
   });
 }
 
+/** The same file for each other kind of Grid Engine that it runs on. */
+function onOtherKinds(file: TestFile): readonly TestFile[] {
+  return Object.entries(ALSO_ON)
+    .filter(([, names]) => names.includes(file.name))
+    .map(([kind]) => ({ ...file, name: `${file.name}@${kind}`, environment: { [KIND_VARIABLE]: kind } }));
+}
+
 /** Every test file below the directory, the longest first. */
 export function testFiles(directory: string): readonly TestFile[] {
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.js'))
     .sort()
-    .map((path): TestFile => {
+    .flatMap((path): TestFile[] => {
       const name = path.slice(0, -'.test.js'.length);
       const [folder = ''] = name.split(sep);
       const group = isGroup(folder) ? folder : 'unit';
-      return { path: join(directory, path), name, group, need: name in ALONE ? 'machine' : NEED_OF_GROUP[group] };
+      const need = name in ALONE ? 'machine' : NEED_OF_GROUP[group];
+      const plain: TestFile = { path: join(directory, path), name, group, need, environment: {} };
+      return [...(NOT_ON_SGE.includes(name) ? [] : [plain]), ...onOtherKinds(plain)];
     });
-  const rank = ({ name }: TestFile): number => (LONGEST.includes(name) ? LONGEST.indexOf(name) : LONGEST.length);
+  const rank = ({ name }: TestFile): number => {
+    const at = LONGEST.indexOf(name.split('@')[0] ?? '');
+    return at === -1 ? LONGEST.length : at;
+  };
   return files.sort((a, b) => rank(a) - rank(b));
 }

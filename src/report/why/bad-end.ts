@@ -3,7 +3,7 @@ import { categoryRequests, type CategoryRequest } from '../../gridengine/categor
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';
 import { killedByMemory } from '../../record/cause';
-import { diedItself, endingSignal, succeeded } from '../../record/job-end';
+import { deletedBy, diedItself, endingSignal, enforcedLimit, succeeded } from '../../record/job-end';
 import type { GridEngineAccount, JobRecord } from '../../record/record';
 import { signalName } from '../job/ending';
 import { wholeOf } from '../job/job-whole';
@@ -42,6 +42,8 @@ export interface BadEnd {
   /** What it asked for, by accounting's category; null: no accounting line was joined, or it is hidden from the reader. */
   readonly asked: readonly CategoryRequest[] | null;
   readonly deletedBy: string | null;
+  /** How Grid Engine says that execd enforced a limit: "failed 37"; null: it does not say so. */
+  readonly enforced: string | null;
   /** Whether the accounting line is there, but what it says of people is kept from the reader. */
   readonly hidden: boolean;
   readonly dialect: Dialect;
@@ -91,6 +93,10 @@ function askedFor(accounts: readonly GridEngineAccount[]): readonly CategoryRequ
   return category === '' || category.startsWith('-') ? categoryRequests(category) : null;
 }
 
+function firstKnown<T>(records: readonly JobRecord[], of: (record: JobRecord) => T | null): T | null {
+  return records.map(of).find((value) => value !== null) ?? null;
+}
+
 const largest = (...values: readonly (number | null | undefined)[]): number | null => {
   const known = values.filter((value) => value !== null && value !== undefined);
   return known.length === 0 ? null : Math.max(...known);
@@ -104,8 +110,7 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
   const [first, ...others] = badParts(run);
   if (first === undefined) return null;
   const subject = firstOf([first, ...others]);
-  // execd marks the master's report alone, though it kills the tasks first.
-  const failed = run.some((record) => record.failed === LIMIT_ENFORCED) ? LIMIT_ENFORCED : subject.failed;
+  const { failed } = subject;
   const told = run.map((record) => record.grid_engine).filter((account) => account !== null);
   const asked = askedFor(told);
   return {
@@ -124,7 +129,9 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
     slots: Math.max(1, subject.host_slots ?? subject.slots ?? 1),
     asked,
     hidden: asked === null && told.length > 0,
-    deletedBy: told.find((account) => account.deleted_by !== null && account.deleted_by !== '')?.deleted_by ?? null,
+    deletedBy: firstKnown(run, deletedBy),
+    // execd marks the master's report alone, though it kills the tasks first.
+    enforced: firstKnown(run, enforcedLimit),
     dialect,
   };
 }
@@ -163,12 +170,13 @@ export const SIGXFSZ = 25;
 /** SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS. */
 export const CRASHES: ReadonlySet<number> = new Set([4, 5, 6, 7, 8, 11, 31]);
 
-/** `failed`: execd enforced h_vmem, h_rt or h_cpu; the job died by a signal. */
-export const LIMIT_ENFORCED = 37;
+/** `failed`: the job died by a signal. */
 export const AFTER_SIGNAL = 100;
 
-/** What speaks against every other end where Grid Engine says 37. */
-export const LIMIT_SAYS = 'Grid Engine says failed 37: it enforced a limit itself';
+/** What speaks against every end that is not a limit's, where Grid Engine says that it enforced one. */
+export function limitSays(end: BadEnd): string | null {
+  return end.enforced === null ? null : `Grid Engine says ${end.enforced}: it enforced a limit itself`;
+}
 
 /** What would tell, where it is missing. */
 export const ACCOUNTING_LINE = "Grid Engine's accounting line (qmemacct import)";

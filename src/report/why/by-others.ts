@@ -1,10 +1,10 @@
+import { tellsWhoDeletes } from '../../gridengine/dialect';
 import { endedBy, endTime, type BadEnd } from './bad-end';
 import {
   ACCOUNTING_LINE,
   AFTER_SIGNAL,
   CRASHES,
-  LIMIT_ENFORCED,
-  LIMIT_SAYS,
+  limitSays,
   SIGKILL,
   SIGUSR2,
   SIGXCPU,
@@ -21,8 +21,9 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
     return judged.consistent(3, `Grid Engine says that ${words.safe(end.deletedBy)} deleted it`);
   if (end.signal !== SIGKILL && end.signal !== SIGUSR2)
     return judged.otherwise(`it ended ${endedBy(end)}, qdel sends SIGKILL`);
-  if (end.failed === LIMIT_ENFORCED) return judged.contradicted(LIMIT_SAYS);
-  if (end.dialect === 'ocs' && end.failed !== null && !end.hidden)
+  const limit = limitSays(end);
+  if (limit !== null) return judged.contradicted(limit);
+  if (tellsWhoDeletes(end.dialect) && end.failed !== null && !end.hidden)
     return judged.contradicted('Grid Engine says who deletes a job, and names nobody');
   if (end.direct === false && end.signal === SIGKILL)
     return judged.contradicted(
@@ -74,7 +75,8 @@ const EXPLAINED: ReadonlySet<number> = new Set([0, SIGXCPU, SIGXFSZ, ...CRASHES]
 export function signalled(end: BadEnd): Hypothesis {
   const judged = judge('signalled', 'a signal from the job itself, its owner or root');
   if (EXPLAINED.has(end.signal)) return judged.otherwise(`it ended ${endedBy(end)}`);
-  if (end.failed === LIMIT_ENFORCED) return judged.contradicted(LIMIT_SAYS);
+  const limit = limitSays(end);
+  if (limit !== null) return judged.contradicted(limit);
   if (end.signal === SIGKILL && end.direct === false)
     return judged.consistent(1, 'a process of the job was killed and its shell was not', "the job's own output");
   return end.signal === SIGKILL

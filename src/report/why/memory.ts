@@ -1,11 +1,12 @@
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../record/cause';
 import { judgedEnd, measuredUpper } from '../../record/peak-figure';
+import { LIMIT_SAYING, tellsWhoDeletes } from '../../gridengine/dialect';
 import { memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../record/record';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
-import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, LIMIT_SAYS, SIGKILL, SIGXCPU } from './bad-end';
+import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, limitSays, SIGKILL, SIGXCPU } from './bad-end';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { largeRequest } from './large-request';
 import { amountOf, type Words } from './words';
@@ -57,21 +58,22 @@ function growth({ series }: JobRecord): string {
   return last >= 0.9 * most && last - before > GROWING * most ? ', and was still growing' : '';
 }
 
-/** Whether 37 would stand where execd enforced a limit, so that 100 says that it did not; a parallel task has 100. */
-const tellsLimits = ({ dialect, subject }: BadEnd): boolean =>
-  subject.pe_task_id === null && (dialect === 'sge8.1.9' || dialect === 'daimh');
+/** What Grid Engine would say of a limit that it enforced; null: perhaps nothing. A parallel task has 100 alone. */
+const sayingOfLimits = ({ dialect, subject, hidden }: BadEnd): string | null =>
+  subject.pe_task_id === null && !(hidden && tellsWhoDeletes(dialect)) ? LIMIT_SAYING[dialect] : null;
 
 /** Why execd can't have killed it, whatever the limit; null: it can. */
 export function notByExecd(end: BadEnd): string | null {
-  if (end.signal !== SIGKILL && end.failed !== LIMIT_ENFORCED)
+  if (end.signal !== SIGKILL && end.enforced === null)
     return `it ended ${endedBy(end)}, Grid Engine kills by SIGKILL`;
-  if (end.failed === LIMIT_ENFORCED) return null;
+  if (end.enforced !== null) return null;
   if (end.direct === false)
     return 'the shell of the job outlived the SIGKILL and told of it: Grid Engine kills all processes of a job';
   if (end.failed !== null && end.failed !== AFTER_SIGNAL)
-    return `Grid Engine says failed ${end.failed}, not ${LIMIT_ENFORCED}`;
-  if (end.failed === AFTER_SIGNAL && tellsLimits(end))
-    return `Grid Engine says failed ${AFTER_SIGNAL}; of a limit that it enforced it says ${LIMIT_ENFORCED}`;
+    return `Grid Engine says failed ${end.failed}, as for no limit`;
+  const saying = sayingOfLimits(end);
+  if (end.failed === AFTER_SIGNAL && saying !== null)
+    return `Grid Engine says failed ${AFTER_SIGNAL}; of a limit that it enforced it says ${saying}`;
   return null;
 }
 
@@ -86,7 +88,7 @@ interface Allowed {
   readonly judged: Judge;
 }
 
-const weightOf = (end: BadEnd): 1 | 2 => (end.failed === LIMIT_ENFORCED ? 2 : 1);
+const weightOf = (end: BadEnd): 1 | 2 => (end.enforced === null ? 1 : 2);
 
 /** Nobody sampled a parallel job: what Grid Engine counted may be of one host or of all. */
 function heldByAccount({ end, record, limit, of, when, judged }: Allowed): Hypothesis {
@@ -247,8 +249,7 @@ const couldBeOom = (end: BadEnd): boolean => end.signal === SIGKILL || (end.sign
 
 function notByOom(end: BadEnd): string | null {
   if (!couldBeOom(end)) return `it ended ${endedBy(end)}, the kernel's killer sends SIGKILL`;
-  if (end.failed === LIMIT_ENFORCED) return LIMIT_SAYS;
-  return null;
+  return limitSays(end);
 }
 
 const kernelLog = (end: BadEnd, words: Words): string =>

@@ -2,7 +2,7 @@ import { endingSignal } from '../../record/job-end';
 import { requestedSeconds } from '../../gridengine/category-requests';
 import { formatDuration } from '../format/units';
 import { endedBy, whenEnded, type BadEnd } from './bad-end';
-import { ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGUSR1, SIGXCPU } from './bad-end';
+import { ACCOUNTING_LINE, AFTER_SIGNAL, SIGKILL, SIGUSR1, SIGXCPU } from './bad-end';
 import { judge, type Hypothesis, type Judge } from './hypothesis';
 import { notByExecd } from './memory';
 import type { Words } from './words';
@@ -57,9 +57,9 @@ export function cpuTime(end: BadEnd, words: Words): Hypothesis {
   const soft = end.signal === SIGXCPU;
   const complex = soft ? 's_cpu' : 'h_cpu';
   const judged = judge('cpu-time', `the limit of CPU time (${complex})`);
-  if (end.signal !== SIGKILL && !soft && end.failed !== LIMIT_ENFORCED)
+  if (end.signal !== SIGKILL && !soft && end.enforced === null)
     return judged.otherwise(`it ended ${endedBy(end)}, a limit of CPU time sends SIGXCPU or SIGKILL`);
-  if (end.failed !== null && ![0, LIMIT_ENFORCED, AFTER_SIGNAL].includes(end.failed))
+  if (end.enforced === null && end.failed !== null && ![0, AFTER_SIGNAL].includes(end.failed))
     return judged.contradicted(`Grid Engine says failed ${end.failed}`);
   const perSlot = end.asked === null ? null : requestedSeconds(end.asked, complex);
   if (perSlot === null) return notAsked(end, complex, judged, words);

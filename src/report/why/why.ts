@@ -3,7 +3,6 @@ import type { JobRecord } from '../../record/record';
 import { badEnd, endName, endTime, type BadEnd } from './bad-end';
 import { crash, fileSize, ownError } from './by-itself';
 import { deleted, nodeLost, signalled } from './by-others';
-import { LIMIT_ENFORCED } from './bad-end';
 import { judge, type Cause, type Hypothesis } from './hypothesis';
 import type { Trial } from './large-request';
 import { killedAtMemory, outOfMemoryGroup, outOfMemoryNode, refusedMemory, shareOfLimit, softMemory } from './memory';
@@ -62,7 +61,7 @@ function examineAll(end: BadEnd, words: Words): Hypothesis[] {
   );
 }
 
-/** Of the three limits whose enforcement is `failed` 37, one that fits alone is as good as told. */
+/** Of the three limits whose enforcement Grid Engine tells, one that fits alone is as good as told. */
 const ENFORCED: ReadonlySet<Cause> = new Set<Cause>(['h_vmem', 'h_rt', 'cpu-time']);
 
 function confidenceOf(end: BadEnd, best: readonly Hypothesis[], suspects: readonly Hypothesis[]): Confidence {
@@ -72,7 +71,7 @@ function confidenceOf(end: BadEnd, best: readonly Hypothesis[], suspects: readon
   const others = suspects.filter((one) => one !== first && one.standing !== 'contradicted');
   if (first.weight === 3) return 'told';
   const fitsAlone = !others.some(({ standing }) => standing === 'consistent');
-  if (end.failed === LIMIT_ENFORCED && ENFORCED.has(first.cause) && fitsAlone) return 'told';
+  if (end.enforced !== null && ENFORCED.has(first.cause) && fitsAlone) return 'told';
   return first.weight === 2 || others.length === 0 ? 'likely' : 'possible';
 }
 
@@ -95,8 +94,8 @@ function sentenceOf(
   if (first === undefined) {
     const share = shareOfLimit(end);
     const at = share === null ? '' : `; it had used ${share}`;
-    return end.failed === LIMIT_ENFORCED
-      ? `Grid Engine enforced a limit (failed ${LIMIT_ENFORCED}), but which one can not be told${at}.${tellers(open)}`
+    return end.enforced !== null
+      ? `Grid Engine enforced a limit (${end.enforced}), but which one can not be told${at}.${tellers(open)}`
       : `What ended it can not be told: nothing that is known explains ${endName(end)}${endTime(end, words)}${at}.${tellers(open)}`;
   }
   if (first.cause === 'never-ran') return `It never ran: ${first.evidence}.`;

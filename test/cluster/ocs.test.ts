@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { parseSpoolConfig } from '../../src/gridengine/spool-config';
+import { clusterObstacle, upCell, type Cell } from './cell';
+import { kind } from './kind';
+import { waitFor } from './wait';
+
+const USER = 'gealice';
+const limits = { timeout: 900_000 };
+
+/** A hook of the site's, in a directory where every user may leave files. */
+function hook(cell: Cell, name: string, body: string): string {
+  const directory = join(cell.stateDir, 'facts');
+  mkdirSync(directory, { recursive: true });
+  chmodSync(directory, 0o1777);
+  const path = join(directory, `${name}.sh`);
+  writeFileSync(path, `#!/bin/sh\n${body}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+const factOf = (cell: Cell, name: string): string => readFileSync(join(cell.stateDir, 'facts', name), 'utf8');
+
+/** What the owner may choose of the environment of a hook that runs as root, and the limits that it runs under. */
+async function hookEnvironment(cell: Cell): Promise<void> {
+  const facts = join(cell.stateDir, 'facts');
+  const body = [
+    `/usr/bin/tr '\\0' '\\n' </proc/$$/environ >${facts}/environment`,
+    `ulimit -v >${facts}/limit`,
+    `/bin/cp "$SGE_JOB_SPOOL_DIR/config" ${facts}/config`,
+  ].join('\n');
+  await cell.setGlobal({ prolog: `root@${hook(cell, 'prolog', body)}`, epilog: 'none' });
+  const chosen = {
+    LD_AUDIT: '/nowhere/audit.so',
+    LD_PRELOAD: '/nowhere/preload.so',
+    LD_LIBRARY_PATH: '/nowhere',
+    GCONV_PATH: '/nowhere',
+    BASH_ENV: '/nowhere',
+    NODE_OPTIONS: '--no-warnings',
+  };
+  const list = Object.entries(chosen).map(([name, value]) => `${name}=${value}`);
+  const words = ['-o', '/dev/null', '-j', 'y', '-l', 'h_vmem=700M', '-v', list.join(',')];
+  await cell.waitFinished(await cell.submit(USER, words, 'exit 0'));
+  const reached = factOf(cell, 'environment')
+    .split('\n')
+    .map((line) => line.split('=')[0] ?? '');
+  assert.deepEqual(
+    Object.keys(chosen).filter((name) => reached.includes(name)),
+    ['LD_AUDIT', 'GCONV_PATH', 'BASH_ENV', 'NODE_OPTIONS'],
+  );
+  assert.equal(factOf(cell, 'limit').trim(), String(700 * 1024));
+  const config = parseSpoolConfig(factOf(cell, 'config'));
+  assert.deepEqual(config.ok && [config.value.owner, config.value.ambiguous], [USER, []]);
+}
+
+/** What a job's own requests are by scope, and after a JSV has changed them, where the hook finds them. */
+async function requests(cell: Cell): Promise<void> {
+  const seen = 'grep ^h_vmem= "$SGE_JOB_SPOOL_DIR/config"';
+  const output = join(cell.layout.home(USER), 'requests.out');
+  const one = async (...words: readonly string[]): Promise<string> => {
+    writeFileSync(output, '');
+    chmodSync(output, 0o666);
+    await cell.waitFinished(await cell.submit(USER, ['-o', output, '-j', 'y', ...words], seen));
+    return readFileSync(output, 'utf8').trim();
+  };
+  assert.equal(await one('-scope', 'global', '-l', 'h_vmem=300M'), 'h_vmem=300M');
+  assert.equal(
+    await one('-pe', 'tight', '2', '-scope', 'master', '-l', 'h_vmem=400M', '-scope', 'slave', '-l', 'h_vmem=200M'),
+    'h_vmem=400M',
+  );
+}
+
+/** The spool directory of a running job, and what is not there. */
+async function spoolFiles(cell: Cell): Promise<void> {
+  const job = await cell.submit(USER, ['-o', '/dev/null', '-j', 'y'], 'sleep 600');
+  const [task] = await cell.waitRunning(job);
+  const host = task?.queue?.split('@')[1] ?? '';
+  const directory = join(cell.layout.spool, 'execd', host, 'active_jobs', `${job}.1`);
+  await waitFor(
+    () => existsSync(join(directory, 'job_pid')) || null,
+    () => `${directory}/job_pid`,
+  );
+  const has = (name: string): boolean => existsSync(join(directory, name));
+  assert.deepEqual(
+    ['config', 'environment', 'addgrpid', 'pid', 'usage', 'online_usage'].map(has),
+    [true, true, true, true, false, false],
+  );
+  await cell.qdel([job], USER);
+  const [line] = await cell.waitFinished(job);
+  assert.deepEqual([line?.failed, line?.exit_status], ['100', '137']);
+}
+
+/** An epilog that fails puts the queue instance into error and runs the finished job again. */
+async function failingEpilog(cell: Cell): Promise<void> {
+  const once = `[ -e ${cell.stateDir}/facts/failed ] && exit 0; : >${cell.stateDir}/facts/failed; exit 1`;
+  await cell.setGlobal({ prolog: 'none', epilog: `root@${hook(cell, 'epilog', once)}` });
+  const lines = await cell.waitFinished(await cell.submit(USER, ['-o', '/dev/null', '-j', 'y'], 'exit 0'));
+  assert.deepEqual(
+    lines.map(({ failed }) => failed),
+    ['15', '0'],
+  );
+  assert.equal([...(await cell.queueStates()).values()].filter((states) => states.includes('E')).length, 1);
+  await cell.clearErrors();
+}
+
+describe('what Open Cluster Scheduler does', () => {
+  it('is what the product takes for granted', limits, async (t) => {
+    const obstacle = clusterObstacle();
+    if (obstacle !== null || kind.dialect !== 'ocs') {
+      t.skip(obstacle ?? `this cell is ${kind.name}`);
+      return;
+    }
+    const cell = await upCell();
+    try {
+      await t.test('LD_AUDIT and the like reach a hook of root, under the limit of the job', () =>
+        hookEnvironment(cell),
+      );
+      await t.test('requests by scope are in the spool directory as typed', () => requests(cell));
+      await t.test('files of the spool directory', () => spoolFiles(cell));
+      await t.test('a failing epilog runs a finished job again', () => failingEpilog(cell));
+    } finally {
+      await cell.down();
+    }
+  });
+});
