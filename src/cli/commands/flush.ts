@@ -7,11 +7,11 @@ import { loadSettings, type Settings } from '../../record/settings';
 import { wakeDelivery } from '../../sampler/delivery/delivery-lock';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { CommandError, EXIT, usageError } from '../command-error';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
 import { outputFormat, warn, writeLines } from '../output';
 import { makePrivateState } from '../run/private-state';
-import { ownStorePath } from '../stores';
+import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 interface FlushOptions extends GlobalOptions {

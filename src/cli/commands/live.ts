@@ -8,12 +8,12 @@ import { renderJobs, type JobsReport } from '../../report/live/jobs';
 import { renderJobsJson } from '../../report/live/json';
 import { selectJobs, selectPending } from '../../report/live/watch-selection';
 import { startWatching } from '../../report/live/watch-state';
-import type { CommandContext, GlobalOptions, LiveParts } from '../command-context';
-import { CommandError, EXIT, usageError } from '../command-error';
-import { filterOf, parseSpan, sortingOf, watchInterval } from '../live-arguments';
-import { realLiveSources } from '../live-sources';
-import { fetchView, nothingKnown } from '../live-view';
-import { warnOfProblems, watchCluster, WIDEST_TABLE } from '../live-watch';
+import type { CommandContext, GlobalOptions, LiveParts } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { filterOf, parseSpan, sortingOf, watchInterval } from '../live/arguments';
+import { realLiveSources } from '../live/sources';
+import { fetchView, nothingKnown } from '../live/view';
+import { warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
 import { outputFormat, screenOf, writeLines, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
 

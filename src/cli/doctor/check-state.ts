@@ -3,7 +3,7 @@ import { SqliteDatabase } from '../../native/sqlite';
 import { untrusted } from '../../base/trusted-path';
 import { existsSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { formatBytes, formatDuration } from '../../report/units';
+import { formatBytes, formatDuration } from '../../report/format/units';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { shepherdLives } from '../../sampler/job/run-description';
 import { RunDirectory } from '../../sampler/job/run-directory';

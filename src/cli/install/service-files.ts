@@ -6,7 +6,7 @@ import { reviveRuns } from '../../sampler/service/revive';
 import { servicePid } from '../../sampler/service/service-place';
 import type { Settings } from '../../record/settings';
 import { hookDirectory, type SystemPlaces } from './places';
-import { step, type Step } from './step';
+import { step, type Step } from './steps';
 import { fileSteps, fromTemplate, systemctl, type SystemFiles } from './system-files';
 
 const UNIT = 'qmemacct-sampler.service';

@@ -4,7 +4,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSyn
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../base/replace-file';
 import { commandPath, hookDirectory, type SystemPlaces } from './places';
-import { step, type Step } from './step';
+import { step, type Step } from './steps';
 
 function readIfThere(path: string): string | null {
   try {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { privateCluster } from '../../record/job-name';
 import { replaceFile } from '../../base/replace-file';
 import { loadSettings, type Settings } from '../../record/settings';
-import { ownStorePath } from '../stores';
+import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 /** A user's own stores, for jobs that no Grid Engine runs. */

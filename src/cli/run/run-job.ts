@@ -12,7 +12,7 @@ import type { JobRecord } from '../../record/record';
 import { replaceFile } from '../../base/replace-file';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { formatRunDescription, runDirectoryName, type RunDescription } from '../../sampler/job/run-description';
-import { CommandError, EXIT } from '../command-error';
+import { CommandError, EXIT } from '../command';
 import { followSamples, type SampleTail } from './sample-tail';
 import type { RowStream } from './stream-rows';
 import { takeJobNumber, writeSpool, writeUsage, type PrivateState } from './private-state';
