@@ -1,4 +1,5 @@
 import { destinationNow, type Destination } from './delivery/destination';
+import { shareLogLimit } from '../base/log';
 import { runMain } from './run-main';
 import { NodeStore } from './node-store/node-store';
 import { loadSettings } from '../record/settings';
@@ -8,6 +9,7 @@ import { HANDED_PAUSE_MS, tidyNode } from './node-store/storage';
 runMain('flush', async () => {
   const path = process.argv[2] ?? '';
   const settings = loadSettings(path);
+  shareLogLimit(settings.run_dir);
   const store = new NodeStore(settings.state_dir);
   try {
     const destination = (): Destination => destinationNow(path, settings);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { reasonOf, warn } from '../base/log';
+import { reasonOf, shareLogLimit, warn } from '../base/log';
 import { resourceLimit, Rlimit } from '../native/libc';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../record/settings';
 import { attendRun, takeUpRun } from './job/attend-run';
@@ -73,6 +73,7 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   if (run === null) throw new Error('started with an unusable job description');
   const directory = path === '-' ? null : new RunDirectory(path);
   const { settings, problem } = usableSettings(settingsPath, directory);
+  shareLogLimit(settings.run_dir);
   const handed = resume ? parseHandedState(readFileSync(0, 'utf8')) : null;
   if (directory !== null && !(resume ? directory.inheritLock() : directory.lock())) return;
   if (!resume) leaveJob();
