@@ -4,7 +4,7 @@ import { renderNode, renderSeriesTable, type JobUse, type NodeReport, type Proce
 import { renderSeriesCharts } from '../../report/series-chart';
 import { renderSeriesCsv, renderSeriesJson } from '../../report/series-output';
 import type { Loads } from '../../sampler/processes/job-load';
-import { parseRecord } from '../../record/record';
+import { recordOfJson } from '../../record/record';
 import { loadSettings } from '../../record/settings';
 import { EXIT } from '../command-error';
 import { describeSeries, parseMetricNames } from '../metric-names';
@@ -30,8 +30,8 @@ function withRecords({ jobs, processes }: Loads): {
 } {
   const records = new Map(
     jobs.map(({ run, record }): [string, JobUse['record']] => {
-      const parsed = parseRecord(JSON.parse(record));
-      return [run, 'error' in parsed ? UNKNOWN : parsed];
+      const parsed = recordOfJson(record);
+      return [run, parsed.ok ? parsed.value : UNKNOWN];
     }),
   );
   const recordOf = (run: string): JobUse['record'] => {

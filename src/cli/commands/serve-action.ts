@@ -4,9 +4,9 @@ import { LimitedLog } from '../../base/log-limit';
 import { loadSettings, type Settings } from '../../record/settings';
 import { openAccountingDesk } from '../../server/accounting-desk';
 import { startLiveFeed } from '../../server/live-feed';
-import { handedOver, ListenError, nameOfPlace, type Place } from '../../server/listen';
+import { handedOver, nameOfPlace, type Place } from '../../server/listen';
 import { startServer, type RunningServer } from '../../server/start-server';
-import { CommandError, EXIT, usageError } from '../command-error';
+import { EXIT, usageError } from '../command-error';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
 import type { ServeOptions } from './serve';
@@ -66,7 +66,6 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     server = await startServer({ settings, places, live, wantPending, accounting, version, log });
   } catch (error) {
     await Promise.all([feed.stop(), accounting.stop()]);
-    if (error instanceof ListenError) throw new CommandError(error.message, EXIT.unavailable, { cause: error });
     throw error;
   }
   warnOfOpenness(places, settings, terminal);

@@ -8,7 +8,7 @@ import { describeJob, undescribed } from '../job/job-description';
 import { buildRecord } from '../job/job-record';
 import { reasonOf, warn } from '../../base/log';
 import type { NodeStore } from '../node-store/node-store';
-import { parseRecord } from '../../record/record';
+import { recordOfJson } from '../../record/record';
 import type { JobRecord } from '../../record/record';
 import {
   LEFT_MARK,
@@ -167,8 +167,10 @@ function mergeStored(stored: JobRecord, plain: JobRecord): JobRecord {
   };
 }
 
-function parseStored(text: string | undefined): JobRecord | null {
-  return text === undefined ? null : (JSON.parse(text) as JobRecord);
+/** Our own sampler's record; one that was damaged counts as none. */
+function parseOwn(text: string | null | undefined): JobRecord | null {
+  const record = typeof text === 'string' ? recordOfJson(text) : null;
+  return record?.ok === true ? record.value : null;
 }
 
 /**
@@ -213,7 +215,7 @@ function recoverOne(directory: string, store: NodeStore, settings: Settings, now
   if (shepherdLives(run) && !epilogLeftCopies) return false;
   const stored = store.job(name);
   if (stored?.finished !== true) {
-    const record = orphanRecord(directory, run, parseStored(stored?.record), settings, nowMs);
+    const record = orphanRecord(directory, run, parseOwn(stored?.record), settings, nowMs);
     store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
   }
   removeTraces(directory);
@@ -224,17 +226,6 @@ function recoverOne(directory: string, store: NodeStore, settings: Settings, now
 function removeTraces(directory: string): void {
   removeJobCgroup(basename(directory), readCgroupNote(directory));
   removeRunDirectory(directory);
-}
-
-/** The sampler's own file; one that was damaged counts as none. */
-function parseOwn(text: string | null): JobRecord | null {
-  if (text === null) return null;
-  try {
-    const record = parseRecord(JSON.parse(text));
-    return 'error' in record ? null : record;
-  } catch {
-    return null;
-  }
 }
 
 function directoryTime(directory: string): number {

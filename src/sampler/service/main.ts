@@ -11,7 +11,7 @@ import { reasonOf, warn } from '../../base/log';
 import { newMachineScan } from '../processes/machine-scan';
 import type { NodeStore } from '../node-store/node-store';
 import { deliverOutbox } from '../delivery/outbox-feeder';
-import type { JobRecord } from '../../record/record';
+import { recordOfJson, type JobRecord } from '../../record/record';
 import { readResumeState, removeResumeState, writeResumeState } from '../job/resume-state';
 import {
   formatRunDescription,
@@ -103,12 +103,8 @@ function makeRoom(): void {
 }
 
 function parseEarlier(text: string | undefined): JobRecord | null {
-  if (text === undefined) return null;
-  try {
-    return JSON.parse(text) as JobRecord;
-  } catch {
-    return null;
-  }
+  const record = text === undefined ? null : recordOfJson(text);
+  return record?.ok === true ? record.value : null;
 }
 
 function main(): void {
