@@ -39,12 +39,12 @@ qm_bounded() {
   "$@" </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   qm_work=$!
   (
-    qm_sleep=
-    trap '[ -z "$qm_sleep" ] || kill "$qm_sleep" 2>/dev/null; exit 0' TERM
+    # $!, and no variable: the shell sets it with the fork, so that no signal comes in between; until then it is the work.
+    # KILL: a child of dash that has not become `sleep` yet would take TERM for its parent's, and sleep on.
+    trap '[ "$!" = "$qm_work" ] || kill -KILL "$!" 2>/dev/null; exit 0' TERM
     sleep "$qm_seconds" &
-    qm_sleep=$!
-    wait "$qm_sleep"
-    qm_sleep=
+    wait "$!"
+    trap '' TERM
     kill -USR1 "$$" 2>/dev/null
   ) </dev/null >/dev/null 2>&1 &
   qm_watch=$!

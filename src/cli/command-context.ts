@@ -15,6 +15,8 @@ export interface GlobalOptions {
 /** What a command is registered with. */
 export interface CommandContext {
   readonly terminal: Terminal;
+  /** Of the program. */
+  readonly version: string;
   /** In place of the real ones. */
   readonly live?: LiveParts;
   /** Runs a command's action; what it resolves to becomes the exit status of the program. */

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { NightlyCommandOptions } from '../../src/cli/commands/nightly';
-import { nightly } from '../../src/cli/commands/nightly-action';
+import { nightly } from '../../src/cli/commands/nightly';
 import { ledgerDirectory, openLedger } from '../../src/cli/nightly/ledger';
 import type { NightSteps } from '../../src/cli/nightly/night-steps';
 import { writeWish } from '../../src/cli/nightly/wishes';

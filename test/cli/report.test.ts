@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { AccountingReader } from '../../src/accounting/store';
-import { showReport } from '../../src/cli/commands/report-action';
+import { showReport } from '../../src/cli/commands/report';
 import type { ReportOptions } from '../../src/cli/commands/report';
 import { runProgram } from '../../src/cli/program';
 import type { Terminal } from '../../src/cli/terminal';

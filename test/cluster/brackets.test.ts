@@ -12,7 +12,7 @@ import type { AccountingRecord } from './cell';
 import { setArmWait } from './product';
 import { isAlive, type ProcessId } from './processes';
 import { oneOf } from '../tries';
-import { client } from './layout';
+import { client } from './kind';
 import {
   assertHolds,
   assertQueuesWell,

@@ -1,14 +1,15 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Daemons } from './daemons';
 import { Hosts } from './hosts';
+import { kind } from './kind';
 import { defaultStateDir, Layout, productDirs } from './layout';
 import { Cell } from './live-cell';
 import { withCellLock } from './lock';
 import { makeNamespaces } from './namespaces';
 import { clusterObstacle } from './packages';
 import { Settings } from './settings';
-import { configure, initialiseSpool, writeFiles, type ConfigOptions } from './setup';
+import { configure, writeFiles, type ConfigOptions } from './setup';
 import { isHeld, readState, thisProcess, writeState, type CellHost, type CellState } from './state';
 import { heldNamespaces, tearDown } from './teardown';
 import { chooseUsers } from './users';
@@ -100,17 +101,17 @@ async function bringUp(layout: Layout, options: UpOptions): Promise<Cell> {
     holder: options.keep === true ? null : thisProcess(),
     hosts,
     users: chooseUsers(layout, options.users ?? ['gealice', 'gebob']),
-    createdDirs: productDirs.filter((dir) => !existsSync(dir)),
   };
   mkdirSync(layout.stateDir, { mode: 0o755 });
   writeState(layout, state);
   writeFiles(layout, state);
-  for (const dir of state.createdDirs) mkdirSync(dir, { recursive: true });
+  // They stay: another cell of this machine may have its own mounted there, and to remove one would unmount those.
+  for (const dir of [...productDirs, kind.sgeRoot]) mkdirSync(dir, { recursive: true });
   await makeNamespaces(layout, hosts);
 
   const access = new Hosts(layout, hosts);
   const daemons = new Daemons(layout, access);
-  await initialiseSpool(access);
+  await kind.initialise(access);
   await daemons.startMaster();
   await configure(layout, access, new Settings(layout, access, daemons), { ...defaults, ...options });
   await daemons.startExecds(access.exec);

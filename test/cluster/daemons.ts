@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseQueueStates } from './formats';
 import type { Hosts } from './hosts';
-import { client, sgeBinaries, type Layout } from './layout';
+import { client, kind } from './kind';
+import type { Layout } from './layout';
 import { isAlive, type ProcessId } from './processes';
 import { waitFor } from './wait';
 
@@ -19,7 +20,7 @@ export class Daemons {
 
   /** Returns when qmaster answers. */
   async startMaster(): Promise<void> {
-    await this.launch(this.hosts.master, '/usr/sbin/sge_qmaster');
+    await this.launch(this.hosts.master, 'sge_qmaster');
     await waitFor(
       async () => ((await this.hosts.on(this.hosts.master, [client('qconf'), '-sconf'])).status === 0 ? true : null),
       startTimeoutMs,
@@ -42,7 +43,7 @@ export class Daemons {
   /** Returns when these hosts' queue instances take jobs. */
   async startExecds(names: readonly string[]): Promise<void> {
     // It goes to the background after about a second, when it has its configuration from qmaster.
-    await Promise.all(names.map((host) => this.launch(host, '/usr/sbin/sge_execd')));
+    await Promise.all(names.map((host) => this.launch(host, 'sge_execd')));
     await this.hearFrom(names, startTimeoutMs);
   }
 
@@ -86,7 +87,7 @@ export class Daemons {
   }
 
   private daemon(host: string, name: 'sge_execd' | 'sge_qmaster'): ProcessId | null {
-    const program = join(sgeBinaries, name);
+    const program = join(kind.binaries, name);
     const found = this.hosts.processes(host).filter(({ command }) => command === program);
     return found.sort((a, b) => Number(a.startTime) - Number(b.startTime))[0] ?? null;
   }
@@ -99,8 +100,8 @@ export class Daemons {
     );
   }
 
-  private async launch(host: string, program: string): Promise<void> {
-    await this.hosts.check(host, ['sh', '-c', 'exec "$1" </dev/null >/dev/null', 'sh', program]);
+  private async launch(host: string, name: 'sge_execd' | 'sge_qmaster'): Promise<void> {
+    await this.hosts.check(host, ['sh', '-c', 'exec "$1" </dev/null >/dev/null', 'sh', join(kind.binaries, name)]);
   }
 
   private async areReachable(names: readonly string[]): Promise<boolean> {

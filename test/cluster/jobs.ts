@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Daemons } from './daemons';
-import { parseAccounting, parseQueueStates, parseTasks, type AccountingRecord, type ListedTask } from './formats';
+import { parseQueueStates, parseTasks, type AccountingRecord, type ListedTask } from './formats';
 import type { Hosts, OnOptions } from './hosts';
-import { client, type Layout } from './layout';
+import { client, kind } from './kind';
+import type { Layout } from './layout';
 import { describeFailure } from './run';
 import { waitFor } from './wait';
 
@@ -44,7 +45,7 @@ export class Jobs {
     } catch {
       return [];
     }
-    return parseAccounting(text.slice(0, text.lastIndexOf('\n') + 1)).filter(
+    return kind.readAccounting(text.slice(0, text.lastIndexOf('\n') + 1)).filter(
       (record) => job === undefined || record.job_number === job,
     );
   }

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, Snapshot } from '../../src/live/snapshot';
 import { checkedSnapshot } from '../../src/live/snapshot-json';
 import { clusterObstacle, upCell, type Cell } from './cell';
-import { client } from './layout';
+import { client } from './kind';
 import { waitFor } from './wait';
 
 /** What a watching command showed at one time. */

@@ -21,7 +21,7 @@ import {
   type QstatJson,
 } from './live-agreement';
 import { timeHooks, type HookName, type HookTimes } from './hook-times';
-import { client } from './layout';
+import { client } from './kind';
 import { emptyCell, fillCell, submitSingles } from './load';
 import {
   assertHolds,

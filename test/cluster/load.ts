@@ -1,5 +1,5 @@
 import type { Cell } from './cell';
-import { client } from './layout';
+import { client } from './kind';
 import { slotsPerHost } from './setup';
 import { waitFor } from './wait';
 

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { JobRecord } from '../../src/record/record';
 import type { Cell } from './cell';
-import { sgeBinaries } from './layout';
+import { client } from './kind';
 
 /** Grid Engine's own figures of an owner's jobs. Times in seconds. */
 export interface OwnerSums {
@@ -19,7 +18,7 @@ const NO_SUMS: OwnerSums = { lines: 0, wallclock: 0, cpu: 0 };
  * all took less than a second (seen on 8.1.9), whatever their CPU time.
  */
 export async function qacctSums(cell: Cell, owner: string, file: string): Promise<OwnerSums> {
-  const text = await cell.check(cell.master, [join(sgeBinaries, 'qacct'), '-o', owner, '-f', file]);
+  const text = await cell.check(cell.master, [client('qacct'), '-o', owner, '-f', file]);
   const row = text
     .split('\n')
     .map((line) => line.trim().split(/\s+/))

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { burner } from '../burners/build';
 import { upCell, type Cell } from './cell';
-import { client } from './layout';
+import { client } from './kind';
 import { waitFor } from './wait';
 
 /** One answer of qstat or qhost, its standard output in the file of this name. */

@@ -1,4 +1,4 @@
-import { nightly } from '../../src/cli/commands/nightly-action';
+import { nightly } from '../../src/cli/commands/nightly';
 import { processTerminal } from '../../src/cli/process-terminal';
 import { SETTINGS_FILE } from '../../src/record/settings';
 

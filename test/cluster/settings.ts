@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Daemons } from './daemons';
 import { formatSettings, parseSettings } from './formats';
 import type { Hosts } from './hosts';
-import { client, type Layout } from './layout';
+import { client, kind } from './kind';
+import type { Layout } from './layout';
 import { describeFailure, type CommandResult } from './run';
 import { waitFor } from './wait';
 
@@ -47,6 +48,12 @@ export class Settings {
     if (result.status !== 0 || !/\b(added|modified|changed)\b/.test(result.stdout + result.stderr)) {
       throw new Error(`${describeFailure(['qconf', option, name], result)}\nthe file was:\n${content}`);
     }
+  }
+
+  /** Adds an object, or changes the one of this name that an installer has made. */
+  async put(what: 'hgrp' | 'q', name: string, content: string): Promise<void> {
+    const exists = (await this.qconf([`-s${what}`, name])).status === 0;
+    await this.qconfFile(`${exists ? '-M' : '-A'}${what}`, 'object', content);
   }
 
   /** The settings that `qconf OPTION [NAME]` shows. */

@@ -6,7 +6,7 @@ import { nextTime } from '../../src/report/next-time';
 import { whyEnded, type Why } from '../../src/report/why/why';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
-import { client } from './layout';
+import { client } from './kind';
 import { burnerCommand, withSite, type Site } from './site';
 import { openingLines } from './tight';
 import { waitFor } from './wait';

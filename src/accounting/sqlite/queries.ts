@@ -6,7 +6,7 @@ import { TOTALS_NAMES } from '../../record/totals';
 import { JOB_NAME_ID } from './job-name';
 import { FAILED } from './record-filter';
 import type { Condition } from './record-filter';
-import { COLUMN_NAMES } from './row';
+import { COLUMN_NAMES } from '../row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
 
@@ -19,9 +19,9 @@ const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
 /**
  * Rows begin with the series where it is read along (3 columns), before that with what a query names first.
  * Parameters: @job_id, @task_id, @pe_task_id, @cluster_id, @host_id, @run_id; @from, @to: when a record that it may join
- * has started. `exact`: the row of that key.
+ * has started.
  */
-export const FIND_RECORD = `SELECT r.id, r.host_id = @host_id AND r.run_id = @run_id AS exact, ${SERIES}, ${ROW}
+export const FIND_RECORD = `SELECT r.id, ${SERIES}, ${ROW}
   ${FROM_RECORD} ${WITH_SERIES}
   WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.pe_task_id IS @pe_task_id AND r.cluster_id = @cluster_id
     AND (r.host_id = @host_id AND r.run_id = @run_id OR r.started_at BETWEEN @from AND @to)`;

@@ -1,5 +1,5 @@
-import type { MemorySeries } from '../../record/record';
-import type { Cell } from '../columns';
+import type { MemorySeries } from '../record/record';
+import type { Cell } from './columns';
 
 /** Columns of the table `series` that queries read along: start, step, points. */
 export const SERIES_CELLS = 3;

@@ -14,7 +14,7 @@ import { openNodeDatabase, type NodeDatabase } from '../node-database';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { ownStorePath } from '../stores';
 import type { Terminal } from '../terminal';
-import type { JobOptions } from './job';
+import type { JobOptions } from '../commands/job';
 
 const RSS = 'process_rss_bytes';
 const CONTEXT = ['job_id', 'task_id', 'pe_task_id', 'host', 'run_id'] as const;

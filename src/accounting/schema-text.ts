@@ -1,9 +1,9 @@
-import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, type FieldName } from '../../record/fields';
-import { FIELD_CODECS, type Column } from '../columns';
-import { DIMENSIONS } from '../summary';
-import { TOTALS, TOTALS_NAMES } from '../../record/totals';
-import { dictionaryOf } from './dimensions';
-import { DICTIONARIES } from './dictionary';
+import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, type FieldName } from '../record/fields';
+import { FIELD_CODECS, type Column } from './columns';
+import { DIMENSIONS } from './summary';
+import { TOTALS, TOTALS_NAMES } from '../record/totals';
+import { dictionaryOf } from './sqlite/dimensions';
+import { DICTIONARIES } from './sqlite/dictionary';
 import { COLUMNS } from './row';
 
 /** The parts of sql/accounting/sqlite that are made from the table of fields. */

@@ -1,9 +1,9 @@
-import type { JobRecord, MemorySeries } from '../../record/record';
-import { killedByMemory } from '../../record/cause';
-import { FIELD_CODECS, type Cell, type Column, type WordCodec } from '../columns';
-import { COVERAGE_REASONS, coverageReason, isSampled } from '../../record/coverage';
-import { chargedEnergy, endedBadly, requestedBytes } from '../../record/facts';
-import type { Stamp, StoredRecord } from '../../record/merge';
+import type { JobRecord, MemorySeries } from '../record/record';
+import { killedByMemory } from '../record/cause';
+import { FIELD_CODECS, type Cell, type Column, type WordCodec } from './columns';
+import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
+import { chargedEnergy, endedBadly, requestedBytes } from '../record/facts';
+import type { Stamp, StoredRecord } from '../record/merge';
 import { DamagedRecord } from './damaged-record';
 
 /** A row of the table `record`, less its id: the columns of all fields, then how it was merged, then what sums need. */

@@ -1,6 +1,8 @@
+import type { Command } from 'commander';
 import { isHostPattern } from '../../accounting/host-pattern';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import { hostNames } from '../../live/host-names';
+import { loadSettings } from '../../record/settings';
 import { renderCsv } from '../../report/csv';
 import { FAR_BELOW_LIMIT } from '../../report/fit';
 import { renderJson } from '../../report/json';
@@ -10,20 +12,52 @@ import { renderRecordList } from '../../report/record-list';
 import { renderRecordColumns, type RecordTableView } from '../../report/record-table';
 import type { Screen } from '../../report/screen';
 import { formatCount } from '../../report/units';
-import { loadSettings } from '../../record/settings';
+import type { CommandContext } from '../command-context';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { commandStores } from '../command-stores';
 import { findAttempts } from '../find-attempts';
 import { findRecords, findSummary } from '../find-records';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { recordChoiceOf, type RecordFilterOptions } from '../record-filter-options';
-import { lineLimitOf, recordColumnsOf, recordSortOf, type RecordListOptions } from '../record-list-options';
-import { filterSubject, type RecordSubject } from '../record-subject';
+import { addRecordFilterOptions, type RecordFilterOptions, recordChoiceOf } from '../record-filter-options';
+import {
+  addRecordListOptions,
+  type RecordListOptions,
+  lineLimitOf,
+  recordColumnsOf,
+  recordSortOf,
+} from '../record-list-options';
+import { namedSubject, type NamedSubject, filterSubject, type RecordSubject } from '../record-subject';
 import { sayShown } from '../say-shown';
 import { realSources, type Sources } from '../sources';
 import { noStoreMessage, statusOfNothing } from '../stores';
 import type { Terminal } from '../terminal';
 import { parseInterval, type Interval } from '../time-arguments';
+
+const NAME_HELP: Readonly<Record<NamedSubject, string>> = {
+  owner: 'user name',
+  project: 'project name',
+  queue: 'queue (all.q), or one of its instances (all.q@node01)',
+  host: 'host name; with * and ? a pattern, several with commas',
+};
+
+/** `qmemacct jobs --project genome --failed --since 7d` */
+export function register(command: Command, context: CommandContext): void {
+  addRecordListOptions(addRecordFilterOptions(command)).action((_options: unknown, given: Command) =>
+    context.finish(showChosen(given.optsWithGlobals<RecordListOptions & RecordFilterOptions>(), context.terminal)),
+  );
+}
+
+/** `qmemacct owner|project|queue|host NAME --since 7d` */
+export const registerSubject = (subject: NamedSubject) => ({
+  register(command: Command, context: CommandContext): void {
+    command.argument('<name>', NAME_HELP[subject]).option('--cluster <name>', 'of this cluster only');
+    addRecordListOptions(command).action((name: string, _options: unknown, given: Command) =>
+      context.finish(
+        showRecords(namedSubject(subject, name), given.optsWithGlobals<RecordListOptions>(), context.terminal),
+      ),
+    );
+  },
+});
 
 const LINES_ON_A_SCREEN = 50;
 /** About a GB of memory, and near the longest text that a program can make of them. */
@@ -124,6 +158,6 @@ export async function showRecords(
 }
 
 /** Shows whatever the options choose, as `showRecords` does. */
-export function showChosen(options: RecordListOptions & RecordFilterOptions, terminal: Terminal): Promise<number> {
+function showChosen(options: RecordListOptions & RecordFilterOptions, terminal: Terminal): Promise<number> {
   return showRecords(filterSubject(recordChoiceOf(options)), options, terminal);
 }
