@@ -1,5 +1,5 @@
 import { packageVersion } from '../base/package-root';
-import { processTerminal } from './process-terminal';
+import { processTerminal } from './terminal';
 import { runProgram } from './program';
 
 const { stdout, stderr } = process;

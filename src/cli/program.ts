@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { SETTINGS_FILE } from '../record/settings';
 import { UserError } from '../base/user-error';
-import { EXIT } from './command-error';
-import type { CommandContext, LiveParts } from './command-context';
-import type { NamedSubject } from './record-subject';
+import { EXIT } from './command';
+import type { CommandContext, LiveParts } from './command';
+import type { NamedSubject } from './records/subject';
 import { warn } from './output';
 import type { Terminal } from './terminal';
 
@@ -93,6 +93,11 @@ const COMMANDS: readonly CommandEntry[] = [
     'nightly',
     'import, sum, prune, report and mail: what hooks/nightly.sh runs every night',
     () => import('./commands/nightly.js'),
+  ),
+  entry(
+    'replay',
+    'what requests advised from earlier runs would have saved, and how many jobs would have failed',
+    () => import('./commands/replay.js'),
   ),
   entry('rollup', 'update the daily sums that reports are made from', () => import('./commands/rollup.js')),
   entry(

@@ -1,5 +1,5 @@
 import { plainSnapshot } from '../live/snapshot-json';
-import { escapeJson } from '../report/escape';
+import { escapeJson } from '../report/format/escape';
 import {
   HOSTS_SCHEMA,
   JOBS_SCHEMA,

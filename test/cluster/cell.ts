@@ -13,6 +13,7 @@ import { configure, writeFiles, type ConfigOptions } from './setup';
 import { isHeld, readState, thisProcess, writeState, type CellHost, type CellState } from './state';
 import { heldNamespaces, tearDown } from './teardown';
 import { chooseUsers } from './users';
+import { PATIENCE_MS } from './wait';
 
 export type { AccountingRecord, ListedTask } from './formats';
 export type { OnOptions } from './hosts';
@@ -45,8 +46,6 @@ const defaults: ConfigOptions = {
   loadReportSeconds: 1,
 };
 
-const lockMs = 60_000;
-
 /**
  * Brings a cell up: qmaster on ge0, execution hosts ge1 and ge2. What a crashed process left is cleaned up first.
  * Rejects where none can run (clusterObstacle()) and where one is up that a living process uses or someone keeps.
@@ -57,7 +56,7 @@ export async function upCell(options: UpOptions = {}): Promise<Cell> {
   const layout = new Layout(options.stateDir ?? defaultStateDir);
   const deadline = Date.now() + (options.waitMs ?? 0);
   for (;;) {
-    const result = await withCellLock(layout.stateDir, lockMs, () => tryUp(layout, options));
+    const result = await withCellLock(layout.stateDir, PATIENCE_MS, () => tryUp(layout, options));
     if (result instanceof Cell) return result;
     if (Date.now() > deadline) throw new Error(result);
     await sleep(500);
@@ -75,7 +74,7 @@ export function attachCell(stateDir = defaultStateDir): Cell {
 
 /** Brings down whatever is left of a cell in this directory, half-made ones too; nothing is fine. */
 export async function downCell(stateDir = defaultStateDir): Promise<void> {
-  await withCellLock(stateDir, lockMs, () => tearDown(new Layout(stateDir)));
+  await withCellLock(stateDir, PATIENCE_MS, () => tearDown(new Layout(stateDir)));
 }
 
 /** A cell, or why there can be none now. */

@@ -7,10 +7,6 @@ import type { Layout } from './layout';
 import { isAlive, type ProcessId } from './processes';
 import { waitFor } from './wait';
 
-const startTimeoutMs = 60_000;
-/** execds find a qmaster that was away by and by. */
-const hearTimeoutMs = 180_000;
-
 /** Starts and stops the daemons of a cell. */
 export class Daemons {
   constructor(
@@ -18,12 +14,11 @@ export class Daemons {
     private readonly hosts: Hosts,
   ) {}
 
-  /** Returns when qmaster answers. */
+  /** Starts qmaster where none runs; returns when it answers. */
   async startMaster(): Promise<void> {
-    await this.launch(this.hosts.master, 'sge_qmaster');
+    if (this.qmaster() === null) await this.launch(this.hosts.master, 'sge_qmaster');
     await waitFor(
       async () => ((await this.hosts.on(this.hosts.master, [client('qconf'), '-sconf'])).status === 0 ? true : null),
-      startTimeoutMs,
       () => `an answer from qmaster; its log says:\n${tail(this.layout.masterMessages)}`,
     );
   }
@@ -35,7 +30,6 @@ export class Daemons {
     await this.hosts.check(this.hosts.master, [client('qconf'), '-km']);
     await waitFor(
       () => (isAlive(master) ? null : true),
-      startTimeoutMs,
       () => 'end of qmaster',
     );
   }
@@ -44,15 +38,12 @@ export class Daemons {
   async startExecds(names: readonly string[]): Promise<void> {
     // It goes to the background after about a second, when it has its configuration from qmaster.
     await Promise.all(names.map((host) => this.launch(host, 'sge_execd')));
-    await this.hearFrom(names, startTimeoutMs);
+    await this.hearFrom(names);
   }
 
   /** Returns when qmaster has heard from every execd that runs. */
   async hearExecds(): Promise<void> {
-    await this.hearFrom(
-      this.hosts.exec.filter((host) => this.execd(host) !== null),
-      hearTimeoutMs,
-    );
+    await this.hearFrom(this.hosts.exec.filter((host) => this.execd(host) !== null));
   }
 
   /** Ends execd with this signal and waits for its end; its shepherds and jobs live on. */
@@ -62,7 +53,6 @@ export class Daemons {
     process.kill(execd.pid, signal);
     await waitFor(
       () => (isAlive(execd) ? null : true),
-      startTimeoutMs,
       () => `end of execd on ${host}`,
     );
   }
@@ -92,10 +82,9 @@ export class Daemons {
     return found.sort((a, b) => Number(a.startTime) - Number(b.startTime))[0] ?? null;
   }
 
-  private async hearFrom(names: readonly string[], timeoutMs: number): Promise<void> {
+  private async hearFrom(names: readonly string[]): Promise<void> {
     await waitFor(
       async () => ((await this.areReachable(names)) ? true : null),
-      timeoutMs,
       () => `a load report from ${names.join(', ')}; the logs say:\n${this.logs(names)}`,
     );
   }

@@ -30,7 +30,7 @@ function findObstacle(): string | null {
     return 'no user sgeadmin: reinstall gridengine-common, whose installation makes it';
   }
   const probe = spawnSync('unshare', ['--net', '--uts', '--mount', 'sh', '-c', networkProbe], {
-    timeout: 10_000,
+    timeout: 60_000,
     encoding: 'utf8',
     env: rootEnvironment,
   });

@@ -90,14 +90,13 @@ export class Settings {
    * told to fetch a newer one. It shows nothing when it has; but it starts a load sensor that is new to it with its
    * next report. So this names a new sensor, and waits for the traces of its start.
    */
-  async waitForConfig(timeoutMs: number): Promise<void> {
+  async waitForConfig(): Promise<void> {
     const before = (await this.show('-sconf', 'global')).get('load_sensor') ?? 'none';
     const sensor = this.makeSensor();
     await this.changeConfig('global', { load_sensor: sensor });
     try {
       await waitFor(
         () => (this.missing(sensor).length === 0 ? true : null),
-        timeoutMs,
         () => `execd of ${this.missing(sensor).join(', ')} took the changed configuration up`,
       );
     } finally {

@@ -6,8 +6,6 @@ import { killIn, namespaceOf, processesIn } from './processes';
 import { runChecked } from './run';
 import { waitFor } from './wait';
 
-const killTimeoutMs = 15_000;
-
 /** Ends and removes whatever is left of the cell in this directory, half-made ones too. */
 export async function tearDown(layout: Layout): Promise<void> {
   if (!existsSync(layout.stateDir)) return;
@@ -43,7 +41,6 @@ async function endProcesses(layout: Layout): Promise<void> {
       for (const process of left) killIn(namespaces, process);
       return left.length === 0 ? true : null;
     },
-    killTimeoutMs,
     () =>
       `end of the cell's processes ${processesIn(namespaces)
         .map(({ pid, command }) => `${pid} (${command})`)

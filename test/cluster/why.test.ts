@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nextTime } from '../../src/report/next-time';
+import { nextTime } from '../../src/report/advice/next-time';
 import { whyEnded, type Why } from '../../src/report/why/why';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
@@ -41,7 +41,6 @@ async function importWhenAllIsTold({ cell, product }: Site, jobs: readonly strin
   await Promise.all(jobs.map((job) => product.record(job)));
   await waitFor(
     () => [...jobs, unsampled].every((job) => cell.accounting(job).length > 0) || null,
-    90_000,
     () => 'the accounting lines',
     100,
   );

@@ -7,13 +7,13 @@ import type { Command } from 'commander';
 import { tuningFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
 import { privateCluster } from '../../record/job-name';
-import { openNodeStore } from '../../sampler/node-store/node-store';
+import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode } from '../../sampler/node-store/storage';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { CommandError, EXIT } from '../command-error';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT } from '../command';
 import { DEMO_JOBS, type DemoJob } from '../demo/jobs';
 import { warn, writeLines } from '../output';
-import { namedSubject } from '../record-subject';
+import { namedSubject } from '../records/subject';
 import { makePrivateState, takeJobNumber, writeSpool, type PrivateState } from '../run/private-state';
 import type { Terminal } from '../terminal';
 import { showJobs } from './job';
@@ -90,7 +90,7 @@ async function settle(state: PrivateState, records: number): Promise<void> {
   const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
   const deadline = Date.now() + 20_000;
   for (;;) {
-    const store = openNodeStore(state.directory);
+    const store = new NodeStore(state.directory);
     try {
       await tidyNode(store, state.settings, 5);
     } finally {

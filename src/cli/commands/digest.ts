@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander';
 import { loadSettings, type Settings } from '../../record/settings';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { CommandError, EXIT } from '../command-error';
-import { wishOf, writeWish, type Wish } from '../nightly/wishes';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT } from '../command';
+import { wishOf, writeWish, type Wish } from '../nightly/digest-choices';
 import { outputFormat, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 

@@ -6,12 +6,12 @@ import { renderHosts, type HostsReport } from '../../report/live/hosts';
 import { renderHostsJson } from '../../report/live/json';
 import { chooseHosts, filterOf, HOSTS_OPTIONS, hostsSorting } from '../../report/live/live-options';
 import { startWatching } from '../../report/live/watch-state';
-import type { CommandContext, GlobalOptions, LiveParts } from '../command-context';
-import { CommandError, EXIT } from '../command-error';
-import { addOptions, readOptions, watchInterval } from '../live-arguments';
-import { realLiveSources } from '../live-sources';
-import { fetchView, nothingKnown } from '../live-view';
-import { warnOfProblems, watchCluster, WIDEST_TABLE } from '../live-watch';
+import type { CommandContext, GlobalOptions, LiveParts } from '../command';
+import { CommandError, EXIT } from '../command';
+import { addOptions, readOptions, watchInterval } from '../live/arguments';
+import { realLiveSources } from '../live/sources';
+import { fetchView, nothingKnown } from '../live/view';
+import { warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 

@@ -6,18 +6,18 @@ import { addSums, NOTHING_IMPORTED, type ImportSums } from '../../accounting/imp
 import { importFiles } from '../../accounting/import/import-files';
 import { findCell } from '../../gridengine/find-cell';
 import { loadSettings, type Settings } from '../../record/settings';
-import { escapeForTerminal } from '../../report/escape';
-import { formatCount } from '../../report/units';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { EXIT, usageError } from '../command-error';
-import { openHistory } from '../history';
+import { escapeForTerminal } from '../../report/format/escape';
+import { formatCount } from '../../report/format/units';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT, usageError } from '../command';
+import { openHistory } from '../stores/maintenance';
 import { changedFiles, clusterOf, sizeOnDisk } from '../import/accounting-files';
-import { dryStore } from '../import/dry-run';
+import { dryStore } from '../import/import-site';
 import { waitForChange } from '../import/follow-files';
 import { importProgress } from '../import/import-progress';
 import { describeImport, filesIn, siteFiles, type SiteFiles } from '../import/import-site';
-import { interruption } from '../interruption';
-import { becomeKeeper } from '../keeper';
+import { interruption } from '../terminal';
+import { becomeKeeper } from '../stores/maintenance';
 import { outputFormat, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 

@@ -2,20 +2,20 @@ import type { Command } from 'commander';
 import { jobSums } from '../../accounting/job-sum';
 import { jobTaskName } from '../../record/job-name';
 import { loadSettings } from '../../record/settings';
-import { renderCsv } from '../../report/csv';
-import { renderJob, type JobReport } from '../../report/job';
-import { renderJson } from '../../report/json';
+import { renderCsv } from '../../report/records/csv';
+import { renderJob, type JobReport } from '../../report/job/job';
+import { renderJson } from '../../report/records/json';
 import { causeAccounts } from '../../report/why/causes';
-import { withArrays } from '../array-tasks';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { CommandError, EXIT } from '../command-error';
-import { commandStores } from '../command-stores';
-import { findJob, type JobSources } from '../find-job';
-import { parseJobArgument, type JobArgument } from '../job-argument';
-import { realLiveSources, type LiveSources } from '../live-sources';
+import { withArrays } from '../job/array-tasks';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT } from '../command';
+import { commandStores } from '../stores/stores';
+import { findJob, type JobSources } from '../job/find-job';
+import { parseJobArgument, type JobArgument } from '../job/find-job';
+import { realLiveSources, type LiveSources } from '../live/sources';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { realSources, type Sources } from '../sources';
-import { noStoreMessage, statusOfNothing } from '../stores';
+import { realSources, type Sources } from '../stores/stores';
+import { noStoreMessage, statusOfNothing } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 export interface JobOptions extends GlobalOptions {
@@ -63,7 +63,7 @@ async function findAll(
 
 async function readAt(text: string | undefined, now: Date): Promise<Date | null> {
   if (text === undefined) return null;
-  const { parseTimeArgument } = await import('../time-arguments.js');
+  const { parseTimeArgument } = await import('../arguments.js');
   return parseTimeArgument('--at', text, now);
 }
 

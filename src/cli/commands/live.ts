@@ -13,12 +13,12 @@ import {
   RISK_OPTIONS,
 } from '../../report/live/live-options';
 import { startWatching } from '../../report/live/watch-state';
-import type { CommandContext, GlobalOptions, LiveParts } from '../command-context';
-import { CommandError, EXIT, usageError } from '../command-error';
-import { addOptions, readOptions, watchInterval } from '../live-arguments';
-import { realLiveSources } from '../live-sources';
-import { fetchView, nothingKnown } from '../live-view';
-import { warnOfProblems, watchCluster, WIDEST_TABLE } from '../live-watch';
+import type { CommandContext, GlobalOptions, LiveParts } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { addOptions, readOptions, watchInterval } from '../live/arguments';
+import { realLiveSources } from '../live/sources';
+import { fetchView, nothingKnown } from '../live/view';
+import { warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
 import { outputFormat, screenOf, writeLines, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
 

@@ -5,11 +5,11 @@ import {
   renderMetricList,
   renderMetricMarkdown,
   type MetricFacts,
-} from '../../report/metric-list';
+} from '../../report/series/metric-list';
 import { ALL_FACTS } from '../../sampler/figures/job-facts';
 import type { SourceFacts } from '../../sources/source';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { EXIT, usageError } from '../command-error';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT, usageError } from '../command';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 

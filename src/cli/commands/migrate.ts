@@ -6,13 +6,13 @@ import { connect } from '../../accounting/postgres/connect';
 import { takeOver, type TakenOver } from '../../accounting/postgres/take-over';
 import { openWholeStore } from '../../accounting/sqlite/whole-store';
 import { StoreError } from '../../accounting/store-error';
-import { escapeForTerminal } from '../../report/escape';
-import { formatCount } from '../../report/units';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { CommandError, EXIT } from '../command-error';
-import { interruption } from '../interruption';
+import { escapeForTerminal } from '../../report/format/escape';
+import { formatCount } from '../../report/format/units';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT } from '../command';
+import { interruption } from '../terminal';
 import { outputFormat, warn, writeLines } from '../output';
-import { progressLine } from '../progress-line';
+import { progressLine } from '../terminal';
 import type { Terminal } from '../terminal';
 
 interface MigrateOptions extends GlobalOptions {

@@ -5,21 +5,21 @@ import { LimitedLog } from '../../base/log-limit';
 import { readClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
 import { loadSettings, type Settings } from '../../record/settings';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { EXIT, usageError } from '../command-error';
-import { interruption } from '../interruption';
-import { becomeKeeper } from '../keeper';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT, usageError } from '../command';
+import { interruption } from '../terminal';
+import { becomeKeeper } from '../stores/maintenance';
 import { ownerAddress } from '../mail/address';
 import { createMailer, type Mailer } from '../mail/mailer';
 import { ledgerDirectory, openLedger, readLedger, type MailName } from '../nightly/ledger';
-import { wishesByName } from '../nightly/names-of-wishes';
+import { wishesByName } from '../nightly/digest-choices';
 import { dueNights, parseNight, type Night } from '../nightly/night';
-import { makeNightPlaces } from '../nightly/night-places';
+import { makeNightPlaces } from '../nightly/report-files';
 import { nightSteps, type NightSteps } from '../nightly/night-steps';
 import { knownOf, runNightly, type NightlyOutcome, type NightlyParts } from '../nightly/run-nightly';
 import { digestOwners, wantsMail } from '../nightly/send-night';
 import { outputFormat, warn, writeLines } from '../output';
-import { progressLine } from '../progress-line';
+import { progressLine } from '../terminal';
 import type { Terminal } from '../terminal';
 
 export interface NightlyCommandOptions extends GlobalOptions {

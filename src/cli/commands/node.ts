@@ -2,18 +2,18 @@ import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { recordOfJson } from '../../record/record';
 import { loadSettings } from '../../record/settings';
-import type { MetricSeries } from '../../report/metric-series';
-import { renderNode, renderSeriesTable, type JobUse, type NodeReport, type ProcessUse } from '../../report/node';
-import { renderSeriesCharts } from '../../report/series-chart';
-import { renderSeriesCsv, renderSeriesJson } from '../../report/series-output';
+import type { MetricSeries } from '../../report/series/metric-series';
+import { renderNode, renderSeriesTable, type JobUse, type NodeReport, type ProcessUse } from '../../report/series/node';
+import { renderSeriesCharts } from '../../report/series/chart';
+import { renderSeriesCsv, renderSeriesJson } from '../../report/series/output';
 import type { Loads } from '../../sampler/processes/job-load';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { EXIT } from '../command-error';
-import { describeSeries, parseMetricNames } from '../metric-names';
-import { openNodeDatabase, requireReader } from '../node-database';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT } from '../command';
+import { describeSeries, parseMetricNames } from '../stores/node-database';
+import { openNodeDatabase, requireReader } from '../stores/node-database';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
-import { parseInterval } from '../time-arguments';
+import { parseInterval } from '../arguments';
 
 export interface NodeOptions extends GlobalOptions {
   readonly since: string;

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import type { HistoryStore, Pruned, Retention } from '../../accounting/history-store';
 import { loadSettings, type Settings } from '../../record/settings';
-import { formatDay } from '../../report/local-time';
-import { formatBytes, formatCount } from '../../report/units';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { EXIT } from '../command-error';
-import { openHistory } from '../history';
-import { interruption } from '../interruption';
-import { becomeKeeper } from '../keeper';
+import { formatDay } from '../../report/format/local-time';
+import { formatBytes, formatCount } from '../../report/format/units';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT } from '../command';
+import { openHistory } from '../stores/maintenance';
+import { interruption } from '../terminal';
+import { becomeKeeper } from '../stores/maintenance';
 import { outputFormat, warn, writeLines } from '../output';
-import { progressLine } from '../progress-line';
+import { progressLine } from '../terminal';
 import type { Terminal } from '../terminal';
 
 interface PruneOptions extends GlobalOptions {

@@ -3,35 +3,35 @@ import { isHostPattern } from '../../accounting/host-pattern';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import { hostNames } from '../../live/host-names';
 import { loadSettings } from '../../record/settings';
-import { renderCsv } from '../../report/csv';
-import { FAR_BELOW_LIMIT } from '../../report/fit';
-import { renderJson } from '../../report/json';
-import { formatMinute, formatZone } from '../../report/local-time';
-import { toJobLines, toLines } from '../../report/record-lines';
-import { renderRecordList } from '../../report/record-list';
-import { renderRecordColumns, type RecordTableView } from '../../report/record-table';
-import type { Screen } from '../../report/screen';
-import { formatCount } from '../../report/units';
-import type { CommandContext } from '../command-context';
-import { CommandError, EXIT, usageError } from '../command-error';
-import { commandStores } from '../command-stores';
-import { findAttempts } from '../find-attempts';
-import { findRecords, findSummary } from '../find-records';
+import { renderCsv } from '../../report/records/csv';
+import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
+import { renderJson } from '../../report/records/json';
+import { formatMinute, formatZone } from '../../report/format/local-time';
+import { toJobLines, toLines } from '../../report/records/lines';
+import { renderRecordList } from '../../report/records/list';
+import { renderRecordColumns, type RecordTableView } from '../../report/records/list';
+import type { Screen } from '../../report/screen/screen';
+import { formatCount } from '../../report/format/units';
+import type { CommandContext } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { commandStores } from '../stores/stores';
+import { findAttempts } from '../records/find';
+import { findRecords, findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { addRecordFilterOptions, type RecordFilterOptions, recordChoiceOf } from '../record-filter-options';
+import { addRecordFilterOptions, type RecordFilterOptions, recordChoiceOf } from '../records/options';
 import {
   addRecordListOptions,
   type RecordListOptions,
   lineLimitOf,
   recordColumnsOf,
   recordSortOf,
-} from '../record-list-options';
-import { namedSubject, type NamedSubject, filterSubject, type RecordSubject } from '../record-subject';
-import { sayShown } from '../say-shown';
-import { realSources, type Sources } from '../sources';
-import { noStoreMessage, statusOfNothing } from '../stores';
+} from '../records/options';
+import { namedSubject, type NamedSubject, filterSubject, type RecordSubject } from '../records/subject';
+import { sayShown } from '../records/subject';
+import { realSources, type Sources } from '../stores/stores';
+import { noStoreMessage, statusOfNothing } from '../stores/stores';
 import type { Terminal } from '../terminal';
-import { parseInterval, type Interval } from '../time-arguments';
+import { parseInterval, type Interval } from '../arguments';
 
 const NAME_HELP: Readonly<Record<NamedSubject, string>> = {
   owner: 'user name',

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { HistoryStore } from '../../accounting/history-store';
 import { loadSettings, type Settings } from '../../record/settings';
-import { formatCount } from '../../report/units';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { EXIT } from '../command-error';
-import { openHistory } from '../history';
-import { interruption } from '../interruption';
-import { becomeKeeper } from '../keeper';
+import { formatCount } from '../../report/format/units';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT } from '../command';
+import { openHistory } from '../stores/maintenance';
+import { interruption } from '../terminal';
+import { becomeKeeper } from '../stores/maintenance';
 import { outputFormat, warn, writeLines } from '../output';
-import { progressLine } from '../progress-line';
+import { progressLine } from '../terminal';
 import type { Terminal } from '../terminal';
 
 /** `qmemacct rollup` */

@@ -7,8 +7,8 @@ import { openAccountingDesk } from '../../server/accounting-desk';
 import { handedOver, nameOfPlace, type Place } from '../../server/listen';
 import { startLiveFeed } from '../../server/live-feed';
 import { startServer, type RunningServer } from '../../server/start-server';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { EXIT, usageError } from '../command-error';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT, usageError } from '../command';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
 

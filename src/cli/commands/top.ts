@@ -1,23 +1,30 @@
 import type { Command } from 'commander';
 import type { Dimension } from '../../accounting/summary';
 import { loadSettings } from '../../record/settings';
-import { describeFilter } from '../../report/filter-text';
-import { FAR_BELOW_LIMIT } from '../../report/fit';
-import { formatMinute, formatZone } from '../../report/local-time';
-import { RANKING_NAMES, RANKINGS, type RankingName } from '../../report/ranking';
-import { rankGroups, renderRankings, renderTop, renderTopCsv, renderTopJson, type TopReport } from '../../report/top';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { CommandError, EXIT, usageError } from '../command-error';
-import { commandStores } from '../command-stores';
-import { findSummary } from '../find-records';
+import { describeFilter } from '../../report/records/filter-text';
+import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
+import { formatMinute, formatZone } from '../../report/format/local-time';
+import { RANKING_NAMES, RANKINGS, type RankingName } from '../../report/records/ranking';
+import {
+  rankGroups,
+  renderRankings,
+  renderTop,
+  renderTopCsv,
+  renderTopJson,
+  type TopReport,
+} from '../../report/records/top';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { commandStores } from '../stores/stores';
+import { findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { addRecordFilterOptions, type RecordFilterOptions, recordChoiceOf } from '../record-filter-options';
-import { addIntervalOptions, lineLimitOf } from '../record-list-options';
-import { sayShown } from '../say-shown';
-import { realSources, type Sources } from '../sources';
-import { noStoreMessage, statusOfNothing } from '../stores';
+import { addRecordFilterOptions, type RecordFilterOptions, recordChoiceOf } from '../records/options';
+import { addIntervalOptions, lineLimitOf } from '../records/options';
+import { sayShown } from '../records/subject';
+import { realSources, type Sources } from '../stores/stores';
+import { noStoreMessage, statusOfNothing } from '../stores/stores';
 import type { Terminal } from '../terminal';
-import { parseInterval } from '../time-arguments';
+import { parseInterval } from '../arguments';
 
 interface TopOptions extends GlobalOptions, RecordFilterOptions {
   readonly by: string;

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { packageRoot } from '../../base/package-root';
 import { checkJson, map, object, string, type ValueOf } from '../../base/shape';
 import { UserError } from '../../base/user-error';
-import { CommandError, EXIT } from '../command-error';
+import { CommandError, EXIT } from '../command';
 
 /** Needed to install a dependency, never to run it. */
 const INSTALLERS = new Set(['prebuild-install', 'node-addon-api']);

@@ -1,6 +1,6 @@
 import { DEFAULT_SETTINGS, SETTING_NAMES, valueToml, type Settings } from '../../record/settings';
 import { SETTINGS } from '../../record/settings-table';
-import { wrap } from '../../report/wrap';
+import { wrap } from '../../report/screen/layout';
 
 const WIDTH = 118;
 

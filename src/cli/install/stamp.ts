@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFile } from '../../base/replace-file';
 import { boolean, checkJson, list, object, string, type ValueOf } from '../../base/shape';
-import { replaceFile } from '../../sampler/job/run-directory';
 
 /** STATE/installed: what the last `install --node` or `doctor --self-test` on this host found. */
 const stampShape = object({

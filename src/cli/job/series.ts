@@ -1,18 +1,18 @@
 import { dirname, join } from 'node:path';
-import type { JobReport } from '../../report/job';
-import type { JobRun } from '../../report/job-run';
-import type { MetricSeries } from '../../report/metric-series';
-import { renderSeriesCharts } from '../../report/series-chart';
-import { renderSeriesCsv, renderSeriesJson, type SeriesContext, type SeriesOf } from '../../report/series-output';
+import type { JobReport } from '../../report/job/job';
+import type { JobRun } from '../../report/job/job-run';
+import type { MetricSeries } from '../../report/series/metric-series';
+import { renderSeriesCharts } from '../../report/series/chart';
+import { renderSeriesCsv, renderSeriesJson, type SeriesContext, type SeriesOf } from '../../report/series/output';
 import { jobName, jobTaskName } from '../../record/job-name';
 import type { NodeReader } from '../../sampler/node-store/node-reader';
 import type { JobRecord } from '../../record/record';
 import { loadSettings } from '../../record/settings';
-import { CommandError, EXIT, usageError } from '../command-error';
-import { describeSeries, parseMetricNames } from '../metric-names';
-import { openNodeDatabase, type NodeDatabase } from '../node-database';
+import { CommandError, EXIT, usageError } from '../command';
+import { describeSeries, parseMetricNames } from '../stores/node-database';
+import { openNodeDatabase, type NodeDatabase } from '../stores/node-database';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { ownStorePath } from '../stores';
+import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 import type { JobOptions } from '../commands/job';
 

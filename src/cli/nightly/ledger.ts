@@ -13,9 +13,9 @@ import {
 import { dirname, join } from 'node:path';
 import { boolean, checkJson, object, oneOf, string, type Shape, type ValueOf } from '../../base/shape';
 import { tryLock } from '../../native/libc';
-import { replaceFile } from '../../sampler/job/run-directory';
+import { replaceFile } from '../../base/replace-file';
 import type { Settings } from '../../record/settings';
-import { CommandError, EXIT } from '../command-error';
+import { CommandError, EXIT } from '../command';
 
 /**
  * What nights have been done and which mails have gone, in a directory that outlives reboots:

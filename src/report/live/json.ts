@@ -1,6 +1,6 @@
 import type { Schema } from '../../base/shape';
 import type { ClusterView } from '../../live/cluster-view';
-import { escapeJson } from '../escape';
+import { escapeJson } from '../format/escape';
 import { answerObject, reference, type AnswerObject, type Fields } from './answer-object';
 import { totalHosts } from './host-totals';
 import type { HostsReport } from './hosts';

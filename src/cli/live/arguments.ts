@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import type { Given, LiveOption, LiveOptions } from '../../report/live/live-options';
+import type { GlobalOptions } from '../command';
+import { usageError } from '../command';
+import { outputFormat } from '../output';
+import type { Terminal } from '../terminal';
+
+/** Gives a command the options of a table. */
+export function addOptions(command: Command, options: LiveOptions): Command {
+  return Object.values(options).reduce((known, { flags, help }) => known.option(flags, help), command);
+}
+
+/** What was given of the options of a table, read. Throws a usage error where one makes no sense. */
+export function readOptions<O extends LiveOptions>(options: O, given: Readonly<Record<string, unknown>>): Given<O> {
+  const read = (name: string, { read: readText, wrong, write }: LiveOption<unknown>): unknown => {
+    const value = given[name];
+    // A flag is there or not.
+    if (typeof value !== 'string') return value;
+    const meant = readText(value);
+    if (meant === null) throw usageError(`--${name}: "${value}" ${wrong}; write ${write}`);
+    return meant;
+  };
+  return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, read(name, option)])) as Given<O>;
+}
+
+/** Who refreshes more often sees nothing new, but costs. */
+const SHORTEST_SECONDS = 1;
+const LONGEST_SECONDS = 3600;
+
+/**
+ * ms between two refreshes by --watch; null: it was not asked for. Throws a usage error where there is no terminal to
+ * watch on, or where the output is for programs.
+ */
+export function watchInterval(
+  options: Pick<GlobalOptions, 'json' | 'csv'> & { readonly watch?: string | true },
+  terminal: Terminal,
+  usualSeconds: number,
+): number | null {
+  const { watch } = options;
+  if (watch === undefined) return null;
+  if (outputFormat(options) !== 'text') throw usageError('--watch is for people: leave --json and --csv out');
+  if (!terminal.isTTY)
+    throw usageError('--watch needs a terminal to draw on; without it the answer is printed once (also as --json)');
+  if (terminal.env.TERM === 'dumb')
+    throw usageError('--watch needs a terminal that can move its cursor; TERM is "dumb"');
+  const seconds = watch === true ? usualSeconds : /^\d{1,4}(\.\d{1,3})?$/.test(watch) ? Number(watch) : NaN;
+  if (!(seconds >= SHORTEST_SECONDS && seconds <= LONGEST_SECONDS))
+    throw usageError(`--watch: "${String(watch)}" is not a number of seconds from 1 to 3600`);
+  return seconds * 1000;
+}
