@@ -5,10 +5,10 @@ import { handedLock } from './delivery/handed-process';
 import { takeHandedRecords, type HandedPass } from './delivery/handed-records';
 import { reasonOf } from '../base/log';
 import { NodeStore } from './node-store/node-store';
-import type { Settings } from '../record/settings';
+import { parseSettings, type Settings } from '../record/settings';
 
 /**
- * `node handed-main.js`, settings as JSON on standard input: one pass over what users have handed in, in a process of its
+ * `node handed-main.js`, settings as TOML on standard input: one pass over what users have handed in, in a process of its
  * own, so that nobody's files hold up the sampling of anybody's jobs. Prints a HandedPass as JSON.
  */
 function pass(settings: Settings): HandedPass {
@@ -31,8 +31,7 @@ process.umask(0o077);
 setPriority(constants.priority.PRIORITY_LOW);
 let answer: HandedPass;
 try {
-  // Written by the process that started this one.
-  answer = pass(JSON.parse(readFileSync(0, 'utf8')) as Settings);
+  answer = pass(parseSettings(readFileSync(0, 'utf8'), 'standard input'));
 } catch (error) {
   answer = { taken: 0, problems: [`the records of jobs' owners can't be taken in: ${reasonOf(error)}`] };
 }

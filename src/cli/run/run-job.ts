@@ -8,7 +8,7 @@ import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { samplerFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
-import type { JobRecord } from '../../record/record';
+import { recordOfJson, type JobRecord } from '../../record/record';
 import { replaceFile } from '../../base/replace-file';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { formatRunDescription, runDirectoryName, type RunDescription } from '../../sampler/job/run-description';
@@ -178,7 +178,8 @@ function storedRecord(state: PrivateState, run: RunDescription): JobRecord | nul
   const store = new NodeStore(state.directory);
   try {
     const stored = store.job(runDirectoryName(run));
-    return stored?.finished === true ? (JSON.parse(stored.record) as JobRecord) : null;
+    const record = stored?.finished === true ? recordOfJson(stored.record) : null;
+    return record?.ok === true ? record.value : null;
   } finally {
     store.close();
   }

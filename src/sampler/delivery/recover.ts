@@ -7,7 +7,7 @@ import { describeJob, undescribed } from '../job/job-description';
 import { buildRecord } from '../job/job-record';
 import { reasonOf, warn } from '../../base/log';
 import type { NodeStore } from '../node-store/node-store';
-import { parseRecord } from '../../record/record';
+import { recordOfJson } from '../../record/record';
 import type { JobRecord } from '../../record/record';
 import { shepherdLives, type RunDescription } from '../job/run-description';
 import { LEFT_MARK, RunDirectory } from '../job/run-directory';
@@ -79,8 +79,10 @@ function unsampledReason(run: RunDescription, sampled: boolean): string {
   return 'Not sampled: the sampler did not start or died before its first saved sample.';
 }
 
-function parseStored(text: string | undefined): JobRecord | null {
-  return text === undefined ? null : (JSON.parse(text) as JobRecord);
+/** Our own sampler's record; one that was damaged counts as none. */
+function parseOwn(text: string | null | undefined): JobRecord | null {
+  const record = typeof text === 'string' ? recordOfJson(text) : null;
+  return record?.ok === true ? record.value : null;
 }
 
 /**
@@ -124,7 +126,7 @@ function recoverOne(directory: RunDirectory, store: NodeStore, settings: Setting
   if (shepherdLives(run) && !epilogLeftCopies) return false;
   const stored = store.job(name);
   if (stored?.finished !== true) {
-    const record = orphanRecord(directory, run, parseStored(stored?.record), settings, nowMs);
+    const record = orphanRecord(directory, run, parseOwn(stored?.record), settings, nowMs);
     store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
   }
   removeTraces(directory);
@@ -135,15 +137,4 @@ function recoverOne(directory: RunDirectory, store: NodeStore, settings: Setting
 function removeTraces(directory: RunDirectory): void {
   removeJobCgroup(directory.name, readCgroupNote(directory.path));
   directory.remove();
-}
-
-/** The sampler's own file; one that was damaged counts as none. */
-function parseOwn(text: string | null): JobRecord | null {
-  if (text === null) return null;
-  try {
-    const record = parseRecord(JSON.parse(text));
-    return 'error' in record ? null : record;
-  } catch {
-    return null;
-  }
 }

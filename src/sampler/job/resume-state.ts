@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootId } from '../../sources/proc/clock';
-import { check, integer, object, string, type Shape, type ValueOf } from '../../base/shape';
+import { checkJson, integer, object, string, type ValueOf } from '../../base/shape';
 import { SAVED_FOLLOWER, type SavedFollower } from './job-follower';
 import { reasonOf, warn } from '../../base/log';
 import { replaceFile } from '../../base/replace-file';
@@ -41,15 +41,6 @@ export function writeResumeState(settings: Settings, run: RunDescription, state:
   }
 }
 
-/** Text of ours as its shape has it, or why not. */
-function parse<T>(shape: Shape<T>, text: string, what: string): { readonly value: T } | { readonly error: string } {
-  try {
-    return check(shape, JSON.parse(text), what);
-  } catch (error) {
-    return { error: `${what} is torn: ${reasonOf(error)}` };
-  }
-}
-
 const unusable = (error: string): ResumeState => ({
   state: null,
   missed: `What an earlier sampler knew of this job could not be used (${error}): the job is followed anew.`,
@@ -57,8 +48,8 @@ const unusable = (error: string): ResumeState => ({
 
 /** The state that a process hands over to its successor (SavedFollower as JSON). */
 export function parseHandedState(text: string): ResumeState {
-  const handed = parse(SAVED_FOLLOWER, text, 'the state that was handed over');
-  return 'error' in handed ? unusable(handed.error) : { state: handed.value, missed: null };
+  const handed = checkJson(SAVED_FOLLOWER, text, 'the state that was handed over');
+  return !handed.ok ? unusable(handed.error) : { state: handed.value, missed: null };
 }
 
 /** null: nothing was left, in this boot. */
@@ -69,8 +60,8 @@ export function readResumeState(settings: Settings, run: RunDescription, nowMs =
   } catch {
     return null;
   }
-  const file = parse(RESUME_FILE, text, 'its file');
-  if ('error' in file) return unusable(file.error);
+  const file = checkJson(RESUME_FILE, text, 'its file');
+  if (!file.ok) return unusable(file.error);
   const { boot, at, state } = file.value;
   if (boot !== bootId()) return null;
   const seconds = Math.max(0, Math.round((nowMs - at) / 1000));

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { number, object, type ValueOf } from '../../base/shape';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { TickReadings } from '../processes/tick';
 import type { Observation } from '../job/job-sampler';
@@ -8,22 +9,23 @@ import type { Observation } from '../job/job-sampler';
 export const STREAM = 'stream';
 
 /** One sample of a job as it goes through the stream. Memory and I/O in bytes, I/O and CPU time since its start. */
-export interface StreamedSample {
+export const streamedSample = object({
   /** ms since the epoch. */
-  readonly at: number;
+  at: number(),
   /** When the job's first process started; ms since the epoch. */
-  readonly started: number;
-  readonly cpu_seconds: number;
-  readonly rss: number;
-  readonly vmem: number;
-  readonly swap: number;
-  readonly processes: number;
-  readonly threads: number;
-  readonly read_bytes: number;
-  readonly written_bytes: number;
-  readonly read_chars: number;
-  readonly written_chars: number;
-}
+  started: number(),
+  cpu_seconds: number(),
+  rss: number(),
+  vmem: number(),
+  swap: number(),
+  processes: number(),
+  threads: number(),
+  read_bytes: number(),
+  written_bytes: number(),
+  read_chars: number(),
+  written_chars: number(),
+});
+export type StreamedSample = ValueOf<typeof streamedSample>;
 
 type SampleStream = (readings: TickReadings, observation: () => Observation) => void;
 

@@ -1,6 +1,6 @@
 import { reasonOf, warn } from '../../base/log';
 import { resourceLimit, Rlimit } from '../../native/libc';
-import type { JobRecord } from '../../record/record';
+import { recordOfJson, type JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import { attendRun, takeUpRun } from '../job/attend-run';
 import { newShareMeter } from '../job/pace';
@@ -44,12 +44,8 @@ function phaseOf(name: string): number {
 }
 
 function parseEarlier(text: string | undefined): JobRecord | null {
-  if (text === undefined) return null;
-  try {
-    return JSON.parse(text) as JobRecord;
-  } catch {
-    return null;
-  }
+  const record = text === undefined ? null : recordOfJson(text);
+  return record?.ok === true ? record.value : null;
 }
 
 /** The jobs that this process follows, by run id: one shepherd is one run, whatever a forged `config` says of its task. */

@@ -93,7 +93,7 @@ function recovered(node: Node, run: RunDescription = RUN): JobRecord {
   assert.ok(record !== null);
   assert.deepEqual(node.delivered(), [record]);
   assert.equal(existsSync(join(node.state, 'run', runDirectoryName(run))), false);
-  assert.ok(!('error' in parseRecord(record)), JSON.stringify(parseRecord(record)));
+  assert.ok(parseRecord(record).ok, JSON.stringify(parseRecord(record)));
   assert.equal(node.recover(), 0);
   return record;
 }
