@@ -6,7 +6,7 @@ import { SqliteDatabase, SqliteError } from '../../native/sqlite';
 import { packageRoot } from '../../base/package-root';
 import { createSampleReader } from '../series/sample-series';
 import type { SeriesBatch } from '../series/series-buffer';
-import { createSeriesTable, type StoredSeries } from '../series/series-table';
+import { SeriesTable, type StoredSeries } from '../series/series-table';
 import { packVarints } from '../series/varints';
 
 /** One tick of a job, in the units of sql/node (ms after the job's start, KiB, ms of CPU time). */
@@ -176,7 +176,7 @@ export function openNodeStore(stateDirectory: string, busyMs = BUSY_MS): NodeSto
   );
   const insertOutbox = database.prepare<[string, number]>('INSERT INTO outbox (record, added) VALUES (?, ?)');
   const processIds = new Map<string, number>();
-  const series = createSeriesTable(database);
+  const series = new SeriesTable(database);
   const samples = createSampleReader(database);
 
   function processId(job: number, process: StoredProcess): number {
