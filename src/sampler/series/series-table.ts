@@ -173,7 +173,7 @@ export class SeriesTable {
     this.insert.run(job, first, last - first, further ? 0 : 1, packSeries(first, sources, further));
   }
 
-  /** A damaged row is dropped: its neighbours are worth more than its place. */
+  /** A damaged row is dropped, so that its neighbours can be put together. */
   private packRows(job: number | null, rows: readonly SeriesRow[]): void {
     const remove = this.database.prepare<[number]>('DELETE FROM series WHERE id = ?');
     this.database
