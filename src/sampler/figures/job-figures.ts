@@ -34,7 +34,7 @@ export interface JobFigures {
   close(): void;
 }
 
-/** A part's code costs a short job more than its figures are worth: it is loaded when there is something for it. */
+/** A part's code is loaded when there is something to read with it: a short job needs none. */
 const load = createRequire(__filename);
 const BEFORE_SLOW_PARTS_MS = 5000;
 const FIRST_WITHIN_MS = 5000;

@@ -49,7 +49,7 @@ const PREPARE_AFTER_MS = 300;
 /** The epilog waits meanwhile. */
 const EVENTS_WITHIN_MS = 1000;
 const NODE_WITHIN_MS = 200;
-/** Where the epilog's file wakes nobody, it is looked for this often. */
+/** Where the directories can't be watched, the epilog's file is looked for this often. */
 const UNWATCHED_MS = 1000;
 
 /** What the sampler process gives to each of its jobs: the only difference between the scopes. */

@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { JobRecord } from '../../record/record';
 import { createSampleReader } from '../series/sample-series';
 import type { SeriesBatch } from '../series/series-buffer';
-import { createSeriesTable, type StoredSeries } from '../series/series-table';
+import { SeriesTable, type StoredSeries } from '../series/series-table';
 import { openDatabase } from './open-database';
 import { SampleTable, type StoredSample } from './sample-table';
 
@@ -75,7 +75,7 @@ export class NodeStore {
   readonly #statements: ReturnType<typeof prepare>;
   readonly #samples: SampleTable;
   readonly #sampleReader: ReturnType<typeof createSampleReader>;
-  readonly #series: ReturnType<typeof createSeriesTable>;
+  readonly #series: SeriesTable;
 
   /** Makes `STATE/node.db` where there is none; waits `busyMs` for other processes' locks. Throws when it can't be written. */
   constructor(stateDirectory: string, busyMs = BUSY_MS) {
@@ -83,7 +83,7 @@ export class NodeStore {
     this.#statements = prepare(this.#database);
     this.#samples = new SampleTable(this.#database);
     this.#sampleReader = createSampleReader(this.#database);
-    this.#series = createSeriesTable(this.#database);
+    this.#series = new SeriesTable(this.#database);
   }
 
   /** Samples and the record so far of a running job; a crash of the machine may lose the last seconds. */

@@ -10,7 +10,7 @@ type Circumstances = Pick<
   'usage' | 'maxRssBelongsToJob' | 'precision' | 'addressSpaceLimit' | 'noSwap' | 'status'
 >;
 
-/** What opens an end whatever the kernel's events say: the sampler's own gaps, and marks that somebody has reset. */
+/** What opens an end whatever the kernel's events say: the sampler's own gaps, and marks that were reset (clear_refs). */
 const ALWAYS: readonly OpenReason[] = ['fallen-mark', 'sampler-lost'];
 
 /**

@@ -18,7 +18,7 @@ import { Interval, Life, NOTHING, type Marks } from './interval-caps';
  *    made by fork exists a little before its fork event. It counts only if it never executes a program; then its life is
  *    taken to begin with the last thing known of the thread that forked it (one thread makes one fork at a time), but
  *    not before the last two sweeps: a fork is taken to last no longer than that.
- *  - A program exists a little before its exec event. A reading tells: one that no longer shows the fresh copy counts,
+ *  - A program exists a little before its exec event. A reading shows it: one that is no longer of the fresh copy counts,
  *    and within an interval a program counts from the start of the interval, or of its process.
  *  - When a process that had executed a program executes another, the mark of the first is lost; what it grew to since
  *    its last reading is *unknown*. As a reading just before an exec event may already be of the new program, the interval
@@ -52,7 +52,7 @@ export interface SweepReading extends Marks {
   readonly at: number;
   /** Forked, and has not executed a program since. */
   readonly forkedNoExec: boolean;
-  /** Differs for every program of a process; 0: not told. */
+  /** Differs for every program of a process; 0: not known. */
   readonly image: number;
   /**
    * It has not run since these marks were read, before this sweep: another process, or the kernel, may still have given

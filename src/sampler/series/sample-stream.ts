@@ -5,7 +5,7 @@ import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { TickReadings } from '../processes/tick';
 import type { Observation } from '../job/job-sampler';
 
-/** A FIFO of this name in the run directory, made by who started the sampler, gets each sample as a line of JSON. */
+/** A FIFO of this name in the run directory, made by the process that started the sampler, gets each sample as a line of JSON. */
 export const STREAM = 'stream';
 
 /** One sample of a job as it goes through the stream. Memory and I/O in bytes, I/O and CPU time since its start. */
@@ -46,7 +46,7 @@ const toLine = (readings: TickReadings, { sums, startMs }: Observation): string 
   } satisfies StreamedSample)}\n`;
 
 /**
- * Writes samples to whoever listens to this run; to nobody, where there is no FIFO. Never waits and never throws: what
+ * Writes samples to the FIFO of this run; nowhere, where there is none. Never waits and never throws: what
  * finds no room (64 KiB: minutes) is left out, and a listener that has gone ends it.
  */
 export function openSampleStream(directory: string | null): SampleStream {

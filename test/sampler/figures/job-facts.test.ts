@@ -10,7 +10,7 @@ import { OF_THE_JOB } from '../../../src/sampler/figures/cgroup';
 import { GPU_JOB_METRICS, gpuMetrics, newGpuUse, observeGpus } from '../../../src/sampler/figures/gpu-use';
 import { ALL_FACTS, JOB_FACTS } from '../../../src/sampler/figures/job-facts';
 import { Lineage, lineageMetrics } from '../../../src/sampler/processes/lineage';
-import { addPss, NO_PSS, PSS_FACTS, pssMetrics } from '../../../src/sampler/peaks/pss-sums';
+import { addPss, NO_PSS, PSS_FACTS, pssMetrics } from '../../../src/sampler/figures/pss-sums';
 import { CGROUP_METRICS } from '../../../src/sources/job/cgroup-reading';
 import { NAMED_EVENTS } from '../../../src/sources/job/perf-event-names';
 import { perfMetricReadings } from '../../../src/sources/job/perf-metrics';
@@ -75,7 +75,7 @@ describe('what a record can hold is listed', () => {
   it('of PSS: all that is promised', () => {
     const quantities = ['', '_anon', '_file', '_shmem', '_swap', '_uss', '_footprint'];
     const readings = quantities.map((what) => ({ metric: `pss${what}_bytes`, instance: '', value: 7, pid: 3 }));
-    const names = Object.keys(pssMetrics(addPss(NO_PSS, readings, 0)));
+    const names = Object.keys(pssMetrics(addPss(NO_PSS, readings)));
     assertListed(names);
     assert.deepEqual(
       names,
