@@ -242,7 +242,7 @@ function checkedSources(path: string, value: unknown): Settings['sources'] {
         throw new SettingsError(
           path,
           `"sources.${name}.${key}" is no string, number, boolean or list of strings`,
-          'mend that line',
+          'fix that line',
         );
   }
   return Object.fromEntries(Object.entries(value).map(([name, table]) => [name, { ...(table as SourceTable) }]));
@@ -304,7 +304,7 @@ export function parseSettings(text: string, path: string): Settings {
     table = parse(text);
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    throw new SettingsError(path, `not valid TOML (${reason})`, 'mend that line');
+    throw new SettingsError(path, `not valid TOML (${reason})`, 'fix that line');
   }
   const known = new Set(Object.keys(DEFAULT_SETTINGS));
   const unknown = Object.keys(table).filter((key) => !known.has(key));

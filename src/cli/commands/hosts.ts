@@ -6,12 +6,10 @@ import { renderHosts, type HostsReport } from '../../report/live/hosts';
 import { renderHostsJson } from '../../report/live/json';
 import { selectHosts } from '../../report/live/watch-selection';
 import { startWatching } from '../../report/live/watch-state';
-import type { CommandContext, GlobalOptions, LiveParts } from '../command';
-import { CommandError, EXIT } from '../command';
+import { type CommandContext, type GlobalOptions, type LiveParts, CommandError, EXIT } from '../command';
 import { filterOf, sortingOf, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
-import { fetchView, nothingKnown } from '../live/view';
-import { warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
+import { fetchView, nothingKnown, warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -34,7 +32,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('-H, --host <names>', 'these hosts: names and globs, "node0*,big1"')
     .option('--sort <key>', 'host, used, now, requested, percent, total, free, slots, load or stranded (default: host)')
     .option('-r, --reverse', 'the other way round')
-    .option('--watch [seconds]', 'go on showing them, with keys to sort and filter (? tells them)')
+    .option('--watch [seconds]', 'go on showing them, with keys to sort and filter (? lists them)')
     .action((_options: unknown, given: Command) =>
       context.finish(showHosts(given.optsWithGlobals<HostsOptions>(), context.terminal, context.live)),
     );

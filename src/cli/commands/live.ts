@@ -8,12 +8,10 @@ import { renderJobs, type JobsReport } from '../../report/live/jobs';
 import { renderJobsJson } from '../../report/live/json';
 import { selectJobs, selectPending } from '../../report/live/watch-selection';
 import { startWatching } from '../../report/live/watch-state';
-import type { CommandContext, GlobalOptions, LiveParts } from '../command';
-import { CommandError, EXIT, usageError } from '../command';
+import { type CommandContext, type GlobalOptions, type LiveParts, CommandError, EXIT, usageError } from '../command';
 import { filterOf, parseSpan, sortingOf, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
-import { fetchView, nothingKnown } from '../live/view';
-import { warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
+import { fetchView, nothingKnown, warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
 import { outputFormat, screenOf, writeLines, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -44,7 +42,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('-r, --reverse', 'the other way round')
     .option('--limit <n>', 'at most so many jobs (default: all)')
     .option('--pending', 'also the jobs that wait')
-    .option('--watch [seconds]', 'go on showing them, with keys to sort and filter (? tells them)')
+    .option('--watch [seconds]', 'go on showing them, with keys to sort and filter (? lists them)')
     .option(
       '--at-risk',
       'only jobs that are at their limit or will be soon, a line each; exit status 1 if there are none',

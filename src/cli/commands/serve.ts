@@ -7,8 +7,7 @@ import { openAccountingDesk } from '../../server/accounting-desk';
 import { handedOver, ListenError, nameOfPlace, type Place } from '../../server/listen';
 import { startLiveFeed } from '../../server/live-feed';
 import { startServer, type RunningServer } from '../../server/start-server';
-import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT, usageError } from '../command';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
 

@@ -4,7 +4,7 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   cluster:
     "Name of this cluster in every record: letters, digits and . _ - (the cell's cluster_name file, else the cell).",
   grid_engine:
-    'Which Grid Engine this is: "sge6.2", "ogs", "sge8.1.9", "daimh", "univa", "ocs": what its figures and its limits mean.\n# "unknown": why a job was killed is told less surely.',
+    'Which Grid Engine this is: "sge6.2", "ogs", "sge8.1.9", "daimh", "univa", "ocs": what its figures and its limits mean.\n# "unknown": why a job was killed is less certain.',
   state_dir:
     'Node-local directory for run directories, node.db and the outbox. Hooks know it from their installation:\n# after a change here run "qmemacct install --node" again.',
   scope:
@@ -69,7 +69,8 @@ const ABOUT: Readonly<Record<keyof Settings, string>> = {
   mail_from: 'From whom the reports come.',
   mail_admins: "Who gets the site's report.",
   mail_domain: "Domain of the owners' addresses; empty: the local name alone.",
-  mail_owners: 'Who gets a digest of the own jobs: "nobody", "listed" (who asked for it), "all" (but who declined).',
+  mail_owners:
+    'Who gets a digest of the own jobs: "nobody", "listed" (users who turned it on), "all" (except users who turned it off).',
   digest_dir:
     'Where users say whether they want it ("qmemacct digest on"); on a shared file system they can from any host.',
   sources:

@@ -1,5 +1,4 @@
-import type { GlobalOptions } from '../command';
-import { usageError } from '../command';
+import { type GlobalOptions, usageError } from '../command';
 import { outputFormat } from '../output';
 import type { Terminal } from '../terminal';
 import { NO_FILTER, type LiveFilter } from '../../report/live/filter';

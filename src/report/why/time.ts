@@ -1,8 +1,17 @@
 import { endingSignal } from '../../record/job-end';
 import { requestedSeconds } from '../../gridengine/category-requests';
 import { formatDuration } from '../format/units';
-import { endedBy, whenEnded, type BadEnd } from './bad-end';
-import { ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGUSR1, SIGXCPU } from './bad-end';
+import {
+  endedBy,
+  whenEnded,
+  type BadEnd,
+  ACCOUNTING_LINE,
+  AFTER_SIGNAL,
+  LIMIT_ENFORCED,
+  SIGKILL,
+  SIGUSR1,
+  SIGXCPU,
+} from './bad-end';
 import { judge, type Hypothesis, type Judge } from './hypothesis';
 import { notByExecd } from './memory';
 import type { Words } from './words';
@@ -22,7 +31,7 @@ function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hy
   const queue = end.master.queue ?? end.subject.queue;
   const ask =
     queue === null ? 'the limits of its queue (qconf -sq)' : `qconf -sq ${words.safe(queue.split('@')[0] ?? queue)}`;
-  return judged.undecidable(`it asked for no ${complex}; its queue may have one`, ask);
+  return judged.undecidable(`it requested no ${complex}; its queue may set one`, ask);
 }
 
 function reachedTime(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
