@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withGenerated } from '../src/accounting/sqlite/schema-text';
+import { withGenerated } from '../src/accounting/schema-text';
 import { packageRoot } from '../src/base/package-root';
 import { fieldReference } from './reference';
 

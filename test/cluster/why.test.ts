@@ -6,7 +6,7 @@ import { nextTime } from '../../src/report/advice/next-time';
 import { whyEnded, type Why } from '../../src/report/why/why';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
-import { client } from './layout';
+import { client } from './kind';
 import { burnerCommand, withSite, type Site } from './site';
 import { openingLines } from './tight';
 import { waitFor } from './wait';
@@ -41,7 +41,6 @@ async function importWhenAllIsTold({ cell, product }: Site, jobs: readonly strin
   await Promise.all(jobs.map((job) => product.record(job)));
   await waitFor(
     () => [...jobs, unsampled].every((job) => cell.accounting(job).length > 0) || null,
-    90_000,
     () => 'the accounting lines',
     100,
   );

@@ -21,7 +21,7 @@ import { NO_REQUESTS, type LineRequests, type RequestRules } from '../import/lin
 import { requestedBytes } from '../../record/facts';
 import { asStored } from '../../record/merge';
 import type { Words } from './dictionary';
-import { toRow, type Row } from './row';
+import { toRow, type Row } from '../row';
 
 /** Columns of Grid Engine's own account, of which a line tells all. */
 export const ACCOUNT_COLUMNS = [

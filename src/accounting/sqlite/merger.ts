@@ -2,8 +2,8 @@ import type { Database } from 'better-sqlite3';
 import type { JobRecord, MemorySeries } from '../../record/record';
 import type { Cell } from '../columns';
 import { countedAt } from '../../record/facts';
-import { isLineOnly, metAnotherLine, SAME_START_MS, startsApart } from '../../record/join';
-import { asStored, mergeRecords } from '../../record/merge';
+import { isLineOnly, SAME_START_MS } from '../../record/join';
+import { mergeAmong } from '../../record/match';
 import type { StoredRecord } from '../../record/merge';
 import type { MergeOutcome } from '../store';
 import type { Words } from './dictionary';
@@ -17,51 +17,20 @@ import {
   PUT_SERIES,
   updateRecord,
 } from './queries';
-import { columnAt, COLUMN_NAMES, fromRow, toRow, type Row } from './row';
-import { readSeries, SERIES_CELLS } from './series';
+import { columnAt, COLUMN_NAMES, fromRow, toRow, type Row } from '../row';
+import { readSeries, SERIES_CELLS } from '../series';
 import type { StaleDays } from './stale-days';
 
 interface Candidate {
   readonly id: number;
-  readonly exact: boolean;
   readonly row: Row;
   readonly stored: StoredRecord;
 }
 
 const INDEXED = [...INDEXED_COLUMNS].map(columnAt);
 const OTHERS = OTHER_COLUMNS.map(columnAt);
-/** Of FIND_RECORD: id and `exact`, then the series. */
-const ROW_AT = 2 + SERIES_CELLS;
-
-interface Matches {
-  /** The row that the record goes into. */
-  readonly base: Candidate;
-  /** A row that is found to be of the same run, and goes into it as well. */
-  readonly absorbed: Candidate | null;
-}
-
-/** Which of the rows found are of the run that `record` is of: its own by key, and the nearest one that it joins. */
-function matchesOf(record: JobRecord, candidates: readonly Candidate[]): Matches | null {
-  const own = candidates.find(({ exact }) => exact) ?? null;
-  let joined: Candidate | null = null;
-  let nearest = Infinity;
-  for (const candidate of candidates) {
-    const apart = candidate === own ? null : startsApart(record, candidate.stored.record);
-    if (apart === null || apart >= nearest) continue;
-    const [ours, line] = isLineOnly(record) ? [candidate, record] : [own, candidate.stored.record];
-    if (ours !== null && metAnotherLine(ours.stored.record, line)) continue;
-    joined = candidate;
-    nearest = apart;
-  }
-  if (own === null) return joined === null ? null : { base: joined, absorbed: null };
-  if (joined === null) return { base: own, absorbed: null };
-  return isLineOnly(record) ? { base: joined, absorbed: own } : { base: own, absorbed: joined };
-}
-
-/** Under the key of another record of the same run. */
-function underKeyOf(stored: StoredRecord, { host, run_id }: JobRecord): StoredRecord {
-  return { ...stored, record: { ...stored.record, host, run_id } };
-}
+/** Of FIND_RECORD: the id, then the series. */
+const ROW_AT = 1 + SERIES_CELLS;
 
 /**
  * Merges one record into its row; inside a write transaction. A record of Grid Engine's accounting joins ours of the
@@ -91,7 +60,6 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     stale.touch({ job_id, task_id, cluster_id: clusterId, counted_at: countedAt(record), parallel });
   };
   return (record) => {
-    const incoming = asStored(record);
     const clusterId = words.intern('cluster', record.cluster);
     const started = record.started_at === null ? null : Date.parse(record.started_at);
     const rows = find.all({
@@ -104,36 +72,31 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
       from: started === null ? null : started - SAME_START_MS,
       to: started === null ? null : started + SAME_START_MS,
     });
-    const matches = matchesOf(
+    const merged = mergeAmong(
       record,
-      rows.map((cells) => ({
-        id: Number(cells[0]),
-        exact: cells[1] === 1,
-        row: cells.slice(ROW_AT),
-        stored: fromRow(cells, ROW_AT, readSeries(cells, 2), words),
-      })),
+      rows.map(
+        (cells): Candidate => ({
+          id: Number(cells[0]),
+          row: cells.slice(ROW_AT),
+          stored: fromRow(cells, ROW_AT, readSeries(cells, 1), words),
+        }),
+      ),
     );
-    if (matches === null) {
-      storeSeries(Number(insert.run(...toRow(incoming, words)).lastInsertRowid), record.series);
-      touch(incoming.record, clusterId);
+    if (merged === null) return { ok: true, change: 'unchanged' };
+    const { base, absorbed, stored } = merged;
+    if (base === null) {
+      storeSeries(Number(insert.run(...toRow(stored, words)).lastInsertRowid), record.series);
+      touch(stored.record, clusterId);
       return { ok: true, change: 'added' };
     }
-    const { base, absorbed } = matches;
-    const keyed = isLineOnly(base.stored.record) && !isLineOnly(record);
-    const before = keyed ? underKeyOf(base.stored, record) : base.stored;
-    const merged = mergeRecords(
-      absorbed === null ? before : mergeRecords(before, underKeyOf(absorbed.stored, before.record)),
-      incoming,
-    );
-    if (merged === base.stored && absorbed === null) return { ok: true, change: 'unchanged' };
     if (absorbed !== null) {
       for (const statement of remove) statement.run(absorbed.id);
       touch(absorbed.stored.record, clusterId);
     }
-    update(base.id, base.row, toRow(merged, words));
-    if (merged.record.series !== base.stored.record.series) storeSeries(base.id, merged.record.series);
+    update(base.id, base.row, toRow(stored, words));
+    if (stored.record.series !== base.stored.record.series) storeSeries(base.id, stored.record.series);
     touch(base.stored.record, clusterId);
-    touch(merged.record, clusterId);
+    touch(stored.record, clusterId);
     return { ok: true, change: 'changed' };
   };
 }

@@ -15,11 +15,11 @@ import { prepared } from './prepared';
 import { jobQuery, JOBS, recordsQuery, runningQuery } from './queries';
 import { conditionOf } from './record-filter';
 import type { Cell } from '../columns';
-import { fromRow } from './row';
-import { readSeries, SERIES_CELLS } from './series';
+import { fromRow } from '../row';
+import { readSeries, SERIES_CELLS } from '../series';
 import { daysOfKey } from './spans';
 import { staleDays } from './stale-days';
-import { summarise } from './summarise';
+import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
 

@@ -4,8 +4,8 @@ import { createWords } from './dictionary';
 import { isStoreFault, storeError } from './faults';
 import type { Cell } from '../columns';
 import { openForReading } from './open';
-import { COLUMN_NAMES, columnAt, fromRow } from './row';
-import { readSeries, SERIES_CELLS } from './series';
+import { COLUMN_NAMES, columnAt, fromRow } from '../row';
+import { readSeries, SERIES_CELLS } from '../series';
 
 /** `problem`: it can't be read back; the others can. */
 export type NumberedRecord = { readonly id: number } & (

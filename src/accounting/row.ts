@@ -1,0 +1,135 @@
+import type { JobRecord, MemorySeries } from '../record/record';
+import { killedByMemory } from '../record/cause';
+import { FIELD_CODECS, type Cell, type Column, type WordCodec } from './columns';
+import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
+import { chargedEnergy, endedBadly, requestedBytes } from '../record/facts';
+import type { Stamp, StoredRecord } from '../record/merge';
+import { DamagedRecord } from './damaged-record';
+
+/** A row of the table `record`, less its id: the columns of all fields, then how it was merged, then what sums need. */
+
+const MERGED_COLUMNS: readonly Column[] = [
+  { name: 'ended', type: 'integer', help: "1: the job had ended by the record's own trust and revision" },
+  {
+    name: 'provenance_id',
+    type: 'integer',
+    dictionary: 'provenance',
+    help: 'fields that come from other accounts, by account (JSON); NULL: none',
+  },
+  {
+    name: 'provenance_revisions',
+    type: 'integer',
+    help: 'the revision of that account; of several accounts a list (JSON)',
+  },
+];
+
+/** What sums need beside the fields, which only the whole record gives: decided once, when it is stored. */
+const DERIVED_COLUMNS: readonly Column[] = [
+  { name: 'requested_bytes', type: 'integer', help: 'h_vmem request on this host' },
+  { name: 'energy_joules', type: 'real', help: 'energy that the job was charged with' },
+  {
+    name: 'coverage',
+    type: 'integer',
+    help: `why it has no samples: ${COVERAGE_REASONS.map((reason, index) => `${index} ${reason}`).join(', ')}`,
+  },
+  { name: 'sampled', type: 'integer', help: '1: has samples' },
+  { name: 'killed_by_memory', type: 'integer', help: '1: ended by memory' },
+];
+
+export const COLUMNS: readonly Column[] = [
+  ...FIELD_CODECS.flatMap(({ codec }) => codec.columns),
+  ...MERGED_COLUMNS,
+  ...DERIVED_COLUMNS,
+];
+export const COLUMN_NAMES = COLUMNS.map(({ name }) => name);
+
+/** Position of a column in a row. */
+export function columnAt(name: string): number {
+  const at = COLUMN_NAMES.indexOf(name);
+  if (at < 0) throw new RangeError(`no column ${name}`);
+  return at;
+}
+
+export type Row = readonly Cell[];
+
+interface Account {
+  readonly trust: Stamp['trust'];
+  readonly ended: boolean;
+  readonly slots: string[];
+}
+
+/** The accounts that fields of a record come from, and the revision of each. */
+function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
+  const accounts = new Map<string, Account & { readonly revision: number }>();
+  for (const [slot, stamp] of Object.entries(provenance) as [string, Stamp][]) {
+    const { trust, revision, ended } = stamp;
+    const name = `${trust} ${revision} ${ended}`;
+    const account = accounts.get(name) ?? { trust, revision, ended, slots: [] };
+    account.slots.push(slot);
+    accounts.set(name, account);
+  }
+  if (accounts.size === 0) return [null, null];
+  const given = [...accounts.values()];
+  const named = given.map(({ trust, ended, slots }): Account => ({ trust, ended, slots }));
+  const [first, ...others] = given.map(({ revision }) => revision);
+  return [
+    words.intern('provenance', JSON.stringify(named)),
+    others.length === 0 ? (first ?? null) : JSON.stringify([first, ...others]),
+  ];
+}
+
+function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredRecord['provenance'] {
+  if (typeof id !== 'number' || revisions === null) return {};
+  const accounts = JSON.parse(words.text('provenance', id)) as readonly Account[];
+  const told = typeof revisions === 'number' ? [revisions] : (JSON.parse(revisions) as readonly number[]);
+  return Object.fromEntries(
+    accounts.flatMap(({ trust, ended, slots }, index) =>
+      slots.map((slot) => [slot, { trust, revision: told[index] ?? 0, ended }]),
+    ),
+  );
+}
+
+/** The row of a record. New strings go to the dictionaries: inside a write transaction only. */
+export function toRow(stored: StoredRecord, words: WordCodec): Row {
+  const { record } = stored;
+  const row: Cell[] = [];
+  for (const { name, codec } of FIELD_CODECS) row.push(...codec.write(record[name], words));
+  row.push(Number(stored.ended), ...provenanceCells(stored, words));
+  row.push(
+    requestedBytes(record),
+    chargedEnergy(record),
+    COVERAGE_REASONS.indexOf(coverageReason(record)),
+    Number(isSampled(record)),
+    Number(endedBadly(record) && killedByMemory(record)),
+  );
+  return row;
+}
+
+const ENDED = columnAt('ended');
+
+/**
+ * The record of a row that begins at `at` in `cells`, and its series where that was read along. Throws DamagedRecord.
+ */
+export function fromRow(
+  cells: readonly Cell[],
+  at: number,
+  series: MemorySeries | null,
+  words: WordCodec,
+): StoredRecord {
+  const fields: Record<string, unknown> = {};
+  let from = at;
+  try {
+    for (const { name, codec } of FIELD_CODECS) {
+      fields[name] = name === 'series' ? series : codec.read(cells, from, words);
+      from += codec.columns.length;
+    }
+    return {
+      record: fields as unknown as JobRecord,
+      ended: cells[at + ENDED] === 1,
+      provenance: readProvenance(cells[at + ENDED + 1] ?? null, cells[at + ENDED + 2] ?? null, words),
+    };
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+import { isLineOnly, metAnotherLine, startsApart } from './join';
+import { asStored, mergeRecords, type StoredRecord } from './merge';
+import type { JobRecord } from './record';
+
+/** A record of a store that a new account may be of. */
+export interface Candidate {
+  readonly stored: StoredRecord;
+}
+
+/**
+ * What becomes of an account: a record of its own (`base` null), or what `base` is from now on. `absorbed`: a record that
+ * is found to be of the same run, and is gone.
+ */
+export interface Merged<C extends Candidate> {
+  readonly base: C | null;
+  readonly absorbed: C | null;
+  readonly stored: StoredRecord;
+}
+
+/** Which of the candidates are of the run that `record` is of: its own by key, and the nearest one that it joins. */
+function matchesOf<C extends Candidate>(record: JobRecord, candidates: readonly C[]): readonly [C | null, C | null] {
+  const own =
+    candidates.find(({ stored }) => stored.record.host === record.host && stored.record.run_id === record.run_id) ??
+    null;
+  let joined: C | null = null;
+  let nearest = Infinity;
+  for (const candidate of candidates) {
+    const apart = candidate === own ? null : startsApart(record, candidate.stored.record);
+    if (apart === null || apart >= nearest) continue;
+    const [ours, line] = isLineOnly(record) ? [candidate, record] : [own, candidate.stored.record];
+    if (ours !== null && metAnotherLine(ours.stored.record, line)) continue;
+    joined = candidate;
+    nearest = apart;
+  }
+  if (own === null || joined === null) return [own ?? joined, null];
+  return isLineOnly(record) ? [joined, own] : [own, joined];
+}
+
+/** Under the key of another record of the same run. */
+function underKeyOf(stored: StoredRecord, { host, run_id }: JobRecord): StoredRecord {
+  return { ...stored, record: { ...stored.record, host, run_id } };
+}
+
+/**
+ * Merges an account into the record that it is of, among those of its cluster, job, task and pe task. An account of Grid
+ * Engine's own joins ours of the same run, whichever comes first, and the record then carries our key. null: nothing changes.
+ */
+export function mergeAmong<C extends Candidate>(record: JobRecord, candidates: readonly C[]): Merged<C> | null {
+  const incoming = asStored(record);
+  const [base, absorbed] = matchesOf(record, candidates);
+  if (base === null) return { base: null, absorbed: null, stored: incoming };
+  const keyed = isLineOnly(base.stored.record) && !isLineOnly(record);
+  const before = keyed ? underKeyOf(base.stored, record) : base.stored;
+  const stored = mergeRecords(
+    absorbed === null ? before : mergeRecords(before, underKeyOf(absorbed.stored, before.record)),
+    incoming,
+  );
+  return stored === base.stored && absorbed === null ? null : { base, absorbed, stored };
+}
