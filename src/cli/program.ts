@@ -124,10 +124,10 @@ export async function createProgram(words: readonly string[], context: CommandCo
     .option('--json', 'print JSON (schema 1)')
     .option('--csv', 'print CSV')
     .option('--no-color', 'no colours (also: NO_COLOR; never where the output is no terminal)')
-    .option('--debug', 'on an error tell where it came from')
+    .option('--debug', 'show a stack trace on errors')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
-    .showHelpAfterError('(--help tells how)')
+    .showHelpAfterError('(see --help)')
     .configureOutput({
       writeOut: terminal.write,
       writeErr: (text) => terminal.warn(text.replace(/\n$/, '')),
@@ -179,7 +179,7 @@ export async function runProgram(
     const { debug } = program.opts<{ debug?: boolean }>();
     const known = error instanceof UserError;
     warn(terminal, error instanceof Error ? ((debug ? error.stack : null) ?? error.message) : String(error));
-    if (!known && !debug) warn(terminal, 'this is a bug; --debug tells where it came from');
+    if (!known && !debug) warn(terminal, 'this is a bug; --debug shows where it came from');
     return known ? error.status : EXIT.unavailable;
   }
 }

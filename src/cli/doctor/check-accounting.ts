@@ -44,7 +44,7 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
         'accounting DB',
         `${accounting}: ${who} can't use it: ${probe.problem}${runsJobs ? '; records wait in node.db' : ''}`,
         isPostgresUrl(accounting)
-          ? `mend that, or change accounting, accounting_credentials or deliver_as`
+          ? `fix that, or change accounting, accounting_credentials or deliver_as`
           : `let ${who} write to it and its directory, or change accounting or deliver_as`,
       ),
     ];

@@ -90,7 +90,7 @@ export function fakeNight(
         return Promise.resolve(fakeReport(night, owner, ['alice', 'bob', 'carol']));
       },
       mailer: () => createMailer(settings, 'login1', { connect: 2000, answer: 2000 }),
-      wishes: () => Promise.resolve(new Map()),
+      choices: () => Promise.resolve(new Map()),
       signal: new AbortController().signal,
       tell: (line) => void told.push(line),
       log: (line) => void logged.push(line),
