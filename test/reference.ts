@@ -1,8 +1,12 @@
 import { FIELD_CODECS } from '../src/accounting/columns';
+import { EFFICIENCY_HELP } from '../src/record/efficiency';
+import { settingHelp } from '../src/cli/install/settings-text';
 import { FIELD_NAMES, FIELDS, type FieldName } from '../src/record/fields';
+import { SETTING_NAMES, valueToml } from '../src/record/settings';
+import { SETTINGS } from '../src/record/settings-table';
 import { TOTALS, TOTALS_NAMES } from '../src/record/totals';
 
-/** docs/fields.md: what the record and its sums hold, from the tables that the program itself is made from. */
+/** What docs/ says of the record, its sums and the settings, from the tables that the program itself is made from. */
 
 const WIDTH = 100;
 
@@ -51,11 +55,32 @@ export function fieldReference(): string {
     '',
     ...FIELD_NAMES.map(fieldItem),
     '',
+    'JSON and CSV show beside these what follows from them:',
+    '',
+    ...Object.entries(EFFICIENCY_HELP).map(([name, help]) => item(`\`${name}\`: ${help}.`)),
+    '',
     '## Sums',
     '',
     'Over records: a job on three hosts, or started three times, has three.',
     '',
     ...TOTALS_NAMES.map((name) => item(`\`${name}\`: ${TOTALS[name].help}`)),
+    '',
+  ].join('\n');
+}
+
+/** docs/settings.md */
+export function settingsReference(): string {
+  return [
+    '# Settings',
+    '',
+    'Made from `src/record/settings-table.ts` by `npm run generate`.',
+    '',
+    '`/etc/qmemacct/qmemacct.toml`, on every host; every key may be left out.',
+    '',
+    ...SETTING_NAMES.map((key) => {
+      const fallback = key === 'sources' ? '' : ` default \`${valueToml(SETTINGS[key].fallback)}\`.`;
+      return item(`\`${key}\`:${fallback} ${settingHelp(key)}`);
+    }),
     '',
   ].join('\n');
 }

@@ -49,7 +49,7 @@ function parseLine(line: Line): Row {
   const { id } = row;
   if (typeof id !== 'number' && typeof id !== 'string') return unusable(null, 'the id is no number or string');
   const record = parseRecord('record' in row ? row.record : undefined);
-  return 'error' in record ? unusable(id, record.error) : { id, record };
+  return record.ok ? { id, record: record.value } : unusable(id, record.error);
 }
 
 /** One line on stderr, whatever a path or a message holds. */

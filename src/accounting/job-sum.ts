@@ -1,5 +1,6 @@
 import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../record/record';
 import { largestOfBrackets, sumOfBrackets, type Part } from '../record/bracket-sum';
+import { cpuEfficiency } from '../record/efficiency';
 import { highestSum } from '../record/highest-sum';
 import { figureOf, shareOfLimit } from '../record/peak-figure';
 import { endOf } from '../record/record-end';
@@ -150,7 +151,7 @@ export function sumOfJob(records: readonly JobRecord[], attempt: number): JobSum
     limit_bytes: limit,
     wallclock_seconds: wallclock,
     cpu_seconds: cpu,
-    cpu_efficiency: efficiency(cpu, wallclock, seenSlots),
+    cpu_efficiency: cpuEfficiency({ cpu_seconds: cpu, wallclock_seconds: wallclock, host_slots: seenSlots }),
     memory_efficiency: largestOf(hosts.map((host) => host.memory_efficiency)),
     processes: sumOfKnown(records.map((record) => record.processes)),
     read_bytes: sumOfKnown(records.map((record) => record.read_bytes)),
@@ -219,7 +220,7 @@ function sumOfHost(group: HostGroup, first: JobRecord, wallclock: number | null)
     tasks: records.filter(({ pe_task_id: task }) => task !== null).length,
     limit_bytes: limit,
     cpu_seconds: cpu,
-    cpu_efficiency: efficiency(cpu, wallclock, slots),
+    cpu_efficiency: cpuEfficiency({ cpu_seconds: cpu, wallclock_seconds: wallclock, host_slots: slots }),
     memory_efficiency: shareOfLimit(peaks.peak_rss, limit),
     ...peaks,
   };
@@ -315,12 +316,6 @@ function spanSeconds(records: readonly JobRecord[]): number | null {
     records.map((record) => (record.ended_at === null ? record.revision : Date.parse(record.ended_at))),
   );
   return Number.isFinite(from) && to >= from ? (to - from) / 1000 : null;
-}
-
-function efficiency(cpu: number | null, wallclock: number | null, slots: number | null): number | null {
-  return cpu === null || wallclock === null || slots === null || wallclock * slots <= 0
-    ? null
-    : cpu / (wallclock * slots);
 }
 
 function largestOf(values: readonly (number | null)[]): number | null {

@@ -76,6 +76,12 @@ const select = (columns: readonly (readonly [string, string])[]): string =>
 const of = (kinds: readonly string[], not = false): readonly FieldName[] =>
   FIELD_NAMES.filter((name) => kinds.includes(FIELDS[name].storage.as) !== not);
 
+/** As `cpuEfficiency` and `memoryEfficiency` say. */
+const EFFICIENCIES: readonly (readonly [string, string])[] = [
+  ['cpu_efficiency', 'r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0)'],
+  ['memory_efficiency', 'r.peak_rss_lower_bytes * 1.0 / nullif(r.h_vmem_limit_bytes, 0)'],
+];
+
 /** One row a record, without what has a view of its own. */
 function jobsView(): readonly string[] {
   const plain = of(['bracket', 'metrics', 'notes', 'series', 'json'], true);
@@ -85,7 +91,7 @@ function jobsView(): readonly string[] {
   );
   return [
     'CREATE VIEW jobs AS SELECT',
-    `  r.id AS record,\n${select([...columns.map(readable), ...peaks])}`,
+    `  r.id AS record,\n${select([...columns.map(readable), ...EFFICIENCIES, ...peaks])}`,
     'FROM record r;',
   ];
 }

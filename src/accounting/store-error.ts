@@ -1,16 +1,17 @@
+import { UserError } from '../base/user-error';
+
 /** A store that can't be used: which one, why, and what to do about it. */
-export class StoreError extends Error {
+export class StoreError extends UserError {
   constructor(
     readonly path: string,
     /** What is wrong, without the path. */
     readonly reason: string,
     /** What to do about it. */
-    readonly hint: string,
+    hint: string,
     /** Whether waiting may help (locked, full, missing mount ...); false: a person has to act. */
     readonly retry: boolean,
     cause?: unknown,
   ) {
-    super(`${path}: ${reason}; ${hint}`, { cause });
-    this.name = 'StoreError';
+    super(`${path}: ${reason}`, { hint, cause });
   }
 }

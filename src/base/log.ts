@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { LimitedLog } from './log-limit';
+import { LimitedLog, SharedLogLimit } from './log-limit';
 import { printable } from './printable';
 
 function toSyslog(line: string): void {
@@ -13,14 +13,26 @@ function toSyslog(line: string): void {
 }
 
 let syslog: LimitedLog | null = null;
+let shared: SharedLogLimit | null = null;
+
+/** From now on the lines of all processes that name this directory (root's own) are limited together. */
+export function shareLogLimit(directory: string): void {
+  shared = new SharedLogLimit(directory);
+}
+
+function toSharedSyslog(line: string): void {
+  const { allowed, leftOut } = shared?.take() ?? { allowed: true, leftOut: 0 };
+  if (leftOut > 0) toSyslog(`${leftOut} more ${leftOut === 1 ? 'line' : 'lines'} of this host left out earlier`);
+  if (allowed) toSyslog(line);
+}
 
 function openSyslog(): LimitedLog {
-  const opened = new LimitedLog(toSyslog);
+  const opened = new LimitedLog(toSharedSyslog);
   process.on('exit', () => opened.flush());
   return opened;
 }
 
-/** A warning for the system log, at most ten from one process in ten minutes; a sampler has no terminal. */
+/** A warning for the system log, at most ten from one process and thirty of a host in ten minutes; a sampler has no terminal. */
 export function warn(text: string): void {
   if (process.env.QMEMACCT_LOG === 'stderr') process.stderr.write(`qmemacct: ${printable(text)}\n`);
   else (syslog ??= openSyslog()).say(text);

@@ -1,5 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { checkJson, object, string } from './shape';
+import { UserError } from './user-error';
 
 let found: string | null = null;
 
@@ -14,4 +16,14 @@ export function packageRoot(): string {
   }
   found = directory;
   return directory;
+}
+
+const manifest = object({ version: string });
+
+/** The version in the package.json of an installation, or of this one. Throws UserError. */
+export function packageVersion(root = packageRoot()): string {
+  const path = join(root, 'package.json');
+  const read = checkJson(manifest, readFileSync(path, 'utf8'), path);
+  if (!read.ok) throw new UserError(`${path}: ${read.error}`, { hint: 'reinstall qmemacct' });
+  return read.value.version;
 }

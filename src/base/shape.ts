@@ -1,3 +1,5 @@
+import { failure, success, type Result } from './result';
+
 /**
  * Shapes of data that comes from outside: one description gives the TypeScript type, the check (which also brings a value
  * into its normal form) and the JSON Schema. Own code, not a library: it must load in a sampler within its memory budget,
@@ -36,25 +38,32 @@ function further(error: unknown, step: string): unknown {
 }
 
 /** `value` as the shape has it, or what is wrong with it in one line that calls the whole `what`. Never throws. */
-export function check<T>(
-  shape: Shape<T>,
-  value: unknown,
-  what: string,
-): { readonly value: T } | { readonly error: string } {
+export function check<T>(shape: Shape<T>, value: unknown, what: string): Result<T> {
   try {
-    return { value: shape.read(value) };
+    return success(shape.read(value));
   } catch (error) {
-    if (error instanceof ShapeError) return { error: error.place === '' ? `${what} ${error.problem}` : error.message };
+    if (error instanceof ShapeError) return failure(error.place === '' ? `${what} ${error.problem}` : error.message);
     // Objects from outside may throw when they are read.
-    return { error: `can't be checked (${error instanceof Error ? error.message : 'unknown reason'})` };
+    return failure(`can't be checked (${error instanceof Error ? error.message : 'unknown reason'})`);
   }
+}
+
+/** The same of a value that is written as JSON. Never throws. */
+export function checkJson<T>(shape: Shape<T>, json: string, what: string): Result<T> {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return failure(`${what} is not JSON`);
+  }
+  return check(shape, value, what);
 }
 
 export function number(least = -Number.MAX_VALUE, most = Number.MAX_VALUE): Shape<number> {
   return {
     read: (value) => {
       if (typeof value !== 'number' || !(value >= least && value <= most))
-        return fail(`is not a number of ${least} to ${most}`);
+        return fail(`is not a number ${most === Infinity ? `from ${least} on, or inf` : `of ${least} to ${most}`}`);
       // -0 + 0 is 0: no store keeps the sign of a zero.
       return value + 0;
     },
@@ -77,6 +86,9 @@ export const boolean: Shape<boolean> = {
   read: (value) => (typeof value === 'boolean' ? value : fail('is not true or false')),
   schema: { type: 'boolean' },
 };
+
+/** Whatever it is. */
+export const anything: Shape<unknown> = { read: (value) => value, schema: {} };
 
 /** A string as it is. */
 export const string: Shape<string> = {

@@ -1,4 +1,5 @@
 import { lstatSync, readlinkSync, type Stats } from 'node:fs';
+import { UserError } from './user-error';
 
 /**
  * The one rule for what root believes, runs, or hands over: a path is trusted where nobody but trusted accounts could
@@ -73,14 +74,13 @@ export function untrusted(path: string, trusted: ReadonlySet<number> = ROOT_ALON
   }
 }
 
-/** Something that root would trust, and must not; `fix`: what to do about it. */
-export class UntrustedError extends Error {
+/** Something that root would trust, and must not. */
+export class UntrustedError extends UserError {
   constructor(
     readonly what: string,
     readonly reason: string,
-    readonly fix: string,
+    hint: string,
   ) {
-    super(`${what}: ${reason}; ${fix}`);
-    this.name = 'UntrustedError';
+    super(`${what}: ${reason}`, { hint });
   }
 }

@@ -1,3 +1,4 @@
+import { UserError } from '../base/user-error';
 import type { LiveSources } from './live/sources';
 import type { Terminal } from './terminal';
 import type { WatchTty } from './watch/tty';
@@ -33,14 +34,9 @@ export interface LiveParts {
 export const EXIT = { found: 0, nothing: 1, usage: 2, unavailable: 3 } as const;
 
 /** An end of a command that the user can mend: the message says what, why and how, in one or two lines. */
-export class CommandError extends Error {
-  constructor(
-    message: string,
-    readonly status: number,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-    this.name = 'CommandError';
+export class CommandError extends UserError {
+  constructor(message: string, status: number, options: ErrorOptions = {}) {
+    super(message, { status, cause: options.cause });
   }
 }
 

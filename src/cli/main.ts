@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from '../base/package-root';
+import { packageVersion } from '../base/package-root';
 import { processTerminal } from './terminal';
 import { runProgram } from './program';
 
@@ -10,11 +8,6 @@ const { stdout, stderr } = process;
 function leaveQuietlyOnBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   process.exit();
-}
-
-function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
-  return version;
 }
 
 stdout.on('error', leaveQuietlyOnBrokenPipe);

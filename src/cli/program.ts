@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { SETTINGS_FILE } from '../record/settings';
-import { CommandError, EXIT } from './command';
+import { UserError } from '../base/user-error';
+import { EXIT } from './command';
 import type { CommandContext, LiveParts } from './command';
 import type { NamedSubject } from './records/subject';
 import { warn } from './output';
@@ -93,6 +94,11 @@ const COMMANDS: readonly CommandEntry[] = [
     'import, sum, prune, report and mail: what hooks/nightly.sh runs every night',
     () => import('./commands/nightly.js'),
   ),
+  entry(
+    'replay',
+    'what requests advised from earlier runs would have saved, and how many jobs would have failed',
+    () => import('./commands/replay.js'),
+  ),
   entry('rollup', 'update the daily sums that reports are made from', () => import('./commands/rollup.js')),
   entry(
     'prune',
@@ -148,15 +154,6 @@ function isRun(words: readonly string[]): boolean {
   return commandWord(words) === 'run';
 }
 
-/** Errors that a person can mend by what they say; any other is a bug. */
-const KNOWN = new Set(['SettingsError', 'StoreError', 'CommandError', 'QconfError', 'UntrustedError']);
-
-function statusOf(error: unknown): number {
-  if (error instanceof CommandError) return error.status;
-  if (error instanceof Error && error.name === 'SettingsError') return EXIT.usage;
-  return EXIT.unavailable;
-}
-
 /** Runs a command line (without node and script); resolves to the exit status, never rejects. */
 export async function runProgram(
   words: readonly string[],
@@ -180,9 +177,9 @@ export async function runProgram(
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.found : EXIT.usage;
     const { debug } = program.opts<{ debug?: boolean }>();
-    const known = error instanceof Error && KNOWN.has(error.name);
+    const known = error instanceof UserError;
     warn(terminal, error instanceof Error ? ((debug ? error.stack : null) ?? error.message) : String(error));
     if (!known && !debug) warn(terminal, 'this is a bug; --debug tells where it came from');
-    return statusOf(error);
+    return known ? error.status : EXIT.unavailable;
   }
 }

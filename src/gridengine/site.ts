@@ -1,3 +1,5 @@
+import { reasonOf } from '../base/log';
+import { UserError } from '../base/user-error';
 import { readConfiguration, type Configuration } from './configuration';
 import type { Qconf } from './qconf';
 
@@ -19,12 +21,11 @@ export interface Site {
 }
 
 /** qconf that did not answer: what was asked, and what it said. */
-export class QconfError extends Error {
+export class QconfError extends UserError {
   constructor(args: readonly string[], said: string) {
-    super(
-      `qconf ${args.join(' ')}: ${said.trim().split('\n')[0] ?? ''}; run this on an admin host while qmaster is up`,
-    );
-    this.name = 'QconfError';
+    super(`qconf ${args.join(' ')}: ${said.trim().split('\n')[0] ?? ''}`, {
+      hint: 'run this on an admin host while qmaster is up',
+    });
   }
 }
 
@@ -33,7 +34,7 @@ const words = (text: string): string[] => text.split(/\s+/).filter((word) => wor
 /** What qconf prints. Rejects with QconfError for a failure, other than one that `nothing` matches: that is "". */
 export async function showQconf(qconf: Qconf, args: readonly string[], nothing?: RegExp): Promise<string> {
   const { status, stdout, stderr } = await qconf(args).catch((error: unknown) => {
-    throw new QconfError(args, error instanceof Error ? error.message : String(error));
+    throw new QconfError(args, reasonOf(error));
   });
   if (status === 0) return stdout;
   if (nothing?.test(stdout + stderr)) return '';

@@ -14,31 +14,25 @@ interface FetchOptions {
 const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 384 * 1024 * 1024;
 
-/** Nobody serves there: what is to be expected where the site runs no server. */
-export class NoServerError extends Error {
-  constructor(socketPath: string) {
-    super(`nobody serves ${socketPath}`);
-    this.name = 'NoServerError';
-  }
-}
-
 /** ENOTDIR and EACCES: the directory of the socket is not for us. */
 const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR', 'EACCES', 'EPERM']);
 
 /**
- * The site's snapshot, from `qmemacct serve` on its unix socket. Rejects with NoServerError where none runs, and with an
- * Error of one line where its answer is none.
+ * The site's snapshot, from `qmemacct serve` on its unix socket; null: none runs there. Rejects with an Error of one line
+ * where its answer can't be used.
  */
-export async function fetchSnapshot(socketPath: string, options: FetchOptions = {}): Promise<Snapshot> {
+export async function fetchSnapshot(socketPath: string, options: FetchOptions = {}): Promise<Snapshot | null> {
   const { pending = false, timeoutMs = TIMEOUT_MS, mostBytes = MOST_BYTES, signal } = options;
   const target = pending ? '/v1/snapshot?pending=true' : '/v1/snapshot';
   try {
     const { status, text } = await socketGet(socketPath, target, { timeoutMs, mostBytes, signal });
     if (status !== 200) throw new Error(`HTTP status ${status}`);
-    return snapshotFromJson(text);
+    const snapshot = snapshotFromJson(text);
+    if (!snapshot.ok) throw new Error(snapshot.error);
+    return snapshot.value;
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
-    if (ABSENT.has(code)) throw new NoServerError(socketPath);
+    if (ABSENT.has(code)) return null;
     throw new Error(`${socketPath}: ${message}`, { cause: error });
   }
 }

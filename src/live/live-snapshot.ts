@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../record/settings';
-import { fetchSnapshot, NoServerError } from './fetch-snapshot';
+import { reasonOf } from '../base/log';
+import { fetchSnapshot } from './fetch-snapshot';
 import type { LiveCell } from './poll-tools';
 import { newPollState, poll } from './poller';
 import { privateDirectory } from './private-directory';
@@ -31,13 +32,14 @@ export interface LiveOptions {
 const PENDING_TRIES = 5;
 const PENDING_PAUSE_MS = 500;
 
-async function ofServer({ settings, pending, signal }: LiveOptions): Promise<Snapshot> {
+/** null: the site runs no server. */
+async function ofServer({ settings, pending, signal }: LiveOptions): Promise<Snapshot | null> {
   for (let tries = 1; ; tries++) {
     const snapshot = await fetchSnapshot(settings.serve_socket, {
       pending,
       ...(signal === undefined ? {} : { signal }),
     });
-    if (!pending || snapshot.pending !== null || tries === PENDING_TRIES) return snapshot;
+    if (snapshot === null || !pending || snapshot.pending !== null || tries === PENDING_TRIES) return snapshot;
     await sleep(PENDING_PAUSE_MS, undefined, signal === undefined ? {} : { signal });
   }
 }
@@ -47,8 +49,6 @@ function longestPollMs(settings: Settings): number {
   return (5 * settings.command_timeout + 10) * 1000;
 }
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /**
  * What qmaster said, by the politest way that there is: of the site's server, else of what this user's other live
  * commands have asked for, else by asking. What fails is told in the snapshot; rejects only when `signal` is aborted.
@@ -57,11 +57,11 @@ export async function liveSnapshot(options: LiveOptions): Promise<LiveSnapshot> 
   const { settings, env, pending, signal } = options;
   let warning: string | null = null;
   try {
-    return { snapshot: await ofServer(options), source: 'server', warning };
+    const snapshot = await ofServer(options);
+    if (snapshot !== null) return { snapshot, source: 'server', warning };
   } catch (error) {
     signal?.throwIfAborted();
-    if (!(error instanceof NoServerError))
-      warning = `qmemacct serve gave no answer (${reasonOf(error)}); qmaster is asked`;
+    warning = `qmemacct serve gave no answer (${reasonOf(error)}); qmaster is asked`;
   }
   const { cell, cluster, rules, tools } = options.cell();
   try {

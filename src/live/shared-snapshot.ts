@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { boolean, number, object, type Shape } from '../base/shape';
+import { anything, boolean, check, checkJson, number, object, type Shape } from '../base/shape';
 import type { CellLocation } from '../gridengine/find-cell';
 import { dueQueries, newPollState, type PollRules, type PollState, type QueryHistory } from './poller';
 import { checkedSnapshot, plainSnapshot } from './snapshot-json';
@@ -88,9 +88,11 @@ function readState(path: string): PollState | null {
   try {
     const descriptor = openOwn(path, constants.O_RDONLY);
     try {
-      const value: unknown = JSON.parse(readFileSync(descriptor, 'utf8'));
-      const snapshot = checkedSnapshot(value);
-      return { snapshot, history: histories.read((value as { history?: unknown }).history) };
+      const state = checkJson(anything, readFileSync(descriptor, 'utf8'), path);
+      if (!state.ok) return null;
+      const snapshot = checkedSnapshot(state.value);
+      const kept = check(object({ history: histories }), state.value, path);
+      return snapshot.ok && kept.ok ? { snapshot: snapshot.value, history: kept.value.history } : null;
     } finally {
       closeSync(descriptor);
     }

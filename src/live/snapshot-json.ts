@@ -1,10 +1,13 @@
+import { failure, type Result } from '../base/result';
 import { DIALECTS } from '../gridengine/dialect';
 import type { QhostHost } from '../gridengine/qhost/qhost-report';
 import type { JobDetail, Usage } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
 import {
+  anything,
   boolean,
   check,
+  checkJson,
   list,
   map,
   nullable,
@@ -20,14 +23,6 @@ import type { Answer, Snapshot } from './snapshot';
 
 /** Raised when a field changes its meaning; one that is added needs no new number. */
 const SNAPSHOT_VERSION = 1;
-
-/** Text that is no snapshot, or one of another version. */
-export class SnapshotError extends Error {
-  constructor(problem: string) {
-    super(`not a snapshot: ${problem}`);
-    this.name = 'SnapshotError';
-  }
-}
 
 const ROLES = ['MASTER', 'SLAVE', ''] as const;
 
@@ -134,6 +129,8 @@ function answer<T>(value: Shape<T>): Shape<Answer<T>> {
   return object({ at: aNumber, value, problem: aText, triedAt: aNumber });
 }
 
+const versioned = object({ version: number() });
+
 const snapshot: Shape<Snapshot> = object({
   cluster: string,
   dialect: oneOf(DIALECTS),
@@ -172,25 +169,17 @@ export function snapshotToJson(given: Snapshot): string {
   return JSON.stringify(plainSnapshot(given));
 }
 
-/** The snapshot of parsed JSON, whoever wrote it. Throws SnapshotError. */
-export function checkedSnapshot(value: unknown): Snapshot {
-  const version = typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined;
-  if (version !== SNAPSHOT_VERSION)
-    throw new SnapshotError(
-      typeof version === 'number' ? `it has version ${version}, known is ${SNAPSHOT_VERSION}` : 'it has no version',
-    );
-  const checked = check(snapshot, value, 'the snapshot');
-  if ('error' in checked) throw new SnapshotError(checked.error);
-  return checked.value;
+/** The snapshot of parsed JSON, whoever wrote it, or why it is none. */
+export function checkedSnapshot(value: unknown): Result<Snapshot> {
+  const version = check(versioned, value, 'the snapshot');
+  if (!version.ok) return version;
+  if (version.value.version !== SNAPSHOT_VERSION)
+    return failure(`the snapshot has version ${version.value.version}, known is ${SNAPSHOT_VERSION}`);
+  return check(snapshot, value, 'the snapshot');
 }
 
-/** Throws SnapshotError for whatever is none. */
-export function snapshotFromJson(json: string): Snapshot {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch (error) {
-    throw new SnapshotError(error instanceof Error ? error.message : String(error));
-  }
-  return checkedSnapshot(value);
+/** The same of text. */
+export function snapshotFromJson(json: string): Result<Snapshot> {
+  const value = checkJson(anything, json, 'the snapshot');
+  return value.ok ? checkedSnapshot(value.value) : value;
 }

@@ -312,8 +312,6 @@ export const FIELDS = {
   peak_footprint: peak('anonymous, shared and swapped memory, each page once'),
   wallclock_seconds: known(seconds, 'elapsed time', { merge: 'final' }),
   cpu_seconds: known(seconds, 'CPU time, children included', { merge: 'final' }),
-  cpu_efficiency: known(real(1e12), 'CPU time over elapsed time x slots on this host', { merge: 'final' }),
-  memory_efficiency: known(real(1e18), 'lower bound of peak_rss over the h_vmem limit of this host'),
   processes: known(count, 'distinct processes seen'),
   max_processes: known(count, 'most processes at one time'),
   max_threads: known(count, 'most threads at one time'),

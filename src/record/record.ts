@@ -1,4 +1,5 @@
-import { check, object } from '../base/shape';
+import { success, type Result } from '../base/result';
+import { check, checkJson, object } from '../base/shape';
 import { FIELD_NAMES, FIELDS, type JobRecord, type RecordStatus, type Trust } from './fields';
 
 export type {
@@ -45,9 +46,13 @@ export const recordShape = object(
  * A record out of untrusted JSON, every field checked and in its normal form; unknown fields are dropped. `trust`
  * replaces what the record claims of itself. Never throws.
  */
-export function parseRecord(value: unknown, options: { readonly trust?: Trust } = {}): JobRecord | { error: string } {
+export function parseRecord(value: unknown, options: { readonly trust?: Trust } = {}): Result<JobRecord> {
   const { trust } = options;
   const parsed = check(recordShape, value, 'the record');
-  if ('error' in parsed) return parsed;
-  return trust === undefined ? parsed.value : { ...parsed.value, trust };
+  return parsed.ok && trust !== undefined ? success({ ...parsed.value, trust }) : parsed;
+}
+
+/** A record that one of our own programs wrote as JSON; whatever else it has become is refused. Never throws. */
+export function recordOfJson(json: string): Result<JobRecord> {
+  return checkJson(recordShape, json, 'the record');
 }

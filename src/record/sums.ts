@@ -66,7 +66,7 @@ function hoursOf(end: number, lengthMs: number): readonly number[] {
 }
 
 /** What a record adds to any sums that it belongs to. */
-export interface Contribution {
+interface Contribution {
   readonly facts: Facts;
   readonly requested: number;
   readonly limit: number;

@@ -1,6 +1,7 @@
 import { destinationNow, type Destination } from './delivery/destination';
+import { shareLogLimit } from '../base/log';
 import { runMain } from './run-main';
-import { openNodeStore } from './node-store/node-store';
+import { NodeStore } from './node-store/node-store';
 import { loadSettings } from '../record/settings';
 import { HANDED_PAUSE_MS, tidyNode } from './node-store/storage';
 
@@ -8,7 +9,8 @@ import { HANDED_PAUSE_MS, tidyNode } from './node-store/storage';
 runMain('flush', async () => {
   const path = process.argv[2] ?? '';
   const settings = loadSettings(path);
-  const store = openNodeStore(settings.state_dir);
+  shareLogLimit(settings.run_dir);
+  const store = new NodeStore(settings.state_dir);
   try {
     const destination = (): Destination => destinationNow(path, settings);
     await tidyNode(store, settings, settings.delivery_patience, destination, HANDED_PAUSE_MS);

@@ -4,11 +4,11 @@ import { tryLock } from '../native/libc';
 import { handedLock } from './delivery/handed-process';
 import { takeHandedRecords, type HandedPass } from './delivery/handed-records';
 import { reasonOf } from '../base/log';
-import { openNodeStore } from './node-store/node-store';
-import type { Settings } from '../record/settings';
+import { NodeStore } from './node-store/node-store';
+import { parseSettings, type Settings } from '../record/settings';
 
 /**
- * `node handed-main.js`, settings as JSON on standard input: one pass over what users have handed in, in a process of its
+ * `node handed-main.js`, settings as TOML on standard input: one pass over what users have handed in, in a process of its
  * own, so that nobody's files hold up the sampling of anybody's jobs. Prints a HandedPass as JSON.
  */
 function pass(settings: Settings): HandedPass {
@@ -16,7 +16,7 @@ function pass(settings: Settings): HandedPass {
   try {
     if (!tryLock(lock)) return { taken: 0, problems: [] };
     futimesSync(lock, new Date(), new Date());
-    const store = openNodeStore(settings.state_dir);
+    const store = new NodeStore(settings.state_dir);
     try {
       return takeHandedRecords(settings, store);
     } finally {
@@ -31,8 +31,7 @@ process.umask(0o077);
 setPriority(constants.priority.PRIORITY_LOW);
 let answer: HandedPass;
 try {
-  // Written by the process that started this one.
-  answer = pass(JSON.parse(readFileSync(0, 'utf8')) as Settings);
+  answer = pass(parseSettings(readFileSync(0, 'utf8'), 'standard input'));
 } catch (error) {
   answer = { taken: 0, problems: [`the records of jobs' owners can't be taken in: ${reasonOf(error)}`] };
 }

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { reasonOf, warn } from '../base/log';
+import { reasonOf, shareLogLimit, warn } from '../base/log';
 import { resourceLimit, Rlimit } from '../native/libc';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../record/settings';
 import { attendRun, takeUpRun } from './job/attend-run';
-import { WHOLE_PROCESS } from './job/cpu-meter';
-import type { JobFollower, SavedFollower, Surroundings } from './job/job-follower';
+import type { JobFollower, Surroundings } from './job/job-follower';
 import { leaveJob } from './job/leave-job';
 import { parseRunDescription } from './job/run-description';
 import { RunDirectory } from './job/run-directory';
-import { newStretch } from './job/stretch';
+import { newThrottle, WHOLE_PROCESS } from './job/pace';
+import { parseHandedState } from './job/resume-state';
 import { newMachineScan } from './processes/machine-scan';
 import { onTermination, runMain } from './run-main';
 
@@ -73,7 +73,8 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   if (run === null) throw new Error('started with an unusable job description');
   const directory = path === '-' ? null : new RunDirectory(path);
   const { settings, problem } = usableSettings(settingsPath, directory);
-  const state = resume ? (JSON.parse(readFileSync(0, 'utf8')) as SavedFollower) : null;
+  shareLogLimit(settings.run_dir);
+  const handed = resume ? parseHandedState(readFileSync(0, 'utf8')) : null;
   if (directory !== null && !(resume ? directory.inheritLock() : directory.lock())) return;
   if (!resume) leaveJob();
   directory?.announce();
@@ -87,13 +88,13 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
     descriptors: { left: Math.max(0, Math.min(descriptors, 4096) - SPARE_DESCRIPTORS) },
     machine: newMachineScan(),
     meter: WHOLE_PROCESS,
-    stretch: newStretch(settings.interval * 1000, settings.cpu_budget_percent),
+    throttle: newThrottle(settings.interval * 1000, settings.cpu_budget_percent),
     saveEveryMs: SAVE_EVERY_MS,
     spendable: spendableCpu(),
     jobs: () => 1,
     keepState: null,
   };
-  const follower = takeUpRun(run, directory, surroundings, { state });
+  const follower = takeUpRun(run, directory, surroundings, { handed });
   onTermination(() => follower.saveProgress());
   if ((await attendRun(follower, settings)) === 'handed-over') handOver(follower, directory);
 });

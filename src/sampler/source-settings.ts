@@ -1,4 +1,4 @@
-import type { OptionValue } from '../record/settings';
+import type { OptionValue } from '../record/setting';
 import type { Source } from '../sources/source';
 import type { Settings } from '../record/settings';
 

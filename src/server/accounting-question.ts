@@ -1,3 +1,4 @@
+import { withEfficiencies } from '../record/efficiency';
 import { arrangeAttempts } from '../accounting/attempts';
 import type { AccountingReader, JobQuery, RecordsQuery, RunningQuery } from '../accounting/store';
 import type { SummaryQuery } from '../accounting/summary';
@@ -30,7 +31,7 @@ export const MOST_CAUSES = 1000;
 export const MOST_GROUPS = 10_000;
 
 function given({ record, ended, provenance }: StoredRecord): GivenRecord {
-  return { ...record, ended, provenance };
+  return { ...withEfficiencies(record), ended, provenance };
 }
 
 async function answerJob(

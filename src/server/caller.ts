@@ -33,7 +33,7 @@ export interface CallerRules {
 /** What strangers see: `serve_names` and `visibility` both hold, so of two the stricter. */
 function strangersSee({ serve_names: names, visibility }: CallerRules['settings']): Sight {
   const named = names === 'all' || names === 'own';
-  if (names === 'own' || (visibility !== 'all' && visibility !== 'project')) return { of: 'own', user: null };
+  if (names === 'own' || visibility === 'own') return { of: 'own', user: null };
   if (visibility === 'project') return { of: 'project', user: null, projects: [], named };
   return named ? SEES_ALL : { of: 'anonymous', user: null };
 }

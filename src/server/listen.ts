@@ -2,6 +2,7 @@ import { lstatSync, mkdirSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { setMode } from '../base/set-owner';
+import { UserError } from '../base/user-error';
 
 /** Where a server listens. */
 export type Place =
@@ -9,14 +10,6 @@ export type Place =
   | { readonly kind: 'socket'; readonly path: string }
   /** Opened by systemd and handed over (sd_listen_fds). */
   | { readonly kind: 'descriptor'; readonly fd: number };
-
-/** A place where nothing can listen: which, why and what to do. */
-export class ListenError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'ListenError';
-  }
-}
 
 /** sockaddr_un holds 108 bytes with the final NUL. */
 const LONGEST_PATH_BYTES = 107;
@@ -47,11 +40,11 @@ const CAUSES: Readonly<Record<Place['kind'], Readonly<Record<string, string>>>> 
   descriptor: { EBADF: 'systemd has handed over no such descriptor; start qmemacct-serve.socket first' },
 };
 
-function listenError(place: Place, error: unknown): ListenError {
-  if (error instanceof ListenError) return error;
+function listenError(place: Place, error: unknown): UserError {
+  if (error instanceof UserError) return error;
   const { code = '', message } = error as NodeJS.ErrnoException;
   const cause = CAUSES[place.kind][code] ?? message;
-  return new ListenError(`can't listen on ${nameOfPlace(place)}: ${cause}`, { cause: error });
+  return new UserError(`can't listen on ${nameOfPlace(place)}: ${cause}`, { cause: error });
 }
 
 /** Whether a server answers at a unix socket. */
@@ -72,10 +65,10 @@ function answers(path: string): Promise<boolean> {
   });
 }
 
-/** Makes room for a socket: its directory, and away with what a dead server left. Rejects with ListenError. */
+/** Makes room for a socket: its directory, and away with what a dead server left. Rejects with UserError. */
 async function prepareSocket(path: string): Promise<void> {
   if (Buffer.byteLength(path) > LONGEST_PATH_BYTES)
-    throw new ListenError(`can't listen on ${path}: longer than ${LONGEST_PATH_BYTES} bytes; give a shorter one`);
+    throw new UserError(`can't listen on ${path}: longer than ${LONGEST_PATH_BYTES} bytes; give a shorter one`);
   const directory = dirname(path);
   if (mkdirSync(directory, { recursive: true, mode: 0o755 }) !== undefined)
     // The umask has had its say.
@@ -83,9 +76,9 @@ async function prepareSocket(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (!found.isSocket())
-    throw new ListenError(`can't listen on ${path}: a file that is no socket lies there; remove it, or give --socket`);
+    throw new UserError(`can't listen on ${path}: a file that is no socket lies there; remove it, or give --socket`);
   if (await answers(path))
-    throw new ListenError(`can't listen on ${path}: another server answers there; stop it, or give --socket`);
+    throw new UserError(`can't listen on ${path}: another server answers there; stop it, or give --socket`);
   unlinkSync(path);
 }
 
@@ -99,7 +92,7 @@ function listenForAll(server: Server, path: string): void {
   }
 }
 
-/** Lets a server listen; everybody may connect to a socket. Rejects with ListenError. */
+/** Lets a server listen; everybody may connect to a socket. Rejects with UserError. */
 export async function listenAt(server: Server, place: Place): Promise<void> {
   try {
     if (place.kind === 'socket') await prepareSocket(place.path);

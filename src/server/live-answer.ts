@@ -1,6 +1,5 @@
 import type { ClusterView } from '../live/cluster-view';
 import type { Snapshot } from '../live/snapshot';
-import { escapeJson } from '../report/format/escape';
 import { JSON_TYPE, makeBody } from './body';
 import { HttpProblem } from './http-problem';
 import type { Live } from './live-board';
@@ -28,22 +27,20 @@ function requireLive({ site }: Pick<Asked<Parameters>, 'site'>): Live {
 
 type Question = Pick<Asked<Parameters>, 'site' | 'sight' | 'now'>;
 
-function answered(asked: Question, live: Live, key: string, make: () => unknown): Answered {
+function answered(asked: Question, live: Live, key: string, make: () => string): Answered {
   const { site, sight, now } = asked;
-  const body = site.cache.get(live, `${key} ${sightKey(sight)}`, () =>
-    makeBody(JSON_TYPE, `${escapeJson(JSON.stringify(make()))}\n`),
-  );
+  const body = site.cache.get(live, `${key} ${sightKey(sight)}`, () => makeBody(JSON_TYPE, make()));
   return { body, maxAge: untilNextPoll(live.snapshot, now, site.settings.poll_interval) };
 }
 
-/** An answer made of what qmaster said, once per snapshot and kind of caller. Throws HttpProblem before the first. */
-export function ofSnapshot(asked: Question, key: string, make: (snapshot: Snapshot) => unknown): Answered {
+/** An answer, as JSON, made of what qmaster said, once per snapshot and kind of caller. Throws HttpProblem before the first. */
+export function ofSnapshot(asked: Question, key: string, make: (snapshot: Snapshot) => string): Answered {
   const live = requireLive(asked);
   return answered(asked, live, key, () => make(redactSnapshot(live.snapshot, asked.sight)));
 }
 
 /** The same of the view of the cluster. */
-export function ofView(asked: Question, key: string, make: (view: ClusterView) => unknown): Answered {
+export function ofView(asked: Question, key: string, make: (view: ClusterView) => string): Answered {
   const live = requireLive(asked);
   const { view } = live;
   if (view === null)

@@ -1,4 +1,4 @@
-import { LIVE_SCHEMAS } from './live-schemas';
+import { LIVE_PARTS } from '../report/live/json';
 import type { Parameter } from './parameter';
 import { RECORD_SCHEMAS } from './record-schemas';
 import type { Route } from './route';
@@ -66,7 +66,7 @@ export function describeRoutes(routes: readonly Route[], version: string): Schem
     paths: Object.fromEntries(routes.map((route) => [route.path, { get: operation(route) }])),
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'a token of the site (serve_tokens)' } },
-      schemas: { Problem: PROBLEM, ...LIVE_SCHEMAS, ...RECORD_SCHEMAS },
+      schemas: { Problem: PROBLEM, ...LIVE_PARTS, ...RECORD_SCHEMAS },
     },
   };
 }

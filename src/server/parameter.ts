@@ -1,3 +1,4 @@
+import type { LiveOption, LiveOptions } from '../report/live/live-options';
 import { word, type Schema } from './schema';
 
 /** What a request can say, in its path or behind the `?`. `read` gives null for what makes no sense. */
@@ -38,8 +39,22 @@ export function pathName(says: string): Parameter<string> & { readonly in: 'path
   return { ...queryName(says), in: 'path' };
 }
 
+type OptionParameters<O extends LiveOptions> = {
+  readonly [Name in keyof O]: (O[Name] extends LiveOption<infer T> ? Parameter<T> : never) & { readonly in: 'query' };
+};
+
+/** The parameters that commands have as options. */
+export function queryOptions<O extends LiveOptions>(options: O): OptionParameters<O> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, { help, schema, write, read }]) => [
+      name,
+      { in: 'query', says: help, schema, write, read },
+    ]),
+  ) as unknown as OptionParameters<O>;
+}
+
 /** A job, or one task of an array job. */
-export interface JobAndTask {
+interface JobAndTask {
   readonly job: number;
   readonly task: number | null;
 }
@@ -49,15 +64,13 @@ function readJob(text: string): JobAndTask | null {
   return match === null ? null : { job: Number(match[1]), task: match[2] === undefined ? null : Number(match[2]) };
 }
 
-const JOB = {
+export const pathJob: Parameter<JobAndTask> & { readonly in: 'path' } = {
+  in: 'path',
   says: 'job number, or number.task for a task of an array job',
   schema: { type: 'string', pattern: '^[1-9][0-9]{0,9}(\\.[1-9][0-9]{0,9})?$' },
   write: '4711, or 4711.3 for task 3',
   read: readJob,
-} as const;
-
-export const pathJob: Parameter<JobAndTask> & { readonly in: 'path' } = { in: 'path', ...JOB };
-export const queryJob: Parameter<JobAndTask> & { readonly in: 'query' } = { in: 'query', ...JOB };
+};
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 const LAST_MS = 253402300799999;

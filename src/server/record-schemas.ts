@@ -1,4 +1,5 @@
 import type { Totals } from '../record/totals';
+import { EFFICIENCY_HELP, type Efficiencies } from '../record/efficiency';
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp } from '../record/merge';
 import type { JobAttempt } from '../accounting/store';
 import {
@@ -30,7 +31,7 @@ import type { Schema } from './schema';
 import type { Sight } from './sight';
 
 /** A record as the server gives it: the fields of schema 1, and beside them how it was put together. */
-export type GivenRecord = JobRecord & Pick<JobAttempt, 'ended' | 'provenance'>;
+export type GivenRecord = JobRecord & Efficiencies & Pick<JobAttempt, 'ended' | 'provenance'>;
 export type GivenAttempt = GivenRecord & Pick<JobAttempt, 'attempt' | 'attempts' | 'incarnation'>;
 
 export interface GivenJob {
@@ -81,6 +82,8 @@ const recordFields = {
   ...(Object.fromEntries(
     FIELD_NAMES.map((field) => [field, { ...FIELDS[field].shape.schema, description: FIELDS[field].help }]),
   ) as unknown as Readonly<Record<FieldName, Schema>>),
+  cpu_efficiency: { ...nullable(number), description: EFFICIENCY_HELP.cpu_efficiency },
+  memory_efficiency: { ...nullable(number), description: EFFICIENCY_HELP.memory_efficiency },
   ended: { ...flag, description: 'whether the job had ended when this record was made' },
   provenance: {
     ...map(component('Stamp')),

@@ -130,10 +130,10 @@ export function remoteReader(client: ServerClient): AccountingReader {
   };
   const read = <T>(status: number, answer: unknown, shape: Shape<T>): T => {
     const given = check(anyObject, answer, 'its answer');
-    if ('error' in given) throw storeError(given.error);
+    if (!given.ok) throw storeError(given.error);
     if (status !== 200) throw storeError(detailOf(answer) || `it answers with status ${status}`);
     const checked = check(shape, answer, 'its answer');
-    if ('error' in checked) throw storeError(`its answer can't be used (${checked.error})`);
+    if (!checked.ok) throw storeError(`its answer can't be used (${checked.error})`);
     return checked.value;
   };
   const recordsPage = async (query: RecordsQuery): Promise<RecordsAnswer> => {

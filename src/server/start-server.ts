@@ -81,7 +81,7 @@ function placeOf(server: Server, place: Place): Place {
     : place;
 }
 
-/** Starts to answer at every place. Rejects with ListenError, and listens nowhere then. */
+/** Starts to answer at every place. Rejects with UserError, and listens nowhere then. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, live, log, version, now = Date.now } = options;
   const tokens = openTokens(settings.serve_tokens);

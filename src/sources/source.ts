@@ -1,4 +1,4 @@
-import type { OptionValue } from '../record/settings';
+import type { OptionValue } from '../record/setting';
 
 /**
  * What every source of samples is: a name, what it reads, its fixed list of metrics, and open/read/close. A source parses

@@ -122,8 +122,6 @@ export function arbitraryRecord(shape: { readonly keys?: number } = {}): fc.Arbi
       peak_footprint: orNull(bracket),
       wallclock_seconds: orNull(seconds),
       cpu_seconds: orNull(seconds),
-      cpu_efficiency: orNull(fc.double({ min: 0, max: 100, noNaN: true }).map((value) => value + 0)),
-      memory_efficiency: orNull(fc.nat({ max: 1000 }).map((thousandths) => thousandths / 1000)),
       processes: orNull(fc.nat()),
       max_processes: orNull(fc.nat()),
       max_threads: orNull(fc.nat()),

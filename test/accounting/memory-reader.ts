@@ -1,3 +1,4 @@
+import { memoryEfficiency } from '../../src/record/efficiency';
 import { arrangeAttempts } from '../../src/accounting/attempts';
 import { countedAt } from '../../src/record/facts';
 import { isHostPattern, parsePatterns } from '../../src/accounting/host-pattern';
@@ -44,7 +45,7 @@ function isChosen(record: JobRecord, filter: RecordFilter): boolean {
     (filter.sampled === undefined || filter.sampled === (record.trust === 'root')) &&
     within(peak, filter.peak_at_least, filter.peak_at_most) &&
     within(limit, filter.limit_at_least, filter.limit_at_most) &&
-    within(record.memory_efficiency, filter.share_at_least, filter.share_at_most) &&
+    within(memoryEfficiency(record), filter.share_at_least, filter.share_at_most) &&
     within(record.wallclock_seconds, filter.wallclock_at_least)
   );
 }

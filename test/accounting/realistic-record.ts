@@ -79,7 +79,6 @@ export function realisticRecords(seed = 1): RealisticRecords {
     const process = Math.floor((rss * (0.7 + random())) / 4096) * 4096;
     const cpu = Math.round(wallMs * slots * random() * 0.1) / 100;
     const wallclock = wallMs / 1000;
-    const fourDigits = (value: number): number => Math.round(value * 1e4) / 1e4;
     const processes = 3 + skewed(300);
     const key = {
       cluster: 'hpc',
@@ -120,8 +119,6 @@ export function realisticRecords(seed = 1): RealisticRecords {
       }),
       wallclock_seconds: wallclock,
       cpu_seconds: cpu,
-      cpu_efficiency: fourDigits(cpu / (wallclock * slots)),
-      memory_efficiency: hVmem ? fourDigits(rss / limit) : null,
       processes,
       max_processes: 3 + whole(20),
       max_threads: 3 + whole(60),

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LimitedLog } from '../../src/base/log-limit';
+import { promisify } from 'node:util';
+import { LimitedLog, SharedLogLimit } from '../../src/base/log-limit';
 import { temporaryDirectory } from '../sampler/temporary-directory';
 import { reasonOf } from '../../src/base/log';
 
@@ -72,6 +73,40 @@ describe('LimitedLog', () => {
       lines.map((line) => line.length),
       [1000],
     );
+  });
+});
+
+describe('lines of all processes of a host', () => {
+  it('are limited together, and those left out are counted once', (t) => {
+    const directory = temporaryDirectory(t);
+    const limits = { most: 3, windowMs: 1000 };
+    const [one, other] = [new SharedLogLimit(directory, limits), new SharedLogLimit(directory, limits)];
+    const allowed = [one, other, one, other, one].map((limit) => limit.take(5500).allowed);
+    assert.deepEqual(allowed, [true, true, true, false, false]);
+    assert.deepEqual(other.take(6000), { allowed: true, leftOut: 2 });
+    assert.deepEqual(one.take(6999), { allowed: true, leftOut: 0 });
+    assert.deepEqual(readdirSync(directory), ['log-lines.6']);
+  });
+
+  it('are not more when many processes write at once', async (t) => {
+    const directory = temporaryDirectory(t);
+    const script = `
+      const { SharedLogLimit } = require(process.argv[1]);
+      const limit = new SharedLogLimit(process.argv[2], { most: 10, windowMs: 1e15 });
+      process.stdout.write(String(Array.from({ length: 8 }, () => limit.take().allowed).filter(Boolean).length));`;
+    const path = require.resolve('../../src/base/log-limit');
+    const counts = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const { stdout } = await promisify(execFile)(process.execPath, ['-e', script, path, directory]);
+        return Number(stdout);
+      }),
+    );
+    const written = counts.reduce((sum, count) => sum + count, 0);
+    assert.ok(written > 0 && written <= 10, `${written} lines`);
+  });
+
+  it('are limited by each process alone where the directory is missing', () => {
+    assert.deepEqual(new SharedLogLimit('/no/such/directory').take(), { allowed: true, leftOut: 0 });
   });
 });
 

@@ -197,7 +197,6 @@ export function siteWeek(seed: number, runs: number, startMs: number): Week {
         return moved === null ? null : { ...moved, at };
       };
       const rss = seen(like.peak_rss);
-      const fourDigits = (value: number): number => Math.round(value * 1e4) / 1e4;
       return {
         ...like,
         ...key,
@@ -223,8 +222,6 @@ export function siteWeek(seed: number, runs: number, startMs: number): Week {
         peak_footprint: seen(like.peak_footprint),
         wallclock_seconds: wallMs / 1000,
         cpu_seconds: cpu,
-        cpu_efficiency: fourDigits(cpu / ((wallMs / 1000) * slots)),
-        memory_efficiency: limit === null ? null : fourDigits((rss?.lower_bytes ?? 0) / limit),
         samples: Math.ceil(wallMs / 1000) + 5,
         rss_byte_seconds: Math.round((peak * wallMs * 0.7) / 1000),
       };

@@ -1,6 +1,5 @@
-import { packSeries, type NumberedSource } from '../../src/sampler/series/series-codec';
+import { mergeSeries, packSeries, type NumberedSource } from '../../src/sampler/series/series-codec';
 import { newSeriesBuffer, type SeriesBatch } from '../../src/sampler/series/series-buffer';
-import { mergeSeries } from '../../src/sampler/series/series-merge';
 import type { Metric, Reading } from '../../src/sources/source';
 import type { Row } from './bench';
 

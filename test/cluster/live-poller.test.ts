@@ -41,7 +41,9 @@ function watch(t: TestContext, cell: Cell, host: string): Watcher {
   const shown: Shown[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {
     const one = JSON.parse(line) as Omit<Shown, 'snapshot'> & { snapshot: unknown };
-    shown.push({ ...one, snapshot: checkedSnapshot(one.snapshot) });
+    const snapshot = checkedSnapshot(one.snapshot);
+    assert.ok(snapshot.ok);
+    shown.push({ ...one, snapshot: snapshot.value });
   });
   // It may be gone with the cell.
   child.stdin.on('error', () => undefined);

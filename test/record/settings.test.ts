@@ -103,7 +103,7 @@ describe('parseSettings', () => {
     assert.throws(
       () => parseSettings('accounting = "postgres://bob:secret@x/y"', PATH),
       (error: Error) => {
-        assert.match(error.message, /holds a password; put it into the file of accounting_credentials/);
+        assert.match(error.message, /holds a password; write .* into the file of accounting_credentials/);
         return !error.message.includes('secret');
       },
     );

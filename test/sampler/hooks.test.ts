@@ -238,6 +238,24 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
     assert.deepEqual(runDirectories(site), []);
   });
 
+  it('that the epilog does not find: the copies it leaves end the job', async (t) => {
+    const site = newSite(t);
+    const hold = heldJob(site);
+    const job = startJob(site, hold.command);
+    await sampler(job);
+    await job.step('start');
+    const [directory = ''] = runDirectories(site);
+    for (const name of ['pid', 'starting']) rmSync(join(site.state, 'run', directory, name), { force: true });
+    hold.letGo();
+    assertHarmless(await job.ended);
+    await quiet(site);
+    const record = await delivered(site, job);
+    assert.equal(record.status, 'finished');
+    assert.equal(record.exit_status, 3);
+    assert.ok((record.samples ?? 0) > 0);
+    assert.deepEqual(runDirectories(site), []);
+  });
+
   it('asked to end by the machine: what it knew is kept', async (t) => {
     const site = newSite(t);
     const hold = heldJob(site);

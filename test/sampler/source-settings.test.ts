@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { DEFAULT_SETTINGS, parseSettings, type Settings } from '../../src/record/settings';
 import { chooseSource, sourceSettingsProblems } from '../../src/sampler/source-settings';
 import { ALL_SOURCE_FACTS } from '../../src/sources/registry';
-import type { OptionValue } from '../../src/record/settings';
+import type { OptionValue } from '../../src/record/setting';
 
 const thermometer = {
   name: 'thermometer',

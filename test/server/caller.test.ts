@@ -1,3 +1,4 @@
+import type { Settings } from '../../src/record/settings';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sightOf, type Caller, type CallerRules } from '../../src/server/caller';
@@ -7,7 +8,11 @@ import { testNames } from './test-site';
 
 const TOKEN = 'a-token-of-this-site';
 
-function rules(names: string, admins: readonly string[] = [], visibility = 'all'): CallerRules {
+function rules(
+  names: Settings['serve_names'],
+  admins: readonly string[] = [],
+  visibility: Settings['visibility'] = 'all',
+): CallerRules {
   return {
     settings: { serve_names: names, serve_admins: admins, visibility },
     tokens: { has: (token) => token === TOKEN, problem: () => null },
@@ -33,17 +38,20 @@ describe('sightOf', () => {
   });
 
   it('is as visibility says, or as serve_names does where that is stricter', async () => {
-    const sights = async (names: string, visibility: string): Promise<readonly Sight[]> =>
-      Promise.all([1001, null].map((uid) => seen({ uid }, rules(names, [], visibility))));
+    const sights = async (
+      names: Settings['serve_names'],
+      visibility: Settings['visibility'],
+    ): Promise<readonly Sight[]> => Promise.all([1001, null].map((uid) => seen({ uid }, rules(names, [], visibility))));
     const of = (kind: 'own' | 'anonymous'): readonly Sight[] => [
       { of: kind, user: 'alice' },
       { of: kind, user: null },
     ];
-    for (const names of ['all', 'anonymous', 'own']) assert.deepEqual(await sights(names, 'own'), of('own'), names);
-    for (const visibility of ['all', 'project', 'own', 'a word of a newer version'])
+    for (const names of ['all', 'anonymous', 'own'] as const)
+      assert.deepEqual(await sights(names, 'own'), of('own'), names);
+    for (const visibility of ['all', 'project', 'own'] as const)
       assert.deepEqual(await sights('own', visibility), of('own'), visibility);
     assert.deepEqual(await sights('anonymous', 'all'), of('anonymous'));
-    for (const names of ['all', 'anonymous'])
+    for (const names of ['all', 'anonymous'] as const)
       assert.deepEqual(await sights(names, 'project'), [
         { of: 'project', user: 'alice', projects: ['project-of-alice'], named: names === 'all' },
         { of: 'project', user: null, projects: [], named: names === 'all' },
@@ -68,7 +76,7 @@ describe('sightOf', () => {
   it('is all for who shows a token, and an error where it is none', async () => {
     assert.deepEqual(await seen({ authorization: `Bearer ${TOKEN}` }, rules('own')), { of: 'all' });
     assert.deepEqual(await seen({ authorization: `bearer  ${TOKEN} ` }, rules('own')), { of: 'all' });
-    for (const names of ['all', 'own'])
+    for (const names of ['all', 'own'] as const)
       await assert.rejects(
         seen({ uid: 1001, authorization: 'Bearer wrong' }, rules(names)),
         (error: unknown) =>

@@ -53,7 +53,11 @@ describe('a request that is not answered as asked', () => {
       ['/v1/owner/bob?since=never', 400, /"since" makes no sense; write 7d/],
       ['/v1/owner/bob?since=1d&until=2d', 400, /"since" is not before "until"/],
       ['/v1/owner/bob?limit=10001', 400, /"limit" makes no sense; write a number of 1 to 10000/],
-      ['/v1/live?user=bob', 400, /an unknown parameter; known here are owner, job, host, queue, project, pending/],
+      [
+        '/v1/live?user=bob',
+        400,
+        /an unknown parameter; known here are owner, job, host, queue, project, sort, reverse, limit, pending/,
+      ],
       ['/v1/live?__proto__=1', 400, /an unknown parameter/],
       ['/qhost?x=1', 400, /takes no parameters/],
       ['/v1/live?owner=a&owner=b', 400, /given twice/],

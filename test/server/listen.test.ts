@@ -5,7 +5,8 @@ import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { handedOver, listenAt, ListenError, nameOfPlace, type Place } from '../../src/server/listen';
+import { UserError } from '../../src/base/user-error';
+import { handedOver, listenAt, nameOfPlace, type Place } from '../../src/server/listen';
 import { temporaryDirectory } from './test-site';
 
 function newServer(t: TestContext): Server {
@@ -17,7 +18,7 @@ function newServer(t: TestContext): Server {
 async function fault(t: TestContext, place: Place): Promise<string> {
   let message = '';
   await assert.rejects(listenAt(newServer(t), place), (error: unknown) => {
-    assert.ok(error instanceof ListenError);
+    assert.ok(error instanceof UserError);
     ({ message } = error);
     return true;
   });

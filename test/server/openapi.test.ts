@@ -51,7 +51,7 @@ const EXAMPLES: readonly string[] = [
   '/v1/hosts',
   '/v1/hosts?queue=all.q',
   '/v1/at-risk',
-  '/v1/at-risk?within=100&share=0.01',
+  '/v1/at-risk?within=100h&share=0.01',
   '/v1/job/4711',
   '/v1/job/4711?all=true&at=2026-11-21',
   `/v1/job/${arrayOfTwenty[0]?.job_id ?? 0}`,

@@ -171,8 +171,8 @@ describe('the faults of QmemTools’ server', () => {
       }
       now += 5000;
       assert.match(envelope(await site.get('/qhost')).message, new RegExp(`${later / 1000 + 5} s old$`));
-      const live = (await site.get('/v1/live')).json() as { readonly problems: readonly string[]; readonly at: number };
-      assert.deepEqual([live.problems, live.at], [['qmaster does not answer'], AT]);
+      const live = (await site.get('/v1/live')).json() as { readonly problems: readonly string[]; readonly at: string };
+      assert.deepEqual([live.problems, live.at], [['qmaster does not answer'], new Date(AT).toISOString()]);
     }
     board.put({ ...rest, hosts: answer(hosts.value), running: answer(running.value) });
     assert.equal(envelope(await site.get('/qstat')).success, true);

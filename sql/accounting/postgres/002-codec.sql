@@ -41,8 +41,7 @@ CREATE TYPE incoming AS (
   failed qmemacct.signed_word, status text, trust text, h_vmem qmemacct.incoming_request, requests jsonb,
   peak_rss qmemacct.incoming_bracket, peak_rss_swap qmemacct.incoming_bracket, peak_vmem qmemacct.incoming_bracket,
   peak_process_vmem qmemacct.incoming_bracket, peak_footprint qmemacct.incoming_bracket,
-  wallclock_seconds qmemacct.span, cpu_seconds qmemacct.span, cpu_efficiency qmemacct.span,
-  memory_efficiency qmemacct.amount, processes qmemacct.whole, max_processes qmemacct.whole, max_threads qmemacct.whole,
+  wallclock_seconds qmemacct.span, cpu_seconds qmemacct.span, processes qmemacct.whole, max_processes qmemacct.whole, max_threads qmemacct.whole,
   read_bytes qmemacct.whole, written_bytes qmemacct.whole, read_chars qmemacct.whole, written_chars qmemacct.whole,
   claimed_by_tree_only qmemacct.whole, claimed_by_group_only qmemacct.whole, samples qmemacct.whole,
   interval_seconds qmemacct.span, longest_gap_seconds qmemacct.span, unobserved_start_seconds qmemacct.span,
@@ -302,8 +301,7 @@ BEGIN
     pack_bracket(r.peak_rss), pack_bracket(r.peak_rss_swap), pack_bracket(r.peak_vmem),
     pack_bracket(r.peak_process_vmem), pack_bracket(r.peak_footprint),
     -- + 0: no negative zero.
-    (r.wallclock_seconds + 0)::text, (r.cpu_seconds + 0)::text, (r.cpu_efficiency + 0)::text,
-    (r.memory_efficiency + 0)::text,
+    (r.wallclock_seconds + 0)::text, (r.cpu_seconds + 0)::text, NULL, NULL,
     r.processes::text, r.max_processes::text, r.max_threads::text,
     r.read_bytes::text, r.written_bytes::text, r.read_chars::text, r.written_chars::text,
     r.claimed_by_tree_only::text, r.claimed_by_group_only::text, r.samples::text,
@@ -585,7 +583,7 @@ BEGIN
     'ended', own -> 'ended',
     'provenance', provenance,
     'record', (SELECT jsonb_object_agg((fields())[n], field_json(n::integer, packed))
-        FROM unnest(a.v) WITH ORDINALITY AS u (packed, n))
+        FROM unnest(a.v) WITH ORDINALITY AS u (packed, n)) - '{cpu_efficiency,memory_efficiency}'::text[]
       || jsonb_build_object(
         'cluster', word_text(a.cluster_id), 'job_id', a.job_id, 'task_id', a.task_id, 'pe_task_id', a.pe_task_id,
         'host', word_text(a.host_id), 'run_id', a.run_id,

@@ -85,8 +85,6 @@ CREATE TABLE record (
   peak_footprint_basis_id INTEGER, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
   wallclock_ms INTEGER, -- elapsed time, in ms
   cpu_ms INTEGER, -- CPU time, children included, in ms
-  cpu_efficiency REAL, -- CPU time over elapsed time x slots on this host
-  memory_efficiency REAL, -- lower bound of peak_rss over the h_vmem limit of this host
   processes INTEGER, -- distinct processes seen
   max_processes INTEGER, -- most processes at one time
   max_threads INTEGER, -- most threads at one time
@@ -265,8 +263,6 @@ CREATE VIEW jobs AS SELECT
   (SELECT name FROM requests WHERE id = r.requests_id) AS requests,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
-  r.cpu_efficiency,
-  r.memory_efficiency,
   r.processes,
   r.max_processes,
   r.max_threads,
@@ -296,6 +292,8 @@ CREATE VIEW jobs AS SELECT
   (SELECT name FROM owner WHERE id = r.ge_deleted_by_id) AS ge_deleted_by,
   r.ge_lines,
   r.revision,
+  r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0) AS cpu_efficiency,
+  r.peak_rss_lower_bytes * 1.0 / nullif(r.h_vmem_limit_bytes, 0) AS memory_efficiency,
   r.peak_rss_lower_bytes,
   r.peak_rss_upper_bytes,
   r.peak_rss_swap_lower_bytes,

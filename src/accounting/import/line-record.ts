@@ -68,13 +68,6 @@ export function lineHostSlots(line: AccountingRecord): number | null {
   return line.peTaskId === null && (line.slots === 1 || (line.pe === null && line.slots > 0)) ? line.slots : null;
 }
 
-/** Only where the slots are known: of a parallel job each task may have a line of its own, with the CPU time. */
-export function lineCpuEfficiency(line: AccountingRecord): number | null {
-  const slots = lineHostSlots(line);
-  const wallclock = lineWallclock(line);
-  return slots === null || wallclock <= 0 ? null : lineCpu(line) / (wallclock * slots);
-}
-
 /** When the line was written, as far as it tells. */
 export function lineRevision(line: AccountingRecord): number {
   return line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? 0;
@@ -165,7 +158,6 @@ export function recordOfLine(line: PlacedLine, context: LineContext): JobRecord 
     requests: requests.requests,
     wallclock_seconds: lineWallclock(line),
     cpu_seconds: lineCpu(line),
-    cpu_efficiency: lineCpuEfficiency(line),
     grid_engine: lineAccount(line),
     notes: [lineNote(line)],
   };

@@ -5,7 +5,6 @@ import {
   clipped,
   lineAccount,
   lineCpu,
-  lineCpuEfficiency,
   lineHost,
   lineHostSlots,
   lineNote,
@@ -285,7 +284,7 @@ export function lineSet(lines: ImportLines, cluster: string): LineSet {
     columns.ended.integer(line.endTimeMs);
     columns.wallclock.double(lineWallclock(line));
     columns.cpu.double(lineCpu(line));
-    columns.efficiency.double(lineCpuEfficiency(line));
+    columns.efficiency.double(null);
     columns.host.integer(host(lineHost(line)));
     columns.owner.integer(owner(line.owner));
     columns.job_name.integer(jobName(clipped(line.jobName)));

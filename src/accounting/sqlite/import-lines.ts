@@ -31,7 +31,7 @@ const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL A
     AND r.job_name_id IS NOT NULL AND r.queue_id IS NOT NULL AND r.account_id IS NOT NULL AND r.slots IS NOT NULL
     AND r.host_slots IS NOT NULL AND r.submitted_at IS NOT NULL AND r.ended_at IS NOT NULL
     AND r.wallclock_ms IS NOT NULL AND r.cpu_ms IS NOT NULL,
-    r.id, r.h_vmem_per IS NOT NULL, r.requests_id, r.cpu_efficiency IS NOT NULL
+    r.id, r.h_vmem_per IS NOT NULL, r.requests_id
   FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ?
     AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?) LIMIT 2`;
@@ -42,13 +42,7 @@ const JOIN = `UPDATE record SET failed = 0, ${ACCOUNT_COLUMNS.map((column) => `$
 const FILE_COLUMNS =
   'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines';
 
-type Candidate = readonly [
-  isPlain: number,
-  id: number,
-  hasLimit: number,
-  requestsId: number | null,
-  hasEfficiency: number,
-];
+type Candidate = readonly [isPlain: number, id: number, hasLimit: number, requestsId: number | null];
 
 type FileRow = ImportedFile & { readonly id: number };
 
@@ -125,16 +119,11 @@ export function lineImporter(
   }
 
   /** Joins a line with the record of ours that it is surely of, if all that it tells is how the job ended. */
-  function joinWell(
-    rows: LineRows,
-    line: AccountingRecord,
-    [isPlain, id, hasLimit, requestsId, hasEfficiency]: Candidate,
-  ): boolean {
+  function joinWell(rows: LineRows, line: AccountingRecord, [isPlain, id, hasLimit, requestsId]: Candidate): boolean {
     if (isPlain !== 1 || line.failed !== 0 || line.exitStatus !== 0) return false;
     const joined = rows.joined(line, {
       hasLimit: hasLimit === 1,
       requestsId,
-      hasEfficiency: hasEfficiency === 1,
     });
     if (joined === null) return false;
     join.run(...joined, id);

@@ -6,7 +6,6 @@ import { COVERAGE_REASONS } from '../../record/coverage';
 import {
   lineAccount,
   lineCpu,
-  lineCpuEfficiency,
   lineHost,
   lineHostSlots,
   lineNote,
@@ -66,7 +65,6 @@ export const USUAL_COLUMNS = [
   'requested_bytes',
   'wallclock_ms',
   'cpu_ms',
-  'cpu_efficiency',
   'notes_id',
   ...ACCOUNT_COLUMNS,
 ] as const;
@@ -107,7 +105,6 @@ interface Category {
 interface Joinable {
   readonly hasLimit: boolean;
   readonly requestsId: number | null;
-  readonly hasEfficiency: boolean;
 }
 
 const wholeMs = (seconds: number): number => Math.round(seconds * 1000);
@@ -211,7 +208,6 @@ export class LineRows {
           }),
       wholeMs(lineWallclock(line)),
       wholeMs(lineCpu(line)),
-      lineCpuEfficiency(line),
       this.noteId,
     );
     this.pushAccount(values, line, category);
@@ -231,7 +227,6 @@ export class LineRows {
       const known = this.complexesOf(ours.requestsId);
       for (const complex in requests) if (!known.has(complex)) return null;
     }
-    if (!ours.hasEfficiency && lineCpuEfficiency(line) !== null) return null;
     this.joinedId ??= this.words.intern('provenance', JOINED);
     const values: Cell[] = [];
     this.pushAccount(values, line, category);

@@ -50,7 +50,7 @@ export interface SumPlan {
   readonly rolled: RolledPlan | null;
 }
 
-export interface RolledPlan {
+interface RolledPlan {
   readonly dimension: Dimension | null;
   readonly value: string | null;
   /** To be read with bins, of the filter's own dimension and value. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { parseRecord } from '../../record/record';
+import { recordOfJson } from '../../record/record';
 import { loadSettings } from '../../record/settings';
 import type { MetricSeries } from '../../report/series/metric-series';
 import { renderNode, renderSeriesTable, type JobUse, type NodeReport, type ProcessUse } from '../../report/series/node';
@@ -50,8 +50,8 @@ function withRecords({ jobs, processes }: Loads): {
 } {
   const records = new Map(
     jobs.map(({ run, record }): [string, JobUse['record']] => {
-      const parsed = parseRecord(JSON.parse(record));
-      return [run, 'error' in parsed ? UNKNOWN : parsed];
+      const parsed = recordOfJson(record);
+      return [run, parsed.ok ? parsed.value : UNKNOWN];
     }),
   );
   const recordOf = (run: string): JobUse['record'] => {

@@ -4,11 +4,11 @@ import { LimitedLog } from '../../base/log-limit';
 import { liveCell } from '../../live/poll-tools';
 import { loadSettings, type Settings } from '../../record/settings';
 import { openAccountingDesk } from '../../server/accounting-desk';
-import { handedOver, ListenError, nameOfPlace, type Place } from '../../server/listen';
+import { handedOver, nameOfPlace, type Place } from '../../server/listen';
 import { startLiveFeed } from '../../server/live-feed';
 import { startServer, type RunningServer } from '../../server/start-server';
 import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT, usageError } from '../command';
+import { EXIT, usageError } from '../command';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -66,7 +66,7 @@ function ended(): Promise<void> {
   });
 }
 
-/** Answers until it is told to end (SIGTERM, SIGINT); resolves to the exit status. Rejects with CommandError. */
+/** Answers until it is told to end (SIGTERM, SIGINT); resolves to the exit status. Rejects with UserError. */
 export async function serve(options: ServeOptions, version: string, terminal: Terminal): Promise<number> {
   const settings = loadSettings(options.config);
   const limited = new LimitedLog((line) => warn(terminal, line));
@@ -84,7 +84,6 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     server = await startServer({ settings, places, live, wantPending, accounting, version, log });
   } catch (error) {
     await Promise.all([feed.stop(), accounting.stop()]);
-    if (error instanceof ListenError) throw new CommandError(error.message, EXIT.unavailable, { cause: error });
     throw error;
   }
   warnOfOpenness(places, settings, terminal);

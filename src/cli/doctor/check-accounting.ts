@@ -2,12 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPostgresUrl } from '../../record/postgres-url';
+import { checkJson } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { because, findingsIn, type Finding } from './finding';
 import type { HostRole } from './host-role';
 import type { NodeState } from './node-state';
-import type { StoreProbe } from './store-probe';
+import { storeProbe, type StoreProbe } from './store-probe';
 
 const { ok, note, warning, problem } = findingsIn('accounting');
 
@@ -29,7 +30,9 @@ function runProbe(state: NodeState, identity: ReturnType<typeof delivererIdentit
       ...(identity ?? {}),
     },
   );
-  return JSON.parse(output) as StoreProbe;
+  const found = checkJson(storeProbe, output, 'the answer of store-probe.js');
+  if (!found.ok) throw new Error(found.error);
+  return found.value;
 }
 
 function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs }: Role): Finding[] {

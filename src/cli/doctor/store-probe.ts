@@ -5,17 +5,19 @@
 import { accessSync, constants, openSync, readSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { networkFilesystem } from '../../accounting/network-filesystem';
+import { boolean, nullable, object, string, type ValueOf } from '../../base/shape';
 import { isPostgresUrl } from '../../record/postgres-url';
 
-export interface StoreProbe {
-  readonly exists: boolean;
+export const storeProbe = object({
+  exists: boolean,
   /** Why it can't be opened or written; null: it can. */
-  readonly problem: string | null;
+  problem: nullable(string),
   /** Type of the network file system that holds it; null: local. */
-  readonly network: string | null;
+  network: nullable(string),
   /** Its journal is a write-ahead log, which needs memory that all its users share. */
-  readonly wal: boolean;
-}
+  wal: boolean,
+});
+export type StoreProbe = ValueOf<typeof storeProbe>;
 
 const WAL_FORMAT = 2;
 

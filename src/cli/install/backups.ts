@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkJson } from '../../base/shape';
 import { serialise } from '../../gridengine/configuration';
 import type { Site } from '../../gridengine/site';
-import { byTarget, type Change } from './hook-plan';
+import { byTarget, changeList, type Change } from './hook-plan';
 
 const CHANGES = 'changes.json';
 
@@ -33,10 +34,8 @@ export function readHistory(directory: string): readonly Change[] {
     return [];
   }
   return times.flatMap((time) => {
-    try {
-      return JSON.parse(readFileSync(join(directory, time, CHANGES), 'utf8')) as Change[];
-    } catch {
-      return [];
-    }
+    const path = join(directory, time, CHANGES);
+    const changes = existsSync(path) ? checkJson(changeList, readFileSync(path, 'utf8'), path) : null;
+    return changes?.ok === true ? changes.value : [];
   });
 }

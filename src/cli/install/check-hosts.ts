@@ -1,3 +1,4 @@
+import { boolean, checkJson, list, nullable, object, string } from '../../base/shape';
 import { execFile } from 'node:child_process';
 import { hostname } from 'node:os';
 import { commandPath } from './places';
@@ -33,9 +34,9 @@ function checkHere(host: string, stateDir: string, prefix: string): HostVerdict 
   return { host, reason: null };
 }
 
-interface DoctorAnswer {
-  readonly self_test?: { readonly ok?: boolean; readonly problems?: readonly string[] } | null;
-}
+const doctorAnswer = object({
+  self_test: nullable(object({ ok: boolean, problems: list(string, Infinity) })),
+});
 
 /** Asks a host's own `doctor`. The template's words are arguments, no shell reads them here. */
 function askHost(host: string, template: readonly string[], check: HostCheck): Promise<HostVerdict> {
@@ -46,15 +47,9 @@ function askHost(host: string, template: readonly string[], check: HostCheck): P
   const words = [...args, commandPath(prefix), ...doctor];
   return new Promise((resolve) => {
     execFile(command, words, { timeout: TIMEOUT_MS }, (error, stdout, stderr) => {
-      let answer: DoctorAnswer | null = null;
-      try {
-        answer = JSON.parse(stdout) as DoctorAnswer;
-      } catch {
-        // Nothing that doctor prints: the reason is in the error.
-      }
-      const test = answer?.self_test;
-      if (test?.ok === true) resolve({ host, reason: null });
-      else if (test?.ok === false) resolve({ host, reason: `self-test: ${(test.problems ?? []).join('; ')}` });
+      const answer = checkJson(doctorAnswer, stdout, 'the answer');
+      const test = answer.ok ? answer.value.self_test : null;
+      if (test !== null) resolve({ host, reason: test.ok ? null : `self-test: ${test.problems.join('; ')}` });
       else {
         const said = stderr.trim().split('\n').pop() ?? '';
         resolve({ host, reason: said || (error?.message.split('\n')[0] ?? 'no answer of "qmemacct doctor"') });

@@ -1,17 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { packageRoot } from '../../base/package-root';
+import { checkJson, map, object, string, type ValueOf } from '../../base/shape';
+import { UserError } from '../../base/user-error';
 import { CommandError, EXIT } from '../command';
 
 /** Needed to install a dependency, never to run it. */
 const INSTALLERS = new Set(['prebuild-install', 'node-addon-api']);
 
-interface Manifest {
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-}
+const packages = map(string, { key: /^/, what: 'name', most: Infinity });
+const manifest = object({ dependencies: packages, optionalDependencies: packages });
 
-function manifestOf(directory: string): Manifest {
-  return JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as Manifest;
+function manifestOf(directory: string): ValueOf<typeof manifest> {
+  const path = join(directory, 'package.json');
+  const found = checkJson(manifest, readFileSync(path, 'utf8'), path);
+  if (!found.ok) throw new UserError(`${path}: ${found.error}`, { hint: `run "npm ci" in ${packageRoot()}` });
+  return found.value;
 }
 
 /** Where `require(name)` in `from` finds its package, at `top` or below. */
@@ -30,7 +34,7 @@ function resolve(name: string, from: string, top: string): string | null {
 export function productionDependencies(top: string): readonly string[] {
   const found = new Set<string>();
   const visit = (directory: string): void => {
-    const { dependencies = {}, optionalDependencies = {} } = manifestOf(directory);
+    const { dependencies, optionalDependencies } = manifestOf(directory);
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
       if (INSTALLERS.has(name)) continue;
       const place = resolve(name, directory, top);

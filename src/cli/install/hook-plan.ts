@@ -2,6 +2,7 @@ import type { Result } from '../../base/result';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { composeHookCommand, type HookStage } from '../../gridengine/our-hook';
 import { parseQueueValue } from '../../gridengine/queue-value';
+import { fail, list, nullable, object, oneOf, optional, refined, string, type ValueOf } from '../../base/shape';
 import type { ClusterQueue, Site } from '../../gridengine/site';
 import type { Screen } from '../../report/screen/screen';
 import { changeQueueValue, sameQueueValue } from './queue-plan';
@@ -14,14 +15,25 @@ export type Target =
   | { readonly kind: 'host'; readonly name: string }
   | { readonly kind: 'queue'; readonly name: string };
 
-export interface Change {
-  readonly target: Target;
-  readonly stage: HookStage;
+const target = refined(
+  object({ kind: oneOf(['global', 'host', 'queue']), name: optional(nullable(string)) }),
+  ({ kind, name }): Target => {
+    if (kind === 'global') return { kind };
+    return typeof name === 'string' ? { kind, name } : fail('has no name');
+  },
+);
+const change = object({
+  target,
+  stage: oneOf(STAGES),
   /** null: the key is not there. */
-  readonly old: string | null;
+  old: nullable(string),
   /** null: the key goes. */
-  readonly new: string | null;
-}
+  new: nullable(string),
+});
+export type Change = ValueOf<typeof change>;
+
+/** What a backup keeps of them (backups.ts). */
+export const changeList = list(change, Infinity);
 
 export interface HookPlan {
   readonly changes: readonly Change[];

@@ -1,17 +1,19 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../base/replace-file';
+import { boolean, checkJson, list, object, string, type ValueOf } from '../../base/shape';
 
 /** STATE/installed: what the last `install --node` or `doctor --self-test` on this host found. */
-export interface Stamp {
-  readonly prefix: string;
+const stampShape = object({
+  prefix: string,
   /** VERSION-BUILD that was tested. */
-  readonly version: string;
+  version: string,
   /** ISO 8601, UTC. */
-  readonly tested_at: string;
-  readonly ok: boolean;
-  readonly problems: readonly string[];
-}
+  tested_at: string,
+  ok: boolean,
+  problems: list(string, Infinity),
+});
+export type Stamp = ValueOf<typeof stampShape>;
 
 const FILE = 'installed';
 
@@ -26,17 +28,12 @@ export function removeStamp(stateDir: string): void {
 
 /** null: never installed here. */
 export function readStamp(stateDir: string): Stamp | null {
+  let text: string;
   try {
-    const stamp = JSON.parse(readFileSync(join(stateDir, FILE), 'utf8')) as Partial<Stamp>;
-    if (typeof stamp.prefix !== 'string' || typeof stamp.version !== 'string') return null;
-    return {
-      prefix: stamp.prefix,
-      version: stamp.version,
-      tested_at: String(stamp.tested_at),
-      ok: stamp.ok === true,
-      problems: Array.isArray(stamp.problems) ? stamp.problems.map(String) : [],
-    };
+    text = readFileSync(join(stateDir, FILE), 'utf8');
   } catch {
     return null;
   }
+  const stamp = checkJson(stampShape, text, 'the stamp');
+  return stamp.ok ? stamp.value : null;
 }

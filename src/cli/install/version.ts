@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { packageVersion } from '../../base/package-root';
 import { setMode } from '../../base/set-owner';
 import { hookConfText, shellQuoted, type HookConf } from './hook-conf';
 import type { NodeBinary } from './local-path';
@@ -43,10 +44,6 @@ function buildHash(root: string, files: readonly string[], conf: HookConf): stri
     hash.update(`${file}\n${content}\n`);
   }
   return hash.update(hookConfText(conf)).digest('hex').slice(0, 10);
-}
-
-function packageVersion(root: string): string {
-  return (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
 /** What an installation of `source` under `prefix` would be called and hold. Throws when files are missing. */

@@ -1,44 +1,26 @@
+import type { Command } from 'commander';
+import type { Given, LiveOption, LiveOptions } from '../../report/live/live-options';
 import type { GlobalOptions } from '../command';
 import { usageError } from '../command';
 import { outputFormat } from '../output';
 import type { Terminal } from '../terminal';
-import { NO_FILTER, type LiveFilter } from '../../report/live/filter';
-import { parsePatterns } from '../../accounting/host-pattern';
-import { SORT_KEYS, type Sorting, type WatchPage } from '../../report/live/watch-state';
 
-type FilterOptions = Readonly<Partial<Record<keyof LiveFilter, string>>>;
-
-/** The filter of --owner, --job ... Throws a usage error where one of them names nothing. */
-export function filterOf(options: FilterOptions): LiveFilter {
-  const given = (['job', 'owner', 'host', 'queue', 'project'] as const).flatMap((field) => {
-    const text = options[field];
-    if (text === undefined) return [];
-    const patterns = parsePatterns(text);
-    if (patterns.length === 0) throw usageError(`--${field}: "${text}" names nothing; write a name or a glob`);
-    return [[field, patterns] as const];
-  });
-  return { ...NO_FILTER, ...Object.fromEntries(given) };
+/** Gives a command the options of a table. */
+export function addOptions(command: Command, options: LiveOptions): Command {
+  return Object.values(options).reduce((known, { flags, help }) => known.option(flags, help), command);
 }
 
-/** The order of --sort and --reverse. Throws a usage error on a key that is none. */
-export function sortingOf(
-  page: WatchPage,
-  { sort, reverse }: { readonly sort?: string; readonly reverse?: boolean },
-): Sorting {
-  const keys = SORT_KEYS[page];
-  const key = sort ?? keys[0] ?? '';
-  if (!keys.includes(key)) throw usageError(`--sort: "${key}" is not a key; write one of ${keys.join(', ')}`);
-  return { key, reverse: reverse ?? false };
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-
-/** "30m", "2h", "1d" in ms. Throws a usage error that names the option. */
-export function parseSpan(option: string, text: string): number {
-  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text.trim()) ?? [];
-  if (count === undefined || unit === undefined)
-    throw usageError(`${option}: "${text}" is not a span of time; write 30m, 2h or 1d`);
-  return Number(count) * (UNITS[unit] ?? 0);
+/** What was given of the options of a table, read. Throws a usage error where one makes no sense. */
+export function readOptions<O extends LiveOptions>(options: O, given: Readonly<Record<string, unknown>>): Given<O> {
+  const read = (name: string, { read: readText, wrong, write }: LiveOption<unknown>): unknown => {
+    const value = given[name];
+    // A flag is there or not.
+    if (typeof value !== 'string') return value;
+    const meant = readText(value);
+    if (meant === null) throw usageError(`--${name}: "${value}" ${wrong}; write ${write}`);
+    return meant;
+  };
+  return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, read(name, option)])) as Given<O>;
 }
 
 /** Who refreshes more often sees nothing new, but costs. */

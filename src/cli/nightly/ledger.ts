@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { boolean, checkJson, object, oneOf, string, type Shape, type ValueOf } from '../../base/shape';
 import { tryLock } from '../../native/libc';
 import { replaceFile } from '../../base/replace-file';
 import type { Settings } from '../../record/settings';
@@ -50,14 +51,18 @@ export interface Ledger {
 /** A night's turn had come, or it was asked for with --date. */
 type Turn = 'due' | 'date';
 
-export interface SettledNight {
-  readonly state: 'done' | 'skipped';
-  readonly by: Turn;
+const settledNight = object({
+  state: oneOf(['done', 'skipped']),
+  by: oneOf(['due', 'date']),
   /** Whether those who want mail got it (or there was nobody). */
-  readonly mailed: boolean;
-  readonly at: string;
-  readonly host: string;
-}
+  mailed: boolean,
+  at: string,
+  host: string,
+});
+export type SettledNight = ValueOf<typeof settledNight>;
+
+const begunNight = object({ by: oneOf(['due', 'date']) });
+const outcomeShape = object({ outcome: oneOf(['sent', 'refused']) });
 
 /** A mail of one night; never two with the same name. */
 export interface MailName {
@@ -131,19 +136,16 @@ function writeAnew(path: string, text: string): void {
   syncDirectory(dirname(path));
 }
 
-function readJson(path: string): unknown {
+/** null: there is none, or one that was not written to its end. */
+function readFile<T>(shape: Shape<T>, path: string): T | null {
+  let text: string;
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    text = readFileSync(path, 'utf8');
   } catch {
     return null;
   }
-}
-
-function parseSettled(value: unknown): SettledNight | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const { state, by, mailed, at, host } = value as Partial<SettledNight>;
-  if (state !== 'done' && state !== 'skipped') return null;
-  return { state, by: by === 'date' ? 'date' : 'due', mailed: mailed === true, at: at ?? '', host: host ?? '' };
+  const found = checkJson(shape, text, path);
+  return found.ok ? found.value : null;
 }
 
 function holderOf(path: string): string {
@@ -184,15 +186,14 @@ export function readLedger(directory: string): Pick<Ledger, 'night' | 'begunBy' 
   const pathOf = (day: string, mail: MailName, what: string): string =>
     join(directory, day, `${fileName(mail)}.${what}`);
   return {
-    night: (day) => parseSettled(readJson(join(directory, day, 'night.json'))),
+    night: (day) => readFile(settledNight, join(directory, day, 'night.json')),
     begunBy: (day) => {
       if (lstatSync(join(directory, day), { throwIfNoEntry: false }) === undefined) return null;
-      const night = readJson(join(directory, day, 'night.json')) as { readonly by?: unknown } | null;
-      return night?.by === 'date' ? 'date' : 'due';
+      return readFile(begunNight, join(directory, day, 'night.json'))?.by ?? 'due';
     },
     stateOf: (day, mail) => {
-      const outcome = readJson(pathOf(day, mail, 'outcome')) as { readonly outcome?: unknown } | null;
-      if (outcome?.outcome === 'sent' || outcome?.outcome === 'refused') return outcome.outcome;
+      const found = readFile(outcomeShape, pathOf(day, mail, 'outcome'));
+      if (found !== null) return found.outcome;
       const isClaimed = lstatSync(pathOf(day, mail, 'claim'), { throwIfNoEntry: false }) !== undefined;
       return isClaimed ? 'doubt' : 'open';
     },

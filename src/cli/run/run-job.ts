@@ -5,10 +5,10 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenUsage } from '../../native/libc';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
-import { openNodeStore } from '../../sampler/node-store/node-store';
+import { NodeStore } from '../../sampler/node-store/node-store';
 import { samplerFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
-import type { JobRecord } from '../../record/record';
+import { recordOfJson, type JobRecord } from '../../record/record';
 import { replaceFile } from '../../base/replace-file';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { formatRunDescription, runDirectoryName, type RunDescription } from '../../sampler/job/run-description';
@@ -175,10 +175,11 @@ async function supervise(
 }
 
 function storedRecord(state: PrivateState, run: RunDescription): JobRecord | null {
-  const store = openNodeStore(state.directory);
+  const store = new NodeStore(state.directory);
   try {
     const stored = store.job(runDirectoryName(run));
-    return stored?.finished === true ? (JSON.parse(stored.record) as JobRecord) : null;
+    const record = stored?.finished === true ? recordOfJson(stored.record) : null;
+    return record?.ok === true ? record.value : null;
   } finally {
     store.close();
   }

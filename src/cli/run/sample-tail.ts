@@ -1,7 +1,8 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkJson } from '../../base/shape';
 import { makeFifo } from '../../native/libc';
-import { STREAM, type StreamedSample } from '../../sampler/series/sample-stream';
+import { STREAM, streamedSample, type StreamedSample } from '../../sampler/series/sample-stream';
 
 /** The samples of a run as its sampler takes them. */
 export interface SampleTail {
@@ -27,7 +28,10 @@ export function followSamples(directory: string, take: (sample: StreamedSample) 
         const text = begun + buffer.toString('utf8', 0, readSync(fd, buffer));
         const lines = text.split('\n');
         begun = lines.pop() ?? '';
-        for (const line of lines) take(JSON.parse(line) as StreamedSample);
+        for (const line of lines) {
+          const sample = checkJson(streamedSample, line, 'the sample');
+          if (sample.ok) take(sample.value);
+        }
       }
     } catch {
       // Nothing more for now. Rows are a help to the reader, and no fault in them may end the command's supervisor.

@@ -180,12 +180,6 @@ export const realSources: Sources = {
   },
   running: async (settings) => {
     const { runningRecords } = await import('../../sampler/node-store/live-records.js');
-    const live = runningRecords(settings);
-    if (live.length === 0) return [];
-    const { parseRecord } = await import('../../record/record.js');
-    return live.flatMap((claimed) => {
-      const record = parseRecord(claimed);
-      return 'error' in record ? [] : [record];
-    });
+    return runningRecords(settings);
   },
 };

@@ -1,3 +1,4 @@
+import { cpuEfficiency } from '../../record/efficiency';
 import { jobName, jobTaskName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
 import { isParallel } from '../../accounting/job-sum';
@@ -51,7 +52,7 @@ const MEASURES: readonly Measure[] = [
     format: formatHeld,
   },
   { name: 'CPU time', of: (record) => record.cpu_seconds, format: formatDuration },
-  { name: 'CPU over slots', of: (record) => record.cpu_efficiency, format: formatPercent },
+  { name: 'CPU over slots', of: (record) => cpuEfficiency(record), format: formatPercent },
   { name: 'ran', of: (record) => record.wallclock_seconds, format: formatDuration },
 ];
 
@@ -154,14 +155,14 @@ function taskOf(latest: readonly JobRun[]): readonly Task[] {
   const records = [first.record, ...recordsOf(others)] as const;
   if (!isParallel(records)) return [{ run: first, whole: null }];
   const whole = wholeOf(records, first.attempt);
-  const { peak_rss, memory_efficiency } = whole.memoryHost;
-  return [{ run: { ...first, record: { ...whole.total, peak_rss, memory_efficiency } }, whole }];
+  const { peak_rss, h_vmem } = whole.memoryHost;
+  return [{ run: { ...first, record: { ...whole.total, peak_rss, h_vmem } }, whole }];
 }
 
 function renderAsked({ run: { record }, whole }: Task, screen: Screen): string[] {
   if (whole === null) return renderRequests(record, screen);
   const where = `on ${formatCount(whole.sum.hosts.length)} hosts`;
-  return renderRequests({ ...record, host_slots: record.slots }, screen, where);
+  return renderRequests({ ...whole.total, host_slots: whole.total.slots }, screen, where);
 }
 
 const decidingOf = ({ run, whole }: Task): JobRecord => whole?.fullest ?? run.record;

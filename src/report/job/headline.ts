@@ -1,3 +1,4 @@
+import { cpuEfficiency } from '../../record/efficiency';
 import { figureOf, measuredUpper, shareOfLimit } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { hasUnknownPart, HEADROOM, RAISE, type Advice } from '../advice/advice';
@@ -39,14 +40,15 @@ export function memoryGauges(record: JobRecord, screen: Screen): Gauge[] {
 
 /** CPU over the slots. */
 export function cpuGauges(record: JobRecord): Gauge[] {
-  if (record.cpu_efficiency === null) return [];
+  const share = cpuEfficiency(record);
+  if (share === null) return [];
   const slots = record.host_slots ?? record.slots ?? 1;
   return [
     {
       name: 'CPU',
-      share: record.cpu_efficiency,
-      amount: `${(record.cpu_efficiency * slots).toFixed(slots < 10 ? 2 : 1)} of ${slots} slot${slots === 1 ? '' : 's'}`,
-      tone: record.cpu_efficiency > 1.1 ? 'bad' : shareTone(Math.min(record.cpu_efficiency, 0.8)),
+      share,
+      amount: `${(share * slots).toFixed(slots < 10 ? 2 : 1)} of ${slots} slot${slots === 1 ? '' : 's'}`,
+      tone: share > 1.1 ? 'bad' : shareTone(Math.min(share, 0.8)),
     },
   ];
 }

@@ -1,3 +1,4 @@
+import { memoryEfficiency } from '../../record/efficiency';
 import { lineAtLimit } from '../../record/cause';
 import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../../accounting/job-sum';
 import { countedByGridEngine } from '../../record/cause';
@@ -63,7 +64,9 @@ function mostOf(records: readonly JobRecord[], of: (record: JobRecord) => number
 }
 
 function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]): JobRecord {
-  const seenSlots = sum.hosts.reduce((slots, host) => slots + (host.seen ? (host.slots ?? 0) : 0), 0);
+  const seenSlots = sum.hosts
+    .filter((host) => host.seen)
+    .reduce<number | null>((all, { slots }) => (all === null || slots === null ? null : all + slots), 0);
   return {
     ...master,
     ...peaksOf(sum),
@@ -79,8 +82,6 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
     ended_at: sum.ended_at,
     wallclock_seconds: sum.wallclock_seconds,
     cpu_seconds: sum.cpu_seconds,
-    cpu_efficiency: sum.cpu_efficiency,
-    memory_efficiency: sum.memory_efficiency,
     processes: sum.processes,
     max_processes: null,
     max_threads: null,
@@ -125,8 +126,6 @@ function hostOf(
     signal: failed.signal,
     failed: failed.failed,
     cpu_seconds: host.cpu_seconds,
-    cpu_efficiency: host.cpu_efficiency,
-    memory_efficiency: host.memory_efficiency,
     series: null,
   };
 }
@@ -136,7 +135,7 @@ function fullestByMemory(hosts: readonly JobRecord[], total: JobRecord): JobReco
   const held = ({ peak_rss: peak }: JobRecord): number => (peak === null ? -1 : figureOf(peak));
   const [first, ...others] = hosts;
   return others.reduce((most, host) => {
-    const [a, b] = [host.memory_efficiency ?? -1, most.memory_efficiency ?? -1];
+    const [a, b] = [memoryEfficiency(host) ?? -1, memoryEfficiency(most) ?? -1];
     return a > b || (a === b && held(host) > held(most)) ? host : most;
   }, first ?? total);
 }

@@ -1,3 +1,4 @@
+import { cpuEfficiency, memoryEfficiency } from '../../record/efficiency';
 import { formatPeak } from '../format/bracket';
 import { endingLabel } from './ending';
 import { runningLabel } from './running';
@@ -12,6 +13,8 @@ import { formatDuration, formatPercent, formatRequested } from '../format/units'
 interface RunColumn extends Column {
   readonly cell: (run: JobRun, screen: Screen) => string;
 }
+
+const percentCell = (share: number | null): string => (share === null ? '' : formatPercent(share));
 
 /** What can be told of a run in one cell. */
 export const RUN_COLUMNS = {
@@ -52,12 +55,12 @@ export const RUN_COLUMNS = {
   memory: {
     head: 'of limit',
     align: 'right',
-    cell: ({ record }) => (record.memory_efficiency === null ? '' : formatPercent(record.memory_efficiency)),
+    cell: ({ record }) => percentCell(memoryEfficiency(record)),
   },
   cpu: {
     head: 'CPU',
     align: 'right',
-    cell: ({ record }) => (record.cpu_efficiency === null ? '' : formatPercent(record.cpu_efficiency)),
+    cell: ({ record }) => percentCell(cpuEfficiency(record)),
   },
   ending: {
     head: 'ended',

@@ -1,3 +1,4 @@
+import { cpuEfficiency } from '../../record/efficiency';
 import type { JobRecord, MemoryRequest } from '../../record/record';
 import { limitOf } from '../advice/fit';
 import {
@@ -16,10 +17,11 @@ import { renderTable } from '../screen/table';
 function cpu(record: JobRecord, screen: Screen): string | null {
   if (record.cpu_seconds === null) return null;
   const time = formatDuration(record.cpu_seconds);
-  if (record.cpu_efficiency === null || record.wallclock_seconds === null) return time;
+  const share = cpuEfficiency(record);
+  if (share === null || record.wallclock_seconds === null) return time;
   const slots = record.host_slots ?? record.slots ?? 1;
   const over = `${formatDuration(record.wallclock_seconds)} ${screen.glyphs.times} ${slots} slot${slots === 1 ? '' : 's'}`;
-  return `${time}, ${formatPercent(record.cpu_efficiency)} of ${over}`;
+  return `${time}, ${formatPercent(share)} of ${over}`;
 }
 
 function processes(record: JobRecord): string | null {

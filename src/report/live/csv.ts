@@ -2,8 +2,8 @@ import type { HostView, JobPart, JobView, PendingView } from '../../live/cluster
 import { renderCsvRows, type Cell } from '../records/csv';
 import type { HostsReport } from './hosts';
 import type { JobsReport } from './jobs';
-import { hostFields } from './machine-hosts';
-import { jobFields, partFields, pendingFields } from './machine-jobs';
+import { HOST } from './machine-hosts';
+import { JOB_ON_HOST, PENDING_JOB, RUNNING_JOB } from './machine-jobs';
 
 /** Columns are a contract: none may be renamed, new ones come last. */
 const JOB_COLUMNS = [
@@ -99,7 +99,7 @@ const requestsText = (requests: JobView['requests']): string =>
   requests.map(({ complex, text, kind }) => `${complex}=${text}${kind === 'hard' ? '' : `(${kind})`}`).join(' ');
 
 function jobRow(job: JobView): readonly Cell[] {
-  const fields = jobFields(job);
+  const fields = RUNNING_JOB.fields(job);
   const { trend } = fields as { readonly trend: Readonly<Record<string, unknown>> | null };
   return rowOf(JOB_COLUMNS, {
     ...fields,
@@ -116,7 +116,7 @@ function jobRow(job: JobView): readonly Cell[] {
 /** A waiting job in the columns of the running ones; its tasks stand in `task_id`. */
 function pendingRow(job: PendingView): readonly Cell[] {
   return rowOf(JOB_COLUMNS, {
-    ...pendingFields(job),
+    ...PENDING_JOB.fields(job),
     task_id: job.tasks,
     requests: requestsText(job.requests),
   });
@@ -129,12 +129,12 @@ export function renderJobsCsv({ jobs, pending }: JobsReport): string {
 
 function hostRow(host: HostView): readonly Cell[] {
   const states = host.queues.filter(({ state }) => state !== '').map(({ name, state }) => `${name}=${state}`);
-  return rowOf(HOST_COLUMNS, { ...hostFields(host), queue_states: states.join(' ') });
+  return rowOf(HOST_COLUMNS, { ...HOST.fields(host), queue_states: states.join(' ') });
 }
 
 function partRow(host: HostView, part: JobPart): readonly Cell[] {
   return rowOf(PART_COLUMNS, {
-    ...partFields(part),
+    ...JOB_ON_HOST.fields(part),
     host: host.name,
     job_id: part.job,
     task_id: part.task,

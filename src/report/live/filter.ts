@@ -1,4 +1,4 @@
-import type { HostView, JobPart, JobView, PendingView } from '../../live/cluster-view';
+import type { ClusterView, HostView, JobPart, JobView, PendingView } from '../../live/cluster-view';
 
 /** What is shown: each list holds names and globs, one of which must match; an empty list lets everything pass. */
 export interface LiveFilter {
@@ -21,10 +21,15 @@ export type FilterField = keyof LiveFilter;
 const lets = (patterns: readonly string[], matches: (pattern: string) => boolean): boolean =>
   patterns.length === 0 || patterns.some(matches);
 
-/** Whether a host is one that a name or pattern means; without a dot it means the first label, too. */
+const firstLabel = (host: string): string => host.split('.', 1)[0] ?? '';
+
+/** Whether a host is one that a name or pattern means, in whatever case, and with or without its domain. */
 export function isHost(host: string, pattern: string): boolean {
-  if (matchesPattern(host, pattern)) return true;
-  return !pattern.includes('.') && matchesPattern(host.split('.', 1)[0] ?? '', pattern);
+  const [name, wanted] = [host.toLowerCase(), pattern.toLowerCase()];
+  if (matchesPattern(name, wanted)) return true;
+  // A pattern with a dot is about the domain: a name without one does not fit.
+  if (wanted.includes('.')) return !/[*?]/.test(wanted) && name === firstLabel(wanted);
+  return matchesPattern(firstLabel(name), wanted);
 }
 
 interface Numbered {
@@ -82,7 +87,8 @@ export function keepsPending(filter: LiveFilter, job: PendingView): boolean {
 
 /** Whether the filter asks for certain jobs, not for hosts alone. */
 export function asksForJobs(filter: LiveFilter): boolean {
-  return filter.job.length > 0 || filter.owner.length > 0 || filter.any.length > 0;
+  const { job, owner, queue, project, any } = filter;
+  return [job, owner, queue, project, any].some((patterns) => patterns.length > 0);
 }
 
 /** Whether what a job has on a host is asked for. */
@@ -94,14 +100,24 @@ function keepsPart(filter: LiveFilter, part: JobPart): boolean {
   );
 }
 
-/** The host with the jobs that are asked for; null: neither it nor one of its jobs is. */
-export function filterHost(filter: LiveFilter, host: HostView): HostView | null {
+/** The host with the jobs that are asked for; null: neither it nor one of its jobs is. `isAskedFor`: of its jobs. */
+function filterHost(filter: LiveFilter, host: HostView, isAskedFor: (part: JobPart) => boolean): HostView | null {
   if (!lets(filter.host, (pattern) => isHost(host.name, pattern))) return null;
   if (!asksForJobs(filter)) return host;
-  const parts = host.parts.filter((part) => keepsPart(filter, part));
+  const parts = host.parts.filter((part) => isAskedFor(part) && keepsPart(filter, part));
   if (parts.length > 0) return { ...host, parts };
-  const byName = filter.job.length === 0 && filter.owner.length === 0;
+  const byName = !asksForJobs({ ...filter, any: [] });
   return byName && lets(filter.any, (word) => isSomewhere([host.name], word)) ? { ...host, parts } : null;
+}
+
+/** The hosts that are asked for, each with the jobs that are. What a job has on a host knows no queue and no project. */
+export function filterHosts(filter: LiveFilter, { hosts, jobs }: Pick<ClusterView, 'hosts' | 'jobs'>): HostView[] {
+  const { queue, project } = filter;
+  const kept =
+    queue.length + project.length === 0
+      ? null
+      : new Set(jobs.filter((job) => keepsJob({ ...NO_FILTER, queue, project }, job)).map(labelOf));
+  return hosts.flatMap((host) => filterHost(filter, host, (part) => kept?.has(labelOf(part)) ?? true) ?? []);
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { AtRisk } from '../../live/at-risk';
 import type { ClusterView, JobView, PendingView } from '../../live/cluster-view';
 import { formatCount } from '../format/units';
 import { wrap } from '../screen/layout';
@@ -14,6 +15,12 @@ export interface JobsReport {
   readonly jobs: readonly JobView[];
   /** null: not asked for. */
   readonly pending: readonly PendingView[] | null;
+}
+
+/** What `qmemacct live --at-risk` shows. */
+export interface RisksReport {
+  readonly view: ClusterView;
+  readonly risks: readonly AtRisk[];
 }
 
 /** "12 of 60 running", "60 running". */

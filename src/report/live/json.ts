@@ -1,25 +1,73 @@
+import type { Schema } from '../../base/shape';
+import type { ClusterView } from '../../live/cluster-view';
 import { escapeJson } from '../format/escape';
+import { answerObject, reference, type AnswerObject, type Fields } from './answer-object';
 import { totalHosts } from './host-totals';
 import type { HostsReport } from './hosts';
-import type { JobsReport } from './jobs';
-import { hostFields, totalsFields } from './machine-hosts';
-import { jobFields, pendingFields, viewFields } from './machine-jobs';
+import type { JobsReport, RisksReport } from './jobs';
+import { HOST, HOST_JOB, HOST_TOTALS, QUEUE } from './machine-hosts';
+import {
+  HEAD,
+  JOB_AT_RISK,
+  JOB_ON_HOST,
+  PART_TASK,
+  PENDING_JOB,
+  REQUEST,
+  RISK,
+  RUNNING_JOB,
+  TREND,
+} from './machine-jobs';
 
-type Fields = Readonly<Record<string, unknown>>;
+const head = answerObject('Head', HEAD);
 
 const line = (fields: Fields): string => escapeJson(JSON.stringify(fields));
 
-const list = (name: string, rows: readonly Fields[]): string =>
-  `"${name}":[${rows.length === 0 ? '' : `\n${rows.map(line).join(',\n')}\n`}]`;
+function list<T>(name: string, kind: AnswerObject<T>, items: readonly T[]): string {
+  const rows = items.map((item) => line(kind.fields(item)));
+  return `"${name}":[${rows.length === 0 ? '' : `\n${rows.join(',\n')}\n`}]`;
+}
+
+function whole(view: ClusterView, parts: readonly string[]): string {
+  return `${line(head.fields(view)).slice(0, -1)},${parts.join(',')}}\n`;
+}
 
 /** `{"schema":1,"cluster":...,"jobs":[...],"pending":[...]}`, a job a line; `pending` null: not asked for. */
 export function renderJobsJson({ view, jobs, pending }: JobsReport): string {
-  const waiting = pending === null ? '"pending":null' : list('pending', pending.map(pendingFields));
-  return `${line(viewFields(view)).slice(0, -1)},${list('jobs', jobs.map(jobFields))},${waiting}}\n`;
+  const waiting = pending === null ? '"pending":null' : list('pending', PENDING_JOB, pending);
+  return whole(view, [list('jobs', RUNNING_JOB, jobs), waiting]);
+}
+
+/** `{"schema":1,"cluster":...,"jobs":[...]}`, the most urgent first. */
+export function renderRisksJson({ view, risks }: RisksReport): string {
+  return whole(view, [list('jobs', JOB_AT_RISK, risks)]);
 }
 
 /** `{"schema":1,"cluster":...,"hosts":[...],"totals":{...}}`, a host a line, with its jobs. */
 export function renderHostsJson({ view, hosts }: HostsReport): string {
-  const totals = line(totalsFields(totalHosts(hosts)));
-  return `${line(viewFields(view)).slice(0, -1)},${list('hosts', hosts.map(hostFields))},"totals":${totals}}\n`;
+  return whole(view, [list('hosts', HOST, hosts), `"totals":${line(HOST_TOTALS.fields(totalHosts(hosts)))}`]);
 }
+
+function withHead(members: Readonly<Record<string, Schema>>): Schema {
+  const { properties, required } = head.schema as { readonly properties: object; readonly required: readonly string[] };
+  return {
+    type: 'object',
+    properties: { ...properties, ...members },
+    required: [...required, ...Object.keys(members)],
+  };
+}
+
+const listSchema = (kind: Pick<AnswerObject<never>, 'name'>): Schema => ({ type: 'array', items: reference(kind) });
+
+/** JSON Schemas of these answers, and of the parts that they refer to, by their names. */
+export const JOBS_SCHEMA = withHead({
+  jobs: listSchema(RUNNING_JOB),
+  pending: { anyOf: [listSchema(PENDING_JOB), { type: 'null' }] },
+});
+export const RISKS_SCHEMA = withHead({ jobs: listSchema(JOB_AT_RISK) });
+export const HOSTS_SCHEMA = withHead({ hosts: listSchema(HOST), totals: reference(HOST_TOTALS) });
+export const LIVE_PARTS: Readonly<Record<string, Schema>> = Object.fromEntries(
+  [
+    ...[REQUEST, TREND, PART_TASK, JOB_ON_HOST, RUNNING_JOB, RISK, JOB_AT_RISK, PENDING_JOB],
+    ...[QUEUE, HOST_JOB, HOST, HOST_TOTALS],
+  ].map(({ name, schema }) => [name, schema]),
+);

@@ -1,134 +1,164 @@
+import type { AtRisk } from '../../live/at-risk';
 import type {
   ClusterView,
   JobPart,
   JobView,
   OurFigures,
+  PartTask,
   PendingView,
   RequestView,
   Trend,
 } from '../../live/cluster-view';
 import { peakOfPart, useOfPart } from '../../live/job-parts';
+import {
+  amount,
+  answerObject,
+  flag,
+  many,
+  maybeAmount,
+  maybeOne,
+  maybeText,
+  maybeWhole,
+  one,
+  text,
+  texts,
+  through,
+  time,
+  whole,
+  word,
+  type Members,
+} from './answer-object';
 import { maxvmemOfPart, shareOfJob, vmemOfPart } from './figures';
 
-/**
- * Running and waiting jobs for programs: the published contract (schema 1). Fields may be added, none renamed. Bytes,
- * seconds, ISO 8601 times; null: unknown.
- */
+/** Running and waiting jobs for programs: the published contract (schema 1). Fields may be added, none renamed. */
 
-const iso = (at: number | null): string | null => (at === null || !Number.isFinite(at) ? null : isoOf(at));
+const LIMIT_STATES = ['limited', 'unlimited', 'unknown'] as const;
 
-/** Far beyond the calendar (a trend that hardly rises) there is no date. */
-function isoOf(at: number): string | null {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? null : date.toISOString();
-}
+const figures: Members<OurFigures | null> = {
+  rss_bytes: maybeAmount((ours) => ours?.rss ?? null),
+  peak_lower_bytes: maybeAmount((ours) => ours?.lower ?? null),
+  peak_upper_bytes: maybeAmount((ours) => ours?.upper ?? null),
+  figures_at: time((ours) => ours?.at ?? null),
+};
 
-const figures = (ours: OurFigures | null): Readonly<Record<string, unknown>> => ({
-  rss_bytes: ours?.rss ?? null,
-  peak_lower_bytes: ours?.lower ?? null,
-  peak_upper_bytes: ours?.upper ?? null,
-  figures_at: iso(ours?.at ?? null),
+export const REQUEST = answerObject<RequestView>('Request', {
+  complex: text((request) => request.complex),
+  kind: word(['hard', 'soft', 'default'], (request) => request.kind),
+  text: text((request) => request.text),
+  bytes: maybeAmount((request) => request.bytes),
 });
 
-const request = ({ complex, kind, text, bytes }: RequestView): Readonly<Record<string, unknown>> => ({
-  complex,
-  kind,
-  text,
-  bytes,
-});
+export const TREND = answerObject<Trend>(
+  'Trend',
+  {
+    slope_bytes_per_second: amount((trend) => trend.slope),
+    over_seconds: amount((trend) => trend.overSeconds),
+    limit_at: time((trend) => trend.limitAt),
+    earliest: time((trend) => trend.earliest),
+    latest: time((trend) => trend.latest),
+    confidence: word(['high', 'medium', 'low'], (trend) => trend.confidence),
+  },
+  'when the job reaches its limit at the rate of its last minutes',
+);
 
-const trend = (value: Trend | null): Readonly<Record<string, unknown>> | null =>
-  value === null
-    ? null
-    : {
-        slope_bytes_per_second: value.slope,
-        over_seconds: value.overSeconds,
-        limit_at: iso(value.limitAt),
-        earliest: iso(value.earliest),
-        latest: iso(value.latest),
-        confidence: value.confidence,
-      };
+export const PART_TASK = answerObject<PartTask>('PartTask', {
+  id: text((task) => task.id),
+  vmem_bytes: maybeAmount((task) => task.vmem),
+  maxvmem_bytes: maybeAmount((task) => task.maxvmem),
+});
 
 /** What a job has on one host; in the list of a host with the job's number, in that of a job without. */
-export function partFields(part: JobPart): Readonly<Record<string, unknown>> {
-  return {
-    master: part.master,
-    slots: part.slots,
-    limit_bytes: part.limit,
-    limit_state: part.limitState,
-    reserved_bytes: part.reserved,
-    peak_bytes: peakOfPart(part),
-    used_bytes: useOfPart(part),
-    vmem_bytes: vmemOfPart(part),
-    maxvmem_bytes: maxvmemOfPart(part),
-    master_vmem_bytes: part.masterVmem,
-    master_maxvmem_bytes: part.masterMaxvmem,
-    tasks: part.tasks.map(({ id, vmem, maxvmem }) => ({ id, vmem_bytes: vmem, maxvmem_bytes: maxvmem })),
-    ended_tasks_maxvmem_bytes: part.pastMaxvmem,
-    ...figures(part.ours),
-    trend: trend(part.trend),
-  };
-}
+export const PART: Members<JobPart> = {
+  master: flag((part) => part.master),
+  slots: amount((part) => part.slots),
+  limit_bytes: maybeAmount((part) => part.limit),
+  limit_state: word(LIMIT_STATES, (part) => part.limitState),
+  reserved_bytes: amount((part) => part.reserved),
+  peak_bytes: maybeAmount(peakOfPart),
+  used_bytes: maybeAmount(useOfPart),
+  vmem_bytes: maybeAmount(vmemOfPart),
+  maxvmem_bytes: maybeAmount(maxvmemOfPart),
+  master_vmem_bytes: maybeAmount((part) => part.masterVmem),
+  master_maxvmem_bytes: maybeAmount((part) => part.masterMaxvmem),
+  tasks: many(PART_TASK, (part) => part.tasks),
+  ended_tasks_maxvmem_bytes: maybeAmount((part) => part.pastMaxvmem),
+  ...through(figures, (part) => part.ours),
+  trend: maybeOne(TREND, (part) => part.trend),
+};
 
-/** A running job. */
-export function jobFields(job: JobView): Readonly<Record<string, unknown>> {
-  return {
-    job_id: job.job,
-    task_id: job.task,
-    job_name: job.name,
-    owner: job.owner,
-    uid: job.uid,
-    project: job.project,
-    state: job.state,
-    queue: job.queue,
-    pe: job.pe,
-    slots: job.slots,
-    started_at: iso(job.startedAt),
-    submitted_at: iso(job.submittedAt),
-    requests: job.requests.map(request),
-    limit_bytes: job.limit,
-    limit_state: job.limitState,
-    vmem_bytes: job.vmem,
-    maxvmem_bytes: job.maxvmem,
-    measure: job.measure,
-    cpu_seconds: job.cpuSeconds,
-    ...figures(job.ours),
-    share: shareOfJob(job),
-    trend: trend(job.trend),
-    hosts: job.parts.map((part) => ({ host: part.host, ...partFields(part) })),
-  };
-}
+export const JOB_ON_HOST = answerObject<JobPart>(
+  'JobOnHost',
+  { host: text((part) => part.host), ...PART },
+  'what a job has on one host',
+);
 
-/** A job that waits. */
-export function pendingFields(job: PendingView): Readonly<Record<string, unknown>> {
-  return {
-    job_id: job.job,
-    tasks: job.tasks,
-    job_name: job.name,
-    owner: job.owner,
-    project: job.project,
-    state: job.state,
-    submitted_at: iso(job.submittedAt),
-    slots: job.slots,
-    priority: job.priority,
-    requests: job.requests.map(request),
-  };
-}
+const job: Members<JobView> = {
+  job_id: whole((view) => view.job),
+  task_id: maybeWhole((view) => view.task),
+  job_name: text((view) => view.name),
+  owner: text((view) => view.owner),
+  uid: maybeText((view) => view.uid),
+  project: maybeText((view) => view.project),
+  state: text((view) => view.state),
+  queue: text((view) => view.queue),
+  pe: maybeText((view) => view.pe),
+  slots: amount((view) => view.slots),
+  started_at: time((view) => view.startedAt),
+  submitted_at: time((view) => view.submittedAt),
+  requests: many(REQUEST, (view) => view.requests),
+  limit_bytes: maybeAmount((view) => view.limit),
+  limit_state: word(LIMIT_STATES, (view) => view.limitState),
+  vmem_bytes: maybeAmount((view) => view.vmem),
+  maxvmem_bytes: maybeAmount((view) => view.maxvmem),
+  measure: maybeText((view) => view.measure),
+  cpu_seconds: maybeAmount((view) => view.cpuSeconds),
+  ...through(figures, (view) => view.ours),
+  share: maybeAmount(shareOfJob),
+  trend: maybeOne(TREND, (view) => view.trend),
+  hosts: many(JOB_ON_HOST, (view) => view.parts),
+};
+
+export const RUNNING_JOB = answerObject<JobView>('RunningJob', job);
+
+export const RISK = answerObject<AtRisk>(
+  'Risk',
+  {
+    host: text(({ part }) => part.host),
+    reason: word(['full', 'trend'], ({ reason }) => reason),
+    share: maybeAmount(({ share }) => share),
+  },
+  'on which host the job reaches its limit first; "full": it uses that share of it now, "trend": it grows towards it',
+);
+
+export const JOB_AT_RISK = answerObject<AtRisk>('JobAtRisk', {
+  ...through(job, (risk) => risk.job),
+  at_risk: one(RISK, (risk) => risk),
+});
+
+export const PENDING_JOB = answerObject<PendingView>('PendingJob', {
+  job_id: whole((view) => view.job),
+  tasks: maybeText((view) => view.tasks),
+  job_name: text((view) => view.name),
+  owner: text((view) => view.owner),
+  project: maybeText((view) => view.project),
+  state: text((view) => view.state),
+  submitted_at: time((view) => view.submittedAt),
+  slots: maybeAmount((view) => view.slots),
+  priority: maybeAmount((view) => view.priority),
+  requests: many(REQUEST, (view) => view.requests),
+});
 
 /** Of what the answer is: cluster, problems, and when each part of it was asked for (`at`: the oldest of qmaster's). */
-export function viewFields(view: ClusterView): Readonly<Record<string, unknown>> {
-  const { hosts, list, usage, pending, oursOldest, oursNewest } = view.times;
-  return {
-    schema: 1,
-    cluster: view.cluster,
-    dialect: view.dialect,
-    at: iso(view.at),
-    hosts_at: iso(hosts),
-    list_at: iso(list),
-    usage_at: iso(usage),
-    pending_at: iso(pending),
-    oldest_figures_at: iso(oursOldest),
-    newest_figures_at: iso(oursNewest),
-    problems: view.problems,
-  };
-}
+export const HEAD: Members<ClusterView> = {
+  schema: { schema: { const: 1 }, of: () => 1 },
+  cluster: text((view) => view.cluster),
+  dialect: text((view) => view.dialect),
+  at: time((view) => view.at),
+  hosts_at: time((view) => view.times.hosts),
+  list_at: time((view) => view.times.list),
+  usage_at: time((view) => view.times.usage),
+  pending_at: time((view) => view.times.pending),
+  oldest_figures_at: time((view) => view.times.oursOldest),
+  newest_figures_at: time((view) => view.times.oursNewest),
+  problems: texts((view) => view.problems),
+};

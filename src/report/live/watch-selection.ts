@@ -1,5 +1,5 @@
 import type { ClusterView, HostView, JobView, PendingView } from '../../live/cluster-view';
-import { filterHost, keepsJob, keepsPending } from './filter';
+import { filterHosts, keepsJob, keepsPending } from './filter';
 import { byHostName, HOST_ORDERS } from './orders';
 import { chooseHostColumns, hostLines, type HostColumns, type HostLine } from './hosts';
 import { byNumber, JOB_ORDERS, PENDING_ORDERS } from './orders';
@@ -31,8 +31,7 @@ export function selectPending(
 
 /** The hosts that are asked for, each with the jobs that are, in order. */
 export function selectHosts(view: ClusterView, filter: LiveFilter, { key, reverse }: Sorting): readonly HostView[] {
-  const kept = view.hosts.flatMap((host) => filterHost(filter, host) ?? []);
-  return sortRows(kept, orderOf(HOST_ORDERS, key), reverse, byHostName);
+  return sortRows(filterHosts(filter, view), orderOf(HOST_ORDERS, key), reverse, byHostName);
 }
 
 /** All rows of the page that is watched, and the columns that they fill. */

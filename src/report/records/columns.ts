@@ -1,3 +1,4 @@
+import { cpuEfficiency, memoryEfficiency } from '../../record/efficiency';
 import { jobName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
 import { figureOf } from '../../record/peak-figure';
@@ -57,8 +58,8 @@ const heldOf = (bracket: Bracket | null): number | null => bracket && figureOf(b
 
 /** The record that a line's limit, peak and share are of: that nearest to its limit, or without any the largest. */
 function fullestOf(line: RecordLine): JobRecord {
-  const byShare = largest(line, (record) => record.memory_efficiency);
-  return byShare.memory_efficiency === null ? largest(line, (record) => heldOf(record.peak_rss)) : byShare;
+  const byShare = largest(line, memoryEfficiency);
+  return memoryEfficiency(byShare) === null ? largest(line, (record) => heldOf(record.peak_rss)) : byShare;
 }
 
 /** What all records of a line say, or how many different things. */
@@ -89,9 +90,9 @@ const waited: Of<number | null> = (record) => {
 };
 
 function efficiencyCell(line: RecordLine): string {
-  const cpu = sum(line, (record) => (record.cpu_efficiency === null ? null : record.cpu_seconds));
+  const cpu = sum(line, (record) => (cpuEfficiency(record) === null ? null : record.cpu_seconds));
   const slots = sum(perHost(line), (record) =>
-    record.cpu_efficiency === null || record.wallclock_seconds === null
+    cpuEfficiency(record) === null || record.wallclock_seconds === null
       ? null
       : record.wallclock_seconds * (record.host_slots ?? record.slots ?? 1),
   );
@@ -99,7 +100,7 @@ function efficiencyCell(line: RecordLine): string {
 }
 
 function memoryCell(line: RecordLine, screen: Screen): string {
-  const share = fullestOf(line).memory_efficiency;
+  const share = memoryEfficiency(fullestOf(line));
   return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
 }
 

@@ -1,3 +1,4 @@
+import { cpuEfficiency, memoryEfficiency } from '../../record/efficiency';
 import { BRACKET, FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
 import { emptyRecord, type JobRecord } from '../../record/record';
 import { escapeForCsv } from '../format/escape';
@@ -46,7 +47,15 @@ function fieldCells(name: FieldName, record: JobRecord): Cells {
 }
 
 function cellsOf({ record, attempt }: Account): Cells {
-  return [...FIELD_NAMES.flatMap((name) => fieldCells(name, record)), ['attempt', attempt]];
+  const efficiencies: Cells = [
+    ['cpu_efficiency', cpuEfficiency(record)],
+    ['memory_efficiency', memoryEfficiency(record)],
+  ];
+  const cells = FIELD_NAMES.flatMap((name) => [
+    ...fieldCells(name, record),
+    ...(name === 'cpu_seconds' ? efficiencies : []),
+  ]);
+  return [...cells, ['attempt', attempt]];
 }
 
 const cellText = (cell: Cell): string => (typeof cell === 'string' ? escapeForCsv(cell) : String(cell ?? ''));

@@ -1,3 +1,4 @@
+import { withEfficiencies } from '../../record/efficiency';
 import type { JobSum } from '../../accounting/job-sum';
 import { RECORD_SCHEMA, type JobRecord } from '../../record/record';
 import type { ArrayProgress } from '../job/array-progress';
@@ -24,7 +25,7 @@ export function renderJson(
   causes: readonly CauseAccount[] = [],
   arrays: readonly ArrayProgress[] = [],
 ): string {
-  const records = list(accounts.map(({ record, attempt }) => ({ ...record, attempt })));
+  const records = list(accounts.map(({ record, attempt }) => ({ ...withEfficiencies(record), attempt })));
   const more = [
     ...(sums.length === 0 ? [] : [`,"sums":${list(sums)}`]),
     ...(causes.length === 0 ? [] : [`,"causes":${list(causes)}`]),

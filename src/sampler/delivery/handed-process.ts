@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isOutboxEmpty } from './handed-files';
-import type { HandedPass } from './handed-records';
+import { handedPass, type HandedPass } from './handed-records';
 import { reasonOf, warn } from '../../base/log';
 import { inheritedFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
-import type { Settings } from '../../record/settings';
+import { checkJson } from '../../base/shape';
+import { settingsToml, type Settings } from '../../record/settings';
 
 /** Ten times what a pass takes on a busy node. */
 const PATIENCE_MS = 60_000;
@@ -42,14 +43,10 @@ function runPass(settings: Settings): Promise<HandedPass> {
     child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
     child.on('close', (code) => {
       clearTimeout(timer);
-      try {
-        // Our own program's words.
-        resolve(JSON.parse(text) as HandedPass);
-      } catch {
-        resolve(failed(`the process ended with status ${code ?? 'none'}`));
-      }
+      const pass = checkJson(handedPass, text, 'its answer');
+      resolve(pass.ok ? pass.value : failed(`the process ended with status ${code ?? 'none'}`));
     });
-    child.stdin.end(JSON.stringify(settings));
+    child.stdin.end(settingsToml(settings));
   });
 }
 

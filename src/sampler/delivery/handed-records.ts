@@ -1,3 +1,4 @@
+import { integer, list, object, string, type ValueOf } from '../../base/shape';
 import { join } from 'node:path';
 import { clearLeftovers, outboxNames, pathsByUser, readHanded, removeHanded } from './handed-files';
 import { asHanded, hereAndNow, parseHanded, whyRefused, type Here } from './handed-rules';
@@ -21,11 +22,12 @@ export const HANDED_LIMITS: HandedLimits = {
   bytesPerDay: 32 * 1024 * 1024,
 };
 
-export interface HandedPass {
-  readonly taken: number;
+export const handedPass = object({
+  taken: integer(0),
   /** What was removed, and why: a line for each user. */
-  readonly problems: readonly string[];
-}
+  problems: list(string, Infinity),
+});
+export type HandedPass = ValueOf<typeof handedPass>;
 
 interface Accepted extends HandedRecord {
   readonly path: string;

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { ALL_FACTS } from '../figures/job-facts';
 import type { NodeStore } from '../node-store/node-store';
-import { parseRecord } from '../../record/record';
+import { recordOfJson } from '../../record/record';
 import type { JobRecord } from '../../record/record';
 import { unsampledRecord } from './recover';
 import { parseRunDescription } from '../job/run-description';
@@ -44,12 +44,8 @@ export function hereAndNow(settings: Settings, store: NodeStore, nowMs: number):
 /** The record in a user's file: JSON of a sampler, or an epilog's copies of spool files. A string: what is wrong. */
 export function parseHanded(text: string, settings: Settings, nowMs: number): JobRecord | string {
   if (text.startsWith('version=')) return recordOfCopies(text, settings, nowMs);
-  try {
-    const record = parseRecord(JSON.parse(text), { trust: 'self-reported' });
-    return 'error' in record ? record.error : record;
-  } catch {
-    return 'not JSON';
-  }
+  const record = recordOfJson(text);
+  return record.ok ? { ...record.value, trust: 'self-reported' } : record.error;
 }
 
 /** What an unprivileged epilog left when no sampler had run: the `job` lines, then copies of `config` and `usage`. */

@@ -6,7 +6,7 @@ import type { Destination } from './destination';
 import { reasonOf, warn } from '../../base/log';
 import type { NodeStore } from '../node-store/node-store';
 import { deliverRecords } from './outbox-feeder';
-import type { JobRecord } from '../../record/record';
+import { recordOfJson } from '../../record/record';
 import type { Settings } from '../../record/settings';
 
 /**
@@ -63,8 +63,8 @@ export function newHeartbeat(settings: Settings, destination: () => Destination 
   function recordsToTell(store: NodeStore, nowMs: number): string[] {
     const oldest = nowMs - Math.max(2 * intervalMs, LEAST_PATIENCE_MS);
     return store.running().flatMap(({ record }) => {
-      const { status, revision } = JSON.parse(record) as JobRecord;
-      return status === 'running' && revision >= oldest ? [record] : [];
+      const parsed = recordOfJson(record);
+      return parsed.ok && parsed.value.status === 'running' && parsed.value.revision >= oldest ? [record] : [];
     });
   }
 

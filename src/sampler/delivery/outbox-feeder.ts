@@ -7,7 +7,9 @@ import { DeliveryLock } from './delivery-lock';
 import type { Destination } from './destination';
 import { reasonOf, warn } from '../../base/log';
 import type { NodeStore, OutboxRow } from '../node-store/node-store';
+import { UserError } from '../../base/user-error';
 import { inheritedFlags } from '../../base/node-flags';
+import { boolean, checkJson, integer, object, optional, string, type ValueOf } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
@@ -38,12 +40,19 @@ export function delivererIdentity(name: string): Identity | null {
     const fields = line.split(':');
     if (fields[0] === wanted) return { uid: Number(fields[2]), gid: Number(fields[3]) };
   }
-  throw new Error(`deliver_as = "${wanted}": no such user in /etc/passwd; set deliver_as to a local system account`);
+  throw new UserError(`deliver_as = "${wanted}": no such user in /etc/passwd`, {
+    hint: 'set deliver_as to a local system account',
+  });
 }
 
-type Answer =
-  | { readonly id: number; readonly ok: true }
-  | { readonly id: number; readonly ok: false; readonly error: string; readonly retry: boolean };
+/** What the deliverer says of a row (accounting/deliverer.ts). */
+const answerShape = object({
+  id: integer(0),
+  ok: boolean,
+  error: optional(string),
+  retry: optional(boolean),
+});
+type Answer = ValueOf<typeof answerShape>;
 
 /**
  * Hands rows of the outbox to a deliverer process and books its answers. Resolves to what stopped it, or null. Rejects
@@ -77,11 +86,9 @@ async function deliverOnce(
       complaint = (complaint + text).slice(-2000);
     });
     createInterface({ input: child.stdout }).on('line', (line) => {
-      try {
-        book(JSON.parse(line) as Answer);
-      } catch {
-        complaint = `unreadable answer of the deliverer: ${line.slice(0, 200)}`;
-      }
+      const answer = checkJson(answerShape, line, 'the answer');
+      if (answer.ok) book(answer.value);
+      else complaint = `unreadable answer of the deliverer (${answer.error}): ${line.slice(0, 200)}`;
     });
     child.on('close', (code) => {
       const last = complaint.trim().split('\n').pop() ?? '';

@@ -7,38 +7,17 @@ import { describeJob, undescribed } from '../job/job-description';
 import { buildRecord } from '../job/job-record';
 import { reasonOf, warn } from '../../base/log';
 import type { NodeStore } from '../node-store/node-store';
-import { parseRecord } from '../../record/record';
+import { recordOfJson } from '../../record/record';
 import type { JobRecord } from '../../record/record';
 import { shepherdLives, type RunDescription } from '../job/run-description';
 import { LEFT_MARK, RunDirectory } from '../job/run-directory';
 import type { Settings } from '../../record/settings';
-import { newPeaks } from '../peaks/peaks';
-import { newSeries } from '../series/series';
-import type { Observation } from '../job/job-sampler';
-import { thisMachine } from '../peaks/this-machine';
-import { NO_SUMS } from '../processes/totals';
+import { nothingObserved } from '../job/job-sampler';
+import { withEnd } from '../job/two-accounts';
+import { thisMachine } from '../peaks/slack';
 
 /** A torn run directory may be one whose prolog is just writing it. */
 const TORN_AGE_MS = 60_000;
-
-/** An observation without samples: only `usage` speaks. */
-function nothingSeen(): Observation {
-  return {
-    peaks: newPeaks(),
-    series: newSeries(0),
-    startMs: null,
-    firstSampleMs: null,
-    lastSampleMs: null,
-    samples: 0,
-    longestGapMs: 0,
-    rssByteMs: 0,
-    sums: NO_SUMS,
-    maxProcesses: 0,
-    maxThreads: 0,
-    counts: { seen: 0, treeOnly: 0, groupOnly: 0 },
-    lineage: null,
-  };
-}
 
 /** The record of a run whose sampler never ran, or died: its last saved state and what the epilog copied. */
 function orphanRecord(
@@ -55,7 +34,7 @@ function orphanRecord(
     nowMs,
     { sampled: stored !== null, ended: directory.finishedMs() !== null },
   );
-  return stored === null ? plain : mergeStored(stored, plain);
+  return stored === null ? plain : withEnd(stored, plain);
 }
 
 /** The record of a run that no sampler saw: what copies of its spool files say. `ended`: the epilog came. */
@@ -75,7 +54,7 @@ export function unsampledRecord(
   return buildRecord({
     key: keyOfRun(run, description, settings),
     description,
-    observation: nothingSeen(),
+    observation: nothingObserved(),
     usage,
     status: run.memory === 'none' ? 'unsampled' : epilogCame ? 'finished' : 'lost',
     trust: run.hooks === 'plain' ? 'self-reported' : 'usage',
@@ -100,39 +79,10 @@ function unsampledReason(run: RunDescription, sampled: boolean): string {
   return 'Not sampled: the sampler did not start or died before its first saved sample.';
 }
 
-/** The sampler's last saved record, completed by what only the end of the job could tell. */
-function mergeStored(stored: JobRecord, plain: JobRecord): JobRecord {
-  const open = <T extends JobRecord['peak_rss']>(bracket: T): T =>
-    bracket === null ? bracket : { ...bracket, open: [...new Set([...bracket.open, 'sampler-lost' as const])].sort() };
-  const wallclock = plain.wallclock_seconds ?? stored.wallclock_seconds;
-  const cpu = Math.max(stored.cpu_seconds ?? 0, plain.cpu_seconds ?? 0);
-  const higher = (a: JobRecord['peak_rss'], b: JobRecord['peak_rss']): JobRecord['peak_rss'] =>
-    open(a === null ? b : b === null || a.lower_bytes >= b.lower_bytes ? a : b);
-  const peakRss = higher(stored.peak_rss, plain.peak_rss);
-  const limit = stored.h_vmem?.limit_bytes ?? null;
-  return {
-    ...stored,
-    status: plain.status === 'unsampled' ? 'finished' : plain.status,
-    started_at: stored.started_at ?? plain.started_at,
-    ended_at: plain.ended_at ?? stored.ended_at,
-    exit_status: plain.exit_status,
-    signal: plain.signal,
-    wallclock_seconds: wallclock,
-    cpu_seconds: cpu,
-    cpu_efficiency: wallclock !== null && wallclock > 0 ? cpu / (wallclock * (stored.host_slots ?? 1)) : null,
-    memory_efficiency: peakRss === null || limit === null || limit <= 0 ? null : peakRss.lower_bytes / limit,
-    peak_rss: peakRss,
-    peak_rss_swap: higher(stored.peak_rss_swap, plain.peak_rss_swap),
-    peak_vmem: open(stored.peak_vmem),
-    peak_process_vmem: open(stored.peak_process_vmem),
-    peak_footprint: open(stored.peak_footprint),
-    notes: [...stored.notes, ...plain.notes],
-    revision: plain.revision,
-  };
-}
-
-function parseStored(text: string | undefined): JobRecord | null {
-  return text === undefined ? null : (JSON.parse(text) as JobRecord);
+/** Our own sampler's record; one that was damaged counts as none. */
+function parseOwn(text: string | null | undefined): JobRecord | null {
+  const record = typeof text === 'string' ? recordOfJson(text) : null;
+  return record?.ok === true ? record.value : null;
 }
 
 /**
@@ -176,7 +126,7 @@ function recoverOne(directory: RunDirectory, store: NodeStore, settings: Setting
   if (shepherdLives(run) && !epilogLeftCopies) return false;
   const stored = store.job(name);
   if (stored?.finished !== true) {
-    const record = orphanRecord(directory, run, parseStored(stored?.record), settings, nowMs);
+    const record = orphanRecord(directory, run, parseOwn(stored?.record), settings, nowMs);
     store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
   }
   removeTraces(directory);
@@ -187,15 +137,4 @@ function recoverOne(directory: RunDirectory, store: NodeStore, settings: Setting
 function removeTraces(directory: RunDirectory): void {
   removeJobCgroup(directory.name, readCgroupNote(directory.path));
   directory.remove();
-}
-
-/** The sampler's own file; one that was damaged counts as none. */
-function parseOwn(text: string | null): JobRecord | null {
-  if (text === null) return null;
-  try {
-    const record = parseRecord(JSON.parse(text));
-    return 'error' in record ? null : record;
-  } catch {
-    return null;
-  }
 }

@@ -3,15 +3,15 @@
  *
  * 1. Idle energy = idle power x seconds, at most what the packages used. Idle power is what the site says
  *    (`[sources.rapl] idle_watts`), else the smallest package power seen so far while the node was below 5 % busy. It is
- *    told beside the job's energy and never charged to a job: the node would have used it without the job.
+ *    shown beside the job's energy and never charged to a job: the node would have used it without the job.
  * 2. What the packages used above that is charged by CPU time: a job pays its share of all CPU time used on the node.
  * 3. The energy of DRAM is charged by memory: a job pays its resident memory over all memory in use.
- * 4. What no job used (the system, other users, an interval with no CPU time at all) is charged to nobody.
- * 5. The raw figure of the node, packages and DRAM, is kept beside, so that anyone can divide it otherwise.
+ * 4. What no job used (the system, other users, an interval with no CPU time at all) is charged to no job.
+ * 5. The raw figure of the node, packages and DRAM, is kept beside, so that it can be divided otherwise.
  *
- * It is an approximation: cycles are not equally dear (vector units, turbo), and cores differ. Until an idle interval has
+ * It is an approximation: cycles do not cost the same energy (vector units, turbo), and cores differ. Until an idle interval has
  * been seen and nothing is configured, idle power counts as 0, so a job is charged too much rather than too little;
- * `idleKnownSeconds` tells for how long it was known.
+ * `idleKnownSeconds` is for how long it was known.
  */
 import type { Metric } from '../../sources/source';
 
@@ -39,7 +39,7 @@ export interface IdlePower {
   readonly configured: boolean;
 }
 
-/** What one job is charged for an interval; `covered`: its share of the packages' energy could be told. */
+/** What one job is charged for an interval; `covered`: its share of the packages' energy is known. */
 export interface Charge {
   readonly packageJoules: number;
   readonly dramJoules: number;
@@ -50,7 +50,7 @@ interface NodeCharge {
   /** In the order of the jobs. */
   readonly jobs: readonly Charge[];
   readonly idleJoules: number;
-  /** Charged to nobody. */
+  /** Charged to no job. */
   readonly unattributedJoules: number;
   /** jobs + idle + unattributed. */
   readonly nodeJoules: number;
@@ -143,7 +143,7 @@ export function newEnergyAccount(): EnergyAccount {
   };
 }
 
-/** One interval of one job. A sampler that knows other jobs of the node, too, tells them: their shares bound this one's. */
+/** One interval of one job. `others`: jobs of the node that are known, too; their shares bound this one's. */
 interface EnergyInterval {
   readonly node: NodeUse;
   readonly job: JobUse;

@@ -6,7 +6,7 @@ interface NodeEnergy {
   readonly dramJoules: number | null;
 }
 
-/** Domains as the RAPL sources name them; cores and uncore are inside the package, psys is another view of the board. */
+/** Domains as the RAPL sources name them; cores and uncore are inside the package, psys counts the whole machine once more. */
 const PACKAGE = /^package-\d+(?:-die-\d+)?$/;
 const DRAM = /^package-\d+(?:-die-\d+)?\/dram$/;
 

@@ -40,7 +40,7 @@ interface Use {
   readonly heldSeconds: number;
   readonly usedSeconds: number;
   readonly idleSeconds: number;
-  /** Held while the GPU told nothing. */
+  /** Held while nothing could be read of the GPU. */
   readonly silentSeconds: number;
   /** Integral of percent over `knownSeconds`. */
   readonly percentSeconds: number;
@@ -77,7 +77,7 @@ interface GpuObservation {
   readonly pids: ReadonlySet<number>;
 }
 
-/** A process on a GPU; null: not told. */
+/** A process on a GPU; null: not known. */
 interface OnGpu {
   readonly percent: number | null;
   readonly bytes: number | null;
@@ -156,29 +156,29 @@ function partsOf(moment: Moment, pids: ReadonlySet<number>): Parts {
   };
 }
 
-/** Less is allocated on a MIG instance than the smallest CUDA context takes: nobody computes there. */
+/** Less is allocated on a MIG instance than the smallest CUDA context takes: nothing computes there. */
 const RESTING_BYTES = 100 * 1024 * 1024;
 
-/** Percent of a whole GPU; the driver tells none of a MIG instance, but an empty one rests. */
+/** Percent of a whole GPU; the driver gives none for a MIG instance, but an empty one rests. */
 function wholePercent({ values }: Moment, gpu: Gpu, { own, others }: Parts): number | null {
-  const told = values.get('utilization_percent');
-  if (told !== undefined) return Math.min(100, told);
+  const percent = values.get('utilization_percent');
+  if (percent !== undefined) return Math.min(100, percent);
   const empty = own.length + others.length === 0 && (values.get('memory_used_bytes') ?? Infinity) < RESTING_BYTES;
   return gpu.parent !== null && empty ? 0 : null;
 }
 
-/** Percent that is the job's: the GPU's where nobody else is on it, else the sum of its processes'; null: not told. */
+/** Percent that is the job's: the GPU's where no other job is on it, else the sum of its processes'; null: not known. */
 function ownPercent(whole: number | null, { own, others }: Parts): number | null {
-  const told = known(own.map(({ percent }) => percent));
-  const summed = told.length === 0 ? null : Math.min(100, sum(told));
+  const percents = known(own.map(({ percent }) => percent));
+  const summed = percents.length === 0 ? null : Math.min(100, sum(percents));
   if (others.length > 0) return own.length === 0 ? 0 : summed;
   // A process that worked between two readings shows in its own samples, though the GPU rests at this moment.
   return larger(whole, summed);
 }
 
 /**
- * Share of the GPU's energy that is the job's: all where nobody else is on it; else by the processes' utilisation;
- * where none of them tells or all rest, by their number.
+ * Share of the GPU's energy that is the job's: all where no other job is on it; else by the processes' utilisation;
+ * where none of them is known or all rest, by their number.
  */
 function energyShare({ own, others }: Parts): number {
   if (others.length === 0) return 1;
@@ -257,7 +257,7 @@ export function observeGpus(use: GpuUse, { atMs, readings, held, gpus, pids }: G
   const seconds = Math.max(0, atMs - use.lastMs) / 1000;
   const moments = momentsOf(readings, use.busy, seconds);
   const uses = new Map(use.uses);
-  // What is not held any longer starts anew when it is held again: that energy was somebody else's.
+  // What is not held any longer starts anew when it is held again: that energy was another job's.
   for (const [id, before] of uses) uses.set(id, { ...before, energyCounter: null });
   for (const one of held.held) {
     const { id } = one.gpu;
@@ -309,7 +309,7 @@ function duration(seconds: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Shorter than this nobody needs to hear of a GPU that wasn't used. */
+/** A GPU that wasn't used for less than this needs no note. */
 const WORTH_TELLING_S = 60;
 
 function noteOf(use: Use): string | null {

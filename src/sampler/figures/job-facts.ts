@@ -6,7 +6,7 @@ import { ALL_SOURCE_FACTS } from '../../sources/registry';
 import type { SourceFacts } from '../../sources/source';
 import { ENERGY_JOB_METRICS } from './energy-charges';
 import { GPU_JOB_METRICS } from './gpu-use';
-import { PSS_FACTS } from '../peaks/pss-sums';
+import { PSS_FACTS } from './pss-sums';
 
 /** Figures of a whole job that the sampler makes out of several sources, or of a source's values over time. */
 export const JOB_FACTS: readonly SourceFacts[] = [

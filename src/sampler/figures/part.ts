@@ -1,4 +1,4 @@
-import type { TickReadings } from '../processes/job-processes';
+import type { TickReadings } from '../processes/tick';
 import type { NodeReply } from '../job/hear-kernel';
 import type { ListenerLink } from '../listener/client';
 import type { RunDescription } from '../job/run-description';

@@ -1,6 +1,6 @@
 import { pss } from '../../sources/job/pss';
 import type { Reading } from '../../sources/source';
-import { addPss, nextPssDelayMs, NO_PSS, pssMetrics } from '../peaks/pss-sums';
+import { addPss, nextPssDelayMs, NO_PSS, pssMetrics } from './pss-sums';
 import { chooseSource } from '../source-settings';
 import { pidsOf, type FigurePart, type PartContext } from './part';
 
@@ -17,7 +17,7 @@ export function pssFigures({ settings, series, begunMs }: PartContext): FigurePa
   let dueMs = begunMs + intervalMs;
 
   function take(readings: readonly Reading[], atMs: number): void {
-    sums = addPss(sums, readings, atMs);
+    sums = addPss(sums, readings);
     const totals = new Map<string, number>();
     for (const { metric, value } of readings) totals.set(metric, (totals.get(metric) ?? 0) + value);
     series.add(

@@ -1,14 +1,14 @@
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
-import { followJob, type JobFollower, type SavedFollower, type Surroundings } from './job-follower';
-import { readResumeState, removeResumeState } from './resume-state';
+import { JobFollower, type Surroundings } from './job-follower';
+import { readResumeState, removeResumeState, type ResumeState } from './resume-state';
 import type { RunDescription } from './run-description';
 import type { RunDirectory } from './run-directory';
 
 /** What a predecessor gives us directly; else the state is looked for that one has left in RUN_DIR/resume. */
 interface Predecessor {
-  readonly state?: SavedFollower | null;
-  /** Its last record, asked for where there is no state. */
+  readonly handed?: ResumeState | null;
+  /** Its last record, asked for where there is no state that can be used. */
   readonly record?: () => JobRecord | null;
 }
 
@@ -17,14 +17,12 @@ export function takeUpRun(
   run: RunDescription,
   directory: RunDirectory | null,
   surroundings: Surroundings,
-  { state = null, record = () => null }: Predecessor,
+  { handed = null, record = () => null }: Predecessor,
 ): JobFollower {
-  const left = state === null ? readResumeState(surroundings.settings, run) : { state };
-  return followJob(run, directory, surroundings, {
-    resumed: left?.state ?? null,
-    ...(left?.missed === undefined ? {} : { missed: left.missed }),
-    earlier: left === null ? record() : null,
-  });
+  const left = handed ?? readResumeState(surroundings.settings, run);
+  const resumed = left?.state ?? null;
+  const earlier = resumed === null ? record() : null;
+  return new JobFollower(run, directory, surroundings, { resumed, missed: left?.missed ?? null, earlier });
 }
 
 /** Follows a run to its end and finishes it; one that another process goes on with is left as it is. */

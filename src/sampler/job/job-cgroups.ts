@@ -99,8 +99,8 @@ function emptyAndRemove(group: string, refuge: Refuge, depth = 0): boolean {
 }
 
 function takeBreath(): void {
-  const nobody = new Int32Array(new SharedArrayBuffer(4));
-  Atomics.wait(nobody, 0, 0, PAUSE_MS);
+  const never = new Int32Array(new SharedArrayBuffer(4));
+  Atomics.wait(never, 0, 0, PAUSE_MS);
 }
 
 /** Removes one directory, for at most PATIENCE_MS: processes that are just ending keep it for a moment. */
@@ -139,11 +139,11 @@ export interface CgroupPlaces {
   readonly directories: readonly string[];
   readonly procRoot?: string;
   readonly cgroupRoot?: string;
-  /** Groups younger than this are left to those who know their run. */
+  /** Groups younger than this are left to the sampler of their run. */
   readonly graceMs?: number;
 }
 
-/** Keys of groups whose shepherd has gone and whose run nobody will finish any more. */
+/** Keys of groups whose shepherd has gone and whose run no sampler will finish any more. */
 export function strayCgroups({
   directories,
   procRoot = '/proc',
@@ -186,7 +186,7 @@ function ageMs(key: string, cgroupRoot: string): number {
 /** One pass takes no longer than this: the next one goes on. */
 const MOST_REMOVED = 20;
 
-/** Removes groups that nobody looks after; returns the keys of those that could not be removed. Never throws. */
+/** Removes groups that no sampler looks after; returns the keys of those that could not be removed. Never throws. */
 export function removeStrayCgroups(places: CgroupPlaces): readonly string[] {
   const { cgroupRoot = '/sys/fs/cgroup', graceMs = GRACE_MS } = places;
   return strayCgroups(places)

@@ -7,7 +7,7 @@ import { readSpoolFile } from '../../gridengine/spool-file';
 import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
 import type { JobRecord, MemoryRequest } from '../../record/record';
 
-/** What Grid Engine says of a job: the fields of its record that no sampling can tell. */
+/** What Grid Engine says of a job: the fields of its record that no sampling shows. */
 export interface JobDescription {
   readonly fields: Pick<
     JobRecord,
@@ -131,7 +131,7 @@ export function describeJob(
       pe: config.pe,
       account: config.account,
       host_slots: config.hostSlots,
-      // execd writes the file for every job; it is worth its bytes only where there are hosts to choose from.
+      // execd writes the file for every job; it is kept only where there are hosts to choose from.
       granted_hosts:
         config.pe === null || config.peTaskId !== null || peHostfile === null ? null : parsePeHostfile(peHostfile),
       h_vmem: floored,

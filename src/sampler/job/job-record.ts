@@ -3,7 +3,7 @@ import type { SpoolUsage } from '../../gridengine/spool-usage';
 import type { FootprintEnds } from '../peaks/footprint-ends';
 import type { JobDescription } from './job-description';
 import type { Observation } from './job-sampler';
-import { lineageMetrics } from '../processes/lineage-metrics';
+import { lineageMetrics } from '../processes/lineage';
 import { bracket, observeMaxRss, openEnd, type Quantity } from '../peaks/peaks';
 import {
   emptyRecord,
@@ -86,12 +86,10 @@ export function buildRecord(parts: RecordParts): JobRecord {
   const seen = observation !== null && (observation.samples > 0 || (lineage?.totals.processes ?? 0) > 0);
   const seenCpu = seen ? observation.sums.cpu / TICKS_PER_SECOND : null;
   const cpu = usageCpu === null ? seenCpu : Math.max(usageCpu, seenCpu ?? 0);
-  const slots = description.fields.host_slots ?? 1;
   const upper = observation === null ? null : upperEnds(parts, observation);
   const peakOf = (quantity: Quantity): Bracket | null =>
     observation === null ? null : bracket(observation.peaks, quantity, upper?.[quantity]);
   const peakRss = peakOf('rss');
-  const limit = description.fields.h_vmem?.limit_bytes ?? null;
   const sampled = observation !== null && observation.samples > 0;
 
   return {
@@ -110,8 +108,6 @@ export function buildRecord(parts: RecordParts): JobRecord {
     peak_footprint: parts.footprint === null ? peakOf('footprint') : ofGroup(parts.footprint),
     wallclock_seconds: wallclock,
     cpu_seconds: cpu === null ? null : Math.round(cpu * 1000) / 1000,
-    cpu_efficiency: cpu === null || wallclock === null || wallclock <= 0 ? null : cpu / (wallclock * slots),
-    memory_efficiency: peakRss === null || limit === null || limit <= 0 ? null : peakRss.lower_bytes / limit,
     ...(sampled ? sampledFields(observation, parts.description.group !== null) : {}),
     processes: seen ? Math.max(observation.counts.seen, lineage?.totals.processes ?? 0) : null,
     metrics: { ...parts.metrics, ...(lineage === null ? {} : lineageMetrics(lineage.totals)) },

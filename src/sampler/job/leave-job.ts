@@ -31,7 +31,7 @@ export const OWN_GROUP = 'qmemacct';
 
 /**
  * Moves this process out of every hierarchy's group that belongs to Grid Engine or to a systemd unit.
- * Memory and CPU controllers of v1 that nobody set up stay as they are.
+ * Memory and CPU controllers of v1 that were not set up stay as they are.
  */
 export function leaveCgroups(procRoot: string, cgroupRoot: string): void {
   for (const { hierarchy, path } of parseCgroupFile(readFileSync(`${procRoot}/self/cgroup`, 'latin1'))) {

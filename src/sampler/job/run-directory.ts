@@ -169,9 +169,12 @@ export class RunDirectory {
     return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
   }
 
-  /** When the epilog said that the job has ended (ms since the epoch); null: not yet. */
+  /**
+   * When the epilog said that the job has ended (ms since the epoch), or, where it found no sampler or one that was too
+   * slow, left its copies; null: not yet.
+   */
   finishedMs(): number | null {
-    return changedMs(this.file('finish'));
+    return changedMs(this.file('finish')) ?? changedMs(this.file('copied'));
   }
 
   /** The summary is kept: `disk`, or only in `memory`. */

@@ -10,14 +10,14 @@ interface DirectoryEars {
   readonly heard: (name: string | null) => void;
   /** The directory is no longer there; nothing more will be heard. */
   readonly gone?: () => void;
-  /** Names that nobody wants to hear of. */
+  /** Names that are of no interest. */
   readonly deafTo?: ReadonlySet<string>;
 }
 
 /** What belongs to the job's owner in a spool directory: written at will, and never believed. */
 export const OWNERS_FILES: ReadonlySet<string> = new Set(['trace', 'error', 'exit_status']);
 
-/** No job of Grid Engine's brings so many about; an owner who writes to his own files in a loop does. */
+/** Grid Engine never causes so many; an owner who writes to their own files in a loop does. */
 const MOST_IN_A_WINDOW = 300;
 const WINDOW_MS = 1000;
 const FIRST_PAUSE_MS = 1000;

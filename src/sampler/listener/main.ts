@@ -3,7 +3,7 @@ import { resourceLimit, Rlimit } from '../../native/libc';
 import { openKernelEvents } from '../../sources/events/kernel-events';
 import { leaveJob } from '../job/leave-job';
 import { runMain } from '../run-main';
-import { reasonOf, warn } from '../../base/log';
+import { reasonOf, shareLogLimit, warn } from '../../base/log';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/settings';
 import { takeLock, takeOverLock } from './lock';
 import { Listener } from './serve';
@@ -42,6 +42,7 @@ function isLimited(): boolean {
 runMain('listener', async () => {
   const settingsPath = process.argv[2] ?? '';
   const settings = usableSettings(settingsPath);
+  shareLogLimit(settings.run_dir);
   const { directory, lock: lockPath } = listenerPaths(settings);
   // After a boot the first of all: others than root look for live figures in there.
   process.umask(0o022);

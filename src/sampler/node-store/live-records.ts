@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setMode } from '../../base/set-owner';
-import type { JobRecord } from '../../record/record';
+import { recordOfJson, type JobRecord } from '../../record/record';
 import { runDirectoryName, type RunDescription } from '../job/run-description';
 import type { Settings } from '../../record/settings';
 
@@ -79,7 +79,8 @@ export function runningRecords(settings: Settings): readonly JobRecord[] {
   for (const name of names) {
     if (!name.endsWith('.json')) continue;
     try {
-      records.push(JSON.parse(readFileSync(join(directory, name), 'utf8')) as JobRecord);
+      const record = recordOfJson(readFileSync(join(directory, name), 'utf8'));
+      if (record.ok) records.push(record.value);
     } catch {
       // Someone else's job, or one that just ended.
     }

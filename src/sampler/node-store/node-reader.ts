@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { SqliteDatabase } from '../../native/sqlite';
 import { readLoads, type Loads } from '../processes/job-load';
 import { createSampleReader } from '../series/sample-series';
-import { createSeriesTable, type StoredSeries } from '../series/series-table';
+import { SeriesTable, type StoredSeries } from '../series/series-table';
 
 /** node.db for those who only look: short, and without ever making or migrating it. */
 export interface NodeReader {
@@ -31,7 +31,7 @@ export function openNodeReader(stateDirectory: string): NodeReader {
     const version = Number(database.pragma('user_version', { simple: true }));
     if (version < WITH_SERIES) throw new Error(`it has schema ${version}; the next job on this host upgrades it`);
     database.pragma('trusted_schema = OFF');
-    const series = createSeriesTable(database);
+    const series = new SeriesTable(database);
     const samples = createSampleReader(database);
     const runs = database.prepare<[string], { id: number; run: string }>('SELECT id, run FROM job WHERE run = ?');
     // "/" is the character after ".".

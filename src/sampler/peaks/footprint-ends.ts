@@ -35,12 +35,12 @@ export const NO_FOOTPRINT: FootprintState = {
 };
 
 /**
- * Anonymous, shared and swapped memory of one reading; null when it tells none. A page in the swap cache is in memory
+ * Anonymous, shared and swapped memory of one reading; null when it holds no figure. A page in the swap cache is in memory
  * and in swap: where the kernel does not say how many there are (before 5.12), as many as there could be are taken off.
  */
 export function heldBytes(reading: CgroupReading): number | null {
   if (reading.anonBytes === null) return null;
-  // Where shared memory is not told (v1 before 4.12) the sum is only smaller.
+  // Where there is no figure of shared memory (v1 before 4.12) the sum is only smaller.
   const inMemory = reading.anonBytes + (reading.shmemBytes ?? 0);
   const swapped = reading.swapBytes ?? 0;
   return inMemory + swapped - Math.min(reading.swapCachedBytes ?? Infinity, inMemory, swapped);
@@ -109,7 +109,7 @@ export function groupSlackBytes(machine: { readonly pageSize: number; readonly c
   return 2 * BATCH_PAGES * machine.pageSize * machine.cpus;
 }
 
-/** Both ends of the footprint's bracket; null when the group told nothing of memory. */
+/** Both ends of the footprint's bracket; null when nothing was read of the group's memory. */
 export function footprintEnds(state: FootprintState, circumstances: FootprintCircumstances): FootprintEnds | null {
   const top = upperEnd(state, circumstances);
   if (state.heldBytes === null && top.bytes === null) return null;

@@ -9,8 +9,7 @@ export interface SeenProcess {
 }
 
 /**
- * All processes of the machine, for whoever looks for those that left their job's tree: what one job finds out serves the
- * others, too.
+ * All processes of the machine, to find those that left their job's tree: what one job finds out serves the others, too.
  */
 export interface MachineScan {
   /** `atMs`: now, in ms of any clock that all callers share. */

@@ -1,29 +1,31 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { number, object, type ValueOf } from '../../base/shape';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
-import type { TickReadings } from '../processes/job-processes';
+import type { TickReadings } from '../processes/tick';
 import type { Observation } from '../job/job-sampler';
 
-/** A FIFO of this name in the run directory, made by who started the sampler, gets each sample as a line of JSON. */
+/** A FIFO of this name in the run directory, made by the process that started the sampler, gets each sample as a line of JSON. */
 export const STREAM = 'stream';
 
 /** One sample of a job as it goes through the stream. Memory and I/O in bytes, I/O and CPU time since its start. */
-export interface StreamedSample {
+export const streamedSample = object({
   /** ms since the epoch. */
-  readonly at: number;
+  at: number(),
   /** When the job's first process started; ms since the epoch. */
-  readonly started: number;
-  readonly cpu_seconds: number;
-  readonly rss: number;
-  readonly vmem: number;
-  readonly swap: number;
-  readonly processes: number;
-  readonly threads: number;
-  readonly read_bytes: number;
-  readonly written_bytes: number;
-  readonly read_chars: number;
-  readonly written_chars: number;
-}
+  started: number(),
+  cpu_seconds: number(),
+  rss: number(),
+  vmem: number(),
+  swap: number(),
+  processes: number(),
+  threads: number(),
+  read_bytes: number(),
+  written_bytes: number(),
+  read_chars: number(),
+  written_chars: number(),
+});
+export type StreamedSample = ValueOf<typeof streamedSample>;
 
 type SampleStream = (readings: TickReadings, observation: () => Observation) => void;
 
@@ -44,7 +46,7 @@ const toLine = (readings: TickReadings, { sums, startMs }: Observation): string 
   } satisfies StreamedSample)}\n`;
 
 /**
- * Writes samples to whoever listens to this run; to nobody, where there is no FIFO. Never waits and never throws: what
+ * Writes samples to the FIFO of this run; nowhere, where there is none. Never waits and never throws: what
  * finds no room (64 KiB: minutes) is left out, and a listener that has gone ends it.
  */
 export function openSampleStream(directory: string | null): SampleStream {

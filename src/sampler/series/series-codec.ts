@@ -1,4 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { groupBy } from '../../base/group-by';
 
 /** Readings of one source at several times, its metrics by number. null: not read at that time. */
 export interface NumberedSource {
@@ -8,7 +9,7 @@ export interface NumberedSource {
   readonly columns: readonly NumberedColumn[];
 }
 
-export interface NumberedColumn {
+interface NumberedColumn {
   readonly id: number;
   readonly values: readonly (number | null)[];
 }
@@ -224,4 +225,32 @@ export function unpackSeries(base: number, packed: Uint8Array): readonly Numbere
     // Damaged here, or zlib's own word for it.
     return null;
   }
+}
+
+/** Batches put together: each source once, its times in order; the same time twice counts as two readings. */
+export function mergeSeries(batches: readonly (readonly NumberedSource[])[]): readonly NumberedSource[] {
+  return [...groupBy(batches.flat(), ({ id }) => id)].map(([id, parts]) => mergeSource(id, parts));
+}
+
+function mergeSource(id: number, parts: readonly NumberedSource[]): NumberedSource {
+  const times = parts.flatMap(({ at }) => at);
+  const order = times.map((_, index) => index).sort((a, b) => (times[a] ?? 0) - (times[b] ?? 0));
+  const columns = new Map<number, (number | null)[]>();
+  let tick = 0;
+  for (const part of parts) {
+    for (const column of part.columns) {
+      const values = columns.get(column.id) ?? new Array<number | null>(times.length).fill(null);
+      columns.set(column.id, values);
+      for (const [index, value] of column.values.entries()) values[tick + index] = value;
+    }
+    tick += part.at.length;
+  }
+  return {
+    id,
+    at: order.map((index) => times[index] ?? 0),
+    columns: [...columns].map(([column, values]): NumberedColumn => ({
+      id: column,
+      values: order.map((index) => values[index] ?? null),
+    })),
+  };
 }

@@ -1,9 +1,9 @@
 import { reasonOf, warn } from '../../base/log';
 import { resourceLimit, Rlimit } from '../../native/libc';
-import type { JobRecord } from '../../record/record';
+import { recordOfJson, type JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import { attendRun, takeUpRun } from '../job/attend-run';
-import { newShareMeter } from '../job/cpu-meter';
+import { newShareMeter } from '../job/pace';
 import type { JobFollower, Surroundings } from '../job/job-follower';
 import { writeResumeState } from '../job/resume-state';
 import { runDirectoryName, runId, type RunDescription } from '../job/run-description';
@@ -44,12 +44,8 @@ function phaseOf(name: string): number {
 }
 
 function parseEarlier(text: string | undefined): JobRecord | null {
-  if (text === undefined) return null;
-  try {
-    return JSON.parse(text) as JobRecord;
-  } catch {
-    return null;
-  }
+  const record = text === undefined ? null : recordOfJson(text);
+  return record?.ok === true ? record.value : null;
 }
 
 /** The jobs that this process follows, by run id: one shepherd is one run, whatever a forged `config` says of its task. */
@@ -60,7 +56,7 @@ export class FollowedJobs {
   /** Run ids that are finished here: execd keeps their directories for a while. */
   readonly #finished = new Set<string>();
   readonly #stretch: ReturnType<typeof commonStretch>;
-  readonly #shared: Omit<Surroundings, 'phaseMs' | 'meter' | 'stretch' | 'keepState'>;
+  readonly #shared: Omit<Surroundings, 'phaseMs' | 'meter' | 'throttle' | 'keepState'>;
 
   constructor(
     private readonly settings: Settings,
@@ -112,7 +108,7 @@ export class FollowedJobs {
       ...this.#shared,
       phaseMs: phaseOf(name),
       meter: newShareMeter(),
-      stretch: this.#stretch.job(name),
+      throttle: this.#stretch.job(name),
       keepState: (state) => writeResumeState(this.settings, run, state),
     };
     const follower = takeUpRun(run, directory, surroundings, { record: () => this.earlierRecord(name) });

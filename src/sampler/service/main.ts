@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
+import { shareLogLimit } from '../../base/log';
 import { raiseSoftLimit, Rlimit } from '../../native/libc';
 import { loadSettings } from '../../record/settings';
 import { runMain } from '../run-main';
@@ -35,6 +36,7 @@ function makeRoom(): void {
 runMain('service', async () => {
   const settingsPath = process.argv[2] ?? '';
   const settings = loadSettings(settingsPath);
+  shareLogLimit(settings.run_dir);
   const place = ServicePlace.take(settings);
   // Another one serves this host.
   if (place === null) return;

@@ -1,4 +1,4 @@
-import type { OptionValue } from '../../record/settings';
+import type { OptionValue } from '../../record/setting';
 import type { Metric, Reading, Source } from '../source';
 import { NAMED_EVENTS } from './perf-event-names';
 

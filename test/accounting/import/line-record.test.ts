@@ -1,3 +1,4 @@
+import { cpuEfficiency } from '../../../src/record/efficiency';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { lineFault } from '../../../src/accounting/import/line-fault';
@@ -23,7 +24,7 @@ describe('recordOfLine', () => {
     assert.deepEqual([made.trust, made.status, made.failed, made.signal], ['accounting', 'unsampled', 0, 0]);
     assert.equal(made.started_at, '2025-11-21T04:40:07.000Z');
     assert.deepEqual([made.slots, made.host_slots, made.task_id, made.peak_rss], [1, 1, null, null]);
-    assert.deepEqual([made.wallclock_seconds, made.cpu_seconds, made.cpu_efficiency], [60, 12.5, 12.5 / 60]);
+    assert.deepEqual([made.wallclock_seconds, made.cpu_seconds, cpuEfficiency(made)], [60, 12.5, 12.5 / 60]);
     assert.deepEqual(made.h_vmem, { request_bytes: GIB, limit_bytes: GIB, per: 'slot' });
     assert.deepEqual(made.grid_engine, {
       wallclock_seconds: 60,
@@ -63,7 +64,7 @@ describe('recordOfLine', () => {
   it("multiplies a master's request by the slots, and knows no slots of a parallel job's host", () => {
     const made = record({ pe: 'mpi', slots: 16 });
     assert.deepEqual(made.h_vmem, { request_bytes: GIB, limit_bytes: 16 * GIB, per: 'slot' });
-    assert.deepEqual([made.slots, made.host_slots, made.cpu_efficiency], [16, null, null]);
+    assert.deepEqual([made.slots, made.host_slots, cpuEfficiency(made)], [16, null, null]);
     const task = record({ pe: 'mpi', slots: 16, peTaskId: '1.ge2' });
     assert.deepEqual([task.h_vmem, task.host_slots], [null, null]);
   });

@@ -25,7 +25,6 @@ const differences = fc.record({
       queue: fc.constant(null),
       h_vmem: fc.constant(null),
       requests: fc.constantFrom({}, { mem_free: { request_bytes: 1, limit_bytes: 1, per: 'slot' as const } }),
-      cpu_efficiency: fc.constant(null),
       slots: fc.constant(null),
       signal: fc.constant(null),
       cpu_seconds: fc.constant(null),

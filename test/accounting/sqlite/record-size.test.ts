@@ -11,8 +11,8 @@ import { temporaryStore } from '../temporary-store';
 /** More for a true measurement: QMEMACCT_TEST_RECORDS=200000. */
 const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 10_000);
 const BATCH = 500;
-const BUDGET_BYTES = 470;
-const LINE_BUDGET_BYTES = 280;
+const BUDGET_BYTES = 450;
+const LINE_BUDGET_BYTES = 265;
 const METRICS = 30;
 const BYTES_PER_METRIC = 12;
 

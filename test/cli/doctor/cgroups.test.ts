@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { checkCgroups, readHierarchies } from '../../../src/cli/doctor/check-cgroups';
 import type { Finding } from '../../../src/cli/doctor/finding';
-import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { isUnavailable } from '../../../src/sources/source';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 
@@ -34,7 +34,7 @@ function machine(t: TestContext, layout: Layout, groups: readonly string[] = [])
   return { top, root };
 }
 
-function check({ top, root }: Machine, cgroup: string, readOnly: readonly string[] = [], isRoot = true) {
+function check({ top, root }: Machine, cgroup: Settings['cgroup'], readOnly: readonly string[] = [], isRoot = true) {
   const settings = { ...DEFAULT_SETTINGS, cgroup, state_dir: join(top, 'state'), run_dir: join(top, 'run') };
   const { findings, cgroup: state } = checkCgroups(
     { settings, settingsPath: '/x.toml', isRoot },

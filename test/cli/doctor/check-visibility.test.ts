@@ -1,3 +1,4 @@
+import type { Settings } from '../../../src/record/settings';
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,11 @@ describe('checkVisibility', () => {
     t.after(() => rmSync(directory, { recursive: true, force: true }));
     const accounting = join(directory, 'accounting.db');
     writeFileSync(accounting, '');
-    const found = (visibility: string, names: string, mode: number): readonly (readonly [string, string])[] => {
+    const found = (
+      visibility: Settings['visibility'],
+      names: Settings['serve_names'],
+      mode: number,
+    ): readonly (readonly [string, string])[] => {
       chmodSync(accounting, mode);
       const findings = checkVisibility({ accounting, visibility, serve_names: names });
       return findings.map(({ severity, says }) => [severity, says] as const);
@@ -28,7 +33,7 @@ describe('checkVisibility', () => {
       assert.match(says, /every user can read .*accounting\.db itself/);
       assert.equal(found(visibility, names, 0o640)[0]?.[0], 'ok');
     }
-    const gone = { accounting: join(directory, 'none.db'), visibility: 'own', serve_names: 'all' };
+    const gone = { accounting: join(directory, 'none.db'), visibility: 'own', serve_names: 'all' } as const;
     assert.equal(checkVisibility(gone)[0]?.severity, 'ok');
     assert.equal(checkVisibility({ ...gone, accounting: 'postgres://db/qmemacct' })[0]?.severity, 'ok');
   });

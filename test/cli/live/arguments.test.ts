@@ -1,30 +1,39 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { filterOf, parseSpan, sortingOf, watchInterval } from '../../../src/cli/live/arguments';
+import { readOptions, watchInterval } from '../../../src/cli/live/arguments';
+import {
+  filterOf,
+  HOSTS_OPTIONS,
+  hostsSorting,
+  JOBS_OPTIONS,
+  jobsSorting,
+  RISK_OPTIONS,
+} from '../../../src/report/live/live-options';
 import { fakeTerminal } from '../fake-terminal';
 
 const onTerminal = fakeTerminal({ isTTY: true });
 
 describe('the arguments of the live commands', () => {
   it('are filters', () => {
-    assert.deepEqual(filterOf({ owner: 'a,b*' }).owner, ['a', 'b*']);
-    assert.deepEqual(filterOf({}).job, []);
-    assert.throws(() => filterOf({ host: '' }), /--host: "" names nothing/);
+    assert.deepEqual(filterOf(readOptions(JOBS_OPTIONS, { owner: 'a,b*' })).owner, ['a', 'b*']);
+    assert.deepEqual(filterOf(readOptions(JOBS_OPTIONS, {})).job, []);
+    assert.throws(() => readOptions(JOBS_OPTIONS, { host: '' }), /--host: "" names nothing/);
   });
 
   it('are orders', () => {
-    assert.deepEqual(sortingOf('jobs', {}), { key: 'share', reverse: false });
-    assert.deepEqual(sortingOf('hosts', { sort: 'free', reverse: true }), { key: 'free', reverse: true });
-    assert.throws(() => sortingOf('hosts', { sort: 'risk' }), /write one of host, used, /);
+    assert.deepEqual(jobsSorting(readOptions(JOBS_OPTIONS, {})), { key: 'share', reverse: false });
+    const free = readOptions(HOSTS_OPTIONS, { sort: 'free', reverse: true });
+    assert.deepEqual(hostsSorting(free), { key: 'free', reverse: true });
+    assert.throws(() => readOptions(HOSTS_OPTIONS, { sort: 'risk' }), /write one of host, used, /);
   });
 
   it('are spans of time', () => {
     assert.deepEqual(
-      ['90s', '30m', '2h', '1d', '1w'].map((text) => parseSpan('--within', text)),
+      ['90s', '30m', '2h', '1d', '1w'].map((text) => readOptions(RISK_OPTIONS, { within: text }).within),
       [90_000, 1_800_000, 7_200_000, 86_400_000, 604_800_000],
     );
     for (const text of ['', '2', 'h', '1.5h', '-1h', '9999999h'])
-      assert.throws(() => parseSpan('--within', text), /--within: ".*" is not a span/);
+      assert.throws(() => readOptions(RISK_OPTIONS, { within: text }).within, /--within: ".*" is not a span/);
   });
 
   it('are seconds between refreshes, on a terminal only', () => {

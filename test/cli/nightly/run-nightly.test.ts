@@ -43,7 +43,11 @@ interface Site {
 async function site(t: TestContext): Promise<Site> {
   const sink = await mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
   const directory = temporaryDirectory(t);
-  const mail = { mail_server: `smtp://127.0.0.1:${sink.port}`, mail_admins: ['ops@example.org'], mail_owners: 'all' };
+  const mail = {
+    mail_server: `smtp://127.0.0.1:${sink.port}`,
+    mail_admins: ['ops@example.org'],
+    mail_owners: 'all',
+  } as const;
   return {
     sink,
     directory,
@@ -114,7 +118,7 @@ describe('a night', { timeout: 180_000 }, () => {
       ['alice', 'off'],
       ['bob', 'on'],
     ]);
-    const told = async (rule: string): Promise<string[]> => {
+    const told = async (rule: Settings['mail_owners']): Promise<string[]> => {
       const { night, recipients } = await site(t);
       await runOnce(night({ mail_owners: rule }, { wishes: () => Promise.resolve(wishes) }));
       return recipients();

@@ -1,10 +1,11 @@
+import type { Settings } from '../../../src/record/settings';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { digestOwners, wantsMail } from '../../../src/cli/nightly/send-night';
 import type { Wish } from '../../../src/cli/nightly/digest-choices';
 
-const rule = (mail_owners: string, mail_admins: readonly string[] = []) => ({
+const rule = (mail_owners: Settings['mail_owners'], mail_admins: readonly string[] = []) => ({
   mail_owners,
   mail_admins,
   mail_domain: '',
@@ -26,12 +27,17 @@ describe('who gets a digest', () => {
     const name = fc.constantFrom<string>('a', 'b', 'c', 'd', '__proto__', 'constructor');
     const said = fc.array(fc.tuple(name, fc.constantFrom<Wish>('on', 'off')));
     fc.assert(
-      fc.property(fc.constantFrom('nobody', 'listed', 'all'), fc.uniqueArray(name), said, (how, had, list) => {
-        const by = new Map<string, Wish>(list);
-        const got = digestOwners(rule(how), had, by);
-        assert.ok(got.every((owner) => had.includes(owner) && by.get(owner) !== 'off'));
-        if (how === 'listed') assert.ok(got.every((owner) => by.get(owner) === 'on'));
-      }),
+      fc.property(
+        fc.constantFrom<Settings['mail_owners']>('nobody', 'listed', 'all'),
+        fc.uniqueArray(name),
+        said,
+        (how, had, list) => {
+          const by = new Map<string, Wish>(list);
+          const got = digestOwners(rule(how), had, by);
+          assert.ok(got.every((owner) => had.includes(owner) && by.get(owner) !== 'off'));
+          if (how === 'listed') assert.ok(got.every((owner) => by.get(owner) === 'on'));
+        },
+      ),
     );
   });
 

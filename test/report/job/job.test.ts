@@ -111,7 +111,6 @@ describe('renderJob', () => {
       h_vmem: null,
       peak_rss: null,
       cpu_seconds: null,
-      cpu_efficiency: null,
       started_at: null,
       ended_at: null,
       exit_status: null,

@@ -45,7 +45,6 @@ function job(limit: number, peaks: Partial<JobRecord>, fields: Partial<JobRecord
     peak_vmem: null,
     ...peaks,
     peak_rss_swap: peaks.peak_rss_swap ?? rss,
-    memory_efficiency: rss === null ? null : rss.lower_bytes / limit,
     ...fields,
   };
 }
@@ -175,10 +174,7 @@ describe('a job on two hosts', () => {
         ...fields,
       },
     );
-  const records = [
-    part('n1', { granted_hosts: granted }),
-    part('n2', { pe_task_id: '1.n2', memory_efficiency: 157 / 1024 }),
-  ] as const;
+  const records = [part('n1', { granted_hosts: granted }), part('n2', { pe_task_id: '1.n2' })] as const;
 
   it('compares the fullest host with its own limit, and the sum with the sum', () => {
     const text = shown(records);

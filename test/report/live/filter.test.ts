@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PendingView } from '../../../src/live/cluster-view';
-import { filterHost, keepsJob, keepsPending, NO_FILTER, type LiveFilter } from '../../../src/report/live/filter';
+import { filterHosts, keepsJob, keepsPending, NO_FILTER, type LiveFilter } from '../../../src/report/live/filter';
 import { HOSTILE_NAME, HOSTILE_OWNER } from '../../live/snapshots';
 import { oneJob, sampleView } from './sample-view';
 
@@ -75,12 +75,9 @@ describe('keepsPending', () => {
   });
 });
 
-describe('filterHost', () => {
+describe('filterHosts', () => {
   const hosts = (filter: Partial<LiveFilter>): readonly (readonly [string, number])[] =>
-    view.hosts.flatMap((host) => {
-      const kept = filterHost({ ...NO_FILTER, ...filter }, host);
-      return kept === null ? [] : [[kept.name, kept.parts.length] as const];
-    });
+    filterHosts({ ...NO_FILTER, ...filter }, view).map(({ name, parts }) => [name, parts.length] as const);
 
   it('leaves hosts whole unless jobs are asked for', () => {
     assert.deepEqual(hosts({ host: ['node01'] }), [['node01', 5]]);
@@ -95,6 +92,11 @@ describe('filterHost', () => {
     assert.deepEqual(hosts({ job: ['102.3'] }), [['node02', 1]]);
     assert.deepEqual(hosts({ job: ['102'], owner: ['alice'], host: ['node01'] }), [['node01', 2]]);
     assert.deepEqual(hosts({ owner: ['nobody'] }), []);
+    assert.deepEqual(hosts({ queue: ['other.q'] }), []);
+    assert.deepEqual(
+      hosts({ queue: ['*'] }).map(([name]) => name),
+      ['node01', 'node02', 'node03', 'node04.example.org'],
+    );
   });
 
   it('finds a word in the name of a host or in its jobs', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { displayWidth } from '../../../src/report/screen/text-width';
 import { renderJobs, type JobsReport } from '../../../src/report/live/jobs';
-import { jobFields } from '../../../src/report/live/machine-jobs';
+import { RUNNING_JOB } from '../../../src/report/live/machine-jobs';
 import { assertGolden } from '../golden';
 import { GIB, MIB } from '../../live/snapshots';
 import { oneOf } from '../../tries';
@@ -87,7 +87,7 @@ describe('renderJobs', () => {
       ours: both,
       parts: [...one.parts, ...one.parts.map((part) => ({ ...part, host: 'node02' }))],
     };
-    assert.equal(jobFields(job).share, 157 / 1024);
+    assert.equal(RUNNING_JOB.fields(job).share, 157 / 1024);
     const text = renderJobs(of([job]), liveScreen({ width: 120 })).join('\n');
     assert.match(text, / 2 GiB +314 MiB +157 MiB .* 15 % /);
     assert.match(text, /Of a job on several hosts, peak and of limit are of the fullest one/);

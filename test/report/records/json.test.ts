@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { withEfficiencies } from '../../../src/record/efficiency';
 import { renderJson } from '../../../src/report/records/json';
 import { jobSums } from '../../../src/accounting/job-sum';
 import { asRuns, hostile, mpiMaster, mpiTask, ordinary } from '../sample-records';
@@ -7,12 +8,12 @@ import { asRuns, hostile, mpiMaster, mpiTask, ordinary } from '../sample-records
 describe('renderJson', () => {
   it('holds every field of the record, and the attempt', () => {
     const text = renderJson([{ record: ordinary, attempt: 2 }]);
-    assert.deepEqual(JSON.parse(text), { schema: 1, records: [{ ...ordinary, attempt: 2 }] });
+    assert.deepEqual(JSON.parse(text), { schema: 1, records: [{ ...withEfficiencies(ordinary), attempt: 2 }] });
   });
 
   it('keeps what users wrote, without a raw control character', () => {
     const text = renderJson([{ record: hostile, attempt: 1 }]);
-    assert.deepEqual(JSON.parse(text), { schema: 1, records: [{ ...hostile, attempt: 1 }] });
+    assert.deepEqual(JSON.parse(text), { schema: 1, records: [{ ...withEfficiencies(hostile), attempt: 1 }] });
     assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\u202e]/u);
   });
 

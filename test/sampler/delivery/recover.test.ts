@@ -1,3 +1,4 @@
+import { cpuEfficiency, memoryEfficiency } from '../../../src/record/efficiency';
 import assert from 'node:assert/strict';
 import { closeSync, existsSync, mkdirSync, openSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -5,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { tryLock } from '../../../src/native/libc';
 import { writePrivateRecord } from '../../../src/sampler/delivery/finish';
-import { openNodeStore, type NodeStore } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { parseRecord } from '../../../src/record/record';
 import { emptyRecord, type Bracket, type JobRecord } from '../../../src/record/record';
 import { recoverOrphans } from '../../../src/sampler/delivery/recover';
@@ -62,7 +63,7 @@ interface Node {
 function newNode(t: TestContext): Node {
   const state = temporaryDirectory(t);
   const settings = { ...DEFAULT_SETTINGS, state_dir: state, run_dir: join(state, 'tmpfs'), cluster: 'c' };
-  const store = openNodeStore(state);
+  const store = new NodeStore(state);
   t.after(() => {
     store.close();
   });
@@ -92,7 +93,7 @@ function recovered(node: Node, run: RunDescription = RUN): JobRecord {
   assert.ok(record !== null);
   assert.deepEqual(node.delivered(), [record]);
   assert.equal(existsSync(join(node.state, 'run', runDirectoryName(run))), false);
-  assert.ok(!('error' in parseRecord(record)), JSON.stringify(parseRecord(record)));
+  assert.ok(parseRecord(record).ok, JSON.stringify(parseRecord(record)));
   assert.equal(node.recover(), 0);
   return record;
 }
@@ -234,8 +235,8 @@ describe('runs that nobody looks after', () => {
     assert.equal(record.peak_rss?.lower_bytes, GIB);
     assert.deepEqual(record.peak_rss.open, ['no-lineage', 'sampler-lost']);
     assert.deepEqual(record.peak_vmem?.open, ['no-lineage', 'sampler-lost']);
-    assert.equal(record.memory_efficiency, 0.5);
-    assert.equal(record.cpu_efficiency, 13 / (63 * 2));
+    assert.equal(memoryEfficiency(record), 0.5);
+    assert.equal(cpuEfficiency(record), 13 / (63 * 2));
     assert.ok(record.revision > 77);
     assert.match(record.notes.join(), /sampler died before the job ended/);
   });

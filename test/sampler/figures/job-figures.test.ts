@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { jobFigures, type JobFigures } from '../../../src/sampler/figures/job-figures';
 import type { NodeReply } from '../../../src/sampler/job/hear-kernel';
-import type { TickReadings } from '../../../src/sampler/processes/job-processes';
+import type { TickReadings } from '../../../src/sampler/processes/tick';
 import type { ListenerLink } from '../../../src/sampler/listener/client';
 import type { NodeCharges } from '../../../src/sampler/listener/node-charges';
 import type { ValueOf } from '../../../src/sampler/listener/protocol';
@@ -52,7 +52,7 @@ function tick(pids: readonly number[], rss = 0): TickReadings {
     memory: [],
     processes: [],
     counters: new Map(pids.map((pid) => [`${pid}.1`, none])),
-    heirs: new Map(),
+    ancestors: new Map(),
     threads: pids.length,
     rss,
     vmem: 0,

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { packSeries, unpackSeries, type NumberedSource } from '../../../src/sampler/series/series-codec';
-import { mergeSeries } from '../../../src/sampler/series/series-merge';
+import { mergeSeries, packSeries, unpackSeries, type NumberedSource } from '../../../src/sampler/series/series-codec';
 
 const BASE = Date.UTC(2026, 10, 20);
 

@@ -1,4 +1,4 @@
-import type { OptionValue } from '../../../src/record/settings';
+import type { OptionValue } from '../../../src/record/setting';
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

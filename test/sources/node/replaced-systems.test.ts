@@ -280,7 +280,7 @@ const JOREMON: Readonly<Record<string, Home>> = {
   CPUTime: ['process_cpu_seconds', 'record.cpu_seconds'],
   ClockTime: ['record.wallclock_seconds'],
   // Differences of the series, and the mean.
-  CPUPercent: ['process_cpu_seconds', 'record.cpu_efficiency'],
+  CPUPercent: ['process_cpu_seconds', 'record.cpu_seconds', 'record.wallclock_seconds'],
   PeakCPUPercent: ['process_cpu_seconds'],
   RBytesFromDisk: ['process_read_bytes', 'record.read_bytes'],
   WBytesFromDisk: ['process_written_bytes', 'record.written_bytes'],

@@ -1,4 +1,4 @@
-import type { OptionValue } from '../../../src/record/settings';
+import type { OptionValue } from '../../../src/record/setting';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

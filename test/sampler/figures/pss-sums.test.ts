@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import {
-  addPss,
-  footprintCandidate,
-  nextPssDelayMs,
-  NO_PSS,
-  PSS_FACTS,
-  pssMetrics,
-  type PssSums,
-} from '../../../src/sampler/peaks/pss-sums';
+import { addPss, nextPssDelayMs, NO_PSS, PSS_FACTS, pssMetrics } from '../../../src/sampler/figures/pss-sums';
 import type { Reading } from '../../../src/sources/source';
 
 const of = (pid: number, pss: number, footprint: number): readonly Reading[] => [
@@ -20,11 +12,9 @@ const skipped = (value: number): Reading => ({ metric: 'pss_skipped_processes', 
 const took = (value: number): Reading => ({ metric: 'pss_read_seconds', instance: '', value });
 
 describe('addPss', () => {
-  it('keeps the largest sum of each quantity with its time and who held most', () => {
-    let sums = addPss(NO_PSS, [...of(1, 100, 10), ...of(2, 300, 90), skipped(0), took(0.01)], 1000);
-    sums = addPss(sums, [...of(1, 150, 200), ...of(2, 100, 90), skipped(0), took(0.02)], 2000);
-    assert.deepEqual(sums.peaks.pss_bytes, { bytes: 400, atMs: 1000, pid: 2 });
-    assert.deepEqual(footprintCandidate(sums), { bytes: 290, atMs: 2000, pid: 1 });
+  it('keeps the largest sum of each quantity', () => {
+    let sums = addPss(NO_PSS, [...of(1, 100, 10), ...of(2, 300, 90), skipped(0), took(0.01)]);
+    sums = addPss(sums, [...of(1, 150, 200), ...of(2, 100, 90), skipped(0), took(0.02)]);
     assert.deepEqual(pssMetrics(sums), {
       pss_peak_bytes: 400,
       pss_footprint_peak_bytes: 290,
@@ -34,10 +24,10 @@ describe('addPss', () => {
     });
   });
 
-  it('says what was left out, by the source and by the helper', () => {
-    let sums = addPss(NO_PSS, [...of(1, 100, 10), skipped(2)], 1000, 1);
-    sums = addPss(sums, [...of(1, 100, 10), skipped(0)], 2000);
-    sums = addPss(sums, [skipped(1)], 3000);
+  it('says what was left out', () => {
+    let sums = addPss(NO_PSS, [...of(1, 100, 10), skipped(3)]);
+    sums = addPss(sums, [...of(1, 100, 10), skipped(0)]);
+    sums = addPss(sums, [skipped(1)]);
     const metrics = pssMetrics(sums);
     assert.equal(metrics.pss_samples, 3);
     assert.equal(metrics.pss_incomplete_samples, 2);
@@ -45,32 +35,25 @@ describe('addPss', () => {
   });
 
   it('says nothing where nothing was read', () => {
-    assert.equal(addPss(NO_PSS, [], 1000), NO_PSS);
-    assert.equal(addPss(NO_PSS, [skipped(0), took(0.1)], 1000), NO_PSS);
+    assert.equal(addPss(NO_PSS, []), NO_PSS);
+    assert.equal(addPss(NO_PSS, [skipped(0), took(0.1)]), NO_PSS);
     assert.deepEqual(pssMetrics(NO_PSS), {});
-    assert.equal(footprintCandidate(NO_PSS), null);
-  });
-
-  it('survives a change of process', () => {
-    const sums = addPss(NO_PSS, [...of(1, 5, 4), skipped(1)], 1000);
-    assert.deepEqual(JSON.parse(JSON.stringify(sums)), sums);
   });
 
   it('never tells less than one of the sums', () => {
     const reading = fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.nat(2 ** 40)), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(fc.array(reading, { minLength: 1, maxLength: 6 }), (all) => {
-        const sums = all.reduce<PssSums>(
-          (before, one, index) =>
+        const sums = all.reduce(
+          (before, one) =>
             addPss(
               before,
               one.flatMap(([pid, bytes]) => of(pid, bytes, bytes)),
-              index,
             ),
           NO_PSS,
         );
         const largest = Math.max(...all.map((one) => one.reduce((sum, [, bytes]) => sum + bytes, 0)));
-        assert.equal(footprintCandidate(sums)?.bytes, largest);
+        assert.equal(pssMetrics(sums).pss_footprint_peak_bytes, largest);
       }),
     );
   });
@@ -85,7 +68,7 @@ describe('PSS_FACTS', () => {
       pid: 1,
     }));
     const names = PSS_FACTS.map(({ name }) => name);
-    assert.deepEqual(Object.keys(pssMetrics(addPss(NO_PSS, every, 1))), names);
+    assert.deepEqual(Object.keys(pssMetrics(addPss(NO_PSS, every))), names);
     assert.equal(new Set(names).size, names.length);
     for (const { name, unit } of PSS_FACTS) assert.ok(unit === 'count' || name.endsWith(`_${unit}`), name);
   });

@@ -1,26 +1,17 @@
 import type { Metric, Reading } from '../../sources/source';
 
-/** The largest sum over a job's processes that was seen, and when its reading was over (ms since the epoch). */
-interface PssPeak {
-  readonly bytes: number;
-  readonly atMs: number;
-  /** The process that held most of it. */
-  readonly pid: number;
-}
-
-/** What the readings of the source `pss` say of a whole job. Plain data: it survives a change of process. */
-export interface PssSums {
+/** What the readings of the source `pss` say of a whole job. */
+interface PssSums {
   readonly readings: number;
-  readonly peaks: Readonly<Partial<Record<PssQuantity, PssPeak>>>;
+  /** The largest sums over the job's processes, in bytes. */
+  readonly peaks: Readonly<Partial<Record<PssQuantity, number>>>;
   /** Processes left out of one reading, at most. */
   readonly mostSkipped: number;
   /** Readings that left processes out: their sums are too low. */
   readonly incomplete: number;
-  /** Longest time that one reading took. */
-  readonly longestSeconds: number;
 }
 
-export const NO_PSS: PssSums = { readings: 0, peaks: {}, mostSkipped: 0, incomplete: 0, longestSeconds: 0 };
+export const NO_PSS: PssSums = { readings: 0, peaks: {}, mostSkipped: 0, incomplete: 0 };
 
 /** Per-process metrics of the source `pss` that are summed, and the facts that their largest sums become. */
 const SUMMED = {
@@ -71,49 +62,25 @@ export const PSS_FACTS: readonly Metric[] = [
   },
 ];
 
-/**
- * One reading more. `leftOut`: processes that were not even asked about (the helper hung at them).
- * A reading without any process says nothing.
- */
-export function addPss(sums: PssSums, readings: readonly Reading[], atMs: number, leftOut = 0): PssSums {
-  const now = new Map<PssQuantity, { bytes: number; pid: number; largest: number }>();
-  let skipped = leftOut;
-  let seconds = 0;
+const isSummed = (metric: string): metric is PssQuantity => Object.hasOwn(SUMMED, metric);
+
+/** One reading more. A reading without any process says nothing. */
+export function addPss(sums: PssSums, readings: readonly Reading[]): PssSums {
+  const now = new Map<PssQuantity, number>();
+  let skipped = 0;
   for (const { metric, value, pid } of readings) {
     if (metric === 'pss_skipped_processes') skipped += value;
-    else if (metric === 'pss_read_seconds') seconds = value;
-    if (pid === undefined || !isSummed(metric)) continue;
-    const sum = now.get(metric);
-    if (sum === undefined) now.set(metric, { bytes: value, pid, largest: value });
-    else {
-      sum.bytes += value;
-      if (value > sum.largest) {
-        sum.largest = value;
-        sum.pid = pid;
-      }
-    }
+    if (pid !== undefined && isSummed(metric)) now.set(metric, (now.get(metric) ?? 0) + value);
   }
   if (now.size === 0 && skipped === 0) return sums;
   const peaks = { ...sums.peaks };
-  for (const [quantity, { bytes, pid }] of now)
-    if (bytes > (peaks[quantity]?.bytes ?? -1)) peaks[quantity] = { bytes, atMs, pid };
+  for (const [quantity, bytes] of now) peaks[quantity] = Math.max(bytes, peaks[quantity] ?? 0);
   return {
     readings: sums.readings + 1,
     peaks,
     mostSkipped: Math.max(sums.mostSkipped, skipped),
     incomplete: sums.incomplete + (skipped > 0 ? 1 : 0),
-    longestSeconds: Math.max(sums.longestSeconds, seconds),
   };
-}
-
-const isSummed = (metric: string): metric is PssQuantity => Object.hasOwn(SUMMED, metric);
-
-/**
- * A lower end for the footprint (provenance "sample"): memory that the job's processes held together, each page once.
- * Still one where processes were left out. null: nothing was read.
- */
-export function footprintCandidate(sums: PssSums): PssPeak | null {
-  return sums.peaks.pss_footprint_bytes ?? null;
 }
 
 /** The facts for `metrics` of a record; empty where nothing was read. */
@@ -121,7 +88,7 @@ export function pssMetrics(sums: PssSums): Readonly<Record<string, number>> {
   if (sums.readings === 0) return {};
   const peaks = QUANTITIES.flatMap((quantity) => {
     const peak = sums.peaks[quantity];
-    return peak === undefined ? [] : [[SUMMED[quantity], peak.bytes] as const];
+    return peak === undefined ? [] : [[SUMMED[quantity], peak] as const];
   });
   return {
     ...Object.fromEntries(peaks),
@@ -134,7 +101,7 @@ export function pssMetrics(sums: PssSums): Readonly<Record<string, number>> {
 /** Of one core: 1 GiB in small pages costs 14 ms, so that 10 GiB keep an interval of 30 s, and 1 TiB has one of 48 min. */
 const SHARE_OF_CORE = 0.005;
 
-/** When to read next, in ms from now: after `intervalMs`, or later where the last reading was dear. */
+/** When to read next, in ms from now: after `intervalMs`, or later where the last reading was expensive. */
 export function nextPssDelayMs(readings: readonly Reading[], intervalMs: number): number {
   const seconds = readings.find(({ metric }) => metric === 'pss_read_seconds')?.value ?? 0;
   return Math.max(intervalMs, (seconds * 1000) / SHARE_OF_CORE);

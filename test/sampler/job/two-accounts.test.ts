@@ -1,7 +1,9 @@
+import { memoryEfficiency } from '../../../src/record/efficiency';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { withEarlier } from '../../../src/sampler/job/earlier-record';
+import { ALL_FACTS } from '../../../src/sampler/figures/job-facts';
+import { afterRestart, withEarlierMetrics } from '../../../src/sampler/job/two-accounts';
 import type { Bracket, JobRecord } from '../../../src/record/record';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
 
@@ -24,7 +26,7 @@ const two = (check: (record: JobRecord, earlier: JobRecord) => void): void => {
 describe('a record that a predecessor began', () => {
   it('has no lower end below that of either, and no upper end', () => {
     two((record, earlier) => {
-      const both = withEarlier(record, earlier);
+      const both = afterRestart(record, earlier);
       for (const peak of PEAKS) {
         const ends = [record[peak], earlier[peak]].filter((one) => one !== null);
         const bracket: Bracket | null = both[peak];
@@ -43,7 +45,7 @@ describe('a record that a predecessor began', () => {
 
   it('lowers no total, and forgets no metric and no note', () => {
     two((record, earlier) => {
-      const both = withEarlier(record, earlier);
+      const both = afterRestart(record, earlier);
       for (const total of TOTALS)
         for (const one of [record[total], earlier[total]])
           if (one !== null) assert.ok((both[total] ?? -1) >= one, total);
@@ -60,7 +62,7 @@ describe('a record that a predecessor began', () => {
 
   it('is otherwise the one that was made last', () => {
     two((record, earlier) => {
-      const both = withEarlier(record, earlier);
+      const both = afterRestart(record, earlier);
       for (const field of [
         'job_id',
         'run_id',
@@ -75,9 +77,56 @@ describe('a record that a predecessor began', () => {
         assert.deepEqual(both[field], record[field]);
       const limit = both.h_vmem?.limit_bytes ?? 0;
       assert.equal(
-        both.memory_efficiency,
+        memoryEfficiency(both),
         both.peak_rss === null || limit <= 0 ? null : both.peak_rss.lower_bytes / limit,
       );
     });
+  });
+});
+
+const facts = ALL_FACTS.flatMap(({ metrics }) => metrics);
+const nameOf = (kind: string): string => {
+  const name = facts.find((metric) => metric.kind === kind)?.name;
+  assert.ok(name !== undefined);
+  return name;
+};
+
+const someMetrics = fc.dictionary(
+  fc.constantFrom(...facts.slice(0, 40).map(({ name }) => name), 'unknown', 'constructor'),
+  fc.nat({ max: 1e9 }),
+  { noNullPrototype: true },
+);
+
+describe('metrics of two that watched one after the other', () => {
+  it('add up what was counted, and keep the higher of the rest', () => {
+    const counter = nameOf('counter');
+    const gauge = nameOf('gauge');
+    assert.deepEqual(withEarlierMetrics({ [counter]: 2, [gauge]: 5 }, { [counter]: 3, [gauge]: 9 }, new Set()), {
+      [counter]: 5,
+      [gauge]: 9,
+    });
+    // The kernel's own total goes on counting.
+    assert.deepEqual(withEarlierMetrics({ [counter]: 7 }, { [counter]: 3 }, new Set([counter])), { [counter]: 7 });
+  });
+
+  it('lose no name and lower no figure', () => {
+    fc.assert(
+      fc.property(someMetrics, someMetrics, (now, earlier) => {
+        const both = withEarlierMetrics(now, earlier, new Set());
+        assert.deepEqual(new Set(Object.keys(both)), new Set([...Object.keys(now), ...Object.keys(earlier)]));
+        for (const [name, value] of [...Object.entries(now), ...Object.entries(earlier)])
+          assert.ok((both[name] as number) >= value, name);
+      }),
+    );
+  });
+
+  it('are those of the one, where the other has none', () => {
+    fc.assert(
+      fc.property(someMetrics, fc.boolean(), (some, absolute) => {
+        const names = new Set(absolute ? Object.keys(some) : []);
+        assert.deepEqual(withEarlierMetrics(some, {}, names), some);
+        assert.deepEqual(withEarlierMetrics({}, some, names), some);
+      }),
+    );
   });
 });

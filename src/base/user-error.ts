@@ -1,0 +1,23 @@
+interface ErrorDetails {
+  /** What to do about it; left out: the problem says it all. */
+  readonly hint?: string;
+  /** Exit status of the command that it ends: 2 for what was asked or configured, 3 (default) for what can't be had. */
+  readonly status?: number;
+  readonly cause?: unknown;
+}
+
+/**
+ * An error that the person at the terminal, or the reader of a log, can act on: its one line has the thing, what is
+ * wrong with it, and what to do. Whatever else is thrown is a bug.
+ */
+export class UserError extends Error {
+  readonly hint: string;
+  readonly status: number;
+
+  constructor(problem: string, { hint = '', status = 3, cause }: ErrorDetails = {}) {
+    super(hint === '' ? problem : `${problem}; ${hint}`, cause === undefined ? undefined : { cause });
+    this.name = new.target.name;
+    this.hint = hint;
+    this.status = status;
+  }
+}
