@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { attachCell, clusterObstacle, productDirs, upCell, type Cell } from './cell';
-import { kind } from './kind';
+import { kind, spoolRoot } from './kind';
 import { isAlive, type CellProcess } from './processes';
 import { mountsBelow } from './teardown';
 
@@ -146,7 +146,7 @@ async function givesHostsTheirOwnDirectories(cell: Cell): Promise<void> {
   assert.equal(outside, `net:[${inode}]`);
 }
 
-const mountPoints: readonly string[] = [...productDirs, kind.sgeRoot, ...(kind.spool.seenAt === null ? [] : [kind.spool.seenAt])];
+const mountPoints: readonly string[] = [...productDirs, kind.sgeRoot, spoolRoot];
 
 const nothing = { mounts: [], links: [], files: [], temporary: [], packageSpool: [], users: [] };
 
@@ -157,7 +157,7 @@ function leftovers(cell: Cell): typeof nothing | Record<string, string[]> {
     links: readdirSync('/sys/class/net').filter((name) => /^(cell|port)/.test(name)),
     files: [cell.stateDir].filter((path) => existsSync(path)),
     temporary: readdirSync('/tmp').filter((name) => isOfNobody(name)),
-    packageSpool: kind.spool.seenAt === null ? [] : readdirSync(join(kind.spool.seenAt, 'execd')),
+    packageSpool: readdirSync(spoolRoot).includes('execd') ? readdirSync(join(spoolRoot, 'execd')) : [],
     users: cell.users.map(({ name }) => name).filter((name) => readFileSync('/etc/passwd', 'utf8').includes(name)),
   };
 }

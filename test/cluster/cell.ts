@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Daemons } from './daemons';
 import { Hosts } from './hosts';
-import { kind } from './kind';
+import { kind, spoolRoot } from './kind';
 import { defaultStateDir, Layout, productDirs } from './layout';
 import { Cell } from './live-cell';
 import { withCellLock } from './lock';
@@ -105,7 +105,7 @@ async function bringUp(layout: Layout, options: UpOptions): Promise<Cell> {
   writeState(layout, state);
   writeFiles(layout, state);
   // They stay: another cell of this machine may have its own mounted there, and to remove one would unmount those.
-  for (const dir of [...productDirs, kind.sgeRoot]) mkdirSync(dir, { recursive: true });
+  for (const dir of [...productDirs, kind.sgeRoot, spoolRoot]) mkdirSync(dir, { recursive: true });
   await makeNamespaces(layout, hosts);
 
   const access = new Hosts(layout, hosts);

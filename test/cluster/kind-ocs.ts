@@ -3,13 +3,12 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAccountingJson } from './formats';
 import type { CellKind } from './kind';
-import { adminUser } from './kind-sge';
+import { adminUser, spoolRoot } from './kind-sge';
 
 /** A directory with the archives of built trees, `ocs-VERSION-lx-amd64.tar.xz`. */
 const VARIABLE = 'QMEMACCT_OCS';
 
 const sgeRoot = '/opt/ocs';
-const spool = join(sgeRoot, 'default/spool');
 const binaries = join(sgeRoot, 'bin/lx-amd64');
 const template = 'util/install_modules/inst_template.conf';
 const answers = 'install.conf';
@@ -20,8 +19,6 @@ export function openClusterScheduler(name: string, archive: RegExp): CellKind {
     name,
     dialect: 'ocs',
     sgeRoot,
-    // The installer wants to make `default` itself.
-    spool: { directory: 'root/default/spool', seenAt: null },
     binaries,
     path: [binaries, join(sgeRoot, 'utilbin/lx-amd64')],
     accounting: 'accounting.jsonl',
@@ -63,8 +60,8 @@ function answer(template: string, master: string): string {
     SGE_CLUSTER_NAME: 'ocs',
     CELL_NAME: 'default',
     ADMIN_USER: adminUser,
-    QMASTER_SPOOL_DIR: join(spool, 'qmaster'),
-    EXECD_SPOOL_DIR: join(spool, 'execd'),
+    QMASTER_SPOOL_DIR: join(spoolRoot, 'qmaster'),
+    EXECD_SPOOL_DIR: join(spoolRoot, 'execd'),
     EXECD_SPOOL_DIR_LOCAL: '',
     // Each execution host gets a range of its own.
     GID_RANGE: '40000-40001',

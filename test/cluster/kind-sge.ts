@@ -5,8 +5,13 @@ import type { CellKind } from './kind';
 
 export const adminUser = 'sgeadmin';
 
+/**
+ * Where the hosts of every kind see the spool directories: the cells share one /proc, where a host finds the execd of
+ * another cell's host of its name, too.
+ */
+export const spoolRoot = '/var/spool/gridengine';
+
 const sgeRoot = '/var/lib/gridengine';
-const spool = '/var/spool/gridengine';
 const binaries = '/usr/lib/gridengine';
 const share = '/usr/share/gridengine';
 
@@ -15,7 +20,7 @@ const neededFiles = [
   join(share, 'scripts/init_cluster'),
   join(share, 'default-bootstrap'),
   sgeRoot,
-  spool,
+  spoolRoot,
 ];
 
 /** Son of Grid Engine as Debian packages it. */
@@ -23,7 +28,6 @@ export const sonOfGridEngine: CellKind = {
   name: 'sge8.1.9',
   dialect: 'sge8.1.9',
   sgeRoot,
-  spool: { directory: 'spool', seenAt: spool },
   binaries,
   path: [],
   accounting: 'accounting',
@@ -48,7 +52,7 @@ export const sonOfGridEngine: CellKind = {
     for (const name of ['qmaster/job_scripts', 'spooldb', 'execd']) mkdirSync(join(layout.spool, name), { recursive: true });
   },
   initialise: async (hosts) => {
-    const init = [join(share, 'scripts/init_cluster'), sgeRoot, 'default', join(spool, 'spooldb'), adminUser];
+    const init = [join(share, 'scripts/init_cluster'), sgeRoot, 'default', join(spoolRoot, 'spooldb'), adminUser];
     await hosts.check(hosts.master, init, { user: adminUser });
   },
 };

@@ -13,8 +13,6 @@ export interface CellKind {
   readonly dialect: Dialect;
   /** Where the hosts see SGE_ROOT; a cell mounts its own there, inside its hosts only. */
   readonly sgeRoot: string;
-  /** Spools of qmaster and execds: where in the cell's directory, and where hosts see them unless below SGE_ROOT. */
-  readonly spool: { readonly directory: string; readonly seenAt: string | null };
   /** The programs themselves, daemons and clients. */
   readonly binaries: string;
   /** For the PATH of users, in front of the system's. */
@@ -30,7 +28,7 @@ export interface CellKind {
   readonly parallelEnvironment: Readonly<Record<string, string>>;
   /** Why it can't be made on this machine, with what would change that; null where it can. */
   readonly obstacle: () => string | null;
-  /** Writes SGE_ROOT and the spool directories, before there are hosts. */
+  /** Writes SGE_ROOT, before there are hosts. */
   readonly writeFiles: (layout: Layout, hosts: readonly CellHost[]) => void;
   /** Makes qmaster's data base; an installer may start it, too. */
   readonly initialise: (hosts: Hosts) => Promise<void>;
@@ -42,8 +40,7 @@ const kinds: readonly CellKind[] = [
   openClusterScheduler('ocs9.2', /ocs-9\.2\..*\.tar\.xz$/),
 ];
 
-/** Grid Engine's own user in all of them. */
-export { adminUser } from './kind-sge';
+export { adminUser, spoolRoot } from './kind-sge';
 
 /** Which of them a process works with; Debian's 8.1.9 where it is not set. */
 export const KIND_VARIABLE = 'QMEMACCT_CELL_KIND';

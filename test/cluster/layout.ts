@@ -40,7 +40,7 @@ export class Layout {
     this.root = join(stateDir, 'root');
     this.common = join(this.root, 'default/common');
     this.accounting = join(this.common, kind.accounting);
-    this.spool = join(stateDir, kind.spool.directory);
+    this.spool = join(stateDir, 'spool');
     this.masterMessages = join(this.spool, 'qmaster/messages');
     this.etc = join(stateDir, 'etc');
     this.homes = join(stateDir, 'home');

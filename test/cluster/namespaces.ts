@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { rootEnvironment } from './environment';
-import { kind } from './kind';
+import { kind, spoolRoot } from './kind';
 import { namespaceTypes, productDirs, type Layout } from './layout';
 import { namespaceOf } from './processes';
 import { runChecked } from './run';
@@ -45,7 +45,7 @@ async function makeHost(layout: Layout, host: CellHost): Promise<void> {
   for (const type of namespaceTypes) touch(layout.namespace(host.name, type));
   const mounts: [string, string][] = [
     [layout.root, kind.sgeRoot],
-    ...(kind.spool.seenAt === null ? [] : [[layout.spool, kind.spool.seenAt] satisfies [string, string]]),
+    [layout.spool, spoolRoot],
     ...privateEtc.map((name): [string, string] => [`${layout.etc}/${name}`, `/etc/${name}`]),
     // The end of a job's last task on one host removes the job's directory here.
     [layout.hostTmp(host.name), layout.jobTmp],

@@ -75,6 +75,7 @@ export async function configure(
 
 /** Grid Engine's own user has the directories, as installers leave them. */
 function writeRoot(layout: Layout, hosts: readonly CellHost[]): void {
+  mkdirSync(layout.spool);
   kind.writeFiles(layout, hosts);
   const { uid, gid } = findUser(layout, adminUser);
   const { root, common, spool } = layout;
