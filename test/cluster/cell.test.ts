@@ -146,7 +146,11 @@ async function givesHostsTheirOwnDirectories(cell: Cell): Promise<void> {
   assert.equal(outside, `net:[${inode}]`);
 }
 
-const mountPoints: readonly string[] = [...productDirs, kind.sgeRoot, ...(kind.spool.seenAt === null ? [] : [kind.spool.seenAt])];
+const mountPoints: readonly string[] = [
+  ...productDirs,
+  kind.sgeRoot,
+  ...(kind.spool.seenAt === null ? [] : [kind.spool.seenAt]),
+];
 
 const nothing = { mounts: [], links: [], files: [], temporary: [], packageSpool: [], users: [] };
 
