@@ -183,7 +183,7 @@ qm_make_dir() {
   return 1
 }
 
-# The lines of the `job` file (src/sampler/job/run-directory.ts), one per argument, through the command given.
+# The lines of the `job` file (src/sampler/job/run-description.ts), one per argument, through the command given.
 qm_describe() {
   "$@" version=1 "job=$qm_job" "task=$qm_task" "spool=$qm_spool" "shepherd_pid=$PPID" "shepherd_start=$qm_start" \
     "boot=$qm_boot" "hooks=$qm_hooks" "memory=$qm_memory" "reason=$qm_reason" "uptime=$qm_uptime" \

@@ -7,6 +7,9 @@ import type { JobAnswer, JobAttempt } from './store';
 /** Of one submission, the spool directory and the accounting line tell times up to a second apart. */
 const SAME_SUBMISSION_MS = 2000;
 
+/** Job numbers don't wrap so fast; a job whose host went down waits for a while until it runs again. */
+const RERUN_WITHIN_MS = 3_600_000;
+
 function ms(time: string | null): number | null {
   return time === null ? null : Date.parse(time);
 }
@@ -31,6 +34,16 @@ interface Incarnation {
   readonly records: readonly StoredRecord[];
 }
 
+/** Grid Engine submits a job that runs again anew, under its number, when the run before has ended. */
+function isRerun(submission: number, records: readonly StoredRecord[]): boolean {
+  return records.some(({ record }) => {
+    const before = submitted(record);
+    const ended = ms(record.ended_at);
+    if (before === null || ended === null || submission - before <= SAME_SUBMISSION_MS) return false;
+    return submission > ended - SAME_SUBMISSION_MS && submission < ended + RERUN_WITHIN_MS;
+  });
+}
+
 /**
  * The jobs that have had one number in one cluster, oldest first: job numbers wrap, and what tells two such jobs apart
  * is when they were submitted. A record that does not know belongs to the last job submitted before it began.
@@ -38,7 +51,9 @@ interface Incarnation {
 function incarnations(records: readonly StoredRecord[]): readonly Incarnation[] {
   const submissions: number[] = [];
   const known = records.flatMap(({ record }) => submitted(record) ?? []).sort((a, b) => a - b);
-  for (const time of known) if (time - (submissions.at(-1) ?? -Infinity) > SAME_SUBMISSION_MS) submissions.push(time);
+  for (const time of known)
+    if (time - (submissions.at(-1) ?? -Infinity) > SAME_SUBMISSION_MS && !isRerun(time, records))
+      submissions.push(time);
   if (submissions.length === 0) return [{ since: Math.min(...records.map(({ record }) => begun(record))), records }];
   const indexOf = ({ record }: StoredRecord): number => {
     const time = submitted(record) ?? begun(record) + SAME_SUBMISSION_MS;

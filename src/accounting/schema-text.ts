@@ -2,7 +2,7 @@ import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, type FieldName } from '../record
 import { FIELD_CODECS, type Column } from './columns';
 import { DIMENSIONS } from './summary';
 import { TOTALS, TOTALS_NAMES } from '../record/totals';
-import { dictionaryOf } from './sqlite/dimensions';
+import { dictionaryOf } from './sums/roll-up';
 import { DICTIONARIES } from './sqlite/dictionary';
 import { COLUMNS } from './row';
 
@@ -38,17 +38,15 @@ function recordTable(): readonly string[] {
 function rollUpTable(): readonly string[] {
   return [
     'CREATE TABLE rollup (',
-    '  dimension INTEGER NOT NULL,',
-    '  day INTEGER NOT NULL,',
-    '  key INTEGER NOT NULL,',
+    '  unit INTEGER NOT NULL, -- 0 day, 1 month, 2 year',
+    '  day INTEGER NOT NULL, -- the first UTC day of it, since 1970',
+    '  dimension INTEGER NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class',
+    '  key INTEGER NOT NULL, -- in the dictionary of the dimension; 0: records without one',
     '  cluster_id INTEGER NOT NULL,',
     ...TOTALS_NAMES.map(
       (name) => `  ${name} ${TOTALS[name].whole ? 'INTEGER' : 'REAL'} NOT NULL, -- ${TOTALS[name].help}`,
     ),
-    '  hours TEXT, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros',
-    '  shares TEXT, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above',
-    '  coverage TEXT, -- JSON: ended records by why they have no samples',
-    '  PRIMARY KEY (dimension, day, key, cluster_id)',
+    '  PRIMARY KEY (unit, day, dimension, key, cluster_id)',
     ') WITHOUT ROWID;',
   ];
 }
@@ -124,7 +122,7 @@ function dailyView(): readonly string[] {
     `  ${choiceText('u.dimension', ['cluster', ...DIMENSIONS])} AS dimension,`,
     `  CASE u.dimension ${keys.join(' ')} END AS key,`,
     `  ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`,
-    'FROM rollup u WHERE u.day NOT IN (SELECT day FROM stale_day);',
+    'FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);',
   ];
 }
 

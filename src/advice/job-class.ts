@@ -1,28 +1,84 @@
+import { GROUPS_BY_RUNS, Margins, RISKS, type Prior } from './margins';
 import { SortedWindow } from './sorted-window';
 
 /** Older runs of a class say little about its next one. */
 const RUNS_KEPT = 200;
 
-/** From which number of known runs on a group of classes begins. */
-const RUNS_FROM = [1, 2, 3, 6, 11, 21, 51, 101] as const;
-
 /** A class whose largest peak is above e^0.3 = 1.35 times its median varies. */
 const STEADY_SPREAD = 0.3;
 
-/** How many groups there are: by number of runs, steady and varying. */
-export const GROUPS = RUNS_FROM.length * 2;
+/** A request that is this many times what was needed so far is no advice. */
+const MOST_FACTOR = 1.6;
 
-/** The peaks (bytes) of a job class: runs that are likely to need alike. */
+/** Below these numbers of runs nothing, or no small risk, is promised. */
+const LEAST_RUNS = 3;
+const LEAST_RUNS_SMALL_RISK = 6;
+const SMALL_RISK = 0.02;
+
+/** A run at its limit needed more than that: half as much again, until a run says more. */
+const CENSORED = 1.5;
+
+export interface Need {
+  readonly peakBytes: number;
+  /** It ended at this limit, so it needed more; null: the peak is what it needed. */
+  readonly stoppedAtBytes: number | null;
+}
+
+export interface MemoryRequest {
+  readonly bytes: number;
+  /** The risk that this request can promise: the wanted one, or the smallest larger one. */
+  readonly risk: number;
+  /** On how many runs it rests. */
+  readonly runs: number;
+}
+
+/** What was known of a class when a job was submitted. */
+interface Moment {
+  readonly runs: number;
+  readonly group: number;
+  /** Peaks that about a share of RISKS of the known runs exceeded. */
+  readonly bases: readonly number[];
+}
+
+/** Runs that are likely to need alike, in the order in which they ended. */
 export class JobClass {
   private readonly peaks = new SortedWindow(RUNS_KEPT);
+  private readonly margins: Margins;
+  private moment: Moment | null = null;
 
-  add(peakBytes: number): void {
-    this.peaks.add(peakBytes);
+  constructor(prior: Prior) {
+    this.margins = new Margins(prior);
   }
 
-  /** Known runs, 200 at most. */
-  get runs(): number {
-    return this.peaks.size;
+  get isAdvisable(): boolean {
+    return this.peaks.size >= LEAST_RUNS;
+  }
+
+  /** What is known now. */
+  now(): Moment {
+    this.moment ??= { runs: this.peaks.size, group: this.group(), bases: RISKS.map((risk) => this.base(risk)) };
+    return this.moment;
+  }
+
+  /** The request for the next run at this risk, or at the smallest larger one that can be promised; null: none can. */
+  request(wanted: number): MemoryRequest | null {
+    const { runs, group, bases } = this.now();
+    if (!this.isAdvisable) return null;
+    for (const [index, risk] of RISKS.entries()) {
+      if (risk < wanted || (risk < SMALL_RISK && runs < LEAST_RUNS_SMALL_RISK)) continue;
+      const factor = this.margins.factor(index, group);
+      if (factor <= MOST_FACTOR) return { bytes: (bases[index] ?? 0) * factor, risk, runs };
+    }
+    return null;
+  }
+
+  /** A run has ended; `then`: what was known when it was submitted. */
+  learn(then: Moment, { peakBytes, stoppedAtBytes }: Need): void {
+    if (then.runs > 0)
+      for (const [index, base] of then.bases.entries())
+        this.margins.add(index, then.group, stoppedAtBytes === null ? peakBytes / base : Infinity);
+    this.peaks.add(stoppedAtBytes === null ? peakBytes : Math.max(peakBytes, stoppedAtBytes * CENSORED));
+    this.moment = null;
   }
 
   /** The last `count` peaks, oldest first. */
@@ -36,13 +92,17 @@ export class JobClass {
     return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * (1 - risk))) - 1] ?? 0;
   }
 
-  /** Classes of one group are compared with each other: as many runs, as much variation. */
-  group(): number {
+  /** Its scores, for a prior. */
+  scores(): Margins['scores'] {
+    return this.margins.scores;
+  }
+
+  /** Classes of one group are alike in how well they are known, and in how much they vary. */
+  private group(): number {
     const { sorted } = this.peaks;
-    const byRuns = RUNS_FROM.findLastIndex((from) => this.runs >= from);
+    const byRuns = GROUPS_BY_RUNS.findLastIndex((from) => sorted.length >= from);
     const largest = sorted.at(-1) ?? 0;
     const median = sorted[(sorted.length - 1) >> 1] ?? 0;
-    const varies = Math.log(largest / median) > STEADY_SPREAD;
-    return Math.max(0, byRuns) * 2 + (varies ? 1 : 0);
+    return Math.max(0, byRuns) * 2 + (Math.log(largest / median) > STEADY_SPREAD ? 1 : 0);
   }
 }

@@ -1,5 +1,6 @@
 import { Heap } from './heap';
-import type { Known, Need, Predictor } from './predictor';
+import type { Need } from './job-class';
+import type { Known, Predictor } from './predictor';
 import { PLAIN_RULES } from './plain-rules';
 
 /** A run of the past; times in seconds. */
@@ -78,7 +79,7 @@ function neededBytes({ peakBytes, stoppedAtBytes }: PastRun): number {
  * then; `predictor` has learned from all of them in the end. `runs` may be in any order.
  */
 export function replay(runs: readonly PastRun[], risks: readonly number[], predictor: Predictor): ReplayAnswer {
-  const running = new Heap<{ readonly run: PastRun; readonly known: Known | null }>(({ run }) => run.end);
+  const running = new Heap<{ readonly run: PastRun; readonly known: readonly Known[] }>(({ run }) => run.end);
   const advice = risks.map((risk) => ({ risk, promised: new Tally(), larger: new Tally() }));
   const plain = PLAIN_RULES.map(({ name, request }) => ({ name, request, tally: new Tally() }));
   const users = new Tally();
@@ -86,23 +87,24 @@ export function replay(runs: readonly PastRun[], risks: readonly number[], predi
   const bySubmission = runs.toSorted((a, b) => a.submit - b.submit);
   for (const run of bySubmission) {
     for (let { first } = running; first !== undefined && first.run.end <= run.submit; { first } = running) {
-      predictor.learn(first.run.classes, first.known, first.run);
+      predictor.learn(first.known, first.run);
       running.takeFirst();
     }
     const known = predictor.known(run.classes);
-    if (known?.advisable === true) {
+    const jobClass = predictor.advisable(known);
+    if (jobClass !== null) {
       advisable++;
       for (const { risk, promised, larger } of advice) {
-        const request = predictor.request(known, risk);
+        const request = jobClass.request(risk);
         if (request !== null) (request.risk === risk ? promised : larger).add(run, request.bytes, request.risk);
       }
-      for (const { request, tally } of plain) tally.add(run, request(known.jobClass), null);
+      for (const { request, tally } of plain) tally.add(run, request(jobClass), null);
       if (run.requestBytes !== null) users.add(run, run.requestBytes, null);
     }
     running.add({ run, known });
   }
   for (let ended = running.takeFirst(); ended !== undefined; ended = running.takeFirst())
-    predictor.learn(ended.run.classes, ended.known, ended.run);
+    predictor.learn(ended.known, ended.run);
   const usersOutcome = users.outcome();
   return {
     runs: runs.length,

@@ -93,6 +93,11 @@ const COMMANDS: readonly CommandEntry[] = [
     'import, sum, prune, report and mail: what hooks/nightly.sh runs every night',
     () => import('./commands/nightly.js'),
   ),
+  entry(
+    'replay',
+    'what requests advised from earlier runs would have saved, and how many jobs would have failed',
+    () => import('./commands/replay.js'),
+  ),
   entry('rollup', 'update the daily sums that reports are made from', () => import('./commands/rollup.js')),
   entry(
     'prune',

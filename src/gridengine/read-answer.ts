@@ -1,4 +1,4 @@
-import { scanJson, type JsonHandler } from './json/scan';
+import { JsonScanner, type JsonHandler } from './json/scan';
 import type { AnswerEnd, AnswerReader } from './reading';
 import type { XmlHandler } from './xml/scan';
 import { readXmlAnswer } from './xml/xml-answer';
@@ -70,7 +70,7 @@ interface JsonAnswer {
 function readJson(handler: JsonHandler): JsonAnswer {
   let depth = 0;
   let closed = false;
-  const scanner = scanJson({
+  const scanner = new JsonScanner({
     open(key) {
       depth++;
       if (!closed) handler.open(key);

@@ -1,29 +1,18 @@
 import { destinationNow, type Destination } from './delivery/destination';
-import { reasonOf, warn } from '../base/log';
-import { openNodeStore } from './node-store/node-store';
+import { runMain } from './run-main';
+import { NodeStore } from './node-store/node-store';
 import { loadSettings } from '../record/settings';
 import { HANDED_PAUSE_MS, tidyNode } from './node-store/storage';
 
 /** `node flush.js SETTINGS`: what the epilog starts when no sampler was there to finish the job. */
-async function main(): Promise<void> {
-  process.umask(0o077);
-  process.chdir('/');
-  process.on('SIGXFSZ', () => undefined);
+runMain('flush', async () => {
   const path = process.argv[2] ?? '';
   const settings = loadSettings(path);
-  const store = openNodeStore(settings.state_dir);
+  const store = new NodeStore(settings.state_dir);
   try {
     const destination = (): Destination => destinationNow(path, settings);
     await tidyNode(store, settings, settings.delivery_patience, destination, HANDED_PAUSE_MS);
   } finally {
     store.close();
   }
-}
-
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    warn(`flush: ${reasonOf(error)}`);
-    process.exit(1);
-  },
-);
+});

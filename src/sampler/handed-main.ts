@@ -4,7 +4,7 @@ import { tryLock } from '../native/libc';
 import { handedLock } from './delivery/handed-process';
 import { takeHandedRecords, type HandedPass } from './delivery/handed-records';
 import { reasonOf } from '../base/log';
-import { openNodeStore } from './node-store/node-store';
+import { NodeStore } from './node-store/node-store';
 import type { Settings } from '../record/settings';
 
 /**
@@ -16,7 +16,7 @@ function pass(settings: Settings): HandedPass {
   try {
     if (!tryLock(lock)) return { taken: 0, problems: [] };
     futimesSync(lock, new Date(), new Date());
-    const store = openNodeStore(settings.state_dir);
+    const store = new NodeStore(settings.state_dir);
     try {
       return takeHandedRecords(settings, store);
     } finally {

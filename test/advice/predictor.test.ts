@@ -9,14 +9,12 @@ const NOT_STOPPED = null;
 /** A predictor that knows `peaks` of one class, each seen before the next was submitted. */
 function learned(peaks: readonly number[], name = 'a'): Predictor {
   const predictor = new Predictor(SHIPPED_PRIOR);
-  for (const peakBytes of peaks)
-    predictor.learn([name], predictor.known([name]), { peakBytes, stoppedAtBytes: NOT_STOPPED });
+  for (const peakBytes of peaks) predictor.learn(predictor.known([name]), { peakBytes, stoppedAtBytes: NOT_STOPPED });
   return predictor;
 }
 
 function requestAt(predictor: Predictor, risk: number, classes: readonly string[] = ['a']) {
-  const known = predictor.known(classes);
-  return known === null ? null : predictor.request(known, risk);
+  return predictor.advisable(predictor.known(classes))?.request(risk) ?? null;
 }
 
 /** Numbers that look random and are the same each time (Park and Miller). */
@@ -50,7 +48,7 @@ describe('the request for the next run', () => {
   it('rests on the narrowest class that has enough runs', () => {
     const predictor = new Predictor(SHIPPED_PRIOR);
     const learn = (classes: readonly string[], mib: number): void =>
-      predictor.learn(classes, null, { peakBytes: mib * MIB, stoppedAtBytes: NOT_STOPPED });
+      predictor.learn(predictor.known(classes), { peakBytes: mib * MIB, stoppedAtBytes: NOT_STOPPED });
     for (let run = 0; run < 10; run++) learn(['narrow', 'wide'], 100);
     for (let run = 0; run < 10; run++) learn(['other', 'wide'], 800);
     const [narrow, wide] = [requestAt(predictor, 0.1, ['narrow', 'wide']), requestAt(predictor, 0.1, ['new', 'wide'])];
@@ -60,7 +58,7 @@ describe('the request for the next run', () => {
 
   it('is above the limit at which a run was stopped', () => {
     const predictor = learned(Array<number>(20).fill(100 * MIB));
-    predictor.learn(['a'], predictor.known(['a']), { peakBytes: 100 * MIB, stoppedAtBytes: 200 * MIB });
+    predictor.learn(predictor.known(['a']), { peakBytes: 100 * MIB, stoppedAtBytes: 200 * MIB });
     const request = requestAt(predictor, 0.01);
     assert.ok(request === null || request.bytes >= 300 * MIB, String(request?.bytes));
   });
@@ -75,12 +73,12 @@ describe('the request for the next run', () => {
         const name = `class ${run % 100}`;
         const peakBytes = (100 + (run % 100) + 20 * random()) * MIB;
         const known = predictor.known([name]);
-        const request = known === null ? null : predictor.request(known, risk);
+        const request = predictor.advisable(known)?.request(risk);
         if (request?.risk === risk) {
           promised++;
           if (peakBytes > request.bytes) failed++;
         }
-        predictor.learn([name], known, { peakBytes, stoppedAtBytes: NOT_STOPPED });
+        predictor.learn(known, { peakBytes, stoppedAtBytes: NOT_STOPPED });
       }
       assert.ok(promised > 15_000, `promised ${promised}`);
       assert.ok(failed / promised < 1.2 * risk, `failed ${failed} of ${promised}`);

@@ -1,12 +1,14 @@
-import { GROUPS } from '../../src/advice/job-class';
-import { PRIOR_SHARES, RISKS, type Prior } from '../../src/advice/margins';
+import type { JobClass } from '../../src/advice/job-class';
+import { GROUPS_BY_RUNS, PRIOR_SHARES, RISKS, type Prior } from '../../src/advice/margins';
 
 const LEAST_SCORES = 20;
 /** Of each trace, so that a long one does not outweigh the others. */
 const PER_TRACE = 200;
 
-/** Scores by risk and group (`Predictor.scores`). */
+/** Scores by risk and group, smallest first. */
 export type Scores = readonly (readonly (readonly number[])[])[];
+
+const GROUPS = GROUPS_BY_RUNS.length * 2;
 
 export const NO_PRIOR: Prior = RISKS.map(() => []);
 
@@ -20,6 +22,15 @@ export function makePrior(traces: readonly Scores[]): Prior {
       const scores = traces.flatMap((trace) => evenly(trace[risk]?.[group] ?? [])).sort((a, b) => a - b);
       return scores.length < LEAST_SCORES ? [] : tail(scores);
     }),
+  );
+}
+
+/** The scores of all classes together. */
+export function scoresOf(classes: readonly JobClass[]): Scores {
+  return RISKS.map((_, risk) =>
+    Array.from({ length: GROUPS }, (_unused, group) =>
+      classes.flatMap((jobClass) => jobClass.scores()[risk]?.get(group)?.sorted ?? []).sort((a, b) => a - b),
+    ),
   );
 }
 

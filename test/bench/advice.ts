@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Predictor } from '../../src/advice/predictor';
 import { replay, type Outcome, type PastRun, type ReplayAnswer } from '../../src/advice/replay';
 import { readTraceFile } from '../../src/advice/trace-file';
-import { makePrior, NO_PRIOR, priorSource, type Scores } from './advice-prior';
+import { makePrior, NO_PRIOR, priorSource, scoresOf, type Scores } from './advice-prior';
 import type { Bench, BenchOptions, Section } from './bench';
 
 const RISKS = [0.01, 0.02, 0.05] as const;
@@ -21,7 +21,7 @@ function cell({ jobs, failed, wasted, used }: Outcome): string {
 
 /** Each trace with a prior from the others alone. */
 function heldOut(traces: ReadonlyMap<string, readonly PastRun[]>): ReadonlyMap<string, ReplayAnswer> {
-  const scores = new Map([...traces].map(([name, runs]) => [name, scoresOf(runs)] as const));
+  const scores = new Map([...traces].map(([name, runs]) => [name, playedScores(runs)] as const));
   return new Map(
     [...traces].map(([name, runs]) => {
       const others = [...scores].flatMap(([other, known]) => (other === name ? [] : [known]));
@@ -30,10 +30,10 @@ function heldOut(traces: ReadonlyMap<string, readonly PastRun[]>): ReadonlyMap<s
   );
 }
 
-function scoresOf(runs: readonly PastRun[]): Scores {
+function playedScores(runs: readonly PastRun[]): Scores {
   const predictor = new Predictor(NO_PRIOR);
   replay(runs, [], predictor);
-  return predictor.scores();
+  return scoresOf(predictor.all());
 }
 
 function risksSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
@@ -117,7 +117,7 @@ export const adviceBench: Bench = {
     const read = await readTraceFile(trace);
     if (!read.ok) throw new Error(read.error);
     if (keep !== null)
-      writeFileSync(join(keep, 'prior.ts'), priorSource(makePrior([...read.value.values()].map(scoresOf))));
+      writeFileSync(join(keep, 'prior.ts'), priorSource(makePrior([...read.value.values()].map(playedScores))));
     return [risksSection(heldOut(read.value)), speedSection(read.value, jobs ?? (quick ? MILLION / 10 : MILLION))];
   },
 };

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openNodeStore } from '../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../src/sampler/node-store/node-store';
 import { deliverOutbox } from '../../src/sampler/delivery/outbox-feeder';
 import { recordKeyText } from '../../src/record/record';
 import type { JobRecord } from '../../src/record/record';
@@ -90,7 +90,7 @@ async function play(order: Order, go: Promise<Go>): Promise<Account> {
   const stateOf = (node: number): string => join(order.directory, `node${node}`);
   for (const node of numbers) {
     mkdirSync(stateOf(node), { mode: 0o711 });
-    openNodeStore(stateOf(node)).close();
+    new NodeStore(stateOf(node)).close();
   }
   let deliverers = 0;
   let killed = 0;
@@ -112,7 +112,7 @@ async function play(order: Order, go: Promise<Go>): Promise<Account> {
     numbers.map(async (node): Promise<NodeAccount> => {
       await sleep(at + random() * windowMs - Date.now());
       const finished = Date.now();
-      const store = openNodeStore(stateOf(node));
+      const store = new NodeStore(stateOf(node));
       for (const record of recordsOfNode(node, order.recordsPerNode))
         store.finish(recordKeyText(record), finished, record, []);
       const settings = { ...DEFAULT_SETTINGS, ...order.settings, state_dir: stateOf(node) };

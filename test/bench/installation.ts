@@ -16,7 +16,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectListener } from '../../src/sampler/listener/client';
 import { loadSettings } from '../../src/record/settings';
-import { openNodeStore, type NodeStore } from '../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../src/sampler/node-store/node-store';
 import { delivererIdentity } from '../../src/sampler/delivery/outbox-feeder';
 import { packageRoot } from '../../src/base/package-root';
 import { sampleConfig } from '../gridengine/spool-samples';
@@ -156,7 +156,7 @@ export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'br
       for (const name of ['trace', 'error', 'exit_status']) writeFileSync(join(spool, name), '');
       return spool;
     },
-    nodeStore: () => openNodeStore(state),
+    nodeStore: () => new NodeStore(state),
     keepListener: async () => {
       const link = await connectListener(settings, loadSettings(settings), {
         take: () => undefined,

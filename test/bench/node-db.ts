@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openNodeStore, type StoredProcess, type StoredSample } from '../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../src/sampler/node-store/node-store';
+import type { StoredProcess, StoredSample } from '../../src/sampler/node-store/sample-table';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { realisticRecords, seededRandom } from '../accounting/realistic-record';
 import type { Section } from './bench';
@@ -69,7 +70,7 @@ export function nodeDbSection(): Section {
   try {
     const path = join(directory, 'node.db');
     const size = (suffix: string): number => statSync(`${path}${suffix}`, { throwIfNoEntry: false })?.size ?? 0;
-    openNodeStore(directory).close();
+    new NodeStore(directory).close();
     const empty = size('');
     const samples = hour();
     const record = {
@@ -85,7 +86,7 @@ export function nodeDbSection(): Section {
         total + VALUES_PER_SAMPLE + VALUES_PER_PROCESS * (largest.length + (othersRss > 0 ? 1 : 0)),
       0,
     );
-    const store = openNodeStore(directory);
+    const store = new NodeStore(directory);
     const before = process.cpuUsage();
     for (let at = 0; at < SAMPLES; at += SAMPLES_PER_SAVE)
       store.saveProgress('1.0.00000000.1.1', 0, record, samples.slice(at, at + SAMPLES_PER_SAVE));

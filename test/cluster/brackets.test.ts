@@ -116,7 +116,7 @@ async function withoutListener(site: Site): Promise<void> {
 
 const CHILDREN = 2000;
 const BURNERS = 2;
-const CHILD_SECONDS = 0.005;
+const CHILD_SECONDS = 0.02;
 
 /** Each burner forks its share of the children one after the other. */
 async function manyChildren(site: Site): Promise<void> {

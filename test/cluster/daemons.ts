@@ -14,9 +14,9 @@ export class Daemons {
     private readonly hosts: Hosts,
   ) {}
 
-  /** Returns when qmaster answers. */
+  /** Starts qmaster where none runs; returns when it answers. */
   async startMaster(): Promise<void> {
-    await this.launch(this.hosts.master, 'sge_qmaster');
+    if (this.qmaster() === null) await this.launch(this.hosts.master, 'sge_qmaster');
     await waitFor(
       async () => ((await this.hosts.on(this.hosts.master, [client('qconf'), '-sconf'])).status === 0 ? true : null),
       () => `an answer from qmaster; its log says:\n${tail(this.layout.masterMessages)}`,

@@ -25,8 +25,12 @@ export function openClusterScheduler(name: string, archive: RegExp): CellKind {
     path: [binaries, join(sgeRoot, 'utilbin/lx-amd64')],
     accounting: 'accounting.jsonl',
     readAccounting: parseAccountingJson,
+    wantsStaticEnv: true,
     parallelEnvironment: { ign_sreq_on_mhost: 'FALSE', master_forks_slaves: 'FALSE', daemon_forks_slaves: 'FALSE' },
-    obstacle: () => (findArchive(archive) === null ? `${VARIABLE} names no directory with a build of ${name}` : null),
+    obstacle: () => {
+      if (findArchive(archive) === null) return `${VARIABLE} names no directory with a build of ${name}`;
+      return existsSync('/bin/busybox') ? null : "no /bin/busybox: install Debian's package busybox-static";
+    },
     writeFiles: (layout, hosts) => {
       const words = ['-C', layout.root, '--strip-components=1', '--no-same-owner', '-xJf', findArchive(archive) ?? ''];
       const { status, stderr } = spawnSync('tar', words, { encoding: 'utf8' });
@@ -36,9 +40,7 @@ export function openClusterScheduler(name: string, archive: RegExp): CellKind {
       writeFileSync(join(layout.root, answers), answer(text, master));
     },
     initialise: async (hosts) => {
-      // It starts qmaster, too, which is to be started as after any other end of it.
       await hosts.check(hosts.master, ['./inst_sge', '-m', '-auto', join(sgeRoot, answers)], { cwd: sgeRoot });
-      await hosts.check(hosts.master, [join(binaries, 'qconf'), '-km']);
     },
   };
 }

@@ -27,6 +27,7 @@ export const sonOfGridEngine: CellKind = {
   path: [],
   accounting: 'accounting',
   readAccounting: parseAccounting,
+  wantsStaticEnv: false,
   parallelEnvironment: { qsort_args: 'NONE' },
   obstacle: () => {
     const file = neededFiles.find((path) => !existsSync(path));

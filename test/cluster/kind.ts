@@ -20,13 +20,15 @@ export interface CellKind {
   /** Name of the accounting file in `common`. */
   readonly accounting: string;
   readonly readAccounting: (text: string) => AccountingRecord[];
+  /** Hooks of root are safe only behind a static `env`: the shepherd keeps no LD_AUDIT of the job's owner from them. */
+  readonly wantsStaticEnv: boolean;
   /** What one of its parallel environments has beside the fields that all kinds know. */
   readonly parallelEnvironment: Readonly<Record<string, string>>;
   /** Why it can't be made on this machine, with what would change that; null where it can. */
   readonly obstacle: () => string | null;
   /** Writes SGE_ROOT and the spool directories, before there are hosts. */
   readonly writeFiles: (layout: Layout, hosts: readonly CellHost[]) => void;
-  /** Makes qmaster's data base. */
+  /** Makes qmaster's data base; an installer may start it, too. */
   readonly initialise: (hosts: Hosts) => Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { JobRecord } from '../../src/record/record';
 import type { Cell } from './cell';
-import { client } from './kind';
+import { client, kind } from './kind';
 
 /** Grid Engine's own figures of an owner's jobs. Times in seconds. */
 export interface OwnerSums {
@@ -23,9 +23,7 @@ export async function qacctSums(cell: Cell, owner: string, file: string): Promis
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .find(([name]) => name === owner);
-  const lines = readFileSync(file, 'latin1')
-    .split('\n')
-    .filter((line) => !line.startsWith('#') && line.split(':')[3] === owner).length;
+  const lines = kind.readAccounting(readFileSync(file, 'latin1')).filter((line) => line.owner === owner).length;
   return { lines, wallclock: Number(row?.[1] ?? 0), cpu: Number(row?.[4] ?? 0) };
 }
 

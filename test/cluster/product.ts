@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
@@ -7,6 +7,7 @@ import { SETTINGS_FILE } from '../../src/record/settings';
 import { packageRoot } from '../../src/base/package-root';
 import type { JobAttempt } from '../../src/accounting/store';
 import type { Cell, CommandResult } from './cell';
+import { kind } from './kind';
 import { PATIENCE_MS } from './wait';
 
 const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
@@ -132,7 +133,10 @@ export async function setArmWait(cell: Cell, { prefix, accounting }: Product, ms
 
 /** Sets the hooks by `qmemacct install` on the master, and waits until every execd uses them. */
 export async function configureHooks(cell: Cell, prefix: string, plain: boolean): Promise<void> {
-  const words = ['install', '--yes', '--hosts-checked', '--prefix', prefix, ...(plain ? ['--plain'] : [])];
+  const env = join(cell.stateDir, 'env');
+  if (kind.wantsStaticEnv && !existsSync(env)) symlinkSync('/bin/busybox', env);
+  const safe = kind.wantsStaticEnv ? ['--env', env] : [];
+  const words = ['install', '--yes', '--hosts-checked', '--prefix', prefix, ...(plain ? ['--plain'] : safe)];
   const result = await cell.on(cell.master, [...QMEMACCT, ...words]);
   if (result.status !== 0) fail(result, 'install');
   await cell.waitForHookConfig();

@@ -116,7 +116,8 @@ function executionHost(name: string): string {
     new Map([
       ['hostname', name],
       ['load_scaling', 'NONE'],
-      ['complex_values', 'h_vmem=200G'],
+      // Open Cluster Scheduler gives a host that says none as many as it has processors.
+      ['complex_values', `h_vmem=200G,slots=${slotsPerHost}`],
       ['user_lists', 'NONE'],
       ['xuser_lists', 'NONE'],
       ['projects', 'NONE'],

@@ -3,16 +3,9 @@ import { createRequire } from 'node:module';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
-import {
-  isFailure,
-  NvmlCode,
-  openNvml,
-  parseAccounting,
-  parseProcesses,
-  parseUtilizationSamples,
-  type Nvml,
-  type NvmlResult,
-} from '../../src/native/nvml';
+import { Nvml } from '../../src/native/nvml';
+import { parseAccounting, parseProcesses, parseUtilizationSamples } from '../../src/native/nvml-layouts';
+import { isFailure, NvmlCode, type NvmlResult } from '../../src/native/nvml-library';
 import { A100, GIB, MIG_A, setStub, stubLibrary, stubObstacle, TWO_GPUS, WITH_MIG } from './nvml-stub';
 
 /** No GPU was at hand: everything here is asked of a stub library. */
@@ -27,14 +20,14 @@ function ok<T>(result: NvmlResult<T>): T {
 
 function opened(t: TestContext, state: Parameters<typeof setStub>[0], build?: Parameters<typeof stubLibrary>[0]): Nvml {
   setStub(state);
-  const nvml = ok(openNvml(stubLibrary(build)));
-  t.after(nvml.close);
+  const nvml = ok(Nvml.open(stubLibrary(build)));
+  t.after(() => nvml.close());
   return nvml;
 }
 
-describe('openNvml', () => {
+describe('opening NVML', () => {
   it('tells that there is no such library', () => {
-    const result = openNvml('/nonexistent/libnvidia-ml.so.1');
+    const result = Nvml.open('/nonexistent/libnvidia-ml.so.1');
     assert.ok(isFailure(result));
     assert.equal(result.failed, 'dlopen');
     assert.equal(result.code, NvmlCode.LIBRARY_NOT_FOUND);
@@ -42,7 +35,7 @@ describe('openNvml', () => {
   });
 
   it('takes no other library for it', () => {
-    assert.deepEqual(openNvml('libc.so.6'), {
+    assert.deepEqual(Nvml.open('libc.so.6'), {
       failed: 'nvmlInit_v2',
       code: NvmlCode.FUNCTION_NOT_FOUND,
       why: 'not in this version of the library',
@@ -56,7 +49,7 @@ describe('openNvml', () => {
       [4, 'Insufficient Permissions'],
     ] as const) {
       setStub({ init });
-      assert.deepEqual(openNvml(stubLibrary()), { failed: 'nvmlInit_v2', code: init, why });
+      assert.deepEqual(Nvml.open(stubLibrary()), { failed: 'nvmlInit_v2', code: init, why });
     }
   });
 
@@ -65,7 +58,7 @@ describe('openNvml', () => {
     const open = koffi.load(stubLibrary()).func('int nvmlStubOpen(void)') as () => number;
     setStub(TWO_GPUS);
     const before = open();
-    const nvml = ok(openNvml(stubLibrary()));
+    const nvml = ok(Nvml.open(stubLibrary()));
     assert.equal(open(), before + 1);
     nvml.close();
     assert.equal(open(), before);
@@ -170,26 +163,26 @@ describe('a current driver', { skip }, () => {
     ] as const) {
       setStub({ ...TWO_GPUS, '0.error': code });
       for (const ask of [
-        nvml.uuid,
-        nvml.name,
-        nvml.index,
-        nvml.pciBusId,
-        nvml.memory,
-        nvml.utilization,
-        nvml.powerMilliwatts,
-        nvml.energyMillijoules,
-        nvml.temperatureCelsius,
-        nvml.processes,
-        nvml.accountingEnabled,
-        nvml.accountingPids,
-        nvml.migEnabled,
-        nvml.migDevices,
-        nvml.migMemoryBytes,
-        (handle: bigint) => nvml.processUtilization(handle, 0n),
-        (handle: bigint) => nvml.accounting(handle, 1),
+        () => nvml.uuid(device),
+        () => nvml.name(device),
+        () => nvml.index(device),
+        () => nvml.pciBusId(device),
+        () => nvml.memory(device),
+        () => nvml.utilization(device),
+        () => nvml.powerMilliwatts(device),
+        () => nvml.energyMillijoules(device),
+        () => nvml.temperatureCelsius(device),
+        () => nvml.processes(device),
+        () => nvml.accountingEnabled(device),
+        () => nvml.accountingPids(device),
+        () => nvml.migEnabled(device),
+        () => nvml.migDevices(device),
+        () => nvml.migMemoryBytes(device),
+        () => nvml.processUtilization(device, 0n),
+        () => nvml.accounting(device, 1),
       ]) {
-        const result = ask(device);
-        assert.ok(isFailure(result), ask.name);
+        const result = ask();
+        assert.ok(isFailure(result), String(ask));
         assert.equal(result.code, code);
         assert.equal(result.why, why);
       }

@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { tuningFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
 import { privateCluster } from '../../record/job-name';
-import { openNodeStore } from '../../sampler/node-store/node-store';
+import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode } from '../../sampler/node-store/storage';
 import type { CommandContext, GlobalOptions } from '../command';
 import { CommandError, EXIT } from '../command';
@@ -90,7 +90,7 @@ async function settle(state: PrivateState, records: number): Promise<void> {
   const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
   const deadline = Date.now() + 20_000;
   for (;;) {
-    const store = openNodeStore(state.directory);
+    const store = new NodeStore(state.directory);
     try {
       await tidyNode(store, state.settings, 5);
     } finally {

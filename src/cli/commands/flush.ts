@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { privateCluster } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
 import { wakeDelivery } from '../../sampler/delivery/delivery-lock';
-import { openNodeStore, type NodeStore } from '../../sampler/node-store/node-store';
+import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
 import type { CommandContext, GlobalOptions } from '../command';
 import { CommandError, EXIT, usageError } from '../command';
@@ -50,7 +50,7 @@ function statesOf(site: Settings, terminal: Terminal): readonly Settings[] {
 
 function open(settings: Settings): NodeStore {
   try {
-    return openNodeStore(settings.state_dir);
+    return new NodeStore(settings.state_dir);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const path = join(settings.state_dir, 'node.db');

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openNodeStore } from '../../sampler/node-store/node-store';
+import { NodeStore } from '../../sampler/node-store/node-store';
 import { retireListener } from '../../sampler/listener/retire';
 import type { Settings } from '../../record/settings';
 import { tidyNode } from '../../sampler/node-store/storage';
@@ -41,7 +41,7 @@ function flushStep(settings: Settings): Step[] {
     {
       says: 'finish and deliver what is left on this node',
       apply: async () => {
-        const store = openNodeStore(settings.state_dir);
+        const store = new NodeStore(settings.state_dir);
         try {
           const outcome = await tidyNode(store, { ...settings, delivery_jitter_ms: 0 }, FLUSH_PATIENCE);
           if (outcome.left === 0) return null;

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { otherCommandLines } from '../../base/command-lines';
 import { makeOwnedDirectory, setMode } from '../../base/set-owner';
 import { openSqliteReader } from '../../accounting/sqlite/sqlite-store';
-import { openNodeStore } from '../../sampler/node-store/node-store';
+import { NodeStore } from '../../sampler/node-store/node-store';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import type { JobRecord } from '../../record/record';
 import { loadSettings } from '../../record/settings';
@@ -163,7 +163,7 @@ async function delivered(settingsPath: string): Promise<JobRecord | string> {
     await sleep(50);
   }
   await samplerGone(settingsPath);
-  const store = openNodeStore(settings.state_dir);
+  const store = new NodeStore(settings.state_dir);
   try {
     const waiting = store.running().length;
     const { problem, delivered: count } = await tidyNode(store, settings, 5);

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { tryLock } from '../../native/libc';
-import { replaceFile } from '../../sampler/job/run-directory';
+import { replaceFile } from '../../base/replace-file';
 import type { Settings } from '../../record/settings';
 import { CommandError, EXIT } from '../command';
 

@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, rmSync, lstatSync } from 'node:fs';
 import { join, dirname } from 'node:path';
+import { replaceFile } from '../../base/replace-file';
 import { makeOwnedDirectory } from '../../base/set-owner';
 import { untrusted } from '../../base/trusted-path';
 import type { Settings } from '../../record/settings';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
-import { replaceFile } from '../../sampler/job/run-directory';
 import { ledgerDirectory } from './ledger';
 
 interface ReportFiles {

@@ -5,17 +5,13 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenUsage } from '../../native/libc';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
-import { openNodeStore } from '../../sampler/node-store/node-store';
+import { NodeStore } from '../../sampler/node-store/node-store';
 import { samplerFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
 import type { JobRecord } from '../../record/record';
-import {
-  formatRunDescription,
-  replaceFile,
-  runDirectoryName,
-  startTicksOf,
-  type RunDescription,
-} from '../../sampler/job/run-directory';
+import { replaceFile } from '../../base/replace-file';
+import { startTicksOf } from '../../sampler/job/pid-file';
+import { formatRunDescription, runDirectoryName, type RunDescription } from '../../sampler/job/run-description';
 import { CommandError, EXIT } from '../command';
 import { followSamples, type SampleTail } from './sample-tail';
 import type { RowStream } from './stream-rows';
@@ -179,7 +175,7 @@ async function supervise(
 }
 
 function storedRecord(state: PrivateState, run: RunDescription): JobRecord | null {
-  const store = openNodeStore(state.directory);
+  const store = new NodeStore(state.directory);
   try {
     const stored = store.job(runDirectoryName(run));
     return stored?.finished === true ? (JSON.parse(stored.record) as JobRecord) : null;

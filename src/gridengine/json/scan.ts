@@ -4,7 +4,7 @@ import { bytesToText, wholeCharacters } from '../bytes-to-text';
 import { heldBytes } from '../held-bytes';
 import { unescapeJson } from './unescape';
 
-/** A value that the handler is told of; valid during that call only. Nothing is decoded unless it is asked for. */
+/** A value that the handler is called for; valid during that call only. Nothing is decoded unless it is asked for. */
 export interface JsonValue {
   /** The string, or a number, `true`, `null` as it is written. At most TEXT_LIMIT bytes of it. */
   text(): string;
@@ -23,11 +23,6 @@ export interface JsonHandler {
   value(key: string, value: JsonValue): void;
 }
 
-interface JsonScanner {
-  write(piece: Uint8Array): void;
-  end(): void;
-}
-
 /** Bytes kept of one string; the rest of it is passed over. */
 export const TEXT_LIMIT = 1 << 20;
 /** Objects and arrays nested deeper than this are passed over, with all that is in them. */
@@ -42,8 +37,6 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
-
 /** `between` values, in a `string`, behind a backslash in one, in a `bare` number or word, behind a comma in one. */
 type Mode = 'between' | 'string' | 'escape' | 'bare' | 'comma';
 
@@ -54,182 +47,191 @@ type Mode = 'between' | 'string' | 'escape' | 'bare' | 'comma';
  * Beyond JSON it takes bare words (`nan`, and `1-5:2,8`, as OCS prints the tasks of an array), raw control characters,
  * and bytes that are no UTF-8 (Latin-1, decided for each string). Keys are strings that compare by pointer.
  */
-export function scanJson(handler: JsonHandler): JsonScanner {
-  const keyAt = byteStrings(1024, 64, (bytes, from, to) => internalised(decode(bytes, from, to)));
-  const shortText = byteStrings(4096, 32, decode);
-
-  let mode: Mode = 'between';
-  let position = 0;
+export class JsonScanner implements JsonValue {
+  isString = false;
+  private readonly keyAt = byteStrings(1024, 64, (bytes, from, to) => internalised(decode(bytes, from, to)));
+  private readonly shortText = byteStrings(4096, 32, decode);
+  private mode: Mode = 'between';
+  private position = 0;
   /** Of the objects and arrays that are open: their keys, and whether they are objects. */
-  const keys: string[] = [];
-  const objects: boolean[] = [];
-  let tooDeep = 0;
+  private readonly keys: string[] = [];
+  private readonly objects: boolean[] = [];
+  private tooDeep = 0;
   /** The key whose value comes next; null: in an object, the next string is a key. */
-  let key: string | null = '';
-  const held = heldBytes(TEXT_LIMIT);
-  let textOf: Buffer = Buffer.alloc(0);
-  let textFrom = 0;
-  let textTo = 0;
+  private key: string | null = '';
+  private readonly held = heldBytes(TEXT_LIMIT);
+  private textOf: Buffer = Buffer.alloc(0);
+  private textFrom = 0;
+  private textTo = 0;
 
-  const value: Mutable<JsonValue> = {
-    isString: false,
-    text() {
-      if (textTo - textFrom > 32) return decode(textOf, textFrom, textTo);
-      return shortText(textOf, textFrom, textTo, hashOf(textOf, textFrom, textTo));
-    },
-    number() {
-      const number = bytesToNumber(textOf, textFrom, textTo);
-      return Number.isNaN(number) ? textToNumber(value.text()) : number;
-    },
-  };
+  constructor(private readonly handler: JsonHandler) {}
 
-  function open(isObject: boolean): void {
-    if (keys.length === DEPTH_LIMIT || tooDeep > 0) {
-      tooDeep++;
-      return;
+  /** The next piece of the document. */
+  write(piece: Uint8Array): void {
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    const length = bytes.length;
+    this.position = 0;
+    while (this.position < length) {
+      if (this.mode === 'between') this.readBetween(bytes, length);
+      else if (this.mode === 'string') this.readString(bytes, length);
+      else if (this.mode === 'bare') this.readBare(bytes, length);
+      else if (this.mode === 'comma') this.readComma(bytes);
+      else {
+        this.held.add(bytes, this.position, this.position + 1);
+        this.position++;
+        this.mode = 'string';
+      }
     }
-    const name = key ?? '';
-    keys.push(name);
-    objects.push(isObject);
-    key = isObject ? null : '';
-    handler.open(name);
   }
 
-  function close(): void {
-    if (tooDeep > 0) {
-      tooDeep--;
-      return;
-    }
-    const name = keys.pop();
-    objects.pop();
-    afterValue();
-    if (name !== undefined) handler.close(name);
+  /** The input is over. */
+  end(): void {
+    if (this.mode === 'bare' || this.mode === 'comma') this.report(this.textOf, 0, 0, false);
+    this.mode = 'between';
   }
 
-  function afterValue(): void {
-    key = objects.at(-1) === true ? null : '';
+  text(): string {
+    const { textOf, textFrom, textTo } = this;
+    if (textTo - textFrom > 32) return decode(textOf, textFrom, textTo);
+    return this.shortText(textOf, textFrom, textTo, hashOf(textOf, textFrom, textTo));
+  }
+
+  number(): number {
+    const number = bytesToNumber(this.textOf, this.textFrom, this.textTo);
+    return Number.isNaN(number) ? textToNumber(this.text()) : number;
+  }
+
+  private open(isObject: boolean): void {
+    if (this.keys.length === DEPTH_LIMIT || this.tooDeep > 0) {
+      this.tooDeep++;
+      return;
+    }
+    const name = this.key ?? '';
+    this.keys.push(name);
+    this.objects.push(isObject);
+    this.key = isObject ? null : '';
+    this.handler.open(name);
+  }
+
+  private close(): void {
+    if (this.tooDeep > 0) {
+      this.tooDeep--;
+      return;
+    }
+    const name = this.keys.pop();
+    this.objects.pop();
+    this.afterValue();
+    if (name !== undefined) this.handler.close(name);
+  }
+
+  private afterValue(): void {
+    this.key = this.objects.at(-1) === true ? null : '';
   }
 
   /** The text that ends at `to` is complete. */
-  function tell(bytes: Buffer, from: number, to: number, isString: boolean): void {
-    if (held.total() > 0) {
-      held.add(bytes, from, to);
-      textOf = held.bytes();
-      textFrom = 0;
-      textTo = held.total();
+  private report(bytes: Buffer, from: number, to: number, isString: boolean): void {
+    if (this.held.total() > 0) {
+      this.held.add(bytes, from, to);
+      this.textOf = this.held.bytes();
+      this.textFrom = 0;
+      this.textTo = this.held.total();
     } else {
-      textOf = bytes;
-      textFrom = from;
-      textTo = to;
+      this.textOf = bytes;
+      this.textFrom = from;
+      this.textTo = to;
     }
-    if (textTo - textFrom > TEXT_LIMIT) textTo = wholeCharacters(textOf, textFrom, textFrom + TEXT_LIMIT);
-    if (tooDeep === 0) {
-      if (key === null) {
-        if (isString) key = keyAt(textOf, textFrom, textTo, hashOf(textOf, textFrom, textTo));
+    if (this.textTo - this.textFrom > TEXT_LIMIT)
+      this.textTo = wholeCharacters(this.textOf, this.textFrom, this.textFrom + TEXT_LIMIT);
+    if (this.tooDeep === 0) {
+      if (this.key === null) {
+        if (isString)
+          this.key = this.keyAt(
+            this.textOf,
+            this.textFrom,
+            this.textTo,
+            hashOf(this.textOf, this.textFrom, this.textTo),
+          );
       } else {
-        const name = key;
-        afterValue();
-        value.isString = isString;
-        handler.value(name, value);
+        const name = this.key;
+        this.afterValue();
+        this.isString = isString;
+        this.handler.value(name, this);
       }
     }
-    held.clear();
+    this.held.clear();
   }
 
-  function readBetween(bytes: Buffer, length: number): void {
-    for (; position < length; position++) {
-      const byte = bytes[position] as number;
+  private readBetween(bytes: Buffer, length: number): void {
+    for (; this.position < length; this.position++) {
+      const byte = bytes[this.position] as number;
       if (byte <= 0x20 || byte === COMMA || byte === COLON) continue;
       if (byte === QUOTE) {
-        position++;
-        mode = 'string';
+        this.position++;
+        this.mode = 'string';
         return;
       }
-      if (byte === OPEN_BRACE || byte === OPEN_BRACKET) open(byte === OPEN_BRACE);
-      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) close();
+      if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.open(byte === OPEN_BRACE);
+      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.close();
       else {
-        mode = 'bare';
+        this.mode = 'bare';
         return;
       }
     }
   }
 
-  function readString(bytes: Buffer, length: number): void {
-    const from = position;
+  private readString(bytes: Buffer, length: number): void {
+    const from = this.position;
     let at = from;
     for (; at < length; at++) {
       const byte = bytes[at] as number;
       if (byte === QUOTE) {
-        position = at + 1;
-        mode = 'between';
-        tell(bytes, from, at, true);
+        this.position = at + 1;
+        this.mode = 'between';
+        this.report(bytes, from, at, true);
         return;
       }
       if (byte === BACKSLASH && ++at === length) {
-        mode = 'escape';
+        this.mode = 'escape';
         break;
       }
     }
-    held.add(bytes, from, length);
-    position = length;
+    this.held.add(bytes, from, length);
+    this.position = length;
   }
 
-  function readBare(bytes: Buffer, length: number): void {
-    const from = position;
+  private readBare(bytes: Buffer, length: number): void {
+    const from = this.position;
     let at = from;
     for (; at < length; at++) {
       const byte = bytes[at] as number;
-      if (byte === COMMA && objects.at(-1) === true) {
-        held.add(bytes, from, at);
-        position = at + 1;
-        mode = 'comma';
+      if (byte === COMMA && this.objects.at(-1) === true) {
+        this.held.add(bytes, from, at);
+        this.position = at + 1;
+        this.mode = 'comma';
         return;
       }
       if (byte <= 0x20 || byte === COMMA || byte === QUOTE || isBracket(byte)) {
-        position = at;
-        mode = 'between';
-        tell(bytes, from, at, false);
+        this.position = at;
+        this.mode = 'between';
+        this.report(bytes, from, at, false);
         return;
       }
     }
-    held.add(bytes, from, length);
-    position = length;
+    this.held.add(bytes, from, length);
+    this.position = length;
   }
 
-  /** In an object a comma must be followed by a key, so one with a digit behind it is part of the word. */
-  function readComma(bytes: Buffer): void {
-    const byte = bytes[position] as number;
+  /** In an object a comma must be followed by a this.key, so one with a digit behind it is part of the word. */
+  private readComma(bytes: Buffer): void {
+    const byte = bytes[this.position] as number;
     if (byte >= 0x30 && byte <= 0x39) {
-      held.add(SEPARATOR, 0, 1);
-      mode = 'bare';
+      this.held.add(SEPARATOR, 0, 1);
+      this.mode = 'bare';
     } else {
-      mode = 'between';
-      tell(bytes, 0, 0, false);
+      this.mode = 'between';
+      this.report(bytes, 0, 0, false);
     }
   }
-
-  return {
-    write(piece) {
-      const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-      const length = bytes.length;
-      position = 0;
-      while (position < length) {
-        if (mode === 'between') readBetween(bytes, length);
-        else if (mode === 'string') readString(bytes, length);
-        else if (mode === 'bare') readBare(bytes, length);
-        else if (mode === 'comma') readComma(bytes);
-        else {
-          held.add(bytes, position, position + 1);
-          position++;
-          mode = 'string';
-        }
-      }
-    },
-    end() {
-      if (mode === 'bare' || mode === 'comma') tell(textOf, 0, 0, false);
-      mode = 'between';
-    },
-  };
 }
 
 const SEPARATOR = Buffer.from(',');

@@ -1,6 +1,6 @@
 import type { DetailRequest, JobDetail, PeTaskDetail, SlotRange, TaskDetail, Usage } from './job-detail';
 
-export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** A record that is being read. */
 export interface JobDraft extends Mutable<Omit<JobDetail, 'requests' | 'peRange' | 'tasks' | 'messages'>> {

@@ -1,5 +1,5 @@
 import { epochToMs } from '../epoch-time';
-import type { XmlHandler, XmlPlace } from '../xml/scan';
+import type { XmlHandler, XmlContent } from '../xml/scan';
 import {
   addMessage,
   addUsage,
@@ -70,7 +70,7 @@ interface Reading {
   reason: { text: string | null; readonly jobs: number[] } | null;
 }
 
-type Leaf = (reading: Reading, place: XmlPlace) => void;
+type Leaf = (reading: Reading, content: XmlContent) => void;
 
 /**
  * `qstat -j LIST -xml` of every dialect. Their writers call the elements of lists by different names, by none, or leave
@@ -100,9 +100,9 @@ export function jobDetailXml(onJob: (job: JobDetail) => void, onReason: (reason:
       const open = OPENED.get(name);
       if (open !== undefined) open(reading);
     },
-    close(name, place) {
+    close(name, content) {
       const close = CLOSED.get(name);
-      if (close !== undefined) close(reading, place);
+      if (close !== undefined) close(reading, content);
     },
   };
 }
@@ -207,35 +207,35 @@ function openReason(reading: Reading): void {
   reading.reason ??= { text: null, jobs: [] };
 }
 
-const JOB: readonly (readonly [string, (job: JobDraft, place: XmlPlace) => void])[] = [
-  ['JB_job_name', (job, place) => (job.name = place.text())],
-  ['JB_owner', (job, place) => (job.owner = place.text())],
-  ['JB_uid', (job, place) => (job.uid = place.text().trim())],
-  ['JB_group', (job, place) => (job.group = textOrNull(place))],
-  ['JB_project', (job, place) => (job.project = textOrNull(place))],
-  ['JB_department', (job, place) => (job.department = textOrNull(place))],
-  ['JB_account', (job, place) => (job.account = textOrNull(place))],
-  ['JB_submission_time', (job, place) => (job.submittedAt = epochToMs(place.text().trim()))],
-  ['JB_pe', (job, place) => (job.pe = textOrNull(place))],
-  ['JB_type', (job, place) => (job.array ||= Math.floor(place.number() / TYPE_ARRAY) % 2 === 1)],
-  ['JB_is_array', (job, place) => (job.array ||= place.text().trim() === 'true')],
-  ['QIM_message', (job, place) => addMessage(job, place.text())],
+const JOB: readonly (readonly [string, (job: JobDraft, content: XmlContent) => void])[] = [
+  ['JB_job_name', (job, content) => (job.name = content.text())],
+  ['JB_owner', (job, content) => (job.owner = content.text())],
+  ['JB_uid', (job, content) => (job.uid = content.text().trim())],
+  ['JB_group', (job, content) => (job.group = textOrNull(content))],
+  ['JB_project', (job, content) => (job.project = textOrNull(content))],
+  ['JB_department', (job, content) => (job.department = textOrNull(content))],
+  ['JB_account', (job, content) => (job.account = textOrNull(content))],
+  ['JB_submission_time', (job, content) => (job.submittedAt = epochToMs(content.text().trim()))],
+  ['JB_pe', (job, content) => (job.pe = textOrNull(content))],
+  ['JB_type', (job, content) => (job.array ||= Math.floor(content.number() / TYPE_ARRAY) % 2 === 1)],
+  ['JB_is_array', (job, content) => (job.array ||= content.text().trim() === 'true')],
+  ['QIM_message', (job, content) => addMessage(job, content.text())],
 ];
 
 const REQUEST: readonly (readonly [string, Leaf])[] = [
   [
     'JRS_scope',
-    (reading, place) => {
-      const scope = place.number();
+    (reading, content) => {
+      const scope = content.number();
       reading.scope = scope === 1 ? 'master' : scope === 2 ? 'slave' : null;
     },
   ],
   [
     'CE_name',
-    (reading, place) => {
+    (reading, content) => {
       const { job, section, scope } = reading;
       if (job === null || section?.of !== 'request') return;
-      reading.request = { complex: place.text(), value: '', kind: section.kind, amount: null };
+      reading.request = { complex: content.text(), value: '', kind: section.kind, amount: null };
       if (scope !== null) reading.request.scope = scope;
       reading.requestIsString = false;
       job.requests.push(reading.request);
@@ -243,20 +243,20 @@ const REQUEST: readonly (readonly [string, Leaf])[] = [
   ],
   [
     'CE_valtype',
-    (reading, place) => {
-      reading.requestIsString = STRING_TYPES.has(place.number());
+    (reading, content) => {
+      reading.requestIsString = STRING_TYPES.has(content.number());
     },
   ],
   [
     'CE_stringval',
-    (reading, place) => {
-      if (reading.request !== null) reading.request.value = place.text();
+    (reading, content) => {
+      if (reading.request !== null) reading.request.value = content.text();
     },
   ],
   [
     'CE_doubleval',
-    (reading, place) => {
-      const amount = place.number();
+    (reading, content) => {
+      const amount = content.number();
       if (reading.request === null || reading.requestIsString || Number.isNaN(amount)) return;
       reading.request.amount = amount > INFINITE ? Infinity : amount;
     },
@@ -266,25 +266,25 @@ const REQUEST: readonly (readonly [string, Leaf])[] = [
 const RANGE: readonly (readonly [string, Leaf])[] = [
   [
     'RN_min',
-    ({ job, section, structure }, place) => {
-      const least = count(place);
+    ({ job, section, structure }, content) => {
+      const least = count(content);
       if (section?.of === 'peRange') job?.peRange.push({ least, most: least, step: 1 });
       else if (section?.of === 'structure') structure.push(least);
     },
   ],
   [
     'RN_max',
-    ({ job, section, structure }, place) => {
+    ({ job, section, structure }, content) => {
       const range = section?.of === 'peRange' ? job?.peRange.at(-1) : undefined;
-      if (range !== undefined) range.most = count(place);
-      else if (section?.of === 'structure') structure.push(count(place));
+      if (range !== undefined) range.most = count(content);
+      else if (section?.of === 'structure') structure.push(count(content));
     },
   ],
   [
     'RN_step',
-    ({ job, section }, place) => {
+    ({ job, section }, content) => {
       const range = section?.of === 'peRange' ? job?.peRange.at(-1) : undefined;
-      if (range !== undefined) range.step = Math.max(1, count(place));
+      if (range !== undefined) range.step = Math.max(1, count(content));
     },
   ],
 ];
@@ -292,53 +292,53 @@ const RANGE: readonly (readonly [string, Leaf])[] = [
 const TASK: readonly (readonly [string, Leaf])[] = [
   [
     'JAT_status',
-    (reading, place) => {
+    (reading, content) => {
       const task = reading.task?.status === null ? reading.task : openTask(reading, 1, false);
-      if (task !== null) task.status = count(place);
+      if (task !== null) task.status = count(content);
     },
   ],
   [
     'JAT_task_number',
-    (reading, place) => {
-      if (reading.task === null || reading.hasTaskNumber) openTask(reading, count(place), true);
+    (reading, content) => {
+      if (reading.task === null || reading.hasTaskNumber) openTask(reading, count(content), true);
       else {
-        reading.task.task = count(place);
+        reading.task.task = count(content);
         reading.hasTaskNumber = true;
       }
     },
   ],
   [
     'JAT_start_time',
-    ({ task }, place) => {
-      if (task !== null) task.startedAt = epochToMs(place.text().trim());
+    ({ task }, content) => {
+      if (task !== null) task.startedAt = epochToMs(content.text().trim());
     },
   ],
   [
     'PET_id',
-    (reading, place) => {
+    (reading, content) => {
       if (reading.task === null || !reading.inPeTasks) return;
-      reading.peTask = newPeTask(place.text().trim());
+      reading.peTask = newPeTask(content.text().trim());
       reading.task.peTasks.push(reading.peTask);
     },
   ],
   [
     'JG_qhostname',
-    ({ peTask, section }, place) => {
-      if (peTask !== null && section?.of === 'granted') peTask.host = textOrNull(place) ?? peTask.host;
+    ({ peTask, section }, content) => {
+      if (peTask !== null && section?.of === 'granted') peTask.host = textOrNull(content) ?? peTask.host;
     },
   ],
   [
     'UA_name',
-    (reading, place) => {
-      reading.usageName = place.text();
+    (reading, content) => {
+      reading.usageName = content.text();
     },
   ],
   [
     'UA_value',
-    ({ task, peTask, inPeTasks, section, usageName }, place) => {
+    ({ task, peTask, inPeTasks, section, usageName }, content) => {
       const record = inPeTasks ? peTask : task;
       if (record === null || section?.of === 'ignored') return;
-      addUsage(record, section?.of === 'usage' ? section.rank : 1, usageName, place.number());
+      addUsage(record, section?.of === 'usage' ? section.rank : 1, usageName, content.number());
     },
   ],
 ];
@@ -348,10 +348,10 @@ const REASON: readonly (readonly [string, Leaf])[] = [
   ['ULNG', reasonJob],
   [
     'MES_message',
-    (reading, place) => {
+    (reading, content) => {
       if (reading.reason !== null && reading.reason.text !== null) endReason(reading);
       reading.reason ??= { text: null, jobs: [] };
-      reading.reason.text = oneLine(place.text());
+      reading.reason.text = oneLine(content.text());
     },
   ],
 ];
@@ -369,8 +369,8 @@ const CLOSED: ReadonlyMap<string, Leaf> = new Map<string, Leaf>([
   ...LISTS.map(([name, { close }]): [string, Leaf] => [name, close]),
   ...JOB.map(([name, leaf]): [string, Leaf] => [
     name,
-    ({ job }, place) => {
-      if (job !== null) leaf(job, place);
+    ({ job }, content) => {
+      if (job !== null) leaf(job, content);
     },
   ]),
   ...REQUEST,
@@ -379,9 +379,9 @@ const CLOSED: ReadonlyMap<string, Leaf> = new Map<string, Leaf>([
   ...REASON,
   [
     'JB_job_number',
-    (reading, place) => {
+    (reading, content) => {
       endJob(reading);
-      const number = count(place);
+      const number = count(content);
       if (number > 0) reading.job = newJob(number);
     },
   ],
@@ -396,17 +396,17 @@ function openTask(reading: Reading, number: number, isNumber: boolean): TaskDraf
   return reading.task;
 }
 
-function reasonJob({ reason }: Reading, place: XmlPlace): void {
-  const number = count(place);
+function reasonJob({ reason }: Reading, content: XmlContent): void {
+  const number = count(content);
   if (reason !== null && number > 0 && reason.jobs.length < IDS_LIMIT) reason.jobs.push(number);
 }
 
-function textOrNull(place: XmlPlace): string | null {
-  const text = place.text();
+function textOrNull(content: XmlContent): string | null {
+  const text = content.text();
   return text.trim() === '' ? null : text;
 }
 
-function count(place: XmlPlace): number {
-  const number = place.number();
+function count(content: XmlContent): number {
+  const number = content.number();
   return Number.isSafeInteger(number) && number >= 0 ? number : 0;
 }

@@ -1,4 +1,4 @@
-import type { XmlHandler, XmlPlace } from '../xml/scan';
+import type { XmlHandler, XmlContent } from '../xml/scan';
 import { scalarPlaces, type JobBuilder } from './job-builder';
 import type { RequestText } from './job-list';
 
@@ -42,25 +42,25 @@ export function jobListXml(jobs: JobBuilder): XmlHandler {
   let child: Child | undefined;
   let name = '';
 
-  function openOutside(tag: string, place: XmlPlace): void {
+  function openOutside(tag: string, content: XmlContent): void {
     if (tag === 'job_list') {
       inJob = true;
       depth = 0;
-      jobs.open(place.attribute('state') ?? '', queueInstance);
+      jobs.open(content.attribute('state') ?? '', queueInstance);
     } else if (tag === 'Queue-List') {
       inQueue = true;
       queueInstance = null;
     }
   }
 
-  function closeOutside(tag: string, place: XmlPlace): void {
+  function closeOutside(tag: string, content: XmlContent): void {
     if (tag === 'Queue-List') {
       inQueue = false;
       queueInstance = null;
-    } else if (inQueue && tag === 'name') queueInstance = place.text();
+    } else if (inQueue && tag === 'name') queueInstance = content.text();
   }
 
-  function closeChild({ place, request, named }: Child, source: XmlPlace): void {
+  function closeChild({ place, request, named }: Child, source: XmlContent): void {
     if (request !== null) jobs.request({ complex: name, value: source.text(), ...request });
     else jobs.value(place, named ? name : notBlank(source.text()));
   }

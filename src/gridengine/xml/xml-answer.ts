@@ -1,7 +1,7 @@
 import { detectDialect, type Dialect } from '../dialect';
 import type { AnswerEnd, AnswerReader } from '../reading';
 import { firstLine, soundsLikeGridEngine } from '../said';
-import { scanXml, type XmlHandler, type XmlPlace } from './scan';
+import { XmlScanner, type XmlHandler, type XmlContent } from './scan';
 
 /** Names asked for at a time are a few thousand; more than this is no answer to us. */
 const mostUnknown = 100_000;
@@ -24,62 +24,62 @@ export function readXmlAnswer(root: string, handler: XmlHandler): AnswerReader {
   let inUnknown = false;
   const unknownJobs: string[] = [];
 
-  function hear(place: XmlPlace): void {
-    said ??= firstLine(place.text());
+  function hear(content: XmlContent): void {
+    said ??= firstLine(content.text());
   }
 
-  function openOther(tag: string, place: XmlPlace): void {
-    hear(place);
+  function openOther(tag: string, content: XmlContent): void {
+    hear(content);
     if (tag === 'comunication_error' || tag === 'communication_error') refused = true;
     else if (tag === 'unknown_jobs') {
       inUnknown = true;
-      dialect = dialectOf(place);
+      dialect = dialectOf(content);
     }
   }
 
-  function closeOther(tag: string, place: XmlPlace): void {
+  function closeOther(tag: string, content: XmlContent): void {
     if (inUnknown && tag === 'unknown_jobs') {
       inUnknown = false;
       complete = true;
     } else if (inUnknown) {
-      const id = firstLine(place.text());
+      const id = firstLine(content.text());
       if (id !== null && unknownJobs.length < mostUnknown) unknownJobs.push(id);
-    } else if (refused) hearReason(tag, place);
-    else hear(place);
+    } else if (refused) hearReason(tag, content);
+    else hear(content);
   }
 
   /** `comunication_error` holds Grid Engine's answer list: `AN_status`, `AN_text`, `AN_quality`. */
-  function hearReason(tag: string, place: XmlPlace): void {
-    const line = firstLine(place.text());
+  function hearReason(tag: string, content: XmlContent): void {
+    const line = firstLine(content.text());
     if (line !== null && (tag === 'AN_text' || (said === null && !/^\d+$/.test(line)))) said = line;
   }
 
-  const scanner = scanXml({
-    open(tag, place) {
+  const scanner = new XmlScanner({
+    open(tag, content) {
       tags = true;
       if (opened) {
         if (complete) return;
         if (tag === root) nested += 1;
-        handler.open(tag, place);
+        handler.open(tag, content);
       } else if (tag === root) {
-        hear(place);
+        hear(content);
         opened = true;
         nested = 1;
-        dialect = dialectOf(place);
-        handler.open(tag, place);
-      } else openOther(tag, place);
+        dialect = dialectOf(content);
+        handler.open(tag, content);
+      } else openOther(tag, content);
     },
-    close(tag, place) {
+    close(tag, content) {
       tags = true;
-      if (!opened) closeOther(tag, place);
+      if (!opened) closeOther(tag, content);
       else if (!complete) {
-        handler.close(tag, place);
+        handler.close(tag, content);
         if (tag === root) nested -= 1;
         complete = nested === 0;
       }
     },
-    end(place) {
-      if (!opened || complete) hear(place);
+    end(content) {
+      if (!opened || complete) hear(content);
     },
   });
 
@@ -99,7 +99,7 @@ export function readXmlAnswer(root: string, handler: XmlHandler): AnswerReader {
   };
 }
 
-function dialectOf(place: XmlPlace): Dialect {
-  const xmlSchema = schemaAttributes.map((name) => place.attribute(name) ?? '').join(' ');
+function dialectOf(content: XmlContent): Dialect {
+  const xmlSchema = schemaAttributes.map((name) => content.attribute(name) ?? '').join(' ');
   return detectDialect({ xmlSchema }).dialect;
 }

@@ -113,7 +113,7 @@ function shareOf(record: JobRecord): Share | null {
 }
 
 /** How many times the request is granted on the record's host. */
-function slotsOf(record: JobRecord): number {
+export function slotsOf(record: JobRecord): number {
   return record.h_vmem?.per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
 }
 

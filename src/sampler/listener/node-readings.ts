@@ -1,6 +1,6 @@
 import { startHelper, type Helper } from '../helper/helper';
 import { reasonOf, warn } from '../../base/log';
-import { openNodeStore, type NodeStore } from '../node-store/node-store';
+import { NodeStore } from '../node-store/node-store';
 import { newSeriesBuffer, type SeriesBatch } from '../series/series-buffer';
 import type { Settings } from '../../record/settings';
 import { chooseSource, helperDeadlines } from '../source-settings';
@@ -113,7 +113,7 @@ export function readNode(settings: Settings, settingsPath: string, publish: () =
     unsaved = unsaved.slice(-MOST_UNSAVED);
     try {
       while (unsaved.length > 0) {
-        store ??= openNodeStore(settings.state_dir);
+        store ??= new NodeStore(settings.state_dir);
         store.saveSeries(null, unsaved[0] as SeriesBatch);
         unsaved.shift();
       }

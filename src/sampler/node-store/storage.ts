@@ -8,12 +8,13 @@ import { takeInHanded } from '../delivery/handed-process';
 import { newHeartbeat } from '../delivery/heartbeat';
 import { removeStrayCgroups } from '../job/job-cgroups';
 import { reasonOf, warn } from '../../base/log';
-import { openNodeStore, type NodeStore, type StoredSample } from './node-store';
+import { NodeStore } from './node-store';
+import type { StoredSample } from './sample-table';
 import { deliverOutbox, deliverRecord } from '../delivery/outbox-feeder';
 import type { JobRecord } from '../../record/record';
 import { recoverOrphans } from '../delivery/recover';
 import type { SeriesBatch } from '../series/series-buffer';
-import { runDirectoryName, type RunDescription } from '../job/run-directory';
+import { runDirectoryName, type RunDescription } from '../job/run-description';
 import type { Settings } from '../../record/settings';
 
 /** Where a sampler keeps what it knows; the choice depends on who it runs as and on its limits. */
@@ -95,7 +96,7 @@ function nodeStorage(conditions: StorageConditions): Storage {
     try {
       // Another job may have found the shared one broken and closed it.
       if (shared !== null) store = null;
-      store ??= shared === null ? openNodeStore(settings.state_dir) : shared.open();
+      store ??= shared === null ? new NodeStore(settings.state_dir) : shared.open();
       action(store);
       complained = false;
       return true;

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { openNodeStore, type NodeStore } from '../node-store/node-store';
+import { NodeStore } from '../node-store/node-store';
 import type { SharedStore } from '../node-store/storage';
 
 /** Locks of others are waited for in the middle of all jobs' work: an epilog has no more than 4 s. */
@@ -39,7 +39,7 @@ export function shareStore(stateDirectory: string, { saved, committed }: StoreEa
       if (store !== null && inodeOf(path) !== inode) letGo();
       if (store === null) {
         try {
-          store = openNodeStore(stateDirectory, BUSY_MS);
+          store = new NodeStore(stateDirectory, BUSY_MS);
         } catch (error) {
           restUntilMs = performance.now() + REST_MS;
           throw error;

@@ -1,4 +1,5 @@
-import { isFailure, NvmlCode, type Nvml, type NvmlHandle, type NvmlResult } from '../../native/nvml';
+import type { Nvml, NvmlHandle } from '../../native/nvml';
+import { isFailure, NvmlCode, type NvmlResult } from '../../native/nvml-library';
 import { pciAddress, type Gpu, type GpuProcess, type GpuSnapshot, type GpuState } from './gpu';
 
 /** What has to be remembered from one reading to the next, by UUID. */

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { isFailure, NvmlCode, openNvml, type Nvml } from '../../native/nvml';
+import { Nvml } from '../../native/nvml';
+import { isFailure, NvmlCode } from '../../native/nvml-library';
 import {
   isUnavailable,
   unavailable,
@@ -144,7 +145,7 @@ function libraryReader(first: Nvml, library: string, keepOpen: boolean): Reader 
   };
   const using = <T>(use: (open: Nvml) => T | Unavailable): T | Unavailable => {
     if (nvml === null) {
-      const opened = openNvml(library);
+      const opened = Nvml.open(library);
       if (isFailure(opened)) return unavailable(`${opened.failed}: ${opened.why}`);
       nvml = opened;
     }
@@ -212,7 +213,7 @@ function openReader({ options, proc }: Place): Reader | Unavailable {
   const given: Place['options'] = { ...DEFAULTS, ...options };
   const library = String(given.library);
   const smi = String(given.smi);
-  const nvml = openNvml(library);
+  const nvml = Nvml.open(library);
   if (!isFailure(nvml)) return libraryReader(nvml, library, given.keep_open !== false);
   if (nvml.code === NvmlCode.LIBRARY_NOT_FOUND && nvml.failed === 'dlopen') {
     // By absolute path only: PATH is not ours.

@@ -7,7 +7,7 @@ import { runProgram } from '../../../src/cli/program';
 import { makePrivateState } from '../../../src/cli/run/private-state';
 import { ownStorePath } from '../../../src/cli/stores/stores';
 import { DeliveryLock } from '../../../src/sampler/delivery/delivery-lock';
-import { openNodeStore } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { emptyRecord } from '../../../src/record/record';
 import { fakeTerminal } from '../fake-terminal';
 
@@ -28,7 +28,7 @@ function undelivered(t: TestContext): Undelivered {
   const accounting = ownStorePath(env);
   const state = makePrivateState(join(dirname(accounting), 'run-state'), { cluster: 'local', accounting });
   const key = { cluster: 'local', job_id: 7, task_id: null, pe_task_id: null, host: 'here', run_id: '0123abcd.1.1' };
-  const store = openNodeStore(state.directory);
+  const store = new NodeStore(state.directory);
   store.finish('7.0.0123abcd.1.1', 0, emptyRecord(key, 'finished', 'usage', 1_700_000_000_000), []);
   store.close();
   return { env, accounting, words: (...more) => ['flush', '--config', config, ...more] };

@@ -6,7 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../../src/cli/program';
 import { SqliteDatabase } from '../../../src/native/sqlite';
-import { openNodeStore, type StoredSample } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
+import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
 import type { SeriesBatch } from '../../../src/sampler/series/series-buffer';
 import { ALL_FACTS } from '../../../src/sampler/figures/job-facts';
 import { ordinary, unsampled } from '../../report/sample-records';
@@ -57,7 +58,7 @@ before(async () => {
   const store = openSqliteStore(accounting, 0o600);
   await store.merge([ordinary, unsampled]);
   await store.close();
-  const node = openNodeStore(state);
+  const node = new NodeStore(state);
   const run = `${ordinary.job_id}.0.${ordinary.run_id}`;
   node.finish(
     run,

@@ -11,7 +11,7 @@ import { checkState } from '../../../src/cli/doctor/check-state';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import type { NodeState } from '../../../src/cli/doctor/node-state';
 import { nodeDirectories } from '../../../src/cli/install/directories';
-import { openNodeStore } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { emptyRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { DIRECTORY, globalText, hostText, ourLine, queueText, siteOf } from '../install/sites';
@@ -133,7 +133,7 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     const { state_dir: stateDir } = state.settings;
     const key = { cluster: 'c', job_id: 1, task_id: null, pe_task_id: null, host: 'h', run_id: '1.1.1' };
     const record = emptyRecord(key, 'finished', 'usage', Date.now() - 2 * 3_600_000);
-    const store = openNodeStore(stateDir);
+    const store = new NodeStore(stateDir);
     for (const run of ['a', 'b']) store.finish(run, 0, record, []);
     store.refuse(store.outbox(1)[0]?.id ?? 0, 'too old');
     store.close();

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { DEPTH_LIMIT, scanJson, TEXT_LIMIT } from '../../../src/gridengine/json/scan';
+import { DEPTH_LIMIT, JsonScanner, TEXT_LIMIT } from '../../../src/gridengine/json/scan';
 
 /** Everything that a handler can learn, in order. */
 function told(input: string | Uint8Array, cuts: readonly number[] = []): readonly string[] {
   const lines: string[] = [];
-  const scanner = scanJson({
+  const scanner = new JsonScanner({
     open: (key) => lines.push(`open ${key}`),
     close: (key) => lines.push(`close ${key}`),
     value: (key, value) => lines.push(`${key}=${JSON.stringify(value.text())} ${value.number()} ${value.isString}`),
@@ -32,7 +32,7 @@ function built(text: string, cuts?: readonly number[]): unknown {
   };
   let opening = 0;
   const kinds = [...text.replace(/"(?:[^"\\]|\\.)*"/g, '').matchAll(/[{[]/g)].map(([sign]) => sign);
-  const scanner = scanJson({
+  const scanner = new JsonScanner({
     open: (key) => {
       const value = kinds[opening++] === '[' ? [] : new Map<string, unknown>();
       put(key, value);
@@ -64,7 +64,7 @@ const asMaps = (value: unknown): unknown => {
   return new Map(Object.entries(value).map(([key, own]) => [key, asMaps(own)]));
 };
 
-describe('scanJson', () => {
+describe('JsonScanner', () => {
   it('tells keys and values in order', () => {
     assert.deepEqual(told('{"a": [1, "x", {"b": true}], "c": null}'), [
       'open ',

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { XMLParser } from 'fast-xml-parser';
-import { scanXml, TAG_LIMIT, TEXT_LIMIT } from '../../../src/gridengine/xml/scan';
+import { XmlScanner } from '../../../src/gridengine/xml/scan';
+import { TAG_LIMIT, TEXT_LIMIT } from '../../../src/gridengine/xml/tags';
 
 /** Everything that a handler can learn, in order: `<name a=..`, `>name: text`, `.text`. */
 function told(input: string | Uint8Array, cuts: readonly number[] = []): readonly string[] {
   const lines: string[] = [];
-  const scanner = scanXml({
+  const scanner = new XmlScanner({
     open: (name, place) =>
       lines.push(`before ${JSON.stringify(place.text())}`, `<${name} a=${String(place.attribute('a'))}`),
     close: (name, place) => lines.push(`>${name}: ${JSON.stringify(place.text())} ${place.number()}`),
@@ -30,7 +31,7 @@ const leaf = (text: string | Uint8Array): string | undefined => {
   return told(all).find((line) => line.startsWith('>'));
 };
 
-describe('scanXml', () => {
+describe('XmlScanner', () => {
   it('tells tags, text and attributes in order', () => {
     assert.deepEqual(told(`<?xml version='1.0'?>\n<r a='1'><x a="b c"/><y>2.5</y>\n</r>\n`), [
       'before "\\n"',
@@ -252,7 +253,7 @@ describe('scanXml', () => {
       });
     const ours = (document: string, names: readonly string[]): readonly unknown[] => {
       const stack: unknown[][] = [[]];
-      const scanner = scanXml({
+      const scanner = new XmlScanner({
         open: (tag, place) => {
           const inner: unknown[] = [];
           stack.at(-1)?.push([tag, names.map((key) => place.attribute(key)), inner]);

@@ -20,14 +20,14 @@ import {
   type HandedLimits,
   type HandedPass,
 } from '../../../src/sampler/delivery/handed-records';
-import { openNodeStore, type NodeStore } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { emptyRecord, type Bracket, type JobRecord } from '../../../src/record/record';
 import {
   formatRunDescription,
   runDirectoryName,
   runId,
   type RunDescription,
-} from '../../../src/sampler/job/run-directory';
+} from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { tidyNode } from '../../../src/sampler/node-store/storage';
 import { bootId, uptimeSeconds } from '../../../src/sources/proc/clock';
@@ -98,7 +98,7 @@ function newNode(t: TestContext): Node {
     ...{ state_dir: state, run_dir: join(state, 'tmpfs'), cluster: 'c', accept_self_reported: true },
     ...{ accounting: join(state, 'accounting.db'), deliver_as: 'root', delivery_jitter_ms: 0 },
   };
-  const store = openNodeStore(state);
+  const store = new NodeStore(state);
   t.after(() => store.close());
   return {
     outbox,

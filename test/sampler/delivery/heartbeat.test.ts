@@ -7,7 +7,7 @@ import type { StoredRecord } from '../../../src/record/merge';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../../src/native/libc';
 import { newHeartbeat } from '../../../src/sampler/delivery/heartbeat';
-import { openNodeStore, type NodeStore } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { accountingRecord, heldJob, newSite, quiet, shepherdObstacle, startJob } from '../fake-shepherd';
@@ -37,7 +37,7 @@ function newNode(t: TestContext): Node {
   const state = temporaryDirectory(t);
   mkdirSync(join(state, 'accounting'));
   const accounting = join(state, 'accounting', 'accounting.db');
-  const store = openNodeStore(state);
+  const store = new NodeStore(state);
   t.after(() => {
     store.close();
   });

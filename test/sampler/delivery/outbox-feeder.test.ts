@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../../src/native/libc';
-import { openNodeStore, type NodeStore } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import {
   delivererIdentity,
   deliverOutbox,
@@ -34,7 +34,7 @@ interface Node {
 function newNode(t: TestContext): Node {
   const state = temporaryDirectory(t);
   mkdirSync(join(state, 'accounting'));
-  const store = openNodeStore(state);
+  const store = new NodeStore(state);
   t.after(() => {
     store.close();
   });

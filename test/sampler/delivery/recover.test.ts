@@ -5,17 +5,17 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { tryLock } from '../../../src/native/libc';
 import { writePrivateRecord } from '../../../src/sampler/delivery/finish';
-import { openNodeStore, type NodeStore } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { parseRecord } from '../../../src/record/record';
 import { emptyRecord, type Bracket, type JobRecord } from '../../../src/record/record';
 import { recoverOrphans } from '../../../src/sampler/delivery/recover';
+import { startTicksOf } from '../../../src/sampler/job/pid-file';
 import {
   formatRunDescription,
   runDirectoryName,
   runId,
-  startTicksOf,
   type RunDescription,
-} from '../../../src/sampler/job/run-directory';
+} from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { bootId } from '../../../src/sources/proc/clock';
 import { sampleConfig } from '../../gridengine/spool-samples';
@@ -62,7 +62,7 @@ interface Node {
 function newNode(t: TestContext): Node {
   const state = temporaryDirectory(t);
   const settings = { ...DEFAULT_SETTINGS, state_dir: state, run_dir: join(state, 'tmpfs'), cluster: 'c' };
-  const store = openNodeStore(state);
+  const store = new NodeStore(state);
   t.after(() => {
     store.close();
   });

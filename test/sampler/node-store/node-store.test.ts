@@ -5,7 +5,8 @@ import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SqliteDatabase as Database } from '../../../src/native/sqlite';
-import { openNodeStore, type NodeStore, type StoredSample } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
+import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
 import { unpackVarints } from '../../../src/sampler/series/varints';
 import { packageRoot } from '../../../src/base/package-root';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
@@ -39,11 +40,11 @@ function sample(at: number, changes: Partial<StoredSample> = {}): StoredSample {
 }
 
 function opened(t: TestContext, directory = temporaryDirectory(t)): NodeStore & { readonly directory: string } {
-  const store = openNodeStore(directory);
+  const store = new NodeStore(directory);
   t.after(() => {
     store.close();
   });
-  return { ...store, directory };
+  return Object.assign(store, { directory });
 }
 
 /** Rows of node.db past the store. */
@@ -74,9 +75,9 @@ describe('node.db', () => {
 
   it('says what stands in its way', (t) => {
     const directory = temporaryDirectory(t);
-    assert.throws(() => openNodeStore(join(directory, 'missing')));
+    assert.throws(() => new NodeStore(join(directory, 'missing')));
     writeFileSync(join(directory, 'node.db'), 'this is no database, but long enough to look at'.repeat(50));
-    assert.throws(() => openNodeStore(directory), /not a database/);
+    assert.throws(() => new NodeStore(directory), /not a database/);
   });
 
   it('comes to its schema by numbered files, and stays there', (t) => {
@@ -84,7 +85,7 @@ describe('node.db', () => {
     const files = readdirSync(join(packageRoot(), 'sql', 'node')).filter((name) => name.endsWith('.sql'));
     assert.deepEqual(rows(directory, 'PRAGMA user_version'), [{ user_version: files.length }]);
     const schema = rows(directory, 'SELECT name, sql FROM sqlite_schema ORDER BY name');
-    openNodeStore(directory).close();
+    new NodeStore(directory).close();
     assert.deepEqual(rows(directory, 'SELECT name, sql FROM sqlite_schema ORDER BY name'), schema);
   });
 
@@ -93,7 +94,7 @@ describe('node.db', () => {
     const database = new Database(join(directory, 'node.db'));
     database.pragma('user_version = 99');
     database.close();
-    assert.throws(() => openNodeStore(directory), /schema 99 is newer .* install the newer qmemacct/);
+    assert.throws(() => new NodeStore(directory), /schema 99 is newer .* install the newer qmemacct/);
     assert.deepEqual(rows(directory, 'PRAGMA user_version'), [{ user_version: 99 }]);
   });
 });
@@ -261,13 +262,13 @@ describe('many samplers', () => {
   it('write at once, from the first moment on, and lose nothing', async (t) => {
     const directory = temporaryDirectory(t);
     const script = `
-      const { openNodeStore } = require(process.argv[1]);
+      const { NodeStore } = require(process.argv[1]);
       const [, , directory, first] = process.argv;
       const record = (job) => ({ job_id: job, revision: job });
       const sample = { vmem: 1, swap: 0, anonymous: 1, cpu: 1, processes: 1, threads: 1, read: 0, written: 0,
         largest: [{ pid: 1, start: 1, command: 'sh', rss: 1, cpu: 1 }], othersRss: 0, othersCpu: 0 };
       for (let job = Number(first); job < Number(first) + 10; job++) {
-        const store = openNodeStore(directory, 120_000);
+        const store = new NodeStore(directory, 120_000);
         for (let at = 0; at < 20; at++) store.saveProgress('run ' + job, 0, record(job), [{ ...sample, at, rss: job }]);
         store.finish('run ' + job, 0, record(job), [{ ...sample, at: 20, rss: job }]);
         store.close();
@@ -291,9 +292,9 @@ describe('many samplers', () => {
 
   it('open a new store at the same moment', async (t) => {
     const script = `
-      const { openNodeStore } = require(process.argv[1]);
+      const { NodeStore } = require(process.argv[1]);
       process.on('message', (directory) => {
-        openNodeStore(directory, 120_000).close();
+        new NodeStore(directory, 120_000).close();
         process.send('opened');
       });`;
     const store = require.resolve('../../../src/sampler/node-store/node-store');

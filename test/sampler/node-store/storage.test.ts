@@ -3,14 +3,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
-import { openNodeStore, type StoredSample } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
+import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import {
   parseRunDescription,
   runDirectoryName,
   runId,
   type RunDescription,
-} from '../../../src/sampler/job/run-directory';
+} from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { chooseStorage, tidyNode, type Storage } from '../../../src/sampler/node-store/storage';
 import { temporaryDirectory } from '../temporary-directory';
@@ -93,7 +94,7 @@ describe('storage in node.db', () => {
     const { settings, choose, directory } = newPlace(t);
     const storage = choose();
     storage.saveProgress(running, [sample(0)]);
-    const store = openNodeStore(settings.state_dir);
+    const store = new NodeStore(settings.state_dir);
     t.after(() => {
       store.close();
     });
@@ -166,7 +167,7 @@ describe('storage in node.db', () => {
     for (let at = 0; at < 50; at++) storage.saveProgress(running, [sample(at)]);
     mkdirSync(late.state_dir);
     assert.equal(storage.finish(finished, [sample(50)]), 'disk');
-    const store = openNodeStore(late.state_dir);
+    const store = new NodeStore(late.state_dir);
     t.after(() => {
       store.close();
     });
@@ -239,7 +240,7 @@ describe('tidyNode', () => {
     const { settings, directory, choose } = newPlace(t);
     choose({ fileSizeLimit: 65536 }).finish(finished, []);
     assert.ok(existsSync(directory));
-    const store = openNodeStore(settings.state_dir);
+    const store = new NodeStore(settings.state_dir);
     t.after(() => {
       store.close();
     });

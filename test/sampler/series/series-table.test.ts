@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Database } from 'better-sqlite3';
 import { SqliteDatabase } from '../../../src/native/sqlite';
-import { openNodeStore, type NodeStore, type StoredSample } from '../../../src/sampler/node-store/node-store';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
+import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
 import { packageRoot } from '../../../src/base/package-root';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import type { SeriesBatch } from '../../../src/sampler/series/series-buffer';
@@ -29,13 +30,13 @@ interface Opened extends NodeStore {
 
 function opened(t: TestContext): Opened {
   const directory = temporaryDirectory(t);
-  const store = openNodeStore(directory);
+  const store = new NodeStore(directory);
   const database = new SqliteDatabase(join(directory, 'node.db'));
   t.after(() => {
     database.close();
     store.close();
   });
-  return { ...store, database, query: (sql) => database.prepare(sql).pluck().all() };
+  return Object.assign(store, { database, query: (sql: string) => database.prepare(sql).pluck().all() });
 }
 
 /** One reading of one metric. */
@@ -251,7 +252,7 @@ describe('series in node.db', () => {
     old.exec(readFileSync(join(packageRoot(), 'sql', 'node', '001-jobs-samples-outbox.sql'), 'utf8'));
     old.exec(`PRAGMA user_version = 1; INSERT INTO job VALUES (1, '${RUN}', ${START}, ${START}, 0, '{}')`);
     old.close();
-    const store = openNodeStore(directory);
+    const store = new NodeStore(directory);
     store.saveProgress(RUN, START, record(), [aSample], batch(START, 1));
     assert.equal(store.readSeries(RUN, ['loadavg_1min'], START, START).length, 1);
     store.close();
