@@ -3,7 +3,7 @@ import { FIELD_CODECS, type Column } from './columns';
 import { DIMENSIONS } from './summary';
 import { TOTALS, TOTALS_NAMES } from '../record/totals';
 import { dictionaryOf } from './sums/roll-up';
-import { DICTIONARIES } from './sqlite/dictionary';
+import { DICTIONARIES } from './sqlite/database/dictionary';
 import { COLUMNS } from './row';
 
 /** The parts of sql/accounting/sqlite that are made from the table of fields. */

@@ -1,4 +1,4 @@
-import type { OwnerTotals } from '../sqlite/whole-store';
+import type { OwnerTotals } from '../sqlite/read/whole-store';
 import type { Connection } from './connect';
 
 /** What another store's records come to, as they are gone through. */

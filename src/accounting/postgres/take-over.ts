@@ -2,7 +2,7 @@ import type { ImportedFile, LongWork, UnreadableLine } from '../history-store';
 import { HEAD_BYTES } from '../import/accounting-file';
 import { partsOf } from '../../record/parts';
 import { withPatience } from '../retry';
-import type { NumberedRecord, WholeStore } from '../sqlite/whole-store';
+import type { NumberedRecord, WholeStore } from '../sqlite/read/whole-store';
 import { StoreError } from '../store-error';
 import type { AccountingStore, MergeOutcome } from '../store';
 import type { Connection } from './connect';

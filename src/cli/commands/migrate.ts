@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { ownCredentials } from '../../accounting/open-store';
 import { connect } from '../../accounting/postgres/connect';
 import { takeOver, type TakenOver } from '../../accounting/postgres/take-over';
-import { openWholeStore } from '../../accounting/sqlite/whole-store';
+import { openWholeStore } from '../../accounting/sqlite/read/whole-store';
 import { StoreError } from '../../accounting/store-error';
 import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';

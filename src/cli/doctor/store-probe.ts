@@ -54,7 +54,7 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
   try {
     accessSync(directory, constants.W_OK | constants.X_OK);
     // As the deliverer does, which says the same words.
-    const { isSafeFile } = await import('../../accounting/sqlite/open.js');
+    const { isSafeFile } = await import('../../accounting/sqlite/database/open.js');
     exists = isSafeFile(path);
     network = networkFilesystem(exists ? path : directory);
     if (!exists) return { exists, problem: null, network, wal: false };

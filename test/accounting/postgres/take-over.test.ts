@@ -13,7 +13,7 @@ import { totalsHere } from '../../../src/accounting/postgres/lacking';
 import { takeOver } from '../../../src/accounting/postgres/take-over';
 import type { TakenOver, TakeOverWork } from '../../../src/accounting/postgres/take-over';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
-import { openWholeStore } from '../../../src/accounting/sqlite/whole-store';
+import { openWholeStore } from '../../../src/accounting/sqlite/read/whole-store';
 import { StoreError } from '../../../src/accounting/store-error';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { packageRoot } from '../../../src/base/package-root';

@@ -1,12 +1,12 @@
 import type { Database } from 'better-sqlite3';
-import type { JobRecord, MemorySeries } from '../../record/record';
-import type { Cell } from '../columns';
-import { countedAt } from '../../record/facts';
-import { isLineOnly, SAME_START_MS } from '../../record/join';
-import { mergeAmong } from '../../record/match';
-import type { StoredRecord } from '../../record/merge';
-import type { MergeOutcome } from '../store';
-import type { Words } from './dictionary';
+import type { JobRecord, MemorySeries } from '../../../record/record';
+import type { Cell } from '../../columns';
+import { countedAt } from '../../../record/facts';
+import { isLineOnly, SAME_START_MS } from '../../../record/join';
+import { mergeAmong } from '../../../record/match';
+import type { StoredRecord } from '../../../record/merge';
+import type { MergeOutcome } from '../../store';
+import type { Words } from '../database/dictionary';
 import {
   DELETE_RECORD,
   DELETE_SERIES,
@@ -16,9 +16,9 @@ import {
   OTHER_COLUMNS,
   PUT_SERIES,
   updateRecord,
-} from './queries';
-import { columnAt, COLUMN_NAMES, fromRow, toRow, type Row } from '../row';
-import { readSeries, SERIES_CELLS } from '../series';
+} from '../read/queries';
+import { columnAt, COLUMN_NAMES, fromRow, toRow, type Row } from '../../row';
+import { readSeries, SERIES_CELLS } from '../../series';
 import type { StaleDays } from './stale-days';
 
 interface Candidate {
@@ -74,13 +74,11 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     });
     const merged = mergeAmong(
       record,
-      rows.map(
-        (cells): Candidate => ({
-          id: Number(cells[0]),
-          row: cells.slice(ROW_AT),
-          stored: fromRow(cells, ROW_AT, readSeries(cells, 1), words),
-        }),
-      ),
+      rows.map((cells): Candidate => ({
+        id: Number(cells[0]),
+        row: cells.slice(ROW_AT),
+        stored: fromRow(cells, ROW_AT, readSeries(cells, 1), words),
+      })),
     );
     if (merged === null) return { ok: true, change: 'unchanged' };
     const { base, absorbed, stored } = merged;

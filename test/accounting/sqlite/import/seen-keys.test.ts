@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { seenKeys } from '../../../src/accounting/sqlite/seen-keys';
-import { SqliteDatabase } from '../../../src/native/sqlite';
+import { seenKeys } from '../../../../src/accounting/sqlite/import/seen-keys';
+import { SqliteDatabase } from '../../../../src/native/sqlite';
 
 type Key = readonly [number, number | null, string | null];
 

@@ -1,20 +1,20 @@
 import type { Database } from 'better-sqlite3';
-import type { AccountingRecord } from '../../gridengine/accounting-line';
-import type { JobRecord } from '../../record/record';
-import type { ImportBatch, ImportedFile, ImportLines, ImportOutcome, KeptLine } from '../history-store';
-import { lineHost, lineRevision, lineRunId } from '../import/line-record';
-import { USUAL_RULES } from '../import/line-requests';
-import { SAME_START_MS } from '../../record/join';
-import type { MergeOutcome } from '../store';
-import type { Words } from './dictionary';
+import type { AccountingRecord } from '../../../gridengine/accounting-line';
+import type { JobRecord } from '../../../record/record';
+import type { ImportBatch, ImportedFile, ImportLines, ImportOutcome, KeptLine } from '../../history-store';
+import { lineHost, lineRevision, lineRunId } from '../../import/line-record';
+import { USUAL_RULES } from '../../import/line-requests';
+import { SAME_START_MS } from '../../../record/join';
+import type { MergeOutcome } from '../../store';
+import type { Words } from '../database/dictionary';
 import { lineInserter } from './insert-lines';
 import { ACCOUNT_COLUMNS, LineRows } from './line-row';
-import type { Cell } from '../columns';
-import { LINE_RUN } from '../../record/coverage';
-import { LAST_ROLLED_DAY, MARK_STALE } from './queries';
+import type { Cell } from '../../columns';
+import { LINE_RUN } from '../../../record/coverage';
+import { LAST_ROLLED_DAY, MARK_STALE } from '../read/queries';
 import { seenKeys } from './seen-keys';
-import type { StaleDays } from './stale-days';
-import { dayOf } from '../sums/periods';
+import type { StaleDays } from '../write/stale-days';
+import { dayOf } from '../../sums/periods';
 
 /** What its writer keeps of the file: the ends of the indexes that an import writes to. */
 const CACHE_KIB = 64 * 1024;

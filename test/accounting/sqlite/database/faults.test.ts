@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { storeError } from '../../../src/accounting/sqlite/faults';
-import { StoreError } from '../../../src/accounting/store-error';
+import { storeError } from '../../../../src/accounting/sqlite/database/faults';
+import { StoreError } from '../../../../src/accounting/store-error';
 
 describe('storeError', () => {
   it('says in one line that the compiled part was built for another Node', () => {

@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { WORD_LISTS } from '../../record/fields';
-import type { Dictionary, WordCodec } from '../columns';
-import { DamagedRecord } from '../damaged-record';
+import { WORD_LISTS } from '../../../record/fields';
+import type { Dictionary, WordCodec } from '../../columns';
+import { DamagedRecord } from '../../damaged-record';
 
 /** Tables of repeated strings. */
 export const DICTIONARIES: readonly Dictionary[] = [

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import { DAY_MS, type Span } from '../sums/periods';
-import { dimensionNumber } from '../sums/roll-up';
-import { prepared } from './prepared';
+import { DAY_MS, type Span } from '../../sums/periods';
+import { dimensionNumber } from '../../sums/roll-up';
+import { prepared } from '../database/prepared';
 import type { Condition } from './record-filter';
-import { DAYS_OF_KEY } from './sums/rolled-rows';
+import { DAYS_OF_KEY } from '../sums/rolled-rows';
 
 /** Spans in their order, those that touch as one, without the empty ones. */
 export function inSpans(parts: readonly Span[]): readonly Span[] {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { SqliteDatabase } from '../../../src/native/sqlite';
-import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
-import type { JobRecord } from '../../../src/record/record';
-import { accountingLineOf, heartbeatOf, realisticRecords, seededRandom } from '../realistic-record';
-import { lineOf } from '../suite/fixture';
-import { temporaryStore } from '../temporary-store';
+import { SqliteDatabase } from '../../../../src/native/sqlite';
+import { openSqliteStore } from '../../../../src/accounting/sqlite/sqlite-store';
+import type { JobRecord } from '../../../../src/record/record';
+import { accountingLineOf, heartbeatOf, realisticRecords, seededRandom } from '../../realistic-record';
+import { lineOf } from '../../suite/fixture';
+import { temporaryStore } from '../../temporary-store';
 
 /** More for a true measurement: QMEMACCT_TEST_RECORDS=200000. */
 const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 10_000);

@@ -1,8 +1,8 @@
-import type { AccountingRecord } from '../../gridengine/accounting-line';
-import { STATUSES, TRUSTS } from '../../record/fields';
-import type { JobRecord } from '../../record/record';
-import type { Cell } from '../columns';
-import { COVERAGE_REASONS } from '../../record/coverage';
+import type { AccountingRecord } from '../../../gridengine/accounting-line';
+import { STATUSES, TRUSTS } from '../../../record/fields';
+import type { JobRecord } from '../../../record/record';
+import type { Cell } from '../../columns';
+import { COVERAGE_REASONS } from '../../../record/coverage';
 import {
   lineAccount,
   lineCpu,
@@ -15,12 +15,12 @@ import {
   lineWallclock,
   recordOfLine,
   requestsOfLine,
-} from '../import/line-record';
-import { NO_REQUESTS, type LineRequests, type RequestRules } from '../import/line-requests';
-import { requestedBytes } from '../../record/facts';
-import { asStored } from '../../record/merge';
-import type { Words } from './dictionary';
-import { toRow, type Row } from '../row';
+} from '../../import/line-record';
+import { NO_REQUESTS, type LineRequests, type RequestRules } from '../../import/line-requests';
+import { requestedBytes } from '../../../record/facts';
+import { asStored } from '../../../record/merge';
+import type { Words } from '../database/dictionary';
+import { toRow, type Row } from '../../row';
 
 /** Columns of Grid Engine's own account, of which a line tells all. */
 export const ACCOUNT_COLUMNS = [

@@ -14,12 +14,12 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
-import { SqliteDatabase } from '../../../src/native/sqlite';
-import { openForReading, openForWriting } from '../../../src/accounting/sqlite/open';
-import { openSqliteReader, openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
-import { StoreError } from '../../../src/accounting/store-error';
-import { realisticRecords } from '../realistic-record';
-import { temporaryStore } from '../temporary-store';
+import { SqliteDatabase } from '../../../../src/native/sqlite';
+import { openForReading, openForWriting } from '../../../../src/accounting/sqlite/database/open';
+import { openSqliteReader, openSqliteStore } from '../../../../src/accounting/sqlite/sqlite-store';
+import { StoreError } from '../../../../src/accounting/store-error';
+import { realisticRecords } from '../../realistic-record';
+import { temporaryStore } from '../../temporary-store';
 
 function fault(step: () => unknown): StoreError {
   try {

@@ -1,11 +1,11 @@
-import type { ImportedFile, UnreadableLine } from '../history-store';
-import type { StoredRecord } from '../../record/merge';
-import { createWords } from './dictionary';
-import { isStoreFault, storeError } from './faults';
-import type { Cell } from '../columns';
-import { openForReading } from './open';
-import { COLUMN_NAMES, columnAt, fromRow } from '../row';
-import { readSeries, SERIES_CELLS } from '../series';
+import type { ImportedFile, UnreadableLine } from '../../history-store';
+import type { StoredRecord } from '../../../record/merge';
+import { createWords } from '../database/dictionary';
+import { isStoreFault, storeError } from '../database/faults';
+import type { Cell } from '../../columns';
+import { openForReading } from '../database/open';
+import { COLUMN_NAMES, columnAt, fromRow } from '../../row';
+import { readSeries, SERIES_CELLS } from '../../series';
 
 /** `problem`: it can't be read back; the others can. */
 export type NumberedRecord = { readonly id: number } & (

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { inSpans } from '../../../src/accounting/sqlite/spans';
+import { inSpans } from '../../../../src/accounting/sqlite/read/spans';
 
 it('joins parts that touch and leaves out the empty ones', () => {
   const span = (since: number, until: number): { since: number; until: number } => ({ since, until });

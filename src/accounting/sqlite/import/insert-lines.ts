@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import type { AccountingRecord } from '../../gridengine/accounting-line';
+import type { AccountingRecord } from '../../../gridengine/accounting-line';
 import { USUAL_COLUMNS, USUAL_VALUES, type LineRows } from './line-row';
-import type { Cell } from '../columns';
-import { INSERT_RECORD } from './queries';
+import type { Cell } from '../../columns';
+import { INSERT_RECORD } from '../read/queries';
 
 /** Rows in one statement. More gain nothing. */
 const ROWS_AT_ONCE = 10;

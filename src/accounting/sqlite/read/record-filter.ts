@@ -1,10 +1,10 @@
-import { STATUSES } from '../../record/fields';
-import { isHostPattern, parsePatterns } from '../host-pattern';
-import { nameClass } from '../../record/name-class';
-import type { RecordFilter } from '../store';
-import type { Dimension } from '../summary';
-import type { Words } from './dictionary';
-import { JOB_NAME_ID } from './job-name';
+import { JOB_SPAN_MS } from '../../../record/facts';
+import { STATUSES } from '../../../record/fields';
+import { isHostPattern, parsePatterns } from '../../host-pattern';
+import { nameClass } from '../../../record/name-class';
+import type { RecordFilter } from '../../store';
+import type { Dimension } from '../../summary';
+import type { Words } from '../database/dictionary';
 
 /** A condition on `record r`, its values apart. */
 export interface Condition {
@@ -35,6 +35,18 @@ function globOf(pattern: string): string {
 /** As `isHostPattern` says. */
 const HOST_PATTERNS = `r.host_id IN (SELECT h.id FROM host h, json_each(@hosts) AS p WHERE h.name GLOB p.value
   OR instr(p.value, '.') = 0 AND substr(h.name, 1, instr(h.name || '.', '.') - 1) GLOB p.value)`;
+
+/**
+ * Number of the name that a record counts under. Grid Engine calls each task of a parallel job "petask" where it runs, so
+ * that its record has no name until its accounting line comes: it counts under that of its job's master, of several (runs,
+ * or a number that came again) of the nearest in time.
+ */
+export const JOB_NAME_ID = `coalesce(r.job_name_id, CASE WHEN r.pe_task_id IS NOT NULL THEN (
+      SELECT m.job_name_id FROM record m INDEXED BY record_by_job JOIN job_name n ON n.id = m.job_name_id
+      WHERE m.job_id = r.job_id AND m.task_id IS r.task_id AND m.pe_task_id IS NULL AND m.cluster_id = r.cluster_id
+      AND m.owner_id IS r.owner_id
+      AND m.counted_at BETWEEN r.counted_at - ${JOB_SPAN_MS} AND r.counted_at + ${JOB_SPAN_MS}
+      ORDER BY abs(m.counted_at - r.counted_at), n.name LIMIT 1) END)`;
 
 const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { userName } from '../../base/user-name';
+import { userName } from '../../../base/user-name';
 
 /** Who is kept from a store by permissions, at which file or directory, and what to change there. */
 export interface Denial {

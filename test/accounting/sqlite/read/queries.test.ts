@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Database } from 'better-sqlite3';
-import { migrate } from '../../../src/accounting/migrations';
-import { createWords } from '../../../src/accounting/sqlite/dictionary';
-import { OLD_RECORDS, OLD_SERIES } from '../../../src/accounting/sqlite/prune';
+import { migrate } from '../../../../src/accounting/migrations';
+import { createWords } from '../../../../src/accounting/sqlite/database/dictionary';
+import { OLD_RECORDS, OLD_SERIES } from '../../../../src/accounting/sqlite/prune';
 import {
   FIND_RECORD,
   jobQuery,
@@ -13,8 +13,8 @@ import {
   MARK_JOB_DAYS,
   recordsQuery,
   runningQuery,
-} from '../../../src/accounting/sqlite/queries';
-import { earlierQuery, factsQuery } from '../../../src/accounting/sqlite/sums/record-facts';
+} from '../../../../src/accounting/sqlite/read/queries';
+import { earlierQuery, factsQuery } from '../../../../src/accounting/sqlite/sums/record-facts';
 import {
   againQuery,
   DAYS_OF_KEY,
@@ -22,12 +22,12 @@ import {
   rolledQuery,
   STALE_DAYS,
   SUMMED_PERIODS,
-} from '../../../src/accounting/sqlite/sums/rolled-rows';
-import { conditionOf } from '../../../src/accounting/sqlite/record-filter';
-import type { Condition } from '../../../src/accounting/sqlite/record-filter';
-import { DIMENSIONS, type Dimension } from '../../../src/accounting/summary';
-import type { RecordFilter } from '../../../src/accounting/store';
-import { SqliteDatabase } from '../../../src/native/sqlite';
+} from '../../../../src/accounting/sqlite/sums/rolled-rows';
+import { conditionOf } from '../../../../src/accounting/sqlite/read/record-filter';
+import type { Condition } from '../../../../src/accounting/sqlite/read/record-filter';
+import { DIMENSIONS, type Dimension } from '../../../../src/accounting/summary';
+import type { RecordFilter } from '../../../../src/accounting/store';
+import { SqliteDatabase } from '../../../../src/native/sqlite';
 
 function emptyStore(t: TestContext): Database {
   const db = new SqliteDatabase(':memory:');

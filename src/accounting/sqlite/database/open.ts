@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { setMode } from '../../base/set-owner';
-import { untrusted } from '../../base/trusted-path';
-import { SqliteDatabase } from '../../native/sqlite';
-import { migrate, requireNewestSchema } from '../migrations';
-import { networkFilesystem } from '../network-filesystem';
-import { StoreError } from '../store-error';
+import { setMode } from '../../../base/set-owner';
+import { untrusted } from '../../../base/trusted-path';
+import { SqliteDatabase } from '../../../native/sqlite';
+import { migrate, requireNewestSchema } from '../../migrations';
+import { networkFilesystem } from '../../network-filesystem';
+import { StoreError } from '../../store-error';
 import { storeError } from './faults';
 
 /** "qmac": tells our file from any other SQLite database. */

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import type { ImportedFile } from '../../../src/accounting/history-store';
-import { recordOfLine } from '../../../src/accounting/import/line-record';
-import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
-import { parseRecord } from '../../../src/record/record';
-import { parseAccountingLine } from '../../gridengine/parse-accounting-line';
-import type { JobRecord, Trust } from '../../../src/record/record';
-import { SqliteDatabase } from '../../../src/native/sqlite';
-import { arbitraryRecord } from '../arbitrary-record';
-import { arbitraryLine } from '../import/arbitrary-line';
-import { sampleLine } from '../import/sample-lines';
-import { realisticRecords } from '../realistic-record';
-import { importSuite } from '../suite/import-suite';
-import { temporaryStore } from '../temporary-store';
+import type { ImportedFile } from '../../../../src/accounting/history-store';
+import { recordOfLine } from '../../../../src/accounting/import/line-record';
+import { openSqliteHistory } from '../../../../src/accounting/sqlite/sqlite-history';
+import { parseRecord } from '../../../../src/record/record';
+import { parseAccountingLine } from '../../../gridengine/parse-accounting-line';
+import type { JobRecord, Trust } from '../../../../src/record/record';
+import { SqliteDatabase } from '../../../../src/native/sqlite';
+import { arbitraryRecord } from '../../arbitrary-record';
+import { arbitraryLine } from '../../import/arbitrary-line';
+import { sampleLine } from '../../import/sample-lines';
+import { realisticRecords } from '../../realistic-record';
+import { importSuite } from '../../suite/import-suite';
+import { temporaryStore } from '../../temporary-store';
 
 importSuite((t) => Promise.resolve(openSqliteHistory(temporaryStore(t), 0o600)));
 

@@ -1,6 +1,6 @@
-import type { RecordSort } from '../store';
+import type { RecordSort } from '../../store';
 import type { Condition } from './record-filter';
-import { COLUMN_NAMES } from '../row';
+import { COLUMN_NAMES } from '../../row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
 
