@@ -250,7 +250,7 @@ function liveRecords({ cell }: Site, host: string): readonly JobRecord[] {
   const texts = names.flatMap((name) => readText(join(live, name)) ?? []);
   return texts.flatMap((text) => {
     const record = parseRecord(JSON.parse(text));
-    return 'error' in record ? [] : [record];
+    return record.ok ? [record.value] : [];
   });
 }
 
