@@ -1,7 +1,6 @@
 import { clientRunner } from '../gridengine/client-command';
 import { readClusterName } from '../gridengine/cluster-name';
 import { findCell, type CellLocation } from '../gridengine/find-cell';
-import { followOnlineUsage, onlineUsageFile } from '../gridengine/online-usage';
 import { readQhost } from '../gridengine/qhost/read-qhost';
 import { readJobDetails } from '../gridengine/qstat/read-job-details';
 import { readJobList } from '../gridengine/qstat/read-job-list';
@@ -47,7 +46,6 @@ export function liveCell(settings: Settings, env: Environment): LiveCell {
       run: clientRunner({ env, cell, timeoutMs: settings.command_timeout * 1000 }),
       readers: READERS,
       now: Date.now,
-      onlineUsage: cell === null ? null : followOnlineUsage(onlineUsageFile(cell), 10 * rules.usageIntervalMs),
     },
   };
 }

@@ -1,11 +1,9 @@
 import type { ClientAnswer, RunClient } from '../gridengine/client-command';
 import type { Dialect } from '../gridengine/dialect';
-import type { OnlineUsageFollower } from '../gridengine/online-usage';
 import type { QhostHost } from '../gridengine/qhost/qhost-report';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob } from '../gridengine/qstat/job-list';
 import type { AnswerReader } from '../gridengine/reading';
-import { withOnlineUsage } from './online-details';
 import type { Answer, Snapshot } from './snapshot';
 
 export interface Readers {
@@ -49,8 +47,6 @@ export interface PollTools {
   readonly run: RunClient;
   readonly readers: Readers;
   readonly now: () => number;
-  /** OCS's own file of usage; null: this cell can't have one. */
-  readonly onlineUsage: OnlineUsageFollower | null;
 }
 
 const FIRST_BACK_OFF_MS = 10_000;
@@ -182,32 +178,20 @@ export async function poll(
   }
   return { snapshot: { ...snapshot, dialect: met.dialect }, history };
 
-  /** Usage of the jobs that run: of the file where it tells, of qstat for the others. */
+  /** Usage of the jobs that run. */
   async function details(): Promise<Snapshot['details']> {
     const last = snapshot.details;
     const ids = runningIds(snapshot.running.value);
-    const follower = met.dialect === 'ocs' ? tools.onlineUsage : null;
-    const told = follower?.look() === true ? follower : null;
-    const known = new Map(last.value.map((job) => [job.job, job]));
-    const isFresh = (id: number): boolean =>
-      known.has(id) && told?.of(id).some(({ at }) => tools.now() - at <= 3 * rules.usageIntervalMs) === true;
     const now = tools.now();
-
-    if (!due.has('details')) {
-      if (told === null) return last;
-      const fresh = ids.some(isFresh);
-      return fresh ? { ...last, value: last.value.map((job) => withOnlineUsage(job, told.of(job.job))) } : last;
-    }
-    if (stopped()) return last;
+    if (!due.has('details') || stopped()) return last;
     if (met.obstacle !== null) return failed(last, [], met.obstacle, last.triedAt);
     // Nothing is known of what runs: there is nobody to ask for.
     if (snapshot.running.at === null) return last;
 
-    const wanted = ids.filter((id) => !isFresh(id));
     const found = new Map<number, JobDetail>();
     const sum = { problem: null as string | null, tookMs: 0, unreachable: false };
-    for (let from = 0; from < wanted.length && sum.problem === null; from += BATCH) {
-      const batch = await detailsOf(wanted.slice(from, from + BATCH), tools, signal);
+    for (let from = 0; from < ids.length && sum.problem === null; from += BATCH) {
+      const batch = await detailsOf(ids.slice(from, from + BATCH), tools, signal);
       if (stopped()) return last;
       sum.tookMs += batch.tookMs;
       sum.problem = batch.problem;
@@ -224,12 +208,7 @@ export async function poll(
       if (sum.unreachable) met.obstacle = problem;
       return failed(last, [], problem, now);
     }
-    const value = ids.flatMap((id) => {
-      const job = found.get(id) ?? (isFresh(id) ? known.get(id) : undefined);
-      if (job === undefined) return [];
-      return [told === null || found.has(id) ? job : withOnlineUsage(job, told.of(id))];
-    });
-    return { at: now, value, problem: null, triedAt: now };
+    return { at: now, value: ids.flatMap((id) => found.get(id) ?? []), problem: null, triedAt: now };
   }
 }
 

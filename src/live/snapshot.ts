@@ -14,7 +14,7 @@ export interface Snapshot {
   readonly hosts: Answer<readonly QhostHost[]>;
   /** `qstat -u '*' -s rs -r -ext -urg`: the jobs that run, suspended ones among them. */
   readonly running: Answer<readonly ListedJob[]>;
-  /** `qstat -j` of those, or OCS's `online_usage`. */
+  /** `qstat -j` of those. */
   readonly details: Answer<readonly JobDetail[]>;
   /** `qstat -u '*' -s p -r -ext -urg`; null: nobody has asked for it. */
   readonly pending: Answer<readonly ListedJob[]> | null;

@@ -106,7 +106,7 @@ export interface FakeQmaster {
 }
 
 /** Stands where the clients of Grid Engine are run; the time stands still until someone moves it. */
-export function fakeQmaster(answering: Answering, onlineUsage: PollTools['onlineUsage'] = null): FakeQmaster {
+export function fakeQmaster(answering: Answering): FakeQmaster {
   const asked: string[] = [];
   const run: RunClient = async (client, args, reader): Promise<ClientAnswer> => {
     asked.push([client, ...args].join(' '));
@@ -129,7 +129,7 @@ export function fakeQmaster(answering: Answering, onlineUsage: PollTools['online
   const fake: FakeQmaster = {
     asked,
     now: 1_000_000_000_000,
-    tools: { run, readers: ITEM_READERS, now: () => fake.now, onlineUsage },
+    tools: { run, readers: ITEM_READERS, now: () => fake.now },
   };
   return fake;
 }

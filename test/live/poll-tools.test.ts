@@ -26,7 +26,6 @@ describe('what the live commands need', () => {
     assert.equal(liveCell({ ...DEFAULT_SETTINGS, cluster: 'named' }, env).cluster, 'named');
     assert.deepEqual(found.rules, { intervalMs: 10_000, usageIntervalMs: 40_000, slackMs: 1000 });
     assert.equal(pollRules({ ...DEFAULT_SETTINGS, poll_interval: 1 }).slackMs, 100);
-    assert.equal(found.tools.onlineUsage?.look(), false);
   });
 
   it('asks this cell with its time limit', async (t) => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { OnlineUsage, OnlineUsageFollower } from '../../src/gridengine/online-usage';
 import { newPollState, poll, type PollRules, type PollState } from '../../src/live/poller';
 import { aRow, fakeQmaster, healthy, type FakeQmaster, type Reply } from './fake-qmaster';
 
@@ -185,72 +184,6 @@ describe('a poll', () => {
     assert.equal(snapshot.running.at, fake.now);
     assert.deepEqual([snapshot.hosts, snapshot.details], [before.snapshot.hosts, before.snapshot.details]);
     assert.equal(history.hosts.failures, 0);
-  });
-});
-
-/** A reporting file that tells what stands here. */
-function follower(usages: OnlineUsage[]): OnlineUsageFollower {
-  return { look: () => true, of: (job) => usages.filter((usage) => usage.job === job), close: () => undefined };
-}
-
-describe('a poll where the cell writes online usage', () => {
-  const usage = (job: number, rss: number, at: number): OnlineUsage => ({
-    at,
-    job,
-    task: 0,
-    peTask: null,
-    usage: new Map([['rss', rss]]),
-  });
-
-  it('asks for each job once and takes the rest from the file', async () => {
-    const usages: OnlineUsage[] = [];
-    const fake = fakeQmaster(
-      healthy(() => [1, 2], 'ocs'),
-      follower(usages),
-    );
-    usages.push(usage(1, 10, fake.now), usage(2, 20, fake.now));
-    let state = await polled(fake, newPollState('c'));
-    assert.deepEqual(fake.asked.slice(2), ['qstat -j 1,2 -xml']);
-    for (let round = 0; round < 8; round++) {
-      fake.now += 10_000;
-      usages.splice(0, 2, usage(1, 100 + round, fake.now), usage(2, 200 + round, fake.now));
-      state = await polled(fake, state);
-      assert.deepEqual(fake.asked, [RUNNING, HOSTS]);
-      assert.deepEqual(
-        state.snapshot.details.value.map(({ tasks }) => tasks[0]?.usage.get('rss')),
-        [100 + round, 200 + round],
-      );
-    }
-  });
-
-  it('asks again for a job of which the file has long said nothing', async () => {
-    const usages: OnlineUsage[] = [];
-    const fake = fakeQmaster(
-      healthy(() => [1, 2], 'ocs'),
-      follower(usages),
-    );
-    let state = await polled(fake, newPollState('c'));
-    usages.push(usage(1, 10, fake.now), usage(2, 20, fake.now - 200_000));
-    fake.now += 40_000;
-    state = await polled(fake, state);
-    assert.deepEqual(fake.asked, [RUNNING, HOSTS, 'qstat -j 2 -xml']);
-    assert.deepEqual(
-      state.snapshot.details.value.map(({ job }) => job),
-      [1, 2],
-    );
-  });
-
-  it('does not look at the file in other dialects', async () => {
-    const fake = fakeQmaster(
-      healthy(() => [1]),
-      {
-        look: () => assert.fail('looked'),
-        of: () => [],
-        close: () => undefined,
-      },
-    );
-    await polled(fake, newPollState('c'));
-    assert.equal(fake.asked.length, 3);
   });
 });
 

@@ -11,7 +11,7 @@ import { sharedState } from '../../src/live/shared-snapshot';
 async function main([directory = '', interval = '', polls = '', pending]: readonly string[]): Promise<void> {
   const rules: PollRules = { intervalMs: Number(interval), usageIntervalMs: 3_600_000 };
   const run = clientRunner({ env: process.env, cell: null, timeoutMs: 60_000 });
-  const tools = { run, readers: READERS, now: Date.now, onlineUsage: null };
+  const tools = { run, readers: READERS, now: Date.now };
   for (let count = 0; count < Number(polls); count++) {
     if (count > 0) await sleep(rules.intervalMs);
     const { snapshot } = await sharedState({
