@@ -30,6 +30,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['flush', async () => (await import('./commands/flush.js')).registerFlush],
   ['serve', async () => (await import('./commands/serve.js')).registerServe],
   ['nightly', async () => (await import('./commands/nightly.js')).registerNightly],
+  ['settle', async () => (await import('./commands/settle.js')).registerSettle],
   ['rollup', async () => (await import('./commands/rollup.js')).registerRollup],
   ['prune', async () => (await import('./commands/prune.js')).registerPrune],
   ['digest', async () => (await import('./commands/digest.js')).registerDigest],

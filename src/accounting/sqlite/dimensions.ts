@@ -1,17 +1,11 @@
 import { nameClass } from '../../record/name-class';
 import { DIMENSIONS } from '../summary';
 import type { Dimension } from '../summary';
-import type { Dictionary } from '../columns';
 import type { Words } from './dictionary';
 
 /** Number of a dimension in the roll-ups; 0: all of a cluster. */
 export function dimensionNumber(name: Dimension): number {
   return DIMENSIONS.indexOf(name) + 1;
-}
-
-/** The dictionary that tells a key of a roll-up's dimension. */
-export function dictionaryOf(name: Dimension): Dictionary {
-  return name === 'job_name' ? 'name_class' : name;
 }
 
 /** The class of a job name, by its number; remembers. */

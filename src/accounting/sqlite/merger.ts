@@ -74,13 +74,11 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     });
     const merged = mergeAmong(
       record,
-      rows.map(
-        (cells): Candidate => ({
-          id: Number(cells[0]),
-          row: cells.slice(ROW_AT),
-          stored: fromRow(cells, ROW_AT, readSeries(cells, 1), words),
-        }),
-      ),
+      rows.map((cells): Candidate => ({
+        id: Number(cells[0]),
+        row: cells.slice(ROW_AT),
+        stored: fromRow(cells, ROW_AT, readSeries(cells, 1), words),
+      })),
     );
     if (merged === null) return { ok: true, change: 'unchanged' };
     const { base, absorbed, stored } = merged;

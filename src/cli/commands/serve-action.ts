@@ -5,6 +5,7 @@ import { loadSettings, type Settings } from '../../record/settings';
 import { openAccountingDesk } from '../../server/accounting-desk';
 import { startLiveFeed } from '../../server/live-feed';
 import { handedOver, ListenError, nameOfPlace, type Place } from '../../server/listen';
+import { settleInbox } from '../../server/settle-inbox';
 import { startServer, type RunningServer } from '../../server/start-server';
 import { CommandError, EXIT, usageError } from '../command-error';
 import { warn } from '../output';
@@ -69,10 +70,11 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     if (error instanceof ListenError) throw new CommandError(error.message, EXIT.unavailable, { cause: error });
     throw error;
   }
+  const inbox = settleInbox(settings, log);
   warnOfOpenness(places, settings, terminal);
   warn(terminal, `serves ${server.places.map(nameOfPlace).join(' and ')}`);
   await end;
-  await Promise.all([server.stop(), feed.stop()]);
+  await Promise.all([server.stop(), feed.stop(), inbox.stop()]);
   limited.flush();
   return EXIT.found;
 }

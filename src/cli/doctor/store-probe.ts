@@ -5,6 +5,7 @@
 import { accessSync, constants, openSync, readSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { networkFilesystem } from '../../accounting/network-filesystem';
+import type { InboxState } from '../../accounting/postgres/settle';
 import { isPostgresUrl } from '../../record/postgres-url';
 
 export interface StoreProbe {
@@ -15,6 +16,8 @@ export interface StoreProbe {
   readonly network: string | null;
   /** Its journal is a write-ahead log, which needs memory that all its users share. */
   readonly wal: boolean;
+  /** What waits in PostgreSQL's inbox; null: that user may not look. */
+  readonly inbox: InboxState | null;
 }
 
 const WAL_FORMAT = 2;
@@ -32,13 +35,14 @@ function isWal(path: string): boolean {
 
 /** Whether that user can deliver to a PostgreSQL database: nothing, for a try. */
 async function probePostgres(url: string, credentials: string): Promise<StoreProbe> {
-  const state = { exists: true, network: null, wal: false };
+  const state = { exists: true, network: null, wal: false, inbox: null };
   try {
     const { openPostgresStore } = await import('../../accounting/postgres/postgres-store.js');
     const store = openPostgresStore(url, { credentials });
     await store.tryDelivery();
+    const inbox = await store.inboxState();
     await store.close();
-    return { ...state, problem: null };
+    return { ...state, problem: null, inbox };
   } catch (error) {
     return { ...state, problem: error instanceof Error ? error.message : String(error) };
   }
@@ -55,13 +59,19 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
     const { isSafeFile } = await import('../../accounting/sqlite/open.js');
     exists = isSafeFile(path);
     network = networkFilesystem(exists ? path : directory);
-    if (!exists) return { exists, problem: null, network, wal: false };
+    if (!exists) return { exists, problem: null, network, wal: false, inbox: null };
     accessSync(path, constants.R_OK | constants.W_OK);
     const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
     await openSqliteReader(path).close();
-    return { exists, problem: null, network, wal: isWal(path) };
+    return { exists, problem: null, network, wal: isWal(path), inbox: null };
   } catch (error) {
-    return { exists, problem: error instanceof Error ? error.message : String(error), network, wal: false };
+    return {
+      exists,
+      problem: error instanceof Error ? error.message : String(error),
+      network,
+      wal: false,
+      inbox: null,
+    };
   }
 }
 

@@ -1,0 +1,38 @@
+import type { HistoryStore } from '../../accounting/history-store';
+import { formatCount } from '../../report/units';
+import { loadSettings, type Settings } from '../../record/settings';
+import type { GlobalOptions } from '../command-context';
+import { EXIT } from '../command-error';
+import { openHistory } from '../history';
+import { interruption } from '../interruption';
+import { becomeKeeper } from '../keeper';
+import { outputFormat, warn, writeLines } from '../output';
+import type { Terminal } from '../terminal';
+
+/** `settle`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function settle(
+  options: GlobalOptions,
+  terminal: Terminal,
+  open: (settings: Settings) => Promise<HistoryStore> = openHistory,
+): Promise<number> {
+  const format = outputFormat(options);
+  const settings = loadSettings(options.config);
+  becomeKeeper(settings);
+  const store = await open(settings);
+  const { signal, release } = interruption();
+  try {
+    const { settled, unreadable } = await store.settle({ signal });
+    if (format === 'json')
+      writeLines(terminal, [JSON.stringify({ schema: 1, settled, unreadable, complete: !signal.aborted })]);
+    else writeLines(terminal, [settled === 0 ? 'nothing waits' : `${formatCount(settled)} accounts settled`]);
+    if (unreadable > 0)
+      warn(
+        terminal,
+        `${formatCount(unreadable)} accounts can't be read: they stay in qmemacct.inbox, with their error`,
+      );
+    return signal.aborted || unreadable > 0 ? EXIT.unavailable : EXIT.found;
+  } finally {
+    release();
+    await store.close();
+  }
+}
