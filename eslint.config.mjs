@@ -7,6 +7,7 @@ const order = [
   'server',
   'report',
   'live',
+  'advice',
   'accounting',
   'sampler',
   'sources',

@@ -39,12 +39,12 @@ qm_bounded() {
   "$@" </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   qm_work=$!
   (
-    qm_sleep=
-    trap '[ -z "$qm_sleep" ] || kill "$qm_sleep" 2>/dev/null; exit 0' TERM
+    # $!, and no variable: the shell sets it with the fork, so that no signal comes in between; until then it is the work.
+    # KILL: a child of dash that has not become `sleep` yet would take TERM for its parent's, and sleep on.
+    trap '[ "$!" = "$qm_work" ] || kill -KILL "$!" 2>/dev/null; exit 0' TERM
     sleep "$qm_seconds" &
-    qm_sleep=$!
-    wait "$qm_sleep"
-    qm_sleep=
+    wait "$!"
+    trap '' TERM
     kill -USR1 "$$" 2>/dev/null
   ) </dev/null >/dev/null 2>&1 &
   qm_watch=$!
@@ -183,7 +183,7 @@ qm_make_dir() {
   return 1
 }
 
-# The lines of the `job` file (src/sampler/job/run-directory.ts), one per argument, through the command given.
+# The lines of the `job` file (src/sampler/job/run-description.ts), one per argument, through the command given.
 qm_describe() {
   "$@" version=1 "job=$qm_job" "task=$qm_task" "spool=$qm_spool" "shepherd_pid=$PPID" "shepherd_start=$qm_start" \
     "boot=$qm_boot" "hooks=$qm_hooks" "memory=$qm_memory" "reason=$qm_reason" "uptime=$qm_uptime" \

@@ -1,34 +1,60 @@
-import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { packageRoot } from '../src/base/package-root';
+import { downCell } from './cluster/cell';
+import { stateDirOf } from './cluster/layout';
+import { groupsNamed, testFiles, type Need, type TestFile } from './runner/groups';
+import { lineOf, summaryOf } from './runner/summary';
+import { endRunning, runTestFile, type FileResult } from './runner/test-process';
 
-/**
- * Runs groups of tests with Node's own runner: `node dist/test/run.js unit load cluster vm`.
- * All but the unit tests take the machine for themselves and run one after the other.
- */
-const GROUPS: Readonly<Record<string, { readonly concurrency: number; readonly belongs: (path: string) => boolean }>> =
-  {
-    unit: { concurrency: 3, belongs: (path) => !/\/(load|cluster|vm|bench)\//.test(path) },
-    load: { concurrency: 1, belongs: (path) => path.includes('/load/') },
-    cluster: { concurrency: 1, belongs: (path) => path.includes('/cluster/') },
-    vm: { concurrency: 1, belongs: (path) => path.includes('/vm/') },
+/** Tests on a cell mostly wait: for jobs, for intervals of Grid Engine's. */
+const CELLS = availableParallelism() + 2;
+
+/** How many files run at once, by what they need. */
+const WORKERS: Readonly<Record<Need, number>> = { processor: availableParallelism(), cell: CELLS, machine: 1 };
+
+let isInterrupted = false;
+
+const LOGS = join(packageRoot(), 'dist', 'test-output');
+
+/** Runs the files, as many at once as there are workers; each worker has a cell of its own, if the file wants one. */
+async function runAll(files: readonly TestFile[], need: Need): Promise<readonly FileResult[]> {
+  const waiting = files.filter((file) => file.need === need);
+  const results: FileResult[] = [];
+  const worker = async (number: number): Promise<void> => {
+    for (;;) {
+      const file = isInterrupted ? undefined : waiting.shift();
+      if (file === undefined) return;
+      const environment = { QMEMACCT_TEST_CELL: String(number) };
+      const result = await runTestFile(file, environment, join(LOGS, `${file.name}.txt`));
+      results.push(result);
+      process.stdout.write(lineOf(result));
+    }
   };
-
-function testFiles(): readonly string[] {
-  return readdirSync(__dirname, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.test.js'))
-    .map((name) => join(__dirname, name))
-    .sort();
+  await Promise.all(Array.from({ length: WORKERS[need] }, (_, index) => worker(index + 1)));
+  return results;
 }
 
-let failed = false;
-for (const name of process.argv.slice(2)) {
-  const group = GROUPS[name];
-  if (group === undefined) throw new Error(`unknown group of tests "${name}": ${Object.keys(GROUPS).join(', ')}`);
-  const files = testFiles().filter((path) => group.belongs(path.slice(__dirname.length)));
-  const options = ['--test', '--test-reporter=spec', `--test-concurrency=${group.concurrency}`];
-  process.stdout.write(`\n${name} tests: ${files.length} files\n`);
-  const { status } = spawnSync(process.execPath, [...options, ...files], { stdio: 'inherit' });
-  failed ||= status !== 0;
+/** Brings down what files that did not end left of their cells. */
+async function downCells(): Promise<void> {
+  await Promise.all(Array.from({ length: CELLS }, (_, index) => downCell(stateDirOf(index + 1))));
 }
-process.exit(failed ? 1 : 0);
+
+/** `node dist/test/run.js unit load cluster vm`: runs these groups of tests. */
+async function main(names: readonly string[]): Promise<void> {
+  const groups = groupsNamed(names);
+  const files = testFiles(__dirname).filter(({ group }) => groups.includes(group));
+  const together = await Promise.all([runAll(files, 'cell'), runAll(files, 'processor')]);
+  const results = [...together.flat(), ...(await runAll(files, 'machine'))];
+  await downCells();
+  process.stdout.write(summaryOf(results));
+  process.exitCode = results.every(({ isGreen }) => isGreen) ? 0 : 1;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => {
+    isInterrupted = true;
+    endRunning();
+    void downCells().finally(() => process.exit(1));
+  });
+void main(process.argv.slice(2));

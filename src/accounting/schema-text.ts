@@ -2,7 +2,8 @@ import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, WORD_LISTS, type FieldName } fro
 import { TOTALS, TOTALS_NAMES } from '../record/totals';
 import { FIELD_CODECS, type Column, type Dictionary } from './columns';
 import { COLUMNS } from './row';
-import { DIMENSIONS, type Dimension } from './summary';
+import { DIMENSIONS } from './summary';
+import { dictionaryOf } from './sums/roll-up';
 
 /** The parts of sql/accounting that are made from the tables of fields and of sums, for one kind of database. */
 
@@ -44,11 +45,6 @@ const MUST: ReadonlySet<string> = new Set(
 );
 /** Of the columns of such fields, those that hold nothing where the field is empty. */
 const MAY_BE_EMPTY = new Set(['requests_id', 'metric_set_id', 'metric_values', 'notes_id', 'note_numbers']);
-
-/** The dictionary that a dimension of the roll-ups has its keys from. */
-export function dictionaryOf(name: Dimension): Dictionary {
-  return name === 'job_name' ? 'name_class' : name;
-}
 
 /** Columns in the order in which they take the least room: PostgreSQL aligns each to its size. */
 const WIDTHS = ['BIGINT', 'DOUBLE PRECISION', 'INTEGER', 'SMALLINT'];

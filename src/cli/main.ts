@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../base/package-root';
-import { processTerminal } from './process-terminal';
+import { processTerminal } from './terminal';
 import { runProgram } from './program';
 
 const { stdout, stderr } = process;

@@ -1,7 +1,7 @@
-import { escapeForTerminal } from '../report/escape';
-import { createScreen, type Screen } from '../report/screen';
-import type { GlobalOptions } from './command-context';
-import { usageError } from './command-error';
+import { escapeForTerminal } from '../report/format/escape';
+import { createScreen, type Screen } from '../report/screen/screen';
+import type { GlobalOptions } from './command';
+import { usageError } from './command';
 import type { Terminal } from './terminal';
 
 export type OutputFormat = 'text' | 'json' | 'csv';

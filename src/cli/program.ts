@@ -1,52 +1,128 @@
 import { Command, CommanderError } from 'commander';
 import { SETTINGS_FILE } from '../record/settings';
-import { CommandError, EXIT } from './command-error';
-import type { CommandContext, LiveParts } from './command-context';
+import { CommandError, EXIT } from './command';
+import type { CommandContext, LiveParts } from './command';
+import type { NamedSubject } from './records/subject';
 import { warn } from './output';
 import type { Terminal } from './terminal';
 
-/** Adds a command to the program; what it does is imported when it is called, so that the program starts quickly. */
-type RegisterCommand = (program: Command, context: CommandContext) => void;
+/** A command's own file: its arguments, options and action. */
+interface CommandModule {
+  readonly register: (command: Command, context: CommandContext) => void;
+}
 
-const COMMANDS: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
-  ['job', async () => (await import('./commands/job.js')).registerJob],
-  ['jobs', async () => (await import('./commands/jobs.js')).registerJobs],
-  ['owner', async () => (await import('./commands/subjects.js')).registerSubject('owner')],
-  ['project', async () => (await import('./commands/subjects.js')).registerSubject('project')],
-  ['queue', async () => (await import('./commands/subjects.js')).registerSubject('queue')],
-  ['host', async () => (await import('./commands/subjects.js')).registerSubject('host')],
-  ['top', async () => (await import('./commands/top.js')).registerTop],
-  ['live', async () => (await import('./commands/live.js')).registerLive],
-  ['hosts', async () => (await import('./commands/hosts.js')).registerHosts],
-  ['node', async () => (await import('./commands/node.js')).registerNode],
-  ['metrics', async () => (await import('./commands/metrics.js')).registerMetrics],
-  ['report', async () => (await import('./commands/report.js')).registerReport],
-  ['run', async () => (await import('./commands/run.js')).registerRun],
-  ['demo', async () => (await import('./commands/demo.js')).registerDemo],
-  ['import', async () => (await import('./commands/import.js')).registerImport],
-  ['install', async () => (await import('./commands/install.js')).registerInstall],
-  ['uninstall', async () => (await import('./commands/uninstall.js')).registerUninstall],
-  ['doctor', async () => (await import('./commands/doctor.js')).registerDoctor],
-  ['flush', async () => (await import('./commands/flush.js')).registerFlush],
-  ['serve', async () => (await import('./commands/serve.js')).registerServe],
-  ['nightly', async () => (await import('./commands/nightly.js')).registerNightly],
-  ['settle', async () => (await import('./commands/settle.js')).registerSettle],
-  ['rollup', async () => (await import('./commands/rollup.js')).registerRollup],
-  ['prune', async () => (await import('./commands/prune.js')).registerPrune],
-  ['digest', async () => (await import('./commands/digest.js')).registerDigest],
-  ['database', async () => (await import('./commands/database.js')).registerDatabase],
-  ['migrate', async () => (await import('./commands/migrate.js')).registerMigrate],
-]);
+interface CommandEntry {
+  readonly name: string;
+  readonly description: string;
+  /** Imports the file; only for the command that is run, so that the program starts quickly. */
+  readonly load: () => Promise<CommandModule>;
+}
 
-/** The program with those of its commands that `words` may mean: the one that they name, else all. */
-export async function createProgram(
-  words: readonly string[],
-  version: string,
-  context: CommandContext,
-): Promise<Command> {
-  const { terminal } = context;
+const entry = (name: string, description: string, load: () => Promise<CommandModule>): CommandEntry => ({
+  name,
+  description,
+  load,
+});
+
+const subject = async (name: NamedSubject): Promise<CommandModule> =>
+  (await import('./commands/records.js')).registerSubject(name);
+
+const COMMANDS: readonly CommandEntry[] = [
+  entry(
+    'job',
+    'what a job used of what it requested, and what to request next time',
+    () => import('./commands/job.js'),
+  ),
+  entry('jobs', 'the jobs of a period that match every filter given', () => import('./commands/records.js')),
+  entry('owner', "a user's jobs of a period, one line each", () => subject('owner')),
+  entry('project', "a project's jobs of a period, one line each", () => subject('project')),
+  entry('queue', 'the jobs that ran in a queue, one line each', () => subject('queue')),
+  entry('host', 'the jobs that ran on a host, one line each', () => subject('host')),
+  entry('top', 'rank users, projects, queues, hosts or job names', () => import('./commands/top.js')),
+  entry(
+    'live',
+    'running jobs: requested and used memory, and when they reach their limit',
+    () => import('./commands/live.js'),
+  ),
+  entry(
+    'hosts',
+    "the cluster's hosts: memory used, requested and free, slots, jobs",
+    () => import('./commands/hosts.js'),
+  ),
+  entry(
+    'node',
+    'this host over time: load, memory, disks, network, top processes (root only)',
+    () => import('./commands/node.js'),
+  ),
+  entry('metrics', 'list everything that can be measured, with unit and source', () => import('./commands/metrics.js')),
+  entry(
+    'report',
+    'efficiency report: unused memory by user, killed jobs, advice, silent hosts',
+    () => import('./commands/report.js'),
+  ),
+  entry('run', 'measure a command or a running process without Grid Engine', () => import('./commands/run.js')),
+  entry('demo', 'run three small jobs without Grid Engine and show their reports', () => import('./commands/demo.js')),
+  entry('import', "read Grid Engine's accounting files into the accounting DB", () => import('./commands/import.js')),
+  entry(
+    'install',
+    'install the program on this host (--node), or set up its hooks in Grid Engine',
+    () => import('./commands/install.js'),
+  ),
+  entry(
+    'uninstall',
+    'remove the hooks from Grid Engine, or the program from this host (--node)',
+    () => import('./commands/uninstall.js'),
+  ),
+  entry(
+    'doctor',
+    'check what this host and cluster can measure, what is wrong, and how to fix it',
+    () => import('./commands/doctor.js'),
+  ),
+  entry(
+    'flush',
+    'finish interrupted runs on this host and deliver waiting records',
+    () => import('./commands/flush.js'),
+  ),
+  entry(
+    'serve',
+    'serve live data and the accounting DB over HTTP and a unix socket',
+    () => import('./commands/serve.js'),
+  ),
+  entry(
+    'nightly',
+    'import, sum, prune, report and mail: what hooks/nightly.sh runs every night',
+    () => import('./commands/nightly.js'),
+  ),
+  entry(
+    'replay',
+    'what requests advised from earlier runs would have saved, and how many jobs would have failed',
+    () => import('./commands/replay.js'),
+  ),
+  entry(
+    'settle',
+    'move what nodes have delivered to a PostgreSQL accounting DB from its inbox into its table',
+    () => import('./commands/settle.js'),
+  ),
+  entry('rollup', 'update the daily sums that reports are made from', () => import('./commands/rollup.js')),
+  entry(
+    'prune',
+    'remove what is older than keep_records_days, keep_charts_days and keep_rollups_days',
+    () => import('./commands/prune.js'),
+  ),
+  entry('digest', 'turn your daily mail about your own jobs on or off', () => import('./commands/digest.js')),
+  entry('database', 'create or upgrade an accounting DB in PostgreSQL', () => import('./commands/database.js')),
+  entry(
+    'migrate',
+    'copy an SQLite accounting DB to PostgreSQL while jobs run; safe to repeat',
+    () => import('./commands/migrate.js'),
+  ),
+];
+
+/** The program with all of its commands by name and description; the one that `words` name is complete. */
+export async function createProgram(words: readonly string[], context: CommandContext): Promise<Command> {
+  const { terminal, version } = context;
   const program = new Command('qmemacct')
-    .description('Memory and efficiency of Grid Engine jobs: what they used of what they asked for.')
+    .description('Memory and efficiency of Grid Engine jobs: what they used of what they requested.')
     .version(version)
     .option('--config <file>', 'configuration', SETTINGS_FILE)
     .option('--json', 'print JSON (schema 1)')
@@ -54,21 +130,24 @@ export async function createProgram(
     .option('--no-color', 'no colours (also: NO_COLOR; never where the output is no terminal)')
     .option('--debug', 'on an error tell where it came from')
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
     .showHelpAfterError('(--help tells how)')
     .configureOutput({
       writeOut: terminal.write,
       writeErr: (text) => terminal.warn(text.replace(/\n$/, '')),
       outputError: (text, write) => write(text.replace(/^error: /, 'qmemacct: ')),
     });
-  const named = COMMANDS.get(commandWord(words) ?? '');
-  for (const register of named === undefined ? COMMANDS.values() : [named]) (await register())(program, context);
+  const named = commandWord(words);
+  for (const { name, description, load } of COMMANDS) {
+    const command = program.command(name).description(description);
+    if (name === named) (await load()).register(command, context);
+  }
   return program;
 }
 
 /** Of the options before a command only --config takes a value. */
 function commandWord(words: readonly string[]): string | undefined {
-  return words.find((word, index) => !word.startsWith('-') && words[index - 1] !== '--config');
+  return words.find((word, index) => !word.startsWith('-') && word !== 'help' && words[index - 1] !== '--config');
 }
 
 /**
@@ -96,8 +175,9 @@ export async function runProgram(
   live: LiveParts = {},
 ): Promise<number> {
   let status: number = EXIT.found;
-  const program = await createProgram(words, version, {
+  const program = await createProgram(words, {
     terminal,
+    version,
     live,
     finish: async (result) => {
       status = await result;

@@ -1,3 +1,5 @@
+import { formatCount, formatPercent } from '../report/format/units';
+
 /** The world outside of a command: where its words go and what it may ask about the place it runs in. */
 export interface Terminal {
   readonly write: (text: string) => void;
@@ -8,4 +10,64 @@ export interface Terminal {
   readonly columns: number | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
+}
+
+const { stdout, stderr } = process;
+
+/** Where this process's own words go. */
+export const processTerminal: Terminal = {
+  write: (text) => void stdout.write(text),
+  warn: (line) => void stderr.write(`${line}\n`),
+  isTTY: stdout.isTTY,
+  columns: stdout.isTTY ? stdout.columns : undefined,
+  env: process.env,
+  now: () => new Date(),
+};
+
+interface Interruption {
+  readonly signal: AbortSignal;
+  readonly release: () => void;
+}
+
+/** Ctrl-C (or SIGTERM) asks for an end at the next good moment; a second one ends at once. */
+export function interruption(): Interruption {
+  const controller = new AbortController();
+  const stop = (): void => {
+    release();
+    controller.abort();
+  };
+  const release = (): void => {
+    process.off('SIGINT', stop);
+    process.off('SIGTERM', stop);
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  return { signal: controller.signal, release };
+}
+
+interface ProgressLine {
+  readonly show: (step: string, done: number, of: number) => void;
+  /** Before anything else is written. */
+  readonly clear: () => void;
+}
+
+const BETWEEN_MS = 100;
+
+/** How far long work is, in one line that is written over; nothing where there is no terminal. */
+export function progressLine(terminal: Pick<Terminal, 'isTTY' | 'write'>, now: () => number = Date.now): ProgressLine {
+  let shown = false;
+  let last = -Infinity;
+  return {
+    show: (step, done, of) => {
+      if (!terminal.isTTY || now() - last < BETWEEN_MS) return;
+      last = now();
+      shown = true;
+      const share = of > 0 ? ` (${formatPercent(done / of)})` : '';
+      terminal.write(`\r\x1b[K${step}: ${formatCount(done)} of ${formatCount(of)}${share}`);
+    },
+    clear: () => {
+      if (shown) terminal.write('\r\x1b[K');
+      shown = false;
+    },
+  };
 }

@@ -68,7 +68,8 @@ export function jsonAccountingLine(line: string): AccountingRecord | AccountingL
     endTimeMs: time('end_time'),
     failed: count('failed'),
     exitStatus: count('exit_status'),
-    wallclockSeconds: amount('wallclock') ?? amount('ru_wallclock') ?? 0,
+    // `wallclock` of eusage counts from the shepherd's start to the last report, hooks and all; qacct adds this one up.
+    wallclockSeconds: amount('ru_wallclock') ?? amount('wallclock') ?? 0,
     userSeconds: amount('ru_utime') ?? 0,
     systemSeconds: amount('ru_stime') ?? 0,
     maxrssBytes: Math.round((amount('ru_maxrss') ?? 0) * 1024),

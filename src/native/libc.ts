@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
 
@@ -69,6 +70,19 @@ export function tryLock(fd: number): boolean {
   if (cFlock(fd, LOCK_EX | LOCK_NB) === 0) return true;
   if (koffi.errno() === EWOULDBLOCK) return false;
   throw new LibcError('flock', koffi.errno());
+}
+
+/** Opens a file (0600, made where there is none) and locks it; its descriptor, or null when someone else holds the lock. */
+export function lockFile(path: string): number | null {
+  const file = openSync(path, 'a', 0o600);
+  try {
+    if (tryLock(file)) return file;
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+  closeSync(file);
+  return null;
 }
 
 /** Creates a FIFO. */

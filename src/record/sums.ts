@@ -2,9 +2,12 @@ import { COVERAGE_REASONS } from './coverage';
 import type { Facts } from './facts';
 import { noTotals, type MutableTotals } from './totals';
 
-/** Sums over the records of one UTC day. */
-export interface Sums {
+/** Counts and amounts over the records of a UTC day, or of several. */
+export interface Sums extends Bins {
   readonly totals: MutableTotals;
+}
+
+export interface Bins {
   /** By the UTC hour of the day: requested GiB h, used GiB h, slot hours; 24 of each. */
   readonly hours: Float64Array;
   /** Ended records by peak over limit, in steps of 5 %; the last: at the limit or above. */
@@ -21,13 +24,16 @@ const GIB = 2 ** 30;
 /** Bytes x ms in a GiB x h. */
 const GIB_HOUR = GIB * HOUR;
 
-export function newSums(): Sums {
+export function newBins(): Bins {
   return {
-    totals: noTotals(),
     hours: new Float64Array(3 * 24),
     shares: new Float64Array(SHARE_STEPS + 1),
     coverage: new Float64Array(COVERAGE_REASONS.length),
   };
+}
+
+export function newSums(): Sums {
+  return { totals: noTotals(), ...newBins() };
 }
 
 /** Peak over limit in twentieths; null: one of them is not known. The same arithmetic wherever two shares are compared. */
@@ -60,7 +66,7 @@ function hoursOf(end: number, lengthMs: number): readonly number[] {
 }
 
 /** What a record adds to any sums that it belongs to. */
-interface Contribution {
+export interface Contribution {
   readonly facts: Facts;
   readonly requested: number;
   readonly limit: number;
@@ -90,9 +96,8 @@ export function contributionOf(facts: Facts, counted: number): Contribution {
   };
 }
 
-/** Adds a record to the sums of its day, apart from `jobs`. */
-export function addContribution(sums: Sums, added: Contribution, farBelowSteps: number): void {
-  const { totals } = sums;
+/** Adds a record to sums, apart from `jobs`. `farBelowSteps`: as `stepsOf` says. */
+export function addToTotals(totals: MutableTotals, added: Contribution, farBelowSteps: number): void {
   const { facts, requested, slotMs, steps } = added;
   totals.records++;
   totals.requested_gib_hours += requested;
@@ -120,15 +125,19 @@ export function addContribution(sums: Sums, added: Contribution, farBelowSteps: 
   if (facts.running) totals.running++;
   else {
     if (!facts.sampled) totals.unsampled++;
-    sums.coverage[added.reason] = (sums.coverage[added.reason] ?? 0) + 1;
-    if (steps !== null) {
-      const step = Math.min(SHARE_STEPS, Math.floor(steps));
-      sums.shares[step] = (sums.shares[step] ?? 0) + 1;
-      if (steps < farBelowSteps) totals.far_below++;
-    }
+    if (steps !== null && steps < farBelowSteps) totals.far_below++;
   }
-  const { hours } = sums;
-  const slotHours = slotMs / HOUR;
+}
+
+/** Adds a record to the bins of its day. */
+export function addToBins({ hours, shares, coverage }: Bins, added: Contribution): void {
+  const { requested, steps, reason } = added;
+  if (!added.facts.running) {
+    coverage[reason] = (coverage[reason] ?? 0) + 1;
+    const step = steps === null ? null : Math.min(SHARE_STEPS, Math.floor(steps));
+    if (step !== null) shares[step] = (shares[step] ?? 0) + 1;
+  }
+  const slotHours = added.slotMs / HOUR;
   for (let index = 0; index < added.hours.length; index += 2) {
     const hour = added.hours[index] ?? 0;
     const share = added.hours[index + 1] ?? 0;
@@ -138,9 +147,11 @@ export function addContribution(sums: Sums, added: Contribution, farBelowSteps: 
   }
 }
 
-/** The same for a record that belongs to one sum only. */
+/** Adds a record that belongs to one sum only. */
 export function addFacts(sums: Sums, facts: Facts, counted: number, farBelowSteps: number): void {
-  addContribution(sums, contributionOf(facts, counted), farBelowSteps);
+  const added = contributionOf(facts, counted);
+  addToTotals(sums.totals, added, farBelowSteps);
+  addToBins(sums, added);
 }
 
 /** What `hours` say in a time zone that is ahead of UTC by so many minutes. */

@@ -1,14 +1,11 @@
 import { destinationNow, type Destination } from './delivery/destination';
-import { reasonOf, warn } from '../base/log';
+import { runMain } from './run-main';
 import { openNodeStore } from './node-store/node-store';
 import { loadSettings } from '../record/settings';
 import { HANDED_PAUSE_MS, tidyNode } from './node-store/storage';
 
 /** `node flush.js SETTINGS`: what the epilog starts when no sampler was there to finish the job. */
-async function main(): Promise<void> {
-  process.umask(0o077);
-  process.chdir('/');
-  process.on('SIGXFSZ', () => undefined);
+runMain('flush', async () => {
   const path = process.argv[2] ?? '';
   const settings = loadSettings(path);
   const store = openNodeStore(settings.state_dir);
@@ -18,12 +15,4 @@ async function main(): Promise<void> {
   } finally {
     store.close();
   }
-}
-
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    warn(`flush: ${reasonOf(error)}`);
-    process.exit(1);
-  },
-);
+});

@@ -1,17 +1,18 @@
 import { spawn } from 'node:child_process';
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { makeFifo, resourceLimit, Rlimit, tryLock } from '../native/libc';
-import { bootId } from '../sources/proc/clock';
-import { WHOLE_PROCESS } from './job/cpu-meter';
-import { followJob, type JobFollower, type SavedFollower } from './job/job-follower';
-import { leaveJob } from './job/leave-job';
+import { readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { reasonOf, warn } from '../base/log';
-import { newMachineScan } from './processes/machine-scan';
-import { readResumeState, removeResumeState, type ResumeState } from './job/resume-state';
-import { parseRunDescription, writePidFile } from './job/run-directory';
+import { resourceLimit, Rlimit } from '../native/libc';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../record/settings';
-import { newStretch } from './job/stretch';
+import { attendRun, takeUpRun } from './job/attend-run';
+import type { JobFollower, Surroundings } from './job/job-follower';
+import { leaveJob } from './job/leave-job';
+import { parseRunDescription } from './job/run-description';
+import { RunDirectory } from './job/run-directory';
+import { newThrottle, WHOLE_PROCESS } from './job/pace';
+import { parseHandedState } from './job/resume-state';
+import { newMachineScan } from './processes/machine-scan';
+import { onTermination, runMain } from './run-main';
 
 /**
  * The sampler: one detached process per job, started by the prolog as
@@ -35,14 +36,14 @@ function spendableCpu(): number {
 }
 
 /** A fresh process goes on: CPU limits count for each process alone. */
-function handOver(follower: JobFollower, lock: number | null): void {
+function handOver(follower: JobFollower, directory: RunDirectory | null): void {
   const child = spawn(
     process.execPath,
     [...process.execArgv, __filename, ...process.argv.slice(2).filter((word) => word !== '--resume'), '--resume'],
     {
       cwd: '/',
       detached: true,
-      stdio: ['pipe', 'ignore', 'ignore', lock ?? 'ignore'],
+      stdio: ['pipe', 'ignore', 'ignore', directory?.heldLock ?? 'ignore'],
     },
   );
   child.stdin?.on('error', () => undefined);
@@ -53,110 +54,46 @@ function handOver(follower: JobFollower, lock: number | null): void {
 /** A slip in the configuration must not cost a site its records: the defaults do, and the record says so. */
 function usableSettings(
   path: string,
-  directory: string | null,
+  directory: RunDirectory | null,
 ): { readonly settings: Settings; readonly problem: string | null } {
   try {
     return { settings: loadSettings(path), problem: null };
   } catch (error) {
     warn(reasonOf(error));
     // STATE/run/KEY and STATE/plain/KEY.
-    const state = directory === null ? {} : { state_dir: dirname(dirname(directory)) };
+    const state = directory === null ? {} : { state_dir: dirname(dirname(directory.path)) };
     return { settings: { ...DEFAULT_SETTINGS, ...state }, problem: `Defaults were used: ${reasonOf(error)}.` };
   }
 }
 
-/** The FIFO for our word to the epilog, so that it need not make one; if that fails, it does. */
-function prepareAnswer(directory: string): void {
-  try {
-    makeFifo(join(directory, 'ack'), 0o600);
-  } catch {
-    // An epilog that came before us has made it.
-  }
-}
-
-function takeLock(directory: string, resumed: boolean): number | null {
-  if (resumed) {
-    try {
-      fstatSync(3);
-      return 3;
-    } catch {
-      return null;
-    }
-  }
-  const lock = openSync(join(directory, 'lock'), 'a', 0o600);
-  if (tryLock(lock)) return lock;
-  closeSync(lock);
-  return null;
-}
-
-async function main(): Promise<void> {
-  const [settingsPath = '', directoryArgument = '-', ...rest] = process.argv.slice(2);
+runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
+  const [settingsPath = '', path = '-', ...rest] = process.argv.slice(2);
   const resume = rest.at(-1) === '--resume';
   const run = parseRunDescription([...rest, 'end=1'].join('\n'));
-  if (run === null) throw new Error('sampler started with an unusable job description');
-  process.umask(0o077);
-  process.chdir('/');
-  // A file size limit must come back as an error of the write, not as a signal.
-  process.on('SIGXFSZ', () => undefined);
-
-  const directory = directoryArgument === '-' ? null : directoryArgument;
+  if (run === null) throw new Error('started with an unusable job description');
+  const directory = path === '-' ? null : new RunDirectory(path);
   const { settings, problem } = usableSettings(settingsPath, directory);
-  const handed = resume ? (JSON.parse(readFileSync(0, 'utf8')) as SavedFollower) : null;
-  let lock: number | null = null;
-  let left: ResumeState | null = null;
-  if (directory !== null) {
-    lock = takeLock(directory, resume);
-    if (lock === null) return;
-    if (!resume) leaveJob();
-    writePidFile(directory, bootId());
-    if (!resume) {
-      prepareAnswer(directory);
-      left = readResumeState(settings, run);
-    }
-  } else if (!resume) leaveJob();
+  const handed = resume ? parseHandedState(readFileSync(0, 'utf8')) : null;
+  if (directory !== null && !(resume ? directory.inheritLock() : directory.lock())) return;
+  if (!resume) leaveJob();
+  directory?.announce();
 
   const descriptors = resourceLimit(Rlimit.NOFILE).soft;
-  const follower = followJob(
-    run,
-    directory,
-    {
-      settingsPath,
-      settings,
-      settingsProblem: problem,
-      shared: null,
-      descriptors: { left: Math.max(0, Math.min(descriptors, 4096) - SPARE_DESCRIPTORS) },
-      machine: newMachineScan(),
-      meter: WHOLE_PROCESS,
-      stretch: newStretch(settings.interval * 1000, settings.cpu_budget_percent),
-      saveEveryMs: SAVE_EVERY_MS,
-      spendable: spendableCpu(),
-      jobs: () => 1,
-      keepState: null,
-    },
-    { resumed: handed ?? left?.state ?? null, ...(left?.missed === undefined ? {} : { missed: left.missed }) },
-  );
-  process.on('SIGTERM', () => {
-    // The machine goes down, or an admin ends us: what is known is kept for whoever finishes this run.
-    try {
-      follower.saveProgress();
-    } finally {
-      process.exit(0);
-    }
-  });
-
-  const end = await follower.follow();
-  if (end === 'stopped') return;
-  if (end === 'handed-over') handOver(follower, lock);
-  else {
-    await follower.finish(end);
-    removeResumeState(settings, run);
-  }
-}
-
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    warn(`sampler ${basename(process.argv[3] ?? '')}: ${reasonOf(error)}`);
-    process.exit(1);
-  },
-);
+  const surroundings: Surroundings = {
+    settingsPath,
+    settings,
+    settingsProblem: problem,
+    shared: null,
+    descriptors: { left: Math.max(0, Math.min(descriptors, 4096) - SPARE_DESCRIPTORS) },
+    machine: newMachineScan(),
+    meter: WHOLE_PROCESS,
+    throttle: newThrottle(settings.interval * 1000, settings.cpu_budget_percent),
+    saveEveryMs: SAVE_EVERY_MS,
+    spendable: spendableCpu(),
+    jobs: () => 1,
+    keepState: null,
+  };
+  const follower = takeUpRun(run, directory, surroundings, { handed });
+  onTermination(() => follower.saveProgress());
+  if ((await attendRun(follower, settings)) === 'handed-over') handOver(follower, directory);
+});

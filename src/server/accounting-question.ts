@@ -3,7 +3,7 @@ import type { AccountingReader, JobQuery, RecordsQuery, RunningQuery } from '../
 import type { SummaryQuery } from '../accounting/summary';
 import type { StoredRecord } from '../record/merge';
 import type { Dialect } from '../gridengine/dialect';
-import { escapeJson } from '../report/escape';
+import { escapeJson } from '../report/format/escape';
 import { causeAccounts } from '../report/why/causes';
 import { RECORD_SCHEMA } from '../record/record';
 import type { GivenAttempt, GivenJob, GivenRecord, GivenRecords, GivenRunning, GivenSummary } from './record-schemas';

@@ -1,4 +1,4 @@
-import { escapeForHtml } from '../report/escape';
+import { escapeForHtml } from '../report/format/escape';
 import type { Route } from './route';
 
 /** A page for who looks in with a browser: what can be asked here. */

@@ -1,6 +1,6 @@
 import type { ClusterView } from '../live/cluster-view';
 import type { Snapshot } from '../live/snapshot';
-import { escapeJson } from '../report/escape';
+import { escapeJson } from '../report/format/escape';
 import { JSON_TYPE, makeBody } from './body';
 import { HttpProblem } from './http-problem';
 import type { Live } from './live-board';

@@ -1,7 +1,7 @@
 import { qhostAnswer, qmemAnswerText, qstatAnswer, type QmemAnswer } from '../live/qmemtools';
 import type { ClusterView } from '../live/cluster-view';
 import type { Snapshot } from '../live/snapshot';
-import { escapeJson } from '../report/escape';
+import { escapeJson } from '../report/format/escape';
 import { JSON_TYPE, makeBody } from './body';
 import { untilNextPoll } from './live-answer';
 import type { Parameters } from './parameter';

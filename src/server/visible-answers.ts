@@ -2,7 +2,7 @@ import { addSummaries, chooseGroups, sumTotals, NO_SUMMARY, NO_TOTALS } from '..
 import type { StoredRecord } from '../record/merge';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../accounting/summary';
-import { sortRecords } from '../report/record-lines';
+import { sortRecords } from '../report/records/lines';
 import { recordKeyText } from '../record/record';
 import { HIDDEN, redactRecords } from './redaction';
 import { tellsNames, type Sight } from './sight';

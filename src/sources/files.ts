@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync, readdirSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, readdirSync, statSync } from 'node:fs';
 import { unavailable, type Unavailable } from './source';
 
 const MOST_BYTES = 4 * 1024 * 1024;
@@ -36,6 +36,15 @@ export function readBytes(path: string): Buffer | null {
 /** The same as text. */
 export function readText(path: string): string | null {
   return readBytes(path)?.toString('utf8') ?? null;
+}
+
+/** When a file was last changed (ms since the epoch); null: it is not there, or can't be looked at. */
+export function changedMs(path: string): number | null {
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    return null;
+  }
 }
 
 /** A file that holds one decimal number (sysfs); null: absent, unreadable or something else. */

@@ -5,7 +5,7 @@ import { asStored } from '../../src/record/merge';
 import type { AccountingReader, RecordFilter } from '../../src/accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../src/accounting/summary';
 import { isHost } from '../../src/report/live/filter';
-import { sortRecords } from '../../src/report/record-lines';
+import { sortRecords } from '../../src/report/records/lines';
 import type { JobRecord } from '../../src/record/record';
 import { plainSummary } from './suite/plain-summary';
 

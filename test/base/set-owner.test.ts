@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { accountingDirectorySteps } from '../../src/cli/install/accounting-directory';
 import { directorySteps } from '../../src/cli/install/directories';
-import type { Step } from '../../src/cli/install/step';
-import { makeNightPlaces } from '../../src/cli/nightly/night-places';
+import type { Step } from '../../src/cli/install/steps';
+import { makeNightPlaces } from '../../src/cli/nightly/report-files';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'gives files away, which root alone can' };

@@ -9,6 +9,8 @@ export interface BenchOptions {
   readonly jobs: number | null;
   /** Directory in which a history is made, or found as an earlier run left it; null: a temporary one. */
   readonly keep: string | null;
+  /** File of past jobs; null: none. */
+  readonly trace: string | null;
   /** Tells on a terminal how far it has come. */
   readonly progress: (text: string) => void;
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importFile } from '../../src/accounting/import/import-file';
 import { openPostgresHistory } from '../../src/accounting/postgres/postgres-history';
-import { formatCount } from '../../src/report/units';
+import { formatCount } from '../../src/report/format/units';
 import { noPostgres, startServer } from '../accounting/postgres/server';
 import type { Row } from './bench';
 import { FIRST_JOB, type History } from './history-fill';

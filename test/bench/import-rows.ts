@@ -1,4 +1,4 @@
-import { formatCount } from '../../src/report/units';
+import { formatCount } from '../../src/report/format/units';
 import type { JobRecord } from '../../src/record/record';
 import type { Row } from './bench';
 import { FIRST_JOB } from './history-fill';

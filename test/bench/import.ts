@@ -6,7 +6,7 @@ import { importFile } from '../../src/accounting/import/import-file';
 import { beginOfFile } from '../../src/accounting/import/line-place';
 import { lineSplitter } from '../../src/accounting/import/split-lines';
 import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
-import { formatCount } from '../../src/report/units';
+import { formatCount } from '../../src/report/format/units';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { FIRST_JOB, fillHistory, sizeOf, type History } from './history-fill';
 import { lineText, WEEK_MS } from './history-week';

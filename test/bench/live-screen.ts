@@ -4,7 +4,7 @@ import { renderWatch } from '../../src/report/live/watch-screen';
 import { rememberingSelect } from '../../src/report/live/watch-selection';
 import { startWatching, stepWatch, type WatchState } from '../../src/report/live/watch-state';
 import { renderJobsJson } from '../../src/report/live/json';
-import { drawFrame } from '../../src/cli/watch/frame-writer';
+import { drawFrame } from '../../src/cli/watch/frame';
 import type { ClusterView } from '../../src/live/cluster-view';
 import { liveScreen, manyJobs, sampleView } from '../report/live/sample-view';
 import type { BenchOptions, Row, Section } from './bench';

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
+import { adviceBench } from './advice';
 import { bracketsBench } from './brackets';
 import { deliveryBench } from './delivery';
 import { historyBench, postgresBench } from './history';
@@ -19,7 +20,7 @@ import { formatSection, verdict } from './table';
 /**
  * Benchmarks beside their budgets:
  *
- *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--quick] [--json FILE]
+ *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--quick] [--json FILE]
  *
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
@@ -37,13 +38,15 @@ const BENCHES: readonly Bench[] = [
   historyBench,
   postgresBench,
   importBench,
+  adviceBench,
 ];
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
-  return ['usage: bench [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--quick] [--json FILE]', ...names].join(
-    '\n',
-  );
+  return [
+    'usage: bench [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--quick] [--json FILE]',
+    ...names,
+  ].join('\n');
 }
 
 function progressLine(text: string): void {
@@ -71,6 +74,7 @@ async function main(argv: readonly string[]): Promise<number> {
       runs: { type: 'string' },
       jobs: { type: 'string' },
       keep: { type: 'string' },
+      trace: { type: 'string' },
       quick: { type: 'boolean', default: false },
       json: { type: 'string' },
       help: { type: 'boolean', default: false },
@@ -93,7 +97,14 @@ async function main(argv: readonly string[]): Promise<number> {
   console.log(describeMachine(machine));
   const busy = busyNote(machine);
   if (busy !== null) console.log(busy);
-  const options: BenchOptions = { runs, jobs, keep: values.keep ?? null, quick: values.quick, progress: progressLine };
+  const options: BenchOptions = {
+    runs,
+    jobs,
+    keep: values.keep ?? null,
+    trace: values.trace ?? null,
+    quick: values.quick,
+    progress: progressLine,
+  };
   const measured: Section[] = [];
   let failed = false;
   for (const bench of chosen) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobRecord } from '../../src/record/record';
-import { keyValues } from '../../src/sampler/job/run-directory';
+import { keyValues } from '../../src/sampler/job/pid-file';
 import { burner } from '../burners/build';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { compile } from './compile';

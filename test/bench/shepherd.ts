@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { runId, startTicksOf } from '../../src/sampler/job/run-directory';
+import { startTicksOf } from '../../src/sampler/job/pid-file';
+import { runId } from '../../src/sampler/job/run-description';
 import { bootId } from '../../src/sources/proc/clock';
 
 /** One program that ran in the foreground of the shepherd. */

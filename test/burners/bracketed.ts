@@ -10,13 +10,13 @@ import { sharesAddressSpace } from '../../src/native/libc';
 import { hearKernel, type KernelHearing } from '../../src/sampler/job/hear-kernel';
 import { undescribed } from '../../src/sampler/job/job-description';
 import { buildRecord } from '../../src/sampler/job/job-record';
-import { sampleJob, type JobSampler } from '../../src/sampler/job/job-sampler';
+import { JobSampler } from '../../src/sampler/job/job-sampler';
 import { connectListener } from '../../src/sampler/listener/client';
 import type { Bracket, JobRecord, RecordStatus } from '../../src/record/record';
-import { startTicksOf } from '../../src/sampler/job/run-directory';
+import { startTicksOf } from '../../src/sampler/job/pid-file';
 import { loadSettings, type Settings } from '../../src/record/settings';
-import { thisMachine } from '../../src/sampler/peaks/this-machine';
-import { nextTick } from '../../src/sampler/job/ticks';
+import { thisMachine } from '../../src/sampler/peaks/slack';
+import { nextTick } from '../../src/sampler/job/pace';
 import { openKernelEvents } from '../../src/sources/events/kernel-events';
 import { uptimeSeconds, wallClockOfTicks } from '../../src/sources/proc/clock';
 import { openProcess } from '../../src/sources/proc/process-files';
@@ -235,16 +235,14 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
       return JSON.parse(line.value) as T;
     };
     const ancestor = shepherd.pid ?? 0;
-    const sampler = sampleJob(
+    const sampler = new JobSampler(
       {
         procRoot: '/proc',
-        rootPid: null,
         shepherdPid: ancestor,
         group,
         notBefore: startTicksOf(ancestor) ?? 0,
         precision: thisMachine(),
         sharesAddressSpace,
-        eventsTell: false,
       },
       { left: 64 },
       10,
@@ -253,7 +251,7 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
     const hear = async (): Promise<void> => {
       const { path, settings } =
         job.heardAfterMs === undefined ? shared : settingsIn(join(directory, `late-${number}`));
-      hearing = hearKernel(path, settings, ancestor, sampler, () => undefined);
+      hearing = hearKernel({ settingsPath: path, settings, ancestor }, sampler, () => undefined);
       if (!(await within(hearing.ready, READY_WITHIN_MS)) || (await hearing.ready) !== null)
         throw new Error(`events are not heard: ${(await hearing.ready) ?? 'no answer'}`);
     };

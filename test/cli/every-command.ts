@@ -41,12 +41,15 @@ async function withValue(config: string, make: (value: string) => readonly strin
 
 async function main(config: string): Promise<void> {
   const print = (tried: Tried): void => void process.stdout.write(`${JSON.stringify(tried)}\n`);
-  const program = await createProgram([], '1', { terminal: fakeTerminal(), finish: () => Promise.resolve() });
+  const context = { terminal: fakeTerminal(), version: '1', finish: () => Promise.resolve() };
+  const program = await createProgram([], context);
   const globals = program.options.filter(({ long }) => !['--version', '--config'].includes(long ?? ''));
-  for (const command of program.commands) {
-    if (NO_READERS.includes(command.name())) continue;
+  for (const name of program.commands.map((command) => command.name())) {
+    if (NO_READERS.includes(name)) continue;
+    const command = (await createProgram([name], context)).commands.find((known) => known.name() === name);
+    if (command === undefined) throw new Error(`${name}: not in its own program`);
     const needed = command.registeredArguments.filter(({ required }) => required);
-    const plain = await withValue(config, (value) => [command.name(), ...needed.map(() => value)], true);
+    const plain = await withValue(config, (value) => [name, ...needed.map(() => value)], true);
     print(plain);
     for (const { long, short, required, optional } of [...globals, ...command.options]) {
       const flag = long ?? short ?? '';

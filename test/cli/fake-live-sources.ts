@@ -1,4 +1,4 @@
-import type { LiveSources } from '../../src/cli/live-sources';
+import type { LiveSources } from '../../src/cli/live/sources';
 import type { Snapshot } from '../../src/live/snapshot';
 import type { JobRecord } from '../../src/record/record';
 import { sampleRecords, sampleSnapshot } from '../live/snapshots';

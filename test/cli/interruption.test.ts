@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { interruption } from '../../src/cli/interruption';
+import { interruption } from '../../src/cli/terminal';
 
 const listeners = (): number => process.listenerCount('SIGINT') + process.listenerCount('SIGTERM');
 

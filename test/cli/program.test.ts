@@ -46,7 +46,18 @@ describe('qmemacct', () => {
     assert.deepEqual(await run(['--version']), { status: 0, output: '1.2.3\n', warnings: '' });
     const help = await run(['--help']);
     assert.equal(help.status, 0);
-    assert.match(help.output, / job \[options\] <job\.\.\.> [^]* owner \[options\] <name> /);
+    assert.match(help.output, /\n {2}job +what a job used [^]*\n {2}owner +a user's jobs /);
+  });
+
+  it('has a help for each command', async () => {
+    for (const words of [
+      ['job', '--help'],
+      ['help', 'job'],
+    ]) {
+      const { status, output } = await run(words);
+      assert.equal(status, 0);
+      assert.match(output, /^Usage: qmemacct job \[options\] <job\.\.\.>\n[^]*--all-hosts/);
+    }
   });
 
   it('ends with 2 on a usage error, in a line or two', async () => {

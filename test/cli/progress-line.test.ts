@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { progressLine } from '../../src/cli/progress-line';
+import { progressLine } from '../../src/cli/terminal';
 import { fakeTerminal } from './fake-terminal';
 
 describe('the progress line', () => {

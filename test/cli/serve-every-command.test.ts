@@ -64,7 +64,11 @@ describe('every command of an ordinary user, by the server', () => {
           (status === 2 && !warnings.includes(NEEDS_A_TERMINAL)),
       );
       assert.deepEqual(bad, []);
-      const program = await createProgram([], '1', { terminal: fakeTerminal(), finish: () => Promise.resolve() });
+      const program = await createProgram([], {
+        terminal: fakeTerminal(),
+        version: '1',
+        finish: () => Promise.resolve(),
+      });
       const names = program.commands.map((command) => command.name());
       assert.deepEqual(
         NO_READERS.filter((name) => !names.includes(name)),

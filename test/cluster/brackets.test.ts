@@ -12,7 +12,7 @@ import type { AccountingRecord } from './cell';
 import { setArmWait } from './product';
 import { isAlive, type ProcessId } from './processes';
 import { oneOf } from '../tries';
-import { client } from './layout';
+import { client } from './kind';
 import {
   assertHolds,
   assertQueuesWell,
@@ -43,7 +43,7 @@ function submit({ cell }: Site, host: string, args: readonly string[], script?: 
 }
 
 async function ended({ cell, product }: Site, job: string): Promise<Ended> {
-  const [line] = await cell.waitFinished(job, 120_000);
+  const [line] = await cell.waitFinished(job);
   assert.ok(line !== undefined, `job ${job}: no accounting line`);
   const record = await product.record(job);
   assert.deepEqual([line.failed, line.exit_status], ['0', '0']);
@@ -267,7 +267,6 @@ async function killedListener(site: Site): Promise<void> {
   process.kill(listener.pid, 'SIGKILL');
   await waitFor(
     () => ![undefined, listener.pid].includes(listenerOf(site, HOST)?.pid) || null,
-    60_000,
     () => 'the next listener',
   );
   await sleep(3000);
@@ -297,7 +296,6 @@ async function epilogSeconds({ cell }: Site, job: string): Promise<number> {
   assert.ok(last !== null);
   const end = await waitFor(
     () => told(`epilog.${job}`),
-    60_000,
     () => `the chained epilog of ${job}`,
   );
   return end - last;
@@ -353,7 +351,6 @@ async function firstOnAFreshHost(site: Site): Promise<void> {
       process.kill(listener.pid, 'SIGKILL');
       await waitFor(
         () => !isAlive(listener) || null,
-        10_000,
         () => 'the end of the listener',
       );
     }

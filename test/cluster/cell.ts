@@ -1,17 +1,19 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Daemons } from './daemons';
 import { Hosts } from './hosts';
+import { kind } from './kind';
 import { defaultStateDir, Layout, productDirs } from './layout';
 import { Cell } from './live-cell';
 import { withCellLock } from './lock';
 import { makeNamespaces } from './namespaces';
 import { clusterObstacle } from './packages';
 import { Settings } from './settings';
-import { configure, initialiseSpool, writeFiles, type ConfigOptions } from './setup';
+import { configure, writeFiles, type ConfigOptions } from './setup';
 import { isHeld, readState, thisProcess, writeState, type CellHost, type CellState } from './state';
 import { heldNamespaces, tearDown } from './teardown';
 import { chooseUsers } from './users';
+import { PATIENCE_MS } from './wait';
 
 export type { AccountingRecord, ListedTask } from './formats';
 export type { OnOptions } from './hosts';
@@ -44,8 +46,6 @@ const defaults: ConfigOptions = {
   loadReportSeconds: 1,
 };
 
-const lockMs = 60_000;
-
 /**
  * Brings a cell up: qmaster on ge0, execution hosts ge1 and ge2. What a crashed process left is cleaned up first.
  * Rejects where none can run (clusterObstacle()) and where one is up that a living process uses or someone keeps.
@@ -56,7 +56,7 @@ export async function upCell(options: UpOptions = {}): Promise<Cell> {
   const layout = new Layout(options.stateDir ?? defaultStateDir);
   const deadline = Date.now() + (options.waitMs ?? 0);
   for (;;) {
-    const result = await withCellLock(layout.stateDir, lockMs, () => tryUp(layout, options));
+    const result = await withCellLock(layout.stateDir, PATIENCE_MS, () => tryUp(layout, options));
     if (result instanceof Cell) return result;
     if (Date.now() > deadline) throw new Error(result);
     await sleep(500);
@@ -74,7 +74,7 @@ export function attachCell(stateDir = defaultStateDir): Cell {
 
 /** Brings down whatever is left of a cell in this directory, half-made ones too; nothing is fine. */
 export async function downCell(stateDir = defaultStateDir): Promise<void> {
-  await withCellLock(stateDir, lockMs, () => tearDown(new Layout(stateDir)));
+  await withCellLock(stateDir, PATIENCE_MS, () => tearDown(new Layout(stateDir)));
 }
 
 /** A cell, or why there can be none now. */
@@ -100,17 +100,17 @@ async function bringUp(layout: Layout, options: UpOptions): Promise<Cell> {
     holder: options.keep === true ? null : thisProcess(),
     hosts,
     users: chooseUsers(layout, options.users ?? ['gealice', 'gebob']),
-    createdDirs: productDirs.filter((dir) => !existsSync(dir)),
   };
   mkdirSync(layout.stateDir, { mode: 0o755 });
   writeState(layout, state);
   writeFiles(layout, state);
-  for (const dir of state.createdDirs) mkdirSync(dir, { recursive: true });
+  // They stay: another cell of this machine may have its own mounted there, and to remove one would unmount those.
+  for (const dir of [...productDirs, kind.sgeRoot]) mkdirSync(dir, { recursive: true });
   await makeNamespaces(layout, hosts);
 
   const access = new Hosts(layout, hosts);
   const daemons = new Daemons(layout, access);
-  await initialiseSpool(access);
+  await kind.initialise(access);
   await daemons.startMaster();
   await configure(layout, access, new Settings(layout, access, daemons), { ...defaults, ...options });
   await daemons.startExecds(access.exec);

@@ -1,5 +1,5 @@
 import type { Cell } from './cell';
-import { client } from './layout';
+import { client } from './kind';
 
 /**
  * What Grid Engine's own clients say of the running jobs, as the expressions below find it in their text: the product's

@@ -2,13 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseQueueStates } from './formats';
 import type { Hosts } from './hosts';
-import { client, sgeBinaries, type Layout } from './layout';
+import { client, kind } from './kind';
+import type { Layout } from './layout';
 import { isAlive, type ProcessId } from './processes';
 import { waitFor } from './wait';
-
-const startTimeoutMs = 60_000;
-/** execds find a qmaster that was away by and by. */
-const hearTimeoutMs = 180_000;
 
 /** Starts and stops the daemons of a cell. */
 export class Daemons {
@@ -17,12 +14,11 @@ export class Daemons {
     private readonly hosts: Hosts,
   ) {}
 
-  /** Returns when qmaster answers. */
+  /** Starts qmaster where none runs; returns when it answers. */
   async startMaster(): Promise<void> {
-    await this.launch(this.hosts.master, '/usr/sbin/sge_qmaster');
+    if (this.qmaster() === null) await this.launch(this.hosts.master, 'sge_qmaster');
     await waitFor(
       async () => ((await this.hosts.on(this.hosts.master, [client('qconf'), '-sconf'])).status === 0 ? true : null),
-      startTimeoutMs,
       () => `an answer from qmaster; its log says:\n${tail(this.layout.masterMessages)}`,
     );
   }
@@ -34,7 +30,6 @@ export class Daemons {
     await this.hosts.check(this.hosts.master, [client('qconf'), '-km']);
     await waitFor(
       () => (isAlive(master) ? null : true),
-      startTimeoutMs,
       () => 'end of qmaster',
     );
   }
@@ -42,16 +37,13 @@ export class Daemons {
   /** Returns when these hosts' queue instances take jobs. */
   async startExecds(names: readonly string[]): Promise<void> {
     // It goes to the background after about a second, when it has its configuration from qmaster.
-    await Promise.all(names.map((host) => this.launch(host, '/usr/sbin/sge_execd')));
-    await this.hearFrom(names, startTimeoutMs);
+    await Promise.all(names.map((host) => this.launch(host, 'sge_execd')));
+    await this.hearFrom(names);
   }
 
   /** Returns when qmaster has heard from every execd that runs. */
   async hearExecds(): Promise<void> {
-    await this.hearFrom(
-      this.hosts.exec.filter((host) => this.execd(host) !== null),
-      hearTimeoutMs,
-    );
+    await this.hearFrom(this.hosts.exec.filter((host) => this.execd(host) !== null));
   }
 
   /** Ends execd with this signal and waits for its end; its shepherds and jobs live on. */
@@ -61,7 +53,6 @@ export class Daemons {
     process.kill(execd.pid, signal);
     await waitFor(
       () => (isAlive(execd) ? null : true),
-      startTimeoutMs,
       () => `end of execd on ${host}`,
     );
   }
@@ -86,21 +77,20 @@ export class Daemons {
   }
 
   private daemon(host: string, name: 'sge_execd' | 'sge_qmaster'): ProcessId | null {
-    const program = join(sgeBinaries, name);
+    const program = join(kind.binaries, name);
     const found = this.hosts.processes(host).filter(({ command }) => command === program);
     return found.sort((a, b) => Number(a.startTime) - Number(b.startTime))[0] ?? null;
   }
 
-  private async hearFrom(names: readonly string[], timeoutMs: number): Promise<void> {
+  private async hearFrom(names: readonly string[]): Promise<void> {
     await waitFor(
       async () => ((await this.areReachable(names)) ? true : null),
-      timeoutMs,
       () => `a load report from ${names.join(', ')}; the logs say:\n${this.logs(names)}`,
     );
   }
 
-  private async launch(host: string, program: string): Promise<void> {
-    await this.hosts.check(host, ['sh', '-c', 'exec "$1" </dev/null >/dev/null', 'sh', program]);
+  private async launch(host: string, name: 'sge_execd' | 'sge_qmaster'): Promise<void> {
+    await this.hosts.check(host, ['sh', '-c', 'exec "$1" </dev/null >/dev/null', 'sh', join(kind.binaries, name)]);
   }
 
   private async areReachable(names: readonly string[]): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { sgeRoot } from './layout';
+import { kind } from './kind';
 
 /** Where the cell's commands are looked for, whatever PATH this process has. */
 export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -10,13 +10,13 @@ export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
  */
 export function cellEnvironment(user: { readonly name: string; readonly home: string }): Record<string, string> {
   return {
-    PATH: systemPath,
+    PATH: [...kind.path, systemPath].join(':'),
     HOME: user.home,
     USER: user.name,
     LOGNAME: user.name,
     SHELL: '/bin/bash',
     LANG: 'C.UTF-8',
-    SGE_ROOT: sgeRoot,
+    SGE_ROOT: kind.sgeRoot,
     SGE_CELL: 'default',
     SGE_QMASTER_PORT: '6444',
     SGE_EXECD_PORT: '6445',

@@ -81,7 +81,7 @@ async function stateDirectory(site: Site, broken: string, mended: string): Promi
   }
   await product.run(host, 'flush');
   for (const job of jobs) {
-    await product.record(job, 60_000);
+    await product.record(job);
     assert.equal((await product.present(job)).length, 1);
   }
 }
@@ -118,7 +118,7 @@ async function accountingDb(
     assert.equal(status, 0, `${host}: ${stdout}${stderr}`);
   }
   for (const job of jobs) {
-    await product.record(job, 90_000);
+    await product.record(job);
     assert.equal((await product.present(job)).length, 1);
   }
 }
@@ -148,7 +148,7 @@ async function anotherBuild(site: Site): Promise<void> {
   writeFileSync(prolog, `${readFileSync(prolog, 'utf8')}# another build\n`);
   const words = ['install', '--node', '--yes', '--prefix', product.prefix, '--accounting', product.accounting];
   const before = await cell.check('ge1', `readlink ${product.prefix}/current`);
-  const result = await cell.on('ge1', ['node', join(copy, 'bin', 'qmemacct'), ...words], { timeoutMs: 120_000 });
+  const result = await cell.on('ge1', ['node', join(copy, 'bin', 'qmemacct'), ...words]);
   assert.equal(result.status, 0, result.stderr + result.stdout);
   assert.notEqual(await cell.check('ge1', `readlink ${product.prefix}/current`), before);
   const second = await cell.submit('gealice', ['-q', 'all.q@ge1', '-N', 'after', '-l', 'h_vmem=1G'], 'sleep 1');
@@ -173,8 +173,8 @@ async function crashedShepherd(site: Site): Promise<void> {
   const shepherd = cell.processes(sampler.host).find(({ command }) => command.startsWith(`sge_shepherd-${job}`));
   assert.ok(shepherd !== undefined, 'no shepherd');
   process.kill(shepherd.pid, 'SIGKILL');
-  await cell.waitFinished(job, 120_000);
-  const record = await product.record(job, 90_000);
+  await cell.waitFinished(job);
+  const record = await product.record(job);
   assert.equal(record.status, 'lost');
   assert.ok((record.samples ?? 0) > 0);
   await cell.clearErrors();

@@ -68,6 +68,26 @@ export function parseAccounting(text: string): AccountingRecord[] {
     .map(parseAccountingLine);
 }
 
+/** The same of Open Cluster Scheduler's `accounting.jsonl`, with times in seconds as the other file has them. */
+export function parseAccountingJson(text: string): AccountingRecord[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const { usage, ...plain } = JSON.parse(line) as JsonRecord;
+      const values: Readonly<Record<string, unknown>> = { ...plain, ...usage.rusage, ...usage.eusage };
+      const value = (name: string): string => {
+        const found = values[name] ?? 'NONE';
+        return /_time$/.test(name) && typeof found === 'number' ? String(Math.floor(found / 1e6)) : String(found);
+      };
+      return Object.fromEntries(accountingFields.map((name) => [name, value(name)])) as AccountingRecord;
+    });
+}
+
+interface JsonRecord {
+  readonly usage: { readonly rusage: object; readonly eusage: object };
+}
+
 /** Throws for a line with too few fields. */
 export function parseAccountingLine(line: string): AccountingRecord {
   const parts = line.split(':');

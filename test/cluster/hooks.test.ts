@@ -105,7 +105,6 @@ async function slowProlog(site: Site): Promise<void> {
   const deleted = await cell.submit('gealice', ['-N', 'gone'], 'sleep 30');
   await waitFor(
     () => existsSync(join(cell.layout.home('gealice'), `slow.${deleted}`)) || null,
-    60_000,
     () => `the prolog of ${deleted}`,
   );
   await sleep(1000);
@@ -163,7 +162,6 @@ async function plainHooks(site: Site): Promise<void> {
       const found = await Promise.all([serial, small, tiny].map((job) => product.present(job)));
       return found.every((records) => records.length > 0) || null;
     },
-    60_000,
     () => 'the records of all three',
   );
   for (const [job, file] of [

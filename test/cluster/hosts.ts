@@ -14,7 +14,7 @@ export interface OnOptions {
   /** Default: the user's home directory; / for root. */
   readonly cwd?: string;
   readonly stdin?: string;
-  /** Milliseconds; default 30 000. The command and its process group are killed then, and the call rejects. */
+  /** Milliseconds; default PATIENCE_MS. The command and its process group are killed then, and the call rejects. */
   readonly timeoutMs?: number;
 }
 

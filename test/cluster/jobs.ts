@@ -1,14 +1,15 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Daemons } from './daemons';
-import { parseAccounting, parseQueueStates, parseTasks, type AccountingRecord, type ListedTask } from './formats';
+import { parseQueueStates, parseTasks, type AccountingRecord, type ListedTask } from './formats';
 import type { Hosts, OnOptions } from './hosts';
-import { client, type Layout } from './layout';
+import { client, kind } from './kind';
+import type { Layout } from './layout';
 import { describeFailure } from './run';
 import { waitFor } from './wait';
 
 const qstatEveryMs = 1000;
 /** How long after a job's end its accounting record may come. */
-const recordGraceMs = 10_000;
+const recordGraceMs = 30_000;
 
 /** Submits and follows the jobs of a cell. */
 export class Jobs {
@@ -44,7 +45,7 @@ export class Jobs {
     } catch {
       return [];
     }
-    return parseAccounting(text.slice(0, text.lastIndexOf('\n') + 1)).filter(
+    return kind.readAccounting(text.slice(0, text.lastIndexOf('\n') + 1)).filter(
       (record) => job === undefined || record.job_number === job,
     );
   }
@@ -53,7 +54,7 @@ export class Jobs {
    * Waits until qmaster knows the job no more; returns its accounting records (none for one deleted before it ran).
    * Rejects when the time is over, and at once when a task of the job gets into the error state.
    */
-  async waitFinished(job: string, timeoutMs: number): Promise<AccountingRecord[]> {
+  async waitFinished(job: string): Promise<AccountingRecord[]> {
     let size = -1;
     let asked = 0;
     const isOver = async (): Promise<true | null> => {
@@ -68,23 +69,22 @@ export class Jobs {
       }
       return tasks.length === 0 ? true : null;
     };
-    await waitFor(isOver, timeoutMs, async () => `end of job ${job}\n${await this.explain(job)}`, 100);
+    await waitFor(isOver, async () => `end of job ${job}\n${await this.explain(job)}`, 100);
     const deadline = Date.now() + recordGraceMs;
     const records = (): AccountingRecord[] | null => {
       const found = this.accounting(job);
       return found.length > 0 || Date.now() > deadline ? found : null;
     };
-    return waitFor(records, 2 * recordGraceMs, () => `records of job ${job}`, 100);
+    return waitFor(records, () => `records of job ${job}`, 100);
   }
 
   /** Waits until so many tasks of the job run, and returns those. */
-  waitRunning(job: string, count: number, timeoutMs: number): Promise<ListedTask[]> {
+  waitRunning(job: string, count: number): Promise<ListedTask[]> {
     return waitFor(
       async () => {
         const running = (await this.list()).filter((task) => task.job === job && /^h?r/.test(task.state));
         return running.length >= count ? running : null;
       },
-      timeoutMs,
       async () => `${count} running tasks of job ${job}\n${await this.explain(job)}`,
       200,
     );

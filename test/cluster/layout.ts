@@ -1,17 +1,14 @@
 import { join } from 'node:path';
+import { kind } from './kind';
 
-export const defaultStateDir = '/run/qmemacct-cell';
+/** Cells of several numbers can be up at once: each has its directory, its user ids and its additional groups. */
+export const cellNumber = Number(process.env.QMEMACCT_TEST_CELL ?? '0');
 
-/** Where the packages keep their files; a cell mounts its own over these, inside its hosts only. */
-export const sgeRoot = '/var/lib/gridengine';
-export const sgeSpool = '/var/spool/gridengine';
-export const sgeBinaries = '/usr/lib/gridengine';
-export const sgeShare = '/usr/share/gridengine';
-
-/** A client program itself: the one on PATH is a shell script that looks for SGE_ROOT and takes five times as long. */
-export function client(name: 'qconf' | 'qdel' | 'qhost' | 'qmod' | 'qstat' | 'qsub'): string {
-  return join(sgeBinaries, name);
+export function stateDirOf(cell: number): string {
+  return cell === 0 ? '/run/qmemacct-cell' : `/run/qmemacct-cell-${cell}`;
 }
+
+export const defaultStateDir = stateDirOf(cellNumber);
 
 /** Per-host directories of the product: every host gets private ones in these places. */
 export const productDirs = ['/var/lib/qmemacct', '/run/qmemacct', '/etc/qmemacct'] as const;
@@ -42,8 +39,8 @@ export class Layout {
     this.initialNetns = join(this.namespaces, 'initial.net');
     this.root = join(stateDir, 'root');
     this.common = join(this.root, 'default/common');
-    this.accounting = join(this.common, 'accounting');
-    this.spool = join(stateDir, 'spool');
+    this.accounting = join(this.common, kind.accounting);
+    this.spool = join(stateDir, kind.spool.directory);
     this.masterMessages = join(this.spool, 'qmaster/messages');
     this.etc = join(stateDir, 'etc');
     this.homes = join(stateDir, 'home');

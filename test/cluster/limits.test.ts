@@ -35,7 +35,6 @@ async function noRoomForASampler(t: TestContext, site: Site): Promise<void> {
   );
   await waitFor(
     () => cell.processes(host).some(({ command }) => command.includes('listener/main.js')) || null,
-    60_000,
     () => `the listener of ${host}`,
   );
   const script = burnerCommand('steady', 'tiny.truth', { mib: 30, hold: 500 });
@@ -114,17 +113,15 @@ async function littleCpuTime({ cell, product }: Site): Promise<void> {
       .map(({ pid }) => pid);
   const first = await waitFor(
     () => samplers()[0] ?? null,
-    60_000,
     () => `a sampler of ${job}`,
   );
   await waitFor(
     () => samplers().some((pid) => pid !== first) || null,
-    180_000,
     () => `a second sampler of ${job}`,
   );
   await sleep(1500);
   word.give();
-  await cell.waitFinished(job, 90_000);
+  await cell.waitFinished(job);
   const record = await product.record(job);
   const truth = truthOf(cell, 'gealice', 'cpu.truth');
   // Each sleep holds about 1.8 MiB, most of it pages of libc that all of them count.

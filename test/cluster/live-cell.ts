@@ -2,16 +2,15 @@ import { Daemons } from './daemons';
 import type { AccountingRecord, ListedTask } from './formats';
 import { Hosts, type OnOptions } from './hosts';
 import { Jobs } from './jobs';
-import { client, Layout } from './layout';
+import { client } from './kind';
+import { Layout } from './layout';
 import { withCellLock } from './lock';
 import type { CellProcess } from './processes';
 import type { CommandResult } from './run';
 import { Settings, type Changes } from './settings';
 import type { CellHost, CellState, CellUser } from './state';
 import { tearDown } from './teardown';
-
-const configTimeoutMs = 60_000;
-const downLockMs = 60_000;
+import { PATIENCE_MS } from './wait';
 
 /** A Grid Engine cell that is up. Times are milliseconds; what fails rejects with what Grid Engine said. */
 export class Cell {
@@ -48,7 +47,7 @@ export class Cell {
 
   /** Ends every process of the cell and removes all of it. */
   down(): Promise<void> {
-    return withCellLock(this.stateDir, downLockMs, () => tearDown(this.layout));
+    return withCellLock(this.stateDir, PATIENCE_MS, () => tearDown(this.layout));
   }
 
   /** Runs a command (argv) or a bash script (string) on a host; any exit status is a result. */
@@ -114,8 +113,8 @@ export class Cell {
   }
 
   /** Returns when every execd works with the global and host configuration as it is now. */
-  waitForHookConfig(timeoutMs = configTimeoutMs): Promise<void> {
-    return this.settings.waitForConfig(timeoutMs);
+  waitForHookConfig(): Promise<void> {
+    return this.settings.waitForConfig();
   }
 
   /** Submits from the master in the user's home directory, a bash script or (`-b y`) a command; returns the number. */
@@ -127,13 +126,13 @@ export class Cell {
    * Waits until qmaster knows the job no more; returns its accounting records (none for one deleted before it ran).
    * Rejects at once when a task of it gets into the error state.
    */
-  waitFinished(job: string, timeoutMs = 120_000): Promise<AccountingRecord[]> {
-    return this.jobs.waitFinished(job, timeoutMs);
+  waitFinished(job: string): Promise<AccountingRecord[]> {
+    return this.jobs.waitFinished(job);
   }
 
   /** Waits until so many tasks of the job run, and returns those. */
-  waitRunning(job: string, count = 1, timeoutMs = 60_000): Promise<ListedTask[]> {
-    return this.jobs.waitRunning(job, count, timeoutMs);
+  waitRunning(job: string, count = 1): Promise<ListedTask[]> {
+    return this.jobs.waitRunning(job, count);
   }
 
   /** The accounting records of a job, or of all jobs, oldest first. */

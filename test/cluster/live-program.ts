@@ -15,7 +15,6 @@ let cell: LiveCell | null = null;
 const polling = startPolling(
   settings,
   async (signal) => {
-    const began = Date.now();
     const { snapshot, source, warning } = await liveSnapshot({
       settings,
       env: process.env,
@@ -23,9 +22,8 @@ const polling = startPolling(
       pending,
       signal,
     });
-    const now = Date.now();
     process.stdout.write(
-      `${JSON.stringify({ now, tookMs: now - began, source, warning, snapshot: plainSnapshot(snapshot) })}\n`,
+      `${JSON.stringify({ now: Date.now(), source, warning, snapshot: plainSnapshot(snapshot) })}\n`,
     );
     return snapshot;
   },

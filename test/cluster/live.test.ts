@@ -21,7 +21,7 @@ import {
   type QstatJson,
 } from './live-agreement';
 import { timeHooks, type HookName, type HookTimes } from './hook-times';
-import { client } from './layout';
+import { client } from './kind';
 import { emptyCell, fillCell, submitSingles } from './load';
 import {
   assertHolds,
@@ -75,7 +75,6 @@ async function startServer({ cell }: Site): Promise<ChildProcess> {
   server.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   await waitFor(
     () => (said.includes(': serves ') ? true : null),
-    60_000,
     () => `a server: ${said}`,
   );
   return server;
@@ -165,7 +164,6 @@ async function look(site: Site, jobs: Jobs): Promise<Looked> {
       if (!areFiguresSince(settledAt, hosts, jobs)) return null;
       return { names, said, live, hosts, qhost, qstat };
     },
-    60_000,
     async () => `two equal answers of the clients: ${flat(await askClients(site.cell, ids))}`,
   );
 }
@@ -324,7 +322,6 @@ async function watchesTheMaster(t: TestContext, { cell }: Site): Promise<void> {
     const after = await watcher.sees(
       'the job again, and no word of qmaster',
       (lines) => problem(lines).length === 0 && showsJob(lines) && / list [01] s,|:\d\d$/.test(lines[0] ?? ''),
-      60_000,
     );
     t.diagnostic(`qmaster back, seen after ${Date.now() - back} ms: ${after[0] ?? ''}`);
     watcher.type('q');
@@ -353,7 +350,6 @@ async function tellsTasksToCome(site: Site): Promise<void> {
         last = stdout + stderr;
         return line.test(stdout) ? true : null;
       },
-      60_000,
       () => `${line} for ${user}: ${last}`,
     );
   };
@@ -392,7 +388,6 @@ async function runShortJobs(
   const ended = (): number => cell.accounting().filter(({ job_number: job }) => jobs.has(job)).length;
   await waitFor(
     () => (ended() >= count ? true : null),
-    400_000,
     () => `the end of ${count} jobs: ${ended()} have ended`,
     100,
   );
@@ -415,7 +410,6 @@ async function recordsOf({ product }: Site, jobs: ReadonlySet<string>): Promise<
         }
         return found.size === jobs.size ? [...found.values()] : null;
       },
-      180_000,
       () => `records of all ${jobs.size} jobs: none of ${[...jobs].filter((job) => !found.has(job)).join(', ')}`,
       500,
     );

@@ -1,7 +1,7 @@
 import type { Cell } from './cell';
-import { client } from './layout';
+import { client } from './kind';
 import { slotsPerHost } from './setup';
-import { waitFor } from './wait';
+import { PATIENCE_MS, waitFor } from './wait';
 
 /** How many qsub run at the same time: more would only wait for each other. */
 const submitters = 4;
@@ -28,7 +28,7 @@ export async function submitSingles(cell: Cell, count: number, options: LoadOpti
   const output = await cell.check(cell.master, all, {
     user,
     env: { SCRIPT: script },
-    timeoutMs: 30_000 + count * msPerJob,
+    timeoutMs: PATIENCE_MS + count * msPerJob,
   });
   const jobs = output.split('\n').filter((line) => /^\d+$/.test(line));
   if (jobs.length !== count) throw new Error(`${jobs.length} of ${count} jobs were submitted:\n${output}`);
@@ -58,14 +58,14 @@ export async function fillCell(
   if (!Number.isInteger(perHost)) throw new Error(`${running} slots on ${cell.execHosts.length} hosts`);
   await cell.setQueue({ slots: String(perHost) });
   const jobs = await submitLoad(cell, running + pending, options);
-  await waitForTasks(cell, ({ running: now }) => now === running, 60_000 + running * 1000);
+  await waitForTasks(cell, ({ running: now }) => now === running);
   return jobs;
 }
 
 /** Deletes every job of the cell and gives the queue its slots again. */
 export async function emptyCell(cell: Cell): Promise<void> {
   await cell.qdel(['-u', '*']);
-  await waitForTasks(cell, ({ all }) => all === 0, 120_000);
+  await waitForTasks(cell, ({ all }) => all === 0);
   await cell.setQueue({ slots: String(slotsPerHost) });
 }
 
@@ -75,7 +75,7 @@ interface TaskCounts {
 }
 
 /** Returns when the cell's tasks are as wanted. */
-async function waitForTasks(cell: Cell, wanted: (counts: TaskCounts) => boolean, timeoutMs: number): Promise<void> {
+async function waitForTasks(cell: Cell, wanted: (counts: TaskCounts) => boolean): Promise<void> {
   let counts: TaskCounts = { running: 0, all: 0 };
   await waitFor(
     async () => {
@@ -83,7 +83,6 @@ async function waitForTasks(cell: Cell, wanted: (counts: TaskCounts) => boolean,
       counts = { running: tasks.filter(({ state }) => state === 'r').length, all: tasks.length };
       return wanted(counts) ? true : null;
     },
-    timeoutMs,
     () => `another number of tasks than ${counts.running} running of ${counts.all}`,
     500,
   );

@@ -82,7 +82,6 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
   const arrived = (job: string): Promise<true> =>
     waitFor(
       async () => ((await inPostgres(job)).includes('finished') ? true : null),
-      20_000,
       async () => {
         const flushed = await Promise.all(cell.execHosts.map((host) => product.run(host, 'flush')));
         return `job ${job} in PostgreSQL; ${flushed.map(({ stdout, stderr }) => `${stdout}${stderr}`).join('; ')}`;
@@ -98,7 +97,6 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
   const heard = (job: string, statuses: () => Promise<readonly string[]>, tasks = 1): Promise<true> =>
     waitFor(
       async () => ((await statuses()).filter((status) => status === 'running').length >= tasks ? true : null),
-      20_000,
       () => `${tasks} heartbeats of job ${job}`,
     );
 

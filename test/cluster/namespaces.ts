@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { rootEnvironment } from './environment';
-import { namespaceTypes, productDirs, sgeRoot, sgeSpool, type Layout } from './layout';
+import { kind } from './kind';
+import { namespaceTypes, productDirs, type Layout } from './layout';
 import { namespaceOf } from './processes';
 import { runChecked } from './run';
 import type { CellHost } from './state';
@@ -43,8 +44,8 @@ export function namespacesOf(layout: Layout, hosts: readonly string[]): Set<stri
 async function makeHost(layout: Layout, host: CellHost): Promise<void> {
   for (const type of namespaceTypes) touch(layout.namespace(host.name, type));
   const mounts: [string, string][] = [
-    [layout.root, sgeRoot],
-    [layout.spool, sgeSpool],
+    [layout.root, kind.sgeRoot],
+    ...(kind.spool.seenAt === null ? [] : [[layout.spool, kind.spool.seenAt] satisfies [string, string]]),
     ...privateEtc.map((name): [string, string] => [`${layout.etc}/${name}`, `/etc/${name}`]),
     // The end of a job's last task on one host removes the job's directory here.
     [layout.hostTmp(host.name), layout.jobTmp],

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nightOf } from '../../src/cli/nightly/night';
 import type { Report } from '../../src/report/efficiency/report';
-import { formatDay } from '../../src/report/local-time';
+import { formatDay } from '../../src/report/format/local-time';
 import { readMail, type ReadMail } from '../cli/mail/read-mail';
 import { burnerCommand, withSite, type Site } from './site';
 import { waitFor } from './wait';
@@ -87,14 +87,12 @@ async function night(site: Site): Promise<void> {
   const morning = new Date((nightOf(day) ?? assert.fail()).until.getTime() + 3 * 3_600_000).toISOString();
   const sink = await startSink(site);
   try {
-    const run = () =>
-      cell.on(HOST, [process.execPath, join(__dirname, 'run-night.js'), morning], { timeoutMs: 180_000 });
+    const run = () => cell.on(HOST, [process.execPath, join(__dirname, 'run-night.js'), morning]);
     const first = await run();
     assert.equal(first.status, 0, first.stderr);
     assert.equal(first.stdout, `done: ${day}; 2 mails sent\n`);
     await waitFor(
       () => (sink.mails.length >= 2 ? true : null),
-      60_000,
       () => 'both mails came',
     );
     assert.deepEqual(

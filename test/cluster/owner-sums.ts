@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { JobRecord } from '../../src/record/record';
 import type { Cell } from './cell';
-import { sgeBinaries } from './layout';
+import { client, kind } from './kind';
 
 /** Grid Engine's own figures of an owner's jobs. Times in seconds. */
 export interface OwnerSums {
@@ -19,14 +18,12 @@ const NO_SUMS: OwnerSums = { lines: 0, wallclock: 0, cpu: 0 };
  * all took less than a second (seen on 8.1.9), whatever their CPU time.
  */
 export async function qacctSums(cell: Cell, owner: string, file: string): Promise<OwnerSums> {
-  const text = await cell.check(cell.master, [join(sgeBinaries, 'qacct'), '-o', owner, '-f', file]);
+  const text = await cell.check(cell.master, [client('qacct'), '-o', owner, '-f', file]);
   const row = text
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .find(([name]) => name === owner);
-  const lines = readFileSync(file, 'latin1')
-    .split('\n')
-    .filter((line) => !line.startsWith('#') && line.split(':')[3] === owner).length;
+  const lines = kind.readAccounting(readFileSync(file, 'latin1')).filter((line) => line.owner === owner).length;
   return { lines, wallclock: Number(row?.[1] ?? 0), cpu: Number(row?.[4] ?? 0) };
 }
 

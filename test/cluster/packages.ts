@@ -1,18 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootEnvironment, systemPath } from './environment';
-import { sgeBinaries, sgeRoot, sgeShare, sgeSpool } from './layout';
+import { kind } from './kind';
 
-const packages = 'gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 util-linux';
-
-const neededFiles = [
-  ...['sge_qmaster', 'sge_execd', 'sge_shepherd', 'spoolinit', 'qsub', 'qconf'].map((name) => join(sgeBinaries, name)),
-  join(sgeShare, 'scripts/init_cluster'),
-  join(sgeShare, 'default-bootstrap'),
-  sgeRoot,
-  sgeSpool,
-];
+const packages = 'iproute2 util-linux';
 
 const neededCommands = ['ip', 'mount', 'nsenter', 'setpriv', 'umount', 'unshare'];
 
@@ -30,15 +22,15 @@ export function clusterObstacle(): string | null {
 function findObstacle(): string | null {
   if (process.platform !== 'linux') return 'a Grid Engine cell needs Linux';
   if (process.getuid?.() !== 0) return 'a Grid Engine cell needs root: it makes namespaces and mounts';
-  const file = neededFiles.find((path) => !existsSync(path));
-  if (file !== undefined) return `no ${file}: install Debian's packages ${packages}`;
+  const missing = kind.obstacle();
+  if (missing !== null) return missing;
   const command = neededCommands.find((name) => !isOnPath(name));
   if (command !== undefined) return `no command ${command}: install Debian's packages ${packages}`;
   if (!/^sgeadmin:/m.test(readFileSync('/etc/passwd', 'latin1'))) {
     return 'no user sgeadmin: reinstall gridengine-common, whose installation makes it';
   }
   const probe = spawnSync('unshare', ['--net', '--uts', '--mount', 'sh', '-c', networkProbe], {
-    timeout: 10_000,
+    timeout: 60_000,
     encoding: 'utf8',
     env: rootEnvironment,
   });

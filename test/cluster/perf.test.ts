@@ -55,7 +55,7 @@ async function record(
   const words = ['-q', `all.q@${HOST}`, '-N', name, '-l', 'h_vmem=2G', '-b', 'y', '-shell', 'n', ...command];
   for (let tries = 1; ; tries++) {
     const job = await cell.submit(user, words);
-    const [line] = await cell.waitFinished(job, 120_000);
+    const [line] = await cell.waitFinished(job);
     assert.deepEqual([line?.failed, line?.exit_status], ['0', '0']);
     const found = await product.record(job);
     const notes = found.notes.filter((note) => /perf counters|not counted/i.test(note));
@@ -95,7 +95,7 @@ async function anotherRun(
   const file = join(site.cell.stateDir, `${program}.stat`);
   const command = [burner(program), ...options];
   const ours = await record(site, 'gealice', program, command);
-  await site.cell.check(HOST, [...stat(file), '--', ...command], { timeoutMs: 60_000 });
+  await site.cell.check(HOST, [...stat(file), '--', ...command]);
   const theirs = perfStat(file);
   assertEqual(event, ours, theirs);
   return `${event}: ours ${ours.metrics[METRICS[event]] ?? NaN}, perf stat ${theirs[event] ?? NaN}`;

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
@@ -7,6 +7,8 @@ import { SETTINGS_FILE } from '../../src/record/settings';
 import { packageRoot } from '../../src/base/package-root';
 import type { JobAttempt } from '../../src/accounting/store';
 import type { Cell, CommandResult } from './cell';
+import { kind } from './kind';
+import { PATIENCE_MS } from './wait';
 
 const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
 
@@ -18,9 +20,9 @@ export interface Product {
   /** Runs `qmemacct ARGUMENTS` on a host as root. */
   run(host: string, ...words: readonly string[]): Promise<CommandResult>;
   /** Records of a job in the accounting DB, as soon as there are `count` of them. Rejects when they don't come. */
-  records(job: string | number, count?: number, timeoutMs?: number): Promise<readonly JobAttempt[]>;
+  records(job: string | number, count?: number): Promise<readonly JobAttempt[]>;
   /** The one record of a job that is no array. */
-  record(job: string | number, timeoutMs?: number): Promise<JobRecord>;
+  record(job: string | number): Promise<JobRecord>;
   /** What is there now. */
   present(job: string | number): Promise<readonly JobAttempt[]>;
 }
@@ -75,7 +77,7 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
   await configureHooks(cell, prefix, options.plain ?? false);
 
   const run = (host: string, ...words: readonly string[]): Promise<CommandResult> =>
-    cell.on(host, [...QMEMACCT, ...words], { timeoutMs: 120_000 });
+    cell.on(host, [...QMEMACCT, ...words]);
 
   async function present(job: string | number): Promise<readonly JobAttempt[]> {
     if (!existsSync(accounting)) return [];
@@ -87,13 +89,15 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
     }
   }
 
-  async function records(job: string | number, count = 1, timeoutMs = 60_000): Promise<readonly JobAttempt[]> {
-    const deadline = Date.now() + timeoutMs;
+  async function records(job: string | number, count = 1): Promise<readonly JobAttempt[]> {
+    const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
       const found = (await present(job)).filter(({ record }) => record.status !== 'running');
       if (found.length >= count) return found;
       if (Date.now() > deadline)
-        throw new Error(`job ${job}: ${found.length} of ${count} records after ${timeoutMs} ms\n${await traces(cell)}`);
+        throw new Error(
+          `job ${job}: ${found.length} of ${count} records after ${PATIENCE_MS} ms\n${await traces(cell)}`,
+        );
       await sleep(100);
     }
   }
@@ -104,8 +108,8 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
     run,
     present,
     records,
-    record: async (job, timeoutMs) => {
-      const [first] = await records(job, 1, timeoutMs);
+    record: async (job) => {
+      const [first] = await records(job);
       if (first === undefined) throw new Error('unreachable');
       return first.record;
     },
@@ -114,7 +118,7 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
 
 async function installOn(cell: Cell, host: string, prefix: string, accounting: string): Promise<void> {
   const words = ['install', '--node', '--yes', '--prefix', prefix, '--accounting', accounting];
-  const result = await cell.on(host, [...QMEMACCT, ...words], { timeoutMs: 120_000 });
+  const result = await cell.on(host, [...QMEMACCT, ...words]);
   if (result.status !== 0) fail(result, `install --node on ${host}`);
 }
 
@@ -129,8 +133,11 @@ export async function setArmWait(cell: Cell, { prefix, accounting }: Product, ms
 
 /** Sets the hooks by `qmemacct install` on the master, and waits until every execd uses them. */
 export async function configureHooks(cell: Cell, prefix: string, plain: boolean): Promise<void> {
-  const words = ['install', '--yes', '--hosts-checked', '--prefix', prefix, ...(plain ? ['--plain'] : [])];
-  const result = await cell.on(cell.master, [...QMEMACCT, ...words], { timeoutMs: 120_000 });
+  const env = join(cell.stateDir, 'env');
+  if (kind.wantsStaticEnv && !existsSync(env)) symlinkSync('/bin/busybox', env);
+  const safe = kind.wantsStaticEnv ? ['--env', env] : [];
+  const words = ['install', '--yes', '--hosts-checked', '--prefix', prefix, ...(plain ? ['--plain'] : safe)];
+  const result = await cell.on(cell.master, [...QMEMACCT, ...words]);
   if (result.status !== 0) fail(result, 'install');
   await cell.waitForHookConfig();
 }

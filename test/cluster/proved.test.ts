@@ -13,7 +13,6 @@ const HOST = 'ge1';
 const USER = 'gealice';
 /** Longer than any listener ever waited for a next sampler by itself. */
 const REST_MS = 65_000;
-const PATIENCE_MS = 60_000;
 
 /** Why the kernel's events can't be heard on this machine; null: they can. */
 async function eventsObstacle(): Promise<string | null> {
@@ -39,7 +38,7 @@ async function assertNextProved(site: Site, name: string): Promise<void> {
   const file = `${name}.truth`;
   const script = `${burnerCommand('steady', file, { mib: 80, hold: 1500 })}; true`;
   const job = await site.cell.submit(USER, ['-q', `all.q@${HOST}`, '-N', name], script);
-  await site.cell.waitFinished(job, 120_000);
+  await site.cell.waitFinished(job);
   const { peak_rss: peak, unobserved_start_seconds: late } = await site.product.record(job);
   assert.ok(peak?.proved, `open: ${peak?.open.join(', ') ?? 'no bracket'}; first sample after ${late ?? '?'} s`);
   const truth = truthOf(site.cell, USER, file);
@@ -70,7 +69,6 @@ async function afterABoot(site: Site): Promise<void> {
   const isReady = (): boolean => listenersOf(site).some(({ pid }) => pid !== before);
   await waitFor(
     () => isReady() || null,
-    PATIENCE_MS,
     () => 'the next listener',
   );
   await assertNextProved(site, 'booted');
@@ -86,7 +84,6 @@ async function uninstalled(site: Site): Promise<void> {
   await product.run(HOST, 'uninstall', '--node', '--yes', '--prefix', product.prefix);
   await waitFor(
     () => listenersOf(site).length === 0 || null,
-    PATIENCE_MS,
     () => 'the end of the listener',
   );
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { burner } from '../burners/build';
 import { upCell, type Cell } from './cell';
-import { client } from './layout';
+import { client } from './kind';
 import { waitFor } from './wait';
 
 /** One answer of qstat or qhost, its standard output in the file of this name. */
@@ -78,7 +78,7 @@ async function ask(cell: Cell, directory: string, file: string, command: Command
   const [program, ...words] = command;
   // The bytes themselves: a name may be no UTF-8.
   const argv = ['sh', '-c', 'exec "$@" >"$0"', output, client(program), ...words];
-  const { status, stderr } = await cell.on(host, argv, { timeoutMs: 120_000 });
+  const { status, stderr } = await cell.on(host, argv);
   writeFileSync(join(directory, file), readFileSync(output));
   return { file, command, host, status, stderr };
 }
@@ -108,7 +108,6 @@ async function busy(cell: Cell): Promise<readonly string[]> {
   ];
   await waitFor(
     async () => ((await cell.tasks()).some(({ job, state }) => job === broken && state === 'Eqw') ? true : null),
-    30_000,
     () => 'the job without a directory in the error state',
   );
   await waitFor(
@@ -116,12 +115,10 @@ async function busy(cell: Cell): Promise<readonly string[]> {
       const details = await cell.qstat(['-j', `${tight},${first}`, '-xml']);
       return ['PET_id', 'past_usage', 'maxvmem'].every((word) => details.split(word).length > 2) ? true : null;
     },
-    30_000,
     () => 'usage of running and ended tasks',
   );
   await waitFor(
     async () => ((await cell.tasks()).some(({ job, state }) => job === again && state === 'Rr') ? true : null),
-    30_000,
     () => 'the second run of a job',
   );
   return [tight, first, smp, array, stopped, again, broken, ...waiting];
@@ -164,7 +161,6 @@ async function loseHost(cell: Cell, host: string, [, , , , stopped = '']: readon
   await cell.qdel([stopped]);
   await waitFor(
     async () => ((await cell.queueStates()).get(`all.q@${host}`)?.includes('u') === true ? true : null),
-    120_000,
     () => `${host} unheard of`,
     1000,
   );

@@ -1,5 +1,5 @@
-import { nightly } from '../../src/cli/commands/nightly-action';
-import { processTerminal } from '../../src/cli/process-terminal';
+import { nightly } from '../../src/cli/commands/nightly';
+import { processTerminal } from '../../src/cli/terminal';
 import { SETTINGS_FILE } from '../../src/record/settings';
 
 /** `node run-night.js NOW`: `qmemacct nightly` as it would run then: a test can't wait for the night after its jobs. */

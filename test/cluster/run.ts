@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { PATIENCE_MS } from './wait';
 
 export interface CommandResult {
   /** The exit status, or 128 + the signal's number as a shell has it. */
@@ -11,11 +12,10 @@ export interface RunOptions {
   /** The whole environment of the command; nothing of this process's own is passed on. */
   readonly env: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  /** Milliseconds until the command's process group is killed and the call fails. Default 30 000. */
+  /** Milliseconds until the command's process group is killed and the call fails. Default PATIENCE_MS. */
   readonly timeoutMs?: number;
 }
 
-const defaultTimeoutMs = 90_000;
 /** How long to wait for pipes that a process left behind by the command still holds. */
 const pipeGraceMs = 300;
 
@@ -33,7 +33,7 @@ const signalNumbers: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
 export function run(argv: readonly string[], options: RunOptions): Promise<CommandResult> {
   const [file, ...args] = argv;
   if (file === undefined) return Promise.reject(new Error('no command to run'));
-  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+  const timeoutMs = options.timeoutMs ?? PATIENCE_MS;
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { env: { ...options.env }, cwd: '/', detached: true });
     const out: Buffer[] = [];

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Daemons } from './daemons';
 import { formatSettings, parseSettings } from './formats';
 import type { Hosts } from './hosts';
-import { client, type Layout } from './layout';
+import { client, kind } from './kind';
+import type { Layout } from './layout';
 import { describeFailure, type CommandResult } from './run';
 import { waitFor } from './wait';
 
@@ -49,6 +50,12 @@ export class Settings {
     }
   }
 
+  /** Adds an object, or changes the one of this name that an installer has made. */
+  async put(what: 'hgrp' | 'q', name: string, content: string): Promise<void> {
+    const exists = (await this.qconf([`-s${what}`, name])).status === 0;
+    await this.qconfFile(`${exists ? '-M' : '-A'}${what}`, 'object', content);
+  }
+
   /** The settings that `qconf OPTION [NAME]` shows. */
   async show(option: string, name?: string): Promise<Map<string, string>> {
     const result = await this.qconf([option, ...(name === undefined ? [] : [name])]);
@@ -83,14 +90,13 @@ export class Settings {
    * told to fetch a newer one. It shows nothing when it has; but it starts a load sensor that is new to it with its
    * next report. So this names a new sensor, and waits for the traces of its start.
    */
-  async waitForConfig(timeoutMs: number): Promise<void> {
+  async waitForConfig(): Promise<void> {
     const before = (await this.show('-sconf', 'global')).get('load_sensor') ?? 'none';
     const sensor = this.makeSensor();
     await this.changeConfig('global', { load_sensor: sensor });
     try {
       await waitFor(
         () => (this.missing(sensor).length === 0 ? true : null),
-        timeoutMs,
         () => `execd of ${this.missing(sensor).join(', ')} took the changed configuration up`,
       );
     } finally {

@@ -1,8 +1,9 @@
-import { chmodSync, chownSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatSettings } from './formats';
 import type { Hosts } from './hosts';
-import { productDirs, sgeBinaries, sgeRoot, sgeShare, sgeSpool, type Layout } from './layout';
+import { adminUser, kind } from './kind';
+import { cellNumber, productDirs, type Layout } from './layout';
 import { parallelEnvironments, type ParallelEnvironment } from './parallel-environments';
 import type { Settings } from './settings';
 import type { CellHost, CellState } from './state';
@@ -20,12 +21,12 @@ export interface ConfigOptions {
 export const slotsPerHost = 64;
 /** Additional group ids of one execution host; a running task needs one. */
 const groupsPerHost = 500;
-const firstGroupRange = 41_000;
-const adminUser = 'sgeadmin';
+/** Room for four hosts. The cells of this machine share one /proc: a group of two would be both cells' jobs'. */
+const firstGroupRange = 41_000 + 4 * groupsPerHost * cellNumber;
 
 /** Writes everything that the hosts will find mounted: SGE_ROOT, the spool, users, homes, the product's directories. */
 export function writeFiles(layout: Layout, state: CellState): void {
-  const dirs = [layout.namespaces, layout.common, layout.etc, layout.homes, layout.jobTmp];
+  const dirs = [layout.namespaces, layout.root, layout.etc, layout.homes, layout.jobTmp];
   for (const dir of dirs) mkdirSync(dir, { recursive: true });
   const hosts = state.hosts.map(({ address, name }) => `${address} ${name}\n`);
   writeFileSync(join(layout.etc, 'hosts'), `127.0.0.1 localhost\n${hosts.join('')}`);
@@ -36,12 +37,6 @@ export function writeFiles(layout: Layout, state: CellState): void {
     chmodSync(layout.hostTmp(host.name), 0o1777);
     for (const dir of productDirs) mkdirSync(layout.productDir(host.name, dir), { recursive: true });
   }
-}
-
-/** Makes qmaster's data base, before its first start. */
-export async function initialiseSpool(hosts: Hosts): Promise<void> {
-  const init = [join(sgeShare, 'scripts/init_cluster'), sgeRoot, 'default', join(sgeSpool, 'spooldb'), adminUser];
-  await hosts.check(hosts.master, init, { user: adminUser });
 }
 
 /** Gives a fresh qmaster its hosts, queue, parallel environments and parameters, before the execds start. */
@@ -55,7 +50,7 @@ export async function configure(
   await settings.qconf(['-ah', names]);
   await settings.qconf(['-as', names]);
   for (const host of hosts.exec) await settings.qconfFile('-Ae', host, executionHost(host));
-  await settings.qconfFile('-Ahgrp', 'hostgroup', `group_name @allhosts\nhostlist ${hosts.exec.join(' ')}\n`);
+  await settings.put('hgrp', '@allhosts', `group_name @allhosts\nhostlist ${hosts.exec.join(' ')}\n`);
   for (const pe of parallelEnvironments) await settings.qconfFile('-Ap', pe.name, formatParallelEnvironment(pe));
   const { consumable, default: preset } = options.hVmem;
   await settings.changeComplex(['h_vmem', 'h_vmem', 'MEMORY', '<=', 'YES', consumable, preset, '0']);
@@ -78,20 +73,14 @@ export async function configure(
   }
 }
 
+/** Grid Engine's own user has the directories, as installers leave them. */
 function writeRoot(layout: Layout, hosts: readonly CellHost[]): void {
-  for (const name of ['bin', 'lib', 'util', 'utilbin']) {
-    cpSync(join(sgeRoot, name), join(layout.root, name), { recursive: true, verbatimSymlinks: true });
-  }
-  // Debian's default is /usr/sbin, where a shell script stands before each program: half of what a short job costs.
-  const bootstrap = readFileSync(join(sgeShare, 'default-bootstrap'), 'utf8');
-  writeFileSync(join(layout.common, 'bootstrap'), bootstrap.replace(/^binary_path .*/m, `binary_path ${sgeBinaries}`));
-  const master = hosts.find(({ role }) => role === 'master');
-  writeFileSync(join(layout.common, 'act_qmaster'), `${master?.name ?? ''}\n`);
-  const spools = ['qmaster', 'qmaster/job_scripts', 'spooldb', 'execd'].map((name) => join(layout.spool, name));
-  for (const dir of spools) mkdirSync(dir, { recursive: true });
+  kind.writeFiles(layout, hosts);
   const { uid, gid } = findUser(layout, adminUser);
-  const owned = [layout.root, join(layout.root, 'default'), layout.common, layout.spool, ...spools];
-  for (const path of [...owned, join(layout.common, 'act_qmaster')]) chownSync(path, uid, gid);
+  const { root, common, spool } = layout;
+  const dirs = [root, join(root, 'default'), common, join(common, 'act_qmaster'), spool];
+  for (const path of [...dirs, ...['qmaster', 'spooldb', 'execd'].map((name) => join(spool, name))])
+    if (existsSync(path)) chownSync(path, uid, gid);
 }
 
 async function addQueue(layout: Layout, settings: Settings): Promise<void> {
@@ -104,8 +93,9 @@ async function addQueue(layout: Layout, settings: Settings): Promise<void> {
     ['slots', String(slotsPerHost)],
     ['tmpdir', layout.jobTmp],
     ['shell', '/bin/bash'],
+    ['shell_start_mode', 'posix_compliant'],
   ];
-  await settings.qconfFile('-Aq', 'all.q', formatSettings(new Map([...queue, ...changes])));
+  await settings.put('q', 'all.q', formatSettings(new Map([...queue, ...changes])));
 }
 
 async function tuneScheduler(settings: Settings): Promise<void> {
@@ -126,7 +116,8 @@ function executionHost(name: string): string {
     new Map([
       ['hostname', name],
       ['load_scaling', 'NONE'],
-      ['complex_values', 'h_vmem=200G'],
+      // Open Cluster Scheduler gives a host that says none as many as it has processors.
+      ['complex_values', `h_vmem=200G,slots=${slotsPerHost}`],
       ['user_lists', 'NONE'],
       ['xuser_lists', 'NONE'],
       ['projects', 'NONE'],
@@ -151,7 +142,7 @@ function formatParallelEnvironment(pe: ParallelEnvironment): string {
       ['job_is_first_task', pe.jobIsFirstTask ? 'TRUE' : 'FALSE'],
       ['urgency_slots', 'min'],
       ['accounting_summary', pe.accountingSummary ? 'TRUE' : 'FALSE'],
-      ['qsort_args', 'NONE'],
+      ...Object.entries(kind.parallelEnvironment),
     ]),
   );
 }

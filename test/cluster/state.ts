@@ -22,8 +22,6 @@ export interface CellState {
   readonly holder: (ProcessId & { readonly bootId: string }) | null;
   readonly hosts: readonly CellHost[];
   readonly users: readonly CellUser[];
-  /** Mount points that this cell made and that go with it. */
-  readonly createdDirs: readonly string[];
 }
 
 export function thisProcess(): CellState['holder'] {

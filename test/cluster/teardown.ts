@@ -1,21 +1,16 @@
-import { existsSync, readFileSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { rootEnvironment } from './environment';
 import type { Layout } from './layout';
 import { namespaceTypes } from './layout';
 import { killIn, namespaceOf, processesIn } from './processes';
 import { runChecked } from './run';
-import { readState } from './state';
 import { waitFor } from './wait';
-
-const killTimeoutMs = 15_000;
 
 /** Ends and removes whatever is left of the cell in this directory, half-made ones too. */
 export async function tearDown(layout: Layout): Promise<void> {
   if (!existsSync(layout.stateDir)) return;
-  const createdDirs = readState(layout)?.createdDirs ?? [];
   await endProcesses(layout);
   await unmountBelow(layout.stateDir);
-  for (const dir of createdDirs) removeIfEmpty(dir);
   removeTree(layout.stateDir);
 }
 
@@ -46,7 +41,6 @@ async function endProcesses(layout: Layout): Promise<void> {
       for (const process of left) killIn(namespaces, process);
       return left.length === 0 ? true : null;
     },
-    killTimeoutMs,
     () =>
       `end of the cell's processes ${processesIn(namespaces)
         .map(({ pid, command }) => `${pid} (${command})`)
@@ -75,14 +69,4 @@ function removeTree(dir: string): void {
   const mount = mountsBelow(dir)[0];
   if (mount !== undefined) throw new Error(`${mount} is still mounted: ${dir} is not removed`);
   rmSync(dir, { recursive: true, force: true });
-}
-
-/** Something that another program put there meanwhile is not ours to remove. */
-function removeIfEmpty(dir: string): void {
-  try {
-    rmdirSync(dir);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code !== 'ENOTEMPTY' && code !== 'ENOENT') throw error;
-  }
 }

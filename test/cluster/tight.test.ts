@@ -92,7 +92,7 @@ async function runAtOnce(site: Site, variants: readonly Variant[]): Promise<read
   const ran: Ran[] = [];
   for (const [index, variant] of variants.entries()) {
     const job = jobs[index] ?? '';
-    const lines = await cell.waitFinished(job, 120_000);
+    const lines = await cell.waitFinished(job);
     const name = nameOf(variant);
     const truths = taskTruths(cell, USER, name);
     assert.equal(truths.size, variant.tasks.length, `${name}: ${[...truths.keys()].join(', ')}`);
@@ -165,7 +165,6 @@ async function directories(site: Site): Promise<void> {
       const complete = directories.filter(({ files }) => DIRECTORY_OF_TASK.every((name) => files.includes(name)));
       return complete.length === 6 ? complete : null;
     },
-    90_000,
     () =>
       `six tasks' directories: ${JSON.stringify(cell.execHosts.flatMap((host) => taskDirectories(cell, host, job)))}`,
     20,
@@ -198,7 +197,6 @@ async function directories(site: Site): Promise<void> {
   await cell.waitFinished(job);
   await waitFor(
     () => (cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 0) ? true : null),
-    60_000,
     () => 'the removal of the directories',
   );
 }
@@ -241,9 +239,8 @@ async function recordsOf(
   { product }: Site,
   job: string,
   count: number,
-  timeoutMs = 60_000,
 ): Promise<ReadonlyMap<string | null, JobRecord>> {
-  const attempts = await product.records(job, count, timeoutMs);
+  const attempts = await product.records(job, count);
   const records = new Map(attempts.map(({ record }) => [record.pe_task_id, record]));
   assert.equal(records.size, attempts.length, `job ${job}: two records of one task`);
   assert.equal(records.size, count);
@@ -318,7 +315,7 @@ async function arrayOfParallelTasks(site: Site): Promise<void> {
   const own = burnerCommand('steady', 'par.$SGE_TASK_ID.own', { mib: 40, hold: HOLD });
   const args = ['-N', 'par', '-t', '2-4:2', '-pe', 'tight', '2', '-l', 'h_vmem=500M'];
   const job = await site.cell.submit(USER, args, tightScript('par', tasks, own));
-  const lines = await site.cell.waitFinished(job, 90_000);
+  const lines = await site.cell.waitFinished(job);
   assert.equal(lines.length, 6);
   const records = (await site.product.records(job, 6)).map(({ record }) => record);
   for (const line of lines) {
@@ -354,7 +351,7 @@ async function shortTasks(site: Site): Promise<void> {
   const one = `qrsh -inherit -nostdin $2 'head -c 20000000 /dev/zero | tail -c 1 >/dev/null; exit 3'`;
   const script = [...openingLines(), `for i in $(seq ${SHORT_TASKS / 2}); do ${one} & ${one}; wait; done`].join('\n');
   const job = await submitTight(site, 'short', 'tight', 4, script);
-  const lines = await site.cell.waitFinished(job, 120_000);
+  const lines = await site.cell.waitFinished(job);
   assert.equal(lines.length, SHORT_TASKS + 1);
   const records = await recordsOf(site, job, SHORT_TASKS + 1);
   for (const line of lines) assertAgrees(taskRecord(records, peTaskOf(line)), line);
@@ -396,14 +393,13 @@ async function execdRestarts(site: Site): Promise<void> {
         for (const directory of taskDirectories(cell, host, job)) begun.add(directory.path);
       return begun.size === 4 || null;
     },
-    60_000,
     () => `four tasks, not ${begun.size}`,
   );
   await sleep(2000);
   await Promise.all(cell.execHosts.map((host) => cell.stopExecd(host)));
   await sleep(4000);
   await Promise.all(cell.execHosts.map((host) => cell.startExecd(host)));
-  const records = await recordsOf(site, job, 6, 90_000);
+  const records = await recordsOf(site, job, 6);
   const truths = taskTruths(cell, USER, 'restart');
   assert.equal(truths.size, 5);
   for (const [id, truth] of truths) assertTaskHolds(taskRecord(records, id), truth);
@@ -430,7 +426,6 @@ async function startService(site: Site, host: string): Promise<void> {
       await sleep(200);
       return serviceOf(site, host);
     },
-    60_000,
     () => `a service on ${host}`,
   );
 }
@@ -441,7 +436,6 @@ async function serviceIsKilled(site: Site): Promise<void> {
   const job = await submitTight(site, 'killed', 'tight', 4, tightScript('killed', tasks));
   await waitFor(
     () => (cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 1) ? true : null),
-    60_000,
     () => 'both tasks',
   );
   await sleep(3500);
@@ -451,7 +445,6 @@ async function serviceIsKilled(site: Site): Promise<void> {
     process.kill(service.pid, 'SIGKILL');
     await waitFor(
       () => (isAlive(service) ? null : true),
-      60_000,
       () => 'the end of the service',
     );
     await startService(site, host);

@@ -1,10 +1,11 @@
 import { chownSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Layout } from './layout';
+import { kind } from './kind';
+import { cellNumber, type Layout } from './layout';
 import { privateEtc } from './namespaces';
 import type { CellUser } from './state';
 
-const firstUserId = 52_001;
+const firstUserId = 52_001 + 20 * cellNumber;
 
 /** Finds user and group numbers that this machine does not use. */
 export function chooseUsers(layout: Layout, names: readonly string[]): CellUser[] {
@@ -28,6 +29,8 @@ export function writeUserFiles(layout: Layout, users: readonly CellUser[]): void
   for (const user of users) {
     mkdirSync(user.home, { recursive: true, mode: 0o755 });
     chownSync(user.home, user.uid, user.gid);
+    // A job's own PATH knows nothing of Grid Engine.
+    if (kind.path.length > 0) writeFileSync(join(user.home, '.profile'), `PATH=${kind.path.join(':')}:$PATH\n`);
   }
 }
 

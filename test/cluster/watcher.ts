@@ -8,11 +8,7 @@ export interface Watcher {
   /** The screen as it is now. */
   readonly screen: () => readonly string[];
   /** The first screen that is like that. */
-  readonly sees: (
-    what: string,
-    wanted: (lines: readonly string[]) => boolean,
-    timeoutMs?: number,
-  ) => Promise<readonly string[]>;
+  readonly sees: (what: string, wanted: (lines: readonly string[]) => boolean) => Promise<readonly string[]>;
   readonly type: (keys: string) => void;
   /** When it has ended: all that the terminal was sent. Rejects after 20 s. */
   readonly ended: () => Promise<string>;
@@ -46,13 +42,12 @@ export function watchAs(cell: Cell, host: string, user: string, words: readonly 
   const screen = (): readonly string[] => replay(text, SIZE);
   return {
     screen,
-    sees: (what, wanted, timeoutMs = 60_000) =>
+    sees: (what, wanted) =>
       waitFor(
         () => {
           const lines = screen();
           return wanted(lines) ? lines : null;
         },
-        timeoutMs,
         () => `${what} on the screen of ${user}:\n${screen().join('\n')}`,
         100,
       ),
@@ -60,7 +55,6 @@ export function watchAs(cell: Cell, host: string, user: string, words: readonly 
     ended: async () => {
       await waitFor(
         () => (over ? true : null),
-        20_000,
         () => `the end of ${words.join(' ')}:\n${screen().join('\n')}`,
       );
       return text;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nextTime } from '../../src/report/next-time';
+import { nextTime } from '../../src/report/advice/next-time';
 import { whyEnded, type Why } from '../../src/report/why/why';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
-import { client } from './layout';
+import { client } from './kind';
 import { burnerCommand, withSite, type Site } from './site';
 import { openingLines } from './tight';
 import { waitFor } from './wait';
@@ -41,7 +41,6 @@ async function importWhenAllIsTold({ cell, product }: Site, jobs: readonly strin
   await Promise.all(jobs.map((job) => product.record(job)));
   await waitFor(
     () => [...jobs, unsampled].every((job) => cell.accounting(job).length > 0) || null,
-    90_000,
     () => 'the accounting lines',
     100,
   );

@@ -1,5 +1,5 @@
 import { emptyRecord, type Bracket, type JobRecord } from '../../src/record/record';
-import type { JobRun } from '../../src/report/job-run';
+import type { JobRun } from '../../src/report/job/job-run';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;

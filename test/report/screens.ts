@@ -1,4 +1,4 @@
-import { createScreen, type Screen, type ScreenOptions } from '../../src/report/screen';
+import { createScreen, type Screen, type ScreenOptions } from '../../src/report/screen/screen';
 import { after } from './sample-records';
 
 /** The screen of the golden outputs: 100 columns, no colour, UTF-8, 723 s after the start of the sample jobs. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Bracket, JobRecord, OpenReason } from '../../src/record/record';
-import { markSlackBytes } from '../../src/sampler/peaks/slack';
-import { thisMachine } from '../../src/sampler/peaks/this-machine';
+import { markSlackBytes, thisMachine } from '../../src/sampler/peaks/slack';
 import { BRACKET_CASES, type BracketCase } from '../burners/bracket-cases';
 import {
   bracketsObstacle,

@@ -27,7 +27,7 @@ import { SqliteDatabase as Database } from '../../src/native/sqlite';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../src/base/package-root';
 import type { JobRecord } from '../../src/record/record';
-import { startTicksOf } from '../../src/sampler/job/run-directory';
+import { startTicksOf } from '../../src/sampler/job/pid-file';
 import { bootId } from '../../src/sources/proc/clock';
 import { sampleConfig } from '../gridengine/spool-samples';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
@@ -8,16 +8,30 @@ import { packageRoot } from '../../src/base/package-root';
 const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));
 const COMMON = join(packageRoot(), 'hooks', 'common.sh');
 
-/** Every signal of the hook: which one, and whether its target was still there to get it. */
+/** Every signal of the hook: which one, and whether its target was still there to get it, and a child of the hook. */
 const WATCHED = `
 exec 9>&2
 . "$1"
 kill() {
   for target in "$@"; do :; done
-  if [ -e "/proc/$target/stat" ]; then echo "there $*"; else echo "gone $*"; fi >&9
+  whose=gone
+  { read -r line <"/proc/$target/stat"; } 2>/dev/null && case "\${line##*) }" in
+  ?" $$ "*) whose=child ;;
+  *) whose=other ;;
+  esac
+  echo "$whose $*" >&9
   command kill "$@"
 }
 `;
+
+function isSleeper(pid: string, seconds: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') === `sleep\0${seconds}\0`;
+  } catch {
+    // It has just ended.
+    return false;
+  }
+}
 
 interface Run {
   readonly stdout: string;
@@ -30,7 +44,7 @@ function run(shell: string, script: string): Run {
     timeout: 60_000,
   });
   assert.equal(status, 0, stderr);
-  return { stdout, signals: stderr.split('\n').filter((line) => /^(there|gone) /.test(line)) };
+  return { stdout, signals: stderr.split('\n').filter((line) => /^(child|other|gone) /.test(line)) };
 }
 
 describe('the bound on what a hook does', () => {
@@ -39,7 +53,7 @@ describe('the bound on what a hook does', () => {
       const { stdout, signals } = run(shell, 'qm_bounded 20 true; echo "$?"; qm_bounded 20 false; echo "$?"');
       assert.equal(stdout, '0\n1\n');
       assert.deepEqual(
-        signals.filter((line) => line.startsWith('gone') || line.includes('KILL')),
+        signals.filter((line) => line.startsWith('gone') || line.startsWith('child -KILL')),
         [],
       );
     });
@@ -59,11 +73,24 @@ describe('the bound on what a hook does', () => {
         qm_bounded 1 true && echo again`;
       const { stdout, signals } = run(shell, script);
       assert.equal(stdout, 'late\nended\nagain\n');
-      assert.equal(signals.filter((line) => line.includes('-KILL')).length, 1);
+      assert.equal(signals.filter((line) => line.startsWith('child -KILL')).length, 1);
       assert.deepEqual(
         signals.filter((line) => line.startsWith('gone')),
         [],
       );
+    });
+
+    it(`leaves no sleeping watcher behind, however soon the work ends (${shell})`, () => {
+      const seconds = `4${process.pid}`;
+      const script = 'tries=0; while [ "$tries" -lt 300 ]; do qm_bounded "$2" true; tries=$((tries + 1)); done';
+      const { status, stderr } = spawnSync(shell, ['-c', `. "$1"\n${script}`, 'sh', COMMON, seconds], {
+        encoding: 'utf8',
+        timeout: 120_000,
+      });
+      assert.equal(status, 0, stderr);
+      const sleepers = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && isSleeper(pid, seconds));
+      for (const pid of sleepers) process.kill(Number(pid), 'SIGKILL');
+      assert.deepEqual(sleepers, []);
     });
 
     it(`signals neither a stranger nor a child that has been waited for (${shell})`, () => {

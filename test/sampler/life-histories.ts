@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { newUpperEnds, type LifeEvent, type SweepReading, type UpperEnds } from '../../src/sampler/peaks/upper-ends';
+import { UpperEnds, type LifeEvent, type SweepReading } from '../../src/sampler/peaks/upper-ends';
 
 /**
  * Histories of a job's processes as the kernel lives them: a fork makes the copy before it tells, an exec replaces the
@@ -95,8 +95,8 @@ const ROOT = 100;
 const MOST_RESTED = 8;
 
 export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory {
-  const ends = newUpperEnds();
-  ends.root(ROOT);
+  const ends = new UpperEnds();
+  ends.setRoot(ROOT);
   const processes: Process[] = [];
   const moments: (readonly (readonly [Space, number, number])[])[] = [];
   let events: LifeEvent[] = [];
@@ -189,9 +189,9 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
       read(process);
     }
     unread = [];
-    ends.events(events);
+    ends.addEvents(events);
     events = [];
-    ends.sweep({ begin, readings: readings ?? [] });
+    ends.addSweep({ begin, readings: readings ?? [] });
     readings = null;
     sweeps++;
   }

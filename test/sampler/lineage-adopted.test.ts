@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { newLineage } from '../../src/sampler/processes/lineage';
+import { Lineage } from '../../src/sampler/processes/lineage';
 import type { ProcessEvent } from '../../src/sampler/listener/process-table';
 import type { SweepReading } from '../../src/sampler/peaks/upper-ends';
 
@@ -22,11 +22,11 @@ const reading = (pid: number, at: number): SweepReading => ({
 
 describe('the lineage of a job', () => {
   it('names those that no fork explains, once, and counts them once, also when their fork is told later', () => {
-    const lineage = newLineage({ kernel: [6, 18], pageSize: 4096, cpus: 2 });
-    lineage.root(10);
+    const lineage = new Lineage({ kernel: [6, 18], pageSize: 4096, cpus: 2 });
+    lineage.setRoot(10);
     const first = lineage.settle({ begin: 5, readings: [reading(10, 6), reading(11, 7)] });
     assert.deepEqual(first.adopted, [10, 11]);
-    lineage.events([fork(2, 10, 11), fork(8, 11, 12)]);
+    lineage.addEvents([fork(2, 10, 11), fork(8, 11, 12)]);
     const second = lineage.settle({ begin: 9, readings: [reading(10, 10), reading(11, 10), reading(12, 10)] });
     assert.deepEqual(second.adopted, []);
     assert.equal(lineage.totals().processes, 3);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import {
   newPeaks,
   observe,
-  resolve,
+  resolveAll,
   type MemoryReading,
   type PeakState,
   type Quantity,
@@ -288,7 +288,7 @@ export function play(script: readonly Step[], rules: Rules): History {
     });
     ticking = false;
     observe(state, settled, moments.length);
-    for (const [id, counts] of resolved) resolve(state, id, counts);
+    for (const [id, counts] of resolved) resolveAll(state, new Map([[id, counts]]));
     if (rules.handOver) state = rules.handOver(state);
     states.push(state);
   }

@@ -157,13 +157,13 @@ CREATE TABLE pruned_day (day INTEGER PRIMARY KEY);
 CREATE TABLE pruned_series (day INTEGER NOT NULL);
 INSERT INTO pruned_series VALUES (0);
 
--- Sums of a day's records, as `Totals` names them. dimension: 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host,
--- 5 name class; key: its number in the dictionary, 0 where records have none.
+-- Sums of the records of a day, or of the days of a month or year, as `Totals` names them.
 -- generated: rollup
 CREATE TABLE rollup (
-  dimension INTEGER NOT NULL,
-  day INTEGER NOT NULL,
-  key INTEGER NOT NULL,
+  unit INTEGER NOT NULL, -- 0 day, 1 month, 2 year
+  day INTEGER NOT NULL, -- the first UTC day of it, since 1970
+  dimension INTEGER NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class
+  key INTEGER NOT NULL, -- in the dictionary of the dimension; 0: records without one
   cluster_id INTEGER NOT NULL,
   records INTEGER NOT NULL, -- records
   jobs INTEGER NOT NULL, -- distinct jobs and array tasks
@@ -186,25 +186,32 @@ CREATE TABLE rollup (
   without_limit INTEGER NOT NULL, -- records without a limit
   without_peak INTEGER NOT NULL, -- records without a peak
   without_used INTEGER NOT NULL, -- records without memory over time
-  hours TEXT, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros
-  shares TEXT, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above
-  coverage TEXT, -- JSON: ended records by why they have no samples
-  PRIMARY KEY (dimension, day, key, cluster_id)
+  PRIMARY KEY (unit, day, dimension, key, cluster_id)
 ) WITHOUT ROWID;
 -- end of generated
--- The days on which an owner, a host ... occurs.
-CREATE INDEX rollup_by_key ON rollup (dimension, key, day);
-
--- Jobs of a day that had another record on an earlier day (re-runs, parallel tasks over midnight), and when the last of
--- these counts: so that sums over several days count them once.
-CREATE TABLE rollup_again (
+-- Of the same groups: lists of numbers as JSON; NULL: zeros, as of all years. Also: the days on which an owner ... occurs.
+CREATE TABLE rollup_bins (
   dimension  INTEGER NOT NULL,
+  key        INTEGER NOT NULL,
+  unit       INTEGER NOT NULL,
   day        INTEGER NOT NULL,
+  cluster_id INTEGER NOT NULL,
+  hours      TEXT, -- 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day
+  shares     TEXT, -- ended records by peak over limit in steps of 5 %, the last at the limit or above
+  coverage   TEXT, -- ended records by why they have no samples
+  PRIMARY KEY (dimension, key, unit, day, cluster_id)
+) WITHOUT ROWID;
+-- Jobs of a period that had another record before it in the same group (re-runs, parallel tasks over midnight), and when
+-- the last of these counts (ms): so that sums over several periods count them once.
+CREATE TABLE rollup_again (
+  unit       INTEGER NOT NULL,
+  day        INTEGER NOT NULL,
+  dimension  INTEGER NOT NULL,
   key        INTEGER NOT NULL,
   cluster_id INTEGER NOT NULL,
   before     INTEGER NOT NULL
 );
-CREATE INDEX rollup_again_by_day ON rollup_again (dimension, day, key);
+CREATE INDEX rollup_again_by_day ON rollup_again (unit, day, dimension, key);
 
 -- Accounting files that have been imported, known again by how they begin.
 CREATE TABLE imported_file (
@@ -342,5 +349,5 @@ CREATE VIEW daily AS SELECT
   CASE u.dimension WHEN 0 THEN 'cluster' WHEN 1 THEN 'owner' WHEN 2 THEN 'project' WHEN 3 THEN 'queue' WHEN 4 THEN 'host' WHEN 5 THEN 'job_name' END AS dimension,
   CASE u.dimension WHEN 1 THEN (SELECT name FROM owner WHERE id = u.key) WHEN 2 THEN (SELECT name FROM project WHERE id = u.key) WHEN 3 THEN (SELECT name FROM queue WHERE id = u.key) WHEN 4 THEN (SELECT name FROM host WHERE id = u.key) WHEN 5 THEN (SELECT name FROM name_class WHERE id = u.key) END AS key,
   u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.peak_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.without_used
-FROM rollup u WHERE u.day NOT IN (SELECT day FROM stale_day);
+FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
 -- end of generated

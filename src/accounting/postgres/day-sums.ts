@@ -1,6 +1,6 @@
 import { TOTALS_NAMES } from '../../record/totals';
 import { newSums, type Sums } from '../../record/sums';
-import { addBins, binCells, type BinCell } from '../sqlite/bins';
+import { addBinCells, binCells, type BinCell } from '../sums/bins';
 import type { Cell } from '../columns';
 
 /** A row of the table `rollup`, as ROLLED_COLUMNS has it. */
@@ -35,7 +35,7 @@ export function unpackSums(row: RolledRow): {
 } {
   const sums = newSums();
   for (const [index, name] of TOTALS_NAMES.entries()) sums.totals[name] = Number(row[index + TOTALS_AT] ?? 0);
-  addBins(sums, [row[3], row[4], row[5]]);
+  addBinCells(sums, [row[3], row[4], row[5]]);
   const elsewhere = row[6] === null ? [] : (JSON.parse(row[6]) as readonly string[]);
   const alone = sums.totals.jobs - elsewhere.length;
   sums.totals.jobs = 0;

@@ -68,7 +68,9 @@ export function createWords(db: Database): Words {
     },
     text: (dictionary, id) => {
       const { texts, read } = table(dictionary);
-      const text = texts.get(id) ?? read(id);
+      const known = texts.get(id);
+      if (known !== undefined) return known;
+      const text = read(id);
       if (text === undefined) throw new DamagedRecord(`names entry ${id} of ${dictionary}, which is missing`);
       return remember(texts, id, text);
     },

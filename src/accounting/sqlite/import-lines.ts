@@ -13,7 +13,8 @@ import type { Cell } from '../columns';
 import { LINE_RUN } from '../../record/coverage';
 import { LAST_ROLLED_DAY, MARK_STALE } from './queries';
 import { seenKeys } from './seen-keys';
-import { DAY_MS, type StaleDays } from './stale-days';
+import type { StaleDays } from './stale-days';
+import { dayOf } from '../sums/periods';
 
 /** What its writer keeps of the file: the ends of the indexes that an import writes to. */
 const CACHE_KIB = 64 * 1024;
@@ -154,7 +155,7 @@ export function lineImporter(
       seen.add(line.jobId, task, line.peTaskId);
       added++;
       const countedAt = line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? lineRevision(line);
-      const day = Math.floor(countedAt / DAY_MS);
+      const day = dayOf(countedAt);
       if (rolled === null || (day >= rolled && line.pe === null)) {
         if (day !== lastDay) days.add(day);
         lastDay = day;

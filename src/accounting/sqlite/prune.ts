@@ -1,13 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import type { LongWork, Pruned, Retention } from '../history-store';
-import { DIMENSIONS } from '../summary';
+import { DAY_MS, dayOf, UNITS } from '../sums/periods';
 import type { Words } from './dictionary';
 import { DELETE_RECORD, DELETE_SERIES } from './queries';
-import { dayRoller, pauseAfter } from './roll-up';
-import { DAY_MS } from './stale-days';
+import { pauseAfter, RollUps } from './sums/roll-up';
 
 const RECORDS_PER_TRANSACTION = 2000;
-const SUMS_PER_TRANSACTION = 5000;
 const PAGES_PER_TRANSACTION = 1000;
 
 /** Records that count before a time, oldest first. Parameters: before, how many. */
@@ -16,12 +14,9 @@ export const OLD_RECORDS = `SELECT r.id, r.counted_at FROM record r INDEXED BY r
 /** Those of them that have a series. Parameters: from, before, how many. */
 export const OLD_SERIES = `SELECT r.id, r.counted_at FROM record r INDEXED BY record_by_time
   JOIN series s ON s.record_id = r.id WHERE r.counted_at >= ? AND r.counted_at < ? ORDER BY r.counted_at LIMIT ?`;
-const OLD_SUMS = `DELETE FROM rollup WHERE (dimension, day, key, cluster_id) IN
-  (SELECT dimension, day, key, cluster_id FROM rollup WHERE dimension = ? AND day < ? LIMIT ?)`;
-const OLD_AGAIN = 'DELETE FROM rollup_again WHERE dimension = ? AND day < ?';
+/** The oldest period whose first day is before a day. Parameters: unit, day. */
+const OLD_SUMS = 'SELECT day FROM rollup WHERE unit = ? AND day < ? ORDER BY day LIMIT 1';
 const STALE_BEFORE = 'SELECT day FROM stale_day WHERE day < ? ORDER BY day LIMIT 1';
-
-const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
 /** The first UTC day that is kept; null: all are. */
 function firstKept(days: number, now: number): number | null {
@@ -43,15 +38,15 @@ async function pruneRecords({ db, words, done, repeat }: Work, kept: number): Pr
   const old = db.prepare<[number, number], [number, number]>(OLD_RECORDS).raw();
   const close = db.prepare<[number]>('INSERT OR IGNORE INTO pruned_day VALUES (?)');
   const removals = [DELETE_RECORD, DELETE_SERIES].map((sql) => db.prepare<[number]>(sql));
-  const roll = dayRoller(db, words);
+  const rollUps = new RollUps(db, words);
   await repeat(() => {
     const day = stale.get(kept);
-    if (day !== undefined) roll(day);
+    if (day !== undefined) rollUps.putDay(day);
     return day !== undefined;
   });
   await repeat(() => {
     // Of a record that has come since.
-    for (let day = stale.get(kept); day !== undefined; day = stale.get(kept)) roll(day);
+    for (let day = stale.get(kept); day !== undefined; day = stale.get(kept)) rollUps.putDay(day);
     const rows = old.all(kept * DAY_MS, RECORDS_PER_TRANSACTION);
     for (const [id, counted] of rows) {
       close.run(dayOf(counted));
@@ -77,15 +72,15 @@ async function pruneSeries({ db, done, repeat }: Work, kept: number): Promise<vo
   });
 }
 
-async function pruneSums({ db, done, repeat }: Work, kept: number): Promise<void> {
-  const remove = db.prepare<[number, number, number]>(OLD_SUMS);
-  const removeAgain = db.prepare<[number, number]>(OLD_AGAIN);
-  for (let dimension = 0; dimension <= DIMENSIONS.length; dimension++)
+/** Days, then the months and years that they are no longer whole in: the next roll-up makes these of the days left. */
+async function pruneSums({ db, words, done, repeat }: Work, kept: number): Promise<void> {
+  const old = db.prepare<[number, number], number>(OLD_SUMS).pluck();
+  const rollUps = new RollUps(db, words);
+  for (const [number, unit] of UNITS.entries())
     await repeat(() => {
-      const { changes } = remove.run(dimension, kept, SUMS_PER_TRANSACTION);
-      removeAgain.run(dimension, kept);
-      done.rollups += changes;
-      return changes === SUMS_PER_TRANSACTION;
+      const day = old.get(number, kept);
+      if (day !== undefined) done.rollups += rollUps.remove({ unit, day });
+      return day !== undefined;
     });
 }
 

@@ -10,17 +10,22 @@ import { JOB_NAME_ID } from './job-name';
 export interface Condition {
   readonly sql: string;
   readonly parameters: Readonly<Record<string, number | string>>;
-  /** The one dimension that is asked for by itself, with its number in the dictionary. */
-  readonly dimension: { readonly name: Dimension; readonly id: number } | null;
   /** Sums count also what the job's owner alone says. */
   readonly claimed: boolean;
-  /** Nothing else is asked for, apart from the cluster and the time. */
-  readonly plain: boolean;
   readonly cluster: number | null;
   readonly byOwner: boolean;
   /** What the roll-ups tell the days of on which there may be such records. */
   readonly sparse: { readonly name: Dimension; readonly id: number } | null;
 }
+
+export const EVERY_RECORD: Condition = {
+  sql: '',
+  parameters: {},
+  claimed: false,
+  cluster: null,
+  byOwner: false,
+  sparse: null,
+};
 
 /** SQLite's GLOB knows sets in brackets, which our patterns do not. */
 function globOf(pattern: string): string {
@@ -42,7 +47,6 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   const parameters: Record<string, number | string> = {};
   const dimensions: { readonly name: Dimension; readonly id: number }[] = [];
   const claimed = filter.claimed === true;
-  let plain = !claimed;
   const put = (sql: string, name: string, value: number | string): void => {
     parts.push(sql);
     parameters[name] = value;
@@ -60,7 +64,6 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   }
   const more = (sql: string, name: string, value: number | string | undefined): void => {
     if (value === undefined) return;
-    plain = false;
     put(sql, name, value);
   };
   if (filter.host !== undefined && isHostPattern(filter.host))
@@ -86,17 +89,14 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
       sparse ??= { name: 'job_name', id: words.find('name_class', nameClass(filter.job_name)) ?? -1 };
     }
   if (filter.states !== undefined) {
-    plain = false;
     const names = filter.states.map((_state, index) => `@state${index}`);
     parts.push(`r.status IN (${names.join(', ')})`);
     filter.states.forEach((state, index) => (parameters[`state${index}`] = STATUSES.indexOf(state)));
   }
   if (filter.failed !== undefined) {
-    plain = false;
     parts.push(filter.failed ? FAILED : `NOT ${FAILED}`);
   }
   if (filter.sampled !== undefined) {
-    plain = false;
     parts.push(filter.sampled ? 'r.sampled = 1' : 'r.sampled = 0');
   }
   const share = 'r.peak_rss_lower_bytes * 1.0 / r.h_vmem_limit_bytes';
@@ -111,9 +111,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   return {
     sql: parts.map((part) => ` AND ${part}`).join(''),
     parameters,
-    dimension: dimensions.length === 1 ? (dimensions[0] ?? null) : null,
     claimed,
-    plain: plain && dimensions.length <= 1,
     cluster: cluster ?? null,
     byOwner: filter.owner !== undefined,
     sparse,

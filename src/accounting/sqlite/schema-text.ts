@@ -8,15 +8,13 @@ const word: Dialect['word'] = (dictionary, column) => `(SELECT name FROM ${dicti
 function rollUpTable(): readonly string[] {
   return [
     'CREATE TABLE rollup (',
-    '  dimension INTEGER NOT NULL,',
-    '  day INTEGER NOT NULL,',
-    '  key INTEGER NOT NULL,',
+    '  unit INTEGER NOT NULL, -- 0 day, 1 month, 2 year',
+    '  day INTEGER NOT NULL, -- the first UTC day of it, since 1970',
+    '  dimension INTEGER NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class',
+    '  key INTEGER NOT NULL, -- in the dictionary of the dimension; 0: records without one',
     '  cluster_id INTEGER NOT NULL,',
     ...totalsColumns(SQLITE),
-    '  hours TEXT, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros',
-    '  shares TEXT, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above',
-    '  coverage TEXT, -- JSON: ended records by why they have no samples',
-    '  PRIMARY KEY (dimension, day, key, cluster_id)',
+    '  PRIMARY KEY (unit, day, dimension, key, cluster_id)',
     ') WITHOUT ROWID;',
   ];
 }
@@ -29,7 +27,7 @@ function dailyView(): readonly string[] {
     `  ${word('cluster', 'u.cluster_id')} AS cluster,`,
     ...rolledKey(word),
     `  ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`,
-    'FROM rollup u WHERE u.day NOT IN (SELECT day FROM stale_day);',
+    'FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);',
   ];
 }
 

@@ -1,10 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import { dimensionNumber } from './dimensions';
-import type { Span } from './fact-rows';
+import { DAY_MS, type Span } from '../sums/periods';
+import { dimensionNumber } from '../sums/roll-up';
 import { prepared } from './prepared';
-import { DAYS_OF_KEY } from './queries';
 import type { Condition } from './record-filter';
-import { DAY_MS } from './stale-days';
+import { DAYS_OF_KEY } from './sums/rolled-rows';
 
 /** Spans in their order, those that touch as one, without the empty ones. */
 export function inSpans(parts: readonly Span[]): readonly Span[] {

@@ -5,7 +5,7 @@ import { lineImporter, type LineImporter } from './import-lines';
 import { createMerger } from './merger';
 import { openForWriting } from './open';
 import { prune } from './prune';
-import { rollUp } from './roll-up';
+import { rollUp } from './sums/roll-up';
 import { answer, storeOn } from './sqlite-store';
 import { staleDays } from './stale-days';
 

@@ -19,7 +19,7 @@ import { fromRow } from '../row';
 import { readSeries, SERIES_CELLS } from '../series';
 import { daysOfKey } from './spans';
 import { staleDays } from './stale-days';
-import { summarise } from './summarise';
+import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
 

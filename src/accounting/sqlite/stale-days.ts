@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { JOB_SPAN_MS } from '../../record/facts';
+import { DAY_MS } from '../sums/periods';
 import { LAST_ROLLED_DAY, MARK_JOB_DAYS, MARK_STALE } from './queries';
-
-export const DAY_MS = 86_400_000;
 
 /** Whose sums a change touches. */
 interface Touched {

@@ -1,25 +1,57 @@
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import { ownCredentials } from '../../accounting/open-store';
+import { connect } from '../../accounting/postgres/connect';
+import { initDatabase } from '../../accounting/postgres/schema';
+import { StoreError } from '../../accounting/store-error';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT } from '../command';
+import { outputFormat, writeLines } from '../output';
+import type { Terminal } from '../terminal';
 
-export interface DatabaseOptions extends GlobalOptions {
+interface DatabaseOptions extends GlobalOptions {
   readonly credentials?: string;
 }
 
 /** `qmemacct database init URL` */
-export function registerDatabase(program: Command, context: CommandContext): void {
-  const database = program
-    .command('database')
-    .description('set an accounting DB in PostgreSQL up, or bring it up to date');
+export function register(database: Command, context: CommandContext): void {
   database
     .command('init')
     .description('make roles, tables and functions in a database that is there, or bring them to this version')
     .argument('<url>', 'postgres://ADMIN@HOST/DATABASE, as a role that may create roles')
     .option('--credentials <file>', 'pgpass file of mode 0600 with the password (default: ~/.pgpass)')
-    .action((url: string, _options: unknown, command: Command) =>
-      context.finish(
-        import('./database-action.js').then(({ initPostgres }) =>
-          initPostgres(url, command.optsWithGlobals<DatabaseOptions>(), context.terminal),
-        ),
-      ),
+    .action((url: string, _options: unknown, given: Command) =>
+      context.finish(initPostgres(url, given.optsWithGlobals<DatabaseOptions>(), context.terminal)),
     );
+}
+
+const NEXT = [
+  'Now create the roles that log in, and let pg_hba.conf name them:',
+  '  CREATE ROLE qmemacct LOGIN; GRANT qmemacct_deliver TO qmemacct;              -- the hooks of all nodes (deliver_as)',
+  '  CREATE ROLE accounting LOGIN; GRANT qmemacct_owner TO accounting;            -- the nightly job and the import',
+  '  GRANT qmemacct_read TO ...;     -- who may see all jobs; qmemacct_project: those of their projects; qmemacct_own: theirs',
+  'Then set accounting = "postgres://HOST/DATABASE?sslmode=verify-full" in qmemacct.toml of every host.',
+];
+
+/** `database init`; resolves to the exit status. Rejects with CommandError. */
+async function initPostgres(url: string, options: DatabaseOptions, terminal: Terminal): Promise<number> {
+  const format = outputFormat(options);
+  try {
+    const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
+    try {
+      const { before, after } = await initDatabase(db);
+      if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, before, after })]);
+      else if (before === after) writeLines(terminal, [`${url}: is up to date (schema ${after})`]);
+      else
+        writeLines(terminal, [
+          `${url}: schema ${after}${before > 0 ? ` (was ${before})` : ''}`,
+          ...(before > 0 ? [] : NEXT),
+        ]);
+    } finally {
+      await db.close();
+    }
+  } catch (error) {
+    if (error instanceof StoreError) throw new CommandError(error.message, EXIT.unavailable, { cause: error });
+    throw error;
+  }
+  return EXIT.found;
 }

@@ -1,21 +1,145 @@
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import { tuningFlags } from '../../base/node-flags';
+import { packageRoot } from '../../base/package-root';
+import { privateCluster } from '../../record/job-name';
+import { openNodeStore } from '../../sampler/node-store/node-store';
+import { tidyNode } from '../../sampler/node-store/storage';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT } from '../command';
+import { DEMO_JOBS, type DemoJob } from '../demo/jobs';
+import { warn, writeLines } from '../output';
+import { namedSubject } from '../records/subject';
+import { makePrivateState, takeJobNumber, writeSpool, type PrivateState } from '../run/private-state';
+import type { Terminal } from '../terminal';
+import { showJobs } from './job';
+import { showRecords } from './records';
 
-export interface DemoOptions extends GlobalOptions {
+interface DemoOptions extends GlobalOptions {
   readonly keep?: boolean;
 }
 
 /** `qmemacct demo` */
-export function registerDemo(program: Command, context: CommandContext): void {
-  program
-    .command('demo')
-    .description('three small jobs through the real hooks and sampler, without any Grid Engine, and their reports')
+export function register(command: Command, context: CommandContext): void {
+  command
     .option('--keep', 'keep the private directory and tell where it is')
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./demo-action.js').then(({ runDemo }) =>
-          runDemo(command.optsWithGlobals<DemoOptions>(), context.terminal),
-        ),
-      ),
+    .action((_options: unknown, given: Command) =>
+      context.finish(runDemo(given.optsWithGlobals<DemoOptions>(), context.terminal)),
     );
+}
+
+/** The hooks as an installation has them: with absolute paths in hook.conf beside them. */
+function installHooks(state: PrivateState): string {
+  const hooks = join(state.directory, 'hooks');
+  cpSync(join(packageRoot(), 'hooks'), hooks, { recursive: true });
+  const { directory, settings, settingsPath } = state;
+  const values = {
+    state: directory,
+    run: settings.run_dir,
+    settings: settingsPath,
+    node: process.execPath,
+    program: packageRoot(),
+    // The prolog waits until the kernel's events are heard, so that the peaks are proved.
+    arm_wait: '1',
+    full_flags: tuningFlags().join(' '),
+  };
+  const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  writeFileSync(
+    join(hooks, 'hook.conf'),
+    Object.entries(values)
+      .map(([key, value]) => `${key}=${quote(value)}\n`)
+      .join(''),
+  );
+  return hooks;
+}
+
+/** Runs one job to its end, epilog included. */
+function submit(
+  state: PrivateState,
+  hooks: string,
+  job: DemoJob,
+): { readonly number: number; readonly ended: Promise<void> } {
+  const { job: number, spool } = takeJobNumber(state);
+  writeSpool(
+    spool,
+    { job: number, name: job.name, hVmem: job.hVmem, slots: job.slots, pe: job.slots > 1 ? 'smp' : null },
+    Date.now(),
+  );
+  const shepherd = join(packageRoot(), 'dist', 'src', 'cli', 'demo', 'shepherd.js');
+  const child = spawn(process.execPath, [shepherd, hooks, String(number), String(job.limitKib), job.command], {
+    cwd: spool,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  return {
+    number,
+    ended: new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('exit', () => {
+        resolve();
+      });
+    }),
+  };
+}
+
+/** Takes in what the hooks of an ordinary user handed over, and waits until the accounting DB has all records. */
+async function settle(state: PrivateState, records: number): Promise<void> {
+  const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const store = openNodeStore(state.directory);
+    try {
+      await tidyNode(store, state.settings, 5);
+    } finally {
+      store.close();
+    }
+    try {
+      const reader = openSqliteReader(state.settings.accounting);
+      const { totals } = await reader.records({ owner: userInfo().username, since: 0, until: Date.now() + 60_000 });
+      await reader.close();
+      if (totals.jobs >= records) return;
+    } catch {
+      // Not created yet.
+    }
+    if (Date.now() > deadline)
+      throw new CommandError(
+        'the jobs ran, but their records did not arrive; "qmemacct doctor" checks this machine',
+        EXIT.unavailable,
+      );
+    await sleep(100);
+  }
+}
+
+/** Three jobs of different character, then their reports. */
+async function runDemo(options: DemoOptions, terminal: Terminal): Promise<number> {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-demo-'));
+  try {
+    const accounting = join(directory, 'accounting', 'accounting.db');
+    const state = makePrivateState(directory, { cluster: privateCluster('demo'), accounting });
+    const hooks = installHooks(state);
+    const jobs = DEMO_JOBS;
+    writeLines(terminal, [`Three jobs run through the hooks in ${directory} ...`, '']);
+    const submitted = jobs.map((job) => submit(state, hooks, job));
+    await Promise.all(submitted.map(({ ended }) => ended));
+    await settle(state, jobs.length);
+    const common = { ...options, config: state.settingsPath, accounting };
+    const status = await showJobs(
+      submitted.map(({ number }) => `demo-${number}`),
+      common,
+      terminal,
+    );
+    writeLines(terminal, ['', '']);
+    await showRecords(namedSubject('owner', userInfo().username), { ...common, since: '1h', sort: 'ended' }, terminal);
+    if (options.keep)
+      warn(
+        terminal,
+        `kept: qmemacct job demo-${submitted[0]?.number ?? 1} --config ${state.settingsPath} --accounting ${accounting}`,
+      );
+    return status;
+  } finally {
+    if (!options.keep) rmSync(directory, { recursive: true, force: true });
+  }
 }

@@ -1,17 +1,64 @@
 import { Argument, type Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import { loadSettings, type Settings } from '../../record/settings';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT } from '../command';
+import { wishOf, writeWish, type Wish } from '../nightly/digest-choices';
+import { outputFormat, warn, writeLines } from '../output';
+import type { Terminal } from '../terminal';
 
 /** `qmemacct digest on|off|status` */
-export function registerDigest(program: Command, context: CommandContext): void {
-  program
-    .command('digest')
-    .description('whether you get a mail about your own jobs every morning')
+export function register(command: Command, context: CommandContext): void {
+  command
     .addArgument(new Argument('[wish]', 'on, off, or status').choices(['on', 'off', 'status']).default('status'))
-    .action((wish: string, _options: unknown, command: Command) =>
-      context.finish(
-        import('./digest-action.js').then(({ digest }) =>
-          digest(wish, command.optsWithGlobals<GlobalOptions>(), context.terminal),
-        ),
-      ),
+    .action((wish: string, _options: unknown, given: Command) =>
+      context.finish(digest(wish, given.optsWithGlobals<GlobalOptions>(), context.terminal)),
     );
+}
+
+function meaning(
+  { mail_owners: rule }: Settings,
+  wish: Wish | null,
+): { readonly gets: boolean; readonly says: string } {
+  if (rule === 'nobody') return { gets: false, says: 'this site sends no digests (mail_owners = "nobody")' };
+  if (rule === 'all')
+    return wish === 'off'
+      ? { gets: false, says: 'no digest: you declined it' }
+      : {
+          gets: true,
+          says: 'a mail about your jobs after each day on which you had some; "qmemacct digest off" stops it',
+        };
+  return wish === 'on'
+    ? {
+        gets: true,
+        says: 'a mail about your jobs after each day on which you had some; "qmemacct digest off" stops it',
+      }
+    : { gets: false, says: 'no digest: "qmemacct digest on" asks for it' };
+}
+
+function unusable(directory: string, error: unknown): CommandError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const why =
+    code === 'ENOENT'
+      ? 'is not on this host; the nightly job may run on another one: try there'
+      : `can't be used: ${message}; it is to be root's, with mode 1777`;
+  return new CommandError(`digest_dir ${directory} ${why}, or ask an admin`, EXIT.unavailable, { cause: error });
+}
+
+/** `digest`; resolves to the exit status. Rejects with CommandError or SettingsError. */
+export async function digest(word: string, options: GlobalOptions, terminal: Terminal): Promise<number> {
+  const format = outputFormat(options);
+  const settings = loadSettings(options.config);
+  const directory = settings.digest_dir;
+  let wish: Wish | null;
+  try {
+    if (word === 'on' || word === 'off') writeWish(directory, word);
+    wish = wishOf(directory, process.geteuid?.() ?? -1);
+  } catch (error) {
+    throw unusable(directory, error);
+  }
+  const { gets, says } = meaning(settings, wish);
+  if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, wish, digest: gets })]);
+  else writeLines(terminal, [says]);
+  if (word === 'on' && !gets) warn(terminal, 'your wish is noted all the same');
+  return Promise.resolve(gets || word !== 'status' ? EXIT.found : EXIT.nothing);
 }

@@ -1,7 +1,31 @@
+import { basename } from 'node:path';
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT, usageError } from '../command';
+import { checkAccounting } from '../doctor/check-accounting';
+import { checkClock } from '../doctor/check-tools';
+import { checkGridEngine } from '../doctor/check-gridengine';
+import { checkKernel } from '../doctor/check-kernel';
+import { checkLimits } from '../doctor/check-limits';
+import { checkMeasurement } from '../doctor/check-measurement';
+import { checkNightly } from '../doctor/check-nightly';
+import { checkProgram } from '../doctor/check-program';
+import { checkScope } from '../doctor/check-scope';
+import { checkState } from '../doctor/check-state';
+import { checkTools } from '../doctor/check-tools';
+import { checkVisibility } from '../doctor/check-visibility';
+import { because, findingsIn, type Finding } from '../doctor/finding';
+import { findRole, roleFinding } from '../doctor/host-role';
+import { readNodeState, type NodeState } from '../doctor/node-state';
+import { renderFindings } from '../doctor/finding';
+import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
+import { selfTest, type SelfTest } from '../install/self-test';
+import { writeStamp } from '../install/stamp';
+import { unsafeEnv } from '../install/static-env';
+import { outputFormat, screenOf, writeLines } from '../output';
+import type { Terminal } from '../terminal';
 
-export interface DoctorOptions extends GlobalOptions {
+interface DoctorOptions extends GlobalOptions {
   readonly selfTest?: boolean;
   readonly prefix?: string;
   readonly env?: string;
@@ -9,19 +33,93 @@ export interface DoctorOptions extends GlobalOptions {
 }
 
 /** `qmemacct doctor` */
-export function registerDoctor(program: Command, context: CommandContext): void {
-  program
-    .command('doctor')
-    .description('what this host and cluster can and cannot measure, what is wrong, and how to mend it')
+export function register(command: Command, context: CommandContext): void {
+  command
     .option('--self-test', 'also play a small job through the installed hooks (as root)')
     .option('--prefix <dir>', 'where the program is installed')
     .option('--env <path>', 'with --self-test: the static "env" that "qmemacct install --env" is to be given')
     .option('--execution-host', 'look at what jobs need, also where none run so far')
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./doctor-action.js').then(({ doctor }) =>
-          doctor(command.optsWithGlobals<DoctorOptions>(), context.terminal),
-        ),
-      ),
+    .action((_options: unknown, given: Command) =>
+      context.finish(doctor(given.optsWithGlobals<DoctorOptions>(), context.terminal)),
     );
+}
+
+const { ok, note, problem } = findingsIn('self-test');
+
+/** Plays the job, and renews the stamp that `install` asks for. */
+async function test(state: NodeState, now: Date, env?: string): Promise<SelfTest> {
+  const failed = (reason: string): SelfTest => ({
+    ok: false,
+    problems: [reason],
+    prologMs: null,
+    epilogMs: null,
+    mode: null,
+    samples: null,
+  });
+  const { conf, settings, prefix } = state;
+  if (!state.isRoot) return failed('needs root');
+  if (conf === null) return failed(`nothing is installed under ${prefix}; run "qmemacct install --node"`);
+  const badEnv = env === undefined ? null : unsafeEnv(env);
+  if (badEnv !== null) return failed(`--env ${env ?? ''}: ${badEnv}`);
+  const result = await selfTest(conf, settings.deliver_as).catch((error: unknown) => failed(because(error)));
+  writeStamp(settings.state_dir, {
+    prefix,
+    version: basename(conf.program),
+    tested_at: now.toISOString(),
+    ok: result.ok,
+    problems: result.problems,
+  });
+  return result;
+}
+
+function findingsOf(result: SelfTest): Finding[] {
+  const { prologMs, epilogMs, samples, mode } = result;
+  if (!result.ok)
+    return result.problems.map((reason) =>
+      problem('job', reason, 'mend it before the hooks are configured for this host'),
+    );
+  const sampled = samples === null ? '' : `, ${samples} samples in the ${mode ?? 'full'} mode`;
+  return [
+    ok('job', `prolog ${prologMs ?? '?'} ms, epilog ${epilogMs ?? '?'} ms${sampled}`),
+    ...result.problems.map((reason) => note('job', reason)),
+  ];
+}
+
+/** What the jobs of a host need, and what can be measured of them. */
+async function checkNode(state: NodeState, now: Date): Promise<Finding[]> {
+  return [
+    ...checkKernel(),
+    ...checkLimits(state.isRoot),
+    ...(await checkMeasurement(state)),
+    ...checkScope(state.settings),
+    ...checkTools(),
+    ...checkState(state, now),
+  ];
+}
+
+/** `doctor`; resolves to 0 without problems, else 1. Rejects with CommandError or SettingsError. */
+export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<number> {
+  const format = outputFormat(options);
+  if (format === 'csv') throw usageError('doctor: there is no --csv of this; give --json');
+  const now = terminal.now();
+  const read = (): NodeState => readNodeState(options.config, options.prefix ?? null, DEFAULT_PREFIX);
+  const result = options.selfTest ? await test(read(), now, options.env) : null;
+  const state = read();
+  const role = await findRole(state, terminal.env, options.executionHost === true || options.selfTest === true);
+  const findings = [
+    roleFinding(role),
+    ...checkProgram(state, role),
+    ...(role.runsJobs ? await checkNode(state, now) : []),
+    ...checkAccounting(state, role),
+    ...checkVisibility(state.settings),
+    ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
+    ...checkClock(now),
+    ...(await checkGridEngine(state, terminal.env, role)),
+    ...(result === null ? [] : findingsOf(result)),
+  ];
+  const well = findings.every(({ severity }) => severity !== 'problem');
+  if (format === 'json')
+    terminal.write(`${JSON.stringify({ schema: 1, ok: well, checks: findings, self_test: result }, null, 1)}\n`);
+  else writeLines(terminal, renderFindings(findings, screenOf(terminal, options)));
+  return well ? EXIT.found : EXIT.nothing;
 }

@@ -1,23 +1,133 @@
+import { statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import { privateCluster } from '../../record/job-name';
+import { loadSettings, type Settings } from '../../record/settings';
+import { wakeDelivery } from '../../sampler/delivery/delivery-lock';
+import { openNodeStore, type NodeStore } from '../../sampler/node-store/node-store';
+import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { outputFormat, warn, writeLines } from '../output';
+import { makePrivateState } from '../run/private-state';
+import { ownStorePath } from '../stores/stores';
+import type { Terminal } from '../terminal';
 
-export interface FlushOptions extends GlobalOptions {
+interface FlushOptions extends GlobalOptions {
   readonly patience: string;
   readonly quiet?: boolean;
 }
 
 /** `qmemacct flush` */
-export function registerFlush(program: Command, context: CommandContext): void {
-  program
-    .command('flush')
-    .description("finish what samplers left on this host, and deliver what the accounting DB hasn't got")
+export function register(command: Command, context: CommandContext): void {
+  command
     .option('--patience <seconds>', 'how long to try an accounting DB that is away', '30')
     .option('--quiet', 'tell problems only')
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./flush-action.js').then(({ flush }) =>
-          flush(command.optsWithGlobals<FlushOptions>(), context.terminal),
-        ),
-      ),
+    .action((_options: unknown, given: Command) =>
+      context.finish(flush(given.optsWithGlobals<FlushOptions>(), context.terminal)),
     );
+}
+
+const AGAIN_AFTER_MS = 500;
+
+function ownerOf(directory: string): number | null {
+  return statSync(directory, { throwIfNoEntry: false })?.uid ?? null;
+}
+
+/** The states on this host that the caller may open: the node's as root, his own of `qmemacct run`. */
+function statesOf(site: Settings, terminal: Terminal): readonly Settings[] {
+  const uid = process.getuid?.() ?? -1;
+  const accounting = ownStorePath(terminal.env);
+  const own = join(dirname(accounting), 'run-state');
+  return [
+    ...(ownerOf(site.state_dir) === uid ? [site] : []),
+    ...(own !== site.state_dir && ownerOf(own) === uid
+      ? [makePrivateState(own, { cluster: privateCluster('run'), accounting }).settings]
+      : []),
+  ];
+}
+
+function open(settings: Settings): NodeStore {
+  try {
+    return openNodeStore(settings.state_dir);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const path = join(settings.state_dir, 'node.db');
+    throw new CommandError(`${path}: ${reason}; "qmemacct doctor" tells more`, EXIT.unavailable, { cause: error });
+  }
+}
+
+/** Tidies until nothing is left, or the patience ends: a sampler may be delivering at this moment. */
+async function tidy(store: NodeStore, settings: Settings, patience: number): Promise<TidyOutcome> {
+  const deadline = Date.now() + patience * 1000;
+  let sum = { recovered: 0, ingested: 0, delivered: 0 };
+  for (;;) {
+    const left = Math.max(0, deadline - Date.now()) / 1000;
+    const outcome = await tidyNode(store, { ...settings, delivery_jitter_ms: 0 }, left);
+    sum = {
+      recovered: sum.recovered + outcome.recovered,
+      ingested: sum.ingested + outcome.ingested,
+      delivered: sum.delivered + outcome.delivered,
+    };
+    if (outcome.left === 0 || outcome.problem !== null) return { ...outcome, ...sum };
+    // Another process delivers: it is to try again, and to say why it could not.
+    const problem = wakeDelivery(settings.state_dir);
+    if (Date.now() > deadline) return { ...outcome, ...sum, problem: heldBy(problem) };
+    await sleep(AGAIN_AFTER_MS);
+  }
+}
+
+const heldBy = (problem: string | null): string =>
+  problem === null
+    ? 'another process delivers them'
+    : `another process delivers them, and its last try failed: ${problem}`;
+
+const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
+
+function describe({ recovered, ingested, delivered, left }: TidyOutcome): string {
+  const done = [
+    ...(recovered > 0 ? [`finished ${count(recovered, 'run that nobody', 'runs that nobody')} looked after`] : []),
+    ...(ingested > 0 ? [`took in ${count(ingested, 'record', 'records')} of jobs' owners`] : []),
+    `delivered ${count(delivered, 'record', 'records')}`,
+    ...(left > 0 ? [`${left} left`] : []),
+  ];
+  return done.join(', ');
+}
+
+/** `flush`; resolves to the exit status. Rejects with CommandError or SettingsError. */
+export async function flush(options: FlushOptions, terminal: Terminal): Promise<number> {
+  const format = outputFormat(options);
+  const patience = Number(options.patience);
+  if (!(patience >= 0 && patience <= 86_400))
+    throw usageError(`--patience "${options.patience}": give a number of seconds up to 86400`);
+  const site = loadSettings(options.config);
+  const states = statesOf(site, terminal);
+  if (states.length === 0)
+    throw new CommandError(
+      process.getuid?.() === 0
+        ? `${site.state_dir}: nothing is installed here; "qmemacct install --node" does that`
+        : `${site.state_dir}: only root can flush this node, and you have no records of "qmemacct run"`,
+      EXIT.unavailable,
+    );
+  process.umask(0o077);
+  // What is refused or damaged is told here, not only to the system log.
+  process.env.QMEMACCT_LOG = 'stderr';
+  const outcomes: (TidyOutcome & { readonly state_dir: string })[] = [];
+  for (const settings of states) {
+    const store = open(settings);
+    try {
+      outcomes.push({ state_dir: settings.state_dir, ...(await tidy(store, settings, patience)) });
+    } finally {
+      store.close();
+    }
+  }
+  if (format === 'json') terminal.write(`${JSON.stringify({ schema: 1, stores: outcomes })}\n`);
+  for (const outcome of outcomes) {
+    if (format === 'text' && !options.quiet) writeLines(terminal, [`${outcome.state_dir}: ${describe(outcome)}`]);
+    if (outcome.left === 0) continue;
+    const waiting = `${count(outcome.left, 'record waits', 'records wait')} in ${outcome.state_dir}/node.db`;
+    warn(terminal, `${waiting}: ${outcome.problem ?? heldBy(null)}`);
+  }
+  return outcomes.some(({ left }) => left > 0) ? EXIT.unavailable : EXIT.found;
 }

@@ -1,5 +1,25 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import type { HistoryStore } from '../../accounting/history-store';
+import { addSums, NOTHING_IMPORTED, type ImportSums } from '../../accounting/import/import-file';
+import { importFiles } from '../../accounting/import/import-files';
+import { findCell } from '../../gridengine/find-cell';
+import { loadSettings, type Settings } from '../../record/settings';
+import { escapeForTerminal } from '../../report/format/escape';
+import { formatCount } from '../../report/format/units';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT, usageError } from '../command';
+import { openHistory } from '../stores/maintenance';
+import { changedFiles, clusterOf, sizeOnDisk } from '../import/accounting-files';
+import { dryStore } from '../import/import-site';
+import { waitForChange } from '../import/follow-files';
+import { importProgress } from '../import/import-progress';
+import { describeImport, filesIn, siteFiles, type SiteFiles } from '../import/import-site';
+import { interruption } from '../terminal';
+import { becomeKeeper } from '../stores/maintenance';
+import { outputFormat, warn, writeLines } from '../output';
+import type { Terminal } from '../terminal';
 
 export interface ImportOptions extends GlobalOptions {
   readonly follow?: boolean;
@@ -9,20 +29,132 @@ export interface ImportOptions extends GlobalOptions {
 }
 
 /** `qmemacct import [FILE...]` */
-export function registerImport(program: Command, context: CommandContext): void {
-  program
-    .command('import')
-    .description("read Grid Engine's accounting files into the accounting DB; what is in it already is not read again")
+export function register(command: Command, context: CommandContext): void {
+  command
     .argument('[file...]', "accounting files, also compressed ones (default: the cell's, with those that were rotated)")
     .option('--follow', 'go on with what is written from now on, until Ctrl-C')
     .option('--cluster <name>', 'the cluster that the files are of (default: this one)')
     .option('--dry-run', 'only tell what the files hold')
     .option('--unreadable', 'list the lines that could not be read and were kept aside')
-    .action((files: readonly string[], _options: unknown, command: Command) =>
-      context.finish(
-        import('./import-action.js').then(({ importAccounting }) =>
-          importAccounting(files, command.optsWithGlobals<ImportOptions>(), context.terminal),
-        ),
+    .action((files: readonly string[], _options: unknown, given: Command) =>
+      context.finish(importAccounting(files, given.optsWithGlobals<ImportOptions>(), context.terminal)),
+    );
+}
+
+/** Lines kept aside that are listed as text; the rest is told by number. */
+const MOST_LISTED = 1000;
+const SHOWN_OF_A_LINE = 200;
+
+function filesOf(
+  given: readonly string[],
+  settings: Settings,
+  options: ImportOptions,
+  env: Terminal['env'],
+): SiteFiles {
+  if (given.length === 0) {
+    const site = siteFiles(settings, env);
+    return { ...site, cluster: options.cluster ?? site.cluster };
+  }
+  const cluster = options.cluster ?? clusterOf(settings, findCell(env, { adminUser: settings.admin_user }));
+  return { cluster, paths: given.map((path) => resolve(path)), directory: null };
+}
+
+async function listUnreadable(
+  store: HistoryStore,
+  cluster: string,
+  options: ImportOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const lines = await store.unreadableLines(cluster, outputFormat(options) === 'text' ? MOST_LISTED : Infinity);
+  if (outputFormat(options) === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, lines })]);
+  else
+    writeLines(
+      terminal,
+      lines.map(
+        ({ path, offset, reason, text }) =>
+          `${escapeForTerminal(path)}: byte ${offset}: ${escapeForTerminal(reason)}: ${escapeForTerminal(text.slice(0, SHOWN_OF_A_LINE))}`,
       ),
     );
+  if (lines.length === 0) warn(terminal, `no line of cluster ${cluster} was unreadable`);
+  else if (lines.length === MOST_LISTED) warn(terminal, `only the last ${formatCount(MOST_LISTED)}; --json lists all`);
+  return lines.length > 0 ? EXIT.found : EXIT.nothing;
+}
+
+function tell(sums: ImportSums, problems: readonly string[], options: ImportOptions, terminal: Terminal): void {
+  if (outputFormat(options) === 'json') {
+    const { lines, added, joined, unchanged, unreadable, firstUnreadable } = sums;
+    const first = firstUnreadable;
+    writeLines(terminal, [
+      JSON.stringify({ schema: 1, lines, added, joined, unchanged, unreadable, first_unreadable: first, problems }),
+    ]);
+    return;
+  }
+  writeLines(terminal, [
+    options.dryRun ? `${formatCount(sums.added)} new lines, nothing was written` : describeImport(sums),
+  ]);
+  const first = sums.firstUnreadable;
+  if (first !== null)
+    warn(terminal, `the first that is unreadable: ${first.path}, byte ${first.offset}: ${first.reason}`);
+}
+
+/** To look into files needs no accounting DB: none is made for it. */
+function isMissing(accounting: string): boolean {
+  return accounting.startsWith('/') && !existsSync(accounting);
+}
+
+/** `import`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function importAccounting(
+  given: readonly string[],
+  options: ImportOptions,
+  terminal: Terminal,
+  open: (settings: Settings) => Promise<HistoryStore> = openHistory,
+): Promise<number> {
+  if (options.follow && options.dryRun) throw usageError('--follow and --dry-run exclude each other: give one of them');
+  if (outputFormat(options) === 'csv') throw usageError('what an import did is no table: give --json, not --csv');
+  const settings = loadSettings(options.config);
+  const site = filesOf(given, settings, options, terminal.env);
+  becomeKeeper(settings);
+  const store = options.dryRun && isMissing(settings.accounting) ? null : await open(settings);
+  const { signal, release } = interruption();
+  const isStopped = (): boolean => signal.aborted;
+  try {
+    if (options.unreadable && store !== null) return await listUnreadable(store, site.cluster, options, terminal);
+    const target =
+      store === null || options.dryRun ? dryStore((await store?.importedFiles(site.cluster)) ?? []) : store;
+    const changed = changedFiles();
+    let sums = NOTHING_IMPORTED;
+    let problems: readonly string[] = [];
+    for (let round = 0; ; round++) {
+      const paths = site.directory === null ? site.paths : filesIn(site.directory);
+      const progress = importProgress(terminal);
+      const outcome = await importFiles(changed(paths), target, {
+        cluster: site.cluster,
+        signal,
+        sizeOf: sizeOnDisk,
+        onProgress: ({ lines }, done, of) => {
+          progress.show(lines, done, of);
+        },
+      }).finally(progress.clear);
+      sums = addSums(sums, outcome);
+      // A file that is away for a moment in a rotation is no problem for who follows it.
+      if (round === 0 || !options.follow) problems = outcome.problems;
+      if (round === 0) {
+        tell(outcome, problems, options, terminal);
+        for (const problem of problems) warn(terminal, problem);
+      } else if (outcome.lines > 0) tell(outcome, [], options, terminal);
+      if (!options.follow || isStopped()) break;
+      await waitForChange(site.directory === null ? paths : [...paths, `${site.directory}/accounting`], signal);
+      if (isStopped()) break;
+    }
+    if (store !== null && !options.dryRun && !isStopped()) await store.settle({ signal });
+    if (isStopped() && !options.follow) {
+      warn(terminal, 'interrupted: what is stored stays, the rest comes with the next import');
+      return EXIT.unavailable;
+    }
+    if (problems.length > 0) return EXIT.unavailable;
+    return sums.lines > 0 || options.follow ? EXIT.found : EXIT.nothing;
+  } finally {
+    release();
+    await store?.close();
+  }
 }

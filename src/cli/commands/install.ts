@@ -1,6 +1,21 @@
 import { Option, type Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { DEFAULT_PREFIX } from '../install/places';
+import { packageRoot } from '../../base/package-root';
+import { findCell } from '../../gridengine/find-cell';
+import { loadSettings } from '../../record/settings';
+import { listenerPaths } from '../../sampler/listener/socket-path';
+import { sourceSettingsProblems } from '../../sampler/source-settings';
+import { ALL_SOURCE_FACTS } from '../../sources/registry';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { askListener } from '../doctor/ask-listener';
+import { listenerFinding } from '../doctor/check-kernel-events';
+import { confirmed } from '../install/steps';
+import { installOnNode, planNode } from '../install/install-node';
+import { chooseNodeSettings, settingsOfCell } from '../install/node-settings';
+import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
+import type { SelfTest } from '../install/self-test';
+import { warn, writeLines } from '../output';
+import type { Terminal } from '../terminal';
 
 export interface InstallOptions extends GlobalOptions {
   readonly node?: boolean;
@@ -41,10 +56,8 @@ function words(text: string, before: readonly string[] | undefined): string[] {
 }
 
 /** `qmemacct install` */
-export function registerInstall(program: Command, context: CommandContext): void {
-  program
-    .command('install')
-    .description('put the program on this host (--node), or configure its hooks in Grid Engine')
+export function register(command: Command, context: CommandContext): void {
+  command
     .option('--dry-run', 'show what would be done')
     .option('--yes', 'do not ask')
     .option('--prefix <dir>', 'where the program is, the same on every host and local to it', DEFAULT_PREFIX)
@@ -62,11 +75,108 @@ export function registerInstall(program: Command, context: CommandContext): void
     .addOption(new Option('--env <path>', 'a static "env": wanted where this Grid Engine passes LD_* on to root hooks'))
     .option('--backup <dir>', 'where to keep the old texts (default: STATE/backup)')
     .addHelpText('after', HELP)
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./install-action.js').then(({ install }) =>
-          install(command.optsWithGlobals<InstallOptions>(), context.terminal),
-        ),
-      ),
+    .action((_options: unknown, given: Command) =>
+      context.finish(install(given.optsWithGlobals<InstallOptions>(), context.terminal)),
     );
+}
+
+const ONLY_NODE = ['accounting', 'stateDir', 'runDir', 'nightly'] as const;
+const ONLY_CLUSTER = ['hosts', 'queue', 'plain', 'env', 'nodeCheck', 'hostsChecked', 'backup'] as const;
+
+function optionName(key: string): string {
+  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function refuseForeignOptions(options: InstallOptions): void {
+  const foreign = (options.node ? ONLY_CLUSTER : ONLY_NODE).find((key) => options[key] !== undefined);
+  if (foreign === undefined) return;
+  throw usageError(
+    options.node
+      ? `${optionName(foreign)} is for the configuration of Grid Engine: give it to "install" without --node`
+      : `${optionName(foreign)} is for "install --node" on each host`,
+  );
+}
+
+function requireRoot(): void {
+  if (process.getuid?.() !== 0)
+    throw new CommandError(
+      'install --node: only root can put hooks where root will run them; use sudo',
+      EXIT.unavailable,
+    );
+}
+
+function describeTest(test: SelfTest): string {
+  const { prologMs, epilogMs, mode, samples } = test;
+  if (!test.ok) return 'self-test: failed';
+  const seen = samples === null ? '' : `, ${samples} samples${mode === 'small' ? ' in the small mode' : ''}`;
+  return `self-test: ok (prolog ${prologMs ?? '?'} ms, epilog ${epilogMs ?? '?'} ms${seen})`;
+}
+
+/** Says whether the first fork of each job will be heard from now on. */
+async function showListener(asking: Parameters<typeof listenerFinding>[1], terminal: Terminal): Promise<void> {
+  const answer = await askListener(listenerPaths(asking.settings).socket);
+  const { severity, says, mend } = listenerFinding(answer, asking);
+  const line = `listener: ${says}${mend === null ? '' : `; ${mend}`}`;
+  if (severity === 'warning') warn(terminal, line);
+  else writeLines(terminal, [line]);
+}
+
+async function installNode(options: InstallOptions, terminal: Terminal): Promise<number> {
+  requireRoot();
+  process.umask(0o022);
+  const given = {
+    ...(options.accounting === undefined ? {} : { accounting: options.accounting }),
+    ...(options.stateDir === undefined ? {} : { state_dir: options.stateDir }),
+    ...(options.runDir === undefined ? {} : { run_dir: options.runDir }),
+  };
+  const { admin_user: adminUser } = loadSettings(options.config);
+  const ofCell = await settingsOfCell(findCell(terminal.env, { adminUser }), terminal.env);
+  const chosen = chooseNodeSettings(options.config, given, ofCell);
+  const installation = planNode({
+    source: packageRoot(),
+    prefix: options.prefix,
+    settingsPath: options.config,
+    chosen,
+    places: systemPlaces(),
+    timer: options.timer,
+    nightly: options.nightly ?? false,
+    execPath: process.execPath,
+  });
+  chosen.differences.forEach((difference) => warn(terminal, difference));
+  for (const problem of sourceSettingsProblems(ALL_SOURCE_FACTS, chosen.settings))
+    warn(terminal, `${options.config}: ${problem}; as if it were not there`);
+  const says = [...installation.preparations, ...installation.activations].map((step) => step.says);
+  if (options.dryRun) {
+    writeLines(terminal, says.length === 0 ? ['nothing to do but the self-test'] : says);
+    return EXIT.found;
+  }
+  if (says.length > 0 && !options.yes) {
+    writeLines(terminal, says);
+    if (!(await confirmed('Do that?', options))) return EXIT.nothing;
+  }
+  const tell = (line: string): void => writeLines(terminal, [line]);
+  const { test, activated } = await installOnNode(installation, tell, (line) => warn(terminal, line));
+  tell(describeTest(test));
+  if (activated && chosen.settings.listener)
+    await showListener(
+      { settings: chosen.settings, settingsPath: options.config, isRoot: true, version: installation.version.name },
+      terminal,
+    );
+  test.problems.forEach((problem) => warn(terminal, `self-test: ${problem}`));
+  if (test.ok) return EXIT.found;
+  warn(
+    terminal,
+    activated
+      ? 'do not configure the hooks for this host before "qmemacct doctor --self-test" is well'
+      : `${installation.previous ?? ''} stays the current version: mend what the self-test met, then install again`,
+  );
+  return EXIT.unavailable;
+}
+
+/** `install`; resolves to the exit status. Rejects with CommandError or SettingsError. */
+export async function install(options: InstallOptions, terminal: Terminal): Promise<number> {
+  refuseForeignOptions(options);
+  if (options.node) return installNode(options, terminal);
+  const { configureHooks } = await import('../install/configure-hooks.js');
+  return configureHooks(options, terminal);
 }

@@ -1,21 +1,57 @@
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import {
+  renderMetricCsv,
+  renderMetricJson,
+  renderMetricList,
+  renderMetricMarkdown,
+  type MetricFacts,
+} from '../../report/series/metric-list';
+import { ALL_FACTS } from '../../sampler/figures/job-facts';
+import type { SourceFacts } from '../../sources/source';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT, usageError } from '../command';
+import { outputFormat, screenOf, writeLines } from '../output';
+import type { Terminal } from '../terminal';
 
-export interface MetricsOptions extends GlobalOptions {
+interface MetricsOptions extends GlobalOptions {
   readonly format?: string;
 }
 
 /** `qmemacct metrics` */
-export function registerMetrics(program: Command, context: CommandContext): void {
-  program
-    .command('metrics')
-    .description('everything that can be measured, with its unit and where it comes from')
+export function register(command: Command, context: CommandContext): void {
+  command
     .option('--format <format>', 'text, json, csv or markdown (default: text)')
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./metrics-action.js').then(({ listMetrics }) =>
-          listMetrics(command.optsWithGlobals<MetricsOptions>(), context.terminal),
-        ),
-      ),
+    .action((_options: unknown, given: Command) =>
+      context.finish(listMetrics(given.optsWithGlobals<MetricsOptions>(), context.terminal)),
     );
+}
+
+/** Every metric of every source and of whole jobs, as the code has them. */
+function metricFacts(sources: readonly SourceFacts[] = ALL_FACTS): readonly MetricFacts[] {
+  return sources.flatMap(({ name: source, reads, interval, enabled, metrics }) =>
+    metrics.map(({ name, unit, kind, scope, instance, help }) => ({
+      name,
+      unit,
+      kind,
+      scope,
+      instance: instance ?? null,
+      source,
+      reads,
+      interval,
+      enabled,
+      help,
+    })),
+  );
+}
+
+/** Lists the metrics; resolves to the exit status. Rejects with CommandError. */
+function listMetrics(options: MetricsOptions, terminal: Terminal): Promise<number> {
+  const format = options.format ?? outputFormat(options);
+  const facts = metricFacts();
+  if (format === 'text') writeLines(terminal, renderMetricList(facts, screenOf(terminal, options)));
+  else if (format === 'json') terminal.write(renderMetricJson(facts));
+  else if (format === 'csv') terminal.write(renderMetricCsv(facts));
+  else if (format === 'markdown') terminal.write(renderMetricMarkdown(facts));
+  else throw usageError(`--format "${format}": write text, json, csv or markdown`);
+  return Promise.resolve(EXIT.found);
 }

@@ -1,23 +1,106 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import { ownCredentials } from '../../accounting/open-store';
+import { connect } from '../../accounting/postgres/connect';
+import { takeOver, type TakenOver } from '../../accounting/postgres/take-over';
+import { openWholeStore } from '../../accounting/sqlite/whole-store';
+import { StoreError } from '../../accounting/store-error';
+import { escapeForTerminal } from '../../report/format/escape';
+import { formatCount } from '../../report/format/units';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT } from '../command';
+import { interruption } from '../terminal';
+import { outputFormat, warn, writeLines } from '../output';
+import { progressLine } from '../terminal';
+import type { Terminal } from '../terminal';
 
-export interface MigrateOptions extends GlobalOptions {
+interface MigrateOptions extends GlobalOptions {
   readonly credentials?: string;
 }
 
 /** `qmemacct migrate SQLITE POSTGRES` */
-export function registerMigrate(program: Command, context: CommandContext): void {
-  program
-    .command('migrate')
-    .description('take an SQLite accounting DB over into PostgreSQL, while jobs go on; safe to interrupt and to repeat')
+export function register(command: Command, context: CommandContext): void {
+  command
     .argument('<file>', 'the SQLite accounting DB')
     .argument('<url>', 'postgres://USER@HOST/DATABASE, as a member of qmemacct_owner')
     .option('--credentials <file>', 'pgpass file of mode 0600 with the password (default: ~/.pgpass)')
-    .action((file: string, url: string, _options: unknown, command: Command) =>
-      context.finish(
-        import('./migrate-action.js').then(({ migrateSite }) =>
-          migrateSite(file, url, command.optsWithGlobals<MigrateOptions>(), context.terminal),
-        ),
-      ),
+    .action((file: string, url: string, _options: unknown, given: Command) =>
+      context.finish(migrateSite(file, url, given.optsWithGlobals<MigrateOptions>(), context.terminal)),
     );
+}
+
+const MOST_LINES = 20;
+
+function describe(taken: TakenOver, path: string, url: string): readonly string[] {
+  const { read, added, changed, files, there, here, refused, lacking, complete } = taken;
+  const done = [
+    `${formatCount(read)} records read: ${formatCount(added)} new, ${formatCount(changed)} changed, the others were there`,
+    ...(files > 0 ? [`${formatCount(files)} imported files`] : []),
+  ].join('; ');
+  if (!complete) return [`${done}; interrupted: run it again to go on`];
+  return [
+    done,
+    `${path}: ${formatCount(there)} records; ${url}: ${formatCount(here)} records`,
+    ...(refused.length > 0 ? [`${formatCount(refused.length)} could not be taken over`] : []),
+    ...(refused.length + lacking.length === 0
+      ? ['Now set accounting to that URL in qmemacct.toml of every host; then run this once more, for what came late.']
+      : []),
+  ];
+}
+
+/** Up to a screenful of them. */
+function warnOf(terminal: Terminal, lines: readonly string[]): void {
+  for (const line of lines.slice(0, MOST_LINES)) warn(terminal, escapeForTerminal(line));
+  if (lines.length > MOST_LINES) warn(terminal, `and ${formatCount(lines.length - MOST_LINES)} more (all: --json)`);
+}
+
+/** `migrate`; resolves to the exit status. Rejects with CommandError. */
+async function migrateSite(file: string, url: string, options: MigrateOptions, terminal: Terminal): Promise<number> {
+  const format = outputFormat(options);
+  const path = resolve(file);
+  const progress = progressLine(terminal);
+  const { signal, release } = interruption();
+  let told = '';
+  try {
+    const from = openWholeStore(path);
+    const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
+    try {
+      const taken = await takeOver(db, from, `${hostname()}:${path}`, {
+        signal,
+        onProgress: (done, of) => {
+          told = '';
+          progress.show('taking records over', done, of);
+        },
+        onFault: ({ message }) => {
+          progress.clear();
+          if (message !== told) warn(terminal, `${message}; it is tried again`);
+          told = message;
+        },
+      });
+      progress.clear();
+      if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...taken })]);
+      else writeLines(terminal, describe(taken, path, url));
+      warnOf(terminal, taken.refused);
+      if (taken.lacking.length > 0) {
+        warn(terminal, `${url} lacks some of what ${path} has; run this again, and see that nothing is removed there`);
+        warnOf(terminal, taken.lacking);
+      }
+      const pruned = from.prunedDays();
+      if (pruned > 0 && taken.complete)
+        warn(terminal, `the sums of ${formatCount(pruned)} days whose records have been pruned stay in ${path}`);
+      const all = taken.complete && taken.refused.length + taken.lacking.length === 0;
+      return all ? EXIT.found : EXIT.unavailable;
+    } finally {
+      from.close();
+      await db.close();
+    }
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    const again = error.retry ? '; run this again then: it goes on where it was' : '';
+    throw new CommandError(`${error.message}${again}`, EXIT.unavailable, { cause: error });
+  } finally {
+    progress.clear();
+    release();
+  }
 }

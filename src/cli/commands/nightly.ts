@@ -1,5 +1,26 @@
+import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import { reasonOf, warn as log } from '../../base/log';
+import { LimitedLog } from '../../base/log-limit';
+import { readClusterName } from '../../gridengine/cluster-name';
+import { findCell } from '../../gridengine/find-cell';
+import { loadSettings, type Settings } from '../../record/settings';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT, usageError } from '../command';
+import { interruption } from '../terminal';
+import { becomeKeeper } from '../stores/maintenance';
+import { ownerAddress } from '../mail/address';
+import { createMailer, type Mailer } from '../mail/mailer';
+import { ledgerDirectory, openLedger, readLedger, type MailName } from '../nightly/ledger';
+import { wishesByName } from '../nightly/digest-choices';
+import { dueNights, parseNight, type Night } from '../nightly/night';
+import { makeNightPlaces } from '../nightly/report-files';
+import { nightSteps, type NightSteps } from '../nightly/night-steps';
+import { knownOf, runNightly, type NightlyOutcome, type NightlyParts } from '../nightly/run-nightly';
+import { digestOwners, wantsMail } from '../nightly/send-night';
+import { outputFormat, warn, writeLines } from '../output';
+import { progressLine } from '../terminal';
+import type { Terminal } from '../terminal';
 
 export interface NightlyCommandOptions extends GlobalOptions {
   readonly date?: string;
@@ -16,20 +37,166 @@ the report of each day that has none yet to report_dir, and mails it: to each ow
 seven at most. What fails is told and stops nothing else. Root becomes the user of deliver_as first.`;
 
 /** `qmemacct nightly` */
-export function registerNightly(program: Command, context: CommandContext): void {
-  program
-    .command('nightly')
-    .description('import, sum, prune, report and mail: what hooks/nightly.sh runs every night')
+export function register(command: Command, context: CommandContext): void {
+  command
     .option('--date <day>', 'the report of that day, not of those that are due')
     .option('--dry-run', 'tell what would be done, and who would get mail')
     .option('--no-mail', 'send nothing; a later run without this still does')
     .option('--force', 'also what is done already; mails that have gone go again')
     .addHelpText('after', HELP)
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./nightly-action.js').then(({ nightly }) =>
-          nightly(command.optsWithGlobals<NightlyCommandOptions>(), context.terminal),
-        ),
-      ),
+    .action((_options: unknown, given: Command) =>
+      context.finish(nightly(given.optsWithGlobals<NightlyCommandOptions>(), context.terminal)),
     );
+}
+
+/** Of a night's troubles in the log; --json has them all. */
+const MOST_LINES = 100;
+
+const count = (number: number, one: string, many = `${one}s`): string => `${number} ${number === 1 ? one : many}`;
+
+function clusterName(settings: Settings, env: Terminal['env']): string {
+  if (settings.cluster !== '') return settings.cluster;
+  const cell = findCell(env, { adminUser: settings.admin_user });
+  return cell === null ? '' : readClusterName(cell.root, cell.cell).name;
+}
+
+/** One line on what a run did. */
+function describeNightly({ done, open, skipped, mails, troubles, interrupted }: NightlyOutcome): string {
+  const { sent, refused, doubt, left } = mails;
+  if (done.length + open.length + skipped.length === 0) return 'nothing to do: every night is done';
+  const parts = [
+    ...(done.length > 0 ? [`done: ${done.join(', ')}`] : []),
+    ...(open.length > 0 ? [`to be tried again: ${open.join(', ')}`] : []),
+    ...(skipped.length > 0 ? [`${count(skipped.length, 'older night')} skipped`] : []),
+    `${count(sent, 'mail')} sent`,
+    ...(refused > 0 ? [`${refused} refused`] : []),
+    ...(doubt > 0 ? [`${doubt} in doubt`] : []),
+    ...(left > 0 ? [`${left} not sent yet`] : []),
+    ...(troubles.length > 0 ? [count(troubles.length, 'problem')] : []),
+  ];
+  return `${interrupted ? 'interrupted; ' : ''}${parts.join('; ')}`;
+}
+
+/** What a run would do now, without doing it; one line each. */
+async function plan(
+  options: NightlyCommandOptions,
+  settings: Settings,
+  steps: NightSteps,
+  parts: Pick<NightlyParts, 'now' | 'wishes' | 'mailer'>,
+): Promise<readonly string[]> {
+  const directory = ledgerDirectory(settings);
+  const ledger = readLedger(directory);
+  const known = knownOf(ledger, options.mail && wantsMail(settings));
+  const asked = options.date === undefined ? null : parseNight(options.date, parts.now);
+  const { due, skipped } = asked === null ? dueNights(parts.now, known) : { due: [asked], skipped: [] };
+  const nights = due.filter(({ day }) => options.force === true || !known(day).startsWith('settled'));
+  if (nights.length === 0) return ['nothing to do: every night is done'];
+  const lines = [
+    `import, roll-up and prune in ${settings.accounting}`,
+    ...(skipped.length > 0 ? [`skip what was missed too long ago: ${skipped.join(', ')}`] : []),
+  ];
+  const mailer = options.mail && wantsMail(settings) ? parts.mailer() : null;
+  const wishes = mailer === null || settings.mail_owners === 'nobody' ? new Map() : await parts.wishes();
+  const store = await steps.openReader(settings);
+  try {
+    for (const night of nights) {
+      if (settings.report_dir !== '') lines.push(`write ${settings.report_dir}/${night.day}.html and .json`);
+      if (mailer === null) continue;
+      const { owners } = await steps.report(store, night, null, parts.now, settings);
+      const mails: readonly (readonly [MailName, string | null])[] = [
+        ...digestOwners(settings, owners, wishes).map(
+          (owner) => [{ kind: 'digest', to: owner }, ownerAddress(owner, settings.mail_domain)] as const,
+        ),
+        ...settings.mail_admins.map((to) => [{ kind: 'site', to }, to] as const),
+      ];
+      for (const [name, to] of mails) {
+        const state = options.force === true ? 'open' : ledger.stateOf(night.day, name);
+        const what = `${night.day}: ${name.kind === 'digest' ? `digest for ${name.to}` : 'report'}`;
+        if (to === null) lines.push(`${what}: none, since no address can be made of that name`);
+        else lines.push(state === 'open' ? `${what}, mail to ${to}` : `${what}: ${state} before, does not go again`);
+      }
+    }
+    return lines;
+  } finally {
+    await store.close();
+  }
+}
+
+/** `nightly`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function nightly(
+  options: NightlyCommandOptions,
+  terminal: Terminal,
+  steps: NightSteps = nightSteps,
+): Promise<number> {
+  const format = outputFormat(options);
+  if (format === 'csv') throw usageError('nightly: there is no CSV of it; --json tells what was done');
+  const settings = loadSettings(options.config);
+  const now = terminal.now();
+  const host = hostname();
+  process.umask(0o022);
+  // Before the rights go: only root may read root's password file.
+  const prepared = attempt(() => createMailer(settings, host));
+  if (!options.dryRun) makeNightPlaces(settings);
+  becomeKeeper(settings);
+  const progress = progressLine(terminal);
+  // Where there is no terminal, the unit or cron takes standard error to the log.
+  const limited = new LimitedLog((line) => warn(terminal, line), { most: MOST_LINES });
+  const { signal, release } = interruption();
+  const mailer = (): Mailer => {
+    if ('error' in prepared) throw prepared.error;
+    return prepared.value;
+  };
+  const parts: NightlyParts = {
+    settings,
+    cluster: clusterName(settings, terminal.env),
+    host,
+    now,
+    openStore: () => steps.openStore(settings),
+    importAccounting: (store, work) => steps.importAccounting(store, settings, terminal.env, work),
+    report: (store, night: Night, owner) => steps.report(store, night, owner, now, settings),
+    mailer,
+    wishes: () => wishesByName(settings.digest_dir),
+    signal,
+    tell: (line) => {
+      progress.clear();
+      if (terminal.isTTY && format === 'text') writeLines(terminal, [line]);
+    },
+    log: (line) => {
+      progress.clear();
+      if (terminal.isTTY) warn(terminal, line);
+      if (terminal.isTTY) log(`nightly: ${line}`);
+      else limited.say(line);
+    },
+    progress: format === 'text' ? progress.show : () => undefined,
+  };
+  try {
+    if (options.dryRun) {
+      writeLines(terminal, await plan(options, settings, steps, parts));
+      return EXIT.found;
+    }
+    const who = `${host} ${process.pid} ${now.toISOString()}`;
+    const ledger = openLedger(ledgerDirectory(settings), who, (line) => warn(terminal, line));
+    try {
+      const outcome = await runNightly(parts, ledger, options);
+      progress.clear();
+      if (format === 'json') terminal.write(`${JSON.stringify({ schema: 1, ...outcome })}\n`);
+      else writeLines(terminal, [describeNightly(outcome)]);
+      const isWell = outcome.troubles.length === 0 && outcome.open.length === 0 && !outcome.interrupted;
+      return isWell ? EXIT.found : EXIT.unavailable;
+    } finally {
+      ledger.close();
+    }
+  } finally {
+    progress.clear();
+    limited.flush();
+    release();
+  }
+}
+
+function attempt<T>(make: () => T): { readonly value: T } | { readonly error: Error } {
+  try {
+    return { value: make() };
+  } catch (error) {
+    return { error: error instanceof Error ? error : new Error(reasonOf(error)) };
+  }
 }

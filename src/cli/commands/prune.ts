@@ -1,21 +1,102 @@
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import type { HistoryStore, Pruned, Retention } from '../../accounting/history-store';
+import { loadSettings, type Settings } from '../../record/settings';
+import { formatDay } from '../../report/format/local-time';
+import { formatBytes, formatCount } from '../../report/format/units';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT } from '../command';
+import { openHistory } from '../stores/maintenance';
+import { interruption } from '../terminal';
+import { becomeKeeper } from '../stores/maintenance';
+import { outputFormat, warn, writeLines } from '../output';
+import { progressLine } from '../terminal';
+import type { Terminal } from '../terminal';
 
-export interface PruneOptions extends GlobalOptions {
+interface PruneOptions extends GlobalOptions {
   readonly dryRun?: boolean;
 }
 
 /** `qmemacct prune` */
-export function registerPrune(program: Command, context: CommandContext): void {
-  program
-    .command('prune')
-    .description('remove what is older than keep_records_days, keep_charts_days and keep_rollups_days allow')
+export function register(command: Command, context: CommandContext): void {
+  command
     .option('--dry-run', 'tell how many records are old enough')
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./prune-action.js').then(({ prune }) =>
-          prune(command.optsWithGlobals<PruneOptions>(), context.terminal),
-        ),
-      ),
+    .action((_options: unknown, given: Command) =>
+      context.finish(prune(given.optsWithGlobals<PruneOptions>(), context.terminal)),
     );
+}
+
+const DAY_MS = 86_400_000;
+
+/** The ages that the configuration gives to what the accounting DB holds. */
+function retentionOf(settings: Settings): Retention {
+  return {
+    records: settings.keep_records_days,
+    series: settings.keep_charts_days,
+    rollups: settings.keep_rollups_days,
+  };
+}
+
+const NAMES: readonly (readonly [keyof Retention, string])[] = [
+  ['records', 'records'],
+  ['series', 'charts'],
+  ['rollups', "days' sums"],
+];
+
+function describeRules(rules: Retention, now: Date): readonly string[] {
+  return NAMES.map(([key, name]) =>
+    rules[key] === 0
+      ? `${name} are kept for ever`
+      : `${name} older than ${formatCount(rules[key])} days go: those before ${formatDay(new Date(now.getTime() - rules[key] * DAY_MS))}`,
+  );
+}
+
+function describePruned({ records, series, rollups, freed }: Pruned): string {
+  const parts = [
+    `${formatCount(records)} records`,
+    `${formatCount(series)} charts`,
+    `${formatCount(rollups)} days' sums`,
+  ];
+  return `${parts.join(', ')} removed${freed > 0 ? `, ${formatBytes(freed)} given back` : ''}`;
+}
+
+/** `prune`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function prune(
+  options: PruneOptions,
+  terminal: Terminal,
+  open: (settings: Settings) => Promise<HistoryStore> = openHistory,
+): Promise<number> {
+  const format = outputFormat(options);
+  const settings = loadSettings(options.config);
+  const rules = retentionOf(settings);
+  const now = terminal.now();
+  becomeKeeper(settings);
+  const store = await open(settings);
+  const progress = progressLine(terminal);
+  const { signal, release } = interruption();
+  try {
+    if (options.dryRun) {
+      const until = now.getTime() - rules.records * DAY_MS;
+      const { totals } = await store.records({ since: 0, until, limit: 1 });
+      const records = rules.records === 0 ? 0 : totals.records;
+      if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, dry_run: true, records })]);
+      else writeLines(terminal, [...describeRules(rules, now), `${formatCount(records)} records would go`]);
+      return EXIT.found;
+    }
+    const pruned = await store.prune(rules, now.getTime(), {
+      signal,
+      onProgress: (done, of) => {
+        progress.show('prune', done, of);
+      },
+    });
+    progress.clear();
+    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...pruned })]);
+    else writeLines(terminal, [describePruned(pruned)]);
+    if (pruned.complete) return EXIT.found;
+    warn(terminal, 'interrupted: the rest goes with the next run');
+    return EXIT.unavailable;
+  } finally {
+    progress.clear();
+    release();
+    await store.close();
+  }
 }

@@ -1,5 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import type { AccountingReader, JobAnswer } from '../../accounting/store';
+import type { Dimension } from '../../accounting/summary';
+import { loadSettings, type Settings } from '../../record/settings';
+import type { ReportReader } from '../../report/efficiency/ask';
+import { renderReportCsv } from '../../report/efficiency/output';
+import { renderReportHtml } from '../../report/efficiency/html/page';
+import { renderReportJson } from '../../report/efficiency/output';
+import { toMailReport } from '../../report/efficiency/mail-report';
+import { makeReport } from '../../report/efficiency/build';
+import type { Report } from '../../report/efficiency/report';
+import { renderReport } from '../../report/efficiency/text';
+import { formatMinute, formatZone } from '../../report/format/local-time';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { commandStores } from '../stores/stores';
+import { findRecords, findSummary } from '../records/find';
+import { ownerAddress } from '../mail/address';
+import { MailError } from '../mail/message';
+import { createMailer } from '../mail/mailer';
+import { messageId } from '../mail/message';
+import { outputFormat, screenOf, warn } from '../output';
+import { realSources, type Sources } from '../stores/stores';
+import { noStoreMessage, statusOfNothing } from '../stores/stores';
+import type { Terminal } from '../terminal';
+import { parseInterval } from '../arguments';
 
 export interface ReportOptions extends GlobalOptions {
   readonly since: string;
@@ -14,10 +41,8 @@ export interface ReportOptions extends GlobalOptions {
 }
 
 /** `qmemacct report --since 1d --format html > report.html` */
-export function registerReport(program: Command, context: CommandContext): void {
-  program
-    .command('report')
-    .description('where the memory went: waste and who makes it, killed jobs, what to ask for, silent nodes')
+export function register(command: Command, context: CommandContext): void {
+  command
     .option('--since <time>', 'from then on: 1d, 30d, yesterday, 2026-11-01, "2026-11-01 08:00"', '1d')
     .option('--until <time>', 'up to, and without, then (default: now)')
     .option('--by <what>', 'sums by owner, project, queue, host or name (default: owner; of one owner: name)')
@@ -27,11 +52,167 @@ export function registerReport(program: Command, context: CommandContext): void 
     .option('--output <file>', 'write it there')
     .option('--mail', 'send it, as text and HTML: to mail_admins; with --owner to that user')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./report-action.js').then(({ showReport }) =>
-          showReport(command.optsWithGlobals<ReportOptions>(), context.terminal),
-        ),
-      ),
+    .action((_options: unknown, given: Command) =>
+      context.finish(showReport(given.optsWithGlobals<ReportOptions>(), context.terminal)),
     );
+}
+
+const DIMENSIONS: ReadonlyMap<string, Dimension> = new Map([
+  ['owner', 'owner'],
+  ['project', 'project'],
+  ['queue', 'queue'],
+  ['host', 'host'],
+  ['name', 'job_name'],
+]);
+
+type Format = 'text' | 'html' | 'csv' | 'json';
+const FORMATS: readonly Format[] = ['text', 'html', 'csv', 'json'];
+
+function dimensionOf(text: string): Dimension {
+  const dimension = DIMENSIONS.get(text);
+  if (dimension === undefined) throw usageError(`--by: "${text}" is none of owner, project, queue, host and name`);
+  return dimension;
+}
+
+/** What --format says; --json and --csv, which every command knows, say the same. */
+function formatOf(options: ReportOptions): Format {
+  const short = outputFormat(options);
+  if (options.format === undefined) return short;
+  const format = FORMATS.find((known) => known === options.format);
+  if (format === undefined) throw usageError(`--format: "${options.format}" is none of ${FORMATS.join(', ')}`);
+  if (short !== 'text' && short !== format) throw usageError(`--format ${format} and --${short} exclude each other`);
+  return format;
+}
+
+const NO_JOB: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
+
+/** The stores as one; a failing one fails all: sums that silently lack a store would be taken for the whole. */
+function allOf(readers: readonly AccountingReader[]): ReportReader {
+  return {
+    summary: (query) => findSummary(query, readers),
+    records: (query) => findRecords(query, readers),
+    job: async (query) => {
+      const answers = await Promise.all(readers.map((reader) => reader.job(query)));
+      return answers.find(({ records }) => records.length > 0) ?? NO_JOB;
+    },
+  };
+}
+
+function rendered(
+  report: Report,
+  format: Format,
+  options: ReportOptions,
+  terminal: Terminal,
+  settings: Settings,
+): string {
+  switch (format) {
+    case 'html':
+      return renderReportHtml(report);
+    case 'csv':
+      return renderReportCsv(report);
+    case 'json':
+      return renderReportJson(report);
+    case 'text': {
+      // A file has neither the terminal's width nor its colours.
+      const place = options.output === undefined ? terminal : { ...terminal, isTTY: false, columns: undefined };
+      const lines = renderReport(report, screenOf(place, options, settings));
+      return lines.map((line) => `${line}\n`).join('');
+    }
+  }
+}
+
+function writeOutput(path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    throw new CommandError(`--output: ${path} can't be written: ${(error as Error).message}`, EXIT.unavailable, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Makes a report and shows, writes or sends it; resolves to the exit status. Rejects with CommandError, SettingsError or
+ * StoreError.
+ */
+export async function showReport(
+  options: ReportOptions,
+  terminal: Terminal,
+  sources: Sources = realSources,
+): Promise<number> {
+  const format = formatOf(options);
+  const owner = options.owner ?? null;
+  const by = dimensionOf(options.by ?? (owner === null ? 'owner' : 'name'));
+  const now = terminal.now();
+  const { since, until } = parseInterval(options.since, options.until, now);
+  const settings = loadSettings(options.config);
+  const recipients = options.mail === true ? recipientsOf(settings, owner) : null;
+  const stores = await commandStores(options.accounting, settings, terminal, sources);
+  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  try {
+    stores.problems.forEach((problem) => warn(terminal, problem));
+    const question = { since, until, by, owner, cluster: options.cluster ?? null, now, dialect: settings.grid_engine };
+    const report = await makeReport(allOf(stores.readers), question);
+    const nothing = report.site.records === 0;
+    if (nothing)
+      warn(
+        terminal,
+        `${owner === null ? '' : `${owner}: `}no job ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`,
+      );
+    if (options.output !== undefined)
+      writeOutput(options.output, rendered(report, format, options, terminal, settings));
+    else if (recipients === null) terminal.write(rendered(report, format, options, terminal, settings));
+    if (recipients !== null) for (const line of await mailReport(report, recipients, settings)) warn(terminal, line);
+    return nothing ? statusOfNothing(stores) : EXIT.found;
+  } finally {
+    await Promise.all(stores.readers.map((reader) => reader.close()));
+  }
+}
+
+/** Who gets a report by hand. Throws a usage error where the configuration names nobody. */
+function recipientsOf(settings: Settings, owner: string | null): readonly string[] {
+  if (owner === null) {
+    if (settings.mail_admins.length === 0)
+      throw usageError('--mail: mail_admins names nobody; set it, or use --output');
+    return [...new Set(settings.mail_admins)];
+  }
+  const address = ownerAddress(owner, settings.mail_domain);
+  if (address === null) throw usageError(`--mail: no address can be made of the name "${owner}"`);
+  return [address];
+}
+
+/** Sends the report to each of them; resolves to a line for each. Rejects with CommandError at the first that fails. */
+async function mailReport(
+  report: Report,
+  recipients: readonly string[],
+  settings: Settings,
+): Promise<readonly string[]> {
+  const mailer = createMailer(settings, hostname());
+  const { text, html, headline } = toMailReport(report);
+  const subject = report.owner === null ? ['qmemacct', ...report.clusters].join(' ') : `Jobs of ${report.owner}`;
+  const told: string[] = [];
+  try {
+    for (const to of recipients) {
+      try {
+        await mailer.send({
+          from: mailer.from,
+          to,
+          subject: `${subject}: ${headline}`,
+          text,
+          html,
+          // Asked for by hand: each is a mail of its own, unlike those of a night.
+          id: messageId(['report', randomUUID(), to], mailer.domain),
+          date: new Date(report.created_at),
+        });
+      } catch (error) {
+        if (!(error instanceof MailError)) throw error;
+        const before = told.length === 0 ? '' : `; sent before: ${recipients.slice(0, told.length).join(', ')}`;
+        throw new CommandError(`--mail: ${to}: ${error.message}${before}`, EXIT.unavailable, { cause: error });
+      }
+      told.push(`sent to ${to} by ${mailer.by}`);
+    }
+    return told;
+  } finally {
+    mailer.close();
+  }
 }

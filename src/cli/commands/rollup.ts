@@ -1,16 +1,54 @@
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import type { HistoryStore } from '../../accounting/history-store';
+import { loadSettings, type Settings } from '../../record/settings';
+import { formatCount } from '../../report/format/units';
+import type { CommandContext, GlobalOptions } from '../command';
+import { EXIT } from '../command';
+import { openHistory } from '../stores/maintenance';
+import { interruption } from '../terminal';
+import { becomeKeeper } from '../stores/maintenance';
+import { outputFormat, warn, writeLines } from '../output';
+import { progressLine } from '../terminal';
+import type { Terminal } from '../terminal';
 
 /** `qmemacct rollup` */
-export function registerRollup(program: Command, context: CommandContext): void {
-  program
-    .command('rollup')
-    .description('sum the days whose records have changed, so that reports need not read these records')
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./rollup-action.js').then(({ rollup }) =>
-          rollup(command.optsWithGlobals<GlobalOptions>(), context.terminal),
-        ),
-      ),
-    );
+export function register(command: Command, context: CommandContext): void {
+  command.action((_options: unknown, given: Command) =>
+    context.finish(rollup(given.optsWithGlobals<GlobalOptions>(), context.terminal)),
+  );
+}
+
+/** `rollup`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function rollup(
+  options: GlobalOptions,
+  terminal: Terminal,
+  open: (settings: Settings) => Promise<HistoryStore> = openHistory,
+): Promise<number> {
+  const format = outputFormat(options);
+  const settings = loadSettings(options.config);
+  becomeKeeper(settings);
+  const store = await open(settings);
+  const progress = progressLine(terminal);
+  const { signal, release } = interruption();
+  try {
+    const days = await store.rollUp({
+      signal,
+      onProgress: (done, of) => {
+        progress.show('days', done, of);
+      },
+    });
+    progress.clear();
+    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, days, complete: !signal.aborted })]);
+    else
+      writeLines(terminal, [
+        days === 0 && !signal.aborted ? 'every day is summed' : `${formatCount(days)} days summed`,
+      ]);
+    if (!signal.aborted) return EXIT.found;
+    warn(terminal, 'interrupted: the days that are left come with the next run');
+    return EXIT.unavailable;
+  } finally {
+    progress.clear();
+    release();
+    await store.close();
+  }
 }

@@ -1,5 +1,18 @@
+import { existsSync, writeFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import { parseMemorySize } from '../../gridengine/memory-size';
+import type { JobRecord } from '../../record/record';
+import { loadSettings, type Settings } from '../../record/settings';
+import { renderCsv } from '../../report/records/csv';
+import { renderJob } from '../../report/job/job';
+import { renderJson } from '../../report/records/json';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { outputFormat, screenOf, warn, type OutputFormat } from '../output';
+import { ownState } from '../run/private-state';
+import { runJob, type Subject } from '../run/run-job';
+import { openRowStream } from '../run/stream-rows';
+import type { Terminal } from '../terminal';
 
 export interface RunOptions extends Omit<GlobalOptions, 'csv'> {
   readonly hVmem?: string;
@@ -20,22 +33,20 @@ const SHARED = [
   new Option('--debug'),
 ];
 
-function optionsOf(program: Command, command: Command): RunOptions {
+function optionsOf(command: Command): RunOptions {
   for (const option of SHARED) {
     const name = option.attributeName();
     if (command.getOptionValueSource(name) === 'cli')
-      program.setOptionValueWithSource(name, command.getOptionValue(name), 'cli');
+      command.parent?.setOptionValueWithSource(name, command.getOptionValue(name), 'cli');
   }
   const { csv } = command.opts<RunOptions>();
   return { ...command.optsWithGlobals<RunOptions>(), ...(csv === undefined ? {} : { csv }) };
 }
 
 /** `qmemacct run -- COMMAND ...` */
-export function registerRun(program: Command, context: CommandContext): void {
-  const run = program.command('run');
-  for (const option of SHARED) run.addOption(option.hideHelp());
-  run
-    .description('measure a command, or a running process tree, without any Grid Engine')
+export function register(command: Command, context: CommandContext): void {
+  for (const option of SHARED) command.addOption(option.hideHelp());
+  command
     .argument('[command...]', 'the command and its arguments, behind "--"')
     .option('--h-vmem <size>', 'compare with this request (4G, 500M ...); it is a yardstick, not enforced')
     .option('--slots <n>', 'slots that CPU and request are counted for', '1')
@@ -44,11 +55,76 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--report <file>', 'write the report there instead of to standard error')
     .option('--jsonl <file>', 'a JSON object per sample, while it runs; "-": to standard output')
     .option('--csv [file]', 'a CSV row per sample, while it runs; without a file: the report as CSV')
-    .action((words: readonly string[], _options: unknown, command: Command) =>
-      context.finish(
-        import('./run-action.js').then(({ runAndReport }) =>
-          runAndReport(words, optionsOf(program, command), context.terminal),
-        ),
-      ),
+    .action((words: readonly string[], _options: unknown, given: Command) =>
+      context.finish(runAndReport(words, optionsOf(given), context.terminal)),
     );
+}
+
+function number(name: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (!(value >= least && value <= most)) throw usageError(`${name} "${text}": give a number of ${least} to ${most}`);
+  return value;
+}
+
+function subjectOf(words: readonly string[], pid: string | undefined): Subject {
+  const [command, ...args] = words;
+  if (pid !== undefined) {
+    if (command !== undefined) throw usageError('--pid and a command exclude each other: give one of them');
+    return { pid: number('--pid', pid, 2, 4_194_304) };
+  }
+  if (command === undefined) throw usageError('nothing to run: give a command behind "--", or --pid');
+  return { command, args };
+}
+
+/** `--csv FILE` is where the rows go, `--csv` alone the form of the report. */
+function reportFormat({ json, csv }: RunOptions): OutputFormat {
+  return outputFormat({ ...(json === undefined ? {} : { json }), csv: csv === true });
+}
+
+function render(record: JobRecord, options: RunOptions, terminal: Terminal): string {
+  const run = { record, attempt: 1, incarnation: 1 };
+  const format = reportFormat(options);
+  if (format === 'json') return renderJson([run]);
+  if (format === 'csv') return renderCsv([run]);
+  const report = { job_id: record.job_id, runs: [run], older: 0, newer: 0 };
+  return renderJob(report, { allTasks: false }, screenOf(terminal, options))
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** The site's settings, where there are any; broken ones are told, and must not keep anyone from measuring. */
+function siteSettings(path: string, terminal: Terminal): Settings | undefined {
+  try {
+    return existsSync(path) ? loadSettings(path) : undefined;
+  } catch (error) {
+    warn(terminal, `${error instanceof Error ? error.message : String(error)}; the defaults are used`);
+    return undefined;
+  }
+}
+
+/** Measures and reports; resolves to the command's own exit status. */
+async function runAndReport(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<number> {
+  reportFormat(options);
+  const subject = subjectOf(words, options.pid);
+  if (options.hVmem !== undefined && !parseMemorySize(options.hVmem).ok)
+    throw usageError(`--h-vmem "${options.hVmem}": write it as for qsub -l h_vmem= (4G, 500M, 1.5g)`);
+  const interval = options.interval === undefined ? undefined : number('--interval', options.interval, 0.05, 3600);
+  const slots = number('--slots', options.slots, 1, 65_536);
+  const state = ownState(terminal.env, interval, siteSettings(options.config, terminal));
+  const csv = typeof options.csv === 'string' ? options.csv : undefined;
+  const rows = openRowStream({ jsonl: options.jsonl, csv }, terminal.env);
+  const { record, exitStatus } = await runJob(state, subject, options.hVmem ?? null, slots, rows);
+  for (const problem of (await rows?.end()) ?? []) warn(terminal, problem);
+  if (record === null) {
+    warn(
+      terminal,
+      `no figures: the sampler did not answer; ${state.directory}/run may tell, "qmemacct flush" may finish it`,
+    );
+    if (exitStatus === 0) throw new CommandError('the command itself ended with 0', EXIT.unavailable);
+    return exitStatus;
+  }
+  const text = render(record, options, terminal);
+  if (options.report !== undefined) writeFileSync(options.report, text);
+  else process.stderr.write(text);
+  return exitStatus;
 }

@@ -1,25 +1,98 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
+import { LimitedLog } from '../../base/log-limit';
+import { liveCell } from '../../live/poll-tools';
+import { loadSettings, type Settings } from '../../record/settings';
+import { openAccountingDesk } from '../../server/accounting-desk';
+import { handedOver, ListenError, nameOfPlace, type Place } from '../../server/listen';
+import { startLiveFeed } from '../../server/live-feed';
+import { settleInbox } from '../../server/settle-inbox';
+import { startServer, type RunningServer } from '../../server/start-server';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { warn } from '../output';
+import type { Terminal } from '../terminal';
 
-export interface ServeOptions extends GlobalOptions {
+interface ServeOptions extends GlobalOptions {
   readonly address?: string;
   readonly port?: string;
   readonly socket?: string;
 }
 
 /** `qmemacct serve` */
-export function registerServe(program: Command, context: CommandContext): void {
-  program
-    .command('serve')
-    .description("answer over HTTP and a unix socket: the running cluster, the accounting DB, QmemTools' two addresses")
+export function register(command: Command, context: CommandContext): void {
+  command
     .option('--address <address>', 'listen there, not at serve_address (127.0.0.1)')
     .option('--port <port>', 'listen there, not at serve_port (8080); 0: no HTTP, only the socket')
     .option('--socket <path>', 'make the unix socket there, not at serve_socket; "none": no socket')
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./serve-action.js').then(({ serve }) =>
-          serve(command.optsWithGlobals<ServeOptions>(), program.version() ?? '', context.terminal),
-        ),
-      ),
+    .action((_options: unknown, given: Command) =>
+      context.finish(serve(given.optsWithGlobals<ServeOptions>(), context.version, context.terminal)),
     );
+}
+
+const MOST_PORT = 65535;
+
+function portOf(text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : NaN;
+  if (!(port <= MOST_PORT)) throw usageError(`--port: "${text}" is not a port; write 0 to ${MOST_PORT}`);
+  return port;
+}
+
+/** Where to listen: as the options say, else the settings; sockets that systemd hands over take the place of ours. */
+function placesOf(options: ServeOptions, settings: Settings, handed: readonly Place[]): readonly Place[] {
+  const port = portOf(options.port, settings.serve_port);
+  const address = options.address ?? settings.serve_address;
+  const socket = options.socket ?? settings.serve_socket;
+  const tcp: readonly Place[] = port === 0 ? [] : [{ kind: 'tcp', address, port }];
+  const own: readonly Place[] = socket === 'none' ? [] : [{ kind: 'socket', path: resolve(socket) }];
+  const places = [...tcp, ...(handed.length > 0 && options.socket === undefined ? handed : own)];
+  if (places.length === 0) throw usageError('neither a port nor a socket to listen on; give one of them');
+  return places;
+}
+
+const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
+
+/** What everybody on the network may see is told once. */
+function warnOfOpenness(places: readonly Place[], settings: Settings, terminal: Terminal): void {
+  const open = places.find((place) => place.kind === 'tcp' && !LOOPBACK.test(place.address));
+  if (open !== undefined && settings.serve_names === 'all' && settings.visibility === 'all')
+    warn(terminal, `${nameOfPlace(open)}: whoever reaches it sees all jobs; set visibility to "project" or "own"`);
+}
+
+function ended(): Promise<void> {
+  return new Promise((resolve) => {
+    // Not `once`: who ends Grid Engine's clients with us looks whether anybody else still listens.
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  });
+}
+
+/** Answers until it is told to end (SIGTERM, SIGINT); resolves to the exit status. Rejects with CommandError. */
+export async function serve(options: ServeOptions, version: string, terminal: Terminal): Promise<number> {
+  const settings = loadSettings(options.config);
+  const limited = new LimitedLog((line) => warn(terminal, line));
+  const log = (line: string): void => limited.say(line);
+  const places = placesOf(options, settings, handedOver(terminal.env, process.pid));
+  const end = ended();
+  const accounting = openAccountingDesk({
+    path: settings.accounting,
+    credentials: settings.accounting_credentials,
+  });
+  const feed = startLiveFeed({ settings, cell: liveCell(settings, terminal.env), accounting, log });
+  let server: RunningServer;
+  try {
+    const { board: live, wantPending } = feed;
+    server = await startServer({ settings, places, live, wantPending, accounting, version, log });
+  } catch (error) {
+    await Promise.all([feed.stop(), accounting.stop()]);
+    if (error instanceof ListenError) throw new CommandError(error.message, EXIT.unavailable, { cause: error });
+    throw error;
+  }
+  const inbox = settleInbox(settings, log);
+  warnOfOpenness(places, settings, terminal);
+  warn(terminal, `serves ${server.places.map(nameOfPlace).join(' and ')}`);
+  await end;
+  await Promise.all([server.stop(), feed.stop(), inbox.stop()]);
+  limited.flush();
+  return EXIT.found;
 }

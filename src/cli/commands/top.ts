@@ -1,9 +1,32 @@
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { addRecordFilterOptions, type RecordFilterOptions } from '../record-filter-options';
-import { addIntervalOptions } from '../record-list-options';
+import type { Dimension } from '../../accounting/summary';
+import { loadSettings } from '../../record/settings';
+import { describeFilter } from '../../report/records/filter-text';
+import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
+import { formatMinute, formatZone } from '../../report/format/local-time';
+import { RANKING_NAMES, RANKINGS, type RankingName } from '../../report/records/ranking';
+import {
+  rankGroups,
+  renderRankings,
+  renderTop,
+  renderTopCsv,
+  renderTopJson,
+  type TopReport,
+} from '../../report/records/top';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { commandStores } from '../stores/stores';
+import { findSummary } from '../records/find';
+import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { addRecordFilterOptions, type RecordFilterOptions, recordChoiceOf } from '../records/options';
+import { addIntervalOptions, lineLimitOf } from '../records/options';
+import { sayShown } from '../records/subject';
+import { realSources, type Sources } from '../stores/stores';
+import { noStoreMessage, statusOfNothing } from '../stores/stores';
+import type { Terminal } from '../terminal';
+import { parseInterval } from '../arguments';
 
-export interface TopOptions extends GlobalOptions, RecordFilterOptions {
+interface TopOptions extends GlobalOptions, RecordFilterOptions {
   readonly by: string;
   readonly since: string;
   readonly until?: string;
@@ -12,10 +35,8 @@ export interface TopOptions extends GlobalOptions, RecordFilterOptions {
 }
 
 /** `qmemacct top owners --by unused --since 30d` */
-export function registerTop(program: Command, context: CommandContext): void {
-  const command = program
-    .command('top')
-    .description('who has most of something: owners, projects, queues, hosts or job names')
+export function register(command: Command, context: CommandContext): void {
+  command
     .argument('[what]', 'owners, projects, queues, hosts, names', 'owners')
     .option(
       '--by <key>',
@@ -26,10 +47,98 @@ export function registerTop(program: Command, context: CommandContext): void {
     .option('--limit <n>', 'at most so many lines (default: 20; all with --json and --csv)')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")
     .action((what: string, _options: unknown, given: Command) =>
-      context.finish(
-        import('./top-action.js').then(({ showTop }) =>
-          showTop(what, given.optsWithGlobals<TopOptions>(), context.terminal),
-        ),
-      ),
+      context.finish(showTop(what, given.optsWithGlobals<TopOptions>(), context.terminal)),
     );
+}
+
+interface Ranked {
+  readonly by: Dimension;
+  readonly one: string;
+  readonly many: string;
+}
+
+const RANKED: readonly Ranked[] = [
+  { by: 'owner', one: 'owner', many: 'owners' },
+  { by: 'project', one: 'project', many: 'projects' },
+  { by: 'queue', one: 'queue', many: 'queues' },
+  { by: 'host', one: 'host', many: 'hosts' },
+  { by: 'job_name', one: 'name', many: 'names' },
+];
+
+const LINES_ON_A_SCREEN = 20;
+const EVERYTHING = 1_000_000_000;
+
+function rankedOf(text: string): Ranked {
+  const ranked = RANKED.find(({ one, many }) => text === one || text === many);
+  if (ranked === undefined)
+    throw usageError(`top: "${text}" can't be ranked; write ${RANKED.map(({ many }) => many).join(', ')}`);
+  return ranked;
+}
+
+function rankingOf(text: string): RankingName {
+  const name = RANKING_NAMES.find((known) => known === text || known === text.replace('-', '_'));
+  if (name === undefined) throw usageError(`--by: "${text}" is not a key; write ${RANKING_NAMES.join(', ')}`);
+  return name;
+}
+
+/** Shows a ranking; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function showTop(
+  what: string,
+  options: TopOptions,
+  terminal: Terminal,
+  sources: Sources = realSources,
+): Promise<number> {
+  const format = outputFormat(options);
+  const ranked = rankedOf(what);
+  if (options.by === 'help') {
+    writeLines(terminal, renderRankings(screenOf(terminal, options)));
+    return EXIT.found;
+  }
+  const by = rankingOf(options.by);
+  const choice = recordChoiceOf(options);
+  const interval = parseInterval(options.since, options.until, terminal.now());
+  const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : EVERYTHING);
+  const settings = loadSettings(options.config);
+  const stores = await commandStores(options.accounting, settings, terminal, sources);
+  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  try {
+    stores.problems.forEach((problem) => warn(terminal, problem));
+    const { since, until } = interval;
+    const answer = await findSummary(
+      { ...choice, since: since.getTime(), until: until.getTime(), by: ranked.by, far_below: FAR_BELOW_LIMIT },
+      stores.readers,
+    );
+    sayShown(answer.shown, choice.owner, terminal);
+    const groups = rankGroups(answer.groups, by);
+    const screen = screenOf(terminal, options, settings);
+    if (groups.length === 0) {
+      const { records, without_peak: unknown } = answer.totals;
+      const none = records === 0 ? 'no such job ended' : `nothing to rank by ${RANKINGS[by].name}`;
+      const mend =
+        records > 0 && unknown === records
+          ? 'none of these jobs has a peak: --by requested ranks them by what they asked for'
+          : '--since 30d looks further back';
+      warn(
+        terminal,
+        `top ${ranked.many}: ${none} from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; ${mend}`,
+      );
+      if (format === 'text') return statusOfNothing(stores);
+    }
+    const filter = describeFilter(choice, screen);
+    const shown = groups.slice(0, lines);
+    const report: TopReport = {
+      ...ranked,
+      ...interval,
+      by,
+      filter,
+      groups: shown,
+      all: groups.length,
+      totals: answer.totals,
+    };
+    if (format === 'text') writeLines(terminal, renderTop(report, screen));
+    else terminal.write(format === 'json' ? renderTopJson(report) : renderTopCsv(report));
+    return groups.length > 0 ? EXIT.found : statusOfNothing(stores);
+  } finally {
+    await Promise.all(stores.readers.map((reader) => reader.close()));
+  }
 }

@@ -1,8 +1,23 @@
+import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command-context';
-import { DEFAULT_PREFIX } from '../install/places';
+import { packageRoot } from '../../base/package-root';
+import { readSite } from '../../gridengine/site';
+import { loadSettings } from '../../record/settings';
+import type { CommandContext, GlobalOptions } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { backUp, readHistory } from '../install/backups';
+import { makeChanges, requireBackup, requireQconf } from '../install/configure-hooks';
+import { confirmed } from '../install/steps';
+import { applySteps } from '../install/install-node';
+import { DEFAULT_PREFIX, hookDirectory, systemPlaces } from '../install/places';
+import { planRemoval } from '../install/removal-plan';
+import { planNodeRemoval } from '../install/remove-node';
+import { showChanges } from '../install/hook-plan';
+import { stubNeed } from '../install/stub-need';
+import { screenOf, warn, writeLines } from '../output';
+import type { Terminal } from '../terminal';
 
-export interface UninstallOptions extends GlobalOptions {
+interface UninstallOptions extends GlobalOptions {
   readonly node?: boolean;
   readonly prefix: string;
   readonly yes?: boolean;
@@ -20,10 +35,8 @@ Then, as root on every execution host:
                                Jobs that run are measured to their end. Records and configuration stay, unless --purge.`;
 
 /** `qmemacct uninstall` */
-export function registerUninstall(program: Command, context: CommandContext): void {
-  program
-    .command('uninstall')
-    .description('take the hooks out of Grid Engine, or the program off this host (--node)')
+export function register(command: Command, context: CommandContext): void {
+  command
     .option('--dry-run', 'show what would be done')
     .option('--yes', 'do not ask')
     .option('--prefix <dir>', 'where the program is', DEFAULT_PREFIX)
@@ -31,11 +44,66 @@ export function registerUninstall(program: Command, context: CommandContext): vo
     .option('--purge', 'with --node: also the state directory and the configuration, records included')
     .option('--backup <dir>', 'where the old texts are kept (default: STATE/backup)')
     .addHelpText('after', HELP)
-    .action((_options: unknown, command: Command) =>
-      context.finish(
-        import('./uninstall-action.js').then(({ uninstall }) =>
-          uninstall(command.optsWithGlobals<UninstallOptions>(), context.terminal),
-        ),
-      ),
+    .action((_options: unknown, given: Command) =>
+      context.finish(uninstall(given.optsWithGlobals<UninstallOptions>(), context.terminal)),
     );
+}
+
+async function removeFromNode(options: UninstallOptions, terminal: Terminal): Promise<number> {
+  if (process.getuid?.() !== 0) throw new CommandError('uninstall --node: needs root; use sudo', EXIT.unavailable);
+  process.umask(0o022);
+  const settings = loadSettings(options.config);
+  const steps = planNodeRemoval({
+    source: packageRoot(),
+    prefix: options.prefix,
+    settings,
+    settingsPath: options.config,
+    places: systemPlaces(),
+    purge: options.purge ?? false,
+    stubs: await stubNeed(hookDirectory(options.prefix), terminal.env, settings.admin_user),
+    now: terminal.now(),
+  });
+  const tell = (line: string): void => writeLines(terminal, [line]);
+  if (steps.length === 0) {
+    tell(`nothing of qmemacct is under ${options.prefix}`);
+    return EXIT.found;
+  }
+  if (options.dryRun || !options.yes)
+    writeLines(
+      terminal,
+      steps.map(({ says }) => says),
+    );
+  if (options.dryRun) return EXIT.found;
+  if (!(await confirmed('Do that?', options))) return EXIT.nothing;
+  await applySteps(steps, tell, (line) => warn(terminal, line));
+  return EXIT.found;
+}
+
+async function removeFromCluster(options: UninstallOptions, terminal: Terminal): Promise<number> {
+  if (options.purge) throw usageError('--purge is for "uninstall --node" on each host');
+  const settings = loadSettings(options.config);
+  const qconf = requireQconf(terminal.env, settings);
+  const directory = options.backup ?? join(settings.state_dir, 'backup');
+  const site = await readSite(qconf);
+  const plan = planRemoval(site, readHistory(directory), [hookDirectory(options.prefix)]);
+  if (plan.problems.length > 0) throw new CommandError(plan.problems.join('\n'), EXIT.unavailable);
+  const tell = (line: string): void => writeLines(terminal, [line]);
+  if (plan.changes.length === 0) {
+    tell('our hooks are not configured: nothing to change');
+    return EXIT.found;
+  }
+  writeLines(terminal, showChanges(plan.changes, screenOf(terminal, options)));
+  plan.remarks.forEach((remark) => warn(terminal, remark));
+  if (options.dryRun) return EXIT.found;
+  if (!(await confirmed('Change this?', options))) return EXIT.nothing;
+  requireBackup(directory);
+  tell(`the old texts are in ${backUp(directory, site, plan.changes, terminal.now())}`);
+  await makeChanges(qconf, plan.changes, tell);
+  tell('then remove the program from each host: qmemacct uninstall --node');
+  return EXIT.found;
+}
+
+/** `uninstall`; resolves to the exit status. Rejects with CommandError, QconfError or SettingsError. */
+export function uninstall(options: UninstallOptions, terminal: Terminal): Promise<number> {
+  return options.node ? removeFromNode(options, terminal) : removeFromCluster(options, terminal);
 }

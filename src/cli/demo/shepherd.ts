@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { childrenUsage } from '../../native/libc';
-import { replaceFile } from '../../sampler/job/run-directory';
+import { replaceFile } from '../../base/replace-file';
 import { writeUsage } from '../run/private-state';
 
 /**

@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
-import { keyValues, runDirectories } from '../../sampler/job/run-directory';
+import { RunDirectory } from '../../sampler/job/run-directory';
 import { activeJobsDirectory } from '../../sampler/service/active-jobs-directory';
-import { servicePid } from '../../sampler/service/service-directory';
+import { servicePid } from '../../sampler/service/service-place';
 import type { Settings } from '../../record/settings';
 import { findingsIn, type Finding } from './finding';
 
@@ -16,13 +14,8 @@ const START = 'run "qmemacct install --node", or "systemctl start qmemacct-sampl
 
 /** Runs whose sampler is this process. */
 function jobsOf(pid: number, settings: Settings): number {
-  return [settings.state_dir, settings.run_dir].flatMap(runDirectories).filter((directory) => {
-    try {
-      return keyValues(readFileSync(join(directory, 'pid'), 'utf8')).get('pid') === String(pid);
-    } catch {
-      return false;
-    }
-  }).length;
+  const runs = [settings.state_dir, settings.run_dir].flatMap((directory) => RunDirectory.list(directory));
+  return runs.filter((run) => run.samplerPid() === pid).length;
 }
 
 function checkService(settings: Settings): Finding {

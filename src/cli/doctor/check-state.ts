@@ -1,10 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import { SqliteDatabase } from '../../native/sqlite';
 import { untrusted } from '../../base/trusted-path';
-import { existsSync, readFileSync, readdirSync, statSync, statfsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { formatBytes, formatDuration } from '../../report/units';
-import { readRunDescription, runDirectories, shepherdLives, startTicksOf } from '../../sampler/job/run-directory';
+import { formatBytes, formatDuration } from '../../report/format/units';
+import { startTicksOf } from '../../sampler/job/pid-file';
+import { shepherdLives } from '../../sampler/job/run-description';
+import { RunDirectory } from '../../sampler/job/run-directory';
 import { directoryFault, nodeDirectories } from '../install/directories';
 import { networkFilesystemOf } from '../install/local-path';
 import { because, findingsIn, type Finding } from './finding';
@@ -124,13 +126,13 @@ function checkOutbox(outbox: OutboxState | undefined, now: Date): Finding[] {
 /** Runs whose shepherd and sampler have gone: the next sampler, or flush, finishes them. */
 function checkOrphans({ settings, isRoot }: NodeState): Finding[] {
   if (!isRoot) return [];
-  const directories = [...runDirectories(settings.state_dir), ...runDirectories(settings.run_dir)];
+  const directories = [...RunDirectory.list(settings.state_dir), ...RunDirectory.list(settings.run_dir)];
   const orphans = directories.filter((directory) => {
-    const run = readRunDescription(directory);
-    if (run === null) return Date.now() - statSync(directory).mtimeMs > 60_000;
+    const run = directory.description();
+    if (run === null) return Date.now() - directory.changedMs() > 60_000;
     if (shepherdLives(run)) return false;
-    const pid = Number(/^pid=(\d+)$/m.exec(readIfThere(join(directory, 'pid')))?.[1] ?? 0);
-    return pid === 0 || startTicksOf(pid) === null;
+    const pid = directory.samplerPid();
+    return pid === null || startTicksOf(pid) === null;
   });
   const handed = handedFiles(join(settings.state_dir, 'outbox'));
   const running = directories.length - orphans.length;
@@ -150,14 +152,6 @@ function handedFinding(handed: number, { state_dir: state, accept_self_reported:
         `${handed} files of users lie in ${join(state, 'outbox')} and are not taken`,
         'where the hooks run as the job\'s owner ("install --plain") set accept_self_reported = true; else remove them',
       );
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return '';
-  }
 }
 
 function handedFiles(outbox: string): number {

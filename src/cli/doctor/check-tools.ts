@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { clockIsSynchronised } from '../../native/clock';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, note, warning, problem } = findingsIn('tools');
@@ -47,5 +48,23 @@ export function checkTools(): Finding[] {
             'install bsdutils (util-linux)',
           ),
         ]),
+  ];
+}
+
+const clock = findingsIn('clock');
+
+/** Records of several hosts are joined by time: accounting lines within 2 s. */
+export function checkClock(now: Date): Finding[] {
+  const synchronised = clockIsSynchronised();
+  const says = now.toISOString();
+  if (synchronised === null) return [clock.note('clock', `${says}; whether it is kept right can't be asked here`)];
+  return [
+    synchronised
+      ? clock.ok('clock', `${says}, kept right by a time service`)
+      : clock.warning(
+          'clock',
+          `${says}; no time service keeps it right, and records of several hosts are joined by time`,
+          'run chrony, ntpd or systemd-timesyncd',
+        ),
   ];
 }

@@ -1,5 +1,8 @@
+import { wrap } from '../../report/screen/layout';
+import type { Screen } from '../../report/screen/screen';
+
 /** How bad: a note is neither good nor bad, a warning costs figures, a problem costs records or jobs. */
-export type Severity = 'ok' | 'note' | 'warning' | 'problem';
+type Severity = 'ok' | 'note' | 'warning' | 'problem';
 
 /** What one look at the node or the cluster found. */
 export interface Finding {
@@ -26,4 +29,46 @@ export function findingsIn(area: string): Readonly<Record<Severity, Say>> {
 /** One line for any error. */
 export function because(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+}
+
+const WORDS: Readonly<Record<Severity, string>> = { ok: 'ok', note: 'note', warning: 'warning', problem: 'PROBLEM' };
+const INDENT = 2;
+const WORD_WIDTH = 9;
+const NAME_WIDTH = 18;
+
+function painted(severity: Severity, { style }: Screen): string {
+  const word = WORDS[severity].padEnd(WORD_WIDTH);
+  if (severity === 'ok') return style.good(word);
+  if (severity === 'note') return style.faint(word);
+  return severity === 'warning' ? style.warning(word) : style.bad(word);
+}
+
+function renderFinding(finding: Finding, screen: Screen): string[] {
+  const margin = INDENT + WORD_WIDTH + NAME_WIDTH;
+  const room = screen.width - margin;
+  const says = wrap(screen.safe(finding.says), room);
+  const mend = finding.mend === null ? [] : wrap(screen.safe(`${screen.glyphs.advice} ${finding.mend}`), room);
+  const head = `${' '.repeat(INDENT)}${painted(finding.severity, screen)}${finding.name.padEnd(NAME_WIDTH - 1)} `;
+  return [...says, ...mend].map((line, index) => (index === 0 ? head : ' '.repeat(margin)) + line);
+}
+
+function verdict(findings: readonly Finding[], { style }: Screen): string {
+  const count = (severity: Severity): number => findings.filter((finding) => finding.severity === severity).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  const plural = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
+  if (problems > 0) return style.bad(`${plural(problems, 'problem')}, ${plural(warnings, 'warning')}`);
+  return warnings > 0 ? style.warning(`no problem, ${plural(warnings, 'warning')}`) : style.good('all is well');
+}
+
+/** What was found, area by area, the verdict last. */
+export function renderFindings(findings: readonly Finding[], screen: Screen): string[] {
+  const areas = [...new Set(findings.map(({ area }) => area))];
+  return [
+    ...areas.flatMap((area) => [
+      screen.style.title(area),
+      ...findings.filter((finding) => finding.area === area).flatMap((finding) => renderFinding(finding, screen)),
+    ]),
+    '',
+    verdict(findings, screen),
+  ];
 }

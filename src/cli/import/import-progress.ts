@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatPercent } from '../../report/units';
+import { formatCount, formatDuration, formatPercent } from '../../report/format/units';
 import type { Terminal } from '../terminal';
 
 interface ImportProgress {

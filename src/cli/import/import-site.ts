@@ -1,11 +1,11 @@
-import type { LongWork } from '../../accounting/history-store';
+import type { LongWork, ImportedFile } from '../../accounting/history-store';
 import type { ImportStore } from '../../accounting/import/import-file';
 import { importFiles } from '../../accounting/import/import-files';
 import { readFault } from '../../accounting/import/read-fault';
 import { findCell } from '../../gridengine/find-cell';
-import { formatCount } from '../../report/units';
 import type { Settings } from '../../record/settings';
-import { CommandError, EXIT } from '../command-error';
+import { formatCount } from '../../report/format/units';
+import { CommandError, EXIT } from '../command';
 import type { Terminal } from '../terminal';
 import { accountingFilesIn, clusterOf, commonDirectory, sizeOnDisk } from './accounting-files';
 
@@ -85,4 +85,12 @@ export async function importSiteAccounting(
   if (outcome.problems.length > 0)
     throw new CommandError([...outcome.problems, `otherwise: ${said}`].join('; '), EXIT.unavailable);
   return said;
+}
+
+/** A store that nothing is written to: what is new is counted as added, whether it would be joined or not. */
+export function dryStore(known: readonly ImportedFile[]): ImportStore {
+  return {
+    importedFiles: () => Promise.resolve(known),
+    importLines: ({ lines }) => Promise.resolve({ added: lines.length, joined: 0, unchanged: 0, conflict: false }),
+  };
 }

@@ -7,7 +7,7 @@ import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
 import { isEmptyDirectory } from './directories';
-import type { Step } from './step';
+import type { Step } from './steps';
 
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;

@@ -10,7 +10,7 @@ import {
 } from '../../gridengine/configuration';
 import type { Qconf } from '../../gridengine/qconf';
 import { QconfError, showQconf } from '../../gridengine/site';
-import { CommandError, EXIT } from '../command-error';
+import { CommandError, EXIT } from '../command';
 import { sameValue, targetName, type Change, type Target } from './hook-plan';
 
 const NO_LOCAL = /not defined/;

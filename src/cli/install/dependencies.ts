@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { CommandError, EXIT } from '../command-error';
+import { CommandError, EXIT } from '../command';
 
 /** Needed to install a dependency, never to run it. */
 const INSTALLERS = new Set(['prebuild-install', 'node-addon-api']);

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { makeOwnedDirectory } from '../../base/set-owner';
-import type { Step } from './step';
+import type { Step } from './steps';
 
 interface WantedDirectory {
   readonly path: string;

@@ -1,8 +1,9 @@
+import type { Result } from '../../base/result';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { composeHookCommand, type HookStage } from '../../gridengine/our-hook';
 import { parseQueueValue } from '../../gridengine/queue-value';
-import type { Result } from '../../base/result';
 import type { ClusterQueue, Site } from '../../gridengine/site';
+import type { Screen } from '../../report/screen/screen';
 import { changeQueueValue, sameQueueValue } from './queue-plan';
 
 export const STAGES: readonly HookStage[] = ['prolog', 'epilog'];
@@ -206,4 +207,16 @@ export function planHooks(site: Site, scope: HookScope, ours: OurHooks): HookPla
     hosts: hosts === null ? reached : reached.filter((host) => hosts.includes(host)),
     problems: planner.problems,
   };
+}
+
+/** Every change, old above new, whole: these lines are to be read before they are made. */
+export function showChanges(changes: readonly Change[], screen: Screen): string[] {
+  const { style, glyphs, safe } = screen;
+  return byTarget(changes).flatMap(([target, ones]) => [
+    style.title(safe(targetName(target))),
+    ...ones.flatMap(({ stage, old, new: value }) => [
+      `  ${stage}  ${safe(old ?? '(not set)')}`,
+      `      ${glyphs.arrow.padStart(2)}  ${style.accent(safe(value ?? '(not set)'))}`,
+    ]),
+  ]);
 }

@@ -6,7 +6,7 @@ import { retireListener } from '../../sampler/listener/retire';
 import { runningListener, settingsDigest } from '../../sampler/listener/running';
 import type { Settings } from '../../record/settings';
 import { hookDirectory, type SystemPlaces } from './places';
-import { step, type Step } from './step';
+import { step, type Step } from './steps';
 import { fileSteps, fromTemplate, systemctl, type SystemFiles } from './system-files';
 
 const UNIT = 'qmemacct-listener.service';

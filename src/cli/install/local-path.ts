@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { networkFilesystem } from '../../accounting/network-filesystem';
+import { untrusted } from '../../base/trusted-path';
 
 /** `path` as it is, or the deepest directory of it that is there. */
 function existing(path: string): string {
@@ -18,11 +19,27 @@ export function networkFilesystemOf(path: string): string | null {
 }
 
 /** Whether a path lies under someone's home directory, which may be unreadable or away when a job starts. */
-export function inHome(path: string): boolean {
+function inHome(path: string): boolean {
   const homes = ['/home', '/root'];
   for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
     const [, , uid, , , home] = line.split(':');
     if (Number(uid) >= 1000 && home !== undefined && home.length > 1 && home !== '/nonexistent') homes.push(home);
   }
   return homes.some((home) => path.startsWith(`${home}/`));
+}
+
+/** Which Node the hooks start. */
+export interface NodeBinary {
+  readonly path: string;
+  /** Why it is copied into the installation; null: used where it is. */
+  readonly copyReason: string | null;
+}
+
+/** A root hook may only start what root alone can change, and what is there without a network or somebody's home. */
+export function chooseNode(execPath: string): NodeBinary {
+  const path = realpathSync(execPath);
+  const network = networkFilesystemOf(path);
+  const copyReason =
+    untrusted(path) ?? (network !== null ? `${network} file system` : inHome(path) ? 'in a home directory' : null);
+  return { path, copyReason };
 }

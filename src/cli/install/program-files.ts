@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { CommandError, EXIT } from '../command-error';
+import { CommandError, EXIT } from '../command';
 import { productionDependencies } from './dependencies';
 
 /** Of a dependency only this is used at run time; native ones bring their sources and object files along. */

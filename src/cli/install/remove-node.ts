@@ -7,7 +7,7 @@ import type { Settings } from '../../record/settings';
 import { tidyNode } from '../../sampler/node-store/storage';
 import { hookDirectory, type SystemPlaces } from './places';
 import { removeNightlySteps } from './nightly-files';
-import { step, type Step } from './step';
+import { step, type Step } from './steps';
 import { removeListenerSteps } from './listener-files';
 import { removeServiceSteps } from './service-files';
 import { openRuns, readHookConf, STUB, writeStub } from './stub';

@@ -3,10 +3,10 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reviveRuns } from '../../sampler/service/revive';
-import { servicePid } from '../../sampler/service/service-directory';
+import { servicePid } from '../../sampler/service/service-place';
 import type { Settings } from '../../record/settings';
 import { hookDirectory, type SystemPlaces } from './places';
-import { step, type Step } from './step';
+import { step, type Step } from './steps';
 import { fileSteps, fromTemplate, systemctl, type SystemFiles } from './system-files';
 
 const UNIT = 'qmemacct-sampler.service';

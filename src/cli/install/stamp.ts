@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../../sampler/job/run-directory';
+import { replaceFile } from '../../base/replace-file';
 
 /** STATE/installed: what the last `install --node` or `doctor --self-test` on this host found. */
 export interface Stamp {

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { replaceFile } from '../../sampler/job/run-directory';
+import { replaceFile } from '../../base/replace-file';
 import { commandPath, hookDirectory, type SystemPlaces } from './places';
-import { step, type Step } from './step';
+import { step, type Step } from './steps';
 
 function readIfThere(path: string): string | null {
   try {

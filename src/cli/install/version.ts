@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { setMode } from '../../base/set-owner';
 import { hookConfText, shellQuoted, type HookConf } from './hook-conf';
-import type { NodeBinary } from './node-binary';
+import type { NodeBinary } from './local-path';
 import { programFiles } from './program-files';
 
 /** Stands for the version's own directory in what is hashed: its name holds the hash. */

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { CommandError, EXIT } from '../command-error';
+import { CommandError, EXIT } from '../command';
 
 const MOST_BYTES = 4096;
 const OTHERS = 0o077;

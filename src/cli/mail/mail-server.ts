@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { CommandError, EXIT, usageError } from '../command-error';
+import { CommandError, EXIT, usageError } from '../command';
 
 /** How the certificate of a server is looked at: "off": STARTTLS is not used at all. */
 type TlsRule = 'verify' | 'unverified' | 'off';

@@ -1,5 +1,5 @@
 import type { Settings } from '../../record/settings';
-import { usageError } from '../command-error';
+import { usageError } from '../command';
 import { isAddress, isDomain, parseMailbox, type Mailbox } from './address';
 import { readPassword } from './credentials';
 import { parseMailServer } from './mail-server';

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { MailError, saidByServer, type MailFailure } from './mail-error';
+import { MailError, saidByServer, type MailFailure } from './message';
 import type { WiredMessage } from './message';
 
 const PATIENCE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
 import type SMTPConnectionClass from 'nodemailer/lib/smtp-connection';
-import { MailError, saidByServer, type MailFailure } from './mail-error';
+import { MailError, saidByServer, type MailFailure } from './message';
 import type { SmtpServer } from './mail-server';
 import type { WiredMessage } from './message';
 

@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { tryLock } from '../../native/libc';
-import { replaceFile } from '../../sampler/job/run-directory';
+import { replaceFile } from '../../base/replace-file';
 import type { Settings } from '../../record/settings';
-import { CommandError, EXIT } from '../command-error';
+import { CommandError, EXIT } from '../command';
 
 /**
  * What nights have been done and which mails have gone, in a directory that outlives reboots:

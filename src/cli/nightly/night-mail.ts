@@ -1,4 +1,4 @@
-import { escapeForHtml, escapeForTerminal } from '../../report/escape';
+import { escapeForHtml, escapeForTerminal } from '../../report/format/escape';
 import type { Mailer } from '../mail/mailer';
 import { messageId, type Message } from '../mail/message';
 import type { MailName } from './ledger';

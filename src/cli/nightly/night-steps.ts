@@ -1,7 +1,7 @@
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import type { AccountingReader } from '../../accounting/store';
 import type { Settings } from '../../record/settings';
-import { openHistory } from '../history';
+import { openHistory } from '../stores/maintenance';
 import { importSiteAccounting } from '../import/import-site';
 import type { Terminal } from '../terminal';
 import type { Night } from './night';
@@ -35,7 +35,7 @@ async function reportOf(
   settings: Pick<Settings, 'grid_engine'>,
 ): Promise<NightReport> {
   const [{ makeReport }, { toMailReport }] = await Promise.all([
-    import('../../report/efficiency/make-report.js'),
+    import('../../report/efficiency/build.js'),
     import('../../report/efficiency/mail-report.js'),
   ]);
   const by = owner === null ? 'owner' : 'job_name';

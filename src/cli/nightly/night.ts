@@ -1,5 +1,5 @@
-import { formatDay } from '../../report/local-time';
-import { usageError } from '../command-error';
+import { formatDay } from '../../report/format/local-time';
+import { usageError } from '../command';
 
 /** A local calendar day, which the night after it reports on. Half-open. */
 export interface Night {

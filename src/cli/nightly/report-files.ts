@@ -1,6 +1,11 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { replaceFile } from '../../sampler/job/run-directory';
+import { mkdirSync, readdirSync, rmSync, lstatSync } from 'node:fs';
+import { join, dirname } from 'node:path';
+import { replaceFile } from '../../base/replace-file';
+import { makeOwnedDirectory } from '../../base/set-owner';
+import { untrusted } from '../../base/trusted-path';
+import type { Settings } from '../../record/settings';
+import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
+import { ledgerDirectory } from './ledger';
 
 interface ReportFiles {
   readonly html: string;
@@ -23,4 +28,39 @@ export function pruneReports(directory: string, oldest: string): number {
   const old = readdirSync(directory).filter((name) => (NAME.exec(name)?.[1] ?? oldest) < oldest);
   for (const name of old) rmSync(join(directory, name), { force: true });
   return old.length;
+}
+
+/** A directory that a night needs, and whose it is to be. */
+interface NightPlace {
+  readonly path: string;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const OTHERS_READ = 0o004;
+
+/** The reports' directory, of the user who writes them, and that of users' wishes, which is everybody's and root's. */
+export function nightPlaces(settings: Settings): readonly NightPlace[] {
+  const keeper = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
+  const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
+  return [
+    ...(settings.report_dir === '' ? [] : [{ path: settings.report_dir, mode, ...keeper }]),
+    { path: settings.digest_dir, mode: 0o1777, uid: 0, gid: 0 },
+  ];
+}
+
+/**
+ * Makes what is missing, as root, and touches nothing that is there. Only where nobody but root can put something else in
+ * the new directory's place. What it can't make is left to who needs it, and to complain.
+ */
+export function makeNightPlaces(settings: Settings): void {
+  if (process.geteuid?.() !== 0) return;
+  const keeper = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
+  const ledger: NightPlace = { path: ledgerDirectory(settings), mode: 0o700, ...keeper };
+  for (const { path, mode, uid, gid } of [...nightPlaces(settings), ledger]) {
+    if (lstatSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) continue;
+    if (untrusted(dirname(path)) !== null || lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
+    makeOwnedDirectory(path, mode, { uid, gid });
+  }
 }

@@ -1,6 +1,6 @@
-import { formatCount } from '../../report/units';
+import { formatCount } from '../../report/format/units';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
-import { formatDay } from '../../report/local-time';
+import { formatDay } from '../../report/format/local-time';
 import { reasonOf } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import type { Mailer } from '../mail/mailer';
@@ -9,7 +9,7 @@ import { dueNights, lastNight, parseNight, type Night, type NightKnown } from '.
 import { troubleMail, type NightReport } from './night-mail';
 import { pruneReports, writeReport } from './report-files';
 import { NO_MAILS, sendNight, sendOnce, wantsMail, type MailCounts } from './send-night';
-import type { Wish } from './wishes';
+import type { Wish } from './digest-choices';
 
 /** The steps that others know how to do, and the world around. */
 export interface NightlyParts {

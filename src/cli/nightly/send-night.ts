@@ -1,12 +1,12 @@
 import { reasonOf } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import { ownerAddress } from '../mail/address';
-import { MailError } from '../mail/mail-error';
+import { MailError } from '../mail/message';
 import type { Mailer } from '../mail/mailer';
 import type { Message } from '../mail/message';
 import type { Ledger, MailName } from './ledger';
 import { digestMail, siteMail, type MailContext, type NightReport } from './night-mail';
-import type { Wish } from './wishes';
+import type { Wish } from './digest-choices';
 
 /** Mails of one night, counted. */
 export interface MailCounts {

@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { privateCluster } from '../../record/job-name';
-import { replaceFile } from '../../sampler/job/run-directory';
+import { replaceFile } from '../../base/replace-file';
 import { loadSettings, type Settings } from '../../record/settings';
-import { ownStorePath } from '../stores';
+import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 /** A user's own stores, for jobs that no Grid Engine runs. */

@@ -9,14 +9,10 @@ import { openNodeStore } from '../../sampler/node-store/node-store';
 import { samplerFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
 import type { JobRecord } from '../../record/record';
-import {
-  formatRunDescription,
-  replaceFile,
-  runDirectoryName,
-  startTicksOf,
-  type RunDescription,
-} from '../../sampler/job/run-directory';
-import { CommandError, EXIT } from '../command-error';
+import { replaceFile } from '../../base/replace-file';
+import { startTicksOf } from '../../sampler/job/pid-file';
+import { formatRunDescription, runDirectoryName, type RunDescription } from '../../sampler/job/run-description';
+import { CommandError, EXIT } from '../command';
 import { followSamples, type SampleTail } from './sample-tail';
 import type { RowStream } from './stream-rows';
 import { takeJobNumber, writeSpool, writeUsage, type PrivateState } from './private-state';

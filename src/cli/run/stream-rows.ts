@@ -1,10 +1,16 @@
 import { readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { textOfUntrusted } from '../../base/read-untrusted';
-import { newSampleRows, sampleRowCsv, sampleRowJson, type RowContext, type SampleRow } from '../../report/sample-rows';
+import {
+  newSampleRows,
+  sampleRowCsv,
+  sampleRowJson,
+  type RowContext,
+  type SampleRow,
+} from '../../report/series/sample-rows';
 import { userName } from '../../base/user-name';
 import type { StreamedSample } from '../../sampler/series/sample-stream';
-import { usageError } from '../command-error';
+import { usageError } from '../command';
 import type { Terminal } from '../terminal';
 import { openRowSink } from './row-sink';
 

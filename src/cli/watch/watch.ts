@@ -1,10 +1,10 @@
 import type { ClusterView } from '../../live/cluster-view';
-import type { Screen } from '../../report/screen';
+import type { Screen } from '../../report/screen/screen';
 import { renderWatch } from '../../report/live/watch-screen';
 import { rememberingSelect } from '../../report/live/watch-selection';
 import { stepWatch, type Extent, type WatchState } from '../../report/live/watch-state';
-import { drawFrame, SCREEN_CODES, type Drawn } from './frame-writer';
-import type { WatchTty } from './watch-tty';
+import { drawFrame, SCREEN_CODES, type Drawn } from './frame';
+import type { WatchTty } from './tty';
 
 export interface WatchJob {
   readonly start: WatchState;

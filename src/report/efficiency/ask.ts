@@ -4,11 +4,11 @@ import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
 import { recordKeyText, type JobRecord } from '../../record/record';
-import { FAR_BELOW_LIMIT } from '../fit';
+import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
 import type { NameFound } from './job-line';
 import { askForKilled, type KilledJobs } from './killed-jobs';
-import type { HostFindings } from './silent-nodes';
+import type { HostFindings } from './coverage';
 import { wasteOf } from './sums';
 import { withWholeJobs, type WholeJobs } from './whole-jobs';
 

@@ -1,9 +1,8 @@
-import { FAR_BELOW_LIMIT } from '../fit';
-import type { Material } from './ask';
-import { coverageOf } from './coverage';
+import { FAR_BELOW_LIMIT } from '../advice/fit';
+import { type Material, askForReport, type ReportQuestion, type ReportReader } from './ask';
+import { coverageOf, hostsWithoutJobs, silentNodes } from './coverage';
 import { lineOfKilled, lineOfName, type NameFound } from './job-line';
 import { REPORT_SCHEMA, type JobLine, type Report, type ShareOfLimit } from './report';
-import { hostsWithoutJobs, silentNodes } from './silent-nodes';
 import { fittingOf, toSums, wasteOf } from './sums';
 
 function toShares(counts: readonly number[]): ShareOfLimit[] {
@@ -28,7 +27,7 @@ const couldAskForLess = ({ advice, limit_bytes: limit, peak_bytes: peak }: JobLi
   advice === null ? peak !== null && peak < FAR_BELOW_LIMIT * (limit ?? 0) : advice.kind === 'lower';
 
 /** The report that the store's answers make. */
-export function buildReport(material: Material): Report {
+function buildReport(material: Material): Report {
   const { question, site, wasters, killed, farBelow } = material;
   const fitting = fittingOf(site.totals);
   const wasteOfAll = wasteOf(site.totals);
@@ -67,4 +66,9 @@ export function buildReport(material: Material): Report {
     silent_nodes: silentNodes(material.hosts),
     hosts_without_jobs: hostsWithoutJobs(material.hosts),
   };
+}
+
+/** The report on a period, from a store. Rejects with StoreError. */
+export async function makeReport(reader: ReportReader, question: ReportQuestion): Promise<Report> {
+  return buildReport(await askForReport(reader, question));
 }

@@ -1,7 +1,7 @@
-import { createScreen } from '../screen';
-import { formatPercent } from '../units';
+import { createScreen } from '../screen/screen';
+import { formatPercent } from '../format/units';
 import { renderReportHtml } from './html/page';
-import { renderReportJson } from './json';
+import { renderReportJson } from './output';
 import type { Report } from './report';
 import { renderReport } from './text';
 import { countText } from './words';

@@ -1,12 +1,12 @@
-import { renderBar } from '../bar';
-import { formatHeld } from '../bracket';
-import { padEnd, padStart, widest } from '../display-width';
-import { renderGauges, shareTone, type Gauge } from '../gauge';
-import type { Screen } from '../screen';
-import { renderTable, type Column } from '../table';
-import { spread } from '../title';
-import { formatCount, formatMemoryTimes, formatPercent, formatRequested } from '../units';
-import { wrap } from '../wrap';
+import { renderBar } from '../screen/gauge';
+import { formatHeld } from '../format/bracket';
+import { padEnd, padStart, widest } from '../screen/text-width';
+import { renderGauges, shareTone, type Gauge } from '../screen/gauge';
+import type { Screen } from '../screen/screen';
+import { renderTable, type Column } from '../screen/table';
+import { spread } from '../job/title';
+import { formatCount, formatMemoryTimes, formatPercent, formatRequested } from '../format/units';
+import { wrap } from '../screen/layout';
 import type { JobLine, JobList, KilledList, Report, ReportGroup, Sums } from './report';
 import {
   amount,

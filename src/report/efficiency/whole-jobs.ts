@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by';
 import { isParallel } from '../../accounting/job-sum';
 import type { AccountingReader } from '../../accounting/store';
 import { recordKeyText, type JobRecord } from '../../record/record';
-import { wholeOf } from '../job-whole';
+import { wholeOf } from '../job/job-whole';
 
 /** So many parallel jobs of a name are put together, which may each have thousands of records; others are left out. */
 const MOST = 3;

@@ -1,7 +1,7 @@
 import { jobTaskName } from '../../record/job-name';
 import type { Dimension } from '../../accounting/summary';
-import { FAR_BELOW_LIMIT } from '../fit';
-import { formatMinute, formatZone } from '../local-time';
+import { FAR_BELOW_LIMIT } from '../advice/fit';
+import { formatMinute, formatZone } from '../format/local-time';
 import {
   formatBytes,
   formatCount,
@@ -10,7 +10,7 @@ import {
   formatNumber,
   formatPercent,
   formatSlotTimes,
-} from '../units';
+} from '../format/units';
 import type { Coverage, JobLine, JobList, KilledList, Report, SilentNode, Sums, Waster } from './report';
 
 /** Sentences that the text and the HTML share; no text that users chose is in them. */

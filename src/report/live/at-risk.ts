@@ -1,7 +1,7 @@
 import type { AtRisk } from '../../live/at-risk';
 import type { Trend } from '../../live/cluster-view';
-import type { Screen } from '../screen';
-import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
+import type { Screen } from '../screen/screen';
+import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { jobNumber, nearMoment } from './labels';
 
 const CONFIDENCE = { high: 'steady growth', medium: 'uneven growth', low: 'a guess' } as const;

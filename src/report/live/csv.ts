@@ -1,5 +1,5 @@
 import type { HostView, JobPart, JobView, PendingView } from '../../live/cluster-view';
-import { renderCsvRows, type Cell } from '../csv';
+import { renderCsvRows, type Cell } from '../records/csv';
 import type { HostsReport } from './hosts';
 import type { JobsReport } from './jobs';
 import { hostFields } from './machine-hosts';

@@ -1,5 +1,4 @@
 import type { HostView, JobPart, JobView, PendingView } from '../../live/cluster-view';
-import { matchesPattern } from './pattern';
 
 /** What is shown: each list holds names and globs, one of which must match; an empty list lets everything pass. */
 export interface LiveFilter {
@@ -103,4 +102,32 @@ export function filterHost(filter: LiveFilter, host: HostView): HostView | null 
   if (parts.length > 0) return { ...host, parts };
   const byName = filter.job.length === 0 && filter.owner.length === 0;
   return byName && lets(filter.any, (word) => isSomewhere([host.name], word)) ? { ...host, parts } : null;
+}
+
+/**
+ * Whether `text` is what `pattern` says: `*` stands for any characters, `?` for one, everything else for itself. Time
+ * grows with the product of the lengths at most, whatever they hold.
+ */
+export function matchesPattern(text: string, pattern: string): boolean {
+  let at = 0;
+  let next = 0;
+  // Where the last star stood, and up to where it reaches so far.
+  let star = -1;
+  let reached = 0;
+  while (at < text.length) {
+    if (pattern[next] === '*') {
+      star = next;
+      reached = at;
+      next += 1;
+    } else if (next < pattern.length && (pattern[next] === '?' || pattern[next] === text[at])) {
+      at += 1;
+      next += 1;
+    } else if (star >= 0) {
+      reached += 1;
+      at = reached;
+      next = star + 1;
+    } else return false;
+  }
+  while (pattern[next] === '*') next += 1;
+  return next === pattern.length;
 }

@@ -1,7 +1,7 @@
 import type { ClusterView } from '../../live/cluster-view';
-import { formatClock } from '../local-time';
-import type { Screen } from '../screen';
-import { spread } from '../title';
+import { formatClock } from '../format/local-time';
+import type { Screen } from '../screen/screen';
+import { spread } from '../job/title';
 import { formatAge } from './live-column';
 
 /** Younger than this, an answer is as of now. */

@@ -1,6 +1,6 @@
 import type { HostView } from '../../live/cluster-view';
-import type { Screen } from '../screen';
-import { formatBytes, formatCount } from '../units';
+import type { Screen } from '../screen/screen';
+import { formatBytes, formatCount } from '../format/units';
 
 /** What is unusual about a host, in a few words each, the most important first. */
 export function hostNotes(host: HostView, screen: Screen): readonly string[] {

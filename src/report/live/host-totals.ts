@@ -1,7 +1,7 @@
 import { shareOf } from '../../record/peak-figure';
 import type { HostView } from '../../live/cluster-view';
-import type { Screen } from '../screen';
-import { formatBytes, formatCount, formatPercent, formatRequested } from '../units';
+import type { Screen } from '../screen/screen';
+import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
 import { sumOf } from './figures';
 
 /** Sums over hosts; memory in bytes, null where no host knows it. */

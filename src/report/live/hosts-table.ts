@@ -1,8 +1,8 @@
 import { shareOf } from '../../record/peak-figure';
 import type { HostView } from '../../live/cluster-view';
-import { shareTone } from '../gauge';
-import type { Screen } from '../screen';
-import { formatBytes, formatCount, formatNumber, formatPercent, formatRequested } from '../units';
+import { shareTone } from '../screen/gauge';
+import type { Screen } from '../screen/screen';
+import { formatBytes, formatCount, formatNumber, formatPercent, formatRequested } from '../format/units';
 import { hostFlag, hostNotes, isUnusual } from './host-notes';
 import type { LiveColumn } from './live-column';
 import { renderMemoryBar } from './memory-bar';

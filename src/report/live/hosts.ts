@@ -1,6 +1,6 @@
 import type { ClusterView, HostView } from '../../live/cluster-view';
-import type { Screen } from '../screen';
-import { wrap } from '../wrap';
+import type { Screen } from '../screen/screen';
+import { wrap } from '../screen/layout';
 import { renderHeadline } from './headline';
 import { describeTotals, totalHosts } from './host-totals';
 import { HOST_COLUMNS } from './hosts-table';

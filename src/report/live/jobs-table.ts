@@ -1,14 +1,14 @@
 import type { JobView } from '../../live/cluster-view';
 import { fullestPart } from '../../live/job-parts';
-import { renderBar } from '../bar';
-import { formatPeak } from '../bracket';
-import { shareTone } from '../gauge';
-import type { Screen } from '../screen';
-import { formatBytes, formatDuration, formatPercent, formatRequested } from '../units';
+import { renderBar } from '../screen/gauge';
+import { formatPeak } from '../format/bracket';
+import { shareTone } from '../screen/gauge';
+import type { Screen } from '../screen/screen';
+import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { shareOfJob } from './figures';
 import { hostsLabel, jobNumber, requestText, splitRequests, stateLabel } from './labels';
 import { formatAge, runningFor, type LiveColumn } from './live-column';
-import { trendLabel } from './trend-label';
+import { trendLabel } from './labels';
 
 const bytes = (value: number | null | undefined): string =>
   value === null || value === undefined ? '' : formatBytes(value);

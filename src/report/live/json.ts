@@ -1,4 +1,4 @@
-import { escapeJson } from '../escape';
+import { escapeJson } from '../format/escape';
 import { totalHosts } from './host-totals';
 import type { HostsReport } from './hosts';
 import type { JobsReport } from './jobs';

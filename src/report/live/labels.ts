@@ -1,8 +1,8 @@
-import type { JobView, RequestView } from '../../live/cluster-view';
 import type { MemoryMeasure } from '../../gridengine/memory-meaning';
-import { formatDay, formatMinute } from '../local-time';
-import type { Screen, Tone } from '../screen';
-import { formatCount } from '../units';
+import type { JobView, RequestView, Trend } from '../../live/cluster-view';
+import { formatDay, formatMinute } from '../format/local-time';
+import { formatCount } from '../format/units';
+import type { Screen, Tone } from '../screen/screen';
 
 /** "4711", or "4711.3" for a task of an array job. */
 export function jobNumber({ job, task }: { readonly job: number; readonly task: number | null }): string {
@@ -57,4 +57,20 @@ export function nearMoment(at: number, now: Date): string {
   const date = new Date(at);
   if (formatDay(date) === formatDay(now)) return formatMinute(date).slice(11);
   return formatMinute(date).slice(date.getFullYear() === now.getFullYear() ? 5 : 0);
+}
+
+const HOUR = 3_600_000;
+/** Nobody waits for what lies further away, and no rate holds that long. */
+const FAR = 14 * 24 * HOUR;
+const SOON = 6 * HOUR;
+
+/** When a job reaches its limit at its present rate: "14:32", "14:32?" where the rate is no more than a guess. */
+export function trendLabel(trend: Trend | null, screen: Screen): string {
+  const at = trend?.limitAt ?? null;
+  if (trend === null || at === null || at - screen.now.getTime() > FAR) return '';
+  const left = at - screen.now.getTime();
+  const text = left <= 0 ? 'now' : nearMoment(at, screen.now);
+  const doubt = trend.confidence === 'low' ? screen.style.faint('?') : '';
+  if (left <= HOUR) return screen.style.bad(text) + doubt;
+  return (left <= SOON ? screen.style.warning(text) : text) + doubt;
 }

@@ -1,6 +1,6 @@
-import { formatDuration } from '../units';
-import type { Screen } from '../screen';
-import { renderTable, type Column } from '../table';
+import { formatDuration } from '../format/units';
+import type { Screen } from '../screen/screen';
+import { renderTable, type Column } from '../screen/table';
 
 /** A column over rows of one kind. */
 export interface LiveColumn<T> extends Column {

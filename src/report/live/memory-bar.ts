@@ -1,5 +1,5 @@
 import type { HostView } from '../../live/cluster-view';
-import type { Screen } from '../screen';
+import type { Screen } from '../screen/screen';
 
 /** How many of `width` cells stand for a share; anything at all is one. */
 function cellsFor(bytes: number, whole: number, width: number): number {

@@ -1,7 +1,7 @@
 import { shareOf } from '../../record/peak-figure';
 import type { HostView, JobPart } from '../../live/cluster-view';
-import { shareTone } from '../gauge';
-import { formatBytes, formatPercent, formatRequested } from '../units';
+import { shareTone } from '../screen/gauge';
+import { formatBytes, formatPercent, formatRequested } from '../format/units';
 import { peakOfPart, useOfPart } from '../../live/job-parts';
 import { jobNumber } from './labels';
 import type { LiveColumn } from './live-column';

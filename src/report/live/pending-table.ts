@@ -1,5 +1,5 @@
 import type { PendingView } from '../../live/cluster-view';
-import { formatCount, formatNumber } from '../units';
+import { formatCount, formatNumber } from '../format/units';
 import { requestText, splitRequests, stateLabel } from './labels';
 import { runningFor, type LiveColumn } from './live-column';
 

@@ -1,8 +1,8 @@
 import type { ClusterView } from '../../live/cluster-view';
-import { padEnd } from '../display-width';
-import type { Screen } from '../screen';
-import { spread } from '../title';
-import { formatCount } from '../units';
+import { padEnd } from '../screen/text-width';
+import type { Screen } from '../screen/screen';
+import { spread } from '../job/title';
+import { formatCount } from '../format/units';
 import type { LiveFilter } from './filter';
 import { problemLine, whenText, type RowsOf } from './headline';
 import { describeTotals, totalHosts } from './host-totals';

@@ -1,11 +1,11 @@
 import type { ClusterView, HostView, JobView, PendingView } from '../../live/cluster-view';
 import { filterHost, keepsJob, keepsPending } from './filter';
-import { byHostName, HOST_ORDERS } from './host-orders';
+import { byHostName, HOST_ORDERS } from './orders';
 import { chooseHostColumns, hostLines, type HostColumns, type HostLine } from './hosts';
-import { byNumber, JOB_ORDERS, PENDING_ORDERS } from './job-orders';
+import { byNumber, JOB_ORDERS, PENDING_ORDERS } from './orders';
 import { JOB_COLUMNS } from './jobs-table';
 import { chooseColumns, type LiveColumn } from './live-column';
-import { sortRows, type Order } from './order';
+import { sortRows, type Order } from './orders';
 import { PENDING_COLUMNS } from './pending-table';
 import type { LiveFilter } from './filter';
 import type { Sorting, WatchState } from './watch-state';

@@ -1,13 +1,12 @@
-import { killedByMemory } from '../../record/cause';
 import { isParallel } from '../../accounting/job-sum';
-import { diedItself, endingSignal, succeeded } from '../../record/job-end';
 import { categoryRequests, type CategoryRequest } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';
+import { killedByMemory } from '../../record/cause';
+import { diedItself, endingSignal, succeeded } from '../../record/job-end';
 import type { GridEngineAccount, JobRecord } from '../../record/record';
-import { wholeOf } from '../job-whole';
-import { signalName } from '../signals';
-import { LIMIT_ENFORCED } from './codes';
+import { signalName } from '../job/ending';
+import { wholeOf } from '../job/job-whole';
 import type { Words } from './words';
 
 /** One host of the run, or of a job on one host the job. */
@@ -152,3 +151,25 @@ export function whenEnded(end: BadEnd, words: Words): string {
 export function endTime(end: BadEnd, words: Words): string {
   return end.subject.ended_at === null ? '' : ` at ${words.clock(end.subject.ended_at)}`;
 }
+
+/** Signals with a story of their own, by number (Linux). */
+export const SIGKILL = 9;
+export const SIGUSR1 = 10;
+export const SIGSEGV = 11;
+export const SIGUSR2 = 12;
+export const SIGXCPU = 24;
+export const SIGXFSZ = 25;
+
+/** SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS. */
+export const CRASHES: ReadonlySet<number> = new Set([4, 5, 6, 7, 8, 11, 31]);
+
+/** `failed`: execd enforced h_vmem, h_rt or h_cpu; the job died by a signal. */
+export const LIMIT_ENFORCED = 37;
+export const AFTER_SIGNAL = 100;
+
+/** What speaks against every other end where Grid Engine says 37. */
+export const LIMIT_SAYS = 'Grid Engine says failed 37: it enforced a limit itself';
+
+/** What would tell, where it is missing. */
+export const ACCOUNTING_LINE = "Grid Engine's accounting line (qmemacct import)";
+export const A_SAMPLER = 'a sampler on the node';

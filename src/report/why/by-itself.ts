@@ -1,7 +1,7 @@
 import { CLOSE_TO_LIMIT } from '../../record/cause';
-import { formatBytes } from '../units';
+import { formatBytes } from '../format/units';
 import { endedBy, endName, endTime, type BadEnd } from './bad-end';
-import { AFTER_SIGNAL, CRASHES, SIGSEGV, SIGXFSZ } from './codes';
+import { AFTER_SIGNAL, CRASHES, SIGSEGV, SIGXFSZ } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
 import { shareOfLimit } from './memory';
 import type { Words } from './words';

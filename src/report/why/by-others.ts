@@ -9,7 +9,7 @@ import {
   SIGUSR2,
   SIGXCPU,
   SIGXFSZ,
-} from './codes';
+} from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
 import { shareOfLimit } from './memory';
 import type { Words } from './words';

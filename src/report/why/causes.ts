@@ -1,8 +1,8 @@
 import { groupBy } from '../../base/group-by';
 import type { Dialect } from '../../gridengine/dialect';
-import { recordsOf, type JobRun } from '../job-run';
-import { needsOf } from '../job-whole';
-import { nextTime } from '../next-time';
+import { recordsOf, type JobRun } from '../job/job-run';
+import { needsOf } from '../job/job-whole';
+import { nextTime } from '../advice/next-time';
 import type { Cause, Standing } from './hypothesis';
 import { whyEnded, type Confidence } from './why';
 

@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by';
-import type { Screen } from '../screen';
-import { wrap } from '../wrap';
+import type { Screen } from '../screen/screen';
+import { wrap } from '../screen/layout';
 import type { Hypothesis, Standing } from './hypothesis';
 import type { Why } from './why';
 import { listed } from './words';

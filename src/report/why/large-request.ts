@@ -1,6 +1,6 @@
 import { judgedEnd } from '../../record/peak-figure';
-import { roundRequest } from '../advice';
-import { formatBytes, formatDuration } from '../units';
+import { roundRequest } from '../advice/advice';
+import { formatBytes, formatDuration } from '../format/units';
 import type { BadEnd } from './bad-end';
 
 const GIB = 1024 ** 3;

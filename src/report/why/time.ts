@@ -1,8 +1,8 @@
 import { endingSignal } from '../../record/job-end';
 import { requestedSeconds } from '../../gridengine/category-requests';
-import { formatDuration } from '../units';
+import { formatDuration } from '../format/units';
 import { endedBy, whenEnded, type BadEnd } from './bad-end';
-import { ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGUSR1, SIGXCPU } from './codes';
+import { ACCOUNTING_LINE, AFTER_SIGNAL, LIMIT_ENFORCED, SIGKILL, SIGUSR1, SIGXCPU } from './bad-end';
 import { judge, type Hypothesis, type Judge } from './hypothesis';
 import { notByExecd } from './memory';
 import type { Words } from './words';

@@ -3,7 +3,7 @@ import type { JobRecord } from '../../record/record';
 import { badEnd, endName, endTime, type BadEnd } from './bad-end';
 import { crash, fileSize, ownError } from './by-itself';
 import { deleted, nodeLost, signalled } from './by-others';
-import { LIMIT_ENFORCED } from './codes';
+import { LIMIT_ENFORCED } from './bad-end';
 import { judge, type Cause, type Hypothesis } from './hypothesis';
 import type { Trial } from './large-request';
 import { killedAtMemory, outOfMemoryGroup, outOfMemoryNode, refusedMemory, shareOfLimit, softMemory } from './memory';

@@ -1,8 +1,8 @@
 import { measuredUpper, type Ends } from '../../record/peak-figure';
 import type { Bracket } from '../../record/record';
-import { formatClock, parseTime } from '../local-time';
-import type { Screen } from '../screen';
-import { formatBytes } from '../units';
+import { formatClock, parseTime } from '../format/local-time';
+import type { Screen } from '../screen/screen';
+import { formatBytes } from '../format/units';
 
 /** How what others chose, and times, are written down. */
 export interface Words {

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { JobDescription } from '../job/job-description';
 import type { JobRecord, RecordKey } from '../../record/record';
-import { runId, type RunDescription } from '../job/run-directory';
+import { runId, type RunDescription } from '../job/run-description';
 import type { Settings } from '../../record/settings';
 
 /** Key of the record of one run on this host. */

@@ -5,7 +5,7 @@ import type { NodeStore } from '../node-store/node-store';
 import { parseRecord } from '../../record/record';
 import type { JobRecord } from '../../record/record';
 import { unsampledRecord } from './recover';
-import { parseRunDescription } from '../job/run-directory';
+import { parseRunDescription } from '../job/run-description';
 import type { Settings } from '../../record/settings';
 
 /** What a user's word is taken for: that user's jobs on this host, that root's own hooks know nothing of. */
@@ -59,7 +59,12 @@ function recordOfCopies(text: string, settings: Settings, nowMs: number): JobRec
   if (config < 0 || usage < config) return 'neither a record nor copies of spool files';
   const run = parseRunDescription(`${text.slice(0, config)}\nend=1\n`);
   if (run === null) return 'unusable job description';
-  return unsampledRecord(run, text.slice(config + 12, usage), text.slice(usage + 11), settings, nowMs);
+  return unsampledRecord(
+    run,
+    { config: text.slice(config + 12, usage), usage: text.slice(usage + 11) },
+    settings,
+    nowMs,
+  );
 }
 
 /** Why a user's record is not taken; null: it is. */

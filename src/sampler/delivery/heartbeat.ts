@@ -16,7 +16,7 @@ import type { Settings } from '../../record/settings';
  * `STATE/heartbeat` is an empty file; its time of change says when the next one is due. `STATE/heartbeat.lock` is held
  * by who is at it.
  */
-interface Heartbeat {
+export interface Heartbeat {
   /**
    * Call it after progress was saved to `store`, as often as you like. It returns at once unless a heartbeat is due and
    * nobody else is at it; `store` is used before it returns, and not later. Never throws or rejects.

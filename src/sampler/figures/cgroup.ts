@@ -13,7 +13,7 @@ import {
   type FootprintEnds,
 } from '../peaks/footprint-ends';
 import { chooseSource } from '../source-settings';
-import { thisMachine } from '../peaks/this-machine';
+import { thisMachine } from '../peaks/slack';
 import type { FigurePart, PartContext } from './part';
 
 export interface CgroupFigures extends FigurePart {

@@ -6,13 +6,13 @@ import { processes } from '../../sources/job/processes';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { FootprintEnds } from '../peaks/footprint-ends';
 import type { NodeReply } from '../job/hear-kernel';
-import type { TickReadings } from '../processes/job-processes';
+import type { TickReadings } from '../processes/tick';
 import type { ListenerLink } from '../listener/client';
-import { runDirectoryName, type RunDescription } from '../job/run-directory';
+import { runDirectoryName, type RunDescription } from '../job/run-description';
+import type * as TwoAccounts from '../job/two-accounts';
 import { newSeriesBuffer, type SeriesBatch } from '../series/series-buffer';
 import type { Settings } from '../../record/settings';
 import type * as Cgroup from './cgroup';
-import type * as EarlierMetrics from './earlier-metrics';
 import type * as Energy from './energy';
 import type * as Gpu from './gpu';
 import type * as Network from './network';
@@ -105,7 +105,7 @@ export function jobFigures(run: RunDescription, settings: Settings, earlier: Job
       const metrics = Object.assign({}, ...parts.map((part) => part.metrics())) as JobMetrics;
       if (earlier === null) return metrics;
       const absolute = new Set(parts.flatMap((part) => (part.absolute === true ? Object.keys(part.metrics()) : [])));
-      return (load('./earlier-metrics') as typeof EarlierMetrics).withEarlierMetrics(metrics, earlier, absolute);
+      return (load('../job/two-accounts') as typeof TwoAccounts).withEarlierMetrics(metrics, earlier, absolute);
     },
     notes: () => parts.flatMap((part) => part.notes()),
     footprint: (ended) => cgroup?.footprint(ended) ?? null,

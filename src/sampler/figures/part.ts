@@ -1,7 +1,7 @@
-import type { TickReadings } from '../processes/job-processes';
+import type { TickReadings } from '../processes/tick';
 import type { NodeReply } from '../job/hear-kernel';
 import type { ListenerLink } from '../listener/client';
-import type { RunDescription } from '../job/run-directory';
+import type { RunDescription } from '../job/run-description';
 import type { SeriesBuffer } from '../series/series-buffer';
 import type { Settings } from '../../record/settings';
 

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TickReadings } from '../processes/job-processes';
+import type { TickReadings } from '../processes/tick';
 import type { JobSampler } from './job-sampler';
 import { connectListener, type ListenerHandlers, type ListenerLink } from '../listener/client';
 import type { Reply } from '../listener/protocol';
 import type { Settings } from '../../record/settings';
 
-/** A job's sampler listening, through the node's listener, to what the kernel tells of the job's processes. */
+/** A job's sampler listening, through the node's listener, to the kernel's events of the job's processes. */
 export interface KernelHearing {
   /** Resolves when events are heard, or when it is clear that they can't be: then to the reason. */
   readonly ready: Promise<string | null>;
-  /** Waits, at most so long, until all has come that the kernel has told by now. */
+  /** Waits, at most so long, until all has come that the kernel has sent by now. */
   catchUp(withinMs: number): Promise<void>;
   /** After each tick: it counts as soon as all events until then have come. */
   afterTick(readings: TickReadings): void;
@@ -25,6 +25,15 @@ export type Connect = (handlers: ListenerHandlers) => Promise<ListenerLink | nul
 
 export type NodeReply = Extract<Reply, { kind: 'node' }>;
 
+interface HearingRules {
+  readonly settingsPath: string;
+  readonly settings: Settings;
+  /** Processes that descend from this one are the job's. */
+  readonly ancestor: number;
+  /** Left out: a connection of the job's own. */
+  readonly connect?: Connect;
+}
+
 const SYNC_WITHIN_MS = 3000;
 const AGAIN_AFTER_MS = 500;
 const AGAIN_AT_LATEST_MS = 60_000;
@@ -38,102 +47,117 @@ export const NO_HEARING: KernelHearing = {
   close: () => undefined,
 };
 
+class ConnectedHearing implements KernelHearing {
+  readonly ready: Promise<string | null>;
+  private current: ListenerLink | null = null;
+  private listening = false;
+  private closed = false;
+  /** Resolves when the last tick counts. */
+  private settled: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly ancestor: number,
+    private readonly connect: Connect,
+    private readonly sampler: JobSampler,
+    private readonly node: (reply: NodeReply) => void,
+  ) {
+    this.ready = this.begin();
+    void this.ready.then((reason) => {
+      if (reason !== null && this.current === null) void this.again();
+    });
+  }
+
+  async catchUp(withinMs: number): Promise<void> {
+    const all = this.ready.then(() => (this.listening ? this.current?.sync(withinMs) : undefined));
+    await Promise.race([all, sleep(withinMs, undefined, { ref: false })]);
+  }
+
+  afterTick(readings: TickReadings): void {
+    if (this.listening) this.settled = this.settle(readings);
+  }
+
+  async finish(withinMs: number): Promise<void> {
+    const late = Symbol('late');
+    const first = await Promise.race([this.settled, sleep(withinMs, late, { ref: false })]);
+    // Without the last events the sums end too early.
+    if (first === late) this.sampler.deafen('listener-lost');
+  }
+
+  link(): ListenerLink | null {
+    return this.current;
+  }
+
+  close(): void {
+    this.closed = true;
+    this.current?.close();
+    this.current = null;
+  }
+
+  private take(reply: Reply): void {
+    if (reply.kind === 'fork' || reply.kind === 'exec' || reply.kind === 'exit') this.sampler.heard([reply]);
+    else if (reply.kind === 'lost') this.sampler.open('lost-records');
+    else if (reply.kind === 'node') this.node(reply);
+  }
+
+  private lost(): void {
+    if (this.closed) return;
+    this.current = null;
+    if (this.listening) this.sampler.deafen('listener-lost');
+    this.listening = false;
+    void this.again();
+  }
+
+  private async again(afterMs = AGAIN_AFTER_MS): Promise<void> {
+    // All samplers of the node lose it at the same moment.
+    await sleep(afterMs * (1 + Math.random()), undefined, { ref: false });
+    if (this.closed) return;
+    const reason = await this.begin();
+    // No greeting: a listener that is stopped, or a node too busy to start one. It may still come.
+    if (reason !== null && this.current === null) await this.again(Math.min(2 * afterMs, AGAIN_AT_LATEST_MS));
+  }
+
+  /** Returns why no events are heard; null: they are. */
+  private async begin(): Promise<string | null> {
+    const link = await this.connect({ take: (reply) => this.take(reply), lost: () => this.lost() });
+    if (link === null) return 'the listener of this node could not be reached or started';
+    if (this.closed) {
+      link.close();
+      return null;
+    }
+    this.current = link;
+    if (link.hello.events !== null) return link.hello.events;
+    this.sampler.listen();
+    if (link.hello.records !== null) this.sampler.open('no-exit-records');
+    // What was forked before the listener could hear of it has no ancestors there.
+    link.follow([this.ancestor, ...this.sampler.pids()]);
+    this.listening = true;
+    await link.sync(SYNC_WITHIN_MS);
+    return null;
+  }
+
+  private async settle(readings: TickReadings): Promise<void> {
+    const link = this.current;
+    if (link === null || !this.listening) return;
+    if (await link.sync(SYNC_WITHIN_MS)) {
+      const adopted = this.sampler.settle(readings);
+      if (adopted.length > 0) link.follow(adopted);
+    } else if (!this.closed && link === this.current) {
+      // It is there and does not answer: as good as gone.
+      link.close();
+      this.lost();
+    }
+  }
+}
+
 /**
  * Connects to the listener (and starts it where there is none); when it dies, the account says so and the next one is
  * connected to. `node` gets the node's figures as they come.
  */
 export function hearKernel(
-  settingsPath: string,
-  settings: Settings,
-  ancestor: number,
+  { settingsPath, settings, ancestor, connect }: HearingRules,
   sampler: JobSampler,
   node: (reply: NodeReply) => void,
-  connect: Connect = (handlers) => connectListener(settingsPath, settings, handlers),
 ): KernelHearing {
-  let link: ListenerLink | null = null;
-  let listening = false;
-  let closed = false;
-  let last: Promise<void> = Promise.resolve();
-
-  function take(reply: Reply): void {
-    if (reply.kind === 'fork' || reply.kind === 'exec' || reply.kind === 'exit') sampler.heard([reply]);
-    else if (reply.kind === 'lost') sampler.open('lost-records');
-    else if (reply.kind === 'node') node(reply);
-  }
-
-  function lost(): void {
-    if (closed) return;
-    link = null;
-    if (listening) sampler.deafen('listener-lost');
-    listening = false;
-    void again();
-  }
-
-  async function again(afterMs = AGAIN_AFTER_MS): Promise<void> {
-    // All samplers of the node lose it at the same moment.
-    await sleep(afterMs * (1 + Math.random()), undefined, { ref: false });
-    if (closed) return;
-    const reason = await begin();
-    // Nobody greeted us: one that is stopped, or a node too busy to start one. It may still come.
-    if (reason !== null && link === null) await again(Math.min(2 * afterMs, AGAIN_AT_LATEST_MS));
-  }
-
-  async function begin(): Promise<string | null> {
-    const connected = await connect({ take, lost });
-    if (connected === null) return 'the listener of this node could not be reached or started';
-    if (closed) {
-      connected.close();
-      return null;
-    }
-    link = connected;
-    if (connected.hello.events !== null) return connected.hello.events;
-    sampler.listen();
-    if (connected.hello.records !== null) sampler.open('no-exit-records');
-    // Whoever was forked before the listener could hear of it is nobody's descendant there.
-    connected.follow([ancestor, ...sampler.pids()]);
-    listening = true;
-    await connected.sync(SYNC_WITHIN_MS);
-    return null;
-  }
-
-  async function settle(readings: TickReadings): Promise<void> {
-    const asked = link;
-    if (asked === null || !listening) return;
-    if (await asked.sync(SYNC_WITHIN_MS)) {
-      const adopted = sampler.settle(readings);
-      if (adopted.length > 0) asked.follow(adopted);
-    } else if (!closed && asked === link) {
-      // It is there and does not answer: as good as gone.
-      asked.close();
-      lost();
-    }
-  }
-
-  const ready = begin();
-  void ready.then((reason) => {
-    if (reason !== null && link === null) void again();
-  });
-
-  return {
-    ready,
-    catchUp: async (withinMs) => {
-      const all = ready.then(() => (listening ? link?.sync(withinMs) : undefined));
-      await Promise.race([all, sleep(withinMs, undefined, { ref: false })]);
-    },
-    afterTick: (readings) => {
-      if (listening) last = settle(readings);
-    },
-    finish: async (withinMs) => {
-      const late = Symbol('late');
-      const first = await Promise.race([last, sleep(withinMs, late, { ref: false })]);
-      // Without the last events the sums end too early.
-      if (first === late) sampler.deafen('listener-lost');
-    },
-    link: () => link,
-    close: () => {
-      closed = true;
-      link?.close();
-      link = null;
-    },
-  };
+  const reach = connect ?? ((handlers: ListenerHandlers) => connectListener(settingsPath, settings, handlers));
+  return new ConnectedHearing(ancestor, reach, sampler, node);
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, 
 import { join } from 'node:path';
 import { JOBS_GROUP } from '../../sources/job/job-cgroup';
 import { OWN_GROUP } from './leave-job';
-import { keyValues, startTicksOf } from './run-directory';
+import { keyValues, startTicksOf } from './pid-file';
 
 /**
  * The control groups that the prolog makes for jobs (hooks/cgroup.sh): their removal. Whoever ends a run removes its

@@ -1,16 +1,27 @@
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
-import { monotonicUs, uptimeSeconds, wallClockOfTicks } from '../../sources/proc/clock';
-import { readText } from '../../sources/files';
-import { openProcess, type DescriptorBudget } from '../../sources/proc/process-files';
-import { parseAddressSpaceLimit } from '../../sources/proc/limits';
-import { realUid } from '../../sources/proc/status';
+import { monotonicUs } from '../../sources/proc/clock';
+import { changedMs, readText } from '../../sources/files';
+import { openProcess, type DescriptorBudget, type ProcessFiles } from '../../sources/proc/process-files';
 import { namesSwapArea } from '../../sources/proc/swap';
+import { list, map, number, object, text, type ValueOf } from '../../base/shape';
+import { ownerOfSpool } from '../../base/user-name';
 import type { SpoolUsage } from '../../gridengine/spool-usage';
-import type { CpuMeter } from './cpu-meter';
 import { destinationNow } from '../delivery/destination';
-import { withEarlier } from './earlier-record';
+import { keyOfRun } from '../delivery/finish';
+import { jobFigures, type JobFigures } from '../figures/job-figures';
+import { writeLiveFile, removeLiveFile } from '../node-store/live-records';
+import { chooseStorage, type SharedStore, type Storage } from '../node-store/storage';
+import { thisMachine } from '../peaks/slack';
+import type { MachineScan } from '../processes/machine-scan';
+import type { JobRecord, RecordStatus } from '../../record/record';
+import type { Settings } from '../../record/settings';
+import { openSampleStream } from '../series/sample-stream';
+import { FirstProcess } from './first-process';
+import { hearKernel, NO_HEARING, type Connect, type KernelHearing } from './hear-kernel';
+import { removeJobCgroup, readCgroupNote } from './job-cgroups';
 import {
   describeJob,
   readJobPid,
@@ -19,42 +30,30 @@ import {
   undescribed,
   type JobDescription,
 } from './job-description';
-import { sampleJob } from './job-sampler';
 import { buildRecord } from './job-record';
-import { keyOfRun } from '../delivery/finish';
-import { jobFigures } from '../figures/job-figures';
-import { removeJobCgroup, readCgroupNote } from './job-cgroups';
-import { hearKernel, NO_HEARING, type Connect } from './hear-kernel';
-import { writeLiveFile, removeLiveFile } from '../node-store/live-records';
-import type { MachineScan } from '../processes/machine-scan';
-import { ownerOfSpool } from '../../base/user-name';
-import type { JobRecord, RecordStatus } from '../../record/record';
-import { openSampleStream } from '../series/sample-stream';
-import { answer, removeRunDirectory, runDirectoryName, type RunDescription } from './run-directory';
-import type { Settings } from '../../record/settings';
-import type { Stretch } from './stretch';
-import { thisMachine } from '../peaks/this-machine';
-import { chooseStorage, type SharedStore } from '../node-store/storage';
-import { nextTick } from './ticks';
+import { JobSampler, SAVED_SAMPLER } from './job-sampler';
+import { Pace, type CpuMeter, type Throttle } from './pace';
+import { runDirectoryName, type RunDescription } from './run-description';
+import type { RunDirectory } from './run-directory';
+import type * as TwoAccounts from './two-accounts';
 import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from './watch-directory';
 
 /** Before the job's first process is there, the tree is looked at this often. */
 const WAIT_FOR_START_MS = 20;
 const WAIT_LONGER_MS = 250;
+const SHORT_WAITS_MS = 2000;
 /** After the shepherd has gone, its job's processes may go on for a while; they are followed this long. */
 const AFTER_SHEPHERD_MS = 30_000;
 /** Opening node.db takes milliseconds that the epilog need not wait for; the shortest jobs never come to it. */
 const PREPARE_AFTER_MS = 300;
-/** Until then a job's first moments decide when it is looked at. */
-const ALIGNED_FROM_MS = 1600;
 /** The epilog waits meanwhile. */
 const EVENTS_WITHIN_MS = 1000;
 const NODE_WITHIN_MS = 200;
-/** Where nothing tells of the epilog's file, it is looked for this often. */
-const UNTOLD_MS = 1000;
+/** Where the epilog's file wakes nobody, it is looked for this often. */
+const UNWATCHED_MS = 1000;
 
 /** What the sampler process gives to each of its jobs: the only difference between the scopes. */
-interface Surroundings {
+export interface Surroundings {
   readonly settingsPath: string;
   readonly settings: Settings;
   /** Why the defaults stand in for the site's own settings; null: they don't. */
@@ -69,425 +68,423 @@ interface Surroundings {
   readonly phaseMs?: number;
   /** CPU time that this job's looks have taken. */
   readonly meter: CpuMeter;
-  readonly stretch: Stretch;
+  readonly throttle: Throttle;
   readonly saveEveryMs: number;
   /** CPU seconds of `meter` after which the job must go on in another process. */
   readonly spendable: number;
   /** Jobs that share the memory of this process. */
   readonly jobs: () => number;
-  /** Gets the state for a successor with each save; null: nobody wants it. */
+  /** Gets the state for a successor with each save; null: there will be none. */
   readonly keepState: ((state: SavedFollower) => void) | null;
 }
 
-/** State of a job for a successor process; plain data. */
-export interface SavedFollower {
-  readonly sampler: unknown;
-  readonly cpuSeconds: number;
-  readonly intervalMs: number;
-  readonly notes: readonly string[];
-  readonly metrics: Readonly<Record<string, number>>;
+/** What another sampler process has left of the job. */
+interface Predecessor {
+  /** All that it knew; null: nothing that can be used. */
+  readonly resumed: SavedFollower | null;
+  /** Why what happened before or since may not be known; null: it is. */
+  readonly missed: string | null;
+  /** The record so far of one that left nothing else. */
+  readonly earlier: JobRecord | null;
+}
+
+/** State of a job for a successor process. */
+export const SAVED_FOLLOWER = object({
+  sampler: SAVED_SAMPLER,
+  cpuSeconds: number(0),
+  intervalMs: number(1),
+  notes: list(text(4096), 10_000),
+  metrics: map(number(), { key: /^\S+$/, what: 'metric', most: 10_000 }),
+});
+export type SavedFollower = ValueOf<typeof SAVED_FOLLOWER>;
+
+/** The job's end; `seenMs`: when it was seen, or the epilog's file was written (ms since the epoch). */
+interface JobEnd {
+  readonly status: RecordStatus;
+  readonly seenMs: number;
 }
 
 /** Why a job is no longer followed here. */
-type FollowEnd = { readonly status: 'finished' | 'lost'; readonly toldMs: number } | 'handed-over' | 'stopped';
-
-/** One job under the eyes of this process. */
-export interface JobFollower {
-  readonly run: RunDescription;
-  /** Follows the job until its end, or until `stop`, or until `spendable` is spent. */
-  follow(): Promise<FollowEnd>;
-  /** Takes the last reading, commits the summary, answers the epilog and clears up. */
-  finish(end: { readonly status: RecordStatus; readonly toldMs: number }): Promise<void>;
-  /** `follow` ends at once; nothing is finished. */
-  stop(): void;
-  /** What is known so far goes to node.db; nothing once the summary has gone there. */
-  saveProgress(): void;
-  save(): SavedFollower;
-  /** Lets go of everything without finishing. */
-  close(): void;
-}
+type FollowEnd = JobEnd | 'handed-over' | 'stopped';
 
 function describe(run: RunDescription, settings: Settings): JobDescription {
-  const text = trustedSpoolFile(run.spool, 'config');
-  return text === null
+  const config = trustedSpoolFile(run.spool, 'config');
+  return config === null
     ? undescribed(run.task, "Grid Engine's config file could not be read.")
-    : describeJob(text, run, settings.memory_complexes, trustedSpoolFile(run.spool, 'pe_hostfile'));
+    : describeJob(config, run, settings.memory_complexes, trustedSpoolFile(run.spool, 'pe_hostfile'));
 }
 
-/** End of the job to the millisecond where the word of its end and the whole seconds of `usage` agree. */
-function endOfJob(usage: SpoolUsage | null, toldMs: number): number | null {
+/** End of the job to the millisecond where the moment it was seen and the whole seconds of `usage` agree. */
+function endOfJob(usage: SpoolUsage | null, { status, seenMs }: JobEnd): number | null {
   const end = usage?.endTimeMs ?? null;
-  return end === null ? null : Math.min(Math.max(toldMs, end), end + 999);
+  if (end === null) return status === 'lost' ? seenMs : null;
+  return Math.min(Math.max(seenMs, end), end + 999);
 }
 
 const swapPossible = (): boolean => namesSwapArea(readText('/proc/swaps') ?? '');
 
-/** Sleeps until `untilMs` or until `wake` is called. */
-function sleeper(): { readonly sleep: (ms: number) => Promise<void>; readonly wake: () => void } {
-  let pending: (() => void) | null = null;
-  return {
-    sleep: (ms) =>
-      new Promise((resolve) => {
-        const timer = setTimeout(done, Math.max(0, ms));
-        function done(): void {
-          clearTimeout(timer);
-          pending = null;
-          resolve();
-        }
-        pending = done;
-      }),
-    wake: () => pending?.(),
-  };
-}
+/** A sleep that can be ended early. */
+class Sleeper {
+  private pending: (() => void) | null = null;
 
-/** When a file was last written (ms since the epoch); null: it is not there. */
-function writtenAt(path: string): number | null {
-  try {
-    return statSync(path).mtimeMs;
-  } catch {
-    return null;
-  }
-}
+  readonly wake = (): void => this.pending?.();
 
-/**
- * Begins to follow a job. `resumed` continues what a predecessor has saved, `missed` says why what happened since then
- * may not be known; `earlier` is the record of a predecessor that left nothing else.
- */
-export function followJob(
-  run: RunDescription,
-  directory: string | null,
-  surroundings: Surroundings,
-  predecessor: {
-    readonly resumed: SavedFollower | null;
-    readonly missed?: string;
-    readonly earlier?: JobRecord | null;
-  },
-): JobFollower {
-  const { settings, meter } = surroundings;
-  const { resumed, missed, earlier = null } = predecessor;
-  const description = describe(run, settings);
-  const sampler = sampleJob(
-    {
-      procRoot: '/proc',
-      rootPid: null,
-      shepherdPid: run.shepherdPid,
-      group: description.group,
-      notBefore: run.attached ? 0 : run.shepherdStart,
-      precision: thisMachine(),
-      sharesAddressSpace: sharesAddressSpace,
-      eventsTell: false,
-      machine: surroundings.machine,
-    },
-    surroundings.descriptors,
-    settings.processes_per_sample,
-    resumed?.sampler ?? null,
-  );
-  if (missed !== undefined) sampler.open('sampler-lost');
-  const figures = jobFigures(run, settings, resumed?.metrics ?? null);
-  const groupProblem = directory === null ? null : (readCgroupNote(directory)?.problem ?? null);
-  const notes = new Set([
-    ...(resumed?.notes ?? []),
-    ...(missed === undefined ? [] : [missed]),
-    ...(surroundings.settingsProblem === null ? [] : [surroundings.settingsProblem]),
-    ...(groupProblem === null ? [] : [`No cgroup of the job's own: ${groupProblem}.`]),
-  ]);
-  const storage = chooseStorage({
-    run,
-    directory,
-    settings,
-    destination: () => destinationNow(surroundings.settingsPath, settings),
-    fileSizeLimit: resourceLimit(Rlimit.FSIZE).soft,
-    startedMs: () => sampler.startMs() ?? Date.now(),
-    deliver: surroundings.settingsProblem === null,
-    shared: surroundings.shared,
-  });
-  const hearing =
-    settings.listener && run.hooks !== 'plain'
-      ? hearKernel(
-          surroundings.settingsPath,
-          settings,
-          run.shepherdPid,
-          sampler,
-          (reply) => figures.node(reply),
-          surroundings.connect,
-        )
-      : NO_HEARING;
-  const stream = openSampleStream(directory);
-  const priorCpuSeconds = resumed?.cpuSeconds ?? 0;
-  const { sleep, wake } = sleeper();
-  const watches: DirectoryWatch[] = [];
-  let rootUid: number | null = null;
-  let rootPid: number | null = null;
-  /** Of the job's processes, in bytes; null: not read yet. */
-  let addressSpaceLimit: number | null = null;
-  let noSwap = !swapPossible();
-  let intervalMs = resumed?.intervalMs ?? settings.interval * 1000;
-  let usage: SpoolUsage | null = null;
-  const usagePath = join(run.spool, 'usage');
-  let stopping = false;
-  let committed = false;
-
-  void hearing.ready.then((silence) => {
-    if (silence !== null && settings.listener && run.hooks === 'root') notes.add(`No proved peaks: ${silence}.`);
-    if (directory === null || resumed !== null) return;
-    if (run.hooks === 'run') writeFileSync(join(directory, 'listening'), '');
-    // The FIFO is there only where the prolog waits.
-    answer(join(directory, 'armed'), 'armed');
-  });
-
-  /** Grid Engine removes the file soon after it wrote it. */
-  function lookForUsage(): SpoolUsage | null {
-    if (usage === null && existsSync(usagePath)) usage = readUsage(run.spool);
-    return usage;
-  }
-
-  function recordOf(status: RecordStatus, endedMs: number | null, nowMs: number): JobRecord {
-    const observation = sampler.settled();
-    const sampled = observation.samples > 0;
-    const lived = (observation.lineage?.totals.processes ?? 0) > 0;
-    const said = [...notes, ...figures.notes()];
-    if (run.hooks === 'plain')
-      said.push(
-        "The hooks ran as the job's owner: these figures are the owner's own word, and other users' processes were not seen.",
-      );
-    // What its prolog found holds for a sampler of the job's own.
-    const small = run.memory === 'small' && surroundings.shared === null;
-    if (small) said.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
-    const record = buildRecord({
-      key: keyOfRun(run, description, settings),
-      description,
-      observation,
-      usage: status === 'running' ? null : lookForUsage(),
-      status,
-      trust: run.hooks !== 'root' ? 'self-reported' : sampled || lived ? 'root' : 'usage',
-      cost: {
-        cpu_seconds: Math.round((priorCpuSeconds + meter.seconds()) * 1000) / 1000,
-        max_rss_bytes: Math.round((process.resourceUsage().maxRSS * 1024) / surroundings.jobs()),
-        mode: small ? 'small' : 'full',
-      },
-      intervalSeconds: intervalMs / 1000,
-      notes: said,
-      nowMs,
-      endedMs,
-      maxRssBelongsToJob: true,
-      precision: thisMachine(),
-      addressSpaceLimit: addressSpaceLimit ?? Infinity,
-      noSwap,
-      footprint: figures.footprint(!sampler.alive()),
-      metrics: figures.metrics(),
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.pending = null;
+        resolve();
+      };
+      const timer = setTimeout(done, Math.max(0, ms));
+      this.pending = done;
     });
-    const owned = record.owner === null ? { ...record, owner: ownerOfSpool(run.spool) } : record;
-    return earlier === null ? owned : withEarlier(owned, earlier);
+  }
+}
+
+/** Code that few jobs need is loaded when one does. */
+const load = createRequire(__filename);
+
+/** Follows one job from its prolog, or from what a predecessor left, to its record. */
+export class JobFollower {
+  private readonly settings: Settings;
+  private readonly description: JobDescription;
+  private readonly sampler: JobSampler;
+  private readonly figures: JobFigures;
+  private readonly storage: Storage;
+  private readonly hearing: KernelHearing;
+  private readonly streamSample: ReturnType<typeof openSampleStream>;
+  private readonly pace: Pace;
+  private readonly first: FirstProcess;
+  private readonly notes: Set<string>;
+  private readonly sleeper = new Sleeper();
+  private readonly watches: DirectoryWatch[] = [];
+  private readonly begunMs = Date.now();
+  /** The job's first process has been seen. */
+  private started: boolean;
+  private noSwap = !swapPossible();
+  private usage: SpoolUsage | null = null;
+  private shepherdGoneMs: number | null = null;
+  private dueMs = this.begunMs;
+  private lastSaveMs: number;
+  private prepared = false;
+  private stopping = false;
+  private committed = false;
+
+  /** `directory`: null where there could be none. */
+  constructor(
+    readonly run: RunDescription,
+    private readonly directory: RunDirectory | null,
+    private readonly surroundings: Surroundings,
+    private readonly predecessor: Predecessor,
+  ) {
+    const { settings, shared } = surroundings;
+    const { resumed, missed } = predecessor;
+    this.settings = settings;
+    this.description = describe(run, settings);
+    this.sampler = new JobSampler(
+      {
+        procRoot: '/proc',
+        shepherdPid: run.shepherdPid,
+        group: this.description.group,
+        notBefore: run.attached ? 0 : run.shepherdStart,
+        precision: thisMachine(),
+        sharesAddressSpace,
+        machine: surroundings.machine,
+      },
+      surroundings.descriptors,
+      settings.processes_per_sample,
+      resumed?.sampler,
+    );
+    if (missed !== null) this.sampler.open('sampler-lost');
+    this.started = this.sampler.startMs() !== null;
+    this.figures = jobFigures(run, settings, resumed?.metrics ?? null);
+    this.notes = new Set([...(resumed?.notes ?? []), ...this.firstNotes()]);
+    this.storage = chooseStorage({
+      run,
+      directory: directory?.path ?? null,
+      settings,
+      destination: () => destinationNow(surroundings.settingsPath, settings),
+      fileSizeLimit: resourceLimit(Rlimit.FSIZE).soft,
+      startedMs: () => this.sampler.startMs() ?? Date.now(),
+      deliver: surroundings.settingsProblem === null,
+      shared,
+    });
+    this.hearing = this.hear();
+    void this.hearing.ready.then((silence) => this.ready(silence));
+    this.streamSample = openSampleStream(directory?.path ?? null);
+    this.pace = new Pace(settings, surroundings.throttle, surroundings.phaseMs, resumed?.intervalMs ?? null);
+    this.first = new FirstProcess(run);
+    // The saves of many jobs must not all come at once.
+    this.lastSaveMs = this.begunMs - (shared === null ? 0 : Math.random() * surroundings.saveEveryMs);
   }
 
-  function findRoot(nowMs: number): boolean {
-    const pid = readJobPid(run.spool);
-    if (pid === null) return false;
-    const files = openProcess(pid, { left: 0 });
-    const stat = files.stat();
-    if (stat === null || (!run.attached && stat.startTicks < run.shepherdStart)) return false;
-    sampler.start(pid, wallClockOfTicks(stat.startTicks, uptimeSeconds(), nowMs));
-    rootUid = files.status(realUid);
-    rootPid = pid;
-    return true;
+  /** Follows the job until its end, or until `stop`, or until `spendable` is spent. */
+  async follow(): Promise<FollowEnd> {
+    const longestSleepMs = this.watchDirectories() ? Infinity : UNWATCHED_MS;
+    const shepherd = openProcess(this.run.shepherdPid, { left: 1 });
+    try {
+      if (this.started) {
+        this.first.resume();
+        if (this.first.pid !== null) this.figures.started(this.first.pid);
+      }
+      for (;;) {
+        if (this.stopping) return 'stopped';
+        const end = await this.step(shepherd);
+        if (end !== null) return end;
+        await this.sleeper.sleep(Math.min(this.dueMs - Date.now(), longestSleepMs));
+      }
+    } finally {
+      shepherd.close();
+      for (const watch of this.watches) watch.close();
+    }
   }
 
-  /** The job's first process went before it was looked at: what the kernel told of it until then is remembered. */
-  async function findEnded(): Promise<boolean> {
-    await hearing.catchUp(EVENTS_WITHIN_MS);
-    const pid = readJobPid(run.spool);
-    const forkedAt = pid === null ? null : sampler.forkedAt(pid);
-    if (pid === null || forkedAt === null) return false;
-    sampler.start(pid, Math.round(Date.now() - (monotonicUs() - forkedAt) / 1000));
-    return true;
+  /** `follow` ends at once; nothing is finished. */
+  stop(): void {
+    this.stopping = true;
+    this.sleeper.wake();
   }
 
-  /**
-   * The limit holds for every program of the job as soon as its first process has executed one; root could lift it again.
-   */
-  function readAddressSpaceLimit(): void {
-    if (addressSpaceLimit !== null || rootPid === null) return;
-    const stat = openProcess(rootPid, { left: 0 }).stat();
-    if (stat === null || stat.forkedNoExec) return;
-    if (rootUid === 0) addressSpaceLimit = Infinity;
-    else addressSpaceLimit = parseAddressSpaceLimit(readText(`/proc/${rootPid}/limits`) ?? '');
+  /** Takes the last reading, commits the summary, answers the epilog and clears up. */
+  async finish(end: JobEnd): Promise<void> {
+    const { run, directory, hearing, figures, storage } = this;
+    await Promise.all([hearing.finish(EVENTS_WITHIN_MS), figures.finish(hearing.link(), NODE_WITHIN_MS)]);
+    this.noSwap &&= !swapPossible();
+    const kept = this.surroundings.meter.around(() => {
+      const record = this.recordNow(end.status, endOfJob(this.lookForUsage(), end));
+      const where = storage.finish(record, this.sampler.takeSamples(), figures.takeSeries());
+      this.committed = true;
+      return where;
+    });
+    directory?.acknowledge(kept);
+    this.close();
+    if (run.hooks === 'root') removeJobCgroup(runDirectoryName(run), this.cgroupNote());
+    removeLiveFile(this.settings, run);
+    await storage.afterwards(() => {
+      if (!storage.keepsDirectory()) directory?.remove();
+    });
   }
 
-  function save(): SavedFollower {
+  /** What is known so far goes to node.db; nothing once the summary has gone there. */
+  saveProgress(): void {
+    if (this.committed) return;
+    const record = this.recordNow('running', null);
+    this.storage.saveProgress(record, this.sampler.takeSamples(), this.figures.takeSeries());
+    writeLiveFile(this.settings, this.run, record, this.first.uid);
+  }
+
+  save(): SavedFollower {
     return {
-      sampler: sampler.save(),
-      cpuSeconds: priorCpuSeconds + meter.seconds(),
-      intervalMs,
-      notes: [...notes],
-      metrics: figures.metrics(),
+      sampler: this.sampler.save(),
+      cpuSeconds: this.cpuSeconds(),
+      intervalMs: this.pace.intervalMs,
+      notes: [...this.notes],
+      metrics: this.figures.metrics(),
     };
   }
 
-  function saveProgress(): void {
-    if (committed) return;
-    const record = recordOf('running', null, Date.now());
-    storage.saveProgress(record, sampler.takeSamples(), figures.takeSeries());
-    writeLiveFile(settings, run, record, rootUid);
+  /** Lets go of everything without finishing. */
+  close(): void {
+    this.sampler.close();
+    this.hearing.close();
+    this.figures.close();
   }
 
-  /** Returns whether what tells the job's end will wake us; else the ticks look for themselves. */
-  function watchDirectories(): boolean {
-    for (const path of [directory, run.spool]) {
-      const watch = path === null ? null : watchDirectory(path, { heard: wake, deafTo: OWNERS_FILES });
+  private cgroupNote(): ReturnType<typeof readCgroupNote> {
+    return this.directory === null ? null : readCgroupNote(this.directory.path);
+  }
+
+  private firstNotes(): readonly string[] {
+    const { settingsProblem } = this.surroundings;
+    const cgroupProblem = this.cgroupNote()?.problem ?? null;
+    return [
+      this.predecessor.missed,
+      settingsProblem,
+      cgroupProblem === null ? null : `No cgroup of the job's own: ${cgroupProblem}.`,
+    ].filter((note) => note !== null);
+  }
+
+  private hear(): KernelHearing {
+    const { run, settings } = this;
+    if (!settings.listener || run.hooks === 'plain') return NO_HEARING;
+    const { settingsPath, connect } = this.surroundings;
+    return hearKernel(
+      { settingsPath, settings, ancestor: run.shepherdPid, ...(connect === undefined ? {} : { connect }) },
+      this.sampler,
+      (reply) => this.figures.node(reply),
+    );
+  }
+
+  /** The kernel's events are heard, or can't be (`silence`): the prolog need not wait any longer. */
+  private ready(silence: string | null): void {
+    const { hooks } = this.run;
+    if (silence !== null && this.settings.listener && hooks === 'root') this.notes.add(`No proved peaks: ${silence}.`);
+    if (this.predecessor.resumed === null) this.directory?.armed(hooks === 'run');
+  }
+
+  /** Returns whether what marks the job's end will wake us; else the ticks look for themselves. */
+  private watchDirectories(): boolean {
+    const { directory, run, watches } = this;
+    for (const path of [directory?.path ?? null, run.spool]) {
+      const watch = path === null ? null : watchDirectory(path, { heard: this.sleeper.wake, deafTo: OWNERS_FILES });
       if (watch !== null) watches.push(watch);
     }
     return watches.length === (directory === null ? 1 : 2);
   }
 
-  /** Whether the job's end has been told; when. */
-  function toldAt(nowMs: number): number | null {
-    if (run.ends === 'usage') return lookForUsage() === null ? null : nowMs;
-    const file = directory === null ? usagePath : join(directory, 'finish');
-    if (!existsSync(file)) return null;
-    // Of a job that ended while nobody looked.
-    return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenAt(file) ?? nowMs);
-  }
-
-  /** Looks through all of /proc come in the same second for all jobs of a process, and it is done once. */
-  function isScanDue(nowMs: number, lastMs: number): boolean {
-    const everyMs = settings.scan_interval * 1000;
-    if (surroundings.phaseMs === undefined || everyMs < ALIGNED_FROM_MS) return nowMs - lastMs >= everyMs;
-    return Math.floor(nowMs / everyMs) > Math.floor(lastMs / everyMs);
-  }
-
-  function untilNextLook(nowMs: number, startMs: number): number {
-    const age = nowMs - startMs;
-    const wait = nextTick(age, intervalMs) - age;
-    const { phaseMs } = surroundings;
-    if (phaseMs === undefined || age + wait < ALIGNED_FROM_MS) return wait;
-    return intervalMs - ((((nowMs - phaseMs) % intervalMs) + intervalMs) % intervalMs);
-  }
-
-  async function follow(): Promise<FollowEnd> {
-    const longestSleepMs = watchDirectories() ? Infinity : UNTOLD_MS;
-    const shepherd = openProcess(run.shepherdPid, { left: 1 });
-    const begun = Date.now();
-    let started = sampler.startMs() !== null;
-    if (started) {
-      // A successor of another sampler: the job's first process may have gone.
-      rootPid = readJobPid(run.spool);
-      if (rootPid !== null) {
-        rootUid = openProcess(rootPid, { left: 0 }).status(realUid);
-        figures.started(rootPid);
-      }
+  /** What is to be done now, and when the next step is due. Returns the end, if that has come. */
+  private async step(shepherd: ProcessFiles): Promise<FollowEnd | null> {
+    const now = Date.now();
+    const endSeenMs = this.endSeenAt(now);
+    if (!this.isShepherdAlive(shepherd)) this.shepherdGoneMs ??= now;
+    if (!this.started) this.lookForStart(now);
+    if (this.surroundings.shared !== null && this.run.ends === 'epilog') this.lookForUsage();
+    if (!this.started && endSeenMs !== null) this.started = await this.findEnded();
+    // A wake-up for another file in the spool directory is no reason for another sample.
+    const isDue = now >= this.dueMs;
+    if (this.started && (endSeenMs !== null || isDue)) this.look(now, endSeenMs !== null);
+    const end = this.endAt(now, endSeenMs);
+    if (end !== null) return end;
+    if (this.saveIfDue(now)) return 'handed-over';
+    if (!this.prepared && this.started && now - this.begunMs > PREPARE_AFTER_MS) {
+      this.prepared = true;
+      this.storage.prepare();
     }
-    // The saves of many jobs must not all come at once.
-    let lastSave = begun - (surroundings.shared === null ? 0 : Math.random() * surroundings.saveEveryMs);
-    let lastScan = begun;
-    let shepherdGoneMs: number | null = null;
-    let due = begun;
-    let prepared = false;
-
-    try {
-      for (;;) {
-        if (stopping) return 'stopped';
-        const now = Date.now();
-        const told = toldAt(now);
-        const parent = shepherd.stat();
-        const shepherdAlive = parent !== null && parent.startTicks === run.shepherdStart && parent.state !== 'Z';
-        if (!shepherdAlive) shepherdGoneMs ??= now;
-        if (!started && findRoot(now)) {
-          started = true;
-          if (rootPid !== null) figures.started(rootPid);
-        }
-        if (surroundings.shared !== null && run.ends === 'epilog') lookForUsage();
-        if (!started && told !== null) started = await findEnded();
-        // A wake-up for another file in the spool directory is no reason for another sample.
-        if (started && (told !== null || now >= due)) {
-          meter.around(() => {
-            const scan = told !== null || isScanDue(now, lastScan);
-            if (scan) lastScan = now;
-            readAddressSpaceLimit();
-            const readings = sampler.tick(now, scan, told !== null);
-            hearing.afterTick(readings);
-            stream(readings, () => sampler.observation());
-            figures.look(now, readings, sampler.cpuTicks(), hearing.link());
-          });
-          intervalMs = surroundings.stretch.afterTick(meter.seconds() * 1000);
-          if (intervalMs > settings.interval * 1000)
-            notes.add(
-              `The sampling interval was stretched to keep the sampler under ${settings.cpu_budget_percent} % of a core.`,
-            );
-        }
-        if (told !== null) return { status: 'finished', toldMs: told };
-        if (shepherdGoneMs !== null && (!sampler.alive() || now - shepherdGoneMs > AFTER_SHEPHERD_MS))
-          return {
-            status: surroundings.shared !== null && usage !== null ? 'finished' : 'lost',
-            toldMs: shepherdGoneMs,
-          };
-
-        const spent = meter.seconds() > surroundings.spendable;
-        if (spent || now - lastSave >= surroundings.saveEveryMs) {
-          lastSave = now;
-          noSwap &&= !swapPossible();
-          meter.around(() => {
-            saveProgress();
-            surroundings.keepState?.(save());
-          });
-          if (spent) return 'handed-over';
-        }
-        if (!prepared && started && now - begun > PREPARE_AFTER_MS) {
-          prepared = true;
-          storage.prepare();
-        }
-        const startMs = sampler.startMs();
-        const after = Date.now();
-        const wait = !started
-          ? after - begun < 2000
-            ? WAIT_FOR_START_MS
-            : WAIT_LONGER_MS
-          : untilNextLook(after, startMs ?? begun);
-        if (!started || now >= due) due = after + wait;
-        await sleep(Math.min(due - after, longestSleepMs));
-      }
-    } finally {
-      shepherd.close();
-      for (const watch of watches) watch.close();
-    }
+    if (!this.started || isDue) this.dueMs = this.nextStep(Date.now());
+    return null;
   }
 
-  function close(): void {
-    sampler.close();
-    hearing.close();
-    figures.close();
+  private nextStep(nowMs: number): number {
+    if (this.started) return nowMs + this.pace.untilNextLook(nowMs, this.sampler.startMs() ?? this.begunMs);
+    return nowMs + (nowMs - this.begunMs < SHORT_WAITS_MS ? WAIT_FOR_START_MS : WAIT_LONGER_MS);
   }
 
-  return {
-    run,
-    follow,
-    save,
-    saveProgress,
-    close,
-    stop: () => {
-      stopping = true;
-      wake();
-    },
-    finish: async (end) => {
-      await Promise.all([hearing.finish(EVENTS_WITHIN_MS), figures.finish(hearing.link(), NODE_WITHIN_MS)]);
-      noSwap &&= !swapPossible();
-      const kept = meter.around(() => {
-        const record = recordOf(
-          end.status,
-          endOfJob(lookForUsage(), end.toldMs) ?? (end.status === 'lost' ? end.toldMs : null),
-          Date.now(),
-        );
-        const word = storage.finish(record, sampler.takeSamples(), figures.takeSeries());
-        committed = true;
-        return word;
-      });
-      if (directory !== null) answer(join(directory, 'ack'), kept);
-      close();
-      if (run.hooks === 'root')
-        removeJobCgroup(runDirectoryName(run), directory === null ? null : readCgroupNote(directory));
-      removeLiveFile(settings, run);
-      await storage.afterwards(() => {
-        if (directory !== null && !storage.keepsDirectory()) removeRunDirectory(directory);
-      });
-    },
-  };
+  private isShepherdAlive(shepherd: ProcessFiles): boolean {
+    const stat = shepherd.stat();
+    return stat !== null && stat.startTicks === this.run.shepherdStart && stat.state !== 'Z';
+  }
+
+  /** When the job's end was seen; null: not yet. */
+  private endSeenAt(nowMs: number): number | null {
+    const { run, directory } = this;
+    if (run.ends === 'usage') return this.lookForUsage() === null ? null : nowMs;
+    const writtenMs = directory === null ? changedMs(join(run.spool, 'usage')) : directory.finishedMs();
+    if (writtenMs === null) return null;
+    // A job may have ended between two samplers.
+    const { resumed, earlier } = this.predecessor;
+    return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenMs);
+  }
+
+  private endAt(nowMs: number, endSeenMs: number | null): JobEnd | null {
+    if (endSeenMs !== null) return { status: 'finished', seenMs: endSeenMs };
+    const seenMs = this.shepherdGoneMs;
+    if (seenMs === null || (this.sampler.alive() && nowMs - seenMs <= AFTER_SHEPHERD_MS)) return null;
+    return { status: this.surroundings.shared !== null && this.usage !== null ? 'finished' : 'lost', seenMs };
+  }
+
+  private lookForStart(nowMs: number): void {
+    const startMs = this.first.find(nowMs);
+    const { pid } = this.first;
+    if (startMs === null || pid === null) return;
+    this.sampler.start(pid, startMs);
+    this.started = true;
+    this.figures.started(pid);
+  }
+
+  /** The job's first process went before it was looked at: the kernel's events until then are remembered. */
+  private async findEnded(): Promise<boolean> {
+    await this.hearing.catchUp(EVENTS_WITHIN_MS);
+    const pid = readJobPid(this.run.spool);
+    const forkedAt = pid === null ? null : this.sampler.forkedAt(pid);
+    if (pid === null || forkedAt === null) return false;
+    this.sampler.start(pid, Math.round(Date.now() - (monotonicUs() - forkedAt) / 1000));
+    return true;
+  }
+
+  /** Reads the job once. */
+  private look(nowMs: number, last: boolean): void {
+    const { sampler, hearing, pace } = this;
+    const { meter } = this.surroundings;
+    meter.around(() => {
+      this.first.readLimit();
+      const readings = sampler.tick(nowMs, pace.scansAt(nowMs, last), last);
+      hearing.afterTick(readings);
+      this.streamSample(readings, () => sampler.observation());
+      this.figures.look(nowMs, readings, sampler.cpuTicks(), hearing.link());
+    });
+    if (pace.afterLook(meter.seconds()))
+      this.notes.add(
+        `The sampling interval was stretched to keep the sampler under ${this.settings.cpu_budget_percent} % of a core.`,
+      );
+  }
+
+  /** Returns whether this process has spent what it may. */
+  private saveIfDue(nowMs: number): boolean {
+    const { meter, spendable, saveEveryMs, keepState } = this.surroundings;
+    const spent = meter.seconds() > spendable;
+    if (!spent && nowMs - this.lastSaveMs < saveEveryMs) return false;
+    this.lastSaveMs = nowMs;
+    this.noSwap &&= !swapPossible();
+    meter.around(() => {
+      this.saveProgress();
+      keepState?.(this.save());
+    });
+    return spent;
+  }
+
+  /** Grid Engine removes the file soon after it wrote it. */
+  private lookForUsage(): SpoolUsage | null {
+    if (this.usage === null && existsSync(join(this.run.spool, 'usage'))) this.usage = readUsage(this.run.spool);
+    return this.usage;
+  }
+
+  private cpuSeconds(): number {
+    return (this.predecessor.resumed?.cpuSeconds ?? 0) + this.surroundings.meter.seconds();
+  }
+
+  private recordNow(status: RecordStatus, endedMs: number | null): JobRecord {
+    const { run, settings, sampler, figures, description } = this;
+    const observation = sampler.settled();
+    const seen = observation.samples > 0 || (observation.lineage?.totals.processes ?? 0) > 0;
+    // What its prolog found holds for a sampler of the job's own.
+    const small = run.memory === 'small' && this.surroundings.shared === null;
+    const record = buildRecord({
+      key: keyOfRun(run, description, settings),
+      description,
+      observation,
+      usage: status === 'running' ? null : this.lookForUsage(),
+      status,
+      trust: run.hooks !== 'root' ? 'self-reported' : seen ? 'root' : 'usage',
+      cost: {
+        cpu_seconds: Math.round(this.cpuSeconds() * 1000) / 1000,
+        max_rss_bytes: Math.round((process.resourceUsage().maxRSS * 1024) / this.surroundings.jobs()),
+        mode: small ? 'small' : 'full',
+      },
+      intervalSeconds: this.pace.intervalMs / 1000,
+      notes: this.notesNow(small),
+      nowMs: Date.now(),
+      endedMs,
+      maxRssBelongsToJob: true,
+      precision: thisMachine(),
+      addressSpaceLimit: this.first.addressSpaceLimit(),
+      noSwap: this.noSwap,
+      footprint: figures.footprint(!sampler.alive()),
+      metrics: figures.metrics(),
+    });
+    const owned = record.owner === null ? { ...record, owner: ownerOfSpool(run.spool) } : record;
+    const { earlier } = this.predecessor;
+    if (earlier === null) return owned;
+    return (load('./two-accounts') as typeof TwoAccounts).afterRestart(owned, earlier);
+  }
+
+  private notesNow(small: boolean): readonly string[] {
+    const notes = [...this.notes, ...this.figures.notes()];
+    if (this.run.hooks === 'plain')
+      notes.push(
+        "The hooks ran as the job's owner: these figures are the owner's own word, and other users' processes were not seen.",
+      );
+    if (small) notes.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
+    return notes;
+  }
 }

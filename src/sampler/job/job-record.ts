@@ -3,7 +3,7 @@ import type { SpoolUsage } from '../../gridengine/spool-usage';
 import type { FootprintEnds } from '../peaks/footprint-ends';
 import type { JobDescription } from './job-description';
 import type { Observation } from './job-sampler';
-import { lineageMetrics } from '../processes/lineage-metrics';
+import { lineageMetrics } from '../processes/lineage';
 import { bracket, observeMaxRss, openEnd, type Quantity } from '../peaks/peaks';
 import {
   emptyRecord,

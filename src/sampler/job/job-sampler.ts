@@ -1,45 +1,65 @@
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
-import { followProcesses, type ClaimRules, type JobProcesses, type TickReadings } from '../processes/job-processes';
 import type { DescriptorBudget } from '../../sources/proc/process-files';
+import { integer, map, nullable, number, object, type ValueOf } from '../../base/shape';
 import type { StoredSample } from '../node-store/node-store';
-import { newLineage, type Lineage, type LineageTotals } from '../processes/lineage';
 import type { ProcessEvent } from '../listener/process-table';
-import type { OpenReason } from '../../record/record';
-import { markSlackBytes } from '../peaks/slack';
-import type { UnknownBounds, UpperResult } from '../peaks/upper-ends';
 import {
+  copyOfPeaks,
+  lowerEnd,
   newPeaks,
   observe,
   observeExit,
   openEnd,
   resolveAll,
   restorePeaks,
+  SAVED_PEAKS,
   savePeaks,
   type PeakState,
 } from '../peaks/peaks';
-import { openImages } from '../series/open-images';
-import { addToSeries, copyOfSeries, newSeries, settleSeries, type OpenImage, type Series } from '../series/series';
-import { addSums, carriedAway, largest, NO_SUMS, totals, type Counters, type Sums } from '../processes/totals';
+import type { UnknownBounds, UpperResult } from '../peaks/cap-sums';
+import { markSlackBytes } from '../peaks/slack';
+import { ForkedImages, SAVED_IMAGES } from '../processes/forked-images';
+import { JobProcesses, SAVED_PROCESSES, type ClaimCounts, type ClaimRules } from '../processes/job-processes';
+import { Lineage, SAVED_LINEAGE, type LineageTotals } from '../processes/lineage';
+import type { TickReadings } from '../processes/tick';
+import {
+  addSums,
+  largest,
+  NO_SUMS,
+  SAVED_COUNTERS,
+  SAVED_SUMS,
+  sumsOfGone,
+  totals,
+  type Counters,
+  type Sums,
+} from '../processes/totals';
+import type { OpenReason } from '../../record/record';
+import { addToSeries, copyOfSeries, newSeries, SAVED_SERIES, settleSeries, type Series } from '../series/series';
+
+/** Of all samples of a job; times in ms. */
+const SAMPLING = object({
+  startMs: nullable(number()),
+  firstSampleMs: nullable(number()),
+  lastSampleMs: nullable(number()),
+  samples: integer(0),
+  longestGapMs: number(0),
+  rssByteMs: number(0),
+  maxProcesses: integer(0),
+  maxThreads: integer(0),
+});
+type Sampling = ValueOf<typeof SAMPLING>;
 
 /** All that was found out about a job so far. Memory in bytes, CPU in clock ticks. */
-export interface Observation {
+export interface Observation extends Sampling {
   readonly peaks: PeakState;
   readonly series: Series;
-  readonly startMs: number | null;
-  readonly firstSampleMs: number | null;
-  readonly lastSampleMs: number | null;
-  readonly samples: number;
-  readonly longestGapMs: number;
-  readonly rssByteMs: number;
   readonly sums: Sums;
-  readonly maxProcesses: number;
-  readonly maxThreads: number;
-  readonly counts: ReturnType<JobProcesses['counts']>;
+  readonly counts: ClaimCounts;
   /** null: the kernel's events were never heard. */
   readonly lineage: LineageSeen | null;
 }
 
-/** What the kernel's events tell of a job. */
+/** What the kernel's events say of a job. */
 export interface LineageSeen {
   readonly totals: LineageTotals;
   readonly upper: (bounds: UnknownBounds) => UpperResult;
@@ -49,312 +69,308 @@ export interface LineageSeen {
   readonly living: number;
 }
 
-export interface JobSampler {
-  /** Whether processes of the job are alive. */
-  readonly alive: () => boolean;
-  /** Sets the first process of the job and when it started. */
-  start(rootPid: number, startMs: number): void;
-  /** When a process was forked, by what was heard since the last `settle` (µs of the monotonic clock); null: not heard. */
-  forkedAt(pid: number): number | null;
-  /** `last`: nothing may be left for the next one. */
-  tick(atMs: number, scanAll: boolean, last?: boolean): TickReadings;
-  /** From now on the kernel's events are heard: give them to `heard`, and each tick to `settle` when all until then are. */
-  listen(): void;
-  heard(events: readonly ProcessEvent[]): void;
-  /** Returns the processes that no fork explains: what becomes of their descendants must be asked for. */
-  settle(readings: TickReadings): readonly number[];
-  /** When the job's first process started; null: not yet. */
-  startMs(): number | null;
-  /** CPU time of the job so far, in clock ticks. */
-  cpuTicks(): number;
-  /** Processes of the job at the last tick. */
-  pids(): readonly number[];
-  /** Some events are missing. */
-  open(reason: OpenReason): void;
-  /** No more events will come for now. */
-  deafen(reason: OpenReason): void;
-  observation(): Observation;
-  /** The same, with forked workers that still live counted as what they look like: for a record made now. */
-  settled(): Observation;
-  /** Samples since the last call. */
-  takeSamples(): readonly StoredSample[];
-  /** State for a successor process. */
-  save(): unknown;
-  close(): void;
-}
+/** What a successor process gets. */
+export const SAVED_SAMPLER = object({
+  peaks: SAVED_PEAKS,
+  series: SAVED_SERIES,
+  images: SAVED_IMAGES,
+  processes: SAVED_PROCESSES,
+  sampling: SAMPLING,
+  lastRss: number(0),
+  gone: SAVED_SUMS,
+  before: map(SAVED_COUNTERS, { key: /^\d+\.\d+$/, what: 'process', most: 2 ** 22 }),
+  lineage: nullable(SAVED_LINEAGE),
+});
+type SavedSampler = ValueOf<typeof SAVED_SAMPLER>;
 
-interface Saved {
-  readonly peaks: unknown;
-  readonly series: Series;
-  readonly images: readonly OpenImage[];
-  readonly processes: unknown;
-  readonly numbers: Numbers;
-  readonly carried: Sums;
-  readonly before: readonly (readonly [string, Counters])[];
-  readonly rootPid: number | null;
-  readonly lineage: unknown;
-}
+const NO_SAMPLING: Sampling = {
+  startMs: null,
+  firstSampleMs: null,
+  lastSampleMs: null,
+  samples: 0,
+  longestGapMs: 0,
+  rssByteMs: 0,
+  maxProcesses: 0,
+  maxThreads: 0,
+};
 
-interface Numbers {
-  startMs: number | null;
-  firstSampleMs: number | null;
-  lastSampleMs: number | null;
-  samples: number;
-  longestGapMs: number;
-  rssByteMs: number;
-  lastRss: number;
-  maxProcesses: number;
-  maxThreads: number;
-}
+/** What is known of a job that was never looked at. */
+export const nothingObserved = (): Observation => ({
+  ...NO_SAMPLING,
+  peaks: newPeaks(),
+  series: newSeries(0),
+  sums: NO_SUMS,
+  counts: { seen: 0, treeOnly: 0, groupOnly: 0 },
+  lineage: null,
+});
 
 const KIB = 1024;
-const MOST_FATES = 20_000;
 const kib = (bytes: number): number => Math.round(bytes / KIB);
 const ticksToMs = (ticks: number): number => Math.round((ticks * 1000) / TICKS_PER_SECOND);
 
-/** Follows one job from reading to reading; `saved` continues a predecessor's work. */
-export function sampleJob(
-  rules: ClaimRules,
-  budget: DescriptorBudget,
-  largestKept: number,
-  saved: unknown = null,
-): JobSampler {
-  const state = saved as Saved | null;
-  const peaks = state === null ? newPeaks() : restorePeaks(state.peaks);
-  const series = state === null ? newSeries(0) : state.series;
-  const images = openImages(state?.images);
-  const numbers: Numbers = state?.numbers ?? {
-    startMs: null,
-    firstSampleMs: null,
-    lastSampleMs: null,
-    samples: 0,
-    longestGapMs: 0,
-    rssByteMs: 0,
-    lastRss: 0,
-    maxProcesses: 0,
-    maxThreads: 0,
+/** One tick as node.db keeps it, with the `largestKept` largest processes; `startMs`: the job's start. */
+function toStored(readings: TickReadings, sums: Sums, startMs: number | null, largestKept: number): StoredSample {
+  const ordered = [...readings.processes].sort((a, b) => b.rss - a.rss);
+  const others = ordered.slice(largestKept);
+  return {
+    at: Math.max(0, Math.round(readings.atMs - (startMs ?? readings.atMs))),
+    rss: kib(readings.rss),
+    vmem: kib(readings.vmem),
+    swap: kib(readings.swap),
+    anonymous: kib(readings.anonymous),
+    cpu: ticksToMs(sums.cpu),
+    processes: readings.counters.size,
+    threads: readings.threads,
+    read: kib(sums.readBytes),
+    written: kib(sums.writtenBytes),
+    largest: ordered.slice(0, largestKept).map((process) => ({
+      pid: process.pid,
+      start: Number(process.id.slice(process.id.indexOf('.') + 1)),
+      command: process.command,
+      rss: kib(process.rss),
+      cpu: ticksToMs(process.cpuTicks),
+    })),
+    othersRss: kib(others.reduce((sum, process) => sum + process.rss, 0)),
+    othersCpu: ticksToMs(others.reduce((sum, process) => sum + process.cpuTicks, 0)),
   };
-  let carried: Sums = state?.carried ?? NO_SUMS;
-  let before: ReadonlyMap<string, Counters> = new Map(state?.before ?? []);
-  let sums = totals(carried, before);
-  if (state !== null) rules.rootPid = state.rootPid;
-  const processes = followProcesses(rules, budget, state?.processes ?? null);
-  const continued = state?.lineage ?? null;
-  let lineage = continued === null ? null : newLineage(rules.precision, continued);
-  let living = 0;
-  /** No exit event can have been missed: a pid that the lineage holds for living is not someone else's by now. */
-  let complete = state === null;
-  /** Forked images that have gone, and processes that have ended, until the one meets the other. */
-  const departed = new Map<number, string>();
-  const fates = new Map<number, boolean>();
-  let fresh: StoredSample[] = [];
+}
 
-  function best(quantity: 'rssSwap' | 'footprint'): number {
-    const candidate = peaks.best[quantity];
-    return candidate === null ? 0 : candidate.certain - candidate.slack;
+/** Follows one job from reading to reading. */
+export class JobSampler {
+  private readonly peaks: PeakState;
+  private readonly series: Series;
+  private readonly images: ForkedImages;
+  private readonly processes: JobProcesses;
+  private readonly sampling: { -readonly [Name in keyof Sampling]: Sampling[Name] };
+  private lastRss: number;
+  /** What went with processes that have gone. */
+  private gone: Sums;
+  /** Counters of the last tick. */
+  private before: ReadonlyMap<string, Counters>;
+  private sums: Sums;
+  private lineage: Lineage | null;
+  private living = 0;
+  /** No exit event can have been missed: a pid that the lineage holds for living is not another's by now. */
+  private eventsComplete: boolean;
+  /** Samples that `takeSamples` has not given yet. */
+  private fresh: StoredSample[] = [];
+
+  /** `saved` continues a predecessor's work. */
+  constructor(
+    private readonly rules: ClaimRules,
+    budget: DescriptorBudget,
+    private readonly largestKept: number,
+    saved: SavedSampler | null = null,
+  ) {
+    this.peaks = saved === null ? newPeaks() : restorePeaks(saved.peaks);
+    this.series = saved === null ? newSeries(0) : copyOfSeries(saved.series);
+    this.images = new ForkedImages(saved?.images);
+    this.sampling = { ...(saved?.sampling ?? NO_SAMPLING) };
+    this.lastRss = saved?.lastRss ?? 0;
+    this.gone = saved?.gone ?? NO_SUMS;
+    this.before = new Map(Object.entries(saved?.before ?? {}));
+    this.sums = totals(this.gone, this.before);
+    this.processes = new JobProcesses(rules, budget, saved?.processes);
+    this.lineage = saved?.lineage ? new Lineage(rules.precision, saved.lineage) : null;
+    this.eventsComplete = saved === null;
   }
 
-  function toStored(readings: TickReadings, sums: Sums): StoredSample {
-    const ordered = [...readings.processes].sort((a, b) => b.rss - a.rss);
-    const others = ordered.slice(largestKept);
-    return {
-      at: Math.max(0, Math.round(readings.atMs - (numbers.startMs ?? readings.atMs))),
-      rss: kib(readings.rss),
-      vmem: kib(readings.vmem),
-      swap: kib(readings.swap),
-      anonymous: kib(readings.anonymous),
-      cpu: ticksToMs(sums.cpu),
-      processes: readings.counters.size,
-      threads: readings.threads,
-      read: kib(sums.readBytes),
-      written: kib(sums.writtenBytes),
-      largest: ordered.slice(0, largestKept).map((process) => ({
-        pid: process.pid,
-        start: Number(process.id.slice(process.id.indexOf('.') + 1)),
-        command: process.command,
-        rss: kib(process.rss),
-        cpu: ticksToMs(process.cpuTicks),
-      })),
-      othersRss: kib(others.reduce((sum, process) => sum + process.rss, 0)),
-      othersCpu: ticksToMs(others.reduce((sum, process) => sum + process.cpuTicks, 0)),
-    };
+  /** Whether processes of the job are alive. */
+  alive(): boolean {
+    return this.processes.tracked.size > 0;
   }
 
-  /** A forked image has gone (`image`), or its process is known to have ended (`executed`): one waits for the other. */
-  function decide(
-    decided: Map<string, boolean>,
-    pid: number,
-    image: string | undefined,
-    executed: boolean | undefined,
-  ): void {
-    if (image !== undefined && executed !== undefined) {
-      decided.set(image, !executed);
-      departed.delete(pid);
-      fates.delete(pid);
-    } else if (image !== undefined) departed.set(pid, image);
-    else if (executed !== undefined) fates.set(pid, executed);
+  /** Sets the first process of the job and when it started. */
+  start(rootPid: number, startMs: number): void {
+    this.processes.rootPid = rootPid;
+    this.lineage?.setRoot(rootPid);
+    this.sampling.startMs = startMs;
+    this.series.startMs = startMs;
   }
 
-  /** What becomes of forked images decides on the peaks, the series and the integral alike. */
-  function resolveImages(decided: ReadonlyMap<string, boolean>): void {
-    resolveAll(peaks, decided);
-    settleSeries(series, decided);
-    numbers.rssByteMs += images.settle(decided);
+  /** When the job's first process started; null: not yet. */
+  startMs(): number | null {
+    return this.sampling.startMs;
   }
 
-  function settle(readings: TickReadings): readonly number[] {
+  /** When a process was forked, by what was heard since the last `settle` (µs of the monotonic clock); null: not heard. */
+  forkedAt(pid: number): number | null {
+    return this.lineage?.forkedAt(pid) ?? null;
+  }
+
+  /** Reads the job (`atMs`: ms since the epoch). `last`: nothing may be left for the next tick. */
+  tick(atMs: number, scanAll: boolean, last = false): TickReadings {
+    const { peaks, sampling } = this;
+    const rising = (anonymous: number, rssSwap: number): boolean =>
+      anonymous > lowerEnd(peaks, 'footprint') || rssSwap > lowerEnd(peaks, 'rssSwap');
+    const readings = this.processes.tick(atMs, scanAll, rising, last);
+    const { counters, memory } = readings;
+    observe(peaks, memory, atMs);
+    this.resolveImages(new Map(readings.resolved));
+    if (readings.execs > 0) openEnd(peaks, 'exec');
+    if (readings.fallenMarks > 0) openEnd(peaks, 'fallen-mark');
+    if (readings.failedReads > 0) openEnd(peaks, 'failed-read');
+    this.gone = addSums(this.gone, sumsOfGone(this.before, counters, readings.ancestors));
+    this.before = counters;
+    this.sums = largest(this.sums, totals(this.gone, counters));
+    if (counters.size > 0 || sampling.samples > 0) this.takeSample(readings);
+    return readings;
+  }
+
+  /** From now on the kernel's events are heard: give them to `heard`, and each tick to `settle` when all until then are. */
+  listen(): void {
+    const { rootPid } = this.processes;
+    if (this.lineage === null) {
+      this.lineage = new Lineage(this.rules.precision);
+      if (rootPid !== null) this.lineage.setRoot(rootPid);
+    } else this.lineage.again();
+    this.processes.hearsEvents = true;
+  }
+
+  heard(events: readonly ProcessEvent[]): void {
+    this.lineage?.addEvents(events);
+  }
+
+  /** Returns the processes that no fork explains: what becomes of their descendants must be asked for. */
+  settle(readings: TickReadings): readonly number[] {
+    const { lineage, images } = this;
     if (lineage === null) return [];
-    const { ended: gone, adopted } = lineage.settle(readings.sweep);
-    const decided = new Map<string, boolean>();
-    for (const { pid, executed, account } of gone) {
-      decide(decided, pid, departed.get(pid), executed);
+    const { ended, adopted } = lineage.settle(readings.sweep);
+    const fates = new Map<string, boolean>();
+    for (const { pid, executed, account } of ended) {
+      const image = images.processEnded(pid, executed);
+      if (image !== null) fates.set(image, !executed);
       if (account === null || account.rssBytes === 0) continue;
-      const slack = markSlackBytes(rules.precision, account.threads);
-      observeExit(
-        peaks,
-        { rss: account.rssBytes, vmem: account.vmBytes, slack, command: account.command.replace(/\p{Cc}/gu, '?') },
-        readings.atMs,
-      );
+      const slack = markSlackBytes(this.rules.precision, account.threads);
+      const command = account.command.replace(/\p{Cc}/gu, '?');
+      observeExit(this.peaks, { rss: account.rssBytes, vmem: account.vmBytes, slack, command }, readings.atMs);
     }
-    for (const [pid, image] of readings.departed) decide(decided, pid, image, fates.get(pid));
-    resolveImages(decided);
-    // Fates are needed only until the next tick has found out who has gone.
-    if (fates.size > MOST_FATES) for (const pid of [...fates.keys()].slice(0, MOST_FATES / 2)) fates.delete(pid);
-    let own = 0;
-    living = 0;
-    for (const [id, counters] of readings.counters) {
-      if (!lineage.isLiving(Number.parseInt(id, 10))) continue;
-      living++;
-      own += counters.cpu - counters.childCpu;
+    for (const [pid, image] of readings.departed) {
+      const counts = images.imageGone(pid, image);
+      if (counts !== null) fates.set(image, counts);
     }
-    const ended = (lineage.totals().sums.cpuNs / 1e9) * TICKS_PER_SECOND;
-    sums = largest(sums, { ...NO_SUMS, cpu: own + ended });
-    rules.told = new Set(complete ? lineage.living() : []);
+    this.resolveImages(fates);
+    images.dropOldFates();
+    this.sumUpLiving(lineage, readings);
+    this.processes.lineage = this.eventsComplete ? lineage : null;
     return adopted;
   }
 
-  function observation(): Observation {
+  /** CPU time of the job so far, in clock ticks. */
+  cpuTicks(): number {
+    return this.sums.cpu;
+  }
+
+  /** Processes of the job at the last tick. */
+  pids(): readonly number[] {
+    return [...this.processes.tracked.keys()];
+  }
+
+  /** Some events are missing. */
+  open(reason: OpenReason): void {
+    if (reason === 'lost-records') this.eventsComplete = false;
+    this.lineage?.upper.open(reason);
+  }
+
+  /** No more events will come for now. */
+  deafen(reason: OpenReason): void {
+    this.eventsComplete = false;
+    this.processes.lineage = null;
+    this.processes.hearsEvents = false;
+    this.lineage?.upper.open(reason);
+  }
+
+  observation(): Observation {
+    const { lineage } = this;
     return {
-      peaks,
-      series,
-      startMs: numbers.startMs,
-      firstSampleMs: numbers.firstSampleMs,
-      lastSampleMs: numbers.lastSampleMs,
-      samples: numbers.samples,
-      longestGapMs: numbers.longestGapMs,
-      rssByteMs: numbers.rssByteMs,
-      sums,
-      maxProcesses: numbers.maxProcesses,
-      maxThreads: numbers.maxThreads,
-      counts: processes.counts(),
-      lineage: lineage === null ? null : lineageSeen(lineage),
+      ...this.sampling,
+      peaks: this.peaks,
+      series: this.series,
+      sums: this.sums,
+      counts: { ...this.processes.counts },
+      lineage:
+        lineage === null
+          ? null
+          : {
+              totals: lineage.totals(),
+              upper: (bounds) => lineage.upper.result(bounds),
+              replacerFaults: lineage.replacerFaults(),
+              living: this.living,
+            },
     };
   }
 
-  function lineageSeen(followed: Lineage): LineageSeen {
-    const { upper } = followed;
+  /** The same, with forked workers that still live counted as what they look like: for a record made now. */
+  settled(): Observation {
+    const workers = new Map(this.processes.workers().map((image) => [image, true]));
+    const peaks = copyOfPeaks(this.peaks);
+    resolveAll(peaks, workers);
+    const series = copyOfSeries(this.series);
+    settleSeries(series, workers);
+    const rssByteMs = this.sampling.rssByteMs + this.images.heldBy(workers.keys());
+    return { ...this.observation(), peaks, series, rssByteMs };
+  }
+
+  /** Samples since the last call. */
+  takeSamples(): readonly StoredSample[] {
+    const samples = this.fresh;
+    this.fresh = [];
+    return samples;
+  }
+
+  save(): SavedSampler {
     return {
-      totals: followed.totals(),
-      upper: (bounds) => upper.result(bounds),
-      replacerFaults: followed.replacerFaults(),
-      living,
+      peaks: savePeaks(this.peaks),
+      series: this.series,
+      images: this.images.save(),
+      processes: this.processes.save(),
+      sampling: { ...this.sampling },
+      lastRss: this.lastRss,
+      gone: this.gone,
+      before: Object.fromEntries(this.before),
+      lineage: this.lineage?.save() ?? null,
     };
   }
 
-  return {
-    alive: () => processes.tracked.size > 0,
-    start: (rootPid, startMs) => {
-      rules.rootPid = rootPid;
-      lineage?.root(rootPid);
-      numbers.startMs = startMs;
-      series.startMs = startMs;
-    },
-    forkedAt: (pid) => lineage?.forkedAt(pid) ?? null,
-    tick: (atMs, scanAll, last = false) => {
-      const readings = processes.tick(
-        atMs,
-        scanAll,
-        (anonymous, rssSwap) => anonymous > best('footprint') || rssSwap > best('rssSwap'),
-        last,
-      );
-      observe(peaks, readings.memory, atMs);
-      resolveImages(new Map(readings.resolved));
-      if (readings.execs > 0) openEnd(peaks, 'exec');
-      if (readings.fallenMarks > 0) openEnd(peaks, 'fallen-mark');
-      if (readings.failedReads > 0) openEnd(peaks, 'failed-read');
-      carried = addSums(carried, carriedAway(before, readings.counters, readings.heirs));
-      before = readings.counters;
-      sums = largest(sums, totals(carried, before));
-      if (readings.counters.size === 0 && numbers.samples === 0) return readings;
-      const gap = numbers.lastSampleMs === null ? 0 : atMs - numbers.lastSampleMs;
-      const pending = readings.memory.some((reading) => reading.pending);
-      const open = images.see(readings.memory, new Set(pending ? processes.workers() : []), gap);
-      if (numbers.lastSampleMs !== null) {
-        numbers.longestGapMs = Math.max(numbers.longestGapMs, gap);
-        numbers.rssByteMs += ((readings.rss + numbers.lastRss) / 2) * gap;
-      }
-      numbers.firstSampleMs ??= atMs;
-      numbers.lastSampleMs = atMs;
-      numbers.lastRss = readings.rss;
-      numbers.samples++;
-      numbers.maxProcesses = Math.max(numbers.maxProcesses, readings.counters.size);
-      numbers.maxThreads = Math.max(numbers.maxThreads, readings.threads);
-      addToSeries(series, atMs, readings.rss, open);
-      fresh.push(toStored(readings, sums));
-      return readings;
-    },
-    listen: () => {
-      if (lineage === null) {
-        lineage = newLineage(rules.precision);
-        if (rules.rootPid !== null) lineage.root(rules.rootPid);
-      } else lineage.again();
-      rules.eventsTell = true;
-    },
-    heard: (events) => {
-      lineage?.events(events);
-    },
-    settle,
-    startMs: () => numbers.startMs,
-    cpuTicks: () => sums.cpu,
-    pids: () => [...processes.tracked.values()].map(({ pid }) => pid),
-    open: (reason) => {
-      if (reason === 'lost-records') complete = false;
-      lineage?.open(reason);
-    },
-    deafen: (reason) => {
-      complete = false;
-      rules.told = new Set();
-      lineage?.open(reason);
-      rules.eventsTell = false;
-    },
-    observation,
-    settled: () => {
-      const workers = new Map(processes.workers().map((image) => [image, true]));
-      const now = restorePeaks(savePeaks(peaks));
-      resolveAll(now, workers);
-      const settled = copyOfSeries(series);
-      settleSeries(settled, workers);
-      const rssByteMs = numbers.rssByteMs + images.heldBy(workers.keys());
-      return { ...observation(), peaks: now, series: settled, rssByteMs };
-    },
-    takeSamples: () => {
-      const samples = fresh;
-      fresh = [];
-      return samples;
-    },
-    save: (): Saved => ({
-      peaks: savePeaks(peaks),
-      series,
-      images: images.save(),
-      processes: processes.save(),
-      numbers,
-      carried,
-      before: [...before],
-      rootPid: rules.rootPid,
-      lineage: lineage?.save() ?? null,
-    }),
-    close: () => {
-      processes.close();
-    },
-  };
+  close(): void {
+    this.processes.close();
+  }
+
+  /** What becomes of forked images decides on the peaks, the series and the integral alike. */
+  private resolveImages(fates: ReadonlyMap<string, boolean>): void {
+    resolveAll(this.peaks, fates);
+    settleSeries(this.series, fates);
+    this.sampling.rssByteMs += this.images.settle(fates);
+  }
+
+  private takeSample(readings: TickReadings): void {
+    const { sampling } = this;
+    const { atMs, rss, memory, counters } = readings;
+    const gap = sampling.lastSampleMs === null ? 0 : atMs - sampling.lastSampleMs;
+    const pending = memory.some((reading) => reading.pending);
+    const open = this.images.see(memory, new Set(pending ? this.processes.workers() : []), gap);
+    sampling.longestGapMs = Math.max(sampling.longestGapMs, gap);
+    sampling.rssByteMs += ((rss + this.lastRss) / 2) * gap;
+    sampling.firstSampleMs ??= atMs;
+    sampling.lastSampleMs = atMs;
+    sampling.samples++;
+    sampling.maxProcesses = Math.max(sampling.maxProcesses, counters.size);
+    sampling.maxThreads = Math.max(sampling.maxThreads, readings.threads);
+    this.lastRss = rss;
+    addToSeries(this.series, atMs, rss, open);
+    this.fresh.push(toStored(readings, this.sums, sampling.startMs, this.largestKept));
+  }
+
+  /** CPU time by exit records and by the processes that live, by the events. */
+  private sumUpLiving(lineage: Lineage, readings: TickReadings): void {
+    let own = 0;
+    this.living = 0;
+    for (const [id, counters] of readings.counters) {
+      if (!lineage.isLiving(Number.parseInt(id, 10))) continue;
+      this.living++;
+      own += counters.cpu - counters.childCpu;
+    }
+    const ended = (lineage.totals().sums.cpuNs / 1e9) * TICKS_PER_SECOND;
+    this.sums = largest(this.sums, { ...NO_SUMS, cpu: own + ended });
+  }
 }

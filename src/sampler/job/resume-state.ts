@@ -1,30 +1,28 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootId } from '../../sources/proc/clock';
-import type { SavedFollower } from './job-follower';
+import { check, integer, object, string, type Shape, type ValueOf } from '../../base/shape';
+import { SAVED_FOLLOWER, type SavedFollower } from './job-follower';
 import { reasonOf, warn } from '../../base/log';
-import { replaceFile, runDirectoryName, type RunDescription } from './run-directory';
+import { replaceFile } from '../../base/replace-file';
+import { runDirectoryName, type RunDescription } from './run-description';
 import type { Settings } from '../../record/settings';
+
+/** What a sampler process left of a job for its successor; `missed`: why some of it may not be known, null: it is all. */
+export type ResumeState =
+  { readonly state: SavedFollower; readonly missed: string | null } | { readonly state: null; readonly missed: string };
 
 /**
  * What the node's service knows of its jobs, for the process that goes on after it: one file a job in `RUN_DIR/resume`
- * (0700), written every few seconds and at its end. Good for this boot and this version only.
+ * (0700), written every few seconds and at its end. Good for this boot only.
  */
-export interface ResumeState {
-  readonly state: SavedFollower;
-  /** Why what happened meanwhile may not be known; left out: the listener still remembers it. */
-  readonly missed?: string;
-}
-
-interface ResumeFile {
-  readonly version: string;
-  readonly boot: string;
+const RESUME_FILE = object({
+  boot: string,
   /** ms since the epoch. */
-  readonly at: number;
-  readonly state: SavedFollower;
-}
+  at: integer(0),
+  state: SAVED_FOLLOWER,
+});
 
-const VERSION = '1';
 /** The listener remembers a minute (listener/history.ts). */
 const REMEMBERED_MS = 45_000;
 
@@ -34,7 +32,7 @@ const pathOf = (settings: Settings, run: RunDescription): string =>
 
 /** Never throws: without it a successor begins anew. */
 export function writeResumeState(settings: Settings, run: RunDescription, state: SavedFollower): void {
-  const file: ResumeFile = { version: VERSION, boot: bootId(), at: Date.now(), state };
+  const file: ValueOf<typeof RESUME_FILE> = { boot: bootId(), at: Date.now(), state };
   try {
     mkdirSync(directoryOf(settings), { recursive: true, mode: 0o700 });
     replaceFile(pathOf(settings, run), JSON.stringify(file), 0o600);
@@ -43,19 +41,41 @@ export function writeResumeState(settings: Settings, run: RunDescription, state:
   }
 }
 
-/** null: there is none that can be used. */
-export function readResumeState(settings: Settings, run: RunDescription, nowMs = Date.now()): ResumeState | null {
-  let file: ResumeFile | null;
+/** Text of ours as its shape has it, or why not. */
+function parse<T>(shape: Shape<T>, text: string, what: string): { readonly value: T } | { readonly error: string } {
   try {
-    file = JSON.parse(readFileSync(pathOf(settings, run), 'utf8')) as ResumeFile | null;
+    return check(shape, JSON.parse(text), what);
+  } catch (error) {
+    return { error: `${what} is torn: ${reasonOf(error)}` };
+  }
+}
+
+const unusable = (error: string): ResumeState => ({
+  state: null,
+  missed: `What an earlier sampler knew of this job could not be used (${error}): the job is followed anew.`,
+});
+
+/** The state that a process hands over to its successor (SavedFollower as JSON). */
+export function parseHandedState(text: string): ResumeState {
+  const handed = parse(SAVED_FOLLOWER, text, 'the state that was handed over');
+  return 'error' in handed ? unusable(handed.error) : { state: handed.value, missed: null };
+}
+
+/** null: nothing was left, in this boot. */
+export function readResumeState(settings: Settings, run: RunDescription, nowMs = Date.now()): ResumeState | null {
+  let text: string;
+  try {
+    text = readFileSync(pathOf(settings, run), 'utf8');
   } catch {
     return null;
   }
-  if (file?.version !== VERSION || file.boot !== bootId()) return null;
-  const seconds = Math.max(0, Math.round((nowMs - file.at) / 1000));
-  return nowMs - file.at <= REMEMBERED_MS
-    ? { state: file.state }
-    : { state: file.state, missed: `Nobody looked after this job for about ${seconds} s.` };
+  const file = parse(RESUME_FILE, text, 'its file');
+  if ('error' in file) return unusable(file.error);
+  const { boot, at, state } = file.value;
+  if (boot !== bootId()) return null;
+  const seconds = Math.max(0, Math.round((nowMs - at) / 1000));
+  const missed = nowMs - at <= REMEMBERED_MS ? null : `This job was not looked after for about ${seconds} s.`;
+  return { state, missed };
 }
 
 export function removeResumeState(settings: Settings, run: RunDescription): void {

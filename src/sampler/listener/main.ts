@@ -2,6 +2,7 @@ import { closeSync, mkdirSync } from 'node:fs';
 import { resourceLimit, Rlimit } from '../../native/libc';
 import { openKernelEvents } from '../../sources/events/kernel-events';
 import { leaveJob } from '../job/leave-job';
+import { runMain } from '../run-main';
 import { reasonOf, warn } from '../../base/log';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/settings';
 import { takeLock, takeOverLock } from './lock';
@@ -38,11 +39,9 @@ function isLimited(): boolean {
   return [Rlimit.AS, Rlimit.CPU].some((limit) => resourceLimit(limit).soft !== Infinity);
 }
 
-async function main(): Promise<void> {
+runMain('listener', async () => {
   const settingsPath = process.argv[2] ?? '';
   const settings = usableSettings(settingsPath);
-  process.chdir('/');
-  process.on('SIGXFSZ', () => undefined);
   const { directory, lock: lockPath } = listenerPaths(settings);
   // After a boot the first of all: others than root look for live figures in there.
   process.umask(0o022);
@@ -58,10 +57,5 @@ async function main(): Promise<void> {
   const lock = mine ?? (await takeOverLock(settings));
   if (lock === null) throw new Error('the one that runs does not retire; end the process that holds its lock');
   const listener = new Listener(settings, settingsPath, kernel, isLimited());
-  listener.serve(() => closeSync(lock));
-}
-
-main().catch((error: unknown) => {
-  warn(`listener: ${reasonOf(error)}`);
-  process.exit(1);
+  await listener.serve(() => closeSync(lock));
 });

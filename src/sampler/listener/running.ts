@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { livingPidFile } from '../job/run-directory';
+import { livingPidFile } from '../job/pid-file';
 import type { Settings } from '../../record/settings';
 import { listenerPaths } from './socket-path';
 

@@ -8,8 +8,8 @@ import type { KeptExitRecord } from '../../sources/events/kept-exit-records';
 import type { ProcessEvent as KernelEvent } from '../../sources/events/process-events';
 import { bootId, monotonicUs } from '../../sources/proc/clock';
 import { isUnavailable, type Unavailable } from '../../sources/source';
-import { reasonOf, warn } from '../../base/log';
-import { writePidFile } from '../job/run-directory';
+import { reasonOf } from '../../base/log';
+import { writePidFile } from '../job/pid-file';
 import type { Settings } from '../../record/settings';
 import { existingThreads } from './existing-threads';
 import type * as NodeChargesModule from './node-charges';
@@ -73,6 +73,7 @@ export class Listener {
   private inode = 0;
   private timer: NodeJS.Timeout | null = null;
   private giveUpLock: () => void = () => undefined;
+  private ended: () => void = () => undefined;
   private retired = false;
   private ending = false;
 
@@ -102,17 +103,13 @@ export class Listener {
     });
   }
 
-  /** `giveUpLock`: lets the next listener have its place. */
-  serve(giveUpLock: () => void): void {
+  /** `giveUpLock`: lets the next listener have its place. Resolves when nobody is left to serve. */
+  serve(giveUpLock: () => void): Promise<void> {
     const { directory, socket: path } = listenerPaths(this.settings);
     this.giveUpLock = giveUpLock;
     // Closing a server takes the name away that it was opened by: that must not be another listener's.
     const own = join(directory, String(process.pid));
     rmSync(own, { force: true });
-    this.server.on('error', (error) => {
-      warn(`${path}: ${reasonOf(error)}`);
-      process.exit(1);
-    });
     this.server.listen(own, () => {
       renameSync(own, path);
       this.inode = statSync(path).ino;
@@ -123,6 +120,10 @@ export class Listener {
       this.retire();
     });
     this.tick();
+    return new Promise((resolve, reject) => {
+      this.server.on('error', (error) => reject(new Error(`${path}: ${reasonOf(error)}`)));
+      this.ended = resolve;
+    });
   }
 
   private greet(socket: Socket): void {
@@ -302,6 +303,6 @@ export class Listener {
     if (!this.retired) this.leavePlace();
     this.left?.close();
     this.charges?.close();
-    void (this.node?.close() ?? Promise.resolve()).finally(() => process.exit(0));
+    void (this.node?.close() ?? Promise.resolve()).finally(this.ended);
   }
 }

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { setMode } from '../../base/set-owner';
 import type { JobRecord } from '../../record/record';
-import { runDirectoryName, type RunDescription } from '../job/run-directory';
+import { runDirectoryName, type RunDescription } from '../job/run-description';
 import type { Settings } from '../../record/settings';
 
 /**

@@ -13,7 +13,7 @@ import { deliverOutbox, deliverRecord } from '../delivery/outbox-feeder';
 import type { JobRecord } from '../../record/record';
 import { recoverOrphans } from '../delivery/recover';
 import type { SeriesBatch } from '../series/series-buffer';
-import { runDirectoryName, type RunDescription } from '../job/run-directory';
+import { runDirectoryName, type RunDescription } from '../job/run-description';
 import type { Settings } from '../../record/settings';
 
 /** Where a sampler keeps what it knows; the choice depends on who it runs as and on its limits. */

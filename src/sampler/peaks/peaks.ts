@@ -1,3 +1,5 @@
+import { list, map, nullable, number, object, oneOf, text, type Shape, type ValueOf } from '../../base/shape';
+import { BRACKET_SOURCES, OPEN_REASONS } from '../../record/fields';
 import type { Bracket, BracketSource, OpenReason } from '../../record/record';
 
 /**
@@ -40,11 +42,10 @@ export interface MemoryReading {
 }
 
 /** Bytes as read, and how much of them may not be there. */
-interface Part {
-  readonly bytes: number;
-  readonly slack: number;
-}
+const PART = object({ bytes: number(0), slack: number(0) });
+type Part = ValueOf<typeof PART>;
 
+/** A sum or a mark that may turn out to be the largest; ends in bytes, `at` in ms since the epoch. */
 interface Candidate {
   readonly certain: number;
   readonly slack: number;
@@ -56,11 +57,11 @@ interface Candidate {
 
 export interface PeakState {
   readonly best: Record<Quantity, Candidate | null>;
-  readonly open: Record<Quantity, Candidate[]>;
+  readonly open: Record<Quantity, readonly Candidate[]>;
   readonly reasons: Set<OpenReason>;
 }
 
-/** Candidates kept per quantity; beyond this the least promising is dropped, which can only lower a lower end. */
+/** Candidates kept per quantity; beyond this the one with the lowest possible sum is dropped, which can only lower a lower end. */
 const MOST_CANDIDATES = 48;
 /** Pending images in all of them together: thousands of forked workers must not fill the memory. */
 const MOST_PENDING = 20_000;
@@ -68,59 +69,75 @@ const MOST_PENDING = 20_000;
 const mostCandidates = ({ pending }: Candidate): number =>
   Math.max(1, Math.min(MOST_CANDIDATES, Math.floor(MOST_PENDING / pending.size)));
 
+export const eachQuantity = <T>(make: (quantity: Quantity) => T): Record<Quantity, T> => ({
+  rss: make('rss'),
+  rssSwap: make('rssSwap'),
+  vmem: make('vmem'),
+  processVmem: make('processVmem'),
+  footprint: make('footprint'),
+});
+
 export function newPeaks(): PeakState {
-  const none = <T>(make: () => T): Record<Quantity, T> => ({
-    rss: make(),
-    rssSwap: make(),
-    vmem: make(),
-    processVmem: make(),
-    footprint: make(),
-  });
-  return { best: none(() => null), open: none(() => []), reasons: new Set() };
+  return { best: eachQuantity(() => null), open: eachQuantity(() => []), reasons: new Set() };
 }
 
-const worth = (candidate: Candidate): number => candidate.certain - candidate.slack;
-const worthOfPart = (part: Part | undefined): number => (part === undefined ? 0 : part.bytes - part.slack);
+/** The same state again; candidates never change, so both can share them. */
+export function copyOfPeaks({ best, open, reasons }: PeakState): PeakState {
+  return { best: { ...best }, open: { ...open }, reasons: new Set(reasons) };
+}
+
+/** What a candidate proves, whatever becomes of its pending images. */
+const least = (candidate: Candidate): number => candidate.certain - candidate.slack;
+const leastOfPart = (part: Part | undefined): number => (part === undefined ? 0 : part.bytes - part.slack);
 /** A reading never lacks more than all of itself. */
 const partOf = (bytes: number, slack: number): Part => ({ bytes, slack: Math.min(slack, bytes) });
 
-function potential(candidate: Candidate): number {
-  let sum = worth(candidate);
-  for (const part of candidate.pending.values()) sum += worthOfPart(part);
+/** What it proves if all of its pending images count. */
+function most(candidate: Candidate): number {
+  let sum = least(candidate);
+  for (const part of candidate.pending.values()) sum += leastOfPart(part);
   return sum;
+}
+
+/** What is proved by now for a quantity, in bytes; 0: nothing. */
+export function lowerEnd({ best }: PeakState, quantity: Quantity): number {
+  const candidate = best[quantity];
+  return candidate === null ? 0 : least(candidate);
 }
 
 /** True when `other` can never end above `candidate`. */
 function dominates(candidate: Candidate, other: Candidate): boolean {
-  if (worth(candidate) < worth(other)) return false;
-  for (const [id, part] of other.pending) if (worthOfPart(candidate.pending.get(id)) < worthOfPart(part)) return false;
+  if (least(candidate) < least(other)) return false;
+  for (const [id, part] of other.pending) if (leastOfPart(candidate.pending.get(id)) < leastOfPart(part)) return false;
   return true;
 }
 
-function offer(state: PeakState, quantity: Quantity, candidate: Candidate): void {
-  const best = state.best[quantity];
-  if (best === null || worth(candidate) > worth(best)) state.best[quantity] = { ...candidate, pending: new Map() };
+/** Keeps the candidate if it is the largest, or may be when its pending images are known. */
+function consider(state: PeakState, quantity: Quantity, candidate: Candidate): void {
+  let best = state.best[quantity];
+  if (best === null || least(candidate) > least(best))
+    state.best[quantity] = best = { ...candidate, pending: new Map() };
   if (candidate.pending.size === 0) {
     prune(state, quantity);
     return;
   }
-  const floor = state.best[quantity];
-  if (floor !== null && potential(candidate) <= worth(floor)) return;
+  if (most(candidate) <= least(best)) return;
   const kept = state.open[quantity].filter((other) => !dominates(candidate, other));
   if (kept.some((other) => dominates(other, candidate))) return;
   kept.push(candidate);
-  const most = mostCandidates(candidate);
-  if (kept.length > most) {
-    kept.sort((a, b) => potential(b) - potential(a));
-    kept.length = most;
+  const room = mostCandidates(candidate);
+  if (kept.length > room) {
+    kept.sort((a, b) => most(b) - most(a));
+    kept.length = room;
   }
   state.open[quantity] = kept;
 }
 
+/** Drops the candidates that can't be the largest any more. */
 function prune(state: PeakState, quantity: Quantity): void {
   const best = state.best[quantity];
   if (best === null || state.open[quantity].length === 0) return;
-  state.open[quantity] = state.open[quantity].filter((candidate) => potential(candidate) > worth(best));
+  state.open[quantity] = state.open[quantity].filter((candidate) => most(candidate) > least(best));
 }
 
 function sumCandidate(
@@ -135,14 +152,15 @@ function sumCandidate(
   let command = '';
   const pending = new Map<string, Part>();
   for (const reading of readings) {
-    const part = partOf(value(reading), error(reading));
+    const bytes = value(reading);
+    const lacking = Math.min(error(reading), bytes);
     if (reading.pending) {
-      if (part.bytes > 0) pending.set(reading.id, part);
+      if (bytes > 0) pending.set(reading.id, { bytes, slack: lacking });
     } else {
-      certain += part.bytes;
-      slack += part.slack;
-      if (part.bytes > largest) {
-        largest = part.bytes;
+      certain += bytes;
+      slack += lacking;
+      if (bytes > largest) {
+        largest = bytes;
         command = reading.command;
       }
     }
@@ -150,106 +168,82 @@ function sumCandidate(
   return { certain, slack, pending, at, command, source: 'sample' };
 }
 
-function markCandidate(reading: MemoryReading, at: number, value: number, slack: number): Candidate {
-  const part = partOf(value, slack);
-  return {
-    certain: reading.pending ? 0 : part.bytes,
-    slack: reading.pending ? 0 : part.slack,
-    pending: reading.pending ? new Map([[reading.id, part]]) : new Map<string, Part>(),
-    at,
-    command: reading.command,
-    source: 'mark',
-  };
+/** One address space that had `bytes` resident or mapped at some moment. */
+function oneCandidate(part: Part, at: number, command: string, source: BracketSource, image?: string): Candidate {
+  return image === undefined
+    ? { certain: part.bytes, slack: part.slack, pending: new Map(), at, command, source }
+    : { certain: 0, slack: 0, pending: new Map([[image, part]]), at, command, source };
 }
 
-/** A mark that beats nothing is not worth an object: this is asked for every process at every tick. */
-function promising(state: PeakState, reading: MemoryReading): boolean {
-  const { rss, rssSwap, vmem, processVmem } = state.best;
-  const rssWorth = reading.rssMark - Math.min(reading.markSlack, reading.rssMark);
+/** Whether a mark may raise a lower end: this is asked for every process at every tick, and hardly any does. */
+function mayRaise({ best }: PeakState, reading: MemoryReading): boolean {
+  const { rss, rssSwap, vmem, processVmem } = best;
+  const leastRss = reading.rssMark - Math.min(reading.markSlack, reading.rssMark);
   return (
     rss === null ||
     rssSwap === null ||
     vmem === null ||
     processVmem === null ||
-    rssWorth > worth(rss) ||
-    rssWorth > worth(rssSwap) ||
-    reading.vmemMark > worth(vmem) ||
-    reading.vmemMark > worth(processVmem)
+    leastRss > least(rss) ||
+    leastRss > least(rssSwap) ||
+    reading.vmemMark > least(vmem) ||
+    reading.vmemMark > least(processVmem)
   );
 }
+
+/** One address space counts for the sums, too. */
+function considerMarks(state: PeakState, rss: Candidate, vmem: Candidate): void {
+  consider(state, 'rss', rss);
+  consider(state, 'rssSwap', rss);
+  consider(state, 'processVmem', vmem);
+  consider(state, 'vmem', vmem);
+}
+
+const NO_ERROR = (): number => 0;
 
 /** Takes the readings of one tick (`at`: ms since the epoch). */
 export function observe(state: PeakState, readings: readonly MemoryReading[], at: number): void {
-  const rss = sumCandidate(readings, at, (r) => r.rss);
-  offer(state, 'rss', rss);
-  offer(state, 'rssSwap', rss);
-  offer(
-    state,
-    'rssSwap',
-    sumCandidate(readings, at, (r) => r.rssSwap),
-  );
+  const rss = sumCandidate(readings, at, (reading) => reading.rss);
+  const rssSwap = sumCandidate(readings, at, (reading) => reading.rssSwap);
   // The kernel counts address space exactly.
-  offer(
-    state,
-    'vmem',
-    sumCandidate(
-      readings,
-      at,
-      (r) => r.vmem,
-      () => 0,
-    ),
-  );
+  const vmem = sumCandidate(readings, at, (reading) => reading.vmem, NO_ERROR);
   // Copies of a parent's pages are the parent's pages: only executed images can be added up.
-  offer(
-    state,
-    'footprint',
-    sumCandidate(
-      readings.filter((r) => !r.pending),
-      at,
-      (r) => r.anonymous,
-    ),
-  );
+  const footprint = sumCandidate(readings, at, (reading) => (reading.pending ? 0 : reading.anonymous));
+  consider(state, 'rss', rss);
+  consider(state, 'rssSwap', rss);
+  consider(state, 'rssSwap', rssSwap);
+  consider(state, 'vmem', vmem);
+  consider(state, 'footprint', footprint);
   for (const reading of readings) {
-    if (!promising(state, reading)) continue;
-    offer(state, 'rss', markCandidate(reading, at, reading.rssMark, reading.markSlack));
-    offer(state, 'rssSwap', markCandidate(reading, at, reading.rssMark, reading.markSlack));
-    offer(state, 'processVmem', markCandidate(reading, at, reading.vmemMark, 0));
-    offer(state, 'vmem', markCandidate(reading, at, reading.vmemMark, 0));
+    if (!mayRaise(state, reading)) continue;
+    const image = reading.pending ? reading.id : undefined;
+    const { command } = reading;
+    considerMarks(
+      state,
+      oneCandidate(partOf(reading.rssMark, reading.markSlack), at, command, 'mark', image),
+      oneCandidate(partOf(reading.vmemMark, 0), at, command, 'mark', image),
+    );
   }
 }
 
-/** A process ended, and its exit record tells its last program's marks. Its memory was its own: it counted. */
+/** A process ended, with its last program's marks in its exit record. Its memory was its own: it counted. */
 export function observeExit(
   state: PeakState,
   marks: { readonly rss: number; readonly vmem: number; readonly slack: number; readonly command: string },
   at: number,
 ): void {
-  const candidate = (bytes: number, slack: number): Candidate => ({
-    certain: bytes,
-    slack: Math.min(slack, bytes),
-    pending: new Map(),
-    at,
-    command: marks.command,
-    source: 'exit-record',
-  });
-  offer(state, 'rss', candidate(marks.rss, marks.slack));
-  offer(state, 'rssSwap', candidate(marks.rss, marks.slack));
-  offer(state, 'vmem', candidate(marks.vmem, 0));
-  offer(state, 'processVmem', candidate(marks.vmem, 0));
+  considerMarks(
+    state,
+    oneCandidate(partOf(marks.rss, marks.slack), at, marks.command, 'exit-record'),
+    oneCandidate(partOf(marks.vmem, 0), at, marks.command, 'exit-record'),
+  );
 }
 
 /** A single address space had `bytes` resident, give or take `slack`, at some unknown moment (`ru_maxrss` of `usage`). */
 export function observeMaxRss(state: PeakState, bytes: number, slack: number): void {
-  const candidate: Candidate = {
-    certain: bytes,
-    pending: new Map(),
-    slack: Math.min(slack, bytes),
-    at: 0,
-    command: '',
-    source: 'usage',
-  };
-  offer(state, 'rss', candidate);
-  offer(state, 'rssSwap', candidate);
+  const candidate = oneCandidate(partOf(bytes, slack), 0, '', 'usage');
+  consider(state, 'rss', candidate);
+  consider(state, 'rssSwap', candidate);
 }
 
 /**
@@ -262,7 +256,7 @@ export function resolveAll(state: PeakState, fates: ReadonlyMap<string, boolean>
     const candidates = state.open[quantity];
     if (candidates.length === 0) continue;
     state.open[quantity] = [];
-    for (const candidate of candidates) offer(state, quantity, settled(candidate, fates));
+    for (const candidate of candidates) consider(state, quantity, settled(candidate, fates));
     prune(state, quantity);
   }
 }
@@ -281,21 +275,9 @@ function settled(candidate: Candidate, fates: ReadonlyMap<string, boolean>): Can
   return pending.size === candidate.pending.size ? candidate : { ...candidate, pending, certain, slack };
 }
 
-export function resolve(state: PeakState, id: string, counts: boolean): void {
-  resolveAll(state, new Map([[id, counts]]));
-}
-
 /** Something happened that lets no upper end be proved. */
 export function openEnd(state: PeakState, reason: OpenReason): void {
   state.reasons.add(reason);
-}
-
-/** Which pending images still matter to some candidate. */
-export function pendingImages(state: PeakState): ReadonlySet<string> {
-  const ids = new Set<string>();
-  for (const quantity of QUANTITIES)
-    for (const candidate of state.open[quantity]) for (const id of candidate.pending.keys()) ids.add(id);
-  return ids;
 }
 
 /** An upper end with what it rests on, or the reasons why it is open. */
@@ -324,7 +306,7 @@ export function bracket(
 ): Bracket | null {
   const best = state.best[quantity];
   if (best === null) return null;
-  const lower = Math.max(0, Math.round(worth(best)));
+  const lower = Math.max(0, Math.round(least(best)));
   // Two proofs that contradict each other prove nothing.
   const end = upper.bytes !== null && upper.bytes >= lower ? Math.ceil(upper.bytes) : null;
   const open = upper.bytes === null || end !== null ? upper.open : (['unknown-origin'] as const);
@@ -341,37 +323,53 @@ export function bracket(
   };
 }
 
-/** Plain data for a successor process; `restorePeaks` is its inverse. */
-export function savePeaks(state: PeakState): unknown {
-  const plain = (candidate: Candidate): unknown => ({ ...candidate, pending: [...candidate.pending] });
+const CANDIDATE = object({
+  certain: number(0),
+  slack: number(0),
+  pending: map(PART, { key: /^[\d.]+\/\d+$/, what: 'image', most: 2 ** 22 }),
+  at: number(),
+  command: text(4096),
+  source: oneOf(BRACKET_SOURCES),
+});
+
+const eachShape = <T>(shape: Shape<T>): Shape<Readonly<Record<Quantity, T>>> => object(eachQuantity(() => shape));
+
+/** What a successor process gets. */
+export const SAVED_PEAKS = object({
+  best: eachShape(nullable(CANDIDATE)),
+  open: eachShape(list(CANDIDATE, MOST_CANDIDATES)),
+  reasons: list(oneOf(OPEN_REASONS), OPEN_REASONS.length),
+});
+type SavedPeaks = ValueOf<typeof SAVED_PEAKS>;
+type SavedCandidate = ValueOf<typeof CANDIDATE>;
+
+export function savePeaks({ best, open, reasons }: PeakState): SavedPeaks {
+  const plain = (candidate: Candidate): SavedCandidate => ({
+    ...candidate,
+    pending: Object.fromEntries(candidate.pending),
+  });
   return {
-    best: Object.fromEntries(
-      QUANTITIES.map((quantity) => {
-        const best = state.best[quantity];
-        return [quantity, best === null ? null : plain(best)];
-      }),
-    ),
-    open: Object.fromEntries(QUANTITIES.map((quantity) => [quantity, state.open[quantity].map(plain)])),
-    reasons: [...state.reasons],
+    best: eachQuantity((quantity) => {
+      const candidate = best[quantity];
+      return candidate === null ? null : plain(candidate);
+    }),
+    open: eachQuantity((quantity) => open[quantity].map(plain)),
+    reasons: [...reasons],
   };
 }
 
-type SavedCandidate = Omit<Candidate, 'pending'> & { readonly pending: readonly (readonly [string, Part])[] };
-
-/** State from `savePeaks` (the caller's own data, handed from one sampler process to the next). */
-export function restorePeaks(saved: unknown): PeakState {
-  const data = saved as {
-    best: Record<Quantity, SavedCandidate | null>;
-    open: Record<Quantity, SavedCandidate[]>;
-    reasons: OpenReason[];
+/** The inverse of `savePeaks`. */
+export function restorePeaks({ best, open, reasons }: SavedPeaks): PeakState {
+  const revive = (candidate: SavedCandidate): Candidate => ({
+    ...candidate,
+    pending: new Map(Object.entries(candidate.pending)),
+  });
+  return {
+    best: eachQuantity((quantity) => {
+      const candidate = best[quantity];
+      return candidate === null ? null : revive(candidate);
+    }),
+    open: eachQuantity((quantity) => open[quantity].map(revive)),
+    reasons: new Set(reasons),
   };
-  const revive = (candidate: SavedCandidate): Candidate => ({ ...candidate, pending: new Map(candidate.pending) });
-  const state = newPeaks();
-  for (const quantity of QUANTITIES) {
-    const best = data.best[quantity];
-    state.best[quantity] = best === null ? null : revive(best);
-    state.open[quantity] = data.open[quantity].map(revive);
-  }
-  for (const reason of data.reasons) state.reasons.add(reason);
-  return state;
 }

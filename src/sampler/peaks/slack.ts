@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { release } from 'node:os';
+import { pageSize } from '../../sources/page-size';
+
 /**
  * How far the kernel's RSS counters may be from the truth, per address space.
  *  - before 6.2 each thread keeps up to 64 page changes per counter to itself (TASK_RSS_EVENTS_THRESH, mm/memory.c);
@@ -37,4 +41,22 @@ export function markSlackBytes(precision: CounterPrecision, threads: number): nu
 /** Largest error, in bytes, of one RSS reading (status, statm) of a process with `threads` threads. */
 export function slackBytes(precision: CounterPrecision, threads: number): number {
   return version(precision) >= 6017 ? 0 : markSlackBytes(precision, threads);
+}
+
+let known: CounterPrecision | null = null;
+
+/** CPUs that the kernel could bring up: its per-CPU counters have a part for each ("0-127" in sysfs). */
+function possibleCpus(): number {
+  try {
+    const list = readFileSync('/sys/devices/system/cpu/possible', 'latin1').trim();
+    return Number(list.split(/[-,]/).pop()) + 1;
+  } catch {
+    return 1;
+  }
+}
+
+/** How exact memory readings are on the machine that runs this. */
+export function thisMachine(): CounterPrecision {
+  known ??= { kernel: kernelVersion(release()), pageSize: pageSize(), cpus: possibleCpus() };
+  return known;
 }

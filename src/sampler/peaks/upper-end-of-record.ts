@@ -1,21 +1,21 @@
 import type { RecordParts } from '../job/job-record';
 import type { LineageSeen, Observation } from '../job/job-sampler';
-import { openWithoutEvents, QUANTITIES, type Quantity, type UpperEnd } from './peaks';
+import { eachQuantity, openWithoutEvents, type Quantity, type UpperEnd } from './peaks';
 import type { BracketSource, OpenReason } from '../../record/record';
 import { markSlackBytes } from './slack';
-import type { UnknownBounds } from './upper-ends';
+import type { UnknownBounds } from './cap-sums';
 
 type Circumstances = Pick<
   RecordParts,
   'usage' | 'maxRssBelongsToJob' | 'precision' | 'addressSpaceLimit' | 'noSwap' | 'status'
 >;
 
-/** What holds whatever the kernel's events tell: the sampler's own gaps, and marks that somebody has reset. */
+/** What opens an end whatever the kernel's events say: the sampler's own gaps, and marks that somebody has reset. */
 const ALWAYS: readonly OpenReason[] = ['fallen-mark', 'sampler-lost'];
 
 /**
  * `ru_maxrss` of the job's first process is the largest mark of its own programs and of all that were waited for, those
- * that an exec replaced among them. Whether a certain process was waited for is not told; but its page faults are added
+ * that an exec replaced among them. The kernel doesn't say whether a certain process was waited for; but its page faults are added
  * to `ru_minflt` in the same moment: where that is more than all faults but this process's can explain, it was. After a
  * thread's exit record the kernel may still touch its memory (robust futexes); that is allowed for with two faults each.
  * It hardly ever does: two sums that agree to the last fault are taken to have nothing missing in either.
@@ -46,7 +46,7 @@ function boundsOf(parts: Circumstances, { maxThreads }: Observation, lineage: Li
 /** The upper ends of all quantities, as far as the kernel's events prove them. */
 export function upperEnds(parts: Circumstances, observation: Observation): Readonly<Record<Quantity, UpperEnd>> {
   const { peaks, lineage } = observation;
-  if (lineage === null) return mapQuantities((quantity) => openWithoutEvents(peaks, quantity));
+  if (lineage === null) return eachQuantity((quantity) => openWithoutEvents(peaks, quantity));
   const bounds = boundsOf(parts, observation, lineage);
   const upper = lineage.upper(bounds);
   const always = ALWAYS.filter((reason) => peaks.reasons.has(reason));
@@ -69,6 +69,3 @@ export function upperEnds(parts: Circumstances, observation: Observation): Reado
     footprint: withSwap,
   };
 }
-
-const mapQuantities = (end: (quantity: Quantity) => UpperEnd): Readonly<Record<Quantity, UpperEnd>> =>
-  Object.fromEntries(QUANTITIES.map((quantity) => [quantity, end(quantity)])) as Record<Quantity, UpperEnd>;

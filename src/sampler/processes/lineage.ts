@@ -1,12 +1,37 @@
 import type { ExitAccount } from '../listener/exit-account';
 import { EXIT_FIELDS } from '../listener/exit-account';
 import type { ProcessEvent } from '../listener/process-table';
-import type { OpenReason } from '../../record/record';
+import { boolean, integer, list, number, object, type Shape, type ValueOf } from '../../base/shape';
 import { markSlackBytes, type CounterPrecision } from '../peaks/slack';
-import { newUpperEnds, type LifeEvent, type Sweep, type UpperEnds } from '../peaks/upper-ends';
+import { SAVED_UPPER_ENDS, UpperEnds, type LifeEvent, type Sweep } from '../peaks/upper-ends';
 
-/** Figures of all processes of a job that have ended, by their exit records: the fields of ExitAccount, added up. */
-type ExitSums = Readonly<Record<(typeof EXIT_FIELDS)[number], number>>;
+type ExitField = (typeof EXIT_FIELDS)[number];
+
+const eachField = <T>(value: T): Record<ExitField, T> =>
+  Object.fromEntries(EXIT_FIELDS.map((field) => [field, value])) as Record<ExitField, T>;
+
+const TOTALS = object({
+  /** Processes that were forked. */
+  processes: integer(0),
+  ended: integer(0),
+  /** Ended without any sample ever having seen them. */
+  unsampled: integer(0),
+  /** Figures of all processes that have ended, by their exit records. */
+  sums: object(eachField<Shape<number>>(number())),
+  /** Of every process that ended each thread's record came. */
+  whole: boolean,
+});
+export type LineageTotals = ValueOf<typeof TOTALS>;
+
+/** What a successor process gets. */
+export const SAVED_LINEAGE = object({
+  /** Time of the last event. */
+  latest: number(0),
+  members: list(object({ pid: integer(0), executed: boolean, sampled: boolean }), 2 ** 22),
+  upper: SAVED_UPPER_ENDS,
+  totals: TOTALS,
+});
+type SavedLineage = ValueOf<typeof SAVED_LINEAGE>;
 
 /** A process of the job that has ended. */
 interface EndedProcess {
@@ -16,182 +41,202 @@ interface EndedProcess {
   readonly account: ExitAccount | null;
 }
 
-export interface LineageTotals {
-  /** Processes that were forked. */
-  readonly processes: number;
-  readonly ended: number;
-  /** Ended without any sample ever having seen them. */
-  readonly unsampled: number;
-  readonly sums: ExitSums;
-  /** Of every process that ended each thread's record came. */
-  readonly whole: boolean;
-}
-
-/** One job's processes as the kernel tells of them: who was forked, who executed, what those had who ended. */
-export interface Lineage {
-  /** The job's first process. */
-  root(pid: number): void;
-  /** Any events, also of other jobs; they wait for the next `settle`. */
-  events(events: readonly ProcessEvent[]): void;
-  /** Another listener, or the same one anew, tells from now on: what it remembers of before is known already. */
-  again(): void;
-  /** When a process was forked that no settle has taken in yet (µs of the monotonic clock); null: that was not heard. */
-  forkedAt(pid: number): number | null;
-  /** The events are not complete any more. */
-  open(reason: OpenReason): void;
-  /**
-   * Takes one sweep and all events until its end. `ended`: the processes that ended since the last time; `adopted`: those
-   * that no fork explains, of whose descendants nothing may have been heard.
-   */
-  settle(sweep: Sweep): { readonly ended: readonly EndedProcess[]; readonly adopted: readonly number[] };
-  isLiving(pid: number): boolean;
-  /** The processes that live, as far as the events tell. */
-  living(): Iterable<number>;
-  totals(): LineageTotals;
-  readonly upper: UpperEnds;
-  /** For a successor process. */
-  save(): unknown;
-  /** Minor faults of every process that ended and had replaced one program by another; the job's first process aside. */
-  readonly replacerFaults: () => number | null;
-}
-
 interface Member {
   executed: boolean;
   sampled: boolean;
 }
 
-interface Saved {
+/** One job's processes by the kernel's events: which were forked, which executed a program, what those had that ended. */
+export class Lineage {
+  readonly upper: UpperEnds;
+  private readonly members = new Map<number, Member>();
+  private readonly sums: Record<ExitField, number>;
+  private processes: number;
+  private ended: number;
+  private unsampled: number;
+  private whole: boolean;
+  private rootPid: number | null = null;
+  /** Events that the next `settle` takes. */
+  private waiting: ProcessEvent[] = [];
   /** Time of the last event. */
-  readonly latest: number;
-  readonly members: readonly (readonly [number, Member])[];
-  readonly upper: unknown;
-  readonly totals: LineageTotals;
-}
-
-const noSums = (): Record<(typeof EXIT_FIELDS)[number], number> =>
-  Object.fromEntries(EXIT_FIELDS.map((field) => [field, 0])) as Record<(typeof EXIT_FIELDS)[number], number>;
-
-export function newLineage(precision: CounterPrecision, saved: unknown = null): Lineage {
-  const state = saved as Saved | null;
-  const upper = newUpperEnds(state?.upper ?? null);
-  const members = new Map<number, Member>(state?.members ?? []);
-  const sums = { ...(state?.totals.sums ?? noSums()) };
-  let processes = state?.totals.processes ?? 0;
-  let ended = state?.totals.ended ?? 0;
-  let unsampled = state?.totals.unsampled ?? 0;
-  let whole = state?.totals.whole ?? true;
-  let rootPid: number | null = null;
-  let waiting: ProcessEvent[] = [];
-  let latest = state?.latest ?? 0;
+  private latest: number;
   /** Events until then have been given before. */
-  let knownUntil = 0;
-  /** Smallest sum of faults of a process that replaced a program; null: none did, or one left no record. */
-  let replacerFaults: number | null = null;
+  private knownUntil = 0;
+  /** Smallest number of faults of a process that replaced a program; null: none did. */
+  private leastReplacerFaults: number | null = null;
 
-  function add(account: ExitAccount | null): void {
-    ended++;
-    whole &&= account?.whole ?? false;
-    if (account !== null) for (const field of EXIT_FIELDS) sums[field] += account[field];
+  constructor(
+    private readonly precision: CounterPrecision,
+    saved: SavedLineage | null = null,
+  ) {
+    this.upper = new UpperEnds(saved?.upper);
+    for (const { pid, executed, sampled } of saved?.members ?? []) this.members.set(pid, { executed, sampled });
+    this.sums = { ...(saved?.totals.sums ?? eachField(0)) };
+    this.processes = saved?.totals.processes ?? 0;
+    this.ended = saved?.totals.ended ?? 0;
+    this.unsampled = saved?.totals.unsampled ?? 0;
+    this.whole = saved?.totals.whole ?? true;
+    this.latest = saved?.latest ?? 0;
   }
 
-  function take(event: ProcessEvent): EndedProcess | null {
-    if (event.kind === 'fork') {
-      if (members.has(event.parent) || event.child === rootPid) {
-        // One that was adopted may be told of afterwards.
-        if (!members.has(event.child)) processes++;
-        members.set(event.child, { executed: false, sampled: false });
-      }
-      return null;
+  /** Sets the job's first process. */
+  setRoot(pid: number): void {
+    this.rootPid = pid;
+    this.upper.setRoot(pid);
+  }
+
+  /** Takes any events, also of other jobs; they wait for the next `settle`. */
+  addEvents(events: readonly ProcessEvent[]): void {
+    for (const event of events) {
+      // Now and then an event overtakes another one: only what is sent again may be left out for its time.
+      if (event.at <= this.knownUntil) continue;
+      this.latest = Math.max(this.latest, event.at);
+      this.waiting.push(event);
     }
-    const member = members.get(event.pid);
-    if (member === undefined) return null;
-    if (event.kind === 'exec') {
-      member.executed = true;
-      return null;
+  }
+
+  /** Another listener, or the same one anew, sends events from now on: what it remembers of before is known already. */
+  again(): void {
+    this.knownUntil = this.latest;
+  }
+
+  /** When a process was forked that no settle has taken in yet (µs of the monotonic clock); null: that was not heard. */
+  forkedAt(pid: number): number | null {
+    return this.waiting.findLast((event) => event.kind === 'fork' && event.child === pid)?.at ?? null;
+  }
+
+  /**
+   * Takes one sweep and all events until its end. `ended`: the processes that ended since the last time; `adopted`: those
+   * that no fork explains, of whose descendants nothing may have been heard.
+   */
+  settle(sweep: Sweep): { readonly ended: readonly EndedProcess[]; readonly adopted: readonly number[] } {
+    const events = this.waiting.sort((a, b) => a.at - b.at);
+    this.waiting = [];
+    const adopted = this.adopt(sweep, events);
+    const ended: EndedProcess[] = [];
+    for (const event of events) {
+      const one = this.take(event);
+      if (one !== null) ended.push(one);
     }
-    members.delete(event.pid);
-    add(event.account);
-    if (!member.sampled) unsampled++;
-    return { pid: event.pid, executed: member.executed, account: event.account };
+    for (const { pid } of sweep.readings) {
+      const member = this.members.get(pid);
+      if (member !== undefined) member.sampled = true;
+    }
+    this.upper.addEvents(events.map((event) => this.toLifeEvent(event)));
+    this.upper.addSweep(sweep);
+    for (const { pid, account } of ended)
+      if (this.upper.replacers.has(pid))
+        this.leastReplacerFaults = Math.min(this.leastReplacerFaults ?? Infinity, account?.minorFaults ?? 0);
+    return { ended, adopted };
+  }
+
+  isLiving(pid: number): boolean {
+    return this.members.has(pid);
+  }
+
+  /** The processes that live, by the events. */
+  living(): Iterable<number> {
+    return this.members.keys();
+  }
+
+  totals(): LineageTotals {
+    const { processes, ended, unsampled, whole } = this;
+    return { processes, ended, unsampled, sums: { ...this.sums }, whole };
+  }
+
+  /**
+   * The fewest minor faults of any process that ended and had replaced one program by another, the job's first process
+   * aside; null: there was none.
+   */
+  replacerFaults(): number | null {
+    return this.leastReplacerFaults;
+  }
+
+  save(): SavedLineage {
+    return {
+      latest: this.latest,
+      members: [...this.members].map(([pid, { executed, sampled }]) => ({ pid, executed, sampled })),
+      upper: this.upper.save(),
+      totals: { ...this.totals(), whole: false },
+    };
   }
 
   /** Processes that were there before the events were heard, or came in some other way; their children count from now. */
-  function adopt(sweep: Sweep, events: readonly ProcessEvent[]): readonly number[] {
+  private adopt(sweep: Sweep, events: readonly ProcessEvent[]): readonly number[] {
     const adopted: number[] = [];
     const forked = new Set(events.map((event) => (event.kind === 'fork' ? event.child : 0)));
     for (const { pid, forkedNoExec } of sweep.readings) {
-      if (members.has(pid) || forked.has(pid)) continue;
-      members.set(pid, { executed: !forkedNoExec, sampled: true });
-      processes++;
+      if (this.members.has(pid) || forked.has(pid)) continue;
+      this.members.set(pid, { executed: !forkedNoExec, sampled: true });
+      this.processes++;
       adopted.push(pid);
     }
     return adopted;
   }
 
-  function lifeEvent(event: ProcessEvent): LifeEvent {
-    if (event.kind !== 'exit') return event;
-    const { at, pid, account } = event;
-    return {
-      kind: 'exit',
-      at,
-      pid,
-      marks:
-        account?.final === true
-          ? { rss: account.rssBytes + markSlackBytes(precision, account.threads), vmem: account.vmBytes }
-          : null,
-    };
+  private take(event: ProcessEvent): EndedProcess | null {
+    const { members } = this;
+    if (event.kind === 'fork') {
+      if (members.has(event.parent) || event.child === this.rootPid) {
+        // The fork of one that was adopted may be heard of afterwards.
+        if (!members.has(event.child)) this.processes++;
+        members.set(event.child, { executed: false, sampled: false });
+      }
+      return null;
+    }
+    const { pid } = event;
+    const member = members.get(pid);
+    if (member === undefined) return null;
+    if (event.kind === 'exec') {
+      member.executed = true;
+      return null;
+    }
+    const { account } = event;
+    members.delete(pid);
+    this.ended++;
+    if (!member.sampled) this.unsampled++;
+    this.whole &&= account?.whole ?? false;
+    if (account !== null) for (const field of EXIT_FIELDS) this.sums[field] += account[field];
+    return { pid, executed: member.executed, account };
   }
 
+  private toLifeEvent(event: ProcessEvent): LifeEvent {
+    if (event.kind !== 'exit') return event;
+    const { at, pid, account } = event;
+    if (account?.final !== true) return { kind: 'exit', at, pid, marks: null };
+    const rss = account.rssBytes + markSlackBytes(this.precision, account.threads);
+    return { kind: 'exit', at, pid, marks: { rss, vmem: account.vmBytes } };
+  }
+}
+
+const ns = (value: number): number => Math.round(value / 1e6) / 1000;
+const us = (value: number): number => Math.round(value / 1e6);
+
+/** What the exit records say of the whole job, under the metric names of the `taskstats` source. */
+export function lineageMetrics({ processes, ended, unsampled, sums }: LineageTotals): Readonly<Record<string, number>> {
   return {
-    root: (pid) => {
-      rootPid = pid;
-      upper.root(pid);
-    },
-    events: (events) => {
-      for (const event of events) {
-        // Now and then an event overtakes another one: nothing but what is told again may be left out for its time.
-        if (event.at <= knownUntil) continue;
-        latest = Math.max(latest, event.at);
-        waiting.push(event);
-      }
-    },
-    again: () => {
-      knownUntil = latest;
-    },
-    forkedAt: (pid) => waiting.findLast((event) => event.kind === 'fork' && event.child === pid)?.at ?? null,
-    open: (reason) => {
-      upper.open(reason);
-    },
-    settle: (sweep) => {
-      const events = waiting.sort((a, b) => a.at - b.at);
-      waiting = [];
-      const adopted = adopt(sweep, events);
-      const gone: EndedProcess[] = [];
-      for (const event of events) {
-        const one = take(event);
-        if (one !== null) gone.push(one);
-      }
-      for (const { pid } of sweep.readings) {
-        const member = members.get(pid);
-        if (member !== undefined) member.sampled = true;
-      }
-      upper.events(events.map(lifeEvent));
-      upper.sweep(sweep);
-      const replacers = upper.replacers();
-      for (const { pid, account } of gone)
-        if (replacers.has(pid)) replacerFaults = Math.min(replacerFaults ?? Infinity, account?.minorFaults ?? 0);
-      return { ended: gone, adopted };
-    },
-    isLiving: (pid) => members.has(pid),
-    living: () => members.keys(),
-    totals: () => ({ processes, ended, unsampled, sums: { ...sums }, whole }),
-    upper,
-    replacerFaults: () => replacerFaults,
-    save: (): Saved => ({
-      latest,
-      members: [...members],
-      upper: upper.save(),
-      totals: { processes, ended, unsampled, sums, whole: false },
-    }),
+    taskstats_processes: processes,
+    taskstats_ended_processes: ended,
+    taskstats_unsampled_processes: unsampled,
+    taskstats_cpu_seconds: ns(sums.cpuNs),
+    taskstats_minor_faults: sums.minorFaults,
+    taskstats_major_faults: sums.majorFaults,
+    taskstats_read_chars_bytes: sums.readChars,
+    taskstats_write_chars_bytes: sums.writeChars,
+    taskstats_read_syscalls: sums.readSyscalls,
+    taskstats_write_syscalls: sums.writeSyscalls,
+    taskstats_read_bytes: sums.readBytes,
+    taskstats_write_bytes: sums.writeBytes,
+    taskstats_cancelled_write_bytes: sums.cancelledWriteBytes,
+    taskstats_voluntary_switches: sums.voluntarySwitches,
+    taskstats_involuntary_switches: sums.involuntarySwitches,
+    taskstats_rss_byte_seconds: us(sums.rssByteUs),
+    taskstats_vmem_byte_seconds: us(sums.vmByteUs),
+    taskstats_cpu_delay_seconds: ns(sums.cpuDelayNs),
+    taskstats_block_io_delay_seconds: ns(sums.blockIoDelayNs),
+    taskstats_swap_in_delay_seconds: ns(sums.swapInDelayNs),
+    taskstats_free_pages_delay_seconds: ns(sums.freePagesDelayNs),
+    taskstats_thrashing_delay_seconds: ns(sums.thrashingDelayNs),
+    taskstats_compact_delay_seconds: ns(sums.compactDelayNs),
   };
 }

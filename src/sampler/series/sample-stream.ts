@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
-import type { TickReadings } from '../processes/job-processes';
+import type { TickReadings } from '../processes/tick';
 import type { Observation } from '../job/job-sampler';
 
 /** A FIFO of this name in the run directory, made by who started the sampler, gets each sample as a line of JSON. */

@@ -1,11 +1,25 @@
+import { list, nullable, number, object, text, type ValueOf } from '../../base/shape';
+
+const MOST_STEPS = 120;
+/** More of them are left out of one sum: thousands of forked workers must not fill the memory. */
+const MOST_IMAGES = 1000;
+
 /** A forked image that may yet run another program, and what it showed: its parent's pages, until it is known. */
-export type OpenImage = readonly [image: string, bytes: number];
+export const OPEN_IMAGE = object({ image: text(64), bytes: number(0) });
+export type OpenImage = ValueOf<typeof OPEN_IMAGE>;
 
 /** Of a step the sum that is largest if all of its open images count. */
-interface OpenSum {
-  readonly certain: number;
-  readonly images: readonly OpenImage[];
-}
+const OPEN_SUM = object({ certain: number(0), images: list(OPEN_IMAGE, MOST_IMAGES) });
+type OpenSum = ValueOf<typeof OPEN_SUM>;
+
+/** What a successor process gets. */
+export const SAVED_SERIES = object({
+  startMs: number(),
+  stepMs: number(1),
+  /** -1: no sample in that step. */
+  values: list(number(-1), MOST_STEPS),
+  open: list(nullable(OPEN_SUM), MOST_STEPS),
+});
 
 /** Memory over time in at most MOST_STEPS steps of equal length: each holds the largest sum seen in it. */
 export interface Series {
@@ -15,21 +29,17 @@ export interface Series {
   open: (OpenSum | null)[];
 }
 
-const MOST_STEPS = 120;
 const FIRST_STEP_MS = 50;
 
 export function newSeries(startMs: number): Series {
   return { startMs, stepMs: FIRST_STEP_MS, values: [], open: [] };
 }
 
-/** More of them are left out of one sum: thousands of forked workers must not fill the memory. */
-const MOST_IMAGES = 1000;
-
-const potential = (sum: OpenSum | null | undefined): number =>
-  sum == null ? -1 : sum.images.reduce((bytes, [, more]) => bytes + more, sum.certain);
+const most = (sum: OpenSum | null | undefined): number =>
+  sum == null ? -1 : sum.images.reduce((sumOfAll, { bytes }) => sumOfAll + bytes, sum.certain);
 
 const larger = (a: OpenSum | null | undefined, b: OpenSum | null | undefined): OpenSum | null =>
-  (potential(b) > potential(a) ? b : a) ?? null;
+  (most(b) > most(a) ? b : a) ?? null;
 
 function halve(series: Series): void {
   const steps = Array.from({ length: Math.ceil(series.values.length / 2) }, (_, step) => 2 * step);
@@ -54,21 +64,19 @@ export function addToSeries(series: Series, atMs: number, bytes: number, images:
 export function settleSeries(series: Series, fates: ReadonlyMap<string, boolean>): void {
   if (fates.size === 0) return;
   for (const [index, sum] of series.open.entries()) {
-    if (!sum?.images.some(([image]) => fates.has(image))) continue;
-    const images = sum.images.filter(([image]) => !fates.has(image));
-    const own = sum.images.reduce((bytes, [image, more]) => bytes + (fates.get(image) === true ? more : 0), 0);
-    const certain = sum.certain + own;
+    if (!sum?.images.some(({ image }) => fates.has(image))) continue;
+    const images = sum.images.filter(({ image }) => !fates.has(image));
+    const own = sum.images.filter(({ image }) => fates.get(image) === true);
+    const certain = most({ certain: sum.certain, images: own });
     series.values[index] = Math.max(series.values[index] ?? -1, certain);
     series.open[index] = images.length === 0 ? null : { certain, images };
   }
 }
 
 /** A series that can be settled on its own. */
-export const copyOfSeries = (series: Series): Series => ({
-  ...series,
-  values: [...series.values],
-  open: [...series.open],
-});
+export function copyOfSeries({ startMs, stepMs, values, open }: ValueOf<typeof SAVED_SERIES>): Series {
+  return { startMs, stepMs, values: [...values], open: [...open] };
+}
 
 /** Steps without a sample take the value before them. */
 export function filled(series: Series): readonly number[] {

@@ -3,7 +3,8 @@ import { recogniseHookCommand } from '../../gridengine/our-hook';
 import { readSpoolConfigLines } from '../../gridengine/spool-config-lines';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { readJobPid, trustedSpoolFile } from '../job/job-description';
-import { startTicksOf, type RunDescription } from '../job/run-directory';
+import { startTicksOf } from '../job/pid-file';
+import type { RunDescription } from '../job/run-description';
 import type { SpoolEntry } from './spool-watch';
 
 /**

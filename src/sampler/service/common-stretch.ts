@@ -1,11 +1,11 @@
-import type { Stretch } from '../job/stretch';
+import type { Throttle } from '../job/pace';
 
 /**
  * Keeps all jobs of one process together to its share of a core. Where they cost more, the share is divided fairly: a job
  * that costs no more than an equal part keeps its interval, and the dear ones divide what is left.
  */
 interface CommonStretch {
-  job(name: string): Stretch;
+  job(name: string): Throttle;
   end(name: string): void;
 }
 

@@ -3,13 +3,8 @@ import { join } from 'node:path';
 import { samplerFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
 import { resumableRuns } from '../job/resume-state';
-import {
-  formatRunDescription,
-  readRunDescription,
-  runDirectories,
-  runDirectoryName,
-  shepherdLives,
-} from '../job/run-directory';
+import { formatRunDescription, runDirectoryName, shepherdLives } from '../job/run-description';
+import { RunDirectory } from '../job/run-directory';
 import type { Settings } from '../../record/settings';
 
 /**
@@ -20,12 +15,12 @@ export function reviveRuns(settings: Settings, settingsPath: string): number {
   const resumable = resumableRuns(settings);
   let started = 0;
   for (const parent of [settings.state_dir, settings.run_dir])
-    for (const directory of runDirectories(parent)) {
-      const run = readRunDescription(directory);
+    for (const directory of RunDirectory.list(parent)) {
+      const run = directory.description();
       if (run === null || !resumable.has(runDirectoryName(run)) || !shepherdLives(run)) continue;
       const words = formatRunDescription(run).trim().split('\n');
       const script = join(packageRoot(), 'dist', 'src', 'sampler', 'main.js');
-      const child = spawn(process.execPath, [...samplerFlags(), script, settingsPath, directory, ...words], {
+      const child = spawn(process.execPath, [...samplerFlags(), script, settingsPath, directory.path, ...words], {
         cwd: '/',
         detached: true,
         stdio: 'ignore',

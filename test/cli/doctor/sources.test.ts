@@ -12,7 +12,7 @@ import {
 } from '../../../src/cli/doctor/check-sources';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { describeReadings, probeProcessSource, probeSource } from '../../../src/cli/doctor/probe-source';
-import { renderFindings } from '../../../src/cli/doctor/render-findings';
+import { renderFindings } from '../../../src/cli/doctor/finding';
 import { startHelper } from '../../../src/sampler/helper/helper';
 import { packageRoot } from '../../../src/base/package-root';
 import { parseSettings } from '../../../src/record/settings';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { MailError } from '../../../src/cli/mail/mail-error';
+import { MailError } from '../../../src/cli/mail/message';
 import { sendBySendmail } from '../../../src/cli/mail/send-sendmail';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { makeNightPlaces, nightPlaces } from '../../../src/cli/nightly/night-places';
+import { makeNightPlaces, nightPlaces } from '../../../src/cli/nightly/report-files';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 

@@ -10,7 +10,7 @@ import {
   type NightlyOutcome,
   type NightlyParts,
 } from '../../../src/cli/nightly/run-nightly';
-import type { Wish } from '../../../src/cli/nightly/wishes';
+import type { Wish } from '../../../src/cli/nightly/digest-choices';
 import type { Settings } from '../../../src/record/settings';
 import { createMailer } from '../../../src/cli/mail/mailer';
 import { mailSink, scriptedServer, type MailSink } from '../mail/mail-sink';

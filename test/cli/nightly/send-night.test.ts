@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { digestOwners, wantsMail } from '../../../src/cli/nightly/send-night';
-import type { Wish } from '../../../src/cli/nightly/wishes';
+import type { Wish } from '../../../src/cli/nightly/digest-choices';
 
 const rule = (mail_owners: string, mail_admins: readonly string[] = []) => ({
   mail_owners,

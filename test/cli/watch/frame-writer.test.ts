@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { cutLine } from '../../../src/cli/watch/cut-line';
-import { drawFrame } from '../../../src/cli/watch/frame-writer';
-import { displayWidth } from '../../../src/report/display-width';
+import { cutLine } from '../../../src/cli/watch/frame';
+import { drawFrame } from '../../../src/cli/watch/frame';
+import { displayWidth } from '../../../src/report/screen/text-width';
 
 const RED = '\u001b[31m';
 const END = '\u001b[39m';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { emitKeypressEvents, type Key } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
-import { keyName } from '../../../src/cli/watch/key-name';
+import { keyName } from '../../../src/cli/watch/tty';
 
 /** The names of the keys that a terminal sends as these bytes. */
 async function typed(bytes: string): Promise<readonly (string | null)[]> {

@@ -2,7 +2,7 @@
  * The real program on this process's own terminal, with the sample cluster for Grid Engine:
  * `node watch-program.js live --watch`. PROBLEM in the environment: every look at the cluster fails with it.
  */
-import { processTerminal } from '../../../src/cli/process-terminal';
+import { processTerminal } from '../../../src/cli/terminal';
 import { runProgram } from '../../../src/cli/program';
 import { fakeLiveSources } from '../fake-live-sources';
 

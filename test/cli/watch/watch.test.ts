@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SCREEN_CODES } from '../../../src/cli/watch/frame-writer';
+import { SCREEN_CODES } from '../../../src/cli/watch/frame';
 import { watch, type WatchJob, type Watched } from '../../../src/cli/watch/watch';
-import type { WatchEvents, WatchTty } from '../../../src/cli/watch/watch-tty';
+import type { WatchEvents, WatchTty } from '../../../src/cli/watch/tty';
 import type { ClusterView } from '../../../src/live/cluster-view';
 import { NO_FILTER } from '../../../src/report/live/filter';
 import { startWatching } from '../../../src/report/live/watch-state';

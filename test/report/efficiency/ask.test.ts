@@ -7,7 +7,7 @@ import type { HistoryStore } from '../../../src/accounting/history-store';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import type { RecordsQuery } from '../../../src/accounting/store';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
-import { makeReport } from '../../../src/report/efficiency/make-report';
+import { makeReport } from '../../../src/report/efficiency/build';
 import type { Report, Sums } from '../../../src/report/efficiency/report';
 import type { JobRecord } from '../../../src/record/record';
 import { mpiMaster, mpiTask } from '../sample-records';

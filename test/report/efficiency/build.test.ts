@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
-import { makeReport } from '../../../src/report/efficiency/make-report';
+import { makeReport } from '../../../src/report/efficiency/build';
 import type { JobList } from '../../../src/report/efficiency/report';
 import type { JobRecord } from '../../../src/record/record';
 import { killedAtLimit, ordinary } from '../sample-records';

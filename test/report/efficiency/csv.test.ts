@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { renderReportCsv } from '../../../src/report/efficiency/csv';
-import { renderReportJson } from '../../../src/report/efficiency/json';
+import { renderReportCsv } from '../../../src/report/efficiency/output';
+import { renderReportJson } from '../../../src/report/efficiency/output';
 import { sampleReport } from './sample-report';
 
 describe('renderReportCsv', () => {

@@ -7,8 +7,8 @@ import type { RecordFilter } from '../../../src/accounting/store';
 import type { SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
 import { killedByMemory } from '../../../src/record/cause';
-import { succeeded } from '../../../src/report/ending';
-import { limitOf } from '../../../src/report/fit';
+import { succeeded } from '../../../src/report/job/ending';
+import { limitOf } from '../../../src/report/advice/fit';
 import type { JobRecord } from '../../../src/record/record';
 
 /** A store of a few thousand records in memory, of single-host jobs: what the report asks of a store, in a few lines. */

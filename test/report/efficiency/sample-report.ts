@@ -1,4 +1,4 @@
-import { makeReport } from '../../../src/report/efficiency/make-report';
+import { makeReport } from '../../../src/report/efficiency/build';
 import type { ReportQuestion } from '../../../src/report/efficiency/ask';
 import type { Report } from '../../../src/report/efficiency/report';
 import type { JobRecord } from '../../../src/record/record';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { NO_TOTALS } from '../../../src/accounting/add-summaries';
 import type { SummaryGroup } from '../../../src/accounting/summary';
-import { hostsWithoutJobs, silentNodes } from '../../../src/report/efficiency/silent-nodes';
+import { hostsWithoutJobs, silentNodes } from '../../../src/report/efficiency/coverage';
 import { lost, ordinary } from '../sample-records';
 
 const host = (key: string, records: number, unsampled: number, running = 0): SummaryGroup => ({

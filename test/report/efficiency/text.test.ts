@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { displayWidth } from '../../../src/report/display-width';
+import { displayWidth } from '../../../src/report/screen/text-width';
 import { renderReport } from '../../../src/report/efficiency/text';
 import { assertGolden } from '../golden';
 import { testScreen } from '../screens';

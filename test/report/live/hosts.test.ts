@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HostView } from '../../../src/live/cluster-view';
-import { displayWidth } from '../../../src/report/display-width';
+import { displayWidth } from '../../../src/report/screen/text-width';
 import { renderHosts, type HostsReport } from '../../../src/report/live/hosts';
 import { totalHosts } from '../../../src/report/live/host-totals';
 import { GIB } from '../../live/snapshots';

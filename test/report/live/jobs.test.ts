@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { displayWidth } from '../../../src/report/display-width';
+import { displayWidth } from '../../../src/report/screen/text-width';
 import { renderJobs, type JobsReport } from '../../../src/report/live/jobs';
 import { jobFields } from '../../../src/report/live/machine-jobs';
 import { assertGolden } from '../golden';

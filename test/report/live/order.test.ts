@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { byHostName, HOST_ORDERS } from '../../../src/report/live/host-orders';
-import { byNumber, JOB_ORDERS, PENDING_ORDERS } from '../../../src/report/live/job-orders';
-import { sortRows } from '../../../src/report/live/order';
+import { byHostName, HOST_ORDERS } from '../../../src/report/live/orders';
+import { byNumber, JOB_ORDERS, PENDING_ORDERS } from '../../../src/report/live/orders';
+import { sortRows } from '../../../src/report/live/orders';
 import { GIB } from '../../live/snapshots';
 import { oneJob, sampleView, trendIn } from './sample-view';
 

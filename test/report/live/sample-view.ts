@@ -1,6 +1,6 @@
 import type { ClusterView, JobPart, JobView, Trend } from '../../../src/live/cluster-view';
 import { viewCluster } from '../../../src/live/view';
-import { createScreen, type Screen, type ScreenOptions } from '../../../src/report/screen';
+import { createScreen, type Screen, type ScreenOptions } from '../../../src/report/screen/screen';
 import { AT, GIB, MIB, sampleRecords, sampleSnapshot } from '../../live/snapshots';
 
 /** Three seconds after the samples were taken. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ClusterView } from '../../../src/live/cluster-view';
-import { displayWidth } from '../../../src/report/display-width';
+import { displayWidth } from '../../../src/report/screen/text-width';
 import { NO_FILTER } from '../../../src/report/live/filter';
 import { renderWatch, type Frame } from '../../../src/report/live/watch-screen';
 import { rememberingSelect, selectPage } from '../../../src/report/live/watch-selection';
 import { startWatching, stepWatch, type WatchPage, type WatchState } from '../../../src/report/live/watch-state';
-import type { Screen } from '../../../src/report/screen';
+import type { Screen } from '../../../src/report/screen/screen';
 import { assertGolden } from '../golden';
 import { oneOf } from '../../tries';
 import { liveScreen, manyJobs, sampleView } from './sample-view';

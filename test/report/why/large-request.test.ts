@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { nextTime } from '../../../src/report/next-time';
+import { nextTime } from '../../../src/report/advice/next-time';
 import { whyEnded, type Why } from '../../../src/report/why/why';
 import type { JobRecord } from '../../../src/record/record';
 import { modest } from '../bad-ends';

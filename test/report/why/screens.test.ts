@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { displayWidth } from '../../../src/report/display-width';
-import { renderJob } from '../../../src/report/job';
-import { renderJson } from '../../../src/report/json';
+import { displayWidth } from '../../../src/report/screen/text-width';
+import { renderJob } from '../../../src/report/job/job';
+import { renderJson } from '../../../src/report/records/json';
 import { causeAccounts } from '../../../src/report/why/causes';
 import { BAD_ENDS } from '../bad-ends';
 import { assertGolden } from '../golden';

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { keyOfRun, readPrivateRecord, writePrivateRecord } from '../../../src/sampler/delivery/finish';
 import { describeJob, undescribed } from '../../../src/sampler/job/job-description';
 import { emptyRecord, recordKeyText, type JobRecord } from '../../../src/record/record';
-import { parseRunDescription, type RunDescription } from '../../../src/sampler/job/run-directory';
+import { parseRunDescription, type RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { sampleConfig } from '../../gridengine/spool-samples';
 import { temporaryDirectory } from '../temporary-directory';

@@ -27,7 +27,7 @@ import {
   runDirectoryName,
   runId,
   type RunDescription,
-} from '../../../src/sampler/job/run-directory';
+} from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { tidyNode } from '../../../src/sampler/node-store/storage';
 import { bootId, uptimeSeconds } from '../../../src/sources/proc/clock';

@@ -9,13 +9,13 @@ import { openNodeStore, type NodeStore } from '../../../src/sampler/node-store/n
 import { parseRecord } from '../../../src/record/record';
 import { emptyRecord, type Bracket, type JobRecord } from '../../../src/record/record';
 import { recoverOrphans } from '../../../src/sampler/delivery/recover';
+import { startTicksOf } from '../../../src/sampler/job/pid-file';
 import {
   formatRunDescription,
   runDirectoryName,
   runId,
-  startTicksOf,
   type RunDescription,
-} from '../../../src/sampler/job/run-directory';
+} from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { bootId } from '../../../src/sources/proc/clock';
 import { sampleConfig } from '../../gridengine/spool-samples';

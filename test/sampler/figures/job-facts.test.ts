@@ -9,8 +9,7 @@ import {
 import { OF_THE_JOB } from '../../../src/sampler/figures/cgroup';
 import { GPU_JOB_METRICS, gpuMetrics, newGpuUse, observeGpus } from '../../../src/sampler/figures/gpu-use';
 import { ALL_FACTS, JOB_FACTS } from '../../../src/sampler/figures/job-facts';
-import { newLineage } from '../../../src/sampler/processes/lineage';
-import { lineageMetrics } from '../../../src/sampler/processes/lineage-metrics';
+import { Lineage, lineageMetrics } from '../../../src/sampler/processes/lineage';
 import { addPss, NO_PSS, PSS_FACTS, pssMetrics } from '../../../src/sampler/peaks/pss-sums';
 import { CGROUP_METRICS } from '../../../src/sources/job/cgroup-reading';
 import { NAMED_EVENTS } from '../../../src/sources/job/perf-event-names';
@@ -47,7 +46,7 @@ describe('figures of a whole job', () => {
 
 describe('what a record can hold is listed', () => {
   it('of exit records', () => {
-    assertListed(Object.keys(lineageMetrics(newLineage({ kernel: [6, 1], pageSize: 4096, cpus: 1 }).totals())));
+    assertListed(Object.keys(lineageMetrics(new Lineage({ kernel: [6, 1], pageSize: 4096, cpus: 1 }).totals())));
   });
 
   it('of energy: all that is promised', () => {

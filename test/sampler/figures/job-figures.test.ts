@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { jobFigures, type JobFigures } from '../../../src/sampler/figures/job-figures';
 import type { NodeReply } from '../../../src/sampler/job/hear-kernel';
-import type { TickReadings } from '../../../src/sampler/processes/job-processes';
+import type { TickReadings } from '../../../src/sampler/processes/tick';
 import type { ListenerLink } from '../../../src/sampler/listener/client';
 import type { NodeCharges } from '../../../src/sampler/listener/node-charges';
 import type { ValueOf } from '../../../src/sampler/listener/protocol';
-import type { RunDescription } from '../../../src/sampler/job/run-directory';
+import type { RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { TICKS_PER_SECOND } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../temporary-directory';
@@ -52,7 +52,7 @@ function tick(pids: readonly number[], rss = 0): TickReadings {
     memory: [],
     processes: [],
     counters: new Map(pids.map((pid) => [`${pid}.1`, none])),
-    heirs: new Map(),
+    ancestors: new Map(),
     threads: pids.length,
     rss,
     vmem: 0,

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../../../src/native/libc';
 import { hearKernel, type KernelHearing, type NodeReply } from '../../../src/sampler/job/hear-kernel';
-import type { TickReadings } from '../../../src/sampler/processes/job-processes';
+import type { TickReadings } from '../../../src/sampler/processes/tick';
 import type { JobSampler } from '../../../src/sampler/job/job-sampler';
 import {
   decodeRequest,
@@ -106,7 +106,9 @@ function hear(t: TestContext, { settings }: FakeListener): Heard {
     open: (reason: string) => void told.push(`open ${reason}`),
     deafen: (reason: string) => void told.push(`deafen ${reason}`),
   };
-  const hearing = hearKernel('', settings, 10, sampler as unknown as JobSampler, (reply) => nodes.push(reply));
+  const hearing = hearKernel({ settingsPath: '', settings, ancestor: 10 }, sampler as unknown as JobSampler, (reply) =>
+    nodes.push(reply),
+  );
   t.after(() => {
     hearing.close();
   });

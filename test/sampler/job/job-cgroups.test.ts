@@ -8,7 +8,7 @@ import {
   removeStrayCgroups,
   strayCgroups,
 } from '../../../src/sampler/job/job-cgroups';
-import { startTicksOf } from '../../../src/sampler/job/run-directory';
+import { startTicksOf } from '../../../src/sampler/job/pid-file';
 import { JOBS_GROUP } from '../../../src/sources/job/job-cgroup';
 import { temporaryDirectory } from '../temporary-directory';
 

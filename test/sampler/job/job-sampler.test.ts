@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { sampleJob, type JobSampler } from '../../../src/sampler/job/job-sampler';
+import { JobSampler, SAVED_SAMPLER } from '../../../src/sampler/job/job-sampler';
 import type { ClaimRules } from '../../../src/sampler/processes/job-processes';
 import { bracket } from '../../../src/sampler/peaks/peaks';
 import { filled } from '../../../src/sampler/series/series';
@@ -23,22 +23,21 @@ function newJob(t: TestContext, largest = 10): Job {
   tree.set(100, { comm: 'job' });
   const rules = (): ClaimRules => ({
     procRoot: tree.root,
-    rootPid: null,
     shepherdPid: 1,
     group: null,
     notBefore: 0,
     precision: { kernel: [6, 18], pageSize: 4096, cpus: 1 },
     sharesAddressSpace: () => false,
-    eventsTell: false,
   });
-  const sampler = sampleJob(rules(), { left: 0 }, largest);
+  const sampler = new JobSampler(rules(), { left: 0 }, largest);
   return {
     tree,
     sampler,
     at: (seconds) => {
       sampler.tick(START + 1000 * seconds, false);
     },
-    successor: () => sampleJob(rules(), { left: 0 }, largest, JSON.parse(JSON.stringify(sampler.save()))),
+    successor: () =>
+      new JobSampler(rules(), { left: 0 }, largest, SAVED_SAMPLER.read(JSON.parse(JSON.stringify(sampler.save())))),
   };
 }
 

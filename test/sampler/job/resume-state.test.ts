@@ -3,13 +3,16 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { SavedFollower } from '../../../src/sampler/job/job-follower';
+import { JobSampler } from '../../../src/sampler/job/job-sampler';
 import {
+  parseHandedState,
   readResumeState,
   removeResumeState,
   resumableRuns,
   writeResumeState,
 } from '../../../src/sampler/job/resume-state';
-import { parseRunDescription, runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-directory';
+import { parseRunDescription, runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-description';
+import { thisMachine } from '../../../src/sampler/peaks/slack';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../temporary-directory';
 
@@ -22,13 +25,35 @@ function runOf(job: number): RunDescription {
   return run;
 }
 
-const STATE: SavedFollower = {
-  sampler: { peaks: [1, 2, { three: 3 }], text: 'a "quoted" name' },
-  cpuSeconds: 1.5,
-  intervalMs: 1000,
-  notes: ['one'],
-  metrics: { perf_cycles: 7 },
-};
+/** What a sampler knows of a real process: this one. */
+function stateOf(text = 'a "quoted" name'): SavedFollower {
+  const sampler = new JobSampler(
+    {
+      procRoot: '/proc',
+      shepherdPid: null,
+      group: null,
+      notBefore: 0,
+      precision: thisMachine(),
+      sharesAddressSpace: () => false,
+    },
+    { left: 0 },
+    10,
+  );
+  sampler.start(process.pid, Date.now() - 1000);
+  sampler.listen();
+  for (const last of [false, true]) sampler.settle(sampler.tick(Date.now(), false, last));
+  const state = {
+    sampler: sampler.save(),
+    cpuSeconds: 1.5,
+    intervalMs: 1000,
+    notes: [text],
+    metrics: { perf_cycles: 7 },
+  };
+  sampler.close();
+  return state;
+}
+
+const STATE = stateOf();
 
 function settingsIn(t: TestContext): Settings {
   return { ...DEFAULT_SETTINGS, run_dir: join(temporaryDirectory(t), 'run') };
@@ -46,7 +71,7 @@ describe('what a service leaves for its successor', () => {
     writeResumeState(settings, runOf(1), { ...STATE, cpuSeconds: 1 });
     writeResumeState(settings, runOf(1), STATE);
     writeResumeState(settings, runOf(2), STATE);
-    assert.deepEqual(readResumeState(settings, runOf(1)), { state: STATE });
+    assert.deepEqual(readResumeState(settings, runOf(1)), { state: STATE, missed: null });
     assert.deepEqual(resumableRuns(settings), new Set([1, 2].map((job) => runDirectoryName(runOf(job)))));
     assert.equal(statSync(join(settings.run_dir, 'resume')).mode & 0o777, 0o700);
     assert.equal(statSync(fileOf(settings, runOf(1))).mode & 0o777, 0o600);
@@ -60,30 +85,48 @@ describe('what a service leaves for its successor', () => {
     const settings = settingsIn(t);
     writeResumeState(settings, runOf(1), STATE);
     const now = Date.now();
-    assert.equal(readResumeState(settings, runOf(1), now + 44_000)?.missed, undefined);
+    assert.equal(readResumeState(settings, runOf(1), now + 44_000)?.missed, null);
     assert.match(readResumeState(settings, runOf(1), now + 90_000)?.missed ?? '', /for about (89|90) s/);
     // The clock was set back.
-    assert.equal(readResumeState(settings, runOf(1), now - 1e6)?.missed, undefined);
+    assert.equal(readResumeState(settings, runOf(1), now - 1e6)?.missed, null);
   });
 
-  it('is of no use to another boot or version, or when it is torn', (t) => {
+  it('is of no use to another boot', (t) => {
+    const settings = settingsIn(t);
+    const run = runOf(1);
+    writeResumeState(settings, run, STATE);
+    const path = fileOf(settings, run);
+    const whole = JSON.parse(readFileSync(path, 'utf8')) as object;
+    writeFileSync(path, JSON.stringify({ ...whole, boot: '00000000-1111-2222-3333-444444444444' }));
+    assert.equal(readResumeState(settings, run), null);
+  });
+
+  it('is refused with the reason where it has another shape or is torn, in the file as from hand to hand', (t) => {
     const settings = settingsIn(t);
     const run = runOf(1);
     writeResumeState(settings, run, STATE);
     const path = fileOf(settings, run);
     const text = readFileSync(path, 'utf8');
-    const whole = JSON.parse(text) as object;
-    for (const other of [
-      JSON.stringify({ ...whole, boot: '00000000-1111-2222-3333-444444444444' }),
-      JSON.stringify({ ...whole, version: '0' }),
-      text.slice(0, text.length / 2),
-      '',
-      'null',
-      '[]',
-    ]) {
+    for (const [other, reason] of [
+      [text.replace('"rssMark":', '"rss_mark":'), /state\.sampler\.\S*rssMark is not a number/],
+      [text.replace(/"samples":\d+/, '"samples":-1'), /state\.sampler\.sampling\.samples is not a number/],
+      [text.replace(/"source":"\w+"/, '"source":"hearsay"'), /source is none of/],
+      [text.replace('"cpuSeconds":1.5', '"cpuSeconds":null'), /state\.cpuSeconds is not a number/],
+      [text.slice(0, text.length / 2), /its file is torn/],
+      ['', /its file is torn/],
+      ['null', /its file is not an object/],
+      ['[]', /its file is not an object/],
+    ] as const) {
+      assert.notEqual(other, text);
       writeFileSync(path, other);
-      assert.equal(readResumeState(settings, run), null, other.slice(0, 40));
+      const left = readResumeState(settings, run);
+      assert.equal(left?.state, null, other.slice(0, 40));
+      assert.match(left.missed, reason);
+      assert.match(left.missed, /the job is followed anew/);
     }
+    assert.deepEqual(parseHandedState(JSON.stringify(STATE)), { state: STATE, missed: null });
+    assert.match(parseHandedState('{"sampler":').missed ?? '', /the state that was handed over is torn/);
+    assert.match(parseHandedState(JSON.stringify({ ...STATE, notes: 1 })).missed ?? '', /notes is not a list/);
   });
 
   it('costs nobody a job where it can be written nowhere', (t) => {

@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import {
   closeSync,
   constants,
+  existsSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -14,22 +15,17 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { replaceFile } from '../../../src/base/replace-file';
+import { keyValues, startTicksOf, writePidFile } from '../../../src/sampler/job/pid-file';
 import {
-  answer,
   formatRunDescription,
-  keyValues,
   parseRunDescription,
-  readRunDescription,
-  removeRunDirectory,
-  replaceFile,
-  runDirectories,
   runDirectoryName,
   runId,
   shepherdLives,
-  startTicksOf,
-  writePidFile,
   type RunDescription,
-} from '../../../src/sampler/job/run-directory';
+} from '../../../src/sampler/job/run-description';
+import { RunDirectory } from '../../../src/sampler/job/run-directory';
 import { bootId } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../temporary-directory';
 
@@ -147,23 +143,42 @@ describe('a run’s description', () => {
 describe('run directories', () => {
   it('are those with such a name', (t) => {
     const state = temporaryDirectory(t);
-    assert.deepEqual(runDirectories(state), []);
+    const paths = () => RunDirectory.list(state).map(({ path }) => path);
+    assert.deepEqual(paths(), []);
     for (const name of [runDirectoryName(RUN), '1.0.0badcafe.5.6', '1.0', 'x.0.0badcafe.5.6', '..', '1.0.0BADCAFE.5.6'])
       mkdirSync(join(state, 'run', name), { recursive: true });
-    assert.deepEqual(runDirectories(state), [
-      join(state, 'run', '1.0.0badcafe.5.6'),
-      join(state, 'run', runDirectoryName(RUN)),
-    ]);
+    assert.deepEqual(paths(), [join(state, 'run', '1.0.0badcafe.5.6'), join(state, 'run', runDirectoryName(RUN))]);
   });
 
   it('hold a description, or none', (t) => {
-    const directory = temporaryDirectory(t);
-    assert.equal(readRunDescription(directory), null);
-    writeFileSync(join(directory, 'job'), formatRunDescription(RUN));
-    assert.deepEqual(readRunDescription(directory), RUN);
-    removeRunDirectory(directory);
-    assert.equal(readRunDescription(directory), null);
-    removeRunDirectory(directory);
+    const state = temporaryDirectory(t);
+    const directory = RunDirectory.make(state, RUN);
+    assert.ok(directory);
+    assert.equal(directory.runId, runId(RUN));
+    assert.deepEqual(directory.description(), RUN);
+    assert.equal(RunDirectory.make(state, RUN), null);
+    directory.remove();
+    assert.equal(directory.description(), null);
+    directory.remove();
+  });
+
+  it('have one process that looks after them', (t) => {
+    const state = temporaryDirectory(t);
+    const [first, second] = [
+      RunDirectory.make(state, RUN),
+      new RunDirectory(join(state, 'run', runDirectoryName(RUN))),
+    ];
+    assert.ok(first);
+    assert.equal(second.isUnattended(), true);
+    assert.equal(first.lock(), true);
+    assert.equal(second.lock(), false);
+    assert.equal(second.isUnattended(), false);
+    first.announce();
+    assert.equal(second.samplerPid(), process.pid);
+    first.unlock();
+    assert.equal(second.isUnattended(), true);
+    assert.equal(second.lock(), true);
+    second.unlock();
   });
 
   it('name the sampler as the epilog reads it', (t) => {
@@ -213,24 +228,27 @@ describe('shepherdLives', () => {
   });
 });
 
-describe('answer', () => {
+describe('the word to the epilog', () => {
   it('is heard by who waits', (t) => {
-    const fifo = join(temporaryDirectory(t), 'ack');
+    const directory = new RunDirectory(temporaryDirectory(t));
+    const fifo = join(directory.path, 'ack');
     execFileSync('mkfifo', [fifo]);
-    assert.equal(answer(fifo, 'disk'), false);
+    directory.acknowledge('memory');
     const fd = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
-    assert.equal(answer(fifo, 'disk'), true);
+    directory.acknowledge('disk');
     const bytes = Buffer.alloc(16);
     assert.equal(bytes.toString('latin1', 0, readSync(fd, bytes)), 'disk\n');
     closeSync(fd);
-    assert.equal(answer(fifo, 'disk'), false);
+    directory.acknowledge('disk');
   });
 
-  it('writes into nothing but a FIFO', (t) => {
-    const path = join(temporaryDirectory(t), 'ack');
-    assert.equal(answer(path, 'disk'), false);
+  it('goes into nothing but a FIFO', (t) => {
+    const directory = new RunDirectory(temporaryDirectory(t));
+    const path = join(directory.path, 'ack');
+    directory.acknowledge('disk');
+    assert.equal(existsSync(path), false);
     writeFileSync(path, '');
-    assert.equal(answer(path, 'disk'), false);
+    directory.acknowledge('disk');
     assert.equal(readFileSync(path, 'utf8'), '');
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { removeLiveFile, runningRecords, writeLiveFile } from '../../../src/sampler/node-store/live-records';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
-import { parseRunDescription, runId, type RunDescription } from '../../../src/sampler/job/run-directory';
+import { parseRunDescription, runId, type RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../temporary-directory';
 

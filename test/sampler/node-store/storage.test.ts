@@ -10,7 +10,7 @@ import {
   runDirectoryName,
   runId,
   type RunDescription,
-} from '../../../src/sampler/job/run-directory';
+} from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { chooseStorage, tidyNode, type Storage } from '../../../src/sampler/node-store/storage';
 import { temporaryDirectory } from '../temporary-directory';

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { release } from 'node:os';
 import { describe, it } from 'node:test';
-import { kernelVersion, markSlackBytes, slackBytes, type CounterPrecision } from '../../../src/sampler/peaks/slack';
+import {
+  kernelVersion,
+  markSlackBytes,
+  slackBytes,
+  thisMachine,
+  type CounterPrecision,
+} from '../../../src/sampler/peaks/slack';
 
+const configured = (name: string): number => Number(execFileSync('getconf', [name], { encoding: 'utf8' }));
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
@@ -71,5 +80,17 @@ describe('markSlackBytes', () => {
           assert.equal(markSlackBytes(machine(kernel, cpus), threads), slackBytes(machine(kernel, cpus), threads));
     assert.equal(markSlackBytes(machine('6.17', 2), 1), 768 * KIB);
     assert.equal(markSlackBytes(machine('6.18', 256), 1), 1536 * MIB);
+  });
+});
+
+describe('thisMachine', () => {
+  it('knows its kernel, page size and CPUs', () => {
+    assert.deepEqual(thisMachine().kernel, kernelVersion(release()));
+    assert.equal(thisMachine().pageSize, configured('PAGESIZE'));
+    assert.ok(thisMachine().cpus >= configured('_NPROCESSORS_ONLN'));
+  });
+
+  it('looks once', () => {
+    assert.equal(thisMachine(), thisMachine());
   });
 });

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseSpoolUsage } from '../../../src/gridengine/spool-usage';
 import type { LineageSeen, Observation } from '../../../src/sampler/job/job-sampler';
-import { newLineage } from '../../../src/sampler/processes/lineage';
+import { Lineage } from '../../../src/sampler/processes/lineage';
 import { newPeaks, openEnd } from '../../../src/sampler/peaks/peaks';
 import { newSeries } from '../../../src/sampler/series/series';
 import { markSlackBytes } from '../../../src/sampler/peaks/slack';
 import { NO_SUMS } from '../../../src/sampler/processes/totals';
 import { upperEnds } from '../../../src/sampler/peaks/upper-end-of-record';
-import type { UnknownBounds, UpperResult } from '../../../src/sampler/peaks/upper-ends';
+import type { UnknownBounds, UpperResult } from '../../../src/sampler/peaks/cap-sums';
 import { exitAccount } from '../listener/events';
 
 const MIB = 2 ** 20;
@@ -73,7 +73,7 @@ function seen({ faults, threadExits = 4, replacer = 100, whole = true, living = 
   readonly asked: UnknownBounds[];
 } {
   const asked: UnknownBounds[] = [];
-  const sums = { ...newLineage(PRECISION).totals().sums, ...exitAccount({ minorFaults: faults, threadExits }) };
+  const sums = { ...new Lineage(PRECISION).totals().sums, ...exitAccount({ minorFaults: faults, threadExits }) };
   return {
     asked,
     observed: observation({

@@ -5,12 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  followProcesses,
-  type ClaimRules,
-  type JobProcesses,
-  type TickReadings,
-} from '../../../src/sampler/processes/job-processes';
+import { JobProcesses, SAVED_PROCESSES, type ClaimRules } from '../../../src/sampler/processes/job-processes';
+import type { TickReadings } from '../../../src/sampler/processes/tick';
 import { procTree, type ProcTree } from '../proc-tree';
 import { temporaryDirectory } from '../temporary-directory';
 
@@ -29,14 +25,17 @@ interface Job {
   meanwhile(action: () => void): void;
 }
 
-function newJob(t: TestContext, changes: Partial<ClaimRules> = {}, listsChildren = true): Job {
+function newJob(
+  t: TestContext,
+  { rootPid = ROOT, ...changes }: Partial<ClaimRules> & { readonly rootPid?: number | null } = {},
+  listsChildren = true,
+): Job {
   const tree = procTree(temporaryDirectory(t), listsChildren);
   tree.set(SHEPHERD, { comm: 'sge_shepherd', start: 900 });
   tree.set(ROOT, { ppid: SHEPHERD, comm: 'job', groups: [1001, GROUP] });
   let waiting: (() => void) | null = null;
   const rules: ClaimRules = {
     procRoot: tree.root,
-    rootPid: ROOT,
     shepherdPid: SHEPHERD,
     group: GROUP,
     notBefore: 900,
@@ -51,10 +50,10 @@ function newJob(t: TestContext, changes: Partial<ClaimRules> = {}, listsChildren
       cpus: 2,
     },
     sharesAddressSpace: () => false,
-    eventsTell: false,
     ...changes,
   };
-  const processes = followProcesses(rules, { left: 0 });
+  const processes = new JobProcesses(rules, { left: 0 });
+  processes.rootPid = rootPid;
   return {
     tree,
     rules,
@@ -79,7 +78,7 @@ describe('which processes are the job’s', () => {
   it('none before its first process is there', (t) => {
     const job = newJob(t, { rootPid: null });
     assert.deepEqual(pids(job.tick(0)), []);
-    job.rules.rootPid = ROOT;
+    job.processes.rootPid = ROOT;
     assert.deepEqual(pids(job.tick(1)), [ROOT]);
   });
 
@@ -94,7 +93,7 @@ describe('which processes are the job’s', () => {
       job.tree.set(pid, { ppid, groups: [GROUP] });
     job.tree.set(200, { ppid: 1 });
     assert.deepEqual(pids(job.tick(0)), [50, ROOT, 101, 102, 103]);
-    assert.deepEqual(job.processes.counts(), { seen: 5, treeOnly: 0, groupOnly: 0 });
+    assert.deepEqual(job.processes.counts, { seen: 5, treeOnly: 0, groupOnly: 0 });
   });
 
   it('those that left the tree after they were seen', (t) => {
@@ -112,24 +111,24 @@ describe('which processes are the job’s', () => {
     job.tree.set(201, { ppid: 200, groups: [] });
     assert.deepEqual(pids(job.tick(0)), [ROOT]);
     assert.deepEqual(pids(job.tick(1, { scan: true })), [ROOT, 200, 201]);
-    assert.deepEqual(job.processes.counts(), { seen: 3, treeOnly: 1, groupOnly: 1 });
+    assert.deepEqual(job.processes.counts, { seen: 3, treeOnly: 1, groupOnly: 1 });
   });
 
   it('the shepherd’s child, which takes on the group just before it executes the job', (t) => {
     const job = newJob(t);
     job.tree.set(ROOT, { forked: true, groups: [] });
     job.tick(0);
-    assert.deepEqual(job.processes.counts(), { seen: 1, treeOnly: 1, groupOnly: 0 });
+    assert.deepEqual(job.processes.counts, { seen: 1, treeOnly: 1, groupOnly: 0 });
     job.tree.set(ROOT, { forked: false, groups: [GROUP] });
     job.tick(1);
-    assert.deepEqual(job.processes.counts(), { seen: 1, treeOnly: 0, groupOnly: 0 });
+    assert.deepEqual(job.processes.counts, { seen: 1, treeOnly: 0, groupOnly: 0 });
   });
 
   it('children of the shepherd with the group, as if they were in the tree', (t) => {
     const job = newJob(t);
     job.tree.set(95, { ppid: SHEPHERD, groups: [GROUP] });
     job.tick(0, { scan: true });
-    assert.deepEqual(job.processes.counts(), { seen: 2, treeOnly: 0, groupOnly: 0 });
+    assert.deepEqual(job.processes.counts, { seen: 2, treeOnly: 0, groupOnly: 0 });
   });
 
   it('nothing that is older than the job, though it has the group: group ids are re-used', (t) => {
@@ -144,7 +143,7 @@ describe('which processes are the job’s', () => {
     job.tree.set(101, { ppid: ROOT });
     job.tree.set(200, { ppid: 1, groups: [GROUP] });
     assert.deepEqual(pids(job.tick(0, { scan: true })), [ROOT, 101]);
-    assert.deepEqual(job.processes.counts(), { seen: 2, treeOnly: 0, groupOnly: 0 });
+    assert.deepEqual(job.processes.counts, { seen: 2, treeOnly: 0, groupOnly: 0 });
   });
 
   it('the same where the kernel lists no children, in whatever order pids stand', (t) => {
@@ -160,7 +159,7 @@ describe('which processes are the job’s', () => {
     const job = newJob(t, { rootPid: null, group: null }, false);
     job.tree.set(101, { ppid: ROOT });
     job.tick(0);
-    job.rules.rootPid = ROOT;
+    job.processes.rootPid = ROOT;
     job.tick(1);
     assert.deepEqual(pids(job.tick(2)), [ROOT, 101]);
   });
@@ -174,7 +173,7 @@ describe('which processes are the job’s', () => {
     assert.equal(job.processes.tracked.size, 1);
     job.tree.set(101, { ppid: ROOT });
     assert.deepEqual(pids(job.tick(2)), [ROOT, 101]);
-    assert.equal(job.processes.counts().seen, 3);
+    assert.equal(job.processes.counts.seen, 3);
   });
 
   it('children of any thread', (t) => {
@@ -339,11 +338,11 @@ describe('what a tick reads', () => {
       job.tree.remove(101);
       job.tree.set(ROOT, { childCpu: 60, childFaults: 9 });
     });
-    const { counters, heirs } = job.tick(1);
+    const { counters, ancestors } = job.tick(1);
     assert.equal(counters.get(`${ROOT}.1000`)?.childCpu, 0);
     assert.equal(counters.has('101.1001'), false);
-    assert.equal(heirs.get(`${ROOT}.1000`)?.childCpu, 60);
-    assert.equal(job.tick(2).heirs.size, 0);
+    assert.equal(ancestors.get(`${ROOT}.1000`)?.childCpu, 60);
+    assert.equal(job.tick(2).ancestors.size, 0);
   });
 });
 
@@ -482,16 +481,16 @@ describe('a successor', () => {
     job.tick(0, { scan: true });
     job.tree.set(ROOT, { stack: 140729103000000 });
     job.tick(0.1);
-    const saved: unknown = JSON.parse(JSON.stringify(job.processes.save()));
+    const saved = SAVED_PROCESSES.read(JSON.parse(JSON.stringify(job.processes.save())));
     job.processes.close();
-    const next = followProcesses(job.rules, { left: 20 }, saved);
-    assert.deepEqual(next.counts(), job.processes.counts());
+    const next = new JobProcesses(job.rules, { left: 20 }, saved);
+    assert.deepEqual(next.counts, job.processes.counts);
     job.tree.remove(101);
     const readings = next.tick(2000, false, () => false);
     assert.deepEqual(pids(readings), [ROOT, 200]);
     assert.equal(reading(readings, ROOT)?.id, `${ROOT}.1000/1`);
     assert.deepEqual(readings.resolved, [['101.1000/0', false]]);
-    assert.equal(next.counts().seen, 3);
+    assert.equal(next.counts.seen, 3);
     next.close();
   });
 
@@ -501,7 +500,7 @@ describe('a successor', () => {
     job.tick(0);
     const saved = job.processes.save();
     job.tree.set(101, { ppid: 1, start: 7000 });
-    const next = followProcesses(job.rules, { left: 0 }, saved);
+    const next = new JobProcesses(job.rules, { left: 0 }, saved);
     assert.deepEqual(pids(next.tick(1000, false, () => false)), [ROOT]);
   });
 });
@@ -606,19 +605,18 @@ describe('a process that sleeps', () => {
     t.after(() => child.kill('SIGKILL'));
     await once(child, 'spawn');
     const pid = child.pid ?? 0;
-    const processes = followProcesses(
+    const processes = new JobProcesses(
       {
         procRoot: '/proc',
-        rootPid: pid,
         shepherdPid: null,
         group: null,
         notBefore: 0,
         precision: { kernel: [6, 18], pageSize: 4096, cpus: 2 },
         sharesAddressSpace: () => false,
-        eventsTell: false,
       },
       { left: 10 },
     );
+    processes.rootPid = pid;
     t.after(() => processes.close());
     const tick = (last = false): TickReadings => processes.tick(Date.now(), false, () => false, last);
     const cpuOf = (readings: TickReadings): number => readings.processes[0]?.cpuTicks ?? -1;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { newLineage, type Lineage } from '../../../src/sampler/processes/lineage';
+import { Lineage, SAVED_LINEAGE } from '../../../src/sampler/processes/lineage';
 import type { ProcessEvent } from '../../../src/sampler/listener/process-table';
 import type { Sweep } from '../../../src/sampler/peaks/upper-ends';
 import { exec, exit, exitAccount, fork } from '../listener/events';
@@ -11,9 +11,9 @@ const ROOT = 100;
 
 /** A lineage whose first process, forked by the shepherd 10 at 1, has just executed its program. */
 function begun(saved: unknown = null): Lineage {
-  const lineage = newLineage(PRECISION, saved);
-  lineage.root(ROOT);
-  if (saved === null) lineage.events([fork(1, 10, ROOT), exec(2, ROOT)]);
+  const lineage = new Lineage(PRECISION, saved === null ? null : SAVED_LINEAGE.read(saved));
+  lineage.setRoot(ROOT);
+  if (saved === null) lineage.addEvents([fork(1, 10, ROOT), exec(2, ROOT)]);
   return lineage;
 }
 
@@ -34,7 +34,7 @@ describe('a lineage', () => {
   it('counts who was forked, who ended, and what they had', () => {
     const lineage = begun();
     const account = exitAccount({ minorFaults: 7, cpuNs: 5_000_000 });
-    lineage.events([
+    lineage.addEvents([
       fork(5, ROOT, 101),
       fork(6, ROOT, 102),
       exec(7, 101),
@@ -54,7 +54,7 @@ describe('a lineage', () => {
 
   it('takes events in the order of time, in whatever order they come, and those of other jobs not at all', () => {
     const lineage = begun();
-    lineage.events([exit(9, 101, exitAccount()), fork(5, ROOT, 101), fork(3, 77, 78), exit(4, 78, exitAccount())]);
+    lineage.addEvents([exit(9, 101, exitAccount()), fork(5, ROOT, 101), fork(3, 77, 78), exit(4, 78, exitAccount())]);
     assert.deepEqual(
       lineage.settle(sweep(20, [ROOT])).ended.map(({ pid }) => pid),
       [101],
@@ -64,9 +64,9 @@ describe('a lineage', () => {
 
   it('knows who was sampled', () => {
     const lineage = begun();
-    lineage.events([fork(5, ROOT, 101)]);
+    lineage.addEvents([fork(5, ROOT, 101)]);
     lineage.settle(sweep(10, [ROOT, 101]));
-    lineage.events([exit(15, 101, exitAccount())]);
+    lineage.addEvents([exit(15, 101, exitAccount())]);
     lineage.settle(sweep(20, [ROOT]));
     assert.equal(lineage.totals().unsampled, 0);
   });
@@ -74,7 +74,7 @@ describe('a lineage', () => {
   it('takes in what it sees without having heard of it, and counts its children from then on', () => {
     const lineage = begun();
     lineage.settle(sweep(10, [ROOT, 200]));
-    lineage.events([fork(11, 200, 201), exit(12, 201, exitAccount()), exit(13, 200, exitAccount())]);
+    lineage.addEvents([fork(11, 200, 201), exit(12, 201, exitAccount()), exit(13, 200, exitAccount())]);
     const gone = lineage.settle(sweep(20, [ROOT])).ended;
     assert.deepEqual(
       gone.map(({ pid, executed }) => [pid, executed]),
@@ -89,7 +89,7 @@ describe('a lineage', () => {
   it('is not whole when a process ended without all of its records', () => {
     for (const account of [null, exitAccount({ whole: false })]) {
       const lineage = begun();
-      lineage.events([fork(5, ROOT, 101), exit(9, 101, account)]);
+      lineage.addEvents([fork(5, ROOT, 101), exit(9, 101, account)]);
       lineage.settle(sweep(20, [ROOT]));
       assert.equal(lineage.totals().whole, false);
       assert.equal(lineage.totals().ended, 1);
@@ -99,23 +99,23 @@ describe('a lineage', () => {
   it('tells the fewest faults of a process that replaced a program, the first process aside', () => {
     const lineage = begun();
     assert.equal(lineage.replacerFaults(), null);
-    lineage.events([exec(5, ROOT), fork(10, ROOT, 101), fork(11, ROOT, 102), fork(12, ROOT, 103)]);
+    lineage.addEvents([exec(5, ROOT), fork(10, ROOT, 101), fork(11, ROOT, 102), fork(12, ROOT, 103)]);
     // One program each: nothing was replaced.
-    lineage.events([exec(13, 101), exit(14, 101, exitAccount({ minorFaults: 1 }))]);
+    lineage.addEvents([exec(13, 101), exit(14, 101, exitAccount({ minorFaults: 1 }))]);
     lineage.settle(sweep(20, [ROOT]));
     assert.equal(lineage.replacerFaults(), null);
-    lineage.events([exec(21, 102), exec(22, 102), exit(23, 102, exitAccount({ minorFaults: 50 }))]);
-    lineage.events([exec(24, 103), exec(25, 103), exit(26, 103, exitAccount({ minorFaults: 40 }))]);
+    lineage.addEvents([exec(21, 102), exec(22, 102), exit(23, 102, exitAccount({ minorFaults: 50 }))]);
+    lineage.addEvents([exec(24, 103), exec(25, 103), exit(26, 103, exitAccount({ minorFaults: 40 }))]);
     lineage.settle(sweep(30, [ROOT]));
     assert.equal(lineage.replacerFaults(), 40);
   });
 
   it('goes on in a successor, whose sums are whole no more', () => {
     const lineage = begun();
-    lineage.events([fork(5, ROOT, 101), fork(6, ROOT, 102), exit(9, 102, exitAccount({ minorFaults: 3 }))]);
+    lineage.addEvents([fork(5, ROOT, 101), fork(6, ROOT, 102), exit(9, 102, exitAccount({ minorFaults: 3 }))]);
     lineage.settle(sweep(20, [ROOT, 101]));
     const next = begun(JSON.parse(JSON.stringify(lineage.save())));
-    next.events([exit(25, 101, exitAccount({ minorFaults: 4 }))]);
+    next.addEvents([exit(25, 101, exitAccount({ minorFaults: 4 }))]);
     assert.deepEqual(
       next.settle(sweep(30, [ROOT])).ended.map(({ pid }) => pid),
       [101],
@@ -127,12 +127,12 @@ describe('a lineage', () => {
   it('counts nothing twice that a listener remembers and tells again', () => {
     const lineage = begun();
     const past = [fork(5, ROOT, 101), fork(6, ROOT, 102), exit(9, 102, exitAccount({ minorFaults: 3 }))];
-    lineage.events(past);
+    lineage.addEvents(past);
     lineage.settle(sweep(20, [ROOT, 101]));
     // Heard, and not yet settled.
-    lineage.events([fork(25, ROOT, 103)]);
+    lineage.addEvents([fork(25, ROOT, 103)]);
     lineage.again();
-    lineage.events([fork(1, 10, ROOT), exec(2, ROOT), ...past, fork(25, ROOT, 103), fork(26, ROOT, 104)]);
+    lineage.addEvents([fork(1, 10, ROOT), exec(2, ROOT), ...past, fork(25, ROOT, 103), fork(26, ROOT, 104)]);
     lineage.settle(sweep(30, [ROOT, 101, 103, 104]));
     assert.deepEqual(
       [lineage.totals().processes, lineage.totals().ended, lineage.totals().sums.minorFaults],
@@ -140,16 +140,16 @@ describe('a lineage', () => {
     );
     const next = begun(JSON.parse(JSON.stringify(lineage.save())));
     next.again();
-    next.events([...past, fork(25, ROOT, 103), fork(26, ROOT, 104), exit(35, 104, exitAccount({ minorFaults: 4 }))]);
+    next.addEvents([...past, fork(25, ROOT, 103), fork(26, ROOT, 104), exit(35, 104, exitAccount({ minorFaults: 4 }))]);
     next.settle(sweep(40, [ROOT, 101, 103]));
     assert.deepEqual([next.totals().processes, next.totals().ended, next.totals().sums.minorFaults], [5, 2, 7]);
   });
 
   it('takes an event that another one has overtaken', () => {
     const lineage = begun();
-    lineage.events([fork(15, ROOT, 101)]);
+    lineage.addEvents([fork(15, ROOT, 101)]);
     lineage.settle(sweep(20, [ROOT]));
-    lineage.events([fork(14, ROOT, 102)]);
+    lineage.addEvents([fork(14, ROOT, 102)]);
     lineage.settle(sweep(30, [ROOT]));
     assert.equal(lineage.totals().processes, 3);
   });
@@ -187,7 +187,7 @@ describe('a lineage', () => {
         let faults = 0;
         steps.forEach((make, index) => {
           const one = make(10 * (index + 1));
-          if ('kind' in one) lineage.events([one]);
+          if ('kind' in one) lineage.addEvents([one]);
           else for (const { account } of lineage.settle(one).ended) faults += account?.minorFaults ?? 0;
         });
         const { processes, ended, unsampled, sums } = lineage.totals();

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
   addSums,
-  carriedAway,
+  sumsOfGone,
   largest,
   NO_SUMS,
   totals,
@@ -38,7 +38,7 @@ const readings = (entries: Readonly<Record<string, Counters>>): ReadonlyMap<stri
 const NOBODY = readings({});
 
 describe('totals', () => {
-  it('are the living processes and what was carried', () => {
+  it('are the living processes and what went with the others', () => {
     assert.deepEqual(totals(NO_SUMS, NOBODY), NO_SUMS);
     assert.deepEqual(totals(sums(7), readings({ a: counters(null, 1, 2), b: counters('a', 4) })), sums(14));
   });
@@ -49,49 +49,49 @@ describe('totals', () => {
   });
 });
 
-describe('carriedAway', () => {
+describe('sumsOfGone', () => {
   it('is nothing while all live', () => {
     const now = readings({ a: counters(null, 1), b: counters('a', 5) });
-    assert.deepEqual(carriedAway(now, now, NOBODY), NO_SUMS);
+    assert.deepEqual(sumsOfGone(now, now, NOBODY), NO_SUMS);
   });
 
   it('is nothing of a child that its parent waited for', () => {
     const before = readings({ a: counters(null, 1), b: counters('a', 5) });
-    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1, 6) }), NOBODY), NO_SUMS);
+    assert.deepEqual(sumsOfGone(before, readings({ a: counters(null, 1, 6) }), NOBODY), NO_SUMS);
   });
 
   it('is all of a child that nobody waited for', () => {
     const before = readings({ a: counters(null, 1), b: counters('a', 5) });
-    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1) }), NOBODY), sums(5));
+    assert.deepEqual(sumsOfGone(before, readings({ a: counters(null, 1) }), NOBODY), sums(5));
   });
 
   it('is all of a process without a parent in the job', () => {
     const before = readings({ a: counters(null, 1), b: counters(null, 5, 2) });
     // Whatever `a` gained, it was not from there.
-    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1, 50) }), NOBODY), sums(7));
+    assert.deepEqual(sumsOfGone(before, readings({ a: counters(null, 1, 50) }), NOBODY), sums(7));
   });
 
   it('is everything when the whole job has gone', () => {
     const before = readings({ a: counters(null, 1), b: counters('a', 5), c: counters('b', 3) });
-    assert.deepEqual(carriedAway(before, NOBODY, NOBODY), sums(9));
+    assert.deepEqual(sumsOfGone(before, NOBODY, NOBODY), sums(9));
   });
 
   it('finds a grandchild in its grandparent', () => {
     const before = readings({ a: counters(null, 1), b: counters('a', 5), c: counters('b', 3) });
-    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1, 8) }), NOBODY), NO_SUMS);
+    assert.deepEqual(sumsOfGone(before, readings({ a: counters(null, 1, 8) }), NOBODY), NO_SUMS);
     // b ended without waiting for c: only b is in a.
-    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1, 5) }), NOBODY), sums(3));
+    assert.deepEqual(sumsOfGone(before, readings({ a: counters(null, 1, 5) }), NOBODY), sums(3));
   });
 
   it('finds what went to an ancestor further up, past a living one', () => {
     const before = readings({ a: counters(null, 1), b: counters('a', 1), c: counters('b', 2), d: counters('c', 4) });
     const now = readings({ a: counters(null, 1, 4), b: counters('a', 1, 2) });
-    assert.deepEqual(carriedAway(before, now, NOBODY), NO_SUMS);
+    assert.deepEqual(sumsOfGone(before, now, NOBODY), NO_SUMS);
   });
 
   it('does not take one gain for two processes', () => {
     const before = readings({ a: counters(null, 1), b: counters('a', 5), c: counters('a', 5) });
-    assert.deepEqual(carriedAway(before, readings({ a: counters(null, 1, 5) }), NOBODY), sums(5));
+    assert.deepEqual(sumsOfGone(before, readings({ a: counters(null, 1, 5) }), NOBODY), sums(5));
   });
 
   it('does not count a busy child twice because an idle one had as many page faults', () => {
@@ -101,18 +101,18 @@ describe('carriedAway', () => {
       idle: { ...counters('a', 1), faults: 50 },
     });
     const now = readings({ a: { ...counters(null, 1, 1000), childFaults: 60 } });
-    assert.equal(carriedAway(before, now, NOBODY).cpu, 1);
+    assert.equal(sumsOfGone(before, now, NOBODY).cpu, 1);
   });
 
   it('believes what a parent had gained when it was read again', () => {
     const before = readings({ a: counters(null, 1), b: counters('a', 5) });
     const now = readings({ a: counters(null, 1) });
-    assert.deepEqual(carriedAway(before, now, readings({ a: counters(null, 1, 5) })), NO_SUMS);
+    assert.deepEqual(sumsOfGone(before, now, readings({ a: counters(null, 1, 5) })), NO_SUMS);
   });
 
   it('ends where parents go in a circle', () => {
     const before = readings({ a: counters('b', 1), b: counters('a', 2), c: counters('c', 3) });
-    assert.deepEqual(carriedAway(before, NOBODY, NOBODY), sums(6));
+    assert.deepEqual(sumsOfGone(before, NOBODY, NOBODY), sums(6));
   });
 });
 
@@ -160,7 +160,7 @@ function play(steps: readonly Step[], manners: Manners, check: (seen: Sums, trut
   const tasks: Task[] = [];
   let truth = NO_SUMS;
   let before: ReadonlyMap<string, Counters> = new Map();
-  let carried = NO_SUMS;
+  let lacking = NO_SUMS;
   const known: Task[] = [];
 
   const start = (parent: Task | null): void => {
@@ -252,16 +252,16 @@ function play(steps: readonly Step[], manners: Manners, check: (seen: Sums, trut
         known.splice(known.indexOf(task), 1);
       } else now.set(task.id, read(task));
     }
-    const heirs = new Map<string, Counters>();
+    const reread = new Map<string, Counters>();
     for (const task of gone)
       for (let id = before.get(task.id)?.parent ?? null; id !== null; id = before.get(id)?.parent ?? null) {
         meanwhile();
         const heir = known.find((other) => other.id === id && other.state !== 'gone');
-        if (heir !== undefined) heirs.set(id, read(heir));
+        if (heir !== undefined) reread.set(id, read(heir));
       }
-    carried = addSums(carried, carriedAway(before, now, heirs));
+    lacking = addSums(lacking, sumsOfGone(before, now, reread));
     before = now;
-    check(totals(carried, now), truth);
+    check(totals(lacking, now), truth);
   }
 
   start(null);

@@ -3,24 +3,22 @@ import { closeSync, constants, openSync, readSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { makeFifo } from '../../../src/native/libc';
-import type { TickReadings } from '../../../src/sampler/processes/job-processes';
-import { sampleJob, type Observation } from '../../../src/sampler/job/job-sampler';
+import type { TickReadings } from '../../../src/sampler/processes/tick';
+import { JobSampler, type Observation } from '../../../src/sampler/job/job-sampler';
 import { openSampleStream, STREAM, type StreamedSample } from '../../../src/sampler/series/sample-stream';
-import { thisMachine } from '../../../src/sampler/peaks/this-machine';
+import { thisMachine } from '../../../src/sampler/peaks/slack';
 import { temporaryDirectory } from '../temporary-directory';
 
 /** This process, sampled once. */
 function sampled(t: TestContext): readonly [TickReadings, Observation] {
-  const sampler = sampleJob(
+  const sampler = new JobSampler(
     {
       procRoot: '/proc',
-      rootPid: null,
       shepherdPid: process.ppid,
       group: null,
       notBefore: 0,
       precision: thisMachine(),
       sharesAddressSpace: () => null,
-      eventsTell: false,
     },
     { left: 10 },
     5,

@@ -74,8 +74,8 @@ describe('series', () => {
 
 describe('images whose fate is open', () => {
   const images: readonly OpenImage[] = [
-    ['101/0', 10],
-    ['102/0', 20],
+    { image: '101/0', bytes: 10 },
+    { image: '102/0', bytes: 20 },
   ];
 
   it('count where they never ran another program', () => {
@@ -88,7 +88,7 @@ describe('images whose fate is open', () => {
     settleSeries(series, new Map([['102/0', true]]));
     assert.deepEqual(filled(series), [30]);
     addToSeries(series, START + 60, 5, images);
-    settleSeries(series, new Map(images.map(([image]) => [image, true])));
+    settleSeries(series, new Map(images.map(({ image }) => [image, true])));
     assert.deepEqual(filled(series), [30, 35]);
   });
 
@@ -98,7 +98,9 @@ describe('images whose fate is open', () => {
       fc.record({
         gap: fc.integer({ min: 1, max: 20_000 }),
         bytes: fc.nat({ max: 100 }),
-        images: fc.array(fc.tuple(fc.constantFrom(...names), fc.nat({ max: 100 })), { maxLength: 4 }),
+        images: fc.array(fc.record({ image: fc.constantFrom(...names), bytes: fc.nat({ max: 100 }) }), {
+          maxLength: 4,
+        }),
       }),
       { minLength: 1, maxLength: 60 },
     );
@@ -114,7 +116,7 @@ describe('images whose fate is open', () => {
           least = Math.max(least, bytes);
           most = Math.max(
             most,
-            open.reduce((sum, [image, more]) => sum + (own.includes(image) ? more : 0), bytes),
+            open.reduce((sum, { image, bytes: more }) => sum + (own.includes(image) ? more : 0), bytes),
           );
         }
         settleSeries(series, new Map(names.map((image) => [image, own.includes(image)])));

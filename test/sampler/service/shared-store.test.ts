@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
-import type { RunDescription } from '../../../src/sampler/job/run-directory';
+import type { RunDescription } from '../../../src/sampler/job/run-description';
 import { shareStore } from '../../../src/sampler/service/shared-store';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { chooseStorage, type SharedStore, type Storage } from '../../../src/sampler/node-store/storage';

@@ -1,7 +1,7 @@
-import { formatCount } from '../../units';
+import { formatCount } from '../../format/units';
 import type { Report } from '../report';
 import { hoursText, memoryTime, sharesText } from '../words';
-import { look, type ColourName } from './look';
+import { look, type ColourName } from './markup';
 import { element, fragment, type Html } from './markup';
 import { note } from './parts';
 

@@ -1,9 +1,9 @@
-import { truncate } from '../../display-width';
-import { escapeForTerminal } from '../../escape';
-import { shareTone } from '../../gauge';
-import type { Tone } from '../../screen';
-import { formatPercent } from '../../units';
-import { FONT, look, lookAs, MONO, type ColourName } from './look';
+import { truncate } from '../../screen/text-width';
+import { escapeForTerminal } from '../../format/escape';
+import { shareTone } from '../../screen/gauge';
+import type { Tone } from '../../screen/screen';
+import { formatPercent } from '../../format/units';
+import { FONT, look, lookAs, MONO, type ColourName } from './markup';
 import { element, fragment, type Attributes, type Child, type Html } from './markup';
 
 /** Lean: Gmail cuts off a mail after 102 kB. */

@@ -1,6 +1,6 @@
-import { formatHeld } from '../../bracket';
-import { escapeForTerminal } from '../../escape';
-import { formatCount, formatPercent, formatRequested } from '../../units';
+import { formatHeld } from '../../format/bracket';
+import { escapeForTerminal } from '../../format/escape';
+import { formatCount, formatPercent, formatRequested } from '../../format/units';
 import type { JobLine, JobList, Report, Sums } from '../report';
 import {
   amount,
@@ -26,7 +26,7 @@ import {
   silentText,
 } from '../words';
 import { hoursChart, sharesChart } from './charts';
-import { FONT, look, lookAs } from './look';
+import { FONT, look, lookAs } from './markup';
 import { element, fragment, type Child, type Html } from './markup';
 import {
   bar,

@@ -1,0 +1,138 @@
+import type { Database } from 'better-sqlite3';
+import { TOTALS_NAMES, type Totals } from '../../../record/totals';
+import { DIMENSIONS, type Dimension } from '../../summary';
+import type { BinCell } from '../../sums/bins';
+import { UNITS, type Period, type Unit } from '../../sums/periods';
+import type { RolledQuery, RolledState } from '../../sums/plan';
+import { dictionaryOf, dimensionNumber } from '../../sums/roll-up';
+import type { AgainRow, GroupKey, RolledRow } from '../../sums/summer';
+import type { Words } from '../dictionary';
+import { prepared } from '../prepared';
+
+/** Days whose sums do not hold. Parameters: @first, @end. */
+export const STALE_DAYS = 'SELECT day FROM stale_day WHERE day >= @first AND day < @end ORDER BY day';
+
+/** Months and years that are summed up. Parameters: @first, @end. */
+export const SUMMED_PERIODS = `SELECT DISTINCT unit, day FROM rollup_bins
+  WHERE dimension = 0 AND key = 0 AND unit IN (1, 2) AND day >= @first AND day < @end`;
+
+interface Choice {
+  /** One key of the dimension, not all. */
+  readonly key: boolean;
+  readonly cluster: boolean;
+}
+
+/** Parameters: @unit, @days (JSON), @dimension, @key, @cluster as chosen. */
+function rolled(table: string, { key, cluster }: Choice): string {
+  return `FROM ${table} WHERE u.unit = @unit AND u.day IN (SELECT value FROM json_each(@days)) AND u.dimension = @dimension${
+    key ? ' AND u.key = @key' : ''
+  }${cluster ? ' AND u.cluster_id = @cluster' : ''}`;
+}
+
+/** Period by period, with bins. */
+export function rolledQuery(choice: Choice): string {
+  return `SELECT u.day, u.cluster_id, u.key, b.hours, b.shares, b.coverage, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}
+  ${rolled('rollup u CROSS JOIN rollup_bins b USING (dimension, key, unit, day, cluster_id)', choice)}`;
+}
+
+/** Of all periods together, without bins. */
+export function groupsQuery(choice: Choice): string {
+  return `SELECT 0, 0, u.key, NULL, NULL, NULL, ${TOTALS_NAMES.map((name) => `sum(u.${name})`).join(', ')}
+  ${rolled('rollup u', choice)} GROUP BY u.key`;
+}
+
+/** Jobs that were counted before, in the same interval: key, cluster, how many. Parameters: the same, and @since. */
+export function againQuery(choice: Choice): string {
+  return `SELECT u.key, u.cluster_id, count(*) ${rolled('rollup_again u', choice)} AND u.before >= @since
+  GROUP BY u.key, u.cluster_id`;
+}
+
+/** Days on which records of a key may be. Parameters: @dimension, @key, @first, @end. */
+export const DAYS_OF_KEY = `SELECT day FROM rollup_bins
+    WHERE dimension = @dimension AND key = @key AND unit = 0 AND day >= @first AND day < @end
+  UNION SELECT day FROM stale_day WHERE day >= @first AND day < @end
+  UNION SELECT counted_at / 86400000 FROM record
+    WHERE trust = 3 AND counted_at >= @first * 86400000 AND counted_at < @end * 86400000
+  ORDER BY day`;
+
+/** The key of a roll-up's row as text. */
+export function keyText(words: Words, dimension: number, key: number): GroupKey {
+  const name = DIMENSIONS[dimension - 1];
+  return name === undefined || key === 0 ? null : words.text(dictionaryOf(name), key);
+}
+
+export type StoredRow = readonly [
+  day: number,
+  cluster: number,
+  key: number,
+  hours: BinCell,
+  shares: BinCell,
+  coverage: BinCell,
+  ...totals: number[],
+];
+const TOTALS_AT = 6;
+
+export function totalsOf(row: StoredRow): Totals {
+  const totals = {} as Record<keyof Totals, number>;
+  for (const [index, name] of TOTALS_NAMES.entries()) totals[name] = Number(row[index + TOTALS_AT]);
+  return totals;
+}
+
+/** What of the roll-ups a query asks for. */
+export interface RolledChoice {
+  readonly dimension: Dimension | null;
+  /** In the dictionary; null: all. */
+  readonly key: number | null;
+  readonly cluster: number | null;
+  readonly periods: readonly Period[];
+}
+
+/** Reads roll-ups. */
+export class RolledReader {
+  constructor(
+    private readonly db: Database,
+    private readonly words: Words,
+  ) {}
+
+  state({ first, end }: Pick<RolledQuery, 'first' | 'end'>): RolledState {
+    const periods = prepared<object, [number, number]>(this.db, SUMMED_PERIODS, 'raw').all({ first, end });
+    return {
+      staleDays: prepared<object, number>(this.db, STALE_DAYS, 'pluck').all({ first, end }),
+      periods: periods.map(([unit, day]) => ({ unit: UNITS[unit] ?? 'day', day })),
+    };
+  }
+
+  /** Period by period with bins, or all of them together without. */
+  *rows(choice: RolledChoice, bins: boolean): Generator<RolledRow, void> {
+    const sql = bins ? rolledQuery : groupsQuery;
+    const dimension = dimensionNumber(choice.dimension);
+    for (const row of this.read<StoredRow>(sql, choice)) {
+      const [day, cluster, key] = row;
+      yield {
+        day,
+        cluster: bins ? this.words.text('cluster', cluster) : '',
+        key: keyText(this.words, dimension, key),
+        totals: totalsOf(row),
+        bins: bins ? [row[3], row[4], row[5]] : null,
+      };
+    }
+  }
+
+  /** Jobs that were counted in an earlier period, since the interval's beginning. */
+  *again(choice: RolledChoice, since: number): Generator<AgainRow, void> {
+    const dimension = dimensionNumber(choice.dimension);
+    for (const [key, cluster, jobs] of this.read<[number, number, number]>(againQuery, choice, { since }))
+      yield { cluster: this.words.text('cluster', cluster), key: keyText(this.words, dimension, key), jobs };
+  }
+
+  private *read<Row>(sql: (choice: Choice) => string, choice: RolledChoice, more: object = {}): Generator<Row, void> {
+    const { dimension, key, cluster, periods } = choice;
+    const statement = prepared<object, Row>(this.db, sql({ key: key !== null, cluster: cluster !== null }), 'raw');
+    const daysOf = (unit: Unit): readonly number[] => periods.filter((it) => it.unit === unit).map(({ day }) => day);
+    for (const [number, unit] of UNITS.entries()) {
+      const days = JSON.stringify(daysOf(unit));
+      if (days === '[]') continue;
+      yield* statement.all({ ...more, unit: number, days, dimension: dimensionNumber(dimension), key, cluster });
+    }
+  }
+}

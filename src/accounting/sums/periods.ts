@@ -1,0 +1,37 @@
+/** Days are UTC days since 1970. Months and years are roll-ups of the days in them. */
+
+export const DAY_MS = 86_400_000;
+
+export const UNITS = ['day', 'month', 'year'] as const;
+export type Unit = (typeof UNITS)[number];
+
+/** A UTC day, month or year by its first day. */
+export interface Period {
+  readonly unit: Unit;
+  readonly day: number;
+}
+
+/** Half-open, in ms. */
+export interface Span {
+  readonly since: number;
+  readonly until: number;
+}
+
+/** First day of the period that a day is in. */
+export function periodStart(unit: Unit, day: number): number {
+  if (unit === 'day') return day;
+  const date = new Date(day * DAY_MS);
+  return Date.UTC(date.getUTCFullYear(), unit === 'month' ? date.getUTCMonth() : 0) / DAY_MS;
+}
+
+/** First day after the period that begins with a day. */
+export function periodEnd({ unit, day }: Period): number {
+  if (unit === 'day') return day + 1;
+  const date = new Date(day * DAY_MS);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  return (unit === 'month' ? Date.UTC(year, month + 1) : Date.UTC(year + 1)) / DAY_MS;
+}
+
+export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
+
+export const isoDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);

@@ -1,0 +1,191 @@
+import type { Facts } from '../../record/facts';
+import {
+  addShiftedHours,
+  addToBins,
+  addToTotals,
+  contributionOf,
+  DEFAULT_FAR_BELOW,
+  newBins,
+  newSums,
+  stepsOf,
+  type Bins,
+} from '../../record/sums';
+import { addTotals, noTotals, type MutableTotals, type Totals } from '../../record/totals';
+import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../summary';
+import { summaryAnswer, zoneOffset } from '../summary-answer';
+import { addBinCells, type BinCells } from './bins';
+import { dayOf, isoDay } from './periods';
+import type { SumPlan } from './plan';
+
+/** One value per cluster, job and array task. */
+export type JobKey = number | string;
+/** An owner, a project, a queue, a host, a class of job names; null: the record has none. */
+export type GroupKey = string | null;
+
+/** A record as sums see it. */
+export interface FactRow {
+  /** Where it counts in time (ms). */
+  readonly countedAt: number;
+  readonly cluster: string;
+  readonly job: JobKey;
+  /** In the order of the dimensions that were asked for; of `job_name` the class. */
+  readonly keys: readonly GroupKey[];
+  readonly facts: Facts;
+}
+
+/** A record of before a day, of a job that has one on that day: when it counts, the last of those with the same keys. */
+export type EarlierRow = Pick<FactRow, 'countedAt' | 'cluster' | 'job' | 'keys'>;
+
+/** A period's sums of one group, or of several periods together. */
+export interface RolledRow {
+  /** First day of the period. */
+  readonly day: number;
+  readonly cluster: string;
+  readonly key: GroupKey;
+  readonly totals: Totals;
+  /** null: not read. */
+  readonly bins: BinCells | null;
+}
+
+/** Jobs of a group that an earlier period of the interval has counted already. */
+export interface AgainRow {
+  readonly cluster: string;
+  readonly key: GroupKey;
+  readonly jobs: number;
+}
+
+const DEFAULT_STEPS = stepsOf(DEFAULT_FAR_BELOW);
+
+/**
+ * Adds up the answer to a query, part by part of its plan; reading them is the store's. Jobs are counted once in the
+ * interval and once in each group: a job counts on the first of its days, and what a period has counted of jobs that
+ * were there before is taken off.
+ */
+export class Summer {
+  private readonly sums = newSums();
+  private readonly groups = new Map<GroupKey, MutableTotals>();
+  private readonly steps: number;
+  private read = 0;
+  /** Of the part that is being read: the UTC day, and what the hours of that day saw. */
+  private day = -1;
+  private dayBins = newBins();
+  private readonly seen = new Set<JobKey>();
+  private readonly seenByGroup = new Map<GroupKey, Set<JobKey>>();
+
+  constructor(
+    private readonly query: SummaryQuery,
+    private readonly plan: SumPlan,
+  ) {
+    this.steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
+  }
+
+  /** A record of a part that is read record by record, oldest first; with the key of the query's `by` alone. */
+  addRecord({ countedAt, cluster, job, keys, facts }: FactRow): void {
+    const day = dayOf(countedAt);
+    if (day !== this.day) this.turnTo(day);
+    this.read++;
+    const key = this.keyOf(day, cluster, keys[0] ?? null);
+    const group = this.groupOf(key);
+    const contribution = contributionOf(facts, countedAt);
+    addToTotals(this.sums.totals, contribution, this.steps);
+    addToTotals(group, contribution, this.steps);
+    addToBins(this.dayBins, contribution);
+    if (!this.seen.has(job)) {
+      this.seen.add(job);
+      this.sums.totals.jobs++;
+    }
+    let jobs = this.seenByGroup.get(key);
+    if (jobs === undefined) this.seenByGroup.set(key, (jobs = new Set()));
+    if (jobs.has(job)) return;
+    jobs.add(job);
+    group.jobs++;
+  }
+
+  /** After a part, where the plan has roll-ups: the earlier records of its jobs that the query selects, too. */
+  endPart(earlier: Iterable<EarlierRow>): void {
+    const again = new Set<JobKey>();
+    const againByGroup = new Map<GroupKey, Set<JobKey>>();
+    for (const { job, cluster, keys } of earlier) {
+      if (this.seen.has(job)) again.add(job);
+      if (this.query.by === 'day') continue;
+      const key = this.keyOf(this.day, cluster, keys[0] ?? null);
+      if (this.seenByGroup.get(key)?.has(job)) againByGroup.set(key, (againByGroup.get(key) ?? new Set()).add(job));
+    }
+    this.sums.totals.jobs -= again.size;
+    for (const [key, jobs] of againByGroup) this.groupOf(key).jobs -= jobs.size;
+    this.seen.clear();
+    this.seenByGroup.clear();
+  }
+
+  /** Rows of the plan's own periods, with their bins. */
+  addRolled(rows: Iterable<RolledRow>): void {
+    for (const row of rows) {
+      const { totals, bins } = this.rolled(row);
+      addTotals(this.sums.totals, totals);
+      this.addBins(row.day, bins);
+      if (this.plan.rolled?.groups === null) addTotals(this.groupOf(this.keyOf(row.day, row.cluster, row.key)), totals);
+    }
+  }
+
+  /** Of the same periods: jobs that were counted before, since the interval's beginning. */
+  subtractAgain(rows: Iterable<AgainRow>): void {
+    for (const { cluster, key, jobs } of rows) {
+      this.sums.totals.jobs -= jobs;
+      if (this.plan.rolled?.groups === null && this.query.by !== 'day')
+        this.groupOf(this.keyOf(0, cluster, key)).jobs -= jobs;
+    }
+  }
+
+  /** Rows of the plan's groups, with bins where `needsBins`; those of several periods may be one. */
+  addGroups(rows: Iterable<RolledRow>): void {
+    for (const row of rows) addTotals(this.groupOf(row.key), this.rolled(row).totals);
+  }
+
+  subtractAgainOfGroups(rows: Iterable<AgainRow>): void {
+    for (const { key, jobs } of rows) this.groupOf(key).jobs -= jobs;
+  }
+
+  /** What is far below the limit is counted anew from the shares where the query does not ask for the usual. */
+  get needsBins(): boolean {
+    return this.steps !== DEFAULT_STEPS;
+  }
+
+  answer(): SummaryAnswer {
+    this.turnTo(-1);
+    const groups = [...this.groups].map(([key, totals]): SummaryGroup => ({ key, totals }));
+    return summaryAnswer({ ...this.sums, groups, read: this.read }, this.query);
+  }
+
+  private keyOf(day: number, cluster: string, key: GroupKey): GroupKey {
+    const { by } = this.query;
+    return by === 'day' ? isoDay(day) : by === 'cluster' ? cluster : key;
+  }
+
+  private groupOf(key: GroupKey): MutableTotals {
+    const known = this.groups.get(key);
+    if (known !== undefined) return known;
+    const made = noTotals();
+    this.groups.set(key, made);
+    return made;
+  }
+
+  private rolled({ totals, bins: cells }: RolledRow): { readonly totals: Totals; readonly bins: Bins } {
+    const bins = newBins();
+    if (cells !== null) addBinCells(bins, cells);
+    if (!this.needsBins) return { totals, bins };
+    const far_below = bins.shares.slice(0, this.steps).reduce((sum, count) => sum + count, 0);
+    return { totals: { ...totals, far_below }, bins };
+  }
+
+  private addBins(day: number, { hours, shares, coverage }: Bins): void {
+    addShiftedHours(this.sums.hours, hours, zoneOffset(day));
+    shares.forEach((count, index) => (this.sums.shares[index] = (this.sums.shares[index] ?? 0) + count));
+    coverage.forEach((count, index) => (this.sums.coverage[index] = (this.sums.coverage[index] ?? 0) + count));
+  }
+
+  private turnTo(day: number): void {
+    if (this.day >= 0) this.addBins(this.day, this.dayBins);
+    this.dayBins = newBins();
+    this.day = day;
+  }
+}

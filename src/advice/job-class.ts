@@ -1,0 +1,108 @@
+import { GROUPS_BY_RUNS, Margins, RISKS, type Prior } from './margins';
+import { SortedWindow } from './sorted-window';
+
+/** Older runs of a class say little about its next one. */
+const RUNS_KEPT = 200;
+
+/** A class whose largest peak is above e^0.3 = 1.35 times its median varies. */
+const STEADY_SPREAD = 0.3;
+
+/** A request that is this many times what was needed so far is no advice. */
+const MOST_FACTOR = 1.6;
+
+/** Below these numbers of runs nothing, or no small risk, is promised. */
+const LEAST_RUNS = 3;
+const LEAST_RUNS_SMALL_RISK = 6;
+const SMALL_RISK = 0.02;
+
+/** A run at its limit needed more than that: half as much again, until a run says more. */
+const CENSORED = 1.5;
+
+export interface Need {
+  readonly peakBytes: number;
+  /** It ended at this limit, so it needed more; null: the peak is what it needed. */
+  readonly stoppedAtBytes: number | null;
+}
+
+export interface MemoryRequest {
+  readonly bytes: number;
+  /** The risk that this request can promise: the wanted one, or the smallest larger one. */
+  readonly risk: number;
+  /** On how many runs it rests. */
+  readonly runs: number;
+}
+
+/** What was known of a class when a job was submitted. */
+interface Moment {
+  readonly runs: number;
+  readonly group: number;
+  /** Peaks that about a share of RISKS of the known runs exceeded. */
+  readonly bases: readonly number[];
+}
+
+/** Runs that are likely to need alike, in the order in which they ended. */
+export class JobClass {
+  private readonly peaks = new SortedWindow(RUNS_KEPT);
+  private readonly margins: Margins;
+  private moment: Moment | null = null;
+
+  constructor(prior: Prior) {
+    this.margins = new Margins(prior);
+  }
+
+  get isAdvisable(): boolean {
+    return this.peaks.size >= LEAST_RUNS;
+  }
+
+  /** What is known now. */
+  now(): Moment {
+    this.moment ??= { runs: this.peaks.size, group: this.group(), bases: RISKS.map((risk) => this.base(risk)) };
+    return this.moment;
+  }
+
+  /** The request for the next run at this risk, or at the smallest larger one that can be promised; null: none can. */
+  request(wanted: number): MemoryRequest | null {
+    const { runs, group, bases } = this.now();
+    if (!this.isAdvisable) return null;
+    for (const [index, risk] of RISKS.entries()) {
+      if (risk < wanted || (risk < SMALL_RISK && runs < LEAST_RUNS_SMALL_RISK)) continue;
+      const factor = this.margins.factor(index, group);
+      if (factor <= MOST_FACTOR) return { bytes: (bases[index] ?? 0) * factor, risk, runs };
+    }
+    return null;
+  }
+
+  /** A run has ended; `then`: what was known when it was submitted. */
+  learn(then: Moment, { peakBytes, stoppedAtBytes }: Need): void {
+    if (then.runs > 0)
+      for (const [index, base] of then.bases.entries())
+        this.margins.add(index, then.group, stoppedAtBytes === null ? peakBytes / base : Infinity);
+    this.peaks.add(stoppedAtBytes === null ? peakBytes : Math.max(peakBytes, stoppedAtBytes * CENSORED));
+    this.moment = null;
+  }
+
+  /** The last `count` peaks, oldest first. */
+  last(count: number): readonly number[] {
+    return this.peaks.last(count);
+  }
+
+  /** The peak that about a share `risk` of the known runs exceeded; the largest where there are few. */
+  base(risk: number): number {
+    const { sorted } = this.peaks;
+    return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * (1 - risk))) - 1] ?? 0;
+  }
+
+  /** Its scores, for a prior. */
+  scores(): Margins['scores'] {
+    return this.margins.scores;
+  }
+
+  /** Classes of one group are alike in how well they are known, and in how much they vary. */
+  private group(): number {
+    const { sorted } = this.peaks;
+    const byRuns = GROUPS_BY_RUNS.findLastIndex((from) => sorted.length >= from);
+    const largest = sorted.at(-1) ?? 0;
+    const median = sorted[(sorted.length - 1) >> 1] ?? 0;
+    return Math.max(0, byRuns) * 2 + (Math.log(largest / median) > STEADY_SPREAD ? 1 : 0);
+  }
+}

@@ -1,0 +1,63 @@
+import { SortedWindow } from './sorted-window';
+
+/** The risks that a request may state: shares of runs that would need more. */
+export const RISKS = [0.01, 0.02, 0.05, 0.1, 0.2] as const;
+
+/** From which number of known runs on a group of classes begins; each has one for steady and one for varying classes. */
+export const GROUPS_BY_RUNS = [1, 2, 3, 6, 11, 21, 51, 101] as const;
+
+/** Which shares of a distribution a prior's scores stand for: the upper tail is what matters. */
+export const PRIOR_SHARES = [0.5, 0.3, 0.1, 0.05, 0.02, 0.01, 0.01, 0.005, 0.005] as const;
+
+/**
+ * Scores of other sites' classes, by risk (as RISKS) and group, smallest first, one for each of PRIOR_SHARES (none:
+ * unknown). They stand in until a class has its own.
+ */
+export type Prior = readonly (readonly (readonly number[])[])[];
+
+/** How many own scores the prior weighs as much as. */
+const PRIOR_WEIGHT = 200;
+
+const SCORES_KEPT = 1000;
+
+/**
+ * By how much a base must be raised so that a next run exceeds it with a given risk: the split-conformal quantile of
+ * the scores (logarithm of next peak / base) of the class's runs and of a prior (Vovk et al., Algorithmic Learning in a
+ * Random World, chapter 4). A class with few runs of its own is judged by those of other sites.
+ */
+export class Margins {
+  /** By risk and group. */
+  readonly scores: readonly Map<number, SortedWindow>[] = RISKS.map(() => new Map<number, SortedWindow>());
+
+  constructor(private readonly prior: Prior) {}
+
+  /** `ratio`: what a run needed over the base that was known when it was submitted; Infinity: more than its limit. */
+  add(risk: number, group: number, ratio: number): void {
+    const groups = this.scores[risk];
+    const window = groups?.get(group) ?? new SortedWindow(SCORES_KEPT);
+    groups?.set(group, window);
+    window.add(Math.log(ratio));
+  }
+
+  /** The factor for the risk with this index in RISKS; Infinity: too few scores to promise it. */
+  factor(risk: number, group: number): number {
+    const own = this.scores[risk]?.get(group)?.sorted ?? [];
+    const prior = this.prior[risk]?.[group] ?? [];
+    const priorWeight = prior.length === 0 ? 0 : PRIOR_WEIGHT;
+    // The next run itself counts as one more score, above all others.
+    let allowed = (RISKS[risk] ?? 0) * (own.length + priorWeight + 1) - 1;
+    if (allowed < 0) return Infinity;
+    let ownLeft = own.length;
+    let priorLeft = prior.length;
+    while (ownLeft + priorLeft > 0) {
+      const ownScore = own[ownLeft - 1] ?? -Infinity;
+      const priorScore = prior[priorLeft - 1] ?? -Infinity;
+      const isOwn = ownScore >= priorScore;
+      allowed -= isOwn ? 1 : (PRIOR_SHARES[priorLeft - 1] ?? 0) * priorWeight;
+      if (allowed < -1e-9) return Math.exp(isOwn ? ownScore : priorScore);
+      if (isOwn) ownLeft--;
+      else priorLeft--;
+    }
+    return Infinity;
+  }
+}

@@ -1,0 +1,120 @@
+import { Heap } from './heap';
+import type { Need } from './job-class';
+import type { Known, Predictor } from './predictor';
+import { PLAIN_RULES } from './plain-rules';
+
+/** A run of the past; times in seconds. */
+export interface PastRun extends Need {
+  readonly submit: number;
+  readonly end: number;
+  /** From narrow to wide. */
+  readonly classes: readonly string[];
+  readonly seconds: number;
+  /** What its user requested; null: unknown. */
+  readonly requestBytes: number | null;
+}
+
+/** What a way of requesting would have done. */
+export interface Outcome {
+  readonly jobs: number;
+  /** Jobs that needed more than their request. */
+  readonly failed: number;
+  /** Mean of the risks that were stated; null: the way states none. */
+  readonly stated: number | null;
+  /** Byte seconds that were requested and not used, failed attempts included. */
+  readonly wasted: number;
+  /** Byte seconds that were needed. */
+  readonly used: number;
+}
+
+export interface ReplayAnswer {
+  readonly runs: number;
+  /** By wanted risk. */
+  readonly advice: readonly {
+    readonly risk: number;
+    /** Promised at the wanted risk. */
+    readonly promised: Outcome;
+    /** Promised at a larger one only: few runs, or runs that differ much. */
+    readonly larger: Outcome;
+  }[];
+  /** Jobs whose class had enough runs for any advice. */
+  readonly advisable: number;
+  /** What the users requested for those jobs; null: not known of any. */
+  readonly users: Outcome | null;
+  readonly plain: readonly { readonly name: string; readonly outcome: Outcome }[];
+}
+
+/** Adds up what requests would have done: a job that fails costs its whole run, and asks for twice as much. */
+class Tally {
+  private jobs = 0;
+  private failed = 0;
+  private stated: number | null = null;
+  private wasted = 0;
+  private used = 0;
+
+  add(run: PastRun, requestBytes: number, risk: number | null): void {
+    const needed = neededBytes(run);
+    this.jobs++;
+    if (risk !== null) this.stated = (this.stated ?? 0) + risk;
+    let request = requestBytes;
+    if (needed > request) this.failed++;
+    for (; needed > request; request *= 2) this.wasted += request * run.seconds;
+    this.wasted += (request - needed) * run.seconds;
+    this.used += needed * run.seconds;
+  }
+
+  outcome(): Outcome {
+    const { jobs, failed, wasted, used } = this;
+    return { jobs, failed, stated: this.stated === null ? null : this.stated / jobs, wasted, used };
+  }
+}
+
+/** Of a run that was stopped at its limit: no less than the limit, and a bit. */
+function neededBytes({ peakBytes, stoppedAtBytes }: PastRun): number {
+  return stoppedAtBytes === null ? peakBytes : Math.max(peakBytes, stoppedAtBytes * 1.001);
+}
+
+/**
+ * Plays the advice over past runs in the order in which they were submitted, knowing at each only what had ended by
+ * then; `predictor` has learned from all of them in the end. `runs` may be in any order.
+ */
+export function replay(runs: readonly PastRun[], risks: readonly number[], predictor: Predictor): ReplayAnswer {
+  const running = new Heap<{ readonly run: PastRun; readonly known: readonly Known[] }>(({ run }) => run.end);
+  const advice = risks.map((risk) => ({ risk, promised: new Tally(), larger: new Tally() }));
+  const plain = PLAIN_RULES.map(({ name, request }) => ({ name, request, tally: new Tally() }));
+  const users = new Tally();
+  let advisable = 0;
+  const bySubmission = runs.toSorted((a, b) => a.submit - b.submit);
+  for (const run of bySubmission) {
+    for (let { first } = running; first !== undefined && first.run.end <= run.submit; { first } = running) {
+      predictor.learn(first.known, first.run);
+      running.takeFirst();
+    }
+    const known = predictor.known(run.classes);
+    const jobClass = predictor.advisable(known);
+    if (jobClass !== null) {
+      advisable++;
+      for (const { risk, promised, larger } of advice) {
+        const request = jobClass.request(risk);
+        if (request !== null) (request.risk === risk ? promised : larger).add(run, request.bytes, request.risk);
+      }
+      for (const { request, tally } of plain) tally.add(run, request(jobClass), null);
+      if (run.requestBytes !== null) users.add(run, run.requestBytes, null);
+    }
+    running.add({ run, known });
+  }
+  for (let ended = running.takeFirst(); ended !== undefined; ended = running.takeFirst())
+    predictor.learn(ended.known, ended.run);
+  const usersOutcome = users.outcome();
+  return {
+    runs: runs.length,
+    advice: advice.map(({ risk, promised, larger }) => ({
+      risk,
+      promised: promised.outcome(),
+      larger: larger.outcome(),
+    })),
+    advisable,
+    users: usersOutcome.jobs === 0 ? null : usersOutcome,
+    plain: plain.map(({ name, tally }) => ({ name, outcome: tally.outcome() })),
+  };
+}

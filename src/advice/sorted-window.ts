@@ -1,0 +1,41 @@
+/** The last numbers that were added, in that order and by size. */
+export class SortedWindow {
+  private readonly byAge: number[] = [];
+  private readonly bySize: number[] = [];
+
+  /** `most`: how many are kept. */
+  constructor(private readonly most: number) {}
+
+  get size(): number {
+    return this.bySize.length;
+  }
+
+  /** Smallest first. */
+  get sorted(): readonly number[] {
+    return this.bySize;
+  }
+
+  /** The last `count`, oldest first. */
+  last(count: number): readonly number[] {
+    return this.byAge.slice(-count);
+  }
+
+  add(value: number): void {
+    this.bySize.splice(this.firstNotBelow(value), 0, value);
+    this.byAge.push(value);
+    if (this.byAge.length <= this.most) return;
+    const oldest = this.byAge.shift();
+    if (oldest !== undefined) this.bySize.splice(this.firstNotBelow(oldest), 1);
+  }
+
+  private firstNotBelow(value: number): number {
+    let low = 0;
+    let high = this.bySize.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.bySize[middle] ?? Infinity) < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,73 @@
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { reasonOf } from '../base/log';
+import { failure, success, type Result } from '../base/result';
+import type { PastRun } from './replay';
+
+const COLUMNS = ['trace', 'submit', 'end', 'class', 'peak_bytes', 'runtime_seconds', 'request_bytes'] as const;
+
+/**
+ * The runs of a CSV file (or .gz) with the columns trace, submit, end (s), class, peak_bytes, runtime_seconds and
+ * request_bytes (may be empty), by trace. An error names the line.
+ */
+export async function readTraceFile(path: string): Promise<Result<ReadonlyMap<string, readonly PastRun[]>>> {
+  try {
+    const file = createReadStream(path);
+    if (!path.endsWith('.gz')) return await readTraces(path, file);
+    const unzipped = createGunzip();
+    // Its error ends the reading; pipe() alone would leave the reader waiting.
+    file.on('error', (error) => unzipped.destroy(error));
+    return await readTraces(path, file.pipe(unzipped));
+  } catch (error) {
+    return failure(`${path}: ${reasonOf(error)}`);
+  }
+}
+
+async function readTraces(path: string, input: Readable): Promise<Result<ReadonlyMap<string, readonly PastRun[]>>> {
+  const traces = new Map<string, PastRun[]>();
+  let indexes: readonly number[] | null = null;
+  let number = 0;
+  for await (const line of linesOf(input)) {
+    number++;
+    const cells = line.split(',');
+    if (indexes === null) {
+      const missing = COLUMNS.filter((column) => !cells.includes(column));
+      if (missing.length > 0) return failure(`${path}: no column ${missing.join(', ')} in its first line`);
+      indexes = COLUMNS.map((column) => cells.indexOf(column));
+      continue;
+    }
+    const [trace = '', ...rest] = indexes.map((index) => cells[index] ?? '');
+    const run = runOf(rest);
+    if (run === null) return failure(`${path}, line ${number}: a number is missing or is no number`);
+    const runs = traces.get(trace);
+    if (runs === undefined) traces.set(trace, [run]);
+    else runs.push(run);
+  }
+  return indexes === null ? failure(`${path}: the file is empty`) : success(traces);
+}
+
+function runOf([submit, end, name = '', peak, seconds, request = '']: readonly string[]): PastRun | null {
+  const run: PastRun = {
+    submit: Number(submit),
+    end: Number(end),
+    classes: [name],
+    peakBytes: Number(peak),
+    stoppedAtBytes: null,
+    seconds: Number(seconds),
+    requestBytes: request === '' ? null : Number(request),
+  };
+  const areNumbers = [run.submit, run.end, run.seconds, run.requestBytes ?? 0].every(Number.isFinite);
+  return areNumbers && run.peakBytes > 0 ? run : null;
+}
+
+/** readline swallows the errors of its input. */
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + chunk).split(/\r?\n/);
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}

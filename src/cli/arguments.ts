@@ -1,0 +1,62 @@
+import { isValid } from 'date-fns/isValid';
+import { parseISO } from 'date-fns/parseISO';
+import { startOfDay } from 'date-fns/startOfDay';
+import { subDays } from 'date-fns/subDays';
+import { subHours } from 'date-fns/subHours';
+import { subMinutes } from 'date-fns/subMinutes';
+import { subWeeks } from 'date-fns/subWeeks';
+import { usageError } from './command';
+
+const AGO = new Map<string, (now: Date, count: number) => Date>([
+  ['m', subMinutes],
+  ['h', subHours],
+  // Days and weeks are the calendar's: the same time of day, also over a change of daylight saving time.
+  ['d', subDays],
+  ['w', subWeeks],
+]);
+
+const WORDS = new Map<string, (now: Date) => Date>([
+  ['now', (now) => now],
+  ['today', startOfDay],
+  ['yesterday', (now) => startOfDay(subDays(now, 1))],
+]);
+
+const MOMENT = /^\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?$/;
+
+function timeOf(text: string, now: Date): Date | null {
+  const word = WORDS.get(text);
+  if (word !== undefined) return word(now);
+  const span = /^(\d{1,6})([mhdw])$/.exec(text);
+  if (span !== null) return AGO.get(span[2] ?? '')?.(now, Number(span[1])) ?? null;
+  return MOMENT.test(text) ? parseISO(text.replace(' ', 'T')) : null;
+}
+
+/**
+ * A time as people write it: "7d", "12h", "30m", "2w" (ago), "today", "yesterday" (their first moment), "2026-11-01",
+ * "2026-11-01 08:00" (local zone, unless one is given). Throws a usage error that names the option.
+ */
+export function parseTimeArgument(option: string, text: string, now: Date): Date {
+  const time = timeOf(text.trim(), now);
+  if (time === null || !isValid(time))
+    throw usageError(
+      `${option}: "${text}" is not a time; write 7d, 12h, today, yesterday, 2026-11-01 or '2026-11-01 08:00'`,
+    );
+  return time;
+}
+
+/** From `since` up to, and without, `until`. */
+export interface Interval {
+  readonly since: Date;
+  readonly until: Date;
+}
+
+/** The interval of --since and --until (now where left out). Throws a usage error where it is empty. */
+export function parseInterval(since: string, until: string | undefined, now: Date): Interval {
+  const interval = {
+    since: parseTimeArgument('--since', since, now),
+    until: until === undefined ? now : parseTimeArgument('--until', until, now),
+  };
+  if (interval.since >= interval.until)
+    throw usageError(`--since ${since} is not before --until ${until ?? 'now'}: nothing lies between them`);
+  return interval;
+}

@@ -1,0 +1,50 @@
+import type { LiveSources } from './live/sources';
+import type { Terminal } from './terminal';
+import type { WatchTty } from './watch/tty';
+
+/** Options that every command knows. */
+export interface GlobalOptions {
+  readonly config: string;
+  readonly json?: boolean;
+  readonly csv?: boolean;
+  readonly debug?: boolean;
+  /** false: --no-color. */
+  readonly color: boolean;
+}
+
+/** What a command is registered with. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  /** Of the program. */
+  readonly version: string;
+  /** In place of the real ones. */
+  readonly live?: LiveParts;
+  /** Runs a command's action; what it resolves to becomes the exit status of the program. */
+  readonly finish: (status: Promise<number>) => Promise<void>;
+}
+
+/** What the live commands need of the world beside the terminal. */
+export interface LiveParts {
+  readonly sources?: LiveSources;
+  readonly tty?: WatchTty;
+}
+
+/** What a command ends with. */
+export const EXIT = { found: 0, nothing: 1, usage: 2, unavailable: 3 } as const;
+
+/** An end of a command that the user can mend: the message says what, why and how, in one or two lines. */
+export class CommandError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'CommandError';
+  }
+}
+
+/** A command line that makes no sense. */
+export function usageError(message: string): CommandError {
+  return new CommandError(message, EXIT.usage);
+}

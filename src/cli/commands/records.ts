@@ -1,0 +1,163 @@
+import type { Command } from 'commander';
+import { isHostPattern } from '../../accounting/host-pattern';
+import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import { hostNames } from '../../live/host-names';
+import { loadSettings } from '../../record/settings';
+import { renderCsv } from '../../report/records/csv';
+import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
+import { renderJson } from '../../report/records/json';
+import { formatMinute, formatZone } from '../../report/format/local-time';
+import { toJobLines, toLines } from '../../report/records/lines';
+import { renderRecordList } from '../../report/records/list';
+import { renderRecordColumns, type RecordTableView } from '../../report/records/list';
+import type { Screen } from '../../report/screen/screen';
+import { formatCount } from '../../report/format/units';
+import type { CommandContext } from '../command';
+import { CommandError, EXIT, usageError } from '../command';
+import { commandStores } from '../stores/stores';
+import { findAttempts } from '../records/find';
+import { findRecords, findSummary } from '../records/find';
+import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { addRecordFilterOptions, type RecordFilterOptions, recordChoiceOf } from '../records/options';
+import {
+  addRecordListOptions,
+  type RecordListOptions,
+  lineLimitOf,
+  recordColumnsOf,
+  recordSortOf,
+} from '../records/options';
+import { namedSubject, type NamedSubject, filterSubject, type RecordSubject } from '../records/subject';
+import { sayShown } from '../records/subject';
+import { realSources, type Sources } from '../stores/stores';
+import { noStoreMessage, statusOfNothing } from '../stores/stores';
+import type { Terminal } from '../terminal';
+import { parseInterval, type Interval } from '../arguments';
+
+const NAME_HELP: Readonly<Record<NamedSubject, string>> = {
+  owner: 'user name',
+  project: 'project name',
+  queue: 'queue (all.q), or one of its instances (all.q@node01)',
+  host: 'host name; with * and ? a pattern, several with commas',
+};
+
+/** `qmemacct jobs --project genome --failed --since 7d` */
+export function register(command: Command, context: CommandContext): void {
+  addRecordListOptions(addRecordFilterOptions(command)).action((_options: unknown, given: Command) =>
+    context.finish(showChosen(given.optsWithGlobals<RecordListOptions & RecordFilterOptions>(), context.terminal)),
+  );
+}
+
+/** `qmemacct owner|project|queue|host NAME --since 7d` */
+export const registerSubject = (subject: NamedSubject) => ({
+  register(command: Command, context: CommandContext): void {
+    command.argument('<name>', NAME_HELP[subject]).option('--cluster <name>', 'of this cluster only');
+    addRecordListOptions(command).action((name: string, _options: unknown, given: Command) =>
+      context.finish(
+        showRecords(namedSubject(subject, name), given.optsWithGlobals<RecordListOptions>(), context.terminal),
+      ),
+    );
+  },
+});
+
+const LINES_ON_A_SCREEN = 50;
+/** About a GB of memory, and near the longest text that a program can make of them. */
+const MOST_AT_ONCE = 200_000;
+
+/**
+ * The records of a query. A host of which there are none may be known under a longer or shorter spelling of its name:
+ * then of that.
+ */
+async function findOnHost(query: RecordsQuery, readers: readonly AccountingReader[]): Promise<RecordsAnswer> {
+  const answer = await findRecords(query, readers);
+  const { host, since, until, cluster } = query;
+  if (host === undefined || isHostPattern(host) || answer.records.length > 0) return answer;
+  const interval = { since, until, ...(cluster === undefined ? {} : { cluster }) };
+  const { groups } = await findSummary({ ...interval, by: 'host' }, readers);
+  const known = hostNames(groups.flatMap(({ key }) => key ?? []))(host);
+  return known === host ? answer : findRecords({ ...query, host: known }, readers);
+}
+
+function viewOf(
+  subject: RecordSubject,
+  options: RecordListOptions,
+  terminal: Terminal,
+  screen: Screen,
+): RecordTableView {
+  if (options.columns === undefined) return { columns: subject.columns, chosen: false, width: screen.width };
+  const bounded = terminal.isTTY || terminal.env.COLUMNS !== undefined;
+  return { columns: recordColumnsOf(options.columns), chosen: true, width: bounded ? screen.width : null };
+}
+
+function tooMany(records: number): CommandError {
+  const words = `${formatCount(records)} records are more than can be shown at once (${formatCount(MOST_AT_ONCE)})`;
+  return usageError(`${words}; ask for less time or by a filter, or give --limit without --group`);
+}
+
+function nothingFound({ nothing }: RecordSubject, { since, until }: Interval): string {
+  return `${nothing} ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`;
+}
+
+/** Shows the records of a subject; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function showRecords(
+  subject: RecordSubject,
+  options: RecordListOptions,
+  terminal: Terminal,
+  sources: Sources = realSources,
+): Promise<number> {
+  const format = outputFormat(options);
+  const settings = loadSettings(options.config);
+  const screen = screenOf(terminal, options, settings);
+  if (options.columns === 'help') {
+    writeLines(terminal, renderRecordColumns(screen));
+    return EXIT.found;
+  }
+  if (options.columns !== undefined && format !== 'text')
+    throw usageError('--columns is for people: --json and --csv always have all fields');
+  const interval = parseInterval(options.since, options.until, terminal.now());
+  const grouped = (options.group ?? false) && format === 'text';
+  const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : MOST_AT_ONCE);
+  const sort = recordSortOf(options.sort);
+  const view = viewOf(subject, options, terminal, screen);
+  const stores = await commandStores(options.accounting, settings, terminal, sources);
+  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  try {
+    stores.problems.forEach((problem) => warn(terminal, problem));
+    const answer = await findOnHost(
+      {
+        ...subject.choice,
+        ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
+        since: interval.since.getTime(),
+        until: interval.until.getTime(),
+        sort,
+        // The tasks of one array may lie far apart in the order: to group them, all are needed.
+        limit: grouped ? MOST_AT_ONCE : lines,
+        far_below: FAR_BELOW_LIMIT,
+      },
+      stores.readers,
+    );
+    sayShown(answer.shown, subject.choice.owner, terminal);
+    const wantsAll = grouped || (format !== 'text' && options.limit === undefined);
+    if (wantsAll && answer.totals.records > MOST_AT_ONCE) throw tooMany(answer.totals.records);
+    if (answer.records.length === 0) {
+      warn(terminal, nothingFound(subject, interval));
+      if (format === 'text') return statusOfNothing(stores);
+    }
+    const records = answer.records.map(({ record }) => record);
+    const shown = (grouped ? toJobLines(records, sort) : toLines(records, sort)).slice(0, lines);
+    if (format === 'text') {
+      const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view };
+      writeLines(terminal, renderRecordList(report, screen));
+    } else {
+      const accounts = await findAttempts(shown.flat(), stores.readers);
+      terminal.write(format === 'json' ? renderJson(accounts) : renderCsv(accounts));
+    }
+    return records.length > 0 ? EXIT.found : statusOfNothing(stores);
+  } finally {
+    await Promise.all(stores.readers.map((reader) => reader.close()));
+  }
+}
+
+/** Shows whatever the options choose, as `showRecords` does. */
+function showChosen(options: RecordListOptions & RecordFilterOptions, terminal: Terminal): Promise<number> {
+  return showRecords(filterSubject(recordChoiceOf(options)), options, terminal);
+}

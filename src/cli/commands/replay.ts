@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+import { Predictor } from '../../advice/predictor';
+import { SHIPPED_PRIOR } from '../../advice/prior';
+import { replay, type PastRun } from '../../advice/replay';
+import { readTraceFile } from '../../advice/trace-file';
+import { failure, success, type Result } from '../../base/result';
+import { loadSettings } from '../../record/settings';
+import { pastRuns } from '../../report/advice/past-runs';
+import { renderReplay, renderReplayJson } from '../../report/advice/replay';
+import { parseInterval } from '../arguments';
+import { CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
+import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { findRecords } from '../records/find';
+import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
+import { progressLine, type Terminal } from '../terminal';
+
+interface ReplayOptions extends GlobalOptions {
+  readonly since: string;
+  readonly until?: string;
+  readonly risk: string;
+  readonly trace?: string;
+  readonly accounting?: string;
+}
+
+const DAY_MS = 86_400_000;
+const EVERYTHING = 1_000_000_000;
+const OWN_HISTORY = 'accounting DB';
+
+/** `qmemacct replay --since 90d` */
+export function register(command: Command, context: CommandContext): void {
+  command
+    .option('--since <time>', 'jobs that ended from then on', '90d')
+    .option('--until <time>', 'jobs that ended before then')
+    .option('--risk <list>', 'risks to state, in percent', '1,2,5')
+    .option('--trace <file>', 'replay the jobs of a CSV file (or .gz) in place of the accounting DB')
+    .option('--accounting <path>', "read this accounting DB, not the site's and your own")
+    .action((_options: unknown, given: Command) =>
+      context.finish(showReplay(given.optsWithGlobals<ReplayOptions>(), context.terminal)),
+    );
+}
+
+function risksOf(text: string): readonly number[] {
+  const risks = text.split(',').map((part) => Number(part.replace('%', '')) / 100);
+  if (risks.every((risk) => risk > 0 && risk <= 0.5)) return risks;
+  throw usageError(`--risk: "${text}" is no list of percentages from 0.1 to 50; write --risk 1,2,5`);
+}
+
+/** Shows what the advice would have done; resolves to the exit status. Rejects with CommandError or StoreError. */
+async function showReplay(options: ReplayOptions, terminal: Terminal): Promise<number> {
+  const format = outputFormat(options);
+  if (format === 'csv') throw usageError('replay has no CSV: leave out --csv, or write --json');
+  const risks = risksOf(options.risk);
+  const histories = options.trace === undefined ? await storedRuns(options, terminal) : await traced(options.trace);
+  if (!histories.ok) return histories.error;
+  const answers = new Map(
+    [...histories.value].map(([name, runs]) => [name, replay(runs, risks, new Predictor(SHIPPED_PRIOR))] as const),
+  );
+  if (format === 'json') terminal.write(renderReplayJson(answers));
+  else writeLines(terminal, renderReplay(answers, screenOf(terminal, options)));
+  return EXIT.found;
+}
+
+type Histories = ReadonlyMap<string, readonly PastRun[]>;
+
+async function traced(path: string): Promise<Result<Histories, number>> {
+  const read = await readTraceFile(path);
+  if (!read.ok) throw new CommandError(read.error, EXIT.unavailable);
+  return success(read.value);
+}
+
+/** The accounting DB's jobs, read day by day; an exit status where there are none. */
+async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<Result<Histories, number>> {
+  const { since, until } = parseInterval(options.since, options.until, terminal.now());
+  const stores = await commandStores(options.accounting, loadSettings(options.config), terminal, realSources);
+  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  const progress = progressLine(terminal);
+  try {
+    stores.problems.forEach((problem) => warn(terminal, problem));
+    const days = Math.ceil((until.getTime() - since.getTime()) / DAY_MS);
+    const runs: PastRun[] = [];
+    for (let day = 0; day < days; day++) {
+      progress.show('days', day, days);
+      const from = since.getTime() + day * DAY_MS;
+      const to = Math.min(from + DAY_MS, until.getTime());
+      const query = { since: from, until: to, limit: EVERYTHING, totals: false } as const;
+      for (const run of pastRuns((await findRecords(query, stores.readers)).records)) runs.push(run);
+    }
+    progress.clear();
+    if (runs.length > 0) return success(new Map([[OWN_HISTORY, runs]]));
+    warn(terminal, 'replay: no job of this time tells what it needed; --since 365d looks further back');
+    return failure(statusOfNothing(stores));
+  } finally {
+    progress.clear();
+    await Promise.all(stores.readers.map((reader) => reader.close()));
+  }
+}

@@ -1,0 +1,66 @@
+import { groupBy } from '../../base/group-by';
+import { listedTasks } from '../../live/listed-tasks';
+import type { Snapshot } from '../../live/snapshot';
+import { arraysAmong, isArray, type ArrayProgress } from '../../report/job/array-progress';
+import type { JobReport } from '../../report/job/job';
+import type { JobRun } from '../../report/job/job-run';
+import { parseTime } from '../../report/format/local-time';
+import { privateWorld } from '../../record/job-name';
+import type { JobRecord } from '../../record/record';
+import type { Settings } from '../../record/settings';
+import type { LiveSources } from '../live/sources';
+
+/** A command about jobs waits no longer than this for what Grid Engine says of tasks to come. */
+const PATIENCE_MS = 2000;
+
+/** An array job of which nothing was heard for longer than a weekend is not asked for. */
+const RECENT_MS = 3 * 86_400_000;
+
+const heardAt = ({ status, revision, ended_at: ended, started_at: started }: JobRecord): number =>
+  status === 'running' ? revision : (parseTime(ended ?? started)?.getTime() ?? 0);
+
+const latest = (times: readonly number[]): number => times.reduce((a, b) => Math.max(a, b), 0);
+
+/** Runs of the array jobs that may have tasks to come: of the newest job of the number, heard of lately. */
+function unfinished({ runs, newer, task_id: task }: JobReport, now: number): readonly JobRun[] {
+  if (newer > 0 || task !== undefined) return [];
+  return [...groupBy(runs, ({ record }) => record.cluster)].flatMap(([cluster, ofCluster]) => {
+    const newest = latest(ofCluster.map(({ incarnation }) => incarnation));
+    const ofJob = ofCluster.filter(({ incarnation }) => incarnation === newest);
+    const heard = latest(ofJob.map(({ record }) => heardAt(record)));
+    return privateWorld(cluster) === null && isArray(ofJob) && now - heard <= RECENT_MS ? ofJob : [];
+  });
+}
+
+/** What qmaster lists, or null where it can't be had in time. */
+async function askLists(settings: Settings, live: LiveSources): Promise<Snapshot | null> {
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    return (await live.snapshot(settings, { pending: true, listsOnly: true, signal })).snapshot;
+  } catch {
+    // The records stand without it.
+    return null;
+  }
+}
+
+/**
+ * The same reports, with how far their array jobs are. Grid Engine is asked where one of them may have tasks to come;
+ * `live` null: it is not to be asked. Never rejects.
+ */
+export async function withArrays(
+  reports: readonly JobReport[],
+  settings: Settings,
+  live: LiveSources | null,
+  now: Date,
+): Promise<readonly JobReport[]> {
+  const open = new Set(reports.flatMap((report) => unfinished(report, now.getTime())));
+  const snapshot = open.size === 0 || live === null ? null : await askLists(settings, live);
+  const arraysOf = ({ runs: all }: JobReport): ReadonlyMap<string, ArrayProgress> =>
+    arraysAmong(all, (runs) => {
+      const [first] = runs;
+      if (snapshot === null || first === undefined || !open.has(first)) return null;
+      const started = latest(runs.map(({ record }) => parseTime(record.started_at)?.getTime() ?? 0));
+      return listedTasks(snapshot, first.record, started === 0 ? null : started);
+    });
+  return reports.map((report) => (report.task_id === undefined ? { ...report, arrays: arraysOf(report) } : report));
+}

@@ -1,0 +1,104 @@
+import { constants } from 'node:os';
+import { reasonOf } from '../../base/log';
+import type { ClusterView } from '../../live/cluster-view';
+import { hVmemPer } from '../../live/requests';
+import { viewCluster } from '../../live/view';
+import type { JobRecord } from '../../record/record';
+import type { Settings } from '../../record/settings';
+import type { WatchState } from '../../report/live/watch-state';
+import { type GlobalOptions, type LiveParts, CommandError, EXIT } from '../command';
+import { warn, screenOf } from '../output';
+import type { Terminal } from '../terminal';
+import type { LiveSources, SnapshotOptions } from './sources';
+
+/** The cluster as it is now. */
+interface LiveAnswer {
+  readonly view: ClusterView;
+  /** Whether qmaster has ever answered: what is empty then is known to be empty. */
+  readonly jobsKnown: boolean;
+  readonly hostsKnown: boolean;
+}
+
+/** Without the samplers' figures there is still much to tell. */
+async function recordsOrProblem(
+  sources: LiveSources,
+  settings: Settings,
+): Promise<{ readonly records: readonly JobRecord[]; readonly problem: string | null }> {
+  try {
+    return { records: await sources.running(settings), problem: null };
+  } catch (error) {
+    return { records: [], problem: `the figures of our own samplers are missing: ${reasonOf(error)}` };
+  }
+}
+
+/** What qmaster said and what samplers say, put together. Rejects when the configuration can't be used. */
+export async function fetchView(
+  sources: LiveSources,
+  settings: Settings,
+  options: SnapshotOptions,
+  now: () => Date,
+): Promise<LiveAnswer> {
+  const [{ snapshot, warning }, { records, problem }] = await Promise.all([
+    sources.snapshot(settings, options),
+    recordsOrProblem(sources, settings),
+  ]);
+  const joined = viewCluster(snapshot, records, {
+    hVmem: hVmemPer(records),
+    memoryComplexes: settings.memory_complexes,
+    nowMs: now().getTime(),
+  });
+  const problems = [...joined.problems, warning, problem].filter((line) => line !== null);
+  const view = { ...joined, problems };
+  const hostsKnown = snapshot.hosts.at !== null;
+  return { view, jobsKnown: hostsKnown || snapshot.running.at !== null, hostsKnown };
+}
+
+/** Why there is nothing to show at all. */
+export function nothingKnown({ problems }: ClusterView): string {
+  return problems.length > 0
+    ? problems.join('\n')
+    : 'Grid Engine has not answered yet; qstat and qhost tell whether it does';
+}
+
+/** A table may be as wide as the terminal. */
+export const WIDEST_TABLE = 400;
+
+interface LiveWatch {
+  readonly start: WatchState;
+  /** With the jobs that wait, even while they are not shown. */
+  readonly pending: boolean;
+  readonly interval: number;
+  readonly settings: Settings;
+  readonly sources: LiveSources;
+}
+
+/** Shows the cluster until somebody quits; resolves to the exit status: 128 and its number after a signal. */
+export async function watchCluster(
+  { start, pending, interval, settings, sources }: LiveWatch,
+  options: GlobalOptions,
+  terminal: Terminal,
+  tty: LiveParts['tty'],
+): Promise<number> {
+  const [{ watch }, { processTty }] = await Promise.all([import('../watch/watch.js'), import('../watch/tty.js')]);
+  let answer: LiveAnswer | null = null;
+  const { signal } = await watch({
+    start,
+    interval,
+    fetch: async (waiting, stopped) => {
+      answer = await fetchView(sources, settings, { pending: waiting || pending, signal: stopped }, terminal.now);
+      return answer.view;
+    },
+    screen: (columns) => screenOf(terminal, options, { columns, widest: WIDEST_TABLE }),
+    tty: tty ?? processTty,
+  });
+  if (signal !== null) return 128 + constants.signals[signal];
+  // TypeScript does not see what the callback assigned.
+  const last = answer as LiveAnswer | null;
+  if (last === null || last.jobsKnown) return EXIT.found;
+  throw new CommandError(nothingKnown(last.view), EXIT.unavailable);
+}
+
+/** Tells what is amiss beside the answer. */
+export function warnOfProblems({ view }: LiveAnswer, terminal: Terminal): void {
+  view.problems.forEach((problem) => warn(terminal, problem));
+}

@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  opendirSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+  type Dir,
+} from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Who wants a digest and who doesn't: files in a directory that everybody may write to (root's, 1777), each named
+ * UID.SOMETHING and believed only where it belongs to that uid. So a user speaks for himself alone, without a right to
+ * anything else; one word long, read bounded, followed through no link.
+ */
+export type Wish = 'on' | 'off';
+
+const NAME = /^(0|[1-9]\d{0,9})\.[0-9a-f]{16}$/;
+/** One is enough; of more, these newest ones are read. */
+const MOST_EACH = 16;
+
+interface Found {
+  readonly uid: number;
+  readonly path: string;
+  readonly wish: Wish;
+  readonly mtimeMs: number;
+}
+
+function readWish(path: string, uid: number): Found | null {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return null;
+  }
+  try {
+    const { mode, uid: owner, nlink, mtimeMs } = fstatSync(descriptor);
+    // A second link may be another user's.
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG || owner !== uid || nlink !== 1) return null;
+    const buffer = Buffer.alloc(8);
+    const word = buffer.toString('latin1', 0, readSync(descriptor, buffer)).trim();
+    return word === 'on' || word === 'off' ? { uid, path, wish: word, mtimeMs } : null;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Names in the directory, one by one: it may have been filled by somebody. */
+function* namesIn(directory: string): Generator<string> {
+  let opened: Dir;
+  try {
+    opened = opendirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  try {
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry.name;
+  } finally {
+    opened.closeSync();
+  }
+}
+
+type Candidate = Pick<Found, 'path' | 'mtimeMs'>;
+
+/** The newest files of each user: what others have put there under a user's name takes no room of his. */
+function candidatesOf(directory: string, only: number | null): ReadonlyMap<number, readonly Candidate[]> {
+  const found = new Map<number, readonly Candidate[]>();
+  for (const name of namesIn(directory)) {
+    const uid = Number(NAME.exec(name)?.[1] ?? Number.NaN);
+    if (Number.isNaN(uid) || (only !== null && uid !== only)) continue;
+    const path = join(directory, name);
+    const status = lstatSync(path, { throwIfNoEntry: false });
+    if (status?.uid !== uid || !status.isFile()) continue;
+    const all = [...(found.get(uid) ?? []), { path, mtimeMs: status.mtimeMs }];
+    found.set(uid, all.length <= MOST_EACH ? all : all.sort(byAge).slice(-MOST_EACH));
+  }
+  return found;
+}
+
+const byAge = (a: Pick<Found, 'mtimeMs'>, b: Pick<Found, 'mtimeMs'>): number => a.mtimeMs - b.mtimeMs;
+
+/** Oldest first. */
+function wishesOf(directory: string, only: number | null): readonly Found[] {
+  const candidates = [...candidatesOf(directory, only)];
+  return candidates.flatMap(([uid, files]) => files.flatMap(({ path }) => readWish(path, uid) ?? [])).sort(byAge);
+}
+
+/** By uid, the newest of each. Throws where the directory is there and can't be read. */
+export function readWishes(directory: string): ReadonlyMap<number, Wish> {
+  return new Map(wishesOf(directory, null).map(({ uid, wish }) => [uid, wish]));
+}
+
+/** What a user has said; null: nothing. */
+export function wishOf(directory: string, uid: number): Wish | null {
+  return wishesOf(directory, uid).at(-1)?.wish ?? null;
+}
+
+/** Puts down the wish of the user that runs this. Throws where the directory is missing or can't be written to. */
+export function writeWish(directory: string, wish: Wish): void {
+  const uid = process.geteuid?.() ?? -1;
+  const own = wishesOf(directory, uid).at(-1)?.path;
+  const path = join(directory, `${uid}.${randomBytes(8).toString('hex')}`);
+  // A new file: one that is there may be somebody else's.
+  const descriptor = openSync(path, 'wx', 0o644);
+  try {
+    // The nightly job reads it as another user, whatever the umask.
+    fchmodSync(descriptor, 0o644);
+    writeFileSync(descriptor, `${wish}\n`);
+  } finally {
+    closeSync(descriptor);
+  }
+  if (own !== undefined) renameSync(path, own);
+}
+
+/** What users have said about digests, by their names. Rejects where the directory can't be read. */
+export async function wishesByName(directory: string): Promise<ReadonlyMap<string, Wish>> {
+  const wishes = readWishes(directory);
+  const names = await namesOf([...wishes.keys()]);
+  return new Map(
+    [...wishes].flatMap(([uid, wish]) => [[names.get(uid) ?? '', wish] as const]).filter(([name]) => name !== ''),
+  );
+}
+
+const AT_ONCE = 200;
+const PATIENCE_MS = 20_000;
+
+function getent(uids: readonly number[]): Promise<string> {
+  return new Promise((resolve) => {
+    const options = { timeout: PATIENCE_MS, encoding: 'utf8', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } } as const;
+    // Its status says that some were not found; the others are printed all the same.
+    execFile('/usr/bin/getent', ['passwd', ...uids.map(String)], options, (_error, stdout) => resolve(stdout));
+  });
+}
+
+/** Names of users, as the name service has them; who is not found is left out. */
+export async function namesOf(uids: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  const names = new Map<number, string>();
+  for (let at = 0; at < uids.length; at += AT_ONCE)
+    for (const line of (await getent(uids.slice(at, at + AT_ONCE))).split('\n')) {
+      const [name = '', , uid = ''] = line.split(':');
+      if (name !== '' && /^\d+$/.test(uid)) names.set(Number(uid), name);
+    }
+  return names;
+}

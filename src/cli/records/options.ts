@@ -1,0 +1,197 @@
+import type { Command } from 'commander';
+import type { RecordSort, RecordFilter } from '../../accounting/store';
+import { parseMemorySize, parseTime } from '../../gridengine/memory-size';
+import type { RecordStatus } from '../../record/record';
+import { RECORD_COLUMN_NAMES, type RecordColumnName } from '../../report/records/columns';
+import { type GlobalOptions, usageError } from '../command';
+
+/** Options of every command that lists records. */
+export interface RecordListOptions extends GlobalOptions {
+  readonly since: string;
+  readonly until?: string;
+  readonly sort: string;
+  readonly limit?: string;
+  readonly group?: boolean;
+  readonly columns?: string;
+  readonly cluster?: string;
+  readonly accounting?: string;
+}
+
+/** Adds the options of an interval of the accounting DB. */
+export function addIntervalOptions(command: Command): Command {
+  return command
+    .option('--since <time>', 'from then on: 7d, 12h, today, yesterday, 2026-11-01, "2026-11-01 08:00"', '7d')
+    .option('--until <time>', 'up to, and without, then (default: now)');
+}
+
+/** Adds what is to be listed of the records, and how. */
+export function addRecordListOptions(command: Command): Command {
+  return addIntervalOptions(command)
+    .option('--sort <key>', 'ended, ran, cpu, peak, requested or unused; largest or latest first', 'ended')
+    .option('--limit <n>', 'at most so many lines (default: 50; all with --json and --csv)')
+    .option('--group', 'one line per array job, not one per task')
+    .option('--columns <names>', 'these columns, in this order: job,owner,peak ("help" lists them)')
+    .option('--accounting <path>', "read this accounting DB, not the site's and your own");
+}
+
+const SORTS = new Map<string, RecordSort>([
+  ['ended', 'time'],
+  ['time', 'time'],
+  ['ran', 'wallclock'],
+  ['wallclock', 'wallclock'],
+  ['cpu', 'cpu'],
+  ['peak', 'peak'],
+  ['requested', 'requested'],
+  ['unused', 'unused'],
+  ['waste', 'unused'],
+]);
+
+/** The order of --sort. Throws a usage error on a key that is none. */
+export function recordSortOf(key: string): RecordSort {
+  const sort = SORTS.get(key);
+  if (sort === undefined)
+    throw usageError(`--sort: "${key}" is not a key; write ended, ran, cpu, peak, requested or unused`);
+  return sort;
+}
+
+/** The number of --limit; `otherwise` where it was not given. Throws a usage error on what is no number of lines. */
+export function lineLimitOf(text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise;
+  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (limit < 1) throw usageError(`--limit: "${text}" is not a number of lines; write 1 or more`);
+  return limit;
+}
+
+/** The columns of --columns, each once. Throws a usage error on a name that is none. */
+export function recordColumnsOf(text: string): readonly RecordColumnName[] {
+  const columns = text.split(',').map((word) => {
+    const column = RECORD_COLUMN_NAMES.find((name) => name === word.trim());
+    if (column === undefined) throw usageError(`--columns: "${word.trim()}" is no column; --columns help lists them`);
+    return column;
+  });
+  return [...new Set(columns)];
+}
+
+/** What --owner, --failed ... gave. */
+export interface RecordFilterOptions {
+  readonly owner?: string;
+  readonly project?: string;
+  readonly queue?: string;
+  readonly host?: string;
+  readonly pe?: string;
+  readonly name?: string;
+  readonly cluster?: string;
+  readonly state?: string;
+  readonly failed?: boolean;
+  readonly sampled?: boolean;
+  readonly unsampled?: boolean;
+  readonly peakAbove?: string;
+  readonly peakBelow?: string;
+  readonly limitAbove?: string;
+  readonly limitBelow?: string;
+  readonly usedAbove?: string;
+  readonly usedBelow?: string;
+  readonly longerThan?: string;
+}
+
+/** Which records, without the time that they are of. */
+export type RecordChoice = Omit<RecordFilter, 'since' | 'until'>;
+
+/** Adds the options that choose records. */
+export function addRecordFilterOptions(command: Command): Command {
+  return command
+    .option('--owner <user>', 'jobs of this user')
+    .option('--project <name>', 'of this project')
+    .option('--queue <name>', 'in this queue')
+    .option('--host <name>', 'on this host; with * and ? a pattern, several with commas')
+    .option('--pe <name>', 'in this parallel environment')
+    .option('--name <pattern>', 'of this name; with * and ? a pattern')
+    .option('--cluster <name>', 'of this cluster')
+    .option('--state <states>', 'finished, running, lost or unsampled; several with commas')
+    .option('--failed', "that ended badly: exit status, signal or Grid Engine's failed is not 0")
+    .option('--sampled', 'that the sampler, or another root source, saw')
+    .option('--unsampled', 'that it did not see')
+    .option('--peak-above <size>', 'with a peak of so much or more: 4G, 500M')
+    .option('--peak-below <size>', 'with a peak of so much or less')
+    .option('--limit-above <size>', 'with an h_vmem limit on the host of so much or more')
+    .option('--limit-below <size>', 'with an h_vmem limit on the host of so much or less')
+    .option('--used-above <percent>', 'with a peak of so many percent of the limit, or more')
+    .option('--used-below <percent>', 'with a peak of so many percent of the limit, or less')
+    .option('--longer-than <time>', 'that ran so long or longer: 30m, 2h, 1d, 24:00:00, seconds');
+}
+
+const STATES: readonly RecordStatus[] = ['finished', 'running', 'lost', 'unsampled'];
+
+function statesOf(text: string): readonly RecordStatus[] {
+  return text.split(',').map((word) => {
+    const state = STATES.find((known) => known === word.trim());
+    if (state === undefined)
+      throw usageError(`--state: "${word.trim()}" is no state; write ${STATES.join(', ')}, several with commas`);
+    return state;
+  });
+}
+
+function nameOf(option: string, text: string): string {
+  if (text === '') throw usageError(`${option}: an empty name; write one, or leave the option out`);
+  return text;
+}
+
+function sizeOf(option: string, text: string): number {
+  const size = parseMemorySize(text);
+  if (!size.ok || !Number.isFinite(size.value) || size.value < 0)
+    throw usageError(`${option}: "${text}" is not a size; write 4G, 1.5G, 500M or bytes, as for qsub -l h_vmem`);
+  return Math.round(size.value);
+}
+
+function shareOf(option: string, text: string): number {
+  const percent = /^\d{1,6}(?:\.\d{1,6})?(?=%?$)/.exec(text)?.[0];
+  if (percent === undefined) throw usageError(`${option}: "${text}" is not a number of percent; write 80`);
+  return Number(percent) / 100;
+}
+
+const SPAN_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+function secondsOf(option: string, text: string): number {
+  const span = /^(\d{1,6})([smhdw])$/.exec(text);
+  if (span !== null) return Number(span[1]) * (SPAN_SECONDS[span[2] ?? ''] ?? 0);
+  const seconds = /^[\d:.]+$/.test(text) ? parseTime(text) : null;
+  if (seconds?.ok !== true || !Number.isFinite(seconds.value))
+    throw usageError(`${option}: "${text}" is not a span of time; write 30m, 2h, 1d, 24:00:00 or seconds`);
+  return seconds.value;
+}
+
+/** `read` of what was given under an option; nothing where it was not. */
+function given<Name extends keyof RecordChoice, Text>(
+  name: Name,
+  option: string,
+  text: Text | undefined,
+  read: (option: string, text: Text) => NonNullable<RecordChoice[Name]>,
+): Partial<RecordChoice> {
+  return text === undefined ? {} : { [name]: read(option, text) };
+}
+
+/** The filter that the options ask for. Throws a usage error on what makes no sense. */
+export function recordChoiceOf(options: RecordFilterOptions): RecordChoice {
+  if (options.sampled && options.unsampled)
+    throw usageError('--sampled and --unsampled exclude each other: give one of them');
+  return {
+    ...given('owner', '--owner', options.owner, nameOf),
+    ...given('project', '--project', options.project, nameOf),
+    ...given('queue', '--queue', options.queue, nameOf),
+    ...given('host', '--host', options.host, nameOf),
+    ...given('pe', '--pe', options.pe, nameOf),
+    ...given('job_name', '--name', options.name, nameOf),
+    ...given('cluster', '--cluster', options.cluster, nameOf),
+    ...given('states', '--state', options.state, (_option, text: string) => statesOf(text)),
+    ...(options.failed ? { failed: true } : {}),
+    ...(options.sampled ? { sampled: true } : {}),
+    ...(options.unsampled ? { sampled: false } : {}),
+    ...given('peak_at_least', '--peak-above', options.peakAbove, sizeOf),
+    ...given('peak_at_most', '--peak-below', options.peakBelow, sizeOf),
+    ...given('limit_at_least', '--limit-above', options.limitAbove, sizeOf),
+    ...given('limit_at_most', '--limit-below', options.limitBelow, sizeOf),
+    ...given('share_at_least', '--used-above', options.usedAbove, shareOf),
+    ...given('share_at_most', '--used-below', options.usedBelow, shareOf),
+    ...given('wallclock_at_least', '--longer-than', options.longerThan, secondsOf),
+  };
+}

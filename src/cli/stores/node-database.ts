@@ -1,0 +1,68 @@
+import { accessSync, constants } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { MetricSeries } from '../../report/series/metric-series';
+import { ALL_FACTS } from '../../sampler/figures/job-facts';
+import type { NodeReader } from '../../sampler/node-store/node-reader';
+import type { StoredSeries } from '../../sampler/series/series-table';
+import type { Metric } from '../../sources/source';
+import { CommandError, EXIT, usageError } from '../command';
+
+/** node.db of this host, or why it can't be read, with its mend. */
+export type NodeDatabase =
+  { readonly reader: NodeReader } | { readonly problem: string; readonly reason: 'absent' | 'forbidden' | 'unusable' };
+
+/** Opens node.db in a state directory for reading; never throws. */
+export async function openNodeDatabase(stateDirectory: string): Promise<NodeDatabase> {
+  const path = join(stateDirectory, 'node.db');
+  try {
+    accessSync(path, constants.R_OK);
+    const { openNodeReader } = await import('../../sampler/node-store/node-reader.js');
+    return { reader: openNodeReader(stateDirectory) };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES' || code === 'EPERM')
+      return { reason: 'forbidden', problem: `${path} of ${hostname()} is for root alone: use sudo` };
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      return {
+        reason: 'absent',
+        problem: `${path} does not exist on ${hostname()}: it comes with the first job there ("qmemacct doctor" checks the hooks)`,
+      };
+    return { reason: 'unusable', problem: `${path} can't be read: ${message}` };
+  }
+}
+
+/** The reader, or a CommandError (3) with the problem. */
+export function requireReader(database: NodeDatabase): NodeReader {
+  if ('reader' in database) return database.reader;
+  throw new CommandError(database.problem, EXIT.unavailable);
+}
+
+const METRICS: ReadonlyMap<string, Metric> = new Map(
+  ALL_FACTS.flatMap(({ metrics }) => metrics.map((metric) => [metric.name, metric])),
+);
+
+/** Names out of "a,b": of metrics, or of sources for all of theirs. Throws a usage error that names the option. */
+export function parseMetricNames(option: string, text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  return names.flatMap((name) => {
+    if (METRICS.has(name)) return [name];
+    const ofSource = ALL_FACTS.filter((facts) => facts.name === name);
+    if (ofSource.length === 0)
+      throw usageError(`${option}: "${name}" is neither a metric nor a source; "qmemacct metrics" lists them`);
+    return ofSource.flatMap(({ metrics }) => metrics.map((metric) => metric.name));
+  });
+}
+
+/** Stored series with what the code says of them; in the order of the code. */
+export function describeSeries(stored: readonly StoredSeries[]): readonly MetricSeries[] {
+  const order = new Map([...METRICS.keys()].map((name, index) => [name, index]));
+  const place = (series: StoredSeries): number => order.get(series.metric) ?? order.size;
+  return [...stored]
+    .sort((a, b) => place(a) - place(b) || a.instance.localeCompare(b.instance, 'en', { numeric: true }))
+    .map(({ metric, instance, at, values }) => {
+      // A metric that this version no longer has is shown as it is.
+      const { unit = 'count', kind = 'gauge' } = METRICS.get(metric) ?? {};
+      return { metric, instance, unit, kind, at, values };
+    });
+}

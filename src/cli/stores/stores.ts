@@ -1,0 +1,191 @@
+import { accessSync, constants } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { denialOf, type Denial } from '../../accounting/sqlite/denied';
+import type { AccountingReader } from '../../accounting/store';
+import { StoreError } from '../../accounting/store-error';
+import { isPostgresUrl } from '../../record/postgres-url';
+import type { JobRecord } from '../../record/record';
+import type { Settings } from '../../record/settings';
+import { EXIT } from '../command';
+import type { Terminal } from '../terminal';
+
+/** An accounting DB that a command may read, and whose it is. */
+interface StoreChoice {
+  readonly path: string;
+  readonly whose: 'given' | 'site' | 'own';
+}
+
+/** Where `qmemacct run` keeps a user's own records. */
+export function ownStorePath(env: Terminal['env']): string {
+  const state = env.XDG_STATE_HOME ?? '';
+  const home = env.HOME === undefined || env.HOME === '' ? homedir() : env.HOME;
+  // A relative XDG directory is to be ignored (XDG base directory specification).
+  return join(isAbsolute(state) ? state : join(home, '.local', 'state'), 'qmemacct', 'accounting.db');
+}
+
+/** The stores to read: the one given, else the site's and the user's own. */
+export function chooseStores(given: string | undefined, site: string, env: Terminal['env']): StoreChoice[] {
+  const own = ownStorePath(env);
+  if (given !== undefined) return [{ path: given, whose: given === own ? 'own' : 'given' }];
+  return [{ path: site, whose: 'site' }, ...(own === site ? [] : [{ path: own, whose: 'own' } as const])];
+}
+
+/** The user's own store has the user's own word: there its sums count that, too. */
+function countingClaims(reader: AccountingReader): AccountingReader {
+  return {
+    ...reader,
+    records: (query) => reader.records({ ...query, claimed: true }),
+    summary: (query) => reader.summary({ ...query, claimed: true }),
+  };
+}
+
+type OpenReader = (path: string) => AccountingReader | Promise<AccountingReader>;
+
+/** The site's server, which reads the site's accounting DB for those who can't. */
+interface SiteServer {
+  readonly socket: string;
+  /** Rejects where nobody answers there (code ENOENT: there is no socket), or where it can't read the DB either. */
+  readonly ask: (socket: string) => Promise<AccountingReader>;
+}
+
+interface OpenStores {
+  readonly readers: readonly AccountingReader[];
+  /** The paths of those. */
+  readonly opened: readonly string[];
+  /** One line per store that could not be read, and should have been. */
+  readonly problems: readonly string[];
+  /** The paths of stores that do not exist. */
+  readonly missing: readonly string[];
+}
+
+const WHOSE: Readonly<Record<StoreChoice['whose'], string>> = {
+  given: 'the accounting DB',
+  site: "the site's accounting DB",
+  own: 'your own accounting DB',
+};
+
+/** Where it is not permissions that a program can see. */
+const DENIED: Denial = {
+  reason: 'permission denied',
+  hint: 'ask an admin to add you to the group of the file, or for "accounting_mode" 0644',
+};
+
+function missingText({ whose, path }: StoreChoice): string {
+  return `${WHOSE[whose]} ${path} is not on this host`;
+}
+
+function problemOf(choice: StoreChoice, error: unknown): string {
+  const which = `${WHOSE[choice.whose]} ${choice.path}`;
+  if (error instanceof StoreError) return `${which} can't be read: ${error.reason}; ${error.hint}`;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EACCES') {
+    const { reason, hint } = denialOf(choice.path, 'read') ?? DENIED;
+    return `${which} can't be read: ${reason}; ${hint}`;
+  }
+  return `${which} can't be read: ${message}`;
+}
+
+/** Why the server did not help; '' where there is none to help, and none was missed. */
+function serverProblem(server: SiteServer, error: unknown, missed: boolean): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return missed ? `no "qmemacct serve" at ${server.socket} answers for it` : '';
+  if (error instanceof StoreError) return `"qmemacct serve" at ${server.socket} can't read it: ${error.reason}`;
+  return `"qmemacct serve" at ${server.socket} does not answer for it: ${message}`;
+}
+
+/**
+ * Opens what is there. A store that does not exist is no problem, unless it was asked for by its path. Where the site's
+ * can't be read from here, the site's server is asked for it.
+ */
+export async function openStores(
+  choices: readonly StoreChoice[],
+  open: OpenReader,
+  server?: SiteServer,
+): Promise<OpenStores> {
+  const readers: AccountingReader[] = [];
+  const opened: string[] = [];
+  const problems: string[] = [];
+  const missing: string[] = [];
+  for (const choice of choices) {
+    try {
+      if (!isPostgresUrl(choice.path)) accessSync(choice.path, constants.R_OK);
+      const reader = await open(choice.path);
+      readers.push(choice.whose === 'own' ? countingClaims(reader) : reader);
+      opened.push(choice.path);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      const absent = code === 'ENOENT' || code === 'ENOTDIR';
+      let alsoTried = '';
+      if (server !== undefined && choice.whose === 'site') {
+        try {
+          readers.push(await server.ask(server.socket));
+          opened.push(`${choice.path} by "qmemacct serve" at ${server.socket}`);
+          continue;
+        } catch (serverError) {
+          alsoTried = serverProblem(server, serverError, !absent);
+        }
+      }
+      if (absent && alsoTried === '') missing.push(choice.path);
+      else
+        problems.push([absent ? missingText(choice) : problemOf(choice, error), alsoTried].filter(Boolean).join('; '));
+    }
+  }
+  return { readers, opened, problems, missing };
+}
+
+/** Exit status where nothing was found: what one store could not say may be there all the same. */
+export function statusOfNothing({ problems }: Pick<OpenStores, 'problems'>): number {
+  return problems.length > 0 ? EXIT.unavailable : EXIT.nothing;
+}
+
+/** Why there is nothing to read at all, with its mend. */
+export function noStoreMessage({ problems, missing }: OpenStores): string {
+  if (problems.length > 0) return problems.join('\n');
+  const which = missing.length > 1 ? `none of ${missing.join(' and ')} exists` : `${missing.join('')} does not exist`;
+  return `there is no accounting DB yet: ${which}; it comes with the first job ("qmemacct doctor" checks the hooks)`;
+}
+
+/** The accounting DBs that a command reads: the one that it was given, else the site's and the caller's own. */
+export function commandStores(
+  given: string | undefined,
+  { accounting, serve_socket: socket }: Pick<Settings, 'accounting' | 'serve_socket'>,
+  { env }: Pick<Terminal, 'env'>,
+  { open, askServer: ask }: Pick<Sources, 'open' | 'askServer'>,
+): Promise<OpenStores> {
+  return openStores(chooseStores(given, accounting, env), open, { socket, ask });
+}
+
+/** What the commands read, so that a test can put something else there. */
+export interface Sources {
+  /** Opens an accounting DB for reading. Rejects with StoreError. */
+  readonly open: (path: string) => Promise<AccountingReader>;
+  /** The accounting DB behind the site's server, at its unix socket. Rejects with ClientError or StoreError. */
+  readonly askServer: (socket: string) => Promise<AccountingReader>;
+  /** Records so far of the jobs that run on this host and that the caller may see. */
+  readonly running: (settings: Settings) => Promise<readonly JobRecord[]>;
+}
+
+export const realSources: Sources = {
+  open: async (path) => {
+    const { openReader } = await import('../../accounting/open-store.js');
+    // Who may not read it himself asks the site's server.
+    return openReader(path, { tried: true });
+  },
+  askServer: async (socket) => {
+    // Most hosts have none: nothing is loaded for it there.
+    accessSync(socket);
+    const { openRemoteReader } = await import('../../server/remote-reader.js');
+    return openRemoteReader(socket);
+  },
+  running: async (settings) => {
+    const { runningRecords } = await import('../../sampler/node-store/live-records.js');
+    const live = runningRecords(settings);
+    if (live.length === 0) return [];
+    const { parseRecord } = await import('../../record/record.js');
+    return live.flatMap((claimed) => {
+      const record = parseRecord(claimed);
+      return 'error' in record ? [] : [record];
+    });
+  },
+};

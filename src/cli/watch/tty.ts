@@ -1,0 +1,81 @@
+import { emitKeypressEvents, type Key } from 'node:readline';
+
+/** The terminal that somebody watches on. */
+export interface WatchTty {
+  readonly size: () => { readonly columns: number; readonly rows: number };
+  readonly write: (text: string) => void;
+  /** Starts to hear keys, changes of size and signals; returns what ends that and gives the keyboard back. */
+  readonly listen: (heard: WatchEvents) => () => void;
+}
+
+export interface WatchEvents {
+  readonly key: (name: string) => void;
+  readonly resize: () => void;
+  /** Asked to end. */
+  readonly end: (signal: NodeJS.Signals) => void;
+  /** Back from the background: the screen is somebody else's. */
+  readonly resumed: () => void;
+}
+
+const ENDINGS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
+
+/** This process's own terminal. Without one on stdin nothing is typed, and a signal ends the watching. */
+export const processTty: WatchTty = {
+  size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
+  write: (text) => void process.stdout.write(text),
+  listen: (heard) => {
+    const { stdin, stdout } = process;
+    const typed = (text: string | undefined, key: Key): void => {
+      const name = keyName(text, key);
+      if (name !== null) heard.key(name);
+    };
+    const signalled = (signal: NodeJS.Signals): void => heard.end(signal);
+    const resumed = (): void => {
+      if (stdin.isTTY) stdin.setRawMode(true);
+      heard.resumed();
+    };
+    if (stdin.isTTY) {
+      emitKeypressEvents(stdin);
+      stdin.setRawMode(true);
+      stdin.on('keypress', typed);
+      stdin.resume();
+    }
+    stdout.on('resize', heard.resize);
+    for (const signal of ENDINGS) process.on(signal, signalled);
+    process.on('SIGCONT', resumed);
+    return () => {
+      for (const signal of ENDINGS) process.off(signal, signalled);
+      process.off('SIGCONT', resumed);
+      stdout.off('resize', heard.resize);
+      if (!stdin.isTTY) return;
+      stdin.off('keypress', typed);
+      stdin.setRawMode(false);
+      stdin.pause();
+    };
+  },
+};
+
+const NAMES: Readonly<Record<string, string>> = {
+  up: 'up',
+  down: 'down',
+  pageup: 'pageup',
+  pagedown: 'pagedown',
+  home: 'home',
+  end: 'end',
+  return: 'enter',
+  enter: 'enter',
+  escape: 'escape',
+  backspace: 'backspace',
+  tab: 'tab',
+};
+
+const CONTROLS: ReadonlySet<string> = new Set(['c', 'l', 'u', 'z']);
+
+/** A key as the screens know it: a character, a name ("pageup") or "ctrl-c"; null: none of these. */
+export function keyName(text: string | undefined, key: Key): string | null {
+  const { name } = key;
+  if (key.ctrl) return name !== undefined && CONTROLS.has(name) ? `ctrl-${name}` : null;
+  if (name !== undefined && Object.hasOwn(NAMES, name)) return NAMES[name] ?? null;
+  if (key.meta || text === undefined) return null;
+  return /^[^\p{C}]$/u.test(text) ? text : null;
+}

@@ -1,0 +1,163 @@
+import { categoryRequests, requestedSeconds, type CategoryRequest } from '../../gridengine/category-requests';
+import { parseMemorySize } from '../../gridengine/memory-size';
+import type { JobRecord } from '../../record/record';
+import { adviseRequest, HEADROOM, neededPerSlot, RAISE, roundRequest, type Advice } from './advice';
+import { formatBytes, formatDuration, formatPercent } from '../format/units';
+import type { Cause } from '../why/hypothesis';
+import type { Why } from '../why/why';
+
+/** What to ask for next time: a whole line, and why each part of it is as it is. */
+export interface NextTime {
+  /** "qsub -l h_vmem=6G,h_rt=16:00:00" */
+  readonly line: string;
+  /** What is changed, in words; without the memory's where `memory` tells. */
+  readonly reasons: readonly string[];
+  /** What `h_vmem` rests on; null: it stays as it was. */
+  readonly memory: Advice | null;
+}
+
+/** A job that was stopped for its time may have been at its beginning: half as much again would hardly help. */
+const TIME_RAISE = 2;
+
+/** Limits of a cgroup are rounded to pages. */
+const SAME = 0.01;
+
+const MINUTE = 60;
+const HOUR = 3600;
+/** Round times that people would write: [below, step]. */
+const STEPS: readonly (readonly [number, number])[] = [
+  [10 * MINUTE, MINUTE],
+  [HOUR, 5 * MINUTE],
+  [24 * HOUR, 30 * MINUTE],
+  [Infinity, HOUR],
+];
+
+/** The next round time, never shorter, as Grid Engine reads it: "0:10:00", "36:00:00". */
+export function roundTime(seconds: number): { readonly seconds: number; readonly text: string } {
+  const step = STEPS.find(([below]) => seconds < below)?.[1] ?? HOUR;
+  const rounded = Math.max(1, Math.ceil(seconds / step)) * step;
+  const minutes = String(Math.floor(rounded / MINUTE) % 60).padStart(2, '0');
+  return { seconds: rounded, text: `${Math.floor(rounded / HOUR)}:${minutes}:00` };
+}
+
+const UNITS = [
+  ['T', 1024 ** 4],
+  ['G', 1024 ** 3],
+  ['M', 1024 ** 2],
+  ['K', 1024],
+] as const;
+
+/** Bytes as Grid Engine reads them, to the byte: "4G", "1536M". */
+export function exactSize(bytes: number): string {
+  const unit = UNITS.find(([, size]) => bytes >= size && bytes % size === 0);
+  return unit === undefined ? String(Math.ceil(bytes)) : `${bytes / unit[1]}${unit[0]}`;
+}
+
+/** Which limits of time stand behind a cause: a soft one grows with the hard one. */
+const TIMES: Partial<Readonly<Record<Cause, readonly string[]>>> = {
+  h_rt: ['h_rt', 's_rt'],
+  s_rt: ['h_rt', 's_rt'],
+  'cpu-time': ['h_cpu', 's_cpu'],
+};
+
+interface Part {
+  readonly text: string;
+  readonly reason: string;
+}
+
+type Asked = readonly CategoryRequest[];
+
+function timeParts(requests: Asked, causes: readonly Cause[]): Part[] {
+  const complexes = new Set(causes.flatMap((cause) => TIMES[cause] ?? []));
+  return [...complexes].flatMap((complex) => {
+    const asked = requestedSeconds(requests, complex);
+    if (asked === null) return [];
+    const { text, seconds } = roundTime(asked * TIME_RAISE);
+    const reason = `${complex}: ${formatDuration(seconds)}, twice the limit; how long it would have run is not known, so double it again if that is too short`;
+    return [{ text: `${complex}=${text}`, reason }];
+  });
+}
+
+/** The kernel refuses memory at s_vmem where that is lower than h_vmem; mem_limit is a cgroup's own. */
+const MEMORY: Partial<Readonly<Record<Cause, string>>> = {
+  s_vmem: 's_vmem',
+  'refused-memory': 's_vmem',
+  'cgroup-out-of-memory': 'mem_limit',
+};
+
+function memoryParts(records: readonly JobRecord[], requests: Asked, causes: readonly Cause[]): Part[] {
+  const complexes = new Set(causes.flatMap((cause) => MEMORY[cause] ?? []));
+  return [...complexes].flatMap((complex) => {
+    const text = requests.find(({ name }) => name === complex)?.text;
+    const parsed = text === undefined ? null : parseMemorySize(text);
+    const typed = parsed?.ok === true && Number.isFinite(parsed.value) ? parsed.value : 0;
+    const asked = records.reduce((most, { requests: all }) => Math.max(most, all[complex]?.request_bytes ?? 0), typed);
+    if (asked <= 0) return [];
+    const reason = `${complex}: ${RAISE} times the limit; how much it wanted leaves no mark`;
+    return [{ text: `${complex}=${roundRequest(asked * RAISE).text}`, reason }];
+  });
+}
+
+/** The present request, or what was measured where that is more; never less than `least`. */
+function unchangedMemory(records: readonly JobRecord[], least: number): Part | null {
+  const asked = records.reduce((most, { h_vmem: request }) => Math.max(most, request?.request_bytes ?? 0), 0);
+  const need = records.reduce((most, record) => Math.max(most, neededPerSlot(record)), 0);
+  if (asked <= 0) return null;
+  const wanted = Math.max(need * HEADROOM, least);
+  if (wanted <= asked) return { text: `h_vmem=${exactSize(asked)}`, reason: 'h_vmem as before' };
+  const why =
+    least > need * HEADROOM
+      ? 'not below the softer limit'
+      : `the peak so far (${formatBytes(need)} per slot) and ${formatPercent(HEADROOM - 1)} room`;
+  return { text: `h_vmem=${roundRequest(wanted).text}`, reason: `h_vmem: ${why}` };
+}
+
+function askedBy(records: readonly JobRecord[]): Asked {
+  const category = records.find((record) => record.grid_engine?.category != null)?.grid_engine?.category ?? null;
+  return category === null ? [] : categoryRequests(category);
+}
+
+/**
+ * Whether more h_vmem would not have helped: the node had too little for all of its jobs, or the cgroup was full at a
+ * limit of its own.
+ */
+function isElsewhere(cause: Cause, records: readonly JobRecord[]): boolean {
+  if (cause === 'node-out-of-memory') return true;
+  if (cause !== 'cgroup-out-of-memory') return false;
+  return records.some(({ metrics, h_vmem: request }) => {
+    const limit = metrics.cgroup_memory_limit_bytes;
+    const allowed = request?.limit_bytes ?? null;
+    return limit !== undefined && (allowed === null || Math.abs(limit - allowed) > allowed * SAME);
+  });
+}
+
+const bytesOf = ({ text }: Part): number => {
+  const parsed = parseMemorySize(text.slice(text.indexOf('=') + 1));
+  return parsed.ok ? parsed.value : 0;
+};
+
+/**
+ * A whole `-l` line that would have held, from all hosts and tasks of a job: per slot or per job as the complex is
+ * consumed, never less than was measured. null: nothing can be said, or nothing needs changing.
+ */
+export function nextTime(records: readonly JobRecord[], whys: readonly (Why | null)[] = []): NextTime | null {
+  const causes = [...new Set(whys.flatMap((why) => why?.causes ?? []))];
+  const requests = askedBy(records);
+  const memories = memoryParts(records, requests, causes);
+  const parts = [...memories, ...timeParts(requests, causes)];
+  const advice = adviseRequest(records);
+  const elsewhere = advice?.guess === true && causes.length > 0 && causes.every((cause) => isElsewhere(cause, records));
+  const measured = advice === null || advice.kind === 'keep' || elsewhere ? null : advice;
+  const tried = whys.find((why) => why?.trial)?.trial ?? null;
+  const trial =
+    tried !== null && (measured === null || tried.bytes * measured.slots > measured.totalBytes) ? tried : null;
+  const memory = trial === null ? measured : null;
+  if (memory === null && trial === null && parts.length === 0) return null;
+  const before = trial ?? (memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(bytesOf))) : null);
+  const others = [...(before === null ? [] : [before]), ...parts];
+  return {
+    line: `qsub -l ${[...(memory === null ? [] : [memory.request]), ...others.map(({ text }) => text)].join(',')}`,
+    reasons: others.map(({ reason }) => reason),
+    memory,
+  };
+}

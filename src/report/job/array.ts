@@ -1,0 +1,255 @@
+import { jobName, jobTaskName } from '../../record/job-name';
+import { groupBy } from '../../base/group-by';
+import { isParallel } from '../../accounting/job-sum';
+import { figureOf } from '../../record/peak-figure';
+import type { JobRecord } from '../../record/record';
+import { adviseMost, adviseRequest } from '../advice/advice';
+import { formatHeld } from '../format/bracket';
+import { endingLabel, hitLimit } from './ending';
+import { fullness, needOf } from '../advice/fit';
+import { renderGauges } from '../screen/gauge';
+import { recordGauges, renderVerdict } from './headline';
+import type { JobViewOptions } from './job-run';
+import { needsOf, wholeOf, type JobWhole } from './job-whole';
+import { latestRuns, recordsOf, type JobRun } from './job-run';
+import { parseTime } from '../format/local-time';
+import { wholeGauges } from './parallel';
+import { renderRequests } from './usage';
+import { renderRunTable } from './run-table';
+import type { Screen } from '../screen/screen';
+import { renderSection, SECTION_INDENT } from '../screen/layout';
+import { renderTable } from '../screen/table';
+import { describePlace, formatSpan, spread } from './title';
+import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/units';
+import { whyEnded, type Why } from '../why/why';
+import { wordsOf } from '../why/words';
+import { wrap } from '../screen/layout';
+
+/** So many tasks are listed unasked: more would push the summary off the screen. */
+const LISTED_UNASKED = 24;
+
+/** Kinds of bad ends that are explained. */
+const KINDS = 3;
+
+const TASK_COLUMNS = ['task', 'host', 'started', 'ran', 'peak', 'memory', 'cpu', 'ending'] as const;
+
+interface Measure {
+  readonly name: string;
+  readonly of: (record: JobRecord) => number | null;
+  readonly format: (value: number) => string;
+}
+
+const MEASURES: readonly Measure[] = [
+  {
+    name: 'peak memory (RSS)',
+    of: (record) => record.peak_rss && figureOf(record.peak_rss),
+    format: formatHeld,
+  },
+  {
+    name: 'largest address space',
+    of: (record) => record.peak_process_vmem && figureOf(record.peak_process_vmem),
+    format: formatHeld,
+  },
+  { name: 'CPU time', of: (record) => record.cpu_seconds, format: formatDuration },
+  { name: 'CPU over slots', of: (record) => record.cpu_efficiency, format: formatPercent },
+  { name: 'ran', of: (record) => record.wallclock_seconds, format: formatDuration },
+];
+
+function median(sorted: readonly number[]): number {
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}
+
+function renderSpread(records: readonly JobRecord[], screen: Screen): string[] {
+  const rows = MEASURES.flatMap(({ name, of, format }) => {
+    const known = records
+      .flatMap((record) => {
+        const value = of(record);
+        return value === null ? [] : [{ value, task: record.task_id }];
+      })
+      .sort((a, b) => a.value - b.value);
+    const least = known[0];
+    const most = known[known.length - 1];
+    if (least === undefined || most === undefined) return [];
+    const middle = median(known.map(({ value }) => value));
+    return [[name, format(least.value), format(middle), format(most.value), String(most.task ?? '')]];
+  });
+  return renderTable(
+    [
+      { head: '' },
+      { head: 'min', align: 'right' },
+      { head: 'median', align: 'right' },
+      { head: 'max', align: 'right' },
+      { head: 'in task', align: 'right' },
+    ],
+    rows,
+    screen,
+  );
+}
+
+/** The task whose need came nearest to its limit, or that needed most. */
+function worstOf(tasks: readonly Task[]): Task | undefined {
+  const weight = (task: Task): number => fullness(decidingOf(task));
+  return tasks.reduce<Task | undefined>(
+    (worst, task) => (worst === undefined || weight(task) > weight(worst) ? task : worst),
+    undefined,
+  );
+}
+
+/** "19 ok, 1 SIGKILL (task 7)". */
+function endings(records: readonly JobRecord[], screen: Screen): string {
+  const groups = [...groupBy(records, endingLabel)].sort(([, a], [, b]) => b.length - a.length);
+  return groups
+    .map(([label, group]) => {
+      const tasks = group.map(({ task_id }) => task_id).filter((task) => task !== null);
+      const which =
+        label === 'ok' || tasks.length > 4 ? '' : ` (task${tasks.length === 1 ? '' : 's'} ${tasks.join(', ')})`;
+      return `${formatCount(group.length)} ${label}${which}`;
+    })
+    .join(` ${screen.glyphs.dot} `);
+}
+
+function span(records: readonly JobRecord[], screen: Screen): string {
+  const times = (field: 'started_at' | 'ended_at'): number[] =>
+    records.flatMap((record) => parseTime(record[field])?.getTime() ?? []);
+  const started = times('started_at');
+  const ended = times('ended_at');
+  if (started.length === 0) return '';
+  const first = new Date(started.reduce((least, time) => Math.min(least, time)));
+  const last = ended.length < records.length ? null : new Date(ended.reduce((most, time) => Math.max(most, time)));
+  return formatSpan(first, last, screen);
+}
+
+/** How many tasks ran into the limit, and what the others needed: a larger request may be needed for a few only. */
+function renderStopped(records: readonly JobRecord[], screen: Screen): string[] {
+  const others = records.filter((record) => !hitLimit(record));
+  if (others.length === records.length || others.length === 0) return [];
+  const needs = others.map((record) => needOf(record)?.bytes ?? 0);
+  const most = formatBytes(
+    needs.reduce((a, b) => Math.max(a, b)),
+    'up',
+  );
+  const words = `${formatCount(records.length - others.length)} of ${formatCount(records.length)} tasks ended so; of the others none was seen to need more than ${most}.`;
+  return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
+}
+
+/** What would have held for nearly all of many tasks: the others can be asked for apart. */
+function renderMost(tasks: readonly (readonly JobRecord[])[], screen: Screen): string[] {
+  const all = adviseRequest(tasks.flat());
+  const most = all === null ? null : adviseMost(tasks, all);
+  return most === null ? [] : [screen.style.faint(`    99 % of the tasks would have held with ${most}.`)];
+}
+
+/** One task: as a run of which its peak and its share of the limit are those of its fullest host, and what decides. */
+interface Task {
+  readonly run: JobRun;
+  /** null: it is not parallel. */
+  readonly whole: JobWhole | null;
+}
+
+function taskOf(latest: readonly JobRun[]): readonly Task[] {
+  const [first, ...others] = latest;
+  if (first === undefined) return [];
+  const records = [first.record, ...recordsOf(others)] as const;
+  if (!isParallel(records)) return [{ run: first, whole: null }];
+  const whole = wholeOf(records, first.attempt);
+  const { peak_rss, memory_efficiency } = whole.memoryHost;
+  return [{ run: { ...first, record: { ...whole.total, peak_rss, memory_efficiency } }, whole }];
+}
+
+function renderAsked({ run: { record }, whole }: Task, screen: Screen): string[] {
+  if (whole === null) return renderRequests(record, screen);
+  const where = `on ${formatCount(whole.sum.hosts.length)} hosts`;
+  return renderRequests({ ...record, host_slots: record.slots }, screen, where);
+}
+
+const decidingOf = ({ run, whole }: Task): JobRecord => whole?.fullest ?? run.record;
+
+interface BadTask {
+  readonly task: number | null;
+  readonly why: Why;
+}
+
+/** The bad ends beside the worst task's: of each kind how many, and one of them. */
+function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Screen): string[] {
+  const shown = bad.find(({ task }) => task === worst.task_id)?.why.causes.join();
+  const kinds = [...groupBy(bad, ({ why }) => why.causes.join())].filter(([causes]) => causes !== shown);
+  const room = screen.width - SECTION_INDENT;
+  return kinds
+    .sort(([, a], [, b]) => b.length - a.length)
+    .slice(0, KINDS)
+    .flatMap(([, [first, ...others]]) => {
+      if (first === undefined) return [];
+      const like = others.length === 0 ? '' : ` and ${formatCount(others.length)} like it`;
+      return wrap(`task ${first.task ?? ''}${like}: ${first.why.sentence}`, room);
+    });
+}
+
+/** An array job: the task nearest to its limit and what would fit them all, the spread over tasks, the tasks. */
+export function renderArray(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
+  const { style, glyphs } = screen;
+  const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map(latestRuns);
+  const shown = tasks.flatMap(taskOf).sort((a, b) => (a.run.record.task_id ?? 0) - (b.run.record.task_id ?? 0));
+  const masters = shown.map(({ run }) => run);
+  const records = recordsOf(masters);
+  const worstTask = worstOf(shown);
+  if (worstTask === undefined) return [];
+  const worst = worstTask.run.record;
+
+  const words = wordsOf(screen);
+  const bad = tasks.flatMap((latest): BadTask[] => {
+    const why = whyEnded(recordsOf(latest), words, options.dialect);
+    return why === null ? [] : [{ task: latest[0]?.record.task_id ?? null, why }];
+  });
+  const whys = bad.map(({ why }) => why);
+  const own = bad.find(({ task }) => task === worst.task_id)?.why ?? null;
+  const name = worst.job_name === null ? '' : `  ${screen.safe(worst.job_name)}`;
+  const owner = worst.owner === null ? '' : screen.safe(worst.owner);
+  const hosts = new Set(records.map(({ host }) => host)).size;
+  const place = hosts === 1 ? describePlace(worst, screen) : [owner, `${hosts} hosts`].filter((part) => part !== '');
+  const reruns = runs.length - tasks.reduce((sum, latest) => sum + latest.length, 0);
+  const listed = options.allTasks || masters.length <= LISTED_UNASKED;
+  const section = (title: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : ['', ...renderSection(title, lines, screen)];
+  const count = `${formatCount(masters.length)} tasks`;
+  const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}`;
+
+  return [
+    spread(`Job ${jobName(worst)}${name}`, count, screen, style.title, style.title),
+    spread(place.join(` ${glyphs.dot} `), span(records, screen), screen, (text) => text, style.faint),
+    '',
+    ...renderGauges(
+      worstTask.whole === null ? recordGauges(worst, screen) : wholeGauges(worstTask.whole, screen),
+      screen,
+    ),
+    style.faint(`  ${worstLine}`),
+    ...renderVerdict(
+      decidingOf(worstTask),
+      tasks.flatMap((latest) => needsOf(recordsOf(latest))),
+      screen,
+      own,
+      whys,
+    ),
+    ...renderStopped(records, screen),
+    ...renderMost(
+      tasks.map((latest) => needsOf(recordsOf(latest))),
+      screen,
+    ),
+
+    ...section('Asked', renderAsked(worstTask, screen)),
+    ...section('Tasks', renderSpread(records, screen)),
+    ...section('Ended', [
+      endings(records, screen),
+      ...renderOtherEnds(bad, worst, screen),
+      ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : []),
+    ]),
+    ...section('', listed ? renderRunTable(TASK_COLUMNS, masters, screen.width - SECTION_INDENT, screen) : []),
+    ...(listed
+      ? []
+      : [
+          '',
+          `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`,
+        ]),
+  ];
+}

@@ -1,0 +1,99 @@
+import { measuredUpper } from '../../record/peak-figure';
+import type { BracketSource, JobRecord, OpenReason, Trust } from '../../record/record';
+import { explainOpen, explainSource } from '../format/bracket';
+import { PEAK_FIELDS, peakName } from './peaks';
+import type { Screen } from '../screen/screen';
+import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/units';
+import { wrap } from '../screen/layout';
+
+const TRUST: Readonly<Record<Trust, string>> = {
+  root: "measured by root's sampler",
+  usage: "from Grid Engine's own usage of the job (getrusage by the shepherd)",
+  accounting: "from Grid Engine's accounting file",
+  'self-reported': "reported by the owner's own sampler, checked by nobody else",
+};
+
+function sampling(record: JobRecord): string {
+  const parts: string[] = [];
+  if (record.samples !== null) parts.push(`${formatCount(record.samples)} sample${record.samples === 1 ? '' : 's'}`);
+  if (record.interval_seconds !== null) parts.push(`one every ${formatDuration(record.interval_seconds)}`);
+  if (record.longest_gap_seconds !== null) parts.push(`longest gap ${formatDuration(record.longest_gap_seconds)}`);
+  return `${TRUST[record.trust]}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
+}
+
+const joined = (words: readonly string[]): string =>
+  words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words[words.length - 1] ?? ''}`;
+
+function sources(record: JobRecord): string[] {
+  const all = new Set<BracketSource>(PEAK_FIELDS.flatMap((field) => record[field]?.sources ?? []));
+  return all.size === 0 ? [] : [`the peaks rest on ${joined([...all].map(explainSource))}`];
+}
+
+function openEnds(record: JobRecord, screen: Screen): string[] {
+  const known = PEAK_FIELDS.filter((field) => record[field] !== null);
+  const open = known.filter((field) => record[field]?.upper_bytes === null);
+  if (open.length === 0) return [];
+  const reasons = new Set<OpenReason>(open.flatMap((field) => record[field]?.open ?? []));
+  return [
+    `${screen.glyphs.atLeast} stands where no upper end is known:`,
+    ...[...reasons].map((reason) => {
+      const holders = open.filter((field) => record[field]?.open.includes(reason));
+      const whom = holders.length === open.length ? '' : `${joined(holders.map(peakName))}: `;
+      return `  ${whom}${explainOpen(reason)}`;
+    }),
+  ];
+}
+
+function claims(record: JobRecord): string[] {
+  const told = (count: number, how: string): string[] =>
+    count > 0 ? [`${formatCount(count)} process${count === 1 ? ' was' : 'es were'} known by ${how}`] : [];
+  return [
+    ...told(record.claimed_by_tree_only ?? 0, "the process tree only, not by the job's group id"),
+    ...told(record.claimed_by_group_only ?? 0, "the job's group id only, outside of its process tree"),
+  ];
+}
+
+function cost(record: JobRecord): string[] {
+  if (record.sampler === null) return [];
+  const { cpu_seconds: cpu, max_rss_bytes: memory, mode } = record.sampler;
+  const share =
+    record.wallclock_seconds !== null && record.wallclock_seconds > 0
+      ? ` (${formatPercent(cpu / record.wallclock_seconds)} of one core)`
+      : '';
+  const small = mode === 'small' ? " in its small mode, as the job's limits could not be lifted" : '';
+  return [`the sampler itself took ${formatDuration(cpu)} CPU${share} and ${formatBytes(memory)}${small}`];
+}
+
+/** An upper end that is only a limit: why nothing better is known. */
+function limited(record: JobRecord): string[] {
+  const names = PEAK_FIELDS.filter((field) => {
+    const bracket = record[field];
+    return bracket !== null && bracket.upper_bytes !== null && measuredUpper(bracket) === null;
+  }).map(peakName);
+  return names.length === 0
+    ? []
+    : [
+        `${joined(names)}: beyond the figure only the limit is known; a program that another replaced (exec) leaves no mark of all that it held`,
+      ];
+}
+
+/** How far the figures can be trusted: who says so, how often it looked, what stays open and why, notes. */
+export function renderTrust(record: JobRecord, width: number, screen: Screen): string[] {
+  const unseen = record.unobserved_start_seconds ?? 0;
+  const facts = [
+    sampling(record),
+    ...sources(record),
+    ...(unseen > 0 ? [`the first ${formatDuration(unseen)} went unobserved`] : []),
+    ...openEnds(record, screen),
+    ...limited(record),
+    ...claims(record),
+    ...cost(record),
+    ...(record.status === 'unsampled' ? [] : record.notes).map((note) => `note: ${screen.safe(note)}`),
+  ];
+  return facts.flatMap((fact) => {
+    const indent = /^ */.exec(fact)?.[0] ?? '';
+    return wrap(fact.slice(indent.length), width - indent.length - 2).map((line, index) =>
+      index === 0 ? indent + line : `${indent}  ${line}`,
+    );
+  });
+}

@@ -1,0 +1,152 @@
+import { figureOf, measuredUpper, shareOfLimit } from '../../record/peak-figure';
+import type { JobRecord } from '../../record/record';
+import { hasUnknownPart, HEADROOM, RAISE, type Advice } from '../advice/advice';
+import { formatHeld, formatPeak } from '../format/bracket';
+import { endingSignal, succeeded } from './ending';
+import { fitOf, limitOf, needOf, type Fit } from '../advice/fit';
+import { shareTone, type Gauge } from '../screen/gauge';
+import { nextTime, type NextTime } from '../advice/next-time';
+import type { Screen, Tone } from '../screen/screen';
+import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
+import type { Cause } from '../why/hypothesis';
+import type { Why } from '../why/why';
+import { wrap } from '../screen/layout';
+
+/** Address space is worth a bar of its own where it, not the memory in use, decides what h_vmem must be. */
+const REMARKABLE = 1.25;
+
+function sizedByAddressSpace(record: JobRecord): boolean {
+  const need = needOf(record);
+  const used = record.peak_rss_swap ?? record.peak_rss;
+  return need?.quantity === 'peak_process_vmem' && (used === null || need.bytes > figureOf(used) * REMARKABLE);
+}
+
+/** Memory over the limit, and address space where that decides. */
+export function memoryGauges(record: JobRecord, screen: Screen): Gauge[] {
+  const limit = limitOf(record);
+  const brackets = [
+    { name: 'Memory', bracket: record.peak_rss },
+    { name: 'Address space', bracket: sizedByAddressSpace(record) ? record.peak_process_vmem : null },
+  ];
+  return brackets.flatMap(({ name, bracket }) => {
+    if (bracket === null) return [];
+    const peak = formatPeak(bracket, screen.glyphs);
+    const share = shareOfLimit(bracket, limit);
+    const amount = limit === null ? `${peak}, no limit` : `${peak} of ${formatRequested(limit)}`;
+    return [{ name, share, amount, tone: share === null ? 'good' : shareTone(share) }];
+  });
+}
+
+/** CPU over the slots. */
+export function cpuGauges(record: JobRecord): Gauge[] {
+  if (record.cpu_efficiency === null) return [];
+  const slots = record.host_slots ?? record.slots ?? 1;
+  return [
+    {
+      name: 'CPU',
+      share: record.cpu_efficiency,
+      amount: `${(record.cpu_efficiency * slots).toFixed(slots < 10 ? 2 : 1)} of ${slots} slot${slots === 1 ? '' : 's'}`,
+      tone: record.cpu_efficiency > 1.1 ? 'bad' : shareTone(Math.min(record.cpu_efficiency, 0.8)),
+    },
+  ];
+}
+
+/** The bars: memory (and address space, where that decides) over the limit, CPU over the slots. */
+export function recordGauges(record: JobRecord, screen: Screen): Gauge[] {
+  return [...memoryGauges(record, screen), ...cpuGauges(record)];
+}
+
+/** "8 times the memory it needed"; without an upper end only what was seen of its need is known. */
+function asMuch({ excess, bounded }: Advice): string {
+  const needed = bounded ? 'needed' : 'was seen to need';
+  const ratio = excess ?? 1;
+  return ratio >= 2.5 ? `${formatCount(ratio)} times the memory it ${needed}` : `more memory than it ${needed}`;
+}
+
+/** The job was at its end, or never began: nothing is to be learnt of what it needs. */
+const NOT_OF_ITS_RUN: ReadonlySet<Cause> = new Set<Cause>(['never-ran', 'failed-afterwards', 'rescheduled']);
+
+function whyWords(why: Why, next: NextTime | null): readonly [Tone, string] {
+  const untold = next !== null || why.causes.some((cause) => NOT_OF_ITS_RUN.has(cause));
+  return [
+    why.confidence === 'unknown' ? 'warning' : 'bad',
+    untold ? why.sentence : `${why.sentence} What a full run needs can not be told from this one.`,
+  ];
+}
+
+const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs can not be told from the others.';
+
+function verdictOf(
+  record: JobRecord,
+  advice: Advice | null,
+  records: readonly JobRecord[],
+): readonly [Tone, string] | null {
+  const fit: Fit = fitOf(record);
+  if (succeeded(record) === false)
+    return ['warning', 'It failed: what a full run needs can not be told from this one.'];
+  if (fit === 'unknown' || fit === 'no-limit') return null;
+  if (advice?.kind === 'lower') return ['warning', `It asked for ${asMuch(advice)}.`];
+  if (fit === 'above') return ['bad', 'It used more than it asked for.'];
+  if (fit === 'close') return ['warning', 'It came close to its limit.'];
+  if (fit === 'perhaps-close') return ['warning', 'It may have come close to its limit.'];
+  if (advice?.kind === 'raise') return ['warning', 'By what Grid Engine counted, it came close to its limit.'];
+  return hasUnknownPart(records) ? ['warning', NOT_WHOLE] : ['good', 'The request fits.'];
+}
+
+/** "the peak (1.53 GiB)", "the peak (1.62 GiB at most)": what the advice rests on. */
+function needWords({ counted, need, record }: Advice): string {
+  if (counted) return `what Grid Engine counted (${formatBytes(need.bytes)})`;
+  const ofProcess = need.quantity === 'peak_process_vmem' && sizedByAddressSpace(record);
+  const what = ofProcess ? 'the largest address space' : 'the peak';
+  const { bracket } = need;
+  const atMost = measuredUpper(bracket) !== null && !bracket.exact;
+  return atMost ? `${what} (${formatBytes(need.bytes, 'up')} at most)` : `${what} (${formatHeld(figureOf(bracket))})`;
+}
+
+function adviceReason(advice: Advice, screen: Screen): string {
+  const { times } = screen.glyphs;
+  const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
+  if (advice.guess)
+    return `${total}${RAISE} ${times} the limit; how much it wanted leaves no mark, so double it if that is too little`;
+  return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} room`;
+}
+
+function memoryReason(advice: Advice, screen: Screen): string {
+  const open = advice.guess || advice.bounded ? '' : '; a lower bound (see Trust): leave more where runs differ';
+  return `${adviceReason(advice, screen)}${open}`;
+}
+
+function renderNext(next: NextTime, screen: Screen): string[] {
+  const { style, glyphs } = screen;
+  const reasons = [...(next.memory === null ? [] : [memoryReason(next.memory, screen)]), ...next.reasons];
+  return [
+    `  ${style.accent(glyphs.advice)} Next time: ${style.title(next.line)}`,
+    ...reasons.flatMap((reason) => wrap(reason, screen.width - 4).map((line) => style.faint(`    ${line}`))),
+  ];
+}
+
+/**
+ * The word on the request, or on why it ended badly, and what to ask for next time. `records`: all hosts and tasks that
+ * the advice must fit; `whys`: all bad ends that it must mend.
+ */
+export function renderVerdict(
+  record: JobRecord,
+  records: readonly JobRecord[],
+  screen: Screen,
+  why: Why | null,
+  whys: readonly Why[] = why === null ? [] : [why],
+): string[] {
+  if (record.status === 'running' || (record.status !== 'finished' && why === null)) return [];
+  const next = nextTime(records, whys);
+  const verdict = why === null ? verdictOf(record, next?.memory ?? null, records) : whyWords(why, next);
+  const words =
+    verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);
+  const lines = [...words, ...(next === null ? [] : renderNext(next, screen))];
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** Green for what went well, red for what did not. */
+export function endingTone(record: JobRecord): Tone {
+  if (record.status !== 'finished') return 'warning';
+  return succeeded(record) === false || endingSignal(record) > 0 ? 'bad' : 'good';
+}

@@ -1,0 +1,124 @@
+import type { HostSum, Imbalance, JobSum } from '../../accounting/job-sum';
+import { figureOf, shareOf as shareOfWhole } from '../../record/peak-figure';
+import { renderBar } from '../screen/gauge';
+import { formatHeld, formatPeak } from '../format/bracket';
+import { shareTone } from '../screen/gauge';
+import type { Screen } from '../screen/screen';
+import { renderTable, type Column } from '../screen/table';
+import { formatCount, formatNumber, formatPercent, formatRequested } from '../format/units';
+import { wrap } from '../screen/layout';
+
+/** So many hosts are listed unasked: half of them those with most memory, half those with least. */
+const LISTED_UNASKED = 20;
+const BAR_WIDTH = 10;
+/** Less than this is no imbalance worth a word. */
+const REMARKABLE = 1.05;
+/** So many hosts without a record are named. */
+const NAMED = 8;
+
+const COLUMNS: readonly Column[] = [
+  { head: 'host', shrinksTo: 8 },
+  { head: 'slots', align: 'right' },
+  { head: 'tasks', dispensable: 1 },
+  { head: 'limit', align: 'right', dispensable: 3 },
+  { head: 'peak', align: 'right' },
+  { head: '', dispensable: 2 },
+  { head: 'of limit', align: 'right' },
+  { head: 'CPU', align: 'right' },
+  { head: '', dispensable: 4 },
+];
+
+const peakOf = ({ peak_rss: peak }: HostSum): number | null => peak && figureOf(peak);
+const perSlot = (host: HostSum): number => (peakOf(host) ?? -1) / Math.max(1, host.slots ?? 1);
+
+function tasksCell({ seen, master, tasks }: HostSum): string {
+  if (!seen) return '';
+  if (!master) return formatCount(tasks);
+  return tasks === 0 ? 'master' : `master + ${formatCount(tasks)}`;
+}
+
+/** Of the host's limit; without one, of what the fullest host held. */
+function shareOf(host: HostSum, largest: number): number | null {
+  return shareOfWhole(peakOf(host), host.limit_bytes ?? largest);
+}
+
+function marks(host: HostSum, sum: JobSum): string {
+  const told = (imbalance: Imbalance | null, what: string): string[] => {
+    if (imbalance === null || (imbalance.ratio ?? Infinity) < REMARKABLE) return [];
+    if (imbalance.most === host.host) return [`most ${what}`];
+    return imbalance.least === host.host ? [`least ${what}`] : [];
+  };
+  return [...told(sum.memory_imbalance, 'memory'), ...told(sum.cpu_imbalance, 'CPU')].join(', ');
+}
+
+function cellsOf(host: HostSum, sum: JobSum, largest: number, screen: Screen): string[] {
+  const share = shareOf(host, largest);
+  const tone = host.limit_bytes === null || share === null ? 'good' : shareTone(share);
+  return [
+    screen.safe(host.host),
+    host.slots === null ? '' : String(host.slots),
+    tasksCell(host),
+    host.limit_bytes === null ? '' : formatRequested(host.limit_bytes),
+    !host.seen ? 'not seen' : host.peak_rss === null ? screen.glyphs.none : formatPeak(host.peak_rss, screen.glyphs),
+    share === null ? '' : renderBar(share, BAR_WIDTH, screen, screen.style[tone]),
+    host.limit_bytes === null || share === null ? '' : formatPercent(share),
+    host.cpu_efficiency === null ? '' : formatPercent(host.cpu_efficiency),
+    marks(host, sum),
+  ];
+}
+
+/** The master's host, then those that held most per slot, and those that held least. */
+function pick(hosts: readonly HostSum[]): { readonly listed: readonly HostSum[]; readonly folded: readonly HostSum[] } {
+  const sorted = [...hosts].sort((a, b) => Number(b.master) - Number(a.master) || perSlot(b) - perSlot(a));
+  const half = LISTED_UNASKED / 2;
+  return { listed: [...sorted.slice(0, half), ...sorted.slice(-half)], folded: sorted.slice(half, -half) };
+}
+
+function foldedLine(folded: readonly HostSum[], screen: Screen): string {
+  const peaks = folded.flatMap((host) => peakOf(host) ?? []).sort((a, b) => a - b);
+  const least = peaks[0];
+  const most = peaks.at(-1);
+  const range =
+    least === undefined || most === undefined
+      ? ''
+      : `, ${formatHeld(least)} ${screen.glyphs.dash} ${formatHeld(most)} each`;
+  return screen.style.faint(`${screen.glyphs.ellipsis} ${formatCount(folded.length)} more${range}: --all-hosts`);
+}
+
+function imbalanceWords(sum: JobSum, screen: Screen): string[] {
+  const told = (imbalance: Imbalance | null, what: string): string[] => {
+    if (imbalance === null || (imbalance.ratio ?? Infinity) < REMARKABLE) return [];
+    const { most, least, ratio } = imbalance;
+    return ratio === null
+      ? [`${what} per slot: most on ${screen.safe(most)}, none on ${screen.safe(least)}`]
+      : [`${what} per slot: on ${screen.safe(most)} ${formatNumber(ratio)} times what it was on ${screen.safe(least)}`];
+  };
+  return [...told(sum.memory_imbalance, 'memory'), ...told(sum.cpu_imbalance, 'CPU time')];
+}
+
+/** "2 hosts not seen (n3, n4): ..." */
+function notSeenWords(hosts: readonly HostSum[], screen: Screen): string[] {
+  const missing = hosts.filter(({ seen }) => !seen).map(({ host }) => screen.safe(host));
+  if (missing.length === 0) return [];
+  const named = missing.slice(0, NAMED).join(', ') + (missing.length > NAMED ? ` ${screen.glyphs.ellipsis}` : '');
+  const count = `${formatCount(missing.length)} host${missing.length === 1 ? '' : 's'} not seen (${named})`;
+  return [
+    `${count}: either nothing of the job ran there, or no sampler watches that host's tasks (scope = "node" does)`,
+  ];
+}
+
+/** The hosts of a parallel job: what each may use, what it held, who held most; those without a record, too. */
+export function renderHostTable(sum: JobSum, all: boolean, width: number, screen: Screen): string[] {
+  const fold = !all && sum.hosts.length > LISTED_UNASKED;
+  const { listed, folded } = fold ? pick(sum.hosts) : { listed: sum.hosts, folded: [] };
+  const largest = sum.hosts.reduce((most, host) => Math.max(most, peakOf(host) ?? 0), 0);
+  const rows = listed.map((host) => cellsOf(host, sum, largest, screen));
+  const lines = renderTable(COLUMNS, rows, screen, width);
+  const cut = lines.length - LISTED_UNASKED / 2;
+  return [
+    ...(fold ? [...lines.slice(0, cut), foldedLine(folded, screen), ...lines.slice(cut)] : lines),
+    ...[...imbalanceWords(sum, screen), ...notSeenWords(sum.hosts, screen)]
+      .flatMap((words) => wrap(words, width))
+      .map(screen.style.faint),
+  ];
+}

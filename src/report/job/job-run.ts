@@ -1,0 +1,31 @@
+import type { JobAttempt } from '../../accounting/store';
+import type { Dialect } from '../../gridengine/dialect';
+import type { JobRecord } from '../../record/record';
+
+/** One run of a job (task, pe task) on one host, and which of its runs it is. */
+export type JobRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
+
+/** The same for all runs of one job: its cluster, and which of those that had its number there it is. */
+export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnation} ${record.cluster}`;
+
+/** All parts of the latest run of a job (array task), its master first. */
+export function latestRuns(runs: readonly JobRun[]): JobRun[] {
+  const last = runs.reduce((most, { attempt }) => Math.max(most, attempt), 0);
+  const latest = runs.filter(({ attempt }) => attempt === last);
+  return latest.sort((a, b) => Number(a.record.pe_task_id !== null) - Number(b.record.pe_task_id !== null));
+}
+
+/** Just the records. */
+export function recordsOf(runs: readonly JobRun[]): JobRecord[] {
+  return runs.map(({ record }) => record);
+}
+
+/** What of a job is shown unasked, and what only when asked for. */
+export interface JobViewOptions {
+  /** Every task of an array job, and every task of a parallel one, as a line, however many there are. */
+  readonly allTasks: boolean;
+  /** Every host of a parallel job as a line. */
+  readonly allHosts?: boolean;
+  /** Which Grid Engine's words the records have; left out: not known. */
+  readonly dialect?: Dialect;
+}

@@ -1,0 +1,229 @@
+import { lineAtLimit } from '../../record/cause';
+import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../../accounting/job-sum';
+import { countedByGridEngine } from '../../record/cause';
+import { highestSum } from '../../record/highest-sum';
+import { figureOf } from '../../record/peak-figure';
+import { endOf } from '../../record/record-end';
+import { emptyRecord, type JobRecord, type Trust } from '../../record/record';
+import { endingSignal, hitLimit, succeeded } from './ending';
+import { fullness } from '../advice/fit';
+
+/** A parallel job as records that the report can show like any other. */
+export interface JobWhole {
+  readonly sum: JobSum;
+  /** The job's master; without its record, the task that was recorded first. */
+  readonly master: JobRecord;
+  /** All hosts as one: its limit, slots and peaks are those of the job. */
+  readonly total: JobRecord;
+  /** Each host that was seen as one. */
+  readonly hosts: readonly JobRecord[];
+  /** The records of each of those. */
+  readonly parts: readonly (readonly JobRecord[])[];
+  /** The host that decides: it ran into its limit, or came nearest to it. */
+  readonly fullest: JobRecord;
+  /** The host whose memory is shown, against the limit there: the largest share of it, as `memory_efficiency` tells. */
+  readonly memoryHost: JobRecord;
+  /** What the advice must fit: each host's memory, and the address space of each process under its own limit. */
+  readonly needs: readonly JobRecord[];
+}
+
+const TRUSTS: readonly Trust[] = ['self-reported', 'accounting', 'usage', 'root'];
+
+const peaksOf = (sum: Peaks): Peaks => ({
+  peak_rss: sum.peak_rss,
+  peak_rss_swap: sum.peak_rss_swap,
+  peak_vmem: sum.peak_vmem,
+  peak_process_vmem: sum.peak_process_vmem,
+  peak_footprint: sum.peak_footprint,
+});
+
+const limited = (record: JobRecord, limit: number | null): JobRecord['h_vmem'] =>
+  record.h_vmem === null ? null : { ...record.h_vmem, limit_bytes: limit };
+
+/** Other requests grow with the slots as h_vmem does. */
+function requestsOf(master: JobRecord, slots: number | null): JobRecord['requests'] {
+  return Object.fromEntries(
+    Object.entries(master.requests).map(([complex, request]) => {
+      const { request_bytes: asked, limit_bytes: limit, per } = request;
+      const scaled = per === 'job' ? asked : asked === null || slots === null ? null : asked * slots;
+      return [complex, { ...request, limit_bytes: limit === null ? null : (scaled ?? limit) }];
+    }),
+  );
+}
+
+function sumOf(records: readonly JobRecord[], of: (record: JobRecord) => number | null): number | null {
+  const known = records.map(of).filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((a, b) => a + b);
+}
+
+function mostOf(records: readonly JobRecord[], of: (record: JobRecord) => number | null): number | null {
+  return records
+    .map(of)
+    .reduce((most, value) => (value === null || (most !== null && most >= value) ? most : value), null);
+}
+
+function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]): JobRecord {
+  const seenSlots = sum.hosts.reduce((slots, host) => slots + (host.seen ? (host.slots ?? 0) : 0), 0);
+  return {
+    ...master,
+    ...peaksOf(sum),
+    pe_task_id: null,
+    slots: sum.slots,
+    // What CPU time compares with: slots on hosts of which nothing is known can't be called idle.
+    host_slots: seenSlots === 0 ? sum.slots : seenSlots,
+    status: sum.status,
+    trust: TRUSTS.find((trust) => records.some((record) => record.trust === trust)) ?? master.trust,
+    h_vmem: limited(master, sum.limit_bytes),
+    requests: requestsOf(master, sum.slots),
+    started_at: sum.started_at,
+    ended_at: sum.ended_at,
+    wallclock_seconds: sum.wallclock_seconds,
+    cpu_seconds: sum.cpu_seconds,
+    cpu_efficiency: sum.cpu_efficiency,
+    memory_efficiency: sum.memory_efficiency,
+    processes: sum.processes,
+    max_processes: null,
+    max_threads: null,
+    read_bytes: sum.read_bytes,
+    written_bytes: sum.written_bytes,
+    read_chars: sumOf(records, (record) => record.read_chars),
+    written_chars: sumOf(records, (record) => record.written_chars),
+    claimed_by_tree_only: sumOf(records, (record) => record.claimed_by_tree_only),
+    claimed_by_group_only: sumOf(records, (record) => record.claimed_by_group_only),
+    samples: sumOf(records, (record) => record.samples),
+    longest_gap_seconds: mostOf(records, (record) => record.longest_gap_seconds),
+    unobserved_start_seconds: mostOf(records, (record) => record.unobserved_start_seconds),
+    rss_byte_seconds: sum.rss_byte_seconds,
+    sampler: null,
+    grid_engine: null,
+    metrics: {},
+    series: sum.series,
+    notes: [...new Set(records.flatMap(({ notes }) => notes))],
+    // Of several heartbeats the oldest tells how old the whole is.
+    revision: records.reduce((oldest, { revision }) => Math.min(oldest, revision), master.revision),
+  };
+}
+
+function hostOf(
+  host: HostSum,
+  run: readonly JobRecord[],
+  whole: { readonly master: JobRecord; readonly total: JobRecord },
+  here: readonly JobRecord[],
+): JobRecord {
+  const { master, total } = whole;
+  const failing = here.filter((record) => succeeded(record) === false);
+  const failed = failing.find((record) => endingSignal(record) > 0) ?? failing[0] ?? master;
+  return {
+    ...total,
+    ...peaksOf(host),
+    host: host.host,
+    host_slots: host.slots,
+    granted_hosts: [{ host: host.host, slots: host.slots ?? 1 }],
+    grid_engine: lineAtLimit(run, here, host.limit_bytes),
+    h_vmem: limited(master, host.limit_bytes),
+    exit_status: failed.exit_status,
+    signal: failed.signal,
+    failed: failed.failed,
+    cpu_seconds: host.cpu_seconds,
+    cpu_efficiency: host.cpu_efficiency,
+    memory_efficiency: host.memory_efficiency,
+    series: null,
+  };
+}
+
+/** The host whose memory came nearest to its own limit; where none has one, that which held most. */
+function fullestByMemory(hosts: readonly JobRecord[], total: JobRecord): JobRecord {
+  const held = ({ peak_rss: peak }: JobRecord): number => (peak === null ? -1 : figureOf(peak));
+  const [first, ...others] = hosts;
+  return others.reduce((most, host) => {
+    const [a, b] = [host.memory_efficiency ?? -1, most.memory_efficiency ?? -1];
+    return a > b || (a === b && held(host) > held(most)) ? host : most;
+  }, first ?? total);
+}
+
+/** What the request must fit on a host, and what Grid Engine counted there, task by task. */
+function needOfHost(host: JobRecord, here: readonly JobRecord[], perTask: boolean): JobRecord {
+  const counted = perTask ? countedOnHost(here) : null;
+  const account = here.find(({ grid_engine: line }) => line !== null)?.grid_engine ?? null;
+  if (counted === null || account === null) return host;
+  return {
+    ...host,
+    granted_hosts: [{ host: host.host, slots: host.host_slots ?? 1 }],
+    grid_engine: { ...account, maxvmem_bytes: counted },
+  };
+}
+
+/** The most that tasks which may have run at one time were counted with. */
+function countedOnHost(records: readonly JobRecord[]): number | null {
+  const spans = records.flatMap((record) => {
+    const value = countedByGridEngine(record);
+    const from = record.started_at === null ? -Infinity : Date.parse(record.started_at);
+    return value === null ? [] : [{ clock: record.host, from, to: endOf(record), value }];
+  });
+  return spans.length === 0 ? null : highestSum(spans);
+}
+
+/** A part of the job of which nothing is known: as long as there is one, no smaller request can be advised. */
+const unknownPart = (master: JobRecord, host: string): JobRecord => ({
+  ...emptyRecord({ ...master, host, pe_task_id: '' }, 'unsampled', master.trust, master.revision),
+  h_vmem: master.h_vmem,
+});
+
+/** The records of one run of a parallel job, one at least, put together. */
+export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: number): JobWhole {
+  const sum = sumOfJob(records, attempt);
+  const master = records.find(({ pe_task_id: task }) => task === null) ?? records[0];
+  const total = totalOf(sum, master, records);
+  const groups = recordsByHost(records);
+  const hosts = sum.hosts.flatMap((host, index) =>
+    host.seen ? [hostOf(host, records, { master, total }, groups[index]?.records ?? [])] : [],
+  );
+  const killed = hosts.filter(hitLimit);
+  const perTask = records.some(({ pe_task_id: task, grid_engine: line }) => task !== null && line !== null);
+  const parts = groups.flatMap((group) => (group.records.length > 0 ? [group.records] : []));
+  const unseen = sum.hosts.flatMap(({ host, seen }) => (seen ? [] : [unknownPart(master, host)]));
+  const fullest = (killed.length > 0 ? killed : hosts).reduce(
+    (most, host) => (fullness(host) > fullness(most) ? host : most),
+    hosts[0] ?? total,
+  );
+  return {
+    sum,
+    master,
+    total,
+    hosts,
+    parts,
+    fullest: killed.length > 0 ? fullest : withEndOf(master, fullest),
+    memoryHost: killed.length > 0 ? fullest : fullestByMemory(hosts, total),
+    // The kernel refuses memory by a process and the slots of its task; Grid Engine adds up all tasks of a host.
+    needs: [
+      ...hosts.map((host, index) =>
+        hitLimit(host) ? host : needOfHost(withEndOf(master, host), parts[index] ?? [], perTask),
+      ),
+      ...records.map((record) => ({
+        ...withEndOf(master, record),
+        h_vmem: record.h_vmem ?? master.h_vmem,
+        peak_rss: null,
+        peak_rss_swap: null,
+      })),
+      ...unseen,
+      ...(sum.unseen_tasks > 0 ? [unknownPart(master, master.host)] : []),
+    ],
+  };
+}
+
+function withEndOf(master: JobRecord, record: JobRecord): JobRecord {
+  return {
+    ...record,
+    status: master.status,
+    exit_status: master.exit_status,
+    signal: master.signal,
+    failed: master.failed,
+  };
+}
+
+/** What a request must fit, of one run of a job: its hosts and processes where it is parallel, else its record. */
+export function needsOf(records: readonly JobRecord[]): readonly JobRecord[] {
+  const [first, ...others] = records;
+  if (first === undefined) return [];
+  return isParallel(records) ? wholeOf([first, ...others], 1).needs : records;
+}

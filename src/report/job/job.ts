@@ -1,0 +1,61 @@
+import { jobName } from '../../record/job-name';
+import { groupBy } from '../../base/group-by';
+import { isParallel } from '../../accounting/job-sum';
+import { renderArray } from './array';
+import { renderProgress, type ArrayProgress } from './array-progress';
+import type { JobViewOptions } from './job-run';
+import { jobKey, latestRuns, recordsOf, type JobRun } from './job-run';
+import { renderParallel } from './parallel';
+import { renderRun } from './run';
+import type { Screen } from '../screen/screen';
+import { formatCount } from '../format/units';
+
+/** The records of a job number, and how many other jobs have had that number. */
+export interface JobReport {
+  readonly job_id: number;
+  /** Where one task was asked for. */
+  readonly task_id?: number;
+  /** Where it is private. */
+  readonly cluster?: string;
+  readonly runs: readonly JobRun[];
+  readonly older: number;
+  readonly newer: number;
+  /** How far its array jobs are, by jobKey; left out: nobody asked. */
+  readonly arrays?: ReadonlyMap<string, ArrayProgress>;
+}
+
+function renderOthers(report: JobReport, screen: Screen): string[] {
+  const others = [
+    ...(report.older > 0 ? [`${formatCount(report.older)} older`] : []),
+    ...(report.newer > 0 ? [`${formatCount(report.newer)} newer`] : []),
+  ];
+  if (others.length === 0) return [];
+  const many = report.older + report.newer > 1;
+  return [
+    '',
+    screen.style.faint(
+      `${others.join(' and ')} job${many ? 's' : ''} had this number: qmemacct job ${jobName({ cluster: '', ...report })} --all, or --at TIME`,
+    ),
+  ];
+}
+
+function renderRuns(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
+  const tasks = new Set(runs.map(({ record }) => record.task_id));
+  if (tasks.size > 1) return renderArray(runs, options, screen);
+  return isParallel(recordsOf(latestRuns(runs)))
+    ? renderParallel(runs, options, screen)
+    : renderRun(runs, screen, options.dialect);
+}
+
+/** The report on a job number: each job that had it (the newest unless all were asked for), newest first. */
+export function renderJob(report: JobReport, options: JobViewOptions, screen: Screen): string[] {
+  const jobs = [...groupBy(report.runs, jobKey)];
+  const rule = screen.style.faint(screen.glyphs.axisBottom.repeat(screen.width));
+  const parts = jobs
+    .reverse()
+    .map(([key, runs]) => [...renderRuns(runs, options, screen), ...renderProgress(report.arrays?.get(key), screen)]);
+  return [
+    ...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])),
+    ...renderOthers(report, screen),
+  ];
+}

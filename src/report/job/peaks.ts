@@ -1,0 +1,79 @@
+import { measuredUpper, shareOfLimit } from '../../record/peak-figure';
+import type { Bracket, JobRecord } from '../../record/record';
+import { bracketStanding, formatBracket } from '../format/bracket';
+import { limitOf } from '../advice/fit';
+import { formatClock, parseTime } from '../format/local-time';
+import type { Screen } from '../screen/screen';
+import { renderTable } from '../screen/table';
+import { formatDuration, formatPercent } from '../format/units';
+
+export const PEAK_FIELDS = ['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_vmem', 'peak_footprint'] as const;
+export type PeakField = (typeof PEAK_FIELDS)[number];
+
+const NAMES: Readonly<Record<PeakField, string>> = {
+  peak_rss: 'memory (RSS)',
+  peak_rss_swap: 'RSS and swap',
+  peak_process_vmem: 'largest address space',
+  peak_vmem: 'sum of address spaces',
+  peak_footprint: 'unshared (footprint)',
+};
+
+/** A peak's name for people. */
+export function peakName(field: PeakField): string {
+  return NAMES[field];
+}
+
+/** Only these are what h_vmem acts on, on one host. */
+const UNDER_LIMIT: ReadonlySet<PeakField> = new Set(['peak_rss', 'peak_rss_swap', 'peak_process_vmem']);
+
+const sameEnds = (a: Bracket, b: Bracket): boolean =>
+  a.lower_bytes === b.lower_bytes && measuredUpper(a) === measuredUpper(b) && a.exact === b.exact;
+
+/**
+ * Every known peak with its share of the limit (of those that are `underLimit`), when it came and which command held
+ * most.
+ */
+export function renderPeaks(
+  record: JobRecord,
+  width: number,
+  screen: Screen,
+  underLimit: ReadonlySet<PeakField> = UNDER_LIMIT,
+): string[] {
+  const limit = limitOf(record);
+  const started = parseTime(record.started_at);
+  const swapless =
+    record.peak_rss !== null && record.peak_rss_swap !== null && sameEnds(record.peak_rss, record.peak_rss_swap);
+
+  const rows = PEAK_FIELDS.flatMap((field) => {
+    const bracket = record[field];
+    if (bracket === null || (swapless && field === 'peak_rss_swap')) return [];
+    const at = parseTime(bracket.at);
+    const share = underLimit.has(field) ? shareOfLimit(bracket, limit) : null;
+    return [
+      [
+        swapless && field === 'peak_rss' ? 'memory (RSS), no swap' : peakName(field),
+        formatBracket(bracket, screen.glyphs),
+        bracket.upper_bytes === null ? '' : bracketStanding(bracket),
+        share === null ? '' : formatPercent(share),
+        at === null ? '' : formatClock(at),
+        at === null || started === null ? '' : formatDuration(Math.max(0, (at.getTime() - started.getTime()) / 1000)),
+        bracket.command === null ? '' : screen.safe(bracket.command),
+      ],
+    ];
+  });
+  if (rows.length === 0) return ['not known'];
+  return renderTable(
+    [
+      { head: '' },
+      { head: 'peak', align: 'right' },
+      { head: '' },
+      { head: 'of h_vmem', align: 'right' },
+      { head: 'at', align: 'right', dispensable: 1 },
+      { head: 'after', align: 'right', dispensable: 2 },
+      { head: 'held most by', shrinksTo: 8 },
+    ],
+    rows,
+    screen,
+    width,
+  );
+}

@@ -1,0 +1,86 @@
+import { formatPeak } from '../format/bracket';
+import { endingLabel } from './ending';
+import { runningLabel } from './running';
+import { limitOf } from '../advice/fit';
+import { endingTone } from './headline';
+import type { JobRun } from './job-run';
+import { formatMoment, parseTime } from '../format/local-time';
+import type { Screen } from '../screen/screen';
+import { renderTable, type Column } from '../screen/table';
+import { formatDuration, formatPercent, formatRequested } from '../format/units';
+
+interface RunColumn extends Column {
+  readonly cell: (run: JobRun, screen: Screen) => string;
+}
+
+/** What can be told of a run in one cell. */
+export const RUN_COLUMNS = {
+  task: { head: 'task', align: 'right', cell: ({ record }) => String(record.task_id ?? '') },
+  run: { head: 'run', align: 'right', cell: ({ attempt }) => String(attempt) },
+  peTask: {
+    head: 'pe task',
+    cell: ({ record }, screen) => (record.pe_task_id === null ? 'master' : screen.safe(record.pe_task_id)),
+  },
+  host: { head: 'host', shrinksTo: 8, dispensable: 2, cell: ({ record }, screen) => screen.safe(record.host) },
+  started: {
+    head: 'started',
+    dispensable: 1,
+    cell: ({ record }) => {
+      const started = parseTime(record.started_at);
+      return started === null ? '' : formatMoment(started);
+    },
+  },
+  ran: {
+    head: 'ran',
+    align: 'right',
+    cell: ({ record }) => (record.wallclock_seconds === null ? '' : formatDuration(record.wallclock_seconds)),
+  },
+  slots: { head: 'slots', align: 'right', cell: ({ record }) => String(record.host_slots ?? record.slots ?? '') },
+  limit: {
+    head: 'limit',
+    align: 'right',
+    cell: ({ record }) => {
+      const limit = limitOf(record);
+      return limit === null ? '' : formatRequested(limit);
+    },
+  },
+  peak: {
+    head: 'peak',
+    align: 'right',
+    cell: ({ record }, { glyphs }) => (record.peak_rss === null ? glyphs.none : formatPeak(record.peak_rss, glyphs)),
+  },
+  memory: {
+    head: 'of limit',
+    align: 'right',
+    cell: ({ record }) => (record.memory_efficiency === null ? '' : formatPercent(record.memory_efficiency)),
+  },
+  cpu: {
+    head: 'CPU',
+    align: 'right',
+    cell: ({ record }) => (record.cpu_efficiency === null ? '' : formatPercent(record.cpu_efficiency)),
+  },
+  ending: {
+    head: 'ended',
+    cell: ({ record }, screen) =>
+      screen.style[endingTone(record)](
+        record.status === 'running' ? runningLabel(record, screen) : endingLabel(record),
+      ),
+  },
+} as const satisfies Readonly<Record<string, RunColumn>>;
+
+type RunColumnName = keyof typeof RUN_COLUMNS;
+
+/** Runs as lines, with the columns that are asked for, as far as there is room. */
+export function renderRunTable(
+  columns: readonly RunColumnName[],
+  runs: readonly JobRun[],
+  width: number,
+  screen: Screen,
+): string[] {
+  const onlyMasters = runs.every(({ record }) => record.pe_task_id === null);
+  const chosen: readonly RunColumn[] = columns
+    .filter((name) => name !== 'peTask' || !onlyMasters)
+    .map((name) => RUN_COLUMNS[name]);
+  const rows = runs.map((run) => chosen.map((column) => column.cell(run, screen)));
+  return renderTable(chosen, rows, screen, width);
+}

@@ -1,0 +1,90 @@
+import type { Trend } from '../../live/cluster-view';
+import { trendOf } from '../../live/trend';
+import type { JobRecord, MemorySeries } from '../../record/record';
+import { endOf } from '../../record/record-end';
+import { sumOfSeries } from '../../record/sum-of-series';
+import { limitOf } from '../advice/fit';
+import { formatClock, formatDay, formatMinute, formatMoment } from '../format/local-time';
+import { formatBytes, formatDuration } from '../format/units';
+import { wrap } from '../screen/layout';
+import type { Screen } from '../screen/screen';
+
+/** What may run into a limit: a job, or its part on one host. */
+export interface Growing {
+  /** null: nothing to tell it from. */
+  readonly host: string | null;
+  readonly series: MemorySeries | null;
+  readonly limit: number | null;
+}
+
+const CONFIDENCE: Readonly<Record<Trend['confidence'], string>> = {
+  high: 'it grows steadily',
+  medium: 'it grows not quite evenly',
+  low: 'a guess: it grows unevenly, or there is little to go by',
+};
+
+/** A job on one host. */
+export function growingJob(record: JobRecord): Growing {
+  return { host: null, series: record.series, limit: limitOf(record) };
+}
+
+/** The tasks of a job on one host, under the limit of that host. */
+export function growingHost(host: string, records: readonly JobRecord[], limit: number | null): Growing {
+  const together = sumOfSeries(records.map((record) => ({ series: record.series, to: endOf(record) })));
+  return { host, series: together?.series ?? null, limit };
+}
+
+const timeOf = (ms: number, screen: Screen): string => {
+  const date = new Date(ms);
+  return formatDay(date) === formatDay(screen.now) ? formatClock(date).slice(0, -3) : formatMinute(date);
+};
+
+/** "At this rate it reaches its limit at 14:53 ..."; nothing where it does not, or where the word of it is too old. */
+export function renderTrend(record: JobRecord, parts: readonly Growing[], screen: Screen): string[] {
+  if (record.status !== 'running' || heardOf(record, screen)?.silent) return [];
+  const now = screen.now.getTime();
+  const trends = parts.flatMap(({ host, series, limit }) => {
+    const trend = series === null ? null : trendOf(series, limit, now, Math.min(now, record.revision));
+    return trend?.limitAt == null ? [] : [{ host, trend, at: trend.limitAt }];
+  });
+  const [first] = trends.sort((a, b) => a.at - b.at);
+  if (first === undefined) return [];
+  const { host, trend, at } = first;
+  const where = host === null ? '' : ` on ${screen.safe(host)}`;
+  const rate = `${formatBytes(trend.slope * 60)} a minute over the last ${formatDuration(trend.overSeconds)}`;
+  const words =
+    at <= now
+      ? `It has reached its limit${where}, and grows by ${rate}.`
+      : `At this rate it reaches its limit${where} at ${timeOf(at, screen)}: ${rate}; ${CONFIDENCE[trend.confidence]}.`;
+  return wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`);
+}
+
+/** Samplers save every 5 s, the node's service every 20 s: what is no older needs no age. */
+const FRESH_SECONDS = 25;
+/** So many heartbeats may be missed before a job's node is called silent. */
+const MISSED_HEARTBEATS = 5;
+/** Where heartbeats are switched off. */
+const USUAL_HEARTBEAT = 60;
+
+/** How old the word of a running job is. */
+interface HeardOf {
+  readonly seconds: number;
+  /** It should have been heard of again by now: its node, or the way from there, is down, or it has ended unseen. */
+  readonly silent: boolean;
+}
+
+/** null: the job does not run by that word, or it is as fresh as can be. */
+export function heardOf(record: JobRecord, screen: Screen): HeardOf | null {
+  if (record.status !== 'running') return null;
+  const seconds = (screen.now.getTime() - record.revision) / 1000;
+  if (seconds <= FRESH_SECONDS) return null;
+  return { seconds, silent: seconds > MISSED_HEARTBEATS * (screen.heartbeatSeconds || USUAL_HEARTBEAT) };
+}
+
+/** "running", "running, 43 s ago", "not heard of since 2026-11-20 13:02:11". */
+export function runningLabel(record: JobRecord, screen: Screen): string {
+  const heard = heardOf(record, screen);
+  if (heard === null) return 'running';
+  if (heard.silent) return `not heard of since ${formatMoment(new Date(record.revision))}`;
+  return `running, ${formatDuration(heard.seconds)} ago`;
+}

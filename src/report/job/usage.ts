@@ -1,0 +1,83 @@
+import type { JobRecord, MemoryRequest } from '../../record/record';
+import { limitOf } from '../advice/fit';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatMemoryTime,
+  formatMemoryTimes,
+  formatPercent,
+  gibHoursOf,
+  formatRequested,
+} from '../format/units';
+import type { Screen } from '../screen/screen';
+import { renderTable } from '../screen/table';
+
+function cpu(record: JobRecord, screen: Screen): string | null {
+  if (record.cpu_seconds === null) return null;
+  const time = formatDuration(record.cpu_seconds);
+  if (record.cpu_efficiency === null || record.wallclock_seconds === null) return time;
+  const slots = record.host_slots ?? record.slots ?? 1;
+  const over = `${formatDuration(record.wallclock_seconds)} ${screen.glyphs.times} ${slots} slot${slots === 1 ? '' : 's'}`;
+  return `${time}, ${formatPercent(record.cpu_efficiency)} of ${over}`;
+}
+
+function processes(record: JobRecord): string | null {
+  if (record.processes === null) return null;
+  const parts = [formatCount(record.processes)];
+  if (record.max_processes !== null) parts.push(`at most ${formatCount(record.max_processes)} at once`);
+  if (record.max_threads !== null)
+    parts.push(`${formatCount(record.max_threads)} thread${record.max_threads === 1 ? '' : 's'}`);
+  return parts.join(', ');
+}
+
+function transfer(read: number | null, written: number | null, remark = ''): string | null {
+  if (read === null && written === null) return null;
+  const parts = [
+    ...(read === null ? [] : [`${formatBytes(read)} read`]),
+    ...(written === null ? [] : [`${formatBytes(written)} written`]),
+  ];
+  return parts.join(', ') + remark;
+}
+
+function memoryTime(record: JobRecord, screen: Screen): string | null {
+  if (record.rss_byte_seconds === null) return null;
+  const limit = limitOf(record);
+  const { dot } = screen.glyphs;
+  const held = gibHoursOf(record.rss_byte_seconds);
+  if (limit === null || record.wallclock_seconds === null) return formatMemoryTime(held, dot);
+  const { texts, unit } = formatMemoryTimes([held, gibHoursOf(limit * record.wallclock_seconds)], dot);
+  return `${texts.join(' of ')} ${unit} asked for`;
+}
+
+/** What the job used beside its peaks: CPU, processes, I/O, memory over time. */
+export function renderConsumption(record: JobRecord, screen: Screen): string[] {
+  const rows = [
+    ['CPU time', cpu(record, screen)],
+    ['processes', processes(record)],
+    ['I/O', transfer(record.read_bytes, record.written_bytes)],
+    ['I/O by calls', transfer(record.read_chars, record.written_chars, ' (with page cache)')],
+    ['RSS over time', memoryTime(record, screen)],
+  ].flatMap(([name, value]) => (value == null ? [] : [[name ?? '', value]]));
+  return renderTable([{ head: '' }, { head: '' }], rows, screen);
+}
+
+function describeRequest(request: MemoryRequest, slots: number | null, where: string, screen: Screen): string {
+  const { request_bytes: asked, limit_bytes: limit, per } = request;
+  if (limit === null) return asked === null ? 'no limit' : formatRequested(asked);
+  if (asked === null) return `${formatRequested(limit)} ${where}`;
+  if (per === 'job') return `${formatRequested(limit)} for the whole job`;
+  if (slots === null || slots <= 1) return formatRequested(limit);
+  return `${formatRequested(asked)} per slot ${screen.glyphs.times} ${slots} slots = ${formatRequested(limit)} ${where}`;
+}
+
+/** What the job asked for: h_vmem first, then its other memory requests; `where` its slots are. */
+export function renderRequests(record: JobRecord, screen: Screen, where = 'on this host'): string[] {
+  const slots = record.host_slots ?? record.slots;
+  const others = Object.entries(record.requests).sort(([a], [b]) => (a < b ? -1 : 1));
+  const rows = [
+    ['h_vmem', record.h_vmem === null ? 'not known' : describeRequest(record.h_vmem, slots, where, screen)],
+    ...others.map(([complex, request]) => [screen.safe(complex), describeRequest(request, slots, where, screen)]),
+  ];
+  return renderTable([{ head: '' }, { head: '' }], rows, screen);
+}

@@ -1,0 +1,383 @@
+import { jobName } from '../../record/job-name';
+import { groupBy } from '../../base/group-by';
+import { figureOf } from '../../record/peak-figure';
+import type { JobRecord, Bracket } from '../../record/record';
+import { formatPeak } from '../format/bracket';
+import { endingLabel, succeeded } from '../job/ending';
+import { limitOf } from '../advice/fit';
+import { shareTone } from '../screen/gauge';
+import { heardOf, runningLabel } from '../job/running';
+import { formatMinute, parseTime } from '../format/local-time';
+import { hostsOf, type RecordLine } from './lines';
+import type { Screen } from '../screen/screen';
+import { signalName } from '../job/ending';
+import type { Column } from '../screen/table';
+import { jobLabel } from '../job/title';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatGibHours,
+  formatNumber,
+  formatPercent,
+  formatRequested,
+} from '../format/units';
+
+/** What can be told of a line of records in one cell. */
+export interface RecordColumn extends Column {
+  /** For the list of all columns. */
+  readonly says: string;
+  readonly cell: (line: RecordLine, screen: Screen) => string;
+}
+
+type Of<T> = (record: JobRecord) => T;
+
+const sum = (line: readonly JobRecord[], of: Of<number | null>): number | null =>
+  line.reduce<number | null>((total, record) => {
+    const value = of(record);
+    return value === null ? total : (total ?? 0) + value;
+  }, null);
+
+const largest = (line: RecordLine, of: Of<number | null>): JobRecord =>
+  line.reduce((most, record) => ((of(record) ?? -1) > (of(most) ?? -1) ? record : most));
+
+/** Of the jobs on their hosts, each once: what is given to all tasks of a host alike must not be added up. */
+const perHost = (line: RecordLine): readonly JobRecord[] => (line.length === 1 ? line : hostsOf(line));
+
+const overTime = (record: JobRecord, bytes: number | null): number | null =>
+  bytes === null || record.wallclock_seconds === null ? null : bytes * record.wallclock_seconds;
+
+const unused: Of<number | null> = (record) => {
+  const limit = limitOf(record);
+  if (limit === null || record.peak_rss === null) return null;
+  return overTime(record, Math.max(0, limit - figureOf(record.peak_rss)));
+};
+
+const heldOf = (bracket: Bracket | null): number | null => bracket && figureOf(bracket);
+
+/** The record that a line's limit, peak and share are of: that nearest to its limit, or without any the largest. */
+function fullestOf(line: RecordLine): JobRecord {
+  const byShare = largest(line, (record) => record.memory_efficiency);
+  return byShare.memory_efficiency === null ? largest(line, (record) => heldOf(record.peak_rss)) : byShare;
+}
+
+/** What all records of a line say, or how many different things. */
+function agreed(line: RecordLine, screen: Screen, what: string, of: Of<string | null>): string {
+  const values = new Set(line.flatMap((record) => of(record) ?? []));
+  return values.size <= 1 ? screen.safe([...values][0] ?? '') : `${formatCount(values.size)} ${what}`;
+}
+
+function moment(text: string | null, screen: Screen): string {
+  const time = parseTime(text);
+  return time === null ? '' : formatMinute(time).slice(time.getFullYear() === screen.now.getFullYear() ? 5 : 0);
+}
+
+/** The earliest of some times; ISO times in UTC are in the order of their text. */
+function earliest(line: RecordLine, of: Of<string | null>): string | null {
+  return line.flatMap((record) => of(record) ?? []).sort()[0] ?? null;
+}
+
+function untilCell(line: RecordLine, screen: Screen): string {
+  const record = largest(line, (one) => parseTime(one.ended_at ?? one.started_at)?.getTime() ?? null);
+  const text = moment(record.ended_at ?? record.started_at, screen);
+  return text === '' || record.ended_at !== null ? text : `${text} ${screen.glyphs.ellipsis}`;
+}
+
+const waited: Of<number | null> = (record) => {
+  const [submitted, started] = [parseTime(record.submitted_at), parseTime(record.started_at)];
+  return submitted === null || started === null ? null : Math.max(0, (started.getTime() - submitted.getTime()) / 1000);
+};
+
+function efficiencyCell(line: RecordLine): string {
+  const cpu = sum(line, (record) => (record.cpu_efficiency === null ? null : record.cpu_seconds));
+  const slots = sum(perHost(line), (record) =>
+    record.cpu_efficiency === null || record.wallclock_seconds === null
+      ? null
+      : record.wallclock_seconds * (record.host_slots ?? record.slots ?? 1),
+  );
+  return cpu === null || slots === null || slots <= 0 ? '' : formatPercent(cpu / slots);
+}
+
+function memoryCell(line: RecordLine, screen: Screen): string {
+  const share = fullestOf(line).memory_efficiency;
+  return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
+}
+
+/** How a record stands among others of its job. */
+function labelOf(record: JobRecord, screen: Screen): string {
+  return heardOf(record, screen)?.silent ? 'silent' : endingLabel(record);
+}
+
+function endingCell(line: RecordLine, screen: Screen): string {
+  if (line.length === 1 && line[0].status === 'running') return screen.style.warning(runningLabel(line[0], screen));
+  const groups = [...groupBy(line, (record) => labelOf(record, screen))].sort(([, a], [, b]) => b.length - a.length);
+  const bad = line.some((record) => succeeded(record) === false);
+  const plain = line.every((record) => endingLabel(record) === 'ok');
+  const text = groups
+    .map(([label, group]) => (line.length === 1 ? label : `${formatCount(group.length)} ${label}`))
+    .join(', ');
+  return bad ? screen.style.bad(text) : plain ? text : screen.style.warning(text);
+}
+
+/** "4711", "4711.3"; for several records "4720 ×20" tasks, "4711 (2 runs)". */
+function jobCell(line: RecordLine, screen: Screen): string {
+  const tasks = new Set(line.map((record) => record.task_id)).size;
+  if (line.length === 1) return jobLabel(line[0], screen);
+  return tasks > 1 ? `${jobName(line[0])} ${screen.glyphs.times}${tasks}` : `${jobName(line[0])} (${line.length} runs)`;
+}
+
+const peakCell =
+  (of: Of<Bracket | null>): RecordColumn['cell'] =>
+  (line, screen) => {
+    const bracket = of(largest(line, (record) => heldOf(of(record))));
+    return bracket === null ? '' : formatPeak(bracket, screen.glyphs);
+  };
+
+function memoryPeakCell(line: RecordLine, { glyphs }: Screen): string {
+  const { peak_rss: peak } = fullestOf(line);
+  return peak === null ? glyphs.none : formatPeak(peak, glyphs);
+}
+
+function limitCell(line: RecordLine): string {
+  const limit = limitOf(fullestOf(line)) ?? limitOf(largest(line, limitOf));
+  return limit === null ? '' : formatRequested(limit);
+}
+
+const sizeCell =
+  (of: Of<number | null>, format: (bytes: number) => string): RecordColumn['cell'] =>
+  (line) => {
+    const bytes = of(largest(line, of));
+    return bytes === null ? '' : format(bytes);
+  };
+
+const sumCell =
+  (of: Of<number | null>, format: (value: number) => string): RecordColumn['cell'] =>
+  (line) => {
+    const value = sum(line, of);
+    return value === null ? '' : format(value);
+  };
+
+const hostSumCell =
+  (of: Of<number | null>, format: (value: number) => string): RecordColumn['cell'] =>
+  (line) => {
+    const value = sum(perHost(line), of);
+    return value === null ? '' : format(value);
+  };
+
+const textCell =
+  (of: Of<string | null>, what: string): RecordColumn['cell'] =>
+  (line, screen) =>
+    agreed(line, screen, what, of);
+
+const numberText = (value: number | null): string | null => (value === null ? null : String(value));
+
+const JOULES_IN_A_KWH = 3_600_000;
+
+/** What the job is charged with: its share of the packages and of the memory. */
+const energyOf: Of<number | null> = ({ metrics: { energy_package_joules: packages, energy_dram_joules: dram } }) =>
+  packages === undefined ? null : packages + (dram ?? 0);
+
+/** NONE is what Grid Engine writes for no project. */
+const projectOf: Of<string | null> = ({ project }) => (project === 'NONE' ? null : project);
+
+/** Every column by the name that --columns knows it by. */
+export const RECORD_COLUMNS = {
+  job: { head: 'job', says: 'number, with the task of an array job', cell: jobCell },
+  owner: { head: 'owner', says: 'who it belongs to', shrinksTo: 8, cell: textCell(({ owner }) => owner, 'owners') },
+  name: {
+    head: 'name',
+    says: "the job's name",
+    shrinksTo: 11,
+    cell: ([record], screen) => screen.safe(record.job_name ?? ''),
+  },
+  project: { head: 'project', says: 'its project', shrinksTo: 8, cell: textCell(projectOf, 'projects') },
+  queue: { head: 'queue', says: 'the queue it ran in', shrinksTo: 8, cell: textCell(({ queue }) => queue, 'queues') },
+  host: {
+    head: 'host',
+    says: 'where it ran',
+    dispensable: 4,
+    shrinksTo: 8,
+    cell: textCell(({ host }) => host, 'hosts'),
+  },
+  pe: { head: 'pe', says: 'its parallel environment', shrinksTo: 8, cell: textCell(({ pe }) => pe, 'pes') },
+  account: {
+    head: 'account',
+    says: 'what it is booked on (qsub -A)',
+    shrinksTo: 8,
+    cell: textCell(({ account }) => account, 'accounts'),
+  },
+  cluster: {
+    head: 'cluster',
+    says: 'the cluster',
+    shrinksTo: 8,
+    cell: textCell(({ cluster }) => cluster, 'clusters'),
+  },
+  submitted: {
+    head: 'submitted',
+    says: 'when it was submitted',
+    cell: (line, screen) =>
+      moment(
+        earliest(line, (record) => record.submitted_at),
+        screen,
+      ),
+  },
+  started: {
+    head: 'started',
+    says: 'when it started',
+    cell: (line, screen) =>
+      moment(
+        earliest(line, (record) => record.started_at),
+        screen,
+      ),
+  },
+  until: { head: 'until', says: 'when it ended, or was last heard of', dispensable: 1, cell: untilCell },
+  waited: {
+    head: 'waited',
+    says: 'from submission to start',
+    align: 'right',
+    cell: sizeCell(waited, formatDuration),
+  },
+  ran: {
+    head: 'ran',
+    says: 'wallclock time, the longest of several',
+    align: 'right',
+    cell: sizeCell((record) => record.wallclock_seconds, formatDuration),
+  },
+  slots: {
+    head: 'slots',
+    says: 'slots on the host',
+    dispensable: 3,
+    align: 'right',
+    cell: ([record]) => String(record.host_slots ?? record.slots ?? ''),
+  },
+  request: {
+    head: 'h_vmem',
+    says: 'h_vmem as it was asked for (per slot, unless the complex is per job)',
+    align: 'right',
+    cell: sizeCell((record) => record.h_vmem?.request_bytes ?? null, formatRequested),
+  },
+  asked: { head: 'asked', says: 'h_vmem on the host', align: 'right', cell: limitCell },
+  peak: {
+    head: 'peak',
+    says: 'largest resident memory (RSS), as far as it was seen; of several that nearest to its limit',
+    align: 'right',
+    cell: memoryPeakCell,
+  },
+  rss_swap: {
+    head: 'RSS+swap',
+    says: 'largest resident and swapped memory',
+    align: 'right',
+    cell: peakCell((record) => record.peak_rss_swap),
+  },
+  process: {
+    head: 'process',
+    says: 'largest address space of one process: what h_vmem limits by ulimit',
+    align: 'right',
+    cell: peakCell((record) => record.peak_process_vmem),
+  },
+  vmem: {
+    head: 'vmem',
+    says: 'largest sum of address spaces',
+    align: 'right',
+    cell: peakCell((record) => record.peak_vmem),
+  },
+  share: { head: 'of limit', says: 'that peak over h_vmem on the host', align: 'right', cell: memoryCell },
+  cpu: { head: 'CPU', says: 'CPU time over wallclock time and slots', align: 'right', cell: efficiencyCell },
+  cpu_time: {
+    head: 'CPU time',
+    says: 'CPU time',
+    align: 'right',
+    cell: sumCell((record) => record.cpu_seconds, formatDuration),
+  },
+  requested: {
+    head: 'requested',
+    says: 'h_vmem over time, in GiB x h',
+    align: 'right',
+    cell: hostSumCell((record) => overTime(record, limitOf(record)), formatGibHours),
+  },
+  used: {
+    head: 'used',
+    says: 'resident memory over time, in GiB x h',
+    align: 'right',
+    cell: sumCell((record) => record.rss_byte_seconds, formatGibHours),
+  },
+  unused: {
+    head: 'unused',
+    says: 'asked for and never used over time, in GiB x h',
+    dispensable: 2,
+    align: 'right',
+    cell: hostSumCell(unused, formatGibHours),
+  },
+  read: {
+    head: 'read',
+    says: 'bytes read from storage',
+    align: 'right',
+    cell: sumCell((record) => record.read_bytes, formatBytes),
+  },
+  written: {
+    head: 'written',
+    says: 'bytes written to storage',
+    align: 'right',
+    cell: sumCell((record) => record.written_bytes, formatBytes),
+  },
+  energy: {
+    head: 'energy',
+    says: 'energy charged to the job, in kWh',
+    align: 'right',
+    cell: sumCell(energyOf, (joules) => formatNumber(joules / JOULES_IN_A_KWH)),
+  },
+  processes: {
+    head: 'processes',
+    says: 'distinct processes',
+    align: 'right',
+    cell: sumCell((record) => record.processes, formatCount),
+  },
+  maxvmem: {
+    head: 'maxvmem',
+    says: "Grid Engine's own maxvmem, the largest of several",
+    align: 'right',
+    cell: sizeCell((record) => record.grid_engine?.maxvmem_bytes ?? null, formatBytes),
+  },
+  state: {
+    head: 'state',
+    says: 'finished, running, lost, unsampled',
+    cell: textCell(({ status }) => status, 'states'),
+  },
+  ended: { head: 'ended', says: 'how it ended: ok, exit status or signal', cell: endingCell },
+  exit: {
+    head: 'exit',
+    says: 'exit status',
+    align: 'right',
+    cell: textCell((record) => numberText(record.exit_status), 'values'),
+  },
+  signal: {
+    head: 'signal',
+    says: 'signal that ended it',
+    cell: textCell((record) => (record.signal ? signalName(record.signal) : null), 'signals'),
+  },
+  failed: {
+    head: 'failed',
+    says: "Grid Engine's failed code",
+    align: 'right',
+    cell: textCell((record) => numberText(record.failed), 'codes'),
+  },
+  trust: { head: 'trust', says: 'who says so', cell: textCell(({ trust }) => trust, 'sources') },
+  samples: {
+    head: 'samples',
+    says: 'samples taken',
+    align: 'right',
+    cell: sumCell((record) => record.samples, formatCount),
+  },
+} as const satisfies Readonly<Record<string, RecordColumn>>;
+
+export type RecordColumnName = keyof typeof RECORD_COLUMNS;
+
+export const RECORD_COLUMN_NAMES = Object.keys(RECORD_COLUMNS) as readonly RecordColumnName[];
+
+/** Asked, peak, how much of it, CPU, how they ended: of one owner's jobs. */
+export const OWNER_COLUMNS: readonly RecordColumnName[] = [
+  ...(['job', 'name', 'host', 'until', 'ran', 'slots', 'asked', 'peak', 'share', 'cpu', 'unused', 'ended'] as const),
+];
+
+/** The same of many owners' jobs. */
+export const MANY_OWNERS_COLUMNS: readonly RecordColumnName[] = ['job', 'owner', ...OWNER_COLUMNS.slice(1)];

@@ -1,0 +1,34 @@
+import type { JobSum } from '../../accounting/job-sum';
+import { RECORD_SCHEMA, type JobRecord } from '../../record/record';
+import type { ArrayProgress } from '../job/array-progress';
+import { escapeJson } from '../format/escape';
+import type { CauseAccount } from '../why/causes';
+
+/** What the machine formats print: a record, and which run of its job it is (1: the first). */
+export interface Account {
+  readonly record: JobRecord;
+  readonly attempt: number;
+}
+
+const list = (items: readonly object[]): string =>
+  items.length === 0 ? '[]' : `[\n${items.map((item) => escapeJson(JSON.stringify(item))).join(',\n')}\n]`;
+
+/**
+ * The published contract (schema 1), one record a line: `{"schema":1,"records":[...]}`. Where there are parallel jobs
+ * among them, `"sums":[...]` follows: each of their runs as a whole (accounting/job-sum.ts); where runs ended badly,
+ * `"causes":[...]`: why; where array jobs are, `"arrays":[...]`: how far each is.
+ */
+export function renderJson(
+  accounts: readonly Account[],
+  sums: readonly JobSum[] = [],
+  causes: readonly CauseAccount[] = [],
+  arrays: readonly ArrayProgress[] = [],
+): string {
+  const records = list(accounts.map(({ record, attempt }) => ({ ...record, attempt })));
+  const more = [
+    ...(sums.length === 0 ? [] : [`,"sums":${list(sums)}`]),
+    ...(causes.length === 0 ? [] : [`,"causes":${list(causes)}`]),
+    ...(arrays.length === 0 ? [] : [`,"arrays":${list(arrays)}`]),
+  ];
+  return `{"schema":${RECORD_SCHEMA},"records":${records}${more.join('')}}\n`;
+}

@@ -1,0 +1,86 @@
+import { groupBy } from '../../base/group-by';
+import { figureOf } from '../../record/peak-figure';
+import type { RecordSort } from '../../accounting/store';
+import type { JobRecord } from '../../record/record';
+import { limitOf } from '../advice/fit';
+
+/** The records that one line tells of: one, or the tasks and runs of a job. */
+export type RecordLine = readonly [JobRecord, ...JobRecord[]];
+
+const wallclockOf = (record: JobRecord): number => record.wallclock_seconds ?? 0;
+const peakOf = ({ peak_rss: peak }: JobRecord): number => (peak === null ? 0 : figureOf(peak));
+
+const sumOf =
+  (of: (record: JobRecord) => number) =>
+  (line: RecordLine): number =>
+    line.reduce((total, record) => total + of(record), 0);
+
+const mostOf =
+  (of: (record: JobRecord) => number) =>
+  (line: RecordLine): number =>
+    line.reduce((most, record) => Math.max(most, of(record)), -Infinity);
+
+/** What a line weighs in each order, as the stores count it for one record. */
+const WEIGHT: Readonly<Record<RecordSort, (line: RecordLine) => number>> = {
+  time: mostOf((record) => (record.ended_at === null ? record.revision : Date.parse(record.ended_at))),
+  wallclock: mostOf(wallclockOf),
+  cpu: sumOf((record) => record.cpu_seconds ?? 0),
+  peak: mostOf(peakOf),
+  requested: sumOf((record) => (limitOf(record) ?? 0) * wallclockOf(record)),
+  unused: sumOf((record) => Math.max(0, (limitOf(record) ?? 0) - peakOf(record)) * wallclockOf(record)),
+};
+
+/** A line per record, largest or latest first. */
+export function toLines(records: readonly JobRecord[], sort: RecordSort): RecordLine[] {
+  return sortLines(
+    records.map((record) => [record]),
+    sort,
+  );
+}
+
+/** A line per job, its tasks and runs together, largest or latest first. */
+export function toJobLines(records: readonly JobRecord[], sort: RecordSort): RecordLine[] {
+  const submissions = groupBy(
+    records.filter(({ pe_task_id: task }) => task === null),
+    ({ cluster, job_id: job }) => `${cluster} ${job}`,
+  );
+  const jobs = groupBy(records, (record) => {
+    const { cluster, job_id: job, pe_task_id: task } = record;
+    const submitted = task === null ? record.submitted_at : submissionOf(record, submissions.get(`${cluster} ${job}`));
+    return [cluster, job, submitted ?? ''].join(' ');
+  });
+  return sortLines(
+    [...jobs.values()].flatMap(([first, ...rest]) => (first === undefined ? [] : [[first, ...rest] as const])),
+    sort,
+  );
+}
+
+/** When the job of a parallel task was submitted: the last of that number before the task began. */
+function submissionOf(task: JobRecord, masters: readonly JobRecord[] = []): string | null {
+  const times = masters.flatMap(({ submitted_at: time }) => time ?? []).sort();
+  return times.findLast((time) => time <= (task.started_at ?? '')) ?? times[0] ?? null;
+}
+
+/**
+ * Of the records of one job those that stand for their hosts: each task of a parallel job is given the limit and slots of
+ * its whole host, as its master is, so of a host only one may be counted.
+ */
+export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
+  const masters = new Set(line.flatMap((one) => (one.pe_task_id === null ? [placeOf(one)] : [])));
+  return line.filter(
+    (one) => one.pe_task_id === null || (one.pe_task_id.startsWith('1.') && !masters.has(placeOf(one))),
+  );
+}
+
+const placeOf = ({ task_id: task, host }: JobRecord): string => `${task ?? ''} ${host}`;
+
+/** Records, largest or latest first. */
+export function sortRecords<T extends { readonly record: JobRecord }>(items: readonly T[], sort: RecordSort): T[] {
+  const weighed = items.map((item) => ({ item, weight: WEIGHT[sort]([item.record]) }));
+  return weighed.sort((a, b) => b.weight - a.weight).map(({ item }) => item);
+}
+
+function sortLines(lines: readonly RecordLine[], sort: RecordSort): RecordLine[] {
+  const weighed = lines.map((line) => ({ line, weight: WEIGHT[sort](line) }));
+  return weighed.sort((a, b) => b.weight - a.weight).map(({ line }) => line);
+}

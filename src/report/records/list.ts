@@ -1,0 +1,147 @@
+import type { Totals } from '../../record/totals';
+import { FAR_BELOW_LIMIT } from '../advice/fit';
+import { formatMinute, formatZone } from '../format/local-time';
+import { formatCount, formatMemoryTime, formatMemoryTimes, formatPercent, formatSlotTimes } from '../format/units';
+import { spread } from '../job/title';
+import { renderGauges, shareTone, type Gauge } from '../screen/gauge';
+import { wrap } from '../screen/layout';
+import type { Screen } from '../screen/screen';
+import { columnsWithoutRoom, renderTable } from '../screen/table';
+import { RECORD_COLUMNS, type RecordColumn, type RecordColumnName } from './columns';
+import type { RecordLine } from './lines';
+
+interface RecordListReport {
+  /** "Jobs of bob": harmless text. */
+  readonly title: string;
+  readonly since: Date;
+  readonly until: Date;
+  /** In the order in which they are shown. */
+  readonly lines: readonly RecordLine[];
+  /** Over all records of the interval, shown or not. */
+  readonly totals: Totals;
+  readonly view: RecordTableView;
+}
+
+const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
+
+function memoryAmount(totals: Totals, dot: string): string {
+  const { used_gib_hours: used, requested_with_used_gib_hours: asked } = totals;
+  const { texts, unit } = formatMemoryTimes([used, asked], dot);
+  if (asked > 0) return `${texts.join(' of ')} ${unit}`;
+  if (totals.requested_gib_hours <= 0) return `${formatMemoryTime(used, dot)}, nothing asked for`;
+  return `${formatMemoryTime(totals.requested_gib_hours, dot)} asked for, use not known`;
+}
+
+function cpuAmount(totals: Totals, dot: string): string {
+  const { texts, unit } = formatSlotTimes([totals.cpu_seconds / 3600, totals.slot_seconds / 3600], `slot${dot}`);
+  return `${texts.join(' of ')} ${unit}`;
+}
+
+function totalGauges(totals: Totals, screen: Screen): Gauge[] {
+  const { dot } = screen.glyphs;
+  const asked = totals.requested_with_used_gib_hours;
+  const held = asked > 0 ? Math.min(totals.used_gib_hours, asked * 10) / asked : null;
+  const busy = totals.slot_seconds > 0 ? totals.cpu_seconds / totals.slot_seconds : null;
+  return [
+    {
+      name: 'Memory',
+      share: held,
+      amount: memoryAmount(totals, dot),
+      tone: held === null ? 'good' : shareTone(held),
+    },
+    {
+      name: 'CPU',
+      share: busy,
+      amount: cpuAmount(totals, dot),
+      tone: busy === null ? 'good' : shareTone(Math.min(busy, 0.8)),
+    },
+  ];
+}
+
+function renderFit(totals: Totals, screen: Screen): string[] {
+  const far = `far below (peak under ${formatPercent(FAR_BELOW_LIMIT)} of the limit)`;
+  const words = `${formatCount(totals.above_request)} above their request, ${formatCount(totals.far_below)} ${far}.`;
+  const leftOut = [
+    ...(totals.without_limit > 0 ? [`${formatCount(totals.without_limit)} without a limit`] : []),
+    ...(totals.without_peak > 0 ? [`${formatCount(totals.without_peak)} without a known peak`] : []),
+  ];
+  const rest = leftOut.length === 0 ? '' : ` Left out: ${leftOut.join(', ')}.`;
+  return wrap(words + rest, screen.width - 2).map((line) => `  ${line}`);
+}
+
+/** Jobs of an interval that have something in common: what they used of what they asked for, then a line for each. */
+export function renderRecordList(report: RecordListReport, screen: Screen): string[] {
+  const { totals } = report;
+  const { style, glyphs } = screen;
+  const count = [
+    plural(totals.jobs, 'job'),
+    ...(totals.records === totals.jobs ? [] : [plural(totals.records, 'record')]),
+    ...(totals.running > 0 ? [`${formatCount(totals.running)} running`] : []),
+  ];
+  const shown = report.lines.reduce((total, line) => total + line.length, 0);
+  const legend = `asked: h_vmem on the host; peak: resident memory; unused: asked for, never used, in GiB${glyphs.dot}h`;
+  const selfReported = report.lines.flat().filter(({ trust }) => trust === 'self-reported').length;
+  const table = renderRecordTable(report.lines, report.view, screen);
+  const notes = [
+    ...(report.view.chosen ? [] : [legend]),
+    ...(table.leftOut.length > 0
+      ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
+      : []),
+    ...(selfReported > 0
+      ? [`${formatCount(selfReported)} told of by the owner alone: a site's sums leave that out`]
+      : []),
+    ...(shown < totals.records
+      ? [`${formatCount(shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]
+      : []),
+  ];
+  return [
+    spread(report.title, count.join(', '), screen, style.title, style.title),
+    style.faint(
+      `${formatMinute(report.since)} ${glyphs.arrow} ${formatMinute(report.until)} ${formatZone(report.until)}`,
+    ),
+    '',
+    ...renderGauges(totalGauges(totals, screen), screen),
+    '',
+    ...renderFit(totals, screen),
+    '',
+    ...table.lines,
+    '',
+    ...notes.flatMap((note) => wrap(note, screen.width)).map(style.faint),
+  ];
+}
+
+/** Which columns a list of records has. */
+export interface RecordTableView {
+  readonly columns: readonly RecordColumnName[];
+  /** Chosen by name: where there is no room for all, the last ones go first. */
+  readonly chosen: boolean;
+  /** null: as wide as it needs. */
+  readonly width: number | null;
+}
+
+interface RecordTable {
+  readonly lines: readonly string[];
+  /** Columns that were chosen by name and have no room. */
+  readonly leftOut: readonly RecordColumnName[];
+}
+
+/** Lines of jobs with the columns of a view, as many as fit. */
+export function renderRecordTable(lines: readonly RecordLine[], view: RecordTableView, screen: Screen): RecordTable {
+  const width = view.width ?? Number.MAX_SAFE_INTEGER;
+  const columns = view.columns.map((name, index): RecordColumn => {
+    const column = RECORD_COLUMNS[name];
+    return view.chosen && index > 0 ? { ...column, dispensable: index } : column;
+  });
+  const rows = lines.map((line) => columns.map((column) => column.cell(line, screen)));
+  const leftOut = view.chosen ? columnsWithoutRoom(columns, rows, width) : [];
+  return {
+    lines: renderTable(columns, rows, screen, width),
+    leftOut: view.columns.filter((_, index) => leftOut.includes(index)),
+  };
+}
+
+/** All columns and what they say, for `--columns help`. */
+export function renderRecordColumns(screen: Screen): string[] {
+  const rows = Object.entries<RecordColumn>(RECORD_COLUMNS).map(([name, column]) => [name, column.head, column.says]);
+  return renderTable([{ head: '--columns' }, { head: 'heading' }, { head: 'says' }], rows, screen);
+}

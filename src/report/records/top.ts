@@ -1,0 +1,180 @@
+import type { Totals } from '../../record/totals';
+import type { SummaryGroup } from '../../accounting/summary';
+import { renderBar } from '../screen/gauge';
+import { renderCsvRows } from './csv';
+import { escapeJson } from '../format/escape';
+import { shareTone } from '../screen/gauge';
+import { formatMinute, formatZone } from '../format/local-time';
+import { RANKINGS, unusedGibHours, type Ranking, type RankingName } from './ranking';
+import type { Screen } from '../screen/screen';
+import { renderTable, type Column } from '../screen/table';
+import { spread } from '../job/title';
+import { formatCount, formatNumber, formatPercent } from '../format/units';
+import { wrap } from '../screen/layout';
+
+export interface TopReport {
+  /** What is ranked: "owner", "host", and of several: "owners". */
+  readonly one: string;
+  readonly many: string;
+  readonly by: RankingName;
+  /** What else the jobs have in common, in harmless words; '' for nothing. */
+  readonly filter: string;
+  readonly since: Date;
+  readonly until: Date;
+  /** In their order, those that are shown. */
+  readonly groups: readonly SummaryGroup[];
+  /** How many there are with something of it. */
+  readonly all: number;
+  readonly totals: Totals;
+}
+
+/** Groups that have something of what they are ranked by, the largest first; equal ones by name. */
+export function rankGroups(groups: readonly SummaryGroup[], by: RankingName): SummaryGroup[] {
+  const { of } = RANKINGS[by];
+  return groups
+    .filter(({ totals }) => of(totals) > 0)
+    .sort((a, b) => of(b.totals) - of(a.totals) || ((a.key ?? '') < (b.key ?? '') ? -1 : 1));
+}
+
+const BAR_WIDTH = 16;
+
+interface TopColumn extends Column {
+  /** Says the same as this ranking, which has a column of its own where it is asked for. */
+  readonly rank?: RankingName;
+  readonly cell: (group: SummaryGroup, screen: Screen) => string;
+}
+
+const some = (value: number, format: (value: number) => string): string => (value > 0 ? format(value) : '');
+
+function memoryShare({ totals }: SummaryGroup, screen: Screen): string {
+  const asked = totals.requested_with_used_gib_hours;
+  if (asked <= 0) return '';
+  const share = totals.used_gib_hours / asked;
+  return screen.style[shareTone(share)](formatPercent(share));
+}
+
+const CONTEXT: readonly TopColumn[] = [
+  { head: 'jobs', align: 'right', rank: 'jobs', cell: ({ totals }) => formatCount(totals.jobs) },
+  {
+    head: 'requested',
+    align: 'right',
+    rank: 'requested',
+    dispensable: 3,
+    cell: ({ totals }) => some(totals.requested_gib_hours, formatNumber),
+  },
+  {
+    head: 'used',
+    align: 'right',
+    rank: 'used',
+    dispensable: 3,
+    cell: ({ totals }) => some(totals.used_gib_hours, formatNumber),
+  },
+  { head: 'of it', align: 'right', cell: memoryShare },
+  {
+    head: 'unused',
+    align: 'right',
+    rank: 'unused',
+    dispensable: 4,
+    cell: ({ totals }) => some(unusedGibHours(totals), formatNumber),
+  },
+  {
+    head: 'CPU',
+    align: 'right',
+    cell: ({ totals }) => some(totals.slot_seconds, (slots) => formatPercent(totals.cpu_seconds / slots)),
+  },
+  {
+    head: 'failed',
+    align: 'right',
+    rank: 'failed',
+    dispensable: 1,
+    cell: ({ totals }) => some(totals.failed, formatCount),
+  },
+  {
+    head: 'killed',
+    align: 'right',
+    rank: 'killed',
+    dispensable: 5,
+    cell: ({ totals }) => some(totals.killed_by_memory, formatCount),
+  },
+];
+
+function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): readonly TopColumn[] {
+  const ranking: Ranking = RANKINGS[by];
+  const most = groups[0] === undefined ? 0 : ranking.of(groups[0].totals);
+  const all = ranking.of(totals);
+  const bar = (group: SummaryGroup): string =>
+    most > 0 ? renderBar(ranking.of(group.totals) / most, BAR_WIDTH, screen, screen.style.accent) : '';
+  return [
+    { head: one, shrinksTo: 14, cell: ({ key }) => (key === null ? screen.glyphs.none : screen.safe(key)) },
+    {
+      head: ranking.head(screen.glyphs.dot),
+      align: 'right',
+      cell: (group) => (ranking.count ? formatCount : formatNumber)(ranking.of(group.totals)),
+    },
+    { head: '', dispensable: 2, cell: bar },
+    {
+      head: 'share',
+      align: 'right',
+      cell: (group) => (all > 0 ? formatPercent(ranking.of(group.totals) / all) : ''),
+    },
+    ...CONTEXT.filter(({ rank }) => rank !== by),
+  ];
+}
+
+/** Who, or what, has most of something: one line each, with a bar, its share of the whole, and what stands behind it. */
+export function renderTop(report: TopReport, screen: Screen): string[] {
+  const { style, glyphs } = screen;
+  const { totals, groups, all } = report;
+  const ranking: Ranking = RANKINGS[report.by];
+  const columns = columnsOf(report, screen);
+  const rows = groups.map((group) => columns.map(({ cell }) => cell(group, screen)));
+  const count = `${formatCount(totals.jobs)} job${totals.jobs === 1 ? '' : 's'}`;
+  const legend = `requested, used, unused: GiB${glyphs.dot}h; unused: asked for, above the peak; of it: used of requested`;
+  const notes = [
+    legend,
+    ...(groups.length < all ? [`${formatCount(groups.length)} of ${formatCount(all)} shown: --limit N`] : []),
+  ];
+  return [
+    spread(`Top ${report.many} by ${ranking.name}`, count, screen, style.title, style.title),
+    ...(report.filter === '' ? [] : wrap(report.filter, screen.width)),
+    style.faint(
+      `${formatMinute(report.since)} ${glyphs.arrow} ${formatMinute(report.until)} ${formatZone(report.until)}`,
+    ),
+    '',
+    ...renderTable(columns, rows, screen),
+    '',
+    ...notes.flatMap((note) => wrap(note, screen.width)).map(style.faint),
+  ];
+}
+
+/** What can be ranked by, for `--by help`. */
+export function renderRankings(screen: Screen): string[] {
+  const rows = Object.entries<Ranking>(RANKINGS).map(([name, { says }]) => [name, says]);
+  return renderTable([{ head: '--by' }, { head: 'ranks by' }], rows, screen);
+}
+
+/** The same for programs: `{"schema":1,"ranked":"owner","by":"unused","groups":[{"key","value","share",...totals}],"totals":{}}`. */
+export function renderTopJson({ one, by, groups, totals }: TopReport): string {
+  const ranking: Ranking = RANKINGS[by];
+  const all = ranking.of(totals);
+  const told = groups.map(({ key, totals: own }) => {
+    const value = ranking.of(own);
+    return { key, value, share: all > 0 ? value / all : null, totals: own };
+  });
+  const lines = told.map((group) => escapeJson(JSON.stringify(group))).join(',\n');
+  return `{"schema":1,"ranked":${JSON.stringify(one)},"by":${JSON.stringify(by)},"groups":[${lines}],\n"totals":${JSON.stringify(totals)}}\n`;
+}
+
+/** One line per group: its key, value and share, then its totals under their names. */
+export function renderTopCsv({ one, by, groups, totals }: TopReport): string {
+  const ranking: Ranking = RANKINGS[by];
+  const all = ranking.of(totals);
+  const names = Object.keys(totals) as (keyof Totals)[];
+  return renderCsvRows([
+    [one, 'value', 'share', ...names],
+    ...groups.map(({ key, totals: own }) => {
+      const value = ranking.of(own);
+      return [key, value, all > 0 ? value / all : null, ...names.map((name) => own[name])];
+    }),
+  ]);
+}

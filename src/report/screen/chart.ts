@@ -1,0 +1,130 @@
+import type { MemorySeries } from '../../record/record';
+import { displayWidth, padStart } from './text-width';
+import type { Screen } from './screen';
+import { formatBytes, formatRequested } from '../format/units';
+
+const HEIGHT = 8;
+/** A limit that is farther than this above the peak gets a broken axis, else the curve would lie flat. */
+const BREAK_AT = 2;
+
+const TICK_SECONDS = [
+  0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
+  432_000, 864_000, 1_728_000,
+];
+const TICK_ROOM = 12;
+
+function elapsed(seconds: number): string {
+  if (seconds === 0) return '0';
+  if (seconds < 60) return `${Number(seconds.toFixed(1))}s`;
+  const minutes = Math.round(seconds / 60);
+  const parts = [
+    [Math.floor(minutes / 1440), 'd'],
+    [Math.floor(minutes / 60) % 24, 'h'],
+    [minutes % 60, 'm'],
+  ] as const;
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count}${unit}`)
+    .join(' ');
+}
+
+/** The largest value of each column; fewer values than columns are stretched. */
+function toColumns(values: readonly number[], columns: number): number[] {
+  return Array.from({ length: columns }, (_, column) => {
+    const from = Math.floor((column * values.length) / columns);
+    const to = Math.max(from + 1, Math.floor(((column + 1) * values.length) / columns));
+    return values.slice(from, to).reduce((most, value) => Math.max(most, value), 0);
+  });
+}
+
+function timeAxis(seconds: number, columns: number, screen: Screen): readonly [string, string] {
+  const { axisBottom, axisBottomTick } = screen.glyphs;
+  const step =
+    TICK_SECONDS.find((tick) => (tick / seconds) * columns >= TICK_ROOM) ?? TICK_SECONDS[TICK_SECONDS.length - 1] ?? 1;
+  const line = Array.from({ length: columns }, () => axisBottom);
+  let labels = '';
+  for (let tick = 0; tick * step < seconds; tick += 1) {
+    const column = Math.round(((tick * step) / seconds) * columns);
+    const label = elapsed(tick * step);
+    if (column + label.length > columns) break;
+    line[column] = axisBottomTick;
+    labels = labels.padEnd(column) + label;
+  }
+  return [line.join(''), labels];
+}
+
+/** Values at equal steps of time. */
+interface Curve {
+  readonly values: readonly number[];
+  readonly stepSeconds: number;
+  /** The value as the axis shows it. */
+  readonly format: (value: number) => string;
+}
+
+/** Resident memory over time, with its limit. No lines where there is too little to draw. */
+export function renderChart(series: MemorySeries, limit: number | null, width: number, screen: Screen): string[] {
+  const curve = { values: series.rss_bytes, stepSeconds: series.step_seconds, format: formatBytes };
+  return renderCurve(curve, limit === null ? null : { at: limit, label: formatRequested(limit) }, width, screen);
+}
+
+/**
+ * What was measured over time, eight rows high, a limit as a dashed line; negative values are drawn as 0.
+ * No lines where there is too little to draw.
+ */
+export function renderCurve(
+  curve: Curve,
+  bound: { readonly at: number; readonly label: string } | null,
+  width: number,
+  screen: Screen,
+): string[] {
+  const { glyphs, style } = screen;
+  const limit = bound?.at ?? null;
+  const peak = curve.values.reduce((most, value) => Math.max(most, value), 0);
+  if (curve.values.length < 2 || peak <= 0 || !(curve.stepSeconds > 0)) return [];
+
+  const broken = limit !== null && limit > peak * BREAK_AT;
+  const top = limit === null || broken ? peak : Math.max(peak, limit);
+  const rowOf = (bytes: number): number => Math.min(HEIGHT - 1, Math.max(0, Math.ceil((bytes / top) * HEIGHT) - 1));
+  const limitRow = limit === null || broken ? -1 : rowOf(limit);
+  const peakRow = rowOf(peak);
+  const limitLabel = bound === null ? '' : `limit ${bound.label}`;
+  const peakLabel = curve.format(peak);
+  const labelWidth = Math.max(displayWidth(limitLabel), displayWidth(peakLabel));
+  const columns = width - labelWidth - 2;
+  const cells = toColumns(curve.values, columns);
+  const parts = glyphs.columnParts.length;
+  const dashes = style.warning(glyphs.limitLine.repeat(columns));
+
+  const lines: string[] = [];
+  if (broken) {
+    lines.push(`${padStart(limitLabel, labelWidth)} ${glyphs.limitTick}${dashes}`);
+    lines.push(`${padStart('', labelWidth)} ${glyphs.axisBreak}`);
+  }
+  for (let row = HEIGHT - 1; row >= 0; row -= 1) {
+    const label = row === limitRow ? limitLabel : row === peakRow ? peakLabel : '';
+    const side = row === limitRow ? glyphs.limitTick : label === '' ? glyphs.axisSide : glyphs.axisTick;
+    let curve = '';
+    let run = '';
+    let inCurve = true;
+    const flush = (): void => {
+      curve += run.trim() === '' ? run : inCurve ? style.accent(run) : style.warning(run);
+      run = '';
+    };
+    for (const bytes of cells) {
+      const level = Math.round((bytes / top) * HEIGHT * parts) - row * parts;
+      const part = bytes > 0 && row === 0 ? Math.max(1, level) : level;
+      const filled = part > 0;
+      if (filled !== inCurve) {
+        flush();
+        inCurve = filled;
+      }
+      run += filled ? (glyphs.columnParts[Math.min(part, parts) - 1] ?? '') : row === limitRow ? glyphs.limitLine : ' ';
+    }
+    flush();
+    lines.push(`${padStart(label, labelWidth)} ${side}${curve.trimEnd()}`);
+  }
+  const [axis, labels] = timeAxis(curve.values.length * curve.stepSeconds, columns, screen);
+  lines.push(`${padStart('0', labelWidth)} ${glyphs.axisCorner}${axis}`);
+  lines.push(`${padStart('', labelWidth)}  ${labels}`);
+  return lines;
+}

@@ -1,0 +1,47 @@
+import { CLOSE_TO_LIMIT } from '../advice/fit';
+import { formatPercent } from '../format/units';
+import type { Screen, Tone } from './screen';
+import { padEnd, padStart, widest } from './text-width';
+
+/** A named share with a bar: "Memory ███··· 1.53 GiB of 16 GiB 9.6 %". */
+export interface Gauge {
+  readonly name: string;
+  /** null: no whole to compare with, no bar. */
+  readonly share: number | null;
+  readonly amount: string;
+  readonly tone: Tone;
+}
+
+/** Less use of what was asked for than this deserves a second look. */
+const LITTLE = 0.5;
+
+/** Green where most of it is used, yellow for little or nearly all, red beyond. */
+export function shareTone(share: number): Tone {
+  if (share > 1) return 'bad';
+  return share >= CLOSE_TO_LIMIT || share < LITTLE ? 'warning' : 'good';
+}
+
+const PERCENT_WIDTH = 9;
+
+/** Gauges under each other, over the whole width. */
+export function renderGauges(gauges: readonly Gauge[], screen: Screen): string[] {
+  const nameWidth = widest(gauges.map(({ name }) => name)) + 3;
+  const amountWidth = widest(gauges.map(({ amount }) => amount));
+  const room = Math.max(4, screen.width - 4 - nameWidth - amountWidth - PERCENT_WIDTH);
+  return gauges.map(({ name, share, amount, tone }) => {
+    const bar = share === null ? ' '.repeat(room) : renderBar(share, room, screen, screen.style[tone]);
+    const percent = share === null ? '' : screen.style[tone](padStart(formatPercent(share), PERCENT_WIDTH));
+    return `  ${padEnd(name, nameWidth)}${bar}  ${padEnd(amount, amountWidth)}${percent}`.trimEnd();
+  });
+}
+
+/** A bar of `width` cells filled up to `share` (0..1, more is full). */
+export function renderBar(share: number, width: number, screen: Screen, paint: (text: string) => string): string {
+  const { barFull, barParts, barRest } = screen.glyphs;
+  const cells = Math.min(1, Math.max(0, share)) * width;
+  const full = Math.floor(cells);
+  const part = Math.round((cells - full) * barParts.length);
+  const rest = cells > 0 && full === 0 && part === 0 ? 1 : part;
+  const filled = barFull.repeat(full) + (rest > 0 && full < width ? (barParts[rest - 1] ?? '') : '');
+  return paint(filled) + screen.style.faint(barRest.repeat(width - filled.length));
+}

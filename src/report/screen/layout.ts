@@ -1,0 +1,26 @@
+import type { Screen } from './screen';
+import { displayWidth } from './text-width';
+
+/** Columns that the names of sections take at the left. */
+export const SECTION_INDENT = 10;
+
+/** Lines under a name at their left; nothing for no lines. */
+export function renderSection(name: string, lines: readonly string[], screen: Screen): string[] {
+  return lines.map((line, index) =>
+    `${index === 0 ? screen.style.title(name) + ' '.repeat(SECTION_INDENT - name.length) : ' '.repeat(SECTION_INDENT)}${line}`.trimEnd(),
+  );
+}
+
+/** Lines of at most `width` columns, broken at blanks only: a longer word stays whole. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && displayWidth(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,52 @@
+import type { JobRecord } from '../../record/record';
+import { renderChart } from './chart';
+import { limitOf, needOf } from '../advice/fit';
+import type { Screen } from './screen';
+import { formatBytes } from '../format/units';
+import { wrap } from './layout';
+
+/** Figures nearer to each other than this need no word on how they differ. */
+const ALIKE = 1.1;
+
+/** Why the highest peak is not in the curve: nothing was sampled then, or forks that may yet have run another program. */
+function missedPeak({ peak_rss: peak }: JobRecord, drawn: number): string | null {
+  if (peak === null || peak.lower_bytes <= drawn * ALIKE) return null;
+  const bytes = formatBytes(peak.lower_bytes, 'down');
+  return peak.sources.includes('sample')
+    ? `the peak of ${bytes} counts forked processes, too, that had done nothing yet: pages that they share, once for each`
+    : `the peak of ${bytes} was between two samples`;
+}
+
+function otherQuantities(record: JobRecord, drawn: number): string[] {
+  const need = needOf(record);
+  const { peak_rss_swap: swapped, peak_footprint: unshared } = record;
+  const own = unshared === null ? null : (unshared.upper_bytes ?? unshared.lower_bytes);
+  const most = Math.max(drawn, record.peak_rss?.lower_bytes ?? 0);
+  return [
+    ...(swapped !== null && swapped.lower_bytes > most * ALIKE
+      ? [`with swap ${formatBytes(swapped.lower_bytes, 'down')}`]
+      : []),
+    ...(need?.quantity === 'peak_process_vmem' && need.bytes > most * ALIKE
+      ? [`the largest address space, which h_vmem limits, too, was ${formatBytes(need.bytes)}`]
+      : []),
+    ...(own !== null && own * ALIKE < drawn ? [`without what processes share ${formatBytes(own, 'up')}`] : []),
+  ];
+}
+
+/**
+ * Memory over time with its limit, what it is that is drawn, and how far that is from other figures that are shown or
+ * that the limit acts on. No lines where there is too little to draw.
+ */
+export function renderMemoryChart(record: JobRecord, width: number, screen: Screen): string[] {
+  const { series } = record;
+  const chart = series === null ? [] : renderChart(series, limitOf(record), width, screen);
+  if (series === null || chart.length === 0) return [];
+  const drawn = series.rss_bytes.reduce((most, bytes) => Math.max(most, bytes), 0);
+  const missed = missedPeak(record, drawn);
+  const words = [
+    'RSS of all processes together',
+    ...(missed === null ? [] : [missed]),
+    ...otherQuantities(record, drawn),
+  ];
+  return [...wrap(words.join('; '), width).map(screen.style.faint), ...chart];
+}

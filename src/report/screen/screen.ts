@@ -1,0 +1,140 @@
+import { escapeForTerminal } from '../format/escape';
+
+/** Signs that differ between a UTF-8 terminal and one that shows ASCII only. */
+export interface Glyphs {
+  readonly atLeast: string;
+  readonly dash: string;
+  readonly times: string;
+  readonly ellipsis: string;
+  readonly dot: string;
+  readonly degree: string;
+  readonly arrow: string;
+  readonly advice: string;
+  readonly none: string;
+  readonly barFull: string;
+  readonly barRest: string;
+  /** Between full and rest: asked for, not used. */
+  readonly barAsked: string;
+  /** Growing fractions of a cell, the last one full. */
+  readonly barParts: readonly string[];
+  readonly columnParts: readonly string[];
+  readonly limitLine: string;
+  readonly limitTick: string;
+  readonly axisTick: string;
+  readonly axisSide: string;
+  readonly axisBreak: string;
+  readonly axisBottom: string;
+  readonly axisBottomTick: string;
+  readonly axisCorner: string;
+}
+
+const UNICODE: Glyphs = {
+  atLeast: '≥',
+  dash: '–',
+  times: '×',
+  ellipsis: '…',
+  dot: '·',
+  degree: '°',
+  arrow: '→',
+  advice: '▸',
+  none: '–',
+  barFull: '█',
+  barRest: '·',
+  barAsked: '▒',
+  barParts: ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'],
+  columnParts: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+  limitLine: '┄',
+  limitTick: '┤',
+  axisTick: '┤',
+  axisSide: '│',
+  axisBreak: '≈',
+  axisBottom: '─',
+  axisBottomTick: '┴',
+  axisCorner: '└',
+};
+
+const ASCII: Glyphs = {
+  atLeast: '>=',
+  dash: '-',
+  times: 'x',
+  ellipsis: '...',
+  dot: '-',
+  degree: '',
+  arrow: '->',
+  advice: '>',
+  none: '-',
+  barFull: '#',
+  barRest: '.',
+  barAsked: '=',
+  barParts: ['#'],
+  columnParts: ['#'],
+  limitLine: '-',
+  limitTick: '+',
+  axisTick: '+',
+  axisSide: '|',
+  axisBreak: '~',
+  axisBottom: '-',
+  axisBottomTick: '+',
+  axisCorner: '+',
+};
+
+type Paint = (text: string) => string;
+
+export type Tone = 'good' | 'warning' | 'bad';
+
+/** What colours mean here; every one of them only repeats what the words say. */
+type Style = Readonly<Record<Tone | 'title' | 'faint' | 'accent', Paint>>;
+
+const ansi =
+  (on: number, off: number): Paint =>
+  (text) =>
+    text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`;
+
+const COLOURS: Style = {
+  title: ansi(1, 22),
+  faint: ansi(2, 22),
+  good: ansi(32, 39),
+  warning: ansi(33, 39),
+  bad: ansi(31, 39),
+  accent: ansi(36, 39),
+};
+
+const same: Paint = (text) => text;
+const NO_COLOURS: Style = { title: same, faint: same, good: same, warning: same, bad: same, accent: same };
+
+/** Where a report is going to be read. */
+export interface Screen {
+  readonly width: number;
+  readonly now: Date;
+  /** How often figures of running jobs come from their nodes; 0: not at all. */
+  readonly heartbeatSeconds: number;
+  readonly glyphs: Glyphs;
+  readonly style: Style;
+  /** Makes text that a user chose harmless for this screen. */
+  readonly safe: (text: string) => string;
+}
+
+export interface ScreenOptions {
+  readonly width: number;
+  readonly now: Date;
+  readonly colour: boolean;
+  readonly unicode: boolean;
+  /** For tables that can use more columns than text is read well in. */
+  readonly widest?: number;
+  readonly heartbeatSeconds?: number;
+}
+
+const NARROWEST = 60;
+const WIDEST = 140;
+
+/** A screen to render for; widths outside of what can be read well are bounded. */
+export function createScreen(options: ScreenOptions): Screen {
+  return {
+    width: Math.min(options.widest ?? WIDEST, Math.max(NARROWEST, options.width)),
+    now: options.now,
+    heartbeatSeconds: options.heartbeatSeconds ?? 60,
+    glyphs: options.unicode ? UNICODE : ASCII,
+    style: options.colour ? COLOURS : NO_COLOURS,
+    safe: (text) => escapeForTerminal(text, options.unicode),
+  };
+}

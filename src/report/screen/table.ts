@@ -1,0 +1,154 @@
+import CliTable from 'cli-table3';
+import { displayWidth, padEnd, padStart, truncate, widest } from './text-width';
+import type { Screen } from './screen';
+
+export interface Column {
+  readonly head: string;
+  readonly align?: 'left' | 'right';
+  /** Left out where the table is too wide, the highest number first; never, where it has none. */
+  readonly dispensable?: number;
+  /** Head and cells (without colour) may be cut to so many columns, before any column is left out. */
+  readonly shrinksTo?: number;
+  /** As wide as this where there is room, even if no cell is: a table that is scrolled keeps its columns in place. */
+  readonly atLeast?: number;
+}
+
+const NO_BORDERS = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+} as const;
+
+const GAP = NO_BORDERS.middle.length;
+
+interface Sized {
+  readonly column: Column;
+  readonly cells: readonly string[];
+  readonly width: number;
+}
+
+const needed = ({ column, cells }: Sized): number => Math.max(displayWidth(column.head), widest(cells));
+
+const least = (sized: Sized): number => Math.min(sized.width, sized.column.shrinksTo ?? needed(sized));
+
+const total = (columns: readonly Sized[], widthOf: (sized: Sized) => number): number =>
+  columns.reduce((sum, sized) => sum + widthOf(sized) + GAP, -GAP);
+
+const rankOf = ({ column }: Sized): number => column.dispensable ?? 0;
+
+/** Leaves out what is dispensable until the rest, shrunk as far as it may be, has room. */
+function fitting(columns: readonly Sized[], width: number): readonly Sized[] {
+  if (total(columns, least) <= width) return columns;
+  const first = columns.reduce((most, sized) => Math.max(most, rankOf(sized)), 0);
+  return first === 0
+    ? columns
+    : fitting(
+        columns.filter((sized) => rankOf(sized) !== first),
+        width,
+      );
+}
+
+/** The columns that fit, and those left out before them that are narrow enough for the room that remains. */
+function chosen(columns: readonly Sized[], width: number): readonly Sized[] {
+  const kept = new Set(fitting(columns, width));
+  const others = columns.filter((sized) => !kept.has(sized)).sort((a, b) => rankOf(a) - rankOf(b));
+  for (const sized of others) {
+    const more = columns.filter((one) => one === sized || kept.has(one));
+    if (total(more, least) <= width) kept.add(sized);
+  }
+  return columns.filter((sized) => kept.has(sized));
+}
+
+/** Cuts the cells that may be cut to the room there is, the widest first come. */
+function shrunk(columns: readonly Sized[], width: number, mark: string): readonly Sized[] {
+  let excess = total(columns, (sized) => sized.width) - width;
+  return columns.map((sized) => {
+    const give = Math.min(Math.max(0, excess), sized.width - least(sized));
+    if (give === 0) return sized;
+    excess -= give;
+    const room = sized.width - give;
+    const column = { ...sized.column, head: truncate(sized.column.head, room, mark) };
+    return { column, width: room, cells: sized.cells.map((cell) => truncate(cell, room, mark)) };
+  });
+}
+
+/**
+ * cli-table3 takes a time that grows with the square of the rows (20,000 of them: 77 s), and in pieces of 100 still 6 s
+ * for 10,000 rows of 20 columns: from so many rows on they are aligned here, to the same lines.
+ */
+const MANY = 100;
+
+function alignRows(columns: readonly Sized[], rows: readonly (readonly string[])[]): string[] {
+  const gap = ' '.repeat(GAP);
+  return rows.map((row) =>
+    columns
+      .map(({ column, width }, index) => (column.align === 'right' ? padStart : padEnd)(row[index] ?? '', width))
+      .join(gap)
+      .trimEnd(),
+  );
+}
+
+function tabulate(columns: readonly Sized[], rows: readonly (readonly string[])[]): string[] {
+  const table = new CliTable({
+    chars: NO_BORDERS,
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
+    colAligns: columns.map(({ column }) => column.align ?? 'left'),
+    colWidths: columns.map(({ width }) => width),
+  });
+  table.push(...rows.map((row) => [...row]));
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd());
+}
+
+function sizedOf(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly Sized[] {
+  return columns
+    .map((column, index): Sized => {
+      const cells = rows.map((row) => row[index] ?? '');
+      return { column, cells, width: Math.max(column.atLeast ?? 0, displayWidth(column.head), widest(cells)) };
+    })
+    .filter(({ cells }) => cells.some((cell) => cell !== ''));
+}
+
+/** Indices of the columns that `renderTable` leaves out for want of room. */
+export function columnsWithoutRoom(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): readonly number[] {
+  const sized = sizedOf(columns, rows);
+  const shown = chosen(sized, width);
+  return sized.filter((one) => !shown.includes(one)).map(({ column }) => columns.indexOf(column));
+}
+
+/**
+ * A table without rules: two blanks between columns, a faint head (none where every head is empty). Columns without
+ * any content are left out, and dispensable ones where `width` is too little.
+ */
+export function renderTable(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  screen: Screen,
+  width = screen.width,
+): string[] {
+  const shown = shrunk(chosen(sizedOf(columns, rows), width), width, screen.glyphs.ellipsis);
+  if (shown.length === 0) return [];
+  const heads = shown.map(({ column }) => screen.style.faint(column.head));
+  const head = shown.some(({ column }) => column.head !== '') ? [heads] : [];
+  const body = rows.map((_, index) => shown.map(({ cells }) => cells[index] ?? ''));
+  const lines = [...head, ...body];
+  return lines.length < MANY ? tabulate(shown, lines) : alignRows(shown, lines);
+}

@@ -1,0 +1,38 @@
+import type { JobRecord } from '../../record/record';
+import type { Settings } from '../../record/settings';
+import { JobFollower, type Surroundings } from './job-follower';
+import { readResumeState, removeResumeState, type ResumeState } from './resume-state';
+import type { RunDescription } from './run-description';
+import type { RunDirectory } from './run-directory';
+
+/** What a predecessor gives us directly; else the state is looked for that one has left in RUN_DIR/resume. */
+interface Predecessor {
+  readonly handed?: ResumeState | null;
+  /** Its last record, asked for where there is no state that can be used. */
+  readonly record?: () => JobRecord | null;
+}
+
+/** Begins to follow a run, from where a predecessor has left it. */
+export function takeUpRun(
+  run: RunDescription,
+  directory: RunDirectory | null,
+  surroundings: Surroundings,
+  { handed = null, record = () => null }: Predecessor,
+): JobFollower {
+  const left = handed ?? readResumeState(surroundings.settings, run);
+  const resumed = left?.state ?? null;
+  const earlier = resumed === null ? record() : null;
+  return new JobFollower(run, directory, surroundings, { resumed, missed: left?.missed ?? null, earlier });
+}
+
+/** Follows a run to its end and finishes it; one that another process goes on with is left as it is. */
+export async function attendRun(
+  follower: JobFollower,
+  settings: Settings,
+): Promise<'finished' | 'handed-over' | 'stopped'> {
+  const end = await follower.follow();
+  if (end === 'stopped' || end === 'handed-over') return end;
+  await follower.finish(end);
+  removeResumeState(settings, follower.run);
+  return 'finished';
+}

@@ -1,0 +1,52 @@
+import { uptimeSeconds, wallClockOfTicks } from '../../sources/proc/clock';
+import { readText } from '../../sources/files';
+import { parseAddressSpaceLimit } from '../../sources/proc/limits';
+import { openProcess } from '../../sources/proc/process-files';
+import { realUid } from '../../sources/proc/status';
+import { readJobPid } from './job-description';
+import type { RunDescription } from './run-description';
+
+/** A job's first process, by Grid Engine's `job_pid`: what holds for all of the job is read from it. */
+export class FirstProcess {
+  /** null: not seen alive yet. */
+  pid: number | null = null;
+  /** Who it runs as; null: not known. */
+  uid: number | null = null;
+  private limit: number | null = null;
+
+  constructor(private readonly run: RunDescription) {}
+
+  /** Looks for it. Returns when it started (ms since the epoch); null: it is not there (yet). */
+  find(nowMs: number): number | null {
+    const pid = readJobPid(this.run.spool);
+    if (pid === null) return null;
+    const files = openProcess(pid, { left: 0 });
+    const stat = files.stat();
+    if (stat === null || (!this.run.attached && stat.startTicks < this.run.shepherdStart)) return null;
+    this.pid = pid;
+    this.uid = files.status(realUid);
+    return wallClockOfTicks(stat.startTicks, uptimeSeconds(), nowMs);
+  }
+
+  /** The job was begun under another sampler: its first process may have gone by now. */
+  resume(): void {
+    this.pid = readJobPid(this.run.spool);
+    if (this.pid !== null) this.uid = openProcess(this.pid, { left: 0 }).status(realUid);
+  }
+
+  /**
+   * Address space limit of the job's processes, in bytes; Infinity: none that is known. It holds for every program of the
+   * job as soon as its first process has executed one; root could lift it again.
+   */
+  addressSpaceLimit(): number {
+    return this.limit ?? Infinity;
+  }
+
+  /** Reads the limit as soon as it can be read. */
+  readLimit(): void {
+    if (this.limit !== null || this.pid === null) return;
+    const stat = openProcess(this.pid, { left: 0 }).stat();
+    if (stat === null || stat.forkedNoExec) return;
+    this.limit = this.uid === 0 ? Infinity : parseAddressSpaceLimit(readText(`/proc/${this.pid}/limits`) ?? '');
+  }
+}

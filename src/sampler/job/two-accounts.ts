@@ -1,0 +1,117 @@
+import { createRequire } from 'node:module';
+import type { Bracket, JobRecord } from '../../record/record';
+import type * as JobFacts from '../figures/job-facts';
+
+/**
+ * Two accounts of one job on one host, of which each saw a part: of a sampler that died and of its successor, or of what
+ * looked after the job's end. Totals never fall, peaks take the higher lower end, and upper ends are open.
+ */
+
+const most = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.max(a, b));
+
+const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
+type Peaks = Pick<JobRecord, (typeof PEAKS)[number]>;
+
+/**
+ * The higher lower ends; what happened between the two accounts was not seen. `sampled`: both were made from samples, and
+ * what each of them missed leaves the upper end open.
+ */
+function higherPeaks(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial<Peaks> {
+  const peaks: { -readonly [Name in keyof Peaks]?: Bracket | null } = {};
+  for (const name of PEAKS) {
+    const [a, b] = [earlier[name], later[name]];
+    const best = a === null ? b : b === null || a.lower_bytes >= b.lower_bytes ? a : b;
+    if (best === null) peaks[name] = null;
+    else {
+      const reasons = sampled ? [...(a?.open ?? []), ...(b?.open ?? [])] : best.open;
+      const open = [...new Set([...reasons, 'sampler-lost' as const])].sort();
+      peaks[name] = { ...best, upper_bytes: null, proved: false, exact: false, open };
+    }
+  }
+  return peaks;
+}
+
+/** The fields to which both accounts contribute. */
+function joined(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial<JobRecord> {
+  return {
+    started_at: earlier.started_at ?? later.started_at,
+    ...higherPeaks(earlier, later, sampled),
+    cpu_seconds: most(earlier.cpu_seconds, later.cpu_seconds),
+    processes: most(earlier.processes, later.processes),
+    max_processes: most(earlier.max_processes, later.max_processes),
+    max_threads: most(earlier.max_threads, later.max_threads),
+    read_bytes: most(earlier.read_bytes, later.read_bytes),
+    written_bytes: most(earlier.written_bytes, later.written_bytes),
+    read_chars: most(earlier.read_chars, later.read_chars),
+    written_chars: most(earlier.written_chars, later.written_chars),
+    samples: later.samples === null ? earlier.samples : later.samples + (earlier.samples ?? 0),
+    metrics: { ...earlier.metrics, ...later.metrics },
+    notes: [...earlier.notes.filter((note) => !later.notes.includes(note)), ...later.notes],
+  };
+}
+
+function withEfficiencies(record: JobRecord): JobRecord {
+  const { peak_rss: peak, cpu_seconds: cpu, wallclock_seconds: wallclock } = record;
+  const limit = record.h_vmem?.limit_bytes ?? null;
+  const slots = record.host_slots ?? 1;
+  return {
+    ...record,
+    memory_efficiency: peak === null || limit === null || limit <= 0 ? null : peak.lower_bytes / limit,
+    cpu_efficiency: cpu === null || wallclock === null || wallclock <= 0 ? null : cpu / (wallclock * slots),
+  };
+}
+
+/** The record of a sampler that began anew in the middle of the job, with what its predecessor had saved. */
+export function afterRestart(record: JobRecord, earlier: JobRecord): JobRecord {
+  const both = withEfficiencies({ ...record, ...joined(earlier, record, true) });
+  const note =
+    'An earlier sampler of this job died: its peaks and totals are among these, what happened in between is not.';
+  return { ...both, notes: [...both.notes, note] };
+}
+
+/** What a sampler that died had saved, with what only the end of the job shows: `end` is made from copies of its files. */
+export function withEnd(saved: JobRecord, end: JobRecord): JobRecord {
+  return withEfficiencies({
+    ...saved,
+    ...joined(saved, end, false),
+    status: end.status === 'unsampled' ? 'finished' : end.status,
+    ended_at: end.ended_at ?? saved.ended_at,
+    exit_status: end.exit_status,
+    signal: end.signal,
+    wallclock_seconds: end.wallclock_seconds ?? saved.wallclock_seconds,
+    revision: end.revision,
+  });
+}
+
+type Metrics = JobRecord['metrics'];
+
+const load = createRequire(__filename);
+let counters: ReadonlySet<string> | null = null;
+
+/** Metrics that count something. The list of all is large, and few samplers have a predecessor. */
+function countersOfAll(): ReadonlySet<string> {
+  const { ALL_FACTS } = load('../figures/job-facts') as typeof JobFacts;
+  counters ??= new Set(
+    ALL_FACTS.flatMap(({ metrics }) => metrics.filter(({ kind }) => kind === 'counter').map(({ name }) => name)),
+  );
+  return counters;
+}
+
+const own = (metrics: Metrics, name: string): number | undefined =>
+  Object.hasOwn(metrics, name) ? metrics[name] : undefined;
+
+/**
+ * Metrics of a job that two processes have watched one after the other: what was counted adds up, of peaks the higher
+ * one stands; those in `absolute` are the kernel's own totals, and the later ones hold.
+ */
+export function withEarlierMetrics(metrics: Metrics, earlier: Metrics, absolute: ReadonlySet<string>): Metrics {
+  const names = new Set([...Object.keys(earlier), ...Object.keys(metrics)]);
+  return Object.fromEntries(
+    [...names].map((name): [string, number] => {
+      const before = own(earlier, name);
+      const now = own(metrics, name);
+      if (before === undefined || now === undefined || absolute.has(name)) return [name, now ?? before ?? 0];
+      return [name, countersOfAll().has(name) ? before + now : Math.max(before, now)];
+    }),
+  );
+}

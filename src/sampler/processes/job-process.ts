@@ -1,0 +1,171 @@
+import { hasGroup, type StatusMemory } from '../../sources/proc/status';
+import type { ProcessFiles } from '../../sources/proc/process-files';
+import type { Stat } from '../../sources/proc/stat';
+import { boolean, integer, nullable, number, object, text, type ValueOf } from '../../base/shape';
+import type { MemoryReading } from '../peaks/peaks';
+import type { SweepReading } from '../peaks/upper-ends';
+import type { Counters } from './totals';
+
+/** What is known of one process over its life, as plain data. */
+export const SAVED_PROCESS = object({
+  pid: integer(1),
+  startTicks: integer(0),
+  /** Id of the parent, if that is one of the job's. */
+  parent: nullable(text(64)),
+  byTree: boolean,
+  byGroup: boolean,
+  /** Counts its executed programs. */
+  image: integer(0),
+  /** Differs for every program (Stat.image). */
+  imageMark: number(0),
+  /** Forked and not yet executed anything. */
+  pending: boolean,
+  /** Shares another process's address space (vfork): not one of its own. */
+  shared: boolean,
+  command: text(4096),
+  firstSeenMs: number(),
+  lastSeenMs: number(),
+  /** Has computed, or touched memory of its own, since it was forked. */
+  worked: boolean,
+  threads: integer(0),
+  rssMark: number(0),
+});
+type SavedProcess = ValueOf<typeof SAVED_PROCESS>;
+
+/** A process as one sample has it. Memory in bytes. */
+export interface ProcessSample {
+  readonly id: string;
+  readonly pid: number;
+  readonly command: string;
+  readonly rss: number;
+  readonly vmem: number;
+  readonly cpuTicks: number;
+}
+
+/** A whole reading of a process with one thread, which holds for as long as the process does not run. */
+interface Rest {
+  /** What it had run for then (ProcessFiles.ran). */
+  readonly ran: string;
+  readonly reading: MemoryReading;
+  readonly sweep: SweepReading;
+  readonly counters: Counters;
+  readonly sample: ProcessSample;
+  readonly status: StatusMemory;
+  /** Ticks for which the process has been taken as it was. */
+  ticks: number;
+}
+
+/**
+ * A forked image is taken for a worker, not for a helper about to exec, when it has been seen this long and has worked:
+ * used CPU time, or faulted in a part of what it shows. An idle copy that waits and then execs between two readings does
+ * neither. That a worker ended without an exec is taken for granted; only exec events could say.
+ */
+const LASTING_MS = 250;
+const WORKED_TICKS = 2;
+/** Faults bring in up to 16 pages of a file or of shared memory at once. */
+const WORKED_SHARE = 32;
+/** After so many ticks it is read again, although it has not run: the upper ends wait for that. */
+const MOST_RESTING = 8;
+
+/** Whether the process carries this additional group id. */
+export const carriesGroup = (files: ProcessFiles, group: number | null): boolean =>
+  group !== null && (files.status((status, length) => hasGroup(status, length, group)) ?? false);
+
+/** The name of a program, by `comm` and the name of its executable where both are known and differ. */
+export function commandName(comm: string, executable: string | null): string {
+  const clean = comm.replace(/\p{Cc}/gu, '?');
+  if (executable === null) return clean;
+  const name = executable.replace(/\p{Cc}/gu, '?');
+  return name.startsWith(clean) || clean.startsWith(name) ? name : `${clean} (${name})`;
+}
+
+/** One process of the job, with its open files and what its last reading was. */
+export class JobProcess {
+  readonly pid: number;
+  readonly startTicks: number;
+  /** Pid and start time: never re-used. */
+  readonly id: string;
+  parent: string | null;
+  byTree: boolean;
+  byGroup: boolean;
+  imageMark: number;
+  pending: boolean;
+  shared: boolean;
+  command: string;
+  readonly firstSeenMs: number;
+  lastSeenMs: number;
+  threads: number;
+  rssMark: number;
+  /** Slept when it was last read, and what it had run for then. */
+  sleeps = false;
+  ran: string | null = null;
+  /** null: not to be taken as it was. */
+  rest: Rest | null = null;
+  /** In the tick that is being made: nothing has woken it up so far. */
+  presumedAsleep = false;
+  /** What the first of the tick's two sweeps read, in bytes. */
+  firstRss = 0;
+  firstVmem = 0;
+  private image: number;
+  private worked: boolean;
+  private currentImageId: string;
+
+  constructor(
+    saved: SavedProcess,
+    readonly files: ProcessFiles,
+  ) {
+    this.pid = saved.pid;
+    this.startTicks = saved.startTicks;
+    this.id = `${saved.pid}.${saved.startTicks}`;
+    this.parent = saved.parent;
+    this.byTree = saved.byTree;
+    this.byGroup = saved.byGroup;
+    this.image = saved.image;
+    this.imageMark = saved.imageMark;
+    this.pending = saved.pending;
+    this.shared = saved.shared;
+    this.command = saved.command;
+    this.firstSeenMs = saved.firstSeenMs;
+    this.lastSeenMs = saved.lastSeenMs;
+    this.worked = saved.worked;
+    this.threads = saved.threads;
+    this.rssMark = saved.rssMark;
+    this.currentImageId = `${this.id}/${this.image}`;
+  }
+
+  /** Names the program that it runs, or the copy of its parent that it still is. */
+  get imageId(): string {
+    return this.currentImageId;
+  }
+
+  isWorker(): boolean {
+    return this.worked && this.lastSeenMs - this.firstSeenMs >= LASTING_MS;
+  }
+
+  mayRest(): boolean {
+    return this.rest !== null && this.rest.ticks < MOST_RESTING;
+  }
+
+  noteWork(stat: Stat, rss: number, pageSize: number): void {
+    this.worked ||= stat.cpuTicks >= WORKED_TICKS || stat.minorFaults * pageSize * WORKED_SHARE >= rss;
+  }
+
+  /** It runs another program. */
+  beginImage(command: string): void {
+    this.image++;
+    this.currentImageId = `${this.id}/${this.image}`;
+    this.pending = false;
+    this.shared = false;
+    this.command = command;
+    this.rssMark = 0;
+  }
+
+  save(): SavedProcess {
+    const { pid, startTicks, parent, byTree, byGroup, image, imageMark, pending, shared, command } = this;
+    const { firstSeenMs, lastSeenMs, worked, threads, rssMark } = this;
+    return {
+      ...{ pid, startTicks, parent, byTree, byGroup, image, imageMark, pending, shared, command },
+      ...{ firstSeenMs, lastSeenMs, worked, threads, rssMark },
+    };
+  }
+}

@@ -1,0 +1,180 @@
+import { reasonOf, warn } from '../../base/log';
+import { resourceLimit, Rlimit } from '../../native/libc';
+import type { JobRecord } from '../../record/record';
+import type { Settings } from '../../record/settings';
+import { attendRun, takeUpRun } from '../job/attend-run';
+import { newShareMeter } from '../job/pace';
+import type { JobFollower, Surroundings } from '../job/job-follower';
+import { writeResumeState } from '../job/resume-state';
+import { runDirectoryName, runId, type RunDescription } from '../job/run-description';
+import type { RunDirectory } from '../job/run-directory';
+import type { SharedStore } from '../node-store/storage';
+import { newMachineScan } from '../processes/machine-scan';
+import { commonStretch } from './common-stretch';
+import { shareListener } from './shared-listener';
+
+/** Or as often as there are heartbeats. */
+const SAVE_EVERY_MS = 20_000;
+/** What one job finds out about the machine's processes serves the others so long. */
+const SCAN_FRESH_MS = 1000;
+const PHASES = 4;
+const PHASE_MS = 250;
+const SPARE_DESCRIPTORS = 256;
+const MOST_DESCRIPTORS = 65_536;
+/** After a failure of ours a run is tried again after so long, and then after twice as long, and so on. */
+const FAILED_PAUSE_MS = 2000;
+const LONGEST_FAILED_PAUSE_MS = 300_000;
+const MOST_FINISHED = 20_000;
+
+interface Followed {
+  readonly follower: JobFollower;
+  readonly directory: RunDirectory | null;
+}
+
+interface Failure {
+  readonly pauseMs: number;
+  readonly againMs: number;
+}
+
+/** Looks at many jobs at once share what they ask for; in four parts, so that no epilog waits for all of them. */
+function phaseOf(name: string): number {
+  let sum = 0;
+  for (const character of name) sum += character.charCodeAt(0);
+  return (sum % PHASES) * PHASE_MS;
+}
+
+function parseEarlier(text: string | undefined): JobRecord | null {
+  if (text === undefined) return null;
+  try {
+    return JSON.parse(text) as JobRecord;
+  } catch {
+    return null;
+  }
+}
+
+/** The jobs that this process follows, by run id: one shepherd is one run, whatever a forged `config` says of its task. */
+export class FollowedJobs {
+  readonly #followed = new Map<string, Followed>();
+  readonly #failures = new Map<string, Failure>();
+  readonly #runOfSpool = new Map<string, RunDescription>();
+  /** Run ids that are finished here: execd keeps their directories for a while. */
+  readonly #finished = new Set<string>();
+  readonly #stretch: ReturnType<typeof commonStretch>;
+  readonly #shared: Omit<Surroundings, 'phaseMs' | 'meter' | 'throttle' | 'keepState'>;
+
+  constructor(
+    private readonly settings: Settings,
+    settingsPath: string,
+    private readonly store: SharedStore,
+  ) {
+    const descriptors = Math.min(resourceLimit(Rlimit.NOFILE).soft, MOST_DESCRIPTORS) - SPARE_DESCRIPTORS;
+    this.#stretch = commonStretch(settings.interval * 1000, settings.cpu_budget_percent);
+    this.#shared = {
+      settingsPath,
+      settings,
+      settingsProblem: null,
+      shared: store,
+      descriptors: { left: Math.max(0, descriptors) },
+      machine: newMachineScan('/proc', SCAN_FRESH_MS),
+      connect: shareListener(settingsPath, settings).connect,
+      saveEveryMs: settings.heartbeat > 0 ? Math.min(SAVE_EVERY_MS, settings.heartbeat * 1000) : SAVE_EVERY_MS,
+      spendable: Infinity,
+      jobs: () => Math.max(1, this.#followed.size),
+    };
+  }
+
+  /** Nothing is to be begun for this run: it is followed, finished, or rests after a failure. */
+  isSettled(id: string): boolean {
+    const resting = (this.#failures.get(id)?.againMs ?? 0) > performance.now();
+    return resting || this.#followed.has(id) || this.#finished.has(id);
+  }
+
+  /** Whether a service before this one has finished it. */
+  wasFinished(run: RunDescription): boolean {
+    try {
+      const finished = this.store.open().job(runDirectoryName(run))?.finished === true;
+      if (finished) this.#finished.add(runId(run));
+      return finished;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The run that is followed by its spool directory. */
+  ofSpool(path: string): RunDescription | undefined {
+    return this.#runOfSpool.get(path);
+  }
+
+  /** `directory`: its lock is held, and let go of at the end; null: there could be none. Throws where it can't begin. */
+  begin(run: RunDescription, directory: RunDirectory | null): void {
+    const name = runDirectoryName(run);
+    const surroundings: Surroundings = {
+      ...this.#shared,
+      phaseMs: phaseOf(name),
+      meter: newShareMeter(),
+      throttle: this.#stretch.job(name),
+      keepState: (state) => writeResumeState(this.settings, run, state),
+    };
+    const follower = takeUpRun(run, directory, surroundings, { record: () => this.earlierRecord(name) });
+    const followed = { follower, directory };
+    this.#followed.set(runId(run), followed);
+    this.#runOfSpool.set(run.spool, run);
+    void this.attend(followed);
+  }
+
+  /** One job's failure is no other's: it is tried again from its last saved state, after a pause. */
+  failed(id: string, what: string, error: unknown): void {
+    warn(`${what}: ${reasonOf(error)}`);
+    const pauseMs = Math.min(2 * (this.#failures.get(id)?.pauseMs ?? FAILED_PAUSE_MS / 2), LONGEST_FAILED_PAUSE_MS);
+    const nowMs = performance.now();
+    this.#failures.set(id, { pauseMs, againMs: nowMs + pauseMs });
+    for (const [old, { againMs }] of this.#failures)
+      if (againMs < nowMs - LONGEST_FAILED_PAUSE_MS) this.#failures.delete(old);
+  }
+
+  /** Saves what is known of all jobs, for whoever goes on with them. */
+  saveAll(): void {
+    for (const { follower } of this.#followed.values()) {
+      try {
+        follower.saveProgress();
+        writeResumeState(this.settings, follower.run, follower.save());
+      } catch (error) {
+        warn(`job ${follower.run.job}: ${reasonOf(error)}`);
+      }
+    }
+  }
+
+  unlockAll(): void {
+    for (const { directory } of this.#followed.values()) directory?.unlock();
+  }
+
+  private earlierRecord(name: string): JobRecord | null {
+    try {
+      const stored = this.store.open().job(name);
+      return stored === null || stored.finished ? null : parseEarlier(stored.record);
+    } catch {
+      return null;
+    }
+  }
+
+  private async attend({ follower, directory }: Followed): Promise<void> {
+    const { run } = follower;
+    const id = runId(run);
+    try {
+      if ((await attendRun(follower, this.settings)) !== 'finished') return;
+      this.#failures.delete(id);
+      this.#finished.add(id);
+      for (const old of this.#finished) {
+        if (this.#finished.size <= MOST_FINISHED) break;
+        this.#finished.delete(old);
+      }
+    } catch (error) {
+      this.failed(id, `job ${run.job}`, error);
+      follower.close();
+    }
+    this.#stretch.end(runDirectoryName(run));
+    this.#followed.delete(id);
+    if (this.#runOfSpool.get(run.spool) === run) this.#runOfSpool.delete(run.spool);
+    directory?.unlock();
+  }
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Predictor } from '../../src/advice/predictor';
+import { SHIPPED_PRIOR } from '../../src/advice/prior';
+
+const MIB = 2 ** 20;
+const NOT_STOPPED = null;
+
+/** A predictor that knows `peaks` of one class, each seen before the next was submitted. */
+function learned(peaks: readonly number[], name = 'a'): Predictor {
+  const predictor = new Predictor(SHIPPED_PRIOR);
+  for (const peakBytes of peaks) predictor.learn(predictor.known([name]), { peakBytes, stoppedAtBytes: NOT_STOPPED });
+  return predictor;
+}
+
+function requestAt(predictor: Predictor, risk: number, classes: readonly string[] = ['a']) {
+  return predictor.advisable(predictor.known(classes))?.request(risk) ?? null;
+}
+
+/** Numbers that look random and are the same each time (Park and Miller). */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+}
+
+describe('the request for the next run', () => {
+  it('is none below three runs', () => {
+    assert.equal(requestAt(learned([]), 0.2), null);
+    assert.equal(requestAt(learned([MIB, MIB]), 0.2), null);
+    assert.notEqual(requestAt(learned([MIB, MIB, MIB]), 0.2), null);
+  });
+
+  it('promises 1 % from six runs on, and names the larger risk before', () => {
+    const five = requestAt(learned(Array<number>(5).fill(100 * MIB)), 0.01);
+    assert.ok(five !== null && five.risk > 0.01, String(five?.risk));
+    const many = requestAt(learned(Array<number>(60).fill(100 * MIB)), 0.01);
+    assert.equal(many?.risk, 0.01);
+    assert.ok(many.bytes >= 100 * MIB && many.bytes < 120 * MIB, String(many.bytes / MIB));
+  });
+
+  it('is smaller where more risk is taken', () => {
+    const random = numbers(7);
+    const predictor = learned(Array.from({ length: 100 }, () => (100 + 100 * random()) * MIB));
+    const [low, high] = [requestAt(predictor, 0.01), requestAt(predictor, 0.1)];
+    assert.ok(low !== null && high !== null && low.bytes > high.bytes);
+  });
+
+  it('rests on the narrowest class that has enough runs', () => {
+    const predictor = new Predictor(SHIPPED_PRIOR);
+    const learn = (classes: readonly string[], mib: number): void =>
+      predictor.learn(predictor.known(classes), { peakBytes: mib * MIB, stoppedAtBytes: NOT_STOPPED });
+    for (let run = 0; run < 10; run++) learn(['narrow', 'wide'], 100);
+    for (let run = 0; run < 10; run++) learn(['other', 'wide'], 800);
+    const [narrow, wide] = [requestAt(predictor, 0.1, ['narrow', 'wide']), requestAt(predictor, 0.1, ['new', 'wide'])];
+    assert.ok(narrow !== null && narrow.bytes < 200 * MIB);
+    assert.ok(wide !== null && wide.bytes >= 800 * MIB);
+  });
+
+  it('is above the limit at which a run was stopped', () => {
+    const predictor = learned(Array<number>(20).fill(100 * MIB));
+    predictor.learn(predictor.known(['a']), { peakBytes: 100 * MIB, stoppedAtBytes: 200 * MIB });
+    const request = requestAt(predictor, 0.01);
+    assert.ok(request === null || request.bytes >= 300 * MIB, String(request?.bytes));
+  });
+
+  for (const risk of [0.02, 0.05, 0.1])
+    it(`fails in a share of ${risk} where runs are alike`, () => {
+      const random = numbers(11);
+      const predictor = new Predictor(SHIPPED_PRIOR);
+      let promised = 0;
+      let failed = 0;
+      for (let run = 0; run < 20_000; run++) {
+        const name = `class ${run % 100}`;
+        const peakBytes = (100 + (run % 100) + 20 * random()) * MIB;
+        const known = predictor.known([name]);
+        const request = predictor.advisable(known)?.request(risk);
+        if (request?.risk === risk) {
+          promised++;
+          if (peakBytes > request.bytes) failed++;
+        }
+        predictor.learn(known, { peakBytes, stoppedAtBytes: NOT_STOPPED });
+      }
+      assert.ok(promised > 15_000, `promised ${promised}`);
+      assert.ok(failed / promised < 1.2 * risk, `failed ${failed} of ${promised}`);
+      assert.ok(failed / promised > 0.3 * risk, `failed ${failed} of ${promised}: asks for more than it needs`);
+    });
+});

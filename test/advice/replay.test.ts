@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Predictor } from '../../src/advice/predictor';
+import { SHIPPED_PRIOR } from '../../src/advice/prior';
+import { replay, type PastRun } from '../../src/advice/replay';
+
+const GIB = 2 ** 30;
+
+const run = (submit: number, given: Partial<PastRun> = {}): PastRun => ({
+  submit,
+  end: submit + 10,
+  classes: ['a'],
+  seconds: 10,
+  peakBytes: GIB,
+  stoppedAtBytes: null,
+  requestBytes: null,
+  ...given,
+});
+
+const played = (runs: readonly PastRun[], risk = 0.05) => replay(runs, [risk], new Predictor(SHIPPED_PRIOR));
+
+describe('a replay', () => {
+  it('knows only what had ended when a job was submitted', () => {
+    const all = Array.from({ length: 50 }, () => run(0));
+    assert.equal(played(all).advisable, 0);
+    assert.equal(played([...all, run(9)]).advisable, 0);
+    assert.equal(played([...all, run(10)]).advisable, 1);
+    assert.equal(played([run(10), ...all]).advisable, 1, 'in any order');
+  });
+
+  it('counts a job that needed more as failed, with its whole run and twice the request after it', () => {
+    const steady = Array.from({ length: 100 }, (_, index) => run(index * 20));
+    const base = played(steady).advice[0];
+    assert.equal(base?.promised.failed, 0);
+    const after = played([...steady, run(5000, { peakBytes: 3 * GIB })]).advice[0];
+    assert.equal(after?.promised.failed, 1);
+    const wasted = after.promised.wasted - base.promised.wasted;
+    // 1, 2 and then 4 GiB requested, or a little more: two runs lost, and a quarter of the third not used.
+    assert.ok(wasted >= 10 * (1 + 2 + 1) * GIB && wasted < 10 * (1 + 2 + 1) * 1.6 * GIB, String(wasted / GIB));
+  });
+
+  it('takes a run that was stopped at its limit as one that needed more than that', () => {
+    const runs = Array.from({ length: 100 }, (_, index) =>
+      run(index * 20, { requestBytes: GIB, stoppedAtBytes: index % 10 === 0 ? GIB : null }),
+    );
+    const { users } = played(runs);
+    // The first three tell too little; of the others, those of indexes 10 to 90 were stopped.
+    assert.equal(users?.jobs, 97);
+    assert.equal(users.failed, 9);
+  });
+
+  it('states the larger risk where the wanted one can not be promised', () => {
+    const [advice] = played(
+      Array.from({ length: 5 }, (_, index) => run(index * 20)),
+      0.01,
+    ).advice;
+    assert.equal(advice?.promised.jobs, 0);
+    assert.ok(advice.larger.jobs > 0 && (advice.larger.stated ?? 0) > 0.01);
+  });
+});

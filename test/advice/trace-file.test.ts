@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { readTraceFile } from '../../src/advice/trace-file';
+
+const HEAD = 'trace,submit,end,class,peak_bytes,runtime_seconds,request_bytes,input_bytes';
+
+function file(t: TestContext, content: string | Buffer, name = 'jobs.csv'): string {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-trace-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const TEXT = `${HEAD}\nx,10.5,20,align,1000,9.5,4000,\ny,0,1,sort,7,1,,3\n`;
+
+describe('a file of past jobs', () => {
+  it('gives the runs of each trace', async (t) => {
+    for (const path of [file(t, TEXT), file(t, gzipSync(TEXT), 'jobs.csv.gz')]) {
+      const read = await readTraceFile(path);
+      assert.ok(read.ok);
+      assert.deepEqual([...read.value.keys()], ['x', 'y']);
+      assert.deepEqual(read.value.get('x'), [
+        {
+          submit: 10.5,
+          end: 20,
+          classes: ['align'],
+          peakBytes: 1000,
+          stoppedAtBytes: null,
+          seconds: 9.5,
+          requestBytes: 4000,
+        },
+      ]);
+      assert.equal(read.value.get('y')?.[0]?.requestBytes, null);
+    }
+  });
+
+  it('names what is wrong and where', async (t) => {
+    const lacking = await readTraceFile(file(t, 'trace,submit,end\n'));
+    assert.match(lacking.ok ? '' : lacking.error, /jobs\.csv: no column class, peak_bytes, runtime_seconds/);
+    const garbage = await readTraceFile(file(t, `${TEXT}x,1,2,a,many,1,,\n`));
+    assert.match(garbage.ok ? '' : garbage.error, /line 4: a number is missing/);
+    const absent = await readTraceFile('/nowhere/jobs.csv');
+    assert.match(absent.ok ? '' : absent.error, /\/nowhere\/jobs\.csv: .*no such file/);
+    const cut = await readTraceFile(file(t, gzipSync(TEXT).subarray(0, 40), 'cut.csv.gz'));
+    assert.equal(cut.ok, false);
+    const empty = await readTraceFile(file(t, ''));
+    assert.match(empty.ok ? '' : empty.error, /empty/);
+  });
+});

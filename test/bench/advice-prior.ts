@@ -1,0 +1,65 @@
+import type { JobClass } from '../../src/advice/job-class';
+import { GROUPS_BY_RUNS, PRIOR_SHARES, RISKS, type Prior } from '../../src/advice/margins';
+
+const LEAST_SCORES = 20;
+/** Of each trace, so that a long one does not outweigh the others. */
+const PER_TRACE = 200;
+
+/** Scores by risk and group, smallest first. */
+export type Scores = readonly (readonly (readonly number[])[])[];
+
+const GROUPS = GROUPS_BY_RUNS.length * 2;
+
+export const NO_PRIOR: Prior = RISKS.map(() => []);
+
+const at = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+
+/** A prior from the scores of several traces, each with the same weight. */
+export function makePrior(traces: readonly Scores[]): Prior {
+  return RISKS.map((_, risk) =>
+    Array.from({ length: GROUPS }, (_unused, group) => {
+      const scores = traces.flatMap((trace) => evenly(trace[risk]?.[group] ?? [])).sort((a, b) => a - b);
+      return scores.length < LEAST_SCORES ? [] : tail(scores);
+    }),
+  );
+}
+
+/** The scores of all classes together. */
+export function scoresOf(classes: readonly JobClass[]): Scores {
+  return RISKS.map((_, risk) =>
+    Array.from({ length: GROUPS }, (_unused, group) =>
+      classes.flatMap((jobClass) => jobClass.scores()[risk]?.get(group)?.sorted ?? []).sort((a, b) => a - b),
+    ),
+  );
+}
+
+function evenly(sorted: readonly number[]): readonly number[] {
+  const count = Math.min(PER_TRACE, sorted.length);
+  return Array.from({ length: count }, (_, index) => at(sorted, (index + 0.5) / count));
+}
+
+function tail(sorted: readonly number[]): readonly number[] {
+  let below = 0;
+  return PRIOR_SHARES.map((share) => {
+    const score = at(sorted, below + share / 2);
+    below += share;
+    return Math.round(score * 1000) / 1000;
+  });
+}
+
+/** The text of src/advice/prior.ts. */
+export function priorSource(prior: Prior): string {
+  const groups = (rows: readonly (readonly number[])[]): string =>
+    rows.map((row) => `    [${row.join(', ')}],`).join('\n');
+  return `import type { Prior } from './margins';
+
+/**
+ * From nine public traces (qiita, mgnify, four of cctools, three of WfInstances; 81,220 jobs), each with the same weight:
+ * made by \`npm run bench -- advice --trace FILE --keep DIRECTORY\`.
+ */
+export const SHIPPED_PRIOR: Prior = [
+${prior.map((rows) => `  [\n${groups(rows)}\n  ],`).join('\n')}
+];
+`;
+}

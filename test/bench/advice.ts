@@ -1,0 +1,123 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Predictor } from '../../src/advice/predictor';
+import { replay, type Outcome, type PastRun, type ReplayAnswer } from '../../src/advice/replay';
+import { readTraceFile } from '../../src/advice/trace-file';
+import { makePrior, NO_PRIOR, priorSource, scoresOf, type Scores } from './advice-prior';
+import type { Bench, BenchOptions, Section } from './bench';
+
+const RISKS = [0.01, 0.02, 0.05] as const;
+/** Mean over the traces of the memory-hours wasted over those used. */
+const WASTE_BUDGETS = [0.67, 0.51, 0.45] as const;
+const MOST_OVER_STATED = 1.2;
+const MILLION = 1_000_000;
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+const share = (part: number, of: number): string => (of === 0 ? '-' : `${((100 * part) / of).toFixed(2)} %`);
+
+function cell({ jobs, failed, wasted, used }: Outcome): string {
+  return jobs === 0 ? '-' : `${share(failed, jobs)}, ${(wasted / used).toFixed(2)}`;
+}
+
+/** Each trace with a prior from the others alone. */
+function heldOut(traces: ReadonlyMap<string, readonly PastRun[]>): ReadonlyMap<string, ReplayAnswer> {
+  const scores = new Map([...traces].map(([name, runs]) => [name, playedScores(runs)] as const));
+  return new Map(
+    [...traces].map(([name, runs]) => {
+      const others = [...scores].flatMap(([other, known]) => (other === name ? [] : [known]));
+      return [name, replay(runs, RISKS, new Predictor(makePrior(others)))] as const;
+    }),
+  );
+}
+
+function playedScores(runs: readonly PastRun[]): Scores {
+  const predictor = new Predictor(NO_PRIOR);
+  replay(runs, [], predictor);
+  return scoresOf(predictor.all());
+}
+
+function risksSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
+  const rows = RISKS.flatMap((risk, index) => {
+    const outcomes = [...answers.values()].flatMap(({ advice }) => advice[index]?.promised ?? []);
+    const failed = outcomes.map((outcome) => (100 * outcome.failed) / outcome.jobs);
+    const waste = outcomes.map((outcome) => outcome.wasted / outcome.used);
+    const stated = 100 * risk;
+    return [
+      {
+        what: `failed at a stated ${stated} %, mean`,
+        unit: '%' as const,
+        values: [mean(failed)],
+        budget: MOST_OVER_STATED * stated,
+      },
+      {
+        what: `traces of ${failed.length} above twice the stated ${stated} %`,
+        unit: 'jobs' as const,
+        values: [failed.filter((percent) => percent > 2 * stated).length],
+        budget: Math.floor(failed.length / 6),
+      },
+      {
+        what: `waste at ${stated} %, mean`,
+        unit: 'x' as const,
+        values: [mean(waste)],
+        budget: WASTE_BUDGETS[index] ?? 0,
+      },
+    ];
+  });
+  const table = [
+    ['trace', 'jobs', ...RISKS.map((risk) => `${100 * risk} %`), 'at a larger risk', 'largest of 30 + 20 %', "users'"],
+    ...[...answers].map(([name, { advisable, advice, plain, users }]) => [
+      name,
+      String(advisable),
+      ...advice.map(({ promised }) => cell(promised)),
+      advice.map(({ larger }) => larger.jobs).join(', '),
+      plain.flatMap(({ name: rule, outcome }) => (rule.includes('30') ? cell(outcome) : [])).join(),
+      users === null ? '-' : cell(users),
+    ]),
+  ];
+  return {
+    title: 'Advice replayed: failed, and memory-hours wasted over used; the prior made from the other traces',
+    rows,
+    table,
+    notes: [
+      'Jobs of classes with fewer than 3 runs get no advice; those promised at a larger risk only are counted apart.',
+    ],
+  };
+}
+
+/** The longest trace again and again, as other classes at later times. */
+function many(traces: ReadonlyMap<string, readonly PastRun[]>, jobs: number): readonly PastRun[] {
+  const all = [...traces.values()].flat();
+  return Array.from({ length: jobs }, (_, index) => {
+    const run = all[index % all.length] as PastRun;
+    const round = Math.floor(index / all.length);
+    const later = round * 1e9;
+    return { ...run, submit: run.submit + later, end: run.end + later, classes: [`${round} ${run.classes.join()}`] };
+  });
+}
+
+function speedSection(traces: ReadonlyMap<string, readonly PastRun[]>, jobs: number): Section {
+  const runs = many(traces, jobs);
+  const from = performance.now();
+  replay(runs, RISKS, new Predictor(NO_PRIOR));
+  const ms = performance.now() - from;
+  return {
+    title: `${jobs.toLocaleString('en')} jobs replayed`,
+    rows: [
+      { what: 'time', unit: 's', values: [ms / 1000], budget: (60 * jobs) / MILLION },
+      { what: 'memory of the process', unit: 'MiB', values: [process.memoryUsage().rss / 2 ** 20], budget: 500 },
+    ],
+  };
+}
+
+export const adviceBench: Bench = {
+  name: 'advice',
+  about: 'stated against realised risk over traces of jobs (--trace FILE), and the speed of a replay',
+  async run({ trace, keep, jobs, quick }: BenchOptions): Promise<readonly Section[]> {
+    if (trace === null) return [{ title: 'Advice', rows: [], notes: ['not run: name a file of jobs by --trace FILE'] }];
+    const read = await readTraceFile(trace);
+    if (!read.ok) throw new Error(read.error);
+    if (keep !== null)
+      writeFileSync(join(keep, 'prior.ts'), priorSource(makePrior([...read.value.values()].map(playedScores))));
+    return [risksSection(heldOut(read.value)), speedSection(read.value, jobs ?? (quick ? MILLION / 10 : MILLION))];
+  },
+};

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { runProgram } from '../../../src/cli/program';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
+
+type Run = (...words: string[]) => Promise<{ readonly status: number; readonly terminal: FakeTerminal }>;
+
+function site(t: TestContext, rule: string, directory = temporaryDirectory(t)): Run {
+  const config = join(temporaryDirectory(t), 'qmemacct.toml');
+  writeFileSync(config, `mail_owners = "${rule}"\ndigest_dir = "${directory}"\n`);
+  return async (...words) => {
+    const terminal = fakeTerminal();
+    return { status: await runProgram(['--config', config, 'digest', ...words], '0', terminal), terminal };
+  };
+}
+
+describe('digest', () => {
+  it('is asked for, and declined', async (t) => {
+    const directory = temporaryDirectory(t);
+    const run = site(t, 'listed', directory);
+    const before = await run();
+    assert.deepEqual([before.status, before.terminal.output()], [1, 'no digest: "qmemacct digest on" asks for it\n']);
+    assert.match((await run('on')).terminal.output(), /^a mail about your jobs after each day/);
+    assert.equal((await run('status')).status, 0);
+    assert.match((await run('off')).terminal.output(), /^no digest/);
+    assert.equal(readdirSync(directory).length, 1);
+  });
+
+  it('comes without asking where the site sends it to all', async (t) => {
+    const run = site(t, 'all');
+    assert.equal((await run()).status, 0);
+    await run('off');
+    const { status, terminal } = await run('--json');
+    assert.deepEqual([status, JSON.parse(terminal.output())], [1, { schema: 1, wish: 'off', digest: false }]);
+  });
+
+  it('says where nobody gets one, or nobody can ask here', async (t) => {
+    const nobody = await site(t, 'nobody')('on');
+    assert.match(nobody.terminal.output(), /this site sends no digests/);
+    assert.match(nobody.terminal.warnings(), /your wish is noted all the same/);
+    const elsewhere = await site(t, 'all', '/nonexistent/digest')('off');
+    assert.equal(elsewhere.status, 3);
+    assert.match(elsewhere.terminal.warnings(), /digest_dir \/nonexistent\/digest is not on this host/);
+    assert.equal((await site(t, 'all')('maybe')).status, 2);
+  });
+});

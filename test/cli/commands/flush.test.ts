@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { runProgram } from '../../../src/cli/program';
+import { makePrivateState } from '../../../src/cli/run/private-state';
+import { ownStorePath } from '../../../src/cli/stores/stores';
+import { DeliveryLock } from '../../../src/sampler/delivery/delivery-lock';
+import { openNodeStore } from '../../../src/sampler/node-store/node-store';
+import { emptyRecord } from '../../../src/record/record';
+import { fakeTerminal } from '../fake-terminal';
+
+interface Undelivered {
+  readonly env: Record<string, string>;
+  readonly accounting: string;
+  readonly words: (...more: string[]) => string[];
+}
+
+/** A user's own state with one finished job that was not delivered. */
+function undelivered(t: TestContext): Undelivered {
+  const home = mkdtempSync(join(tmpdir(), 'qmemacct-flush-'));
+  t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 }));
+  const env = { HOME: home };
+  // Of the machine's own node nothing is touched.
+  const config = join(home, 'qmemacct.toml');
+  writeFileSync(config, `state_dir = "${join(home, 'nothing')}"\n`);
+  const accounting = ownStorePath(env);
+  const state = makePrivateState(join(dirname(accounting), 'run-state'), { cluster: 'local', accounting });
+  const key = { cluster: 'local', job_id: 7, task_id: null, pe_task_id: null, host: 'here', run_id: '0123abcd.1.1' };
+  const store = openNodeStore(state.directory);
+  store.finish('7.0.0123abcd.1.1', 0, emptyRecord(key, 'finished', 'usage', 1_700_000_000_000), []);
+  store.close();
+  return { env, accounting, words: (...more) => ['flush', '--config', config, ...more] };
+}
+
+describe('flush', { timeout: 180_000 }, () => {
+  it("delivers what waits in a user's own state", async (t) => {
+    const { env, words } = undelivered(t);
+    const terminal = fakeTerminal({ env });
+    assert.equal(await runProgram(words(), '0', terminal), 0, terminal.warnings());
+    assert.match(terminal.output(), /run-state: delivered 1 record\n$/);
+    const again = fakeTerminal({ env });
+    assert.equal(await runProgram(words('--json'), '0', again), 0);
+    const { schema, stores } = JSON.parse(again.output()) as { schema: number; stores: { left: number }[] };
+    assert.deepEqual([schema, stores.at(-1)?.left], [1, 0]);
+    const quiet = fakeTerminal({ env });
+    assert.equal(await runProgram(words('--quiet'), '0', quiet), 0);
+    assert.equal(quiet.output() + quiet.warnings(), '');
+  });
+
+  it('tells why records stay, with status 3', async (t) => {
+    const { env, accounting, words } = undelivered(t);
+    mkdirSync(dirname(accounting), { recursive: true });
+    writeFileSync(accounting, 'no database, but long enough to be looked at as one: it will not do');
+    const terminal = fakeTerminal({ env });
+    assert.equal(await runProgram(words('--patience', '0'), '0', terminal), 3);
+    assert.match(terminal.output(), /delivered 0 records, 1 left/);
+    assert.match(terminal.warnings(), /1 record waits in .*run-state\/node.db: .*accounting.db/);
+  });
+
+  it('asks the process that delivers, and says what its last try ended with', async (t) => {
+    const { env, accounting, words } = undelivered(t);
+    const lock = DeliveryLock.take(join(dirname(accounting), 'run-state')) ?? assert.fail();
+    lock.noteProblem('everyone may write to /the/place');
+    const woken = lock.pause(3_600_000);
+    const terminal = fakeTerminal({ env });
+    assert.equal(await runProgram(words('--patience', '0'), '0', terminal), 3);
+    assert.match(
+      terminal.warnings(),
+      /1 record waits in .*: another process delivers them, and its last try failed: everyone may write to \/the\/place\n/,
+    );
+    await woken;
+    lock.noteProblem(null);
+    lock.release();
+    assert.equal(await runProgram(words(), '0', fakeTerminal({ env })), 0);
+  });
+
+  it('refuses what makes no sense', async () => {
+    const terminal = fakeTerminal();
+    assert.equal(await runProgram(['flush', '--patience', 'x'], '0', terminal), 2);
+    assert.match(terminal.warnings(), /--patience "x"/);
+  });
+});

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { spawn, spawnSync } from 'node:child_process';
+import { runProgram } from '../../../src/cli/program';
+import { packageRoot } from '../../../src/base/package-root';
+import { failedLine, sampleLine, sampleLines } from '../../accounting/import/sample-lines';
+import { noPostgres, startServer } from '../../accounting/postgres/server';
+import { fakeTerminal } from '../fake-terminal';
+
+interface Site {
+  readonly directory: string;
+  readonly file: string;
+  readonly config: string;
+  readonly run: (...words: readonly string[]) => Promise<{ status: number; output: string; warnings: string }>;
+}
+
+/** A site whose accounting file is `file`, and whose accounting DB belongs to whoever runs this. */
+function site(t: TestContext, settings = '', store?: string): Site {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-cli-import-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const file = join(directory, 'accounting');
+  const config = join(directory, 'qmemacct.toml');
+  const own = process.getuid?.() === 0 ? 'deliver_as = "root"\n' : '';
+  const files = `accounting_files = ["${file}"]\n`;
+  writeFileSync(
+    config,
+    `accounting = "${store ?? join(directory, 'a.db')}"\ncluster = "cell"\n${own}${files}${settings}`,
+  );
+  return {
+    directory,
+    file,
+    config,
+    run: async (...words) => {
+      const terminal = fakeTerminal();
+      const status = await runProgram([...words, '--config', config], '0', terminal);
+      return { status, output: terminal.output(), warnings: terminal.warnings() };
+    },
+  };
+}
+
+/** Jobs whose lines tell only that they were submitted long ago, before, between and behind those of an hour ago. */
+async function neverStarted({ file, run }: Site): Promise<void> {
+  const start = Math.floor(fakeTerminal().now().getTime() / 1000) - 3700;
+  const began = `${failedLine(900)}${sampleLine(1, { start })}`;
+  writeFileSync(file, began);
+  assert.equal((await run('import')).status, 0);
+  // What is new begins behind what was read before.
+  appendFileSync(file, `${failedLine(901)}${failedLine(901)}${sampleLine(2, { start: start + 60 })}${failedLine(902)}`);
+  assert.equal((await run('import')).status, 0);
+  const told = async (...words: readonly string[]): Promise<readonly (readonly [number, string | null])[]> => {
+    const { output, warnings } = await run(...words, '--since', '1d', '--json');
+    const { records } = JSON.parse(output) as { records: { job_id: number; ended_at: string | null }[] };
+    assert.equal(warnings, '');
+    return records.map(({ job_id: job, ended_at: ended }) => [job, ended] as const).toSorted(([a], [b]) => a - b);
+  };
+  const [first, second] = [60, 120].map((after) => new Date((start + after) * 1000).toISOString());
+  const never = [
+    [900, first],
+    [901, first],
+    [901, first],
+    [902, second],
+  ];
+  assert.deepEqual(await told('jobs', '--failed'), never);
+  assert.deepEqual(await told('owner', 'alice'), [[1, first], [2, second], ...never]);
+  const top = await run('top', 'owners', '--by', 'failed', '--since', '1d', '--json');
+  const { groups } = JSON.parse(top.output) as {
+    groups: { key: string; totals: { failed: number; records: number } }[];
+  };
+  assert.deepEqual(
+    groups.map(({ key, totals }) => [key, totals.failed, totals.records]),
+    [['alice', 4, 6]],
+  );
+  assert.equal((await run('rollup')).status, 0);
+  const report = await run('report', '--since', '1d');
+  assert.match(report.output, /5 jobs, 6 records[^]*4 records ended badly/);
+  const job = await run('job', '901');
+  assert.match(job.output, /never started/);
+}
+
+describe('qmemacct import', { timeout: 180_000 }, () => {
+  it('imports what is new, tells what it did, and what could not be read', async (t) => {
+    const { directory, file, run } = site(t);
+    writeFileSync(file, `${sampleLines(1, 3)}gar\u001bbage\n`);
+    const dry = await run('import', '--dry-run');
+    assert.deepEqual([dry.status, dry.output], [0, '3 new lines, nothing was written\n']);
+    assert.equal(existsSync(join(directory, 'a.db')), false);
+    const first = await run('import');
+    assert.equal(first.status, 0, first.warnings);
+    assert.match(first.output, /^4 lines, 3 records added, 0 joined .*, 1 line unreadable \("qmemacct import --unread/);
+    assert.match(first.warnings, /the first that is unreadable: .*accounting, byte \d+: 1 fields/);
+    const again = await run('import');
+    assert.deepEqual([again.status, again.output], [1, 'nothing new\n']);
+    const kept = await run('import', '--unreadable');
+    assert.equal(kept.status, 0);
+    assert.match(kept.output, /accounting: byte \d+: 1 fields, a record has at least 43: gar.*bage/);
+    assert.equal(kept.output.includes('\u001b'), false);
+    const job = await run('job', '2');
+    assert.match(job.output, /It was not sampled/);
+  });
+
+  it('names the file that it can not read, and takes the others', async (t) => {
+    const { file, directory, run } = site(t);
+    writeFileSync(file, sampleLines(1, 3));
+    const { status, output, warnings } = await run('import', '--json', join(directory, 'gone'), file);
+    assert.equal(status, 3);
+    assert.match(warnings, /gone can't be read: it does not exist; check the name/);
+    const { added, problems } = JSON.parse(output) as { added: number; problems: readonly string[] };
+    assert.deepEqual([added, problems.length], [3, 1]);
+  });
+
+  it('says as which user it could not read', { skip: process.getuid?.() !== 0 && 'needs root' }, (t) => {
+    const { directory, file, config } = site(t);
+    const common = join(directory, 'cell', 'default', 'common');
+    const store = join(directory, 'store');
+    mkdirSync(common, { recursive: true });
+    writeFileSync(join(common, 'bootstrap'), '');
+    const set = (more: string): void =>
+      writeFileSync(config, `accounting = "${join(store, 'a.db')}"\ndeliver_as = "nobody"\n${more}`);
+    const run = (): string => {
+      const env = { PATH: '/usr/bin:/bin', SGE_ROOT: join(directory, 'cell'), SGE_CELL: 'default' };
+      const words = [join(packageRoot(), 'dist/src/cli/main.js'), 'import', '--config', config];
+      return spawnSync(process.execPath, words, { encoding: 'utf8', env }).stderr;
+    };
+    const denied = /can't be read: permission denied for user "nobody"; let that user read it .*"deliver_as"/;
+    writeFileSync(file, sampleLines(1, 3), { mode: 0o600 });
+    for (const path of [directory, join(directory, 'cell'), join(directory, 'cell', 'default')]) chmodSync(path, 0o755);
+    mkdirSync(store);
+    chownSync(store, 65_534, 65_534);
+    set(`accounting_files = ["${file}"]\n`);
+    assert.match(run(), denied);
+    // A directory that root may list, and who imports may not.
+    chmodSync(common, 0o700);
+    set('');
+    assert.match(run(), denied);
+  });
+
+  it('refuses what excludes each other', async (t) => {
+    const { status, warnings } = await site(t).run('import', '--follow', '--dry-run');
+    assert.equal(status, 2);
+    assert.match(warnings, /--follow and --dry-run exclude each other/);
+    assert.equal((await site(t).run('import', '--csv')).status, 2);
+  });
+
+  async function follows({ file, config, run }: Site): Promise<void> {
+    writeFileSync(file, sampleLines(1, 40));
+    const program = join(packageRoot(), 'bin', 'qmemacct');
+    const child = spawn(process.execPath, [program, 'import', '--follow', '--config', config], { stdio: 'pipe' });
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    let said = '';
+    child.stdout.on('data', (text: Buffer) => (said += text.toString()));
+    child.stderr.on('data', (text: Buffer) => (said += text.toString()));
+    const hear = async (pattern: RegExp): Promise<void> => {
+      while (!pattern.test(said)) {
+        assert.equal(child.exitCode, null, said);
+        await sleep(20);
+      }
+    };
+    await hear(/40 records added/);
+    appendFileSync(file, sampleLine(41));
+    await hear(/1 line, 1 record added/);
+    renameSync(file, `${file}.0`);
+    writeFileSync(file, sampleLines(42, 30));
+    await hear(/30 records added/);
+    child.kill('SIGTERM');
+    assert.equal(await ended, 0, said);
+    assert.match((await run('import')).output, /^nothing new/);
+  }
+
+  it('follows the file through a rotation until it is told to stop', (t) => follows(site(t)));
+
+  it('puts jobs that never started where their lines stand', (t) => neverStarted(site(t)));
+
+  it('puts them there in PostgreSQL, too', { skip: noPostgres }, async (t) => {
+    const server = await startServer({ settings: ['fsync = off'] });
+    t.after(() => server.remove());
+    await neverStarted(site(t, '', server.url(await server.database())));
+  });
+
+  it('follows it into PostgreSQL, too', { skip: noPostgres }, async (t) => {
+    const server = await startServer();
+    t.after(() => server.remove());
+    const name = await server.database();
+    await follows(site(t, '', server.url(name)));
+    const [row] = await server.run(name, 'SELECT count(*) AS records FROM qmemacct.record');
+    assert.deepEqual(row, { records: 71 });
+  });
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import { runProgram } from '../../../src/cli/program';
+import { accountOf, modest } from '../../report/bad-ends';
+import { openBracket } from '../../report/sample-records';
+import { fakeTerminal } from '../fake-terminal';
+
+const GIB = 1024 ** 3;
+const directory = mkdtempSync(join(tmpdir(), 'qmemacct-job-dialect-'));
+const database = join(directory, 'accounting.db');
+
+/** Killed, with address spaces above h_vmem and a quarter of it in use; Grid Engine's line came without a maxvmem. */
+const killed = {
+  ...modest,
+  exit_status: 137,
+  signal: 9,
+  peak_vmem: openBracket(4.2 * GIB, null, null),
+  grid_engine: accountOf({ wallclock_seconds: 600 }),
+};
+
+before(async () => {
+  const store = openSqliteStore(database, 0o600);
+  await store.merge([killed]);
+  await store.close();
+});
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+async function job(dialect: string, ...words: readonly string[]): Promise<string> {
+  const config = join(directory, `${dialect}.toml`);
+  writeFileSync(config, `grid_engine = "${dialect}"\n`);
+  const terminal = fakeTerminal();
+  const args = ['job', '4730', '--accounting', database, '--config', config, ...words];
+  assert.equal(await runProgram(args, '1.2.3', terminal), 0, terminal.warnings());
+  return terminal.output().replace(/\s+/g, ' ');
+}
+
+describe('qmemacct job, of a Grid Engine that the configuration names', () => {
+  it('judges the end by what that one adds up', async () => {
+    const summing =
+      /Its end is consistent with Grid Engine's own kill at h_vmem: it had an address space .* at least 4\.2/;
+    for (const dialect of ['sge6.2', 'ogs', 'univa']) assert.match(await job(dialect), summing);
+    for (const dialect of ['sge8.1.9', 'daimh']) {
+      const text = await job(dialect);
+      assert.doesNotMatch(text, summing);
+      assert.match(text, /not Grid Engine's own kill at h_vmem: it held 1\.00 GiB to 1\.11 GiB of the 4 GiB allowed/);
+    }
+    assert.match(await job('unknown'), /open Grid Engine's own kill at h_vmem: it held/);
+  });
+
+  it('does so in JSON, too', async () => {
+    const causes = async (dialect: string): Promise<unknown> => {
+      const found = JSON.parse(await job(dialect, '--json')) as { causes: readonly { causes: readonly string[] }[] };
+      return found.causes.map((one) => one.causes);
+    };
+    assert.deepEqual(await causes('sge6.2'), [['h_vmem']]);
+    assert.notDeepEqual(await causes('sge8.1.9'), [['h_vmem']]);
+  });
+});

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { LiveSources } from '../../../src/cli/live/sources';
+import { runProgram } from '../../../src/cli/program';
+import type { Terminal } from '../../../src/cli/terminal';
+import {
+  AT,
+  GIB,
+  listed,
+  noAnswer,
+  running,
+  sampleRecords,
+  sampleSnapshot,
+  snapshot,
+  answer,
+} from '../../live/snapshots';
+import { fakeLiveSources } from '../fake-live-sources';
+import { fakeTerminal } from '../fake-terminal';
+
+process.env.TZ = 'Europe/Berlin';
+
+interface Run {
+  readonly status: number;
+  readonly output: string;
+  readonly warnings: string;
+}
+
+async function live(
+  words: readonly string[],
+  sources: LiveSources = fakeLiveSources(),
+  changes: Partial<Terminal> = {},
+): Promise<Run> {
+  const terminal = fakeTerminal({ now: () => new Date(AT + 3000), ...changes });
+  const status = await runProgram(['live', ...words, '--config', '/nonexistent'], '1.2.3', terminal, { sources });
+  return { status, output: terminal.output(), warnings: terminal.warnings() };
+}
+
+interface Json {
+  readonly jobs: readonly { readonly job_id: number; readonly task_id: number | null }[];
+  readonly pending: readonly { readonly job_id: number }[] | null;
+}
+
+async function jobs(...words: readonly string[]): Promise<readonly string[]> {
+  const { output } = await live([...words, '--json']);
+  const { jobs: found } = JSON.parse(output) as Json;
+  return found.map(({ job_id: job, task_id: task }) => (task === null ? String(job) : `${job}.${task}`));
+}
+
+describe('qmemacct live', () => {
+  it('shows the jobs that run', async () => {
+    const { status, output, warnings } = await live([]);
+    assert.deepEqual([status, warnings], [0, '']);
+    assert.match(output, /^12 running in cluster default +13:00:00, 3 s old\n\njob +owner +name /);
+    assert.match(output, /\n101 +alice +serial +r +node01 .* 13:37\n/);
+    assert.doesNotMatch(output, /Waiting/);
+  });
+
+  it('filters, by all that is asked for', async () => {
+    assert.deepEqual(await jobs('--owner', 'bob', '--sort', 'job'), ['103', '104']);
+    assert.deepEqual(await jobs('-o', 'b*,dave', '--sort', 'job'), ['103', '104', '106']);
+    assert.deepEqual(await jobs('--owner', 'bob', '--job', '104'), ['104']);
+    assert.deepEqual(await jobs('-H', 'node03'), ['108']);
+    assert.deepEqual(await jobs('-q', 'all.q@node04*', '--sort', 'job'), ['105', '110']);
+    assert.deepEqual(await jobs('-P', '<i>*'), ['107']);
+  });
+
+  it('sorts, reverses and limits', async () => {
+    assert.deepEqual(await jobs('--limit', '2'), ['107', '106']);
+    assert.deepEqual(await jobs('--sort', 'request', '--limit', '2'), ['103', '108']);
+    assert.deepEqual(await jobs('--sort', 'job', '-r', '--limit', '1'), ['110']);
+    assert.deepEqual(await jobs('--sort', 'risk', '--limit', '1'), ['101']);
+  });
+
+  it('shows what waits with --pending, and asks for it only then', async () => {
+    const sources = fakeLiveSources();
+    const { output } = await live(['--pending'], sources);
+    assert.match(output, /\nWaiting: 2 jobs\njob .*\n201\.1-100:1 +alice /);
+    await live([], sources);
+    assert.deepEqual(sources.asked, [true, false]);
+    const json = JSON.parse((await live(['--pending', '--json', '--owner', 'dave'])).output) as Json;
+    assert.deepEqual(
+      json.pending?.map(({ job_id: job }) => job),
+      [202],
+    );
+  });
+
+  it('ends with 1 where nothing is like that', async () => {
+    const { status, output } = await live(['--owner', 'nobody']);
+    assert.equal(status, 1);
+    assert.match(output, /\nNo running job is like that\.\n/);
+    assert.equal((await live(['--owner', 'nobody', '--csv'])).output.split('\n').length, 2);
+  });
+
+  it('tells problems beside the answer', async () => {
+    const old = { ...sampleSnapshot(), running: { ...sampleSnapshot().running, problem: 'qmaster is down\u001b[2J' } };
+    const { status, output, warnings } = await live([], fakeLiveSources(old, sampleRecords(), 'no server'));
+    assert.equal(status, 0);
+    assert.match(output, /12 running/);
+    assert.equal(warnings, 'qmemacct: qmaster is down\\x1b[2J\nqmemacct: no server\n');
+  });
+
+  it('goes without the figures of samplers where they can not be had', async () => {
+    const sources = { ...fakeLiveSources(), running: () => Promise.reject(new Error('database is locked')) };
+    const { status, warnings } = await live([], sources);
+    assert.equal(status, 0);
+    assert.match(warnings, /the figures of our own samplers are missing: database is locked/);
+  });
+
+  it('ends with 3 where nothing is known at all', async () => {
+    const none = snapshot({ hosts: noAnswer([], 'qhost: qmaster can not be reached'), running: noAnswer([]) });
+    const { status, output, warnings } = await live([], fakeLiveSources(none, []));
+    assert.deepEqual([status, output, warnings], [3, '', 'qmemacct: qhost: qmaster can not be reached\n']);
+    const silent = await live([], fakeLiveSources(snapshot({ hosts: noAnswer([]), running: noAnswer([]) }), []));
+    assert.match(silent.warnings, /Grid Engine has not answered yet/);
+  });
+
+  it('knows an h_vmem that is consumable JOB from what samplers say', async () => {
+    const of = snapshot({
+      running: answer([
+        listed(1, 'all.q@node01', { slots: 4, requests: [{ complex: 'h_vmem', value: '4G', kind: 'hard' }] }),
+      ]),
+    });
+    const limitOf = async (per: 'slot' | 'job'): Promise<number | null | undefined> => {
+      const record = running(1, 'node01', [GIB], { h_vmem: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per } });
+      const { output } = await live(['--json'], fakeLiveSources(of, [record]));
+      return (JSON.parse(output) as { jobs: { limit_bytes: number | null }[] }).jobs[0]?.limit_bytes;
+    };
+    assert.deepEqual([await limitOf('job'), await limitOf('slot')], [4 * GIB, 16 * GIB]);
+  });
+
+  it('ends with 2 on a usage error', async () => {
+    for (const words of [
+      ['--sort', 'colour'],
+      ['--limit', '0'],
+      ['--owner', ','],
+      ['--within', 'soon'],
+      ['--watch'],
+      ['--watch', '--json'],
+      ['--json', '--csv'],
+      ['extra'],
+    ]) {
+      const { status, output, warnings } = await live(words);
+      assert.deepEqual([status, output], [2, ''], words.join(' '));
+      assert.match(warnings, /^qmemacct: (?:.+\n){1,3}$/);
+    }
+    const onTerminal = { isTTY: true, columns: 80 };
+    for (const words of [
+      ['--watch', '0'],
+      ['--watch', 'x'],
+      ['--watch', '--at-risk'],
+      ['--watch', '--csv'],
+    ])
+      assert.equal((await live(words, fakeLiveSources(), onTerminal)).status, 2, words.join(' '));
+  });
+});
+
+describe('qmemacct live --at-risk', () => {
+  it('shows a line for each job that will reach its limit', async () => {
+    const { status, output } = await live(['--at-risk']);
+    assert.equal(status, 0);
+    const [first, second, end] = output.split('\n');
+    assert.match(first ?? '', /^__proto__'s job 107 \(.*\) on node02 has reached its limit: 512 MiB of 512 MiB$/);
+    assert.match(
+      second ?? '',
+      /^alice's job 101 \(serial\) on node01 reaches its limit at 13:37 \(in 0:36:57.*\): .*growth$/,
+    );
+    assert.equal(end, '');
+  });
+
+  it('knows how soon', async () => {
+    assert.doesNotMatch((await live(['--at-risk', '--within', '30m'])).output, /101/);
+    assert.match((await live(['--at-risk', '--within', '1h'])).output, /101/);
+    assert.deepEqual(await jobs('--at-risk', '--owner', 'alice'), ['101']);
+    assert.deepEqual(await jobs('--at-risk', '--limit', '1'), ['107']);
+  });
+
+  it('is silent where nothing is at risk, for a mail', async () => {
+    assert.deepEqual(await live(['--at-risk', '--owner', 'bob']), { status: 1, output: '', warnings: '' });
+  });
+
+  it('has no colours, on a terminal neither', async () => {
+    const { output } = await live(['--at-risk'], fakeLiveSources(), {
+      isTTY: true,
+      columns: 80,
+      env: { TERM: 'xterm' },
+    });
+    assert.ok(!output.includes('\u001b'));
+    assert.equal(output.trimEnd().split('\n').length, 2);
+  });
+});

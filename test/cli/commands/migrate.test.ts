@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
+import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
+import type { StoredRecord } from '../../../src/record/merge';
+import { runProgram } from '../../../src/cli/program';
+import type { JobRecord } from '../../../src/record/record';
+import { noPostgres, startServer } from '../../accounting/postgres/server';
+import type { Server } from '../../accounting/postgres/server';
+import { accountingLineOf, heartbeatOf, realisticRecords } from '../../accounting/realistic-record';
+import { DAY, iso, job, lineOf, T0 } from '../../accounting/suite/fixture';
+import { fakeTerminal } from '../fake-terminal';
+
+async function run(...words: readonly string[]): Promise<{ status: number; output: string; warnings: string }> {
+  const terminal = fakeTerminal({});
+  const status = await runProgram(words, '1.2.3', terminal);
+  return { status, output: terminal.output(), warnings: terminal.warnings() };
+}
+
+describe('migrate', { skip: noPostgres }, () => {
+  let server: Server;
+  before(async () => void (server = await startServer({ settings: ['synchronous_commit = off'] })));
+  after(() => server.remove());
+
+  function file(t: TestContext): string {
+    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-migrate-'));
+    t.after(() => rmSync(directory, { recursive: true, force: true }));
+    return join(directory, 'accounting.db');
+  }
+  const plain = ({ record, ended, provenance }: StoredRecord): unknown => ({ record, ended, provenance });
+
+  it('takes everything over, with the rank of every value, and again what came late', async (t) => {
+    const path = file(t);
+    const sqlite = openSqliteHistory(path, 0o600);
+    t.after(() => sqlite.close());
+    const { next } = realisticRecords(7);
+    const jobs = Array.from({ length: 300 }, next);
+    const series = { start: iso(T0), step_seconds: 10, rss_bytes: [4096, 8192, 0] };
+    const own = job(5, T0, { series });
+    for (const version of [heartbeatOf, (record: JobRecord) => record, accountingLineOf])
+      await sqlite.merge(jobs.map(version));
+    await sqlite.merge([own, lineOf(own), lineOf(job(6, T0))]);
+    const importedFile = {
+      cluster: 'cell',
+      head: 'abc',
+      headBytes: 4096,
+      path: '/x',
+      device: 1,
+      inode: 2,
+      offset: 99,
+      lines: 3,
+    };
+    const unreadable = [{ offset: 7, reason: 'why', text: 'what' }];
+    await sqlite.importLines({ file: importedFile, before: null, lines: [], unreadable });
+
+    const url = server.url(await server.database());
+    const first = await run('migrate', path, url);
+    assert.equal(first.status, 0, first.output + first.warnings);
+    assert.match(first.output, /302 records read: 302 new/);
+    assert.match(first.output, /302 records; postgres:.* 302 records/);
+    assert.match(first.output, /set accounting to that URL/);
+    const postgres = openPostgresHistory(url);
+    t.after(() => postgres.close());
+    for (const id of [5, 6, ...jobs.slice(0, 40).map((record) => record.job_id)]) {
+      const [there, here] = [await sqlite.job({ job_id: id }), await postgres.job({ job_id: id })];
+      assert.deepEqual(here.records.map(plain), there.records.map(plain));
+    }
+    assert.deepEqual(await postgres.importedFiles('cell'), [importedFile]);
+    assert.deepEqual(await postgres.unreadableLines('cell', 9), [{ path: '/x', ...unreadable[0] }]);
+    const interval = { since: 0, until: T0 + 1000 * DAY, by: 'owner' } as const;
+    const [there, here] = [await sqlite.summary(interval), await postgres.summary(interval)];
+    for (const name of ['records', 'jobs', 'failed', 'unsampled'] as const)
+      assert.equal(here.totals[name], there.totals[name]);
+
+    // Both are delivered to in the meantime.
+    await sqlite.merge([job(1000, T0), { ...own, revision: T0 + 5, processes: 7 }]);
+    await postgres.merge([job(1001, T0)]);
+    const second = await run('migrate', path, url, '--json');
+    const { read, added, changed, here: count } = JSON.parse(second.output) as Record<string, number>;
+    assert.deepEqual([read, added, changed, count], [303, 1, 1, 304]);
+    assert.equal((await postgres.job({ job_id: 5 })).records[0]?.record.processes, 7);
+  });
+
+  it('says what is missing', async (t) => {
+    const path = file(t);
+    const url = server.url(await server.database());
+    const none = await run('migrate', path, url);
+    assert.equal(none.status, 3);
+    assert.match(none.warnings, /does not exist/);
+    await openSqliteHistory(path, 0o600).close();
+    await server.run('postgres', 'CREATE DATABASE unprepared');
+    const bare = await run('migrate', path, server.url('unprepared'));
+    assert.equal(bare.status, 3);
+    assert.match(bare.warnings, /run "qmemacct database init URL" first/);
+    const init = await run('database', 'init', server.url('unprepared'));
+    assert.equal(init.status, 0);
+    assert.match(init.output, /GRANT qmemacct_deliver TO/);
+    assert.match((await run('database', 'init', server.url('unprepared'))).output, /is up to date/);
+    assert.equal((await run('migrate', path, server.url('unprepared'))).status, 0);
+  });
+
+  it('is prepared by an admin who is no superuser, as managed PostgreSQL has them; another is told what he lacks', async () => {
+    for (const role of ['managed LOGIN CREATEROLE CREATEDB', 'poor LOGIN CREATEDB'])
+      await server.run('postgres', `CREATE ROLE ${role}`);
+    for (const role of ['managed', 'poor']) await server.run('postgres', `CREATE DATABASE of_${role} OWNER ${role}`);
+    assert.match((await run('database', 'init', server.url('of_managed', 'managed'))).output, /Now create the roles/);
+    const poor = await run('database', 'init', server.url('of_poor', 'poor'));
+    assert.equal(poor.status, 3);
+    assert.match(poor.warnings, /this user may not do that .*; come as the owner of the database with CREATEROLE/);
+    const stranger = await run('database', 'init', server.url('of_poor', 'managed'));
+    assert.match(stranger.warnings, /permission denied for database of_poor.*; come as the owner/);
+  });
+});

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import { parseJobArgument } from '../../../src/cli/job/find-job';
+import { jobName, jobTaskName, privateWorld } from '../../../src/record/job-name';
+import { ordinary } from '../../report/sample-records';
+import { COMMAND } from '../serving';
+
+interface Ran {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A site whose own job 1 is of node17, and a user who has run nothing privately yet. */
+async function newUser(t: TestContext): Promise<(...words: readonly string[]) => Ran> {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-private-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const config = join(directory, 'qmemacct.toml');
+  writeFileSync(config, `accounting = "${directory}/site.db"\nrun_dir = "${directory}/none"\nlistener = false\n`);
+  const site = openSqliteStore(join(directory, 'site.db'), 0o600);
+  await site.merge([{ ...ordinary, job_id: 1, job_name: 'of_the_cluster' }]);
+  await site.close();
+  const env = { PATH: process.env.PATH, HOME: directory, LANG: 'C.UTF-8', COLUMNS: '120' };
+  return (...words) => spawnSync(process.execPath, [COMMAND, '--config', config, ...words], { encoding: 'utf8', env });
+}
+
+describe('a private run', () => {
+  it('has a name that is no job number, by which it is shown, and lists say so', async (t) => {
+    const qmemacct = await newUser(t);
+    const run = qmemacct('run', '--', 'sleep', '0.3');
+    assert.equal(run.status, 0, run.stderr);
+    assert.match(run.stderr, /\brun-1\b/);
+    const cluster = qmemacct('job', '1');
+    assert.equal(cluster.status, 0, cluster.stderr);
+    assert.match(cluster.stdout, /of_the_cluster/);
+    assert.doesNotMatch(cluster.stdout, /sleep|had this number|run-1/);
+    const own = qmemacct('job', 'run-1');
+    assert.equal(own.status, 0, own.stderr);
+    assert.match(own.stdout, /run-1[^]*sleep/);
+    assert.doesNotMatch(own.stdout, /of_the_cluster/);
+    const list = qmemacct('jobs', '--since', '2020-01-01').stdout;
+    assert.match(list, /^run-1 .*sleep/m);
+    assert.match(list, /^1 .*of_the_cluster/m);
+    const none = qmemacct('job', 'run-2');
+    assert.equal(none.status, 1);
+    assert.match(none.stderr, /job run-2: nothing known/);
+  });
+});
+
+describe('jobName', () => {
+  it('is a number for a cluster of any name, and what "job" takes', () => {
+    const key = { job_id: 7, task_id: null };
+    assert.equal(jobName({ ...key, cluster: 'run' }), '7');
+    assert.equal(jobTaskName({ ...key, cluster: 'demo', task_id: 3 }), '7.3');
+    assert.equal(privateWorld('(other)'), null);
+    assert.deepEqual(parseJobArgument('7.3'), { job_id: 7, task_id: 3 });
+    for (const cluster of ['(run)', '(demo)'])
+      assert.deepEqual(parseJobArgument(jobName({ ...key, cluster })), { job_id: 7, cluster });
+    for (const text of ['run-0', 'run-', 'run-7.1', 'other-7', 'run-07x'])
+      assert.throws(() => parseJobArgument(text), /is not a job/);
+  });
+});

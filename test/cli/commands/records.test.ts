@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { AccountingReader, RecordFilter } from '../../../src/accounting/store';
+import { showRecords } from '../../../src/cli/commands/records';
+import { showTop } from '../../../src/cli/commands/top';
+import { recordChoiceOf, type RecordFilterOptions } from '../../../src/cli/records/options';
+import type { RecordListOptions } from '../../../src/cli/records/options';
+import { filterSubject, namedSubject, type RecordSubject } from '../../../src/cli/records/subject';
+import { runProgram } from '../../../src/cli/program';
+import type { Sources } from '../../../src/cli/stores/stores';
+import type { Terminal } from '../../../src/cli/terminal';
+import type { JobRecord } from '../../../src/record/record';
+import { memoryReader } from '../../accounting/memory-reader';
+import { assertGolden } from '../../report/golden';
+import { MANY_OWNERS } from '../../report/many-owners';
+import { fakeTerminal } from '../fake-terminal';
+
+process.env.TZ = 'Europe/Berlin';
+
+/** Any path that can be read stands for the store. */
+const PRESENT = __filename;
+
+function sourcesOf(reader: AccountingReader): Sources {
+  return {
+    open: () => Promise.resolve(reader),
+    askServer: () => Promise.reject(new Error('there is none')),
+    running: () => Promise.resolve([]),
+  };
+}
+
+interface Run {
+  readonly status: number;
+  readonly output: string;
+  readonly warnings: string;
+  readonly asked: readonly RecordFilter[];
+}
+
+const LISTED: RecordListOptions = {
+  config: '/nonexistent.toml',
+  color: false,
+  since: '2026-11-20',
+  until: '2026-11-21',
+  sort: 'ended',
+};
+
+const LIST: RecordListOptions = { ...LISTED, accounting: PRESENT };
+
+async function list(
+  subject: RecordSubject,
+  options: Partial<RecordListOptions> = {},
+  records: readonly JobRecord[] = MANY_OWNERS,
+  changes: Partial<Terminal> = {},
+): Promise<Run> {
+  const terminal = fakeTerminal(changes);
+  const asked: RecordFilter[] = [];
+  const status = await showRecords(subject, { ...LIST, ...options }, terminal, sourcesOf(memoryReader(records, asked)));
+  return { status, output: terminal.output(), warnings: terminal.warnings(), asked };
+}
+
+const jobs = (options: RecordFilterOptions): RecordSubject => filterSubject(recordChoiceOf(options));
+
+/** The job numbers at the beginnings of lines. */
+const numbers = ({ output }: Run): readonly string[] => output.match(/^47\d\d/gm) ?? [];
+
+describe('qmemacct project, queue, host', () => {
+  it('show the jobs of a project, with their owners', async () => {
+    const run = await list(namedSubject('project', 'genome'));
+    assert.deepEqual([run.status, run.warnings], [0, '']);
+    assertGolden('project', run.output.trimEnd().split('\n'));
+  });
+
+  it('show the jobs in a queue, and in one of its instances', async () => {
+    assert.match((await list(namedSubject('queue', 'all.q'))).output, /^Jobs in queue all\.q +\d+ jobs/);
+    const instance = await list(namedSubject('queue', 'all.q@node08'));
+    assert.match(instance.output, /^Jobs in queue all\.q@node08 +1 job\n/);
+    assert.deepEqual(numbers(instance), ['4712']);
+  });
+
+  it('show the jobs on a host, by whatever spelling of its name', async () => {
+    const run = await list(namedSubject('host', 'node08'));
+    assert.match(run.output, /^Jobs on host node08 +1 job\n[^]*\njob +owner +name +until/);
+    for (const name of ['node09', 'NODE09.cluster.example'])
+      assert.match((await list(namedSubject('host', name))).output, /20 jobs\n/, name);
+    const unknown = await list(namedSubject('host', 'node10'));
+    assert.equal(unknown.status, 1);
+    assert.match(unknown.warnings, /^qmemacct: host node10: no job ended from /);
+  });
+
+  it('show the jobs on the hosts that a pattern means, as live -H does', async () => {
+    const run = await list(namedSubject('host', 'node0?'));
+    assert.deepEqual([run.status, run.warnings], [0, '']);
+    assert.match(run.output, /^Jobs on hosts node0\? +25 jobs, 1 running\n/);
+    assert.deepEqual(numbers(await list(namedSubject('host', 'node08,nothing'))), ['4712']);
+    const none = await list(namedSubject('host', 'nod0?'));
+    assert.deepEqual(
+      [none.status, none.warnings.split(':').slice(0, 3)],
+      [1, ['qmemacct', ' host nod0?', ' no job ended from 2026-11-20 00']],
+    );
+    assert.match((await list(namedSubject('queue', 'all.q@node*'))).output, /^Jobs in queue all\.q@node\*/);
+  });
+
+  it('are harmless whatever the name', async () => {
+    const name = 'x\u001b[2Jy';
+    const { warnings } = await list(namedSubject('project', name));
+    assert.ok(!warnings.includes('\u001b'));
+    const found = await list(namedSubject('project', name), {}, [
+      { ...(MANY_OWNERS[0] ?? assert.fail()), project: name },
+    ]);
+    assert.match(found.output, /^Jobs of project x\\x1b\[2Jy /);
+  });
+});
+
+describe('qmemacct jobs', () => {
+  it('asks the store for what the options say', async () => {
+    const { asked } = await list(
+      jobs({
+        owner: 'bob',
+        project: 'p',
+        queue: 'q',
+        host: 'h',
+        pe: 'smp',
+        name: 'a*',
+        cluster: 'c',
+        state: 'finished, lost',
+        failed: true,
+        unsampled: true,
+        peakAbove: '1G',
+        peakBelow: '2g',
+        limitAbove: '512M',
+        limitBelow: '4.5G',
+        usedAbove: '80',
+        usedBelow: '120.5%',
+        longerThan: '1:30:00',
+      }),
+    );
+    assert.deepEqual(
+      { ...asked[0], since: 0, until: 0 },
+      {
+        since: 0,
+        until: 0,
+        sort: 'time',
+        limit: 50,
+        owner: 'bob',
+        project: 'p',
+        queue: 'q',
+        host: 'h',
+        pe: 'smp',
+        job_name: 'a*',
+        cluster: 'c',
+        states: ['finished', 'lost'],
+        failed: true,
+        sampled: false,
+        peak_at_least: 2 ** 30,
+        peak_at_most: 2e9,
+        limit_at_least: 512 * 1024 ** 2,
+        limit_at_most: 4.5 * 2 ** 30,
+        share_at_least: 0.8,
+        share_at_most: 1.205,
+        wallclock_at_least: 5400,
+        far_below: 0.25,
+      },
+    );
+  });
+
+  it('reads spans of time as people and as Grid Engine write them', () => {
+    const seconds = (longerThan: string): number | undefined => recordChoiceOf({ longerThan }).wallclock_at_least;
+    assert.deepEqual(['30m', '2h', '1d', '90', '::30', '24:00:00'].map(seconds), [1800, 7200, 86_400, 90, 30, 86_400]);
+  });
+
+  it('refuses what makes no sense, in a line that names the option', () => {
+    const bad: readonly (readonly [RecordFilterOptions, RegExp])[] = [
+      [{ state: 'done' }, /^--state: "done"/],
+      [{ owner: '' }, /^--owner: an empty name/],
+      [{ peakAbove: 'much' }, /^--peak-above: "much"/],
+      [{ peakAbove: '-1G' }, /^--peak-above: "-1G"/],
+      [{ limitBelow: 'INFINITY' }, /^--limit-below/],
+      [{ usedAbove: 'half' }, /^--used-above/],
+      [{ longerThan: '1k' }, /^--longer-than/],
+      [{ longerThan: '' }, /^--longer-than/],
+      [{ sampled: true, unsampled: true }, /exclude each other/],
+    ];
+    for (const [options, message] of bad) assert.throws(() => recordChoiceOf(options), { message });
+  });
+
+  it('says what was chosen, and shows it', async () => {
+    const run = await list(jobs({ failed: true, limitAbove: '3G' }));
+    assert.match(run.output, /^Jobs: failed, limit at least 3\.00 GiB +1 job\n/);
+    assert.deepEqual(numbers(run), ['4712']);
+    assert.equal((await list(jobs({ owner: 'nobody' }))).status, 1);
+  });
+
+  it('shows no more at once than it can hold', async () => {
+    const reader = memoryReader(MANY_OWNERS);
+    const many: AccountingReader = {
+      ...reader,
+      records: async (query) => {
+        const { records, totals } = await reader.records(query);
+        return { records, totals: { ...totals, records: 10_000_000 } };
+      },
+    };
+    const run = (options: Partial<RecordListOptions>): Promise<number> =>
+      showRecords(jobs({}), { ...LIST, ...options }, fakeTerminal(), sourcesOf(many));
+    const refusal = /10,000,000 records are more than can be shown at once \(200,000\); .* --limit/;
+    for (const options of [{ json: true }, { csv: true }, { group: true, limit: '5' }])
+      await assert.rejects(run(options), refusal);
+    assert.equal(await run({}), 0);
+    assert.equal(await run({ json: true, limit: '5' }), 0);
+  });
+
+  it('takes the columns that are chosen, all of them where nobody knows a width', async () => {
+    const columns = 'job,peak,owner,project,started,submitted,request,cpu_time,read,written,ended,host,queue,peak';
+    const piped = await list(jobs({}), { columns });
+    assert.match(
+      piped.output,
+      /\njob +peak +owner +project +started +submitted +h_vmem +CPU time +read +written +ended +host +queue\n/,
+    );
+    const narrow = await list(jobs({}), { columns }, MANY_OWNERS, { isTTY: true, columns: 70 });
+    assert.match(narrow.output, /\nno room for request, [^]*ended/);
+    assert.ok(narrow.output.split('\n').every((line) => line.length <= 70));
+    const help = await list(jobs({}), { columns: 'help', accounting: '/nonexistent' });
+    assert.match(help.output, /^--columns +heading +says\n/);
+    await assert.rejects(list(jobs({}), { columns: 'job,toString' }), /"toString" is no column; --columns help/);
+    await assert.rejects(list(jobs({}), { columns: 'job', json: true }), /--columns is for people/);
+  });
+
+  it('puts several stores together', async (t) => {
+    const home = mkdtempSync(join(tmpdir(), 'qmemacct-records-'));
+    t.after(() => rmSync(home, { recursive: true, force: true }));
+    mkdirSync(join(home, 'qmemacct'));
+    // The reader is a fake: it is enough that there is a file.
+    writeFileSync(join(home, 'qmemacct', 'accounting.db'), '');
+    writeFileSync(join(home, 'qmemacct.toml'), `accounting = "${PRESENT}"\n`);
+    const terminal = fakeTerminal();
+    const [first, ...others] = MANY_OWNERS;
+    const halves = [first === undefined ? [] : [first], others];
+    const sources: Sources = {
+      ...sourcesOf(memoryReader([])),
+      open: () => Promise.resolve(memoryReader(halves.shift() ?? [])),
+    };
+    const config = { ...LISTED, config: join(home, 'qmemacct.toml') };
+    const env = { LANG: 'C.UTF-8', XDG_STATE_HOME: home };
+    const at = { ...terminal, env };
+    assert.equal(await showRecords(namedSubject('owner', 'bob'), config, at, sources), 0);
+    assert.match(terminal.output(), /^Jobs of bob +1 job\n/);
+    halves.push(first === undefined ? [] : [first], others);
+    // In the user's own store, where also the owner's own word counts.
+    assert.equal(await showTop('owners', { ...config, by: 'jobs' }, at, sources), 0);
+    assert.match(terminal.output(), /Top owners by jobs +26 jobs\n[^]*\ndave +20 [^]*\nalice +2 [^]*\nbob +1 /);
+  });
+});
+
+describe('qmemacct top', () => {
+  const options = { ...LIST, by: 'unused' };
+  const top = async (what: string, changes: Partial<typeof options> & RecordFilterOptions = {}): Promise<Run> => {
+    const terminal = fakeTerminal();
+    const asked: RecordFilter[] = [];
+    const sources = sourcesOf(memoryReader(MANY_OWNERS, asked));
+    const status = await showTop(what, { ...options, ...changes }, terminal, sources);
+    return { status, output: terminal.output(), warnings: terminal.warnings(), asked };
+  };
+
+  it('ranks owners, projects, queues, hosts and names', async () => {
+    for (const [what, first] of [
+      ['owners', /\ndave /],
+      ['projects', /\nsweeps /],
+      ['queues', /\nall\.q /],
+      ['hosts', /\nnode09\.clu/],
+      ['names', /\nsweep /],
+    ] as const) {
+      const run = await top(what, { by: 'jobs' });
+      assert.match(run.output, new RegExp(`^Top ${what} by jobs`));
+      assert.match(run.output, first);
+    }
+  });
+
+  it('takes the filters of jobs, and a limit', async () => {
+    const run = await top('owners', { project: 'genome', limit: '1' });
+    assert.match(run.output, /^Top owners by unused memory +3 jobs\nproject genome\n/);
+    assert.match(run.output, /\n1 of 3 shown: --limit N\n$/);
+  });
+
+  it('ends with 1 where there is nothing to rank, with 2 where it makes no sense', async () => {
+    const none = await top('owners', { by: 'energy' });
+    assert.equal(none.status, 1);
+    assert.match(none.warnings, /^qmemacct: top owners: nothing to rank by energy from /);
+    await assert.rejects(top('users'), /top: "users" can't be ranked; write owners, projects/);
+    await assert.rejects(top('owners', { by: 'toString' }), /--by: "toString" is not a key/);
+    assert.match((await top('owners', { by: 'help' })).output, /^--by +ranks by\n/);
+  });
+});
+
+describe('the commands', () => {
+  it('end with 2 on what makes no sense, before any store is opened', async () => {
+    for (const words of [
+      ['jobs', '--state', 'done'],
+      ['jobs', 'bob'],
+      ['jobs', '--sort', 'name'],
+      ['jobs', '--columns', 'nothing'],
+      ['project'],
+      ['host', 'a', 'b'],
+      ['top', 'nonsense'],
+      ['top', '--by', 'x'],
+      ['top', '--limit', '0'],
+      ['queue', 'all.q', '--since', 'now', '--until', 'yesterday'],
+    ]) {
+      const terminal = fakeTerminal();
+      assert.equal(await runProgram(words, '1', terminal), 2, words.join(' '));
+      assert.match(terminal.warnings(), /^qmemacct: (?:.+\n){1,3}$/);
+    }
+  });
+});

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import type { ArrayProgress } from '../../../src/report/job/array-progress';
+import type { JobRecord } from '../../../src/record/record';
+import { arrayOfTwenty } from '../../report/sample-records';
+
+const main = join(__dirname, '..', '..', '..', 'src', 'cli', 'main.js');
+const directory = mkdtempSync(join(tmpdir(), 'qmemacct-array-tasks-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+const HOUR = 3_600_000;
+const JOB = '4720';
+
+const row = (state: 'running' | 'pending', tasks: string): string =>
+  `<job_list state="${state}"><JB_job_number>${JOB}</JB_job_number><JB_name>sweep</JB_name><JB_owner>bob</JB_owner>` +
+  `<state>${state === 'running' ? 'r' : 'qw'}</state><slots>1</slots><tasks>${tasks}</tasks></job_list>`;
+
+const qstatSays = (rows: string): string => `<?xml version='1.0'?>
+<job_info xmlns:xsd="http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd">
+<queue_info>${rows}</queue_info><job_info></job_info></job_info>`;
+
+/** So many ms ago tasks 1 and 2 ended; 3 runs, or ran then when `all` have ended. */
+function records(age: number, all = false): readonly JobRecord[] {
+  const now = Date.now();
+  return arrayOfTwenty.slice(0, 3).map((record, index): JobRecord => {
+    const runs = index === 2 && !all;
+    const times = {
+      submitted_at: new Date(now - age - 2 * HOUR).toISOString(),
+      started_at: new Date(now - age - HOUR).toISOString(),
+      ended_at: runs ? null : new Date(now - age).toISOString(),
+      revision: now - age,
+    };
+    const ended = runs ? { status: 'running' as const, exit_status: null, signal: null } : {};
+    return { ...record, cluster: 'c', ...times, ...ended };
+  });
+}
+
+/** A site with this qstat and these records. */
+async function makeSite(name: string, qstat: string, stored: readonly JobRecord[]): Promise<NodeJS.ProcessEnv> {
+  const site = join(directory, name);
+  const [bin, runtime, config] = [join(site, 'bin'), join(site, 'runtime'), join(site, 'settings.toml')];
+  mkdirSync(bin, { recursive: true });
+  mkdirSync(runtime, { mode: 0o700 });
+  for (const client of ['qstat', 'qhost'])
+    writeFileSync(join(bin, client), `#!/bin/sh\necho "${client} $*" >>"${site}/asked"\n${qstat}\n`, { mode: 0o755 });
+  const database = join(site, 'accounting.db');
+  writeFileSync(config, `cluster = "c"\naccounting = "${database}"\nrun_dir = "${site}"\nserve_socket = "${site}/s"\n`);
+  writeFileSync(join(site, 'running.xml'), qstatSays(row('running', '3')));
+  writeFileSync(join(site, 'pending.xml'), qstatSays(row('pending', '4-20:1')));
+  const store = openSqliteStore(database, 0o600);
+  assert.ok((await store.merge(stored)).every(({ ok }) => ok));
+  await store.close();
+  const PATH = `${bin}:${process.env.PATH ?? ''}`;
+  return { ...process.env, PATH, XDG_RUNTIME_DIR: runtime, LC_ALL: 'C.UTF-8', SGE_ROOT: '', CONFIG: config };
+}
+
+const ANSWERS = (name: string): string =>
+  `case " $* " in *" -s p "*) exec cat "${directory}/${name}/pending.xml";; *) exec cat "${directory}/${name}/running.xml";; esac`;
+
+async function job(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<string> {
+  const args = [main, 'job', ...words, '--config', env.CONFIG ?? ''];
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  let problems = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (problems += text));
+  assert.deepEqual([await once(child, 'close'), problems], [[0, null], '']);
+  return output;
+}
+
+/** What is shown, once qstat has answered in time: on a busy machine not at the first try. */
+async function answered(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    const text = await job(env, JOB, ...words);
+    if (LINE.test(text) || /"to_come":\d/.test(text) || tries === 30) return text;
+  }
+}
+
+async function arrays(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<readonly ArrayProgress[]> {
+  const said = JSON.parse(await job(env, ...words, '--json')) as { readonly arrays?: readonly ArrayProgress[] };
+  return said.arrays ?? [];
+}
+
+const LINE = / tasks have ended, .* to come/;
+const known = { cluster: 'c', job_id: Number(JOB), ended: 2, running: 1 };
+const asked = (name: string): string => {
+  const file = join(directory, name, 'asked');
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+};
+
+describe('qmemacct job, of an array job with tasks to come', () => {
+  it('says how many, by the lists of qstat and nothing else', async () => {
+    const env = await makeSite('waits', ANSWERS('waits'), records(HOUR));
+    assert.match(await answered(env), /\n {2}2 of 20 tasks have ended, 1 runs, 17 to come\n$/);
+    assert.match(await answered(env, '--json'), /"arrays":\[\n{"cluster":"c",.*"ended":2,"running":1,"to_come":17}\n]/);
+    assert.deepEqual(
+      new Set(asked('waits').match(/^.*? -s \S+/gm)),
+      new Set(['qstat -u * -s rs', 'qstat -u * -s p']),
+      asked('waits'),
+    );
+    assert.doesNotMatch(asked('waits'), /qhost|-j/);
+  });
+
+  it('asks for none where a task is asked for, or another accounting DB, or CSV', async () => {
+    const env = await makeSite('unasked', ANSWERS('unasked'), records(HOUR));
+    assert.deepEqual(await arrays(env, `${JOB}.3`), []);
+    assert.doesNotMatch(await job(env, `${JOB}.3`), LINE);
+    const database = join(directory, 'unasked', 'accounting.db');
+    assert.deepEqual(await arrays(env, JOB, '--accounting', database), [{ ...known, to_come: null }]);
+    await job(env, JOB, '--csv');
+    assert.equal(asked('unasked'), '');
+  });
+
+  it('does not ask for one of which nothing was heard for days', async () => {
+    const env = await makeSite('old', ANSWERS('old'), records(100 * HOUR, true));
+    assert.deepEqual(await arrays(env, JOB), [{ ...known, ended: 3, running: 0, to_come: null }]);
+    assert.equal(asked('old'), '');
+  });
+
+  it('leaves the line out where qmaster says nothing', async () => {
+    const env = await makeSite('silent', 'echo "error: commlib error" >&2; exit 1', records(HOUR));
+    assert.doesNotMatch(await job(env, JOB), LINE);
+    assert.deepEqual(await arrays(env, JOB), [{ ...known, to_come: null }]);
+    assert.match(asked('silent'), /^qstat/);
+  });
+
+  it('does not wait for a qstat, or a server, that does not answer', { timeout: 120_000 }, async () => {
+    const env = await makeSite('hangs', 'exec sleep 600', records(HOUR));
+    assert.doesNotMatch(await job(env, JOB), LINE);
+    assert.match(asked('hangs'), /^qstat/);
+    const before = asked('hangs');
+    let calls = 0;
+    const server = createServer(() => {
+      calls++;
+    }).listen(join(directory, 'hangs', 's'));
+    await once(server, 'listening');
+    try {
+      assert.deepEqual(await arrays(env, JOB), [{ ...known, to_come: null }]);
+      assert.ok(calls > 0);
+      assert.equal(asked('hangs'), before);
+    } finally {
+      server.close();
+    }
+  });
+});

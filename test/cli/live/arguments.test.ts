@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { filterOf, parseSpan, sortingOf, watchInterval } from '../../../src/cli/live/arguments';
+import { fakeTerminal } from '../fake-terminal';
+
+const onTerminal = fakeTerminal({ isTTY: true });
+
+describe('the arguments of the live commands', () => {
+  it('are filters', () => {
+    assert.deepEqual(filterOf({ owner: 'a,b*' }).owner, ['a', 'b*']);
+    assert.deepEqual(filterOf({}).job, []);
+    assert.throws(() => filterOf({ host: '' }), /--host: "" names nothing/);
+  });
+
+  it('are orders', () => {
+    assert.deepEqual(sortingOf('jobs', {}), { key: 'share', reverse: false });
+    assert.deepEqual(sortingOf('hosts', { sort: 'free', reverse: true }), { key: 'free', reverse: true });
+    assert.throws(() => sortingOf('hosts', { sort: 'risk' }), /write one of host, used, /);
+  });
+
+  it('are spans of time', () => {
+    assert.deepEqual(
+      ['90s', '30m', '2h', '1d', '1w'].map((text) => parseSpan('--within', text)),
+      [90_000, 1_800_000, 7_200_000, 86_400_000, 604_800_000],
+    );
+    for (const text of ['', '2', 'h', '1.5h', '-1h', '9999999h'])
+      assert.throws(() => parseSpan('--within', text), /--within: ".*" is not a span/);
+  });
+
+  it('are seconds between refreshes, on a terminal only', () => {
+    assert.equal(watchInterval({}, fakeTerminal(), 10), null);
+    assert.equal(watchInterval({ watch: true }, onTerminal, 10), 10_000);
+    assert.equal(watchInterval({ watch: '2.5' }, onTerminal, 10), 2500);
+    for (const watch of ['0', '0.5', '3601', 'often', '1e3'])
+      assert.throws(() => watchInterval({ watch }, onTerminal, 10), /--watch: ".*" is not a number of seconds/);
+    assert.throws(() => watchInterval({ watch: true }, fakeTerminal(), 10), /needs a terminal/);
+    assert.throws(() => watchInterval({ watch: true, json: true }, onTerminal, 10), /leave --json and --csv out/);
+    const dumb = fakeTerminal({ isTTY: true, env: { TERM: 'dumb' } });
+    assert.throws(() => watchInterval({ watch: true }, dumb, 10), /TERM is "dumb"/);
+  });
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { namesOf } from '../../../src/cli/nightly/digest-choices';
+import { readWishes, wishOf, writeWish } from '../../../src/cli/nightly/digest-choices';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+
+const uid = process.geteuid?.() ?? -1;
+const name = (owner: number, rest = '0123456789abcdef'): string => `${owner}.${rest}`;
+
+describe('wishes about digests', () => {
+  it('are what a user said last', (t) => {
+    const directory = temporaryDirectory(t);
+    assert.equal(wishOf(directory, uid), null);
+    for (const wish of ['on', 'off', 'on'] as const) {
+      writeWish(directory, wish);
+      assert.equal(wishOf(directory, uid), wish);
+    }
+    assert.equal(readdirSync(directory).length, 1);
+    assert.equal(statSync(join(directory, readdirSync(directory)[0] ?? '')).mode & 0o777, 0o644);
+    assert.deepEqual([...readWishes(directory)], [[uid, 'on']]);
+  });
+
+  it('are believed of nobody but the owner of a plain file', (t) => {
+    const directory = temporaryDirectory(t);
+    const outside = join(directory, 'outside');
+    writeFileSync(outside, 'on\n');
+    writeFileSync(join(directory, name(uid + 1)), 'on\n');
+    symlinkSync(outside, join(directory, name(uid)));
+    mkdirSync(join(directory, name(uid, 'aaaaaaaaaaaaaaaa')));
+    writeFileSync(join(directory, `${uid}.x`), 'on\n');
+    writeFileSync(join(directory, name(uid, 'bbbbbbbbbbbbbbbb')), 'maybe\n');
+    linkSync(outside, join(directory, name(uid, 'cccccccccccccccc')));
+    assert.deepEqual([...readWishes(directory)], []);
+    writeWish(directory, 'off');
+    assert.deepEqual([...readWishes(directory)], [[uid, 'off']]);
+  });
+
+  it('of another user are told by the file', { skip: uid !== 0 && 'needs root' }, (t) => {
+    const directory = temporaryDirectory(t);
+    writeFileSync(join(directory, name(12345)), 'on\n');
+    assert.deepEqual([...readWishes(directory)], []);
+    chownSync(join(directory, name(12345)), 12345, 12345);
+    assert.deepEqual([...readWishes(directory)], [[12345, 'on']]);
+  });
+
+  it('are heard however many files another user has put there', { skip: uid !== 0 && 'needs root' }, (t) => {
+    const directory = temporaryDirectory(t);
+    chmodSync(directory, 0o1777);
+    const listeners = Array.from({ length: 100 }, (_, index) => 2000 + index);
+    for (const one of listeners) {
+      writeFileSync(join(directory, name(one)), 'off\n');
+      chownSync(join(directory, name(one)), one, one);
+    }
+    // In his own name, in another's, and in none.
+    const flood = `const { openSync, closeSync } = require('node:fs');
+      const hex = (n) => n.toString(16).padStart(16, '0');
+      for (let n = 0; n < 115000; n++)
+        closeSync(openSync(process.argv[1] + '/' + ['!', '1000.', '65534.'][n % 3] + hex(n), 'wx'));
+      const last = process.argv[1] + '/65534.ffffffffffffffff';
+      require('node:fs').writeFileSync(last, 'on');
+      require('node:fs').utimesSync(last, Date.now() / 1000 + 9, Date.now() / 1000 + 9);`;
+    const become = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+    const run = spawnSync('setpriv', [...become, process.execPath, '-e', flood, directory], { encoding: 'utf8' });
+    assert.equal(run.stderr, '');
+    const wishes = readWishes(directory);
+    assert.deepEqual(
+      listeners.filter((one) => wishes.get(one) !== 'off'),
+      [],
+    );
+    assert.equal(wishes.size, listeners.length + 1);
+    assert.equal(wishOf(directory, 2005), 'off');
+    assert.equal(wishOf(directory, 65534), 'on');
+  });
+
+  it('none, where there is no directory; an error only for who wants to say something', () => {
+    assert.deepEqual([...readWishes('/nonexistent/digest')], []);
+    assert.throws(() => writeWish('/nonexistent/digest', 'on'), { code: 'ENOENT' });
+  });
+
+  it('get their names from the name service', async () => {
+    const names = await namesOf([0, 4_000_000_000]);
+    assert.deepEqual([...names], [[0, 'root']]);
+    assert.equal((await namesOf([])).size, 0);
+  });
+});

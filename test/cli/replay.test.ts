@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
+import type { JobRecord } from '../../src/record/record';
+import { ordinary } from '../report/sample-records';
+import { COMMAND } from './serving';
+
+const MINUTE = 60_000;
+const FIRST = Date.parse('2026-11-01T10:00:00Z');
+
+/** One job after the other, each of which needs a little more or less than the last. */
+function jobs(count: number): readonly JobRecord[] {
+  return Array.from({ length: count }, (_, index): JobRecord => {
+    const at = (minutes: number): string => new Date(FIRST + (index * 10 + minutes) * MINUTE).toISOString();
+    return {
+      ...ordinary,
+      job_id: 1000 + index,
+      job_name: `step_${index}`,
+      run_id: `badcafe.${index + 1}.2`,
+      submitted_at: at(0),
+      started_at: at(1),
+      ended_at: at(6),
+      revision: Date.parse(at(6)),
+    };
+  });
+}
+
+async function site(
+  t: TestContext,
+  records: readonly JobRecord[],
+): Promise<(...words: readonly string[]) => SpawnSyncReturns<string>> {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-replay-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const config = join(directory, 'qmemacct.toml');
+  writeFileSync(config, `accounting = "${directory}/site.db"\n`);
+  const store = openSqliteStore(join(directory, 'site.db'), 0o600);
+  await store.merge(records);
+  await store.close();
+  const env = { PATH: process.env.PATH, HOME: directory, LANG: 'C.UTF-8', COLUMNS: '120' };
+  return (...words) =>
+    spawnSync(process.execPath, [COMMAND, '--config', config, 'replay', ...words], { encoding: 'utf8', env });
+}
+
+describe('qmemacct replay', () => {
+  it("plays the advice over the accounting DB's jobs, beside their users' requests", async (t) => {
+    const replay = await site(t, jobs(40));
+    const shown = replay('--since', '2026-10-01', '--risk', '5');
+    assert.equal(shown.status, 0, shown.stderr);
+    assert.match(shown.stdout, /^accounting DB: 40 jobs, 37 with 3 earlier runs or more$/m);
+    assert.match(shown.stdout, /^advice, risk 5.0 % +\d+ +5\.00 % +0\.00 %/m);
+    assert.match(shown.stdout, /^users' requests +37 +0\.00 %/m);
+    const json = JSON.parse(replay('--since', '2026-10-01', '--risk', '5', '--json').stdout) as {
+      readonly replays: readonly {
+        readonly advisable: number;
+        readonly advice: readonly { readonly risk: number }[];
+      }[];
+    };
+    assert.equal(json.replays[0]?.advisable, 37);
+    assert.equal(json.replays[0].advice[0]?.risk, 0.05);
+  });
+
+  it('says what is wrong', async (t) => {
+    const replay = await site(t, []);
+    const none = replay();
+    assert.deepEqual([none.status, none.stdout], [1, '']);
+    assert.match(none.stderr, /^qmemacct: replay: no job of this time tells what it needed/);
+    const risk = replay('--risk', '1,many');
+    assert.equal(risk.status, 2);
+    assert.match(risk.stderr, /--risk: "1,many" is no list of percentages/);
+    const file = replay('--trace', '/nowhere.csv');
+    assert.equal(file.status, 3);
+    assert.match(file.stderr, /^qmemacct: \/nowhere\.csv: .*no such file/);
+  });
+});

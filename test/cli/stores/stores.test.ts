@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import type { AccountingReader } from '../../../src/accounting/store';
+import { StoreError } from '../../../src/accounting/store-error';
+import { memoryReader } from '../../accounting/memory-reader';
+import { chooseStores, noStoreMessage, openStores, ownStorePath } from '../../../src/cli/stores/stores';
+
+const directory = mkdtempSync(join(tmpdir(), 'qmemacct-stores-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+const present = join(directory, 'present.db');
+writeFileSync(present, '');
+const absent = join(directory, 'absent.db');
+
+const reader = {} as AccountingReader;
+
+describe('ownStorePath', () => {
+  it('follows the XDG base directories', () => {
+    assert.equal(ownStorePath({ HOME: '/home/bob' }), '/home/bob/.local/state/qmemacct/accounting.db');
+    assert.equal(ownStorePath({ HOME: '/home/bob', XDG_STATE_HOME: '/s' }), '/s/qmemacct/accounting.db');
+    assert.equal(
+      ownStorePath({ HOME: '/home/bob', XDG_STATE_HOME: 's' }),
+      '/home/bob/.local/state/qmemacct/accounting.db',
+    );
+  });
+});
+
+describe('chooseStores', () => {
+  it("is the one given, else the site's and the user's own", () => {
+    assert.deepEqual(chooseStores('/x.db', '/site.db', {}), [{ path: '/x.db', whose: 'given' }]);
+    assert.deepEqual(chooseStores(undefined, '/site.db', { HOME: '/h' }), [
+      { path: '/site.db', whose: 'site' },
+      { path: '/h/.local/state/qmemacct/accounting.db', whose: 'own' },
+    ]);
+  });
+
+  it('reads no store twice', () => {
+    const own = ownStorePath({ HOME: '/h' });
+    assert.deepEqual(chooseStores(undefined, own, { HOME: '/h' }), [{ path: own, whose: 'site' }]);
+  });
+});
+
+describe('openStores', () => {
+  const choices = [
+    { path: present, whose: 'site' },
+    { path: absent, whose: 'own' },
+  ] as const;
+
+  it('passes over what does not exist', async () => {
+    const stores = await openStores(choices, () => reader);
+    assert.deepEqual(stores, { readers: [reader], opened: [present], problems: [], missing: [absent] });
+  });
+
+  it('tells in one line why a store can not be read, and goes on', async () => {
+    const both = [choices[0], { path: present, whose: 'own' }] as const;
+    let calls = 0;
+    const stores = await openStores(both, () => {
+      calls += 1;
+      if (calls === 1) throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+      return reader;
+    });
+    assert.equal(stores.readers.length, 1);
+    assert.deepEqual(stores.problems, [
+      `the site's accounting DB ${present} can't be read: permission denied; ask an admin to add you to the group of the file, or for "accounting_mode" 0644`,
+    ]);
+  });
+
+  it("keeps a store's own words", async () => {
+    const stores = await openStores([choices[0]], () => {
+      throw new StoreError(present, 'is not a database', 'restore it', false);
+    });
+    assert.equal(
+      noStoreMessage(stores),
+      `the site's accounting DB ${present} can't be read: is not a database; restore it`,
+    );
+  });
+
+  it('says what is missing where there is nothing at all', async () => {
+    const stores = await openStores([choices[1]], () => reader);
+    assert.match(noStoreMessage(stores), /absent\.db does not exist; it comes with the first job/);
+  });
+
+  it("asks the site's server for the site's store, where that can not be read or is not here", async () => {
+    const denied = (): never => {
+      throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+    };
+    const remote = {} as AccountingReader;
+    const server = { socket: '/s', ask: () => Promise.resolve(remote) };
+    const byServer = (path: string): string => `${path} by "qmemacct serve" at /s`;
+    const unreadable = await openStores([choices[0]], denied, server);
+    assert.deepEqual(unreadable, { readers: [remote], opened: [byServer(present)], problems: [], missing: [] });
+    const notHere = await openStores([{ path: absent, whose: 'site' }], () => reader, server);
+    assert.deepEqual(notHere, { readers: [remote], opened: [byServer(absent)], problems: [], missing: [] });
+  });
+
+  it("counts the user's own word in the user's own store, and in no other", async () => {
+    const asked: (boolean | undefined)[] = [];
+    const empty = memoryReader([]);
+    const counting: AccountingReader = {
+      ...empty,
+      records: (query) => {
+        asked.push(query.claimed);
+        return empty.records(query);
+      },
+    };
+    for (const whose of ['own', 'site', 'given'] as const) {
+      const stores = await openStores([{ path: present, whose }], () => counting);
+      await stores.readers[0]?.records({ since: 0, until: 1 });
+    }
+    assert.deepEqual(asked, [true, undefined, undefined]);
+  });
+
+  it("asks no server for the user's own store, or for one that was given", async () => {
+    const server = { socket: '/s', ask: () => assert.fail('asked') };
+    for (const whose of ['own', 'given'] as const) {
+      const stores = await openStores([{ path: absent, whose }], () => reader, server);
+      assert.deepEqual(stores, { readers: [], opened: [], problems: [], missing: [absent] });
+    }
+    assert.deepEqual((await openStores([choices[0]], () => reader, server)).opened, [present]);
+  });
+
+  it('says what was tried where the server does not help', async () => {
+    const here = [choices[0]] as const;
+    const broken = (): never => {
+      throw new StoreError(present, 'is not a database', 'restore it', false);
+    };
+    const fails = (error: Error) => ({ socket: '/s', ask: () => Promise.reject(error) });
+    const noSocket = Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
+    const told = async (error: Error): Promise<string> => noStoreMessage(await openStores(here, broken, fails(error)));
+    const head = `the site's accounting DB ${present} can't be read: is not a database; restore it;`;
+    assert.equal(await told(noSocket), `${head} no "qmemacct serve" at /s answers for it`);
+    assert.equal(
+      await told(new Error('it hung up')),
+      `${head} "qmemacct serve" at /s does not answer for it: it hung up`,
+    );
+    assert.equal(
+      await told(new StoreError('the server', 'it is locked', 'wait', true)),
+      `${head} "qmemacct serve" at /s can't read it: it is locked`,
+    );
+    const absentAlone = await openStores([{ path: absent, whose: 'site' }], () => reader, fails(noSocket));
+    assert.deepEqual([absentAlone.problems, absentAlone.missing], [[], [absent]]);
+  });
+});

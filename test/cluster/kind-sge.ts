@@ -1,0 +1,52 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAccounting } from './formats';
+import type { CellKind } from './kind';
+
+export const adminUser = 'sgeadmin';
+
+const sgeRoot = '/var/lib/gridengine';
+const spool = '/var/spool/gridengine';
+const binaries = '/usr/lib/gridengine';
+const share = '/usr/share/gridengine';
+
+const neededFiles = [
+  ...['sge_qmaster', 'sge_execd', 'sge_shepherd', 'spoolinit', 'qsub', 'qconf'].map((name) => join(binaries, name)),
+  join(share, 'scripts/init_cluster'),
+  join(share, 'default-bootstrap'),
+  sgeRoot,
+  spool,
+];
+
+/** Son of Grid Engine as Debian packages it. */
+export const sonOfGridEngine: CellKind = {
+  name: 'sge8.1.9',
+  sgeRoot,
+  spool: { directory: 'spool', seenAt: spool },
+  binaries,
+  path: [],
+  accounting: 'accounting',
+  readAccounting: parseAccounting,
+  wantsStaticEnv: false,
+  parallelEnvironment: { qsort_args: 'NONE' },
+  obstacle: () => {
+    const file = neededFiles.find((path) => !existsSync(path));
+    if (file === undefined) return null;
+    return `no ${file}: install Debian's packages gridengine-master gridengine-exec gridengine-client gridengine-common`;
+  },
+  writeFiles: (layout, hosts) => {
+    for (const name of ['bin', 'lib', 'util', 'utilbin'])
+      cpSync(join(sgeRoot, name), join(layout.root, name), { recursive: true, verbatimSymlinks: true });
+    mkdirSync(layout.common, { recursive: true });
+    // Debian's default is /usr/sbin, where a shell script stands before each program: half of what a short job costs.
+    const bootstrap = readFileSync(join(share, 'default-bootstrap'), 'utf8');
+    writeFileSync(join(layout.common, 'bootstrap'), bootstrap.replace(/^binary_path .*/m, `binary_path ${binaries}`));
+    const master = hosts.find(({ role }) => role === 'master');
+    writeFileSync(join(layout.common, 'act_qmaster'), `${master?.name ?? ''}\n`);
+    for (const name of ['qmaster/job_scripts', 'spooldb', 'execd']) mkdirSync(join(layout.spool, name), { recursive: true });
+  },
+  initialise: async (hosts) => {
+    const init = [join(share, 'scripts/init_cluster'), sgeRoot, 'default', join(spool, 'spooldb'), adminUser];
+    await hosts.check(hosts.master, init, { user: adminUser });
+  },
+};

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import type { AccountingRecord } from './formats';
+import type { Hosts } from './hosts';
+import { sonOfGridEngine } from './kind-sge';
+import { openClusterScheduler } from './kind-ocs';
+import type { Layout } from './layout';
+import type { CellHost } from './state';
+
+/** What a cell of one kind of Grid Engine needs that one of another kind does not. */
+export interface CellKind {
+  readonly name: string;
+  /** Where the hosts see SGE_ROOT; a cell mounts its own there, inside its hosts only. */
+  readonly sgeRoot: string;
+  /** Spools of qmaster and execds: where in the cell's directory, and where hosts see them unless below SGE_ROOT. */
+  readonly spool: { readonly directory: string; readonly seenAt: string | null };
+  /** The programs themselves, daemons and clients. */
+  readonly binaries: string;
+  /** For the PATH of users, in front of the system's. */
+  readonly path: readonly string[];
+  /** Name of the accounting file in `common`. */
+  readonly accounting: string;
+  readonly readAccounting: (text: string) => AccountingRecord[];
+  /** Hooks of root are safe only behind a static `env`: the shepherd keeps no LD_AUDIT of the job's owner from them. */
+  readonly wantsStaticEnv: boolean;
+  /** What one of its parallel environments has beside the fields that all kinds know. */
+  readonly parallelEnvironment: Readonly<Record<string, string>>;
+  /** Why it can't be made on this machine, with what would change that; null where it can. */
+  readonly obstacle: () => string | null;
+  /** Writes SGE_ROOT and the spool directories, before there are hosts. */
+  readonly writeFiles: (layout: Layout, hosts: readonly CellHost[]) => void;
+  /** Makes qmaster's data base; an installer may start it, too. */
+  readonly initialise: (hosts: Hosts) => Promise<void>;
+}
+
+const kinds: readonly CellKind[] = [
+  sonOfGridEngine,
+  openClusterScheduler('ocs9.1', /ocs-9\.1\..*\.tar\.xz$/),
+  openClusterScheduler('ocs9.2', /ocs-9\.2\..*\.tar\.xz$/),
+];
+
+/** Grid Engine's own user in all of them. */
+export { adminUser } from './kind-sge';
+
+/** Which of them a process works with; Debian's 8.1.9 where it is not set. */
+const VARIABLE = 'QMEMACCT_CELL_KIND';
+
+function chosen(): CellKind {
+  const name = process.env[VARIABLE] ?? sonOfGridEngine.name;
+  const found = kinds.find((kind) => kind.name === name);
+  if (found === undefined)
+    throw new Error(`${VARIABLE}=${name}: there are ${kinds.map((known) => known.name).join(', ')}`);
+  return found;
+}
+
+/** The kind of Grid Engine of this process's cells. */
+export const kind = chosen();
+
+/** A client program itself: Debian's on PATH is a shell script that looks for SGE_ROOT and takes five times as long. */
+export function client(name: 'qacct' | 'qconf' | 'qdel' | 'qhost' | 'qmod' | 'qstat' | 'qsub'): string {
+  return join(kind.binaries, name);
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { adviseRequest, roundRequest } from '../../../src/report/advice/advice';
+import {
+  arrayOfTwenty,
+  killedAtLimit,
+  lost,
+  openBracket,
+  ordinary,
+  reserving,
+  running,
+  selfReported,
+  unsampled,
+} from '../sample-records';
+
+const GIB = 1024 ** 3;
+const POWERS: Readonly<Record<string, number>> = { M: 1024 ** 2, G: GIB };
+
+/** As Grid Engine reads it. */
+function parseRequest(text: string): number {
+  const match = /^(\d+(?:\.\d)?)([MG])$/.exec(text);
+  return Number(match?.[1]) * (POWERS[match?.[2] ?? ''] ?? Number.NaN);
+}
+
+describe('roundRequest', () => {
+  it('is a round number, never less than asked for, at most 25 % more (but for the smallest)', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2 ** 42 }), (bytes) => {
+        const { bytes: rounded, text } = roundRequest(bytes);
+        assert.equal(parseRequest(text), rounded);
+        assert.ok(rounded >= bytes);
+        assert.ok(rounded <= Math.max(100 * 1024 ** 2, bytes * 1.25));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('writes what people would write', () => {
+    assert.equal(roundRequest(1).text, '100M');
+    assert.equal(roundRequest(471 * 1024 ** 2).text, '500M');
+    assert.equal(roundRequest(990 * 1024 ** 2).text, '1G');
+    assert.equal(roundRequest(1.83 * GIB).text, '1.9G');
+    assert.equal(roundRequest(4.1 * GIB).text, '4.5G');
+    assert.equal(roundRequest(17.1 * GIB).text, '18G');
+    assert.equal(roundRequest(130 * GIB).text, '132G');
+  });
+});
+
+describe('adviseRequest', () => {
+  it('sizes by the larger of memory and address space, per slot', () => {
+    const advice = adviseRequest([ordinary]);
+    assert.equal(advice?.kind, 'lower');
+    assert.equal(advice.request, 'h_vmem=650M');
+    assert.equal(advice.need.quantity, 'peak_process_vmem');
+    assert.equal(advice.bounded, false);
+  });
+
+  it('never goes below what was measured, on any host', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.tuple(
+            fc.integer({ min: 1, max: 2 ** 40 }),
+            fc.integer({ min: 1, max: 2 ** 40 }),
+            fc.integer({ min: 1, max: 64 }),
+          ),
+          {
+            minLength: 1,
+            maxLength: 5,
+          },
+        ),
+        (hosts) => {
+          const records = hosts.map(([rss, space, slots]) => ({
+            ...ordinary,
+            host_slots: slots,
+            peak_rss: openBracket(rss, null, null),
+            peak_rss_swap: openBracket(rss, null, null),
+            peak_process_vmem: openBracket(space, null, null),
+          }));
+          const advice = adviseRequest(records);
+          const request = parseRequest(advice?.request.replace('h_vmem=', '') ?? '');
+          for (const [rss, space, slots] of hosts) assert.ok(request * slots >= Math.max(rss, space) * 1.2 - slots);
+        },
+      ),
+    );
+  });
+
+  it('looks at the whole job where h_vmem is consumed once per job', () => {
+    const perJob = { ...ordinary, h_vmem: { request_bytes: 16 * GIB, limit_bytes: 16 * GIB, per: 'job' } as const };
+    assert.equal(adviseRequest([perJob])?.request, 'h_vmem=2.6G');
+  });
+
+  it('does not send a program with a large reservation below its address space', () => {
+    assert.equal(adviseRequest([reserving])?.request, 'h_vmem=3G');
+  });
+
+  it('uses a closed upper end', () => {
+    const advice = adviseRequest([selfReported]);
+    assert.equal(advice?.kind, 'keep');
+    assert.equal(advice.bounded, true);
+    assert.equal(advice.need.bytes, 1_744_830_464);
+  });
+
+  it('raises a limit that was hit by half, and says it is a guess', () => {
+    const advice = adviseRequest([killedAtLimit]);
+    assert.deepEqual([advice?.kind, advice?.request, advice?.guess], ['raise', 'h_vmem=6G', true]);
+    assert.equal(adviseRequest(arrayOfTwenty)?.request, 'h_vmem=3G');
+  });
+
+  it('says nothing where nothing can be known', () => {
+    assert.equal(adviseRequest([running]), null);
+    assert.equal(adviseRequest([lost]), null);
+    assert.equal(adviseRequest([unsampled]), null);
+    assert.equal(adviseRequest([{ ...ordinary, exit_status: 1 }]), null);
+    assert.equal(adviseRequest([{ ...ordinary, peak_process_vmem: null }]), null);
+    assert.equal(adviseRequest([]), null);
+  });
+});

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { categoryRequests } from '../../../src/gridengine/category-requests';
+import { parseMemorySize, parseTime } from '../../../src/gridengine/memory-size';
+import { adviseMost, adviseRequest } from '../../../src/report/advice/advice';
+import { exactSize, nextTime, roundTime } from '../../../src/report/advice/next-time';
+import { whyEnded } from '../../../src/report/why/why';
+import type { JobRecord } from '../../../src/record/record';
+import { accountOf } from '../bad-ends';
+import { arrayOfTwenty, killedAtLimit, openBracket, ordinary } from '../sample-records';
+
+const GIB = 1024 ** 3;
+
+const lineOf = (...records: readonly JobRecord[]): string | null =>
+  nextTime(records, [whyEnded(records)])?.line ?? null;
+const valueOf = (read: typeof parseTime, text: string): number => {
+  const parsed = read(text);
+  assert.ok(parsed.ok);
+  return parsed.value;
+};
+
+const single: JobRecord = { ...ordinary, pe: null, slots: 1, host_slots: 1 };
+const asked = (category: string, changes: Partial<JobRecord> = {}): JobRecord => ({
+  ...single,
+  h_vmem: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' },
+  grid_engine: accountOf({ category, wallclock_seconds: 5025 }),
+  ...changes,
+});
+const KILLED = { exit_status: 137, signal: 9, failed: 37 };
+
+describe('round values', () => {
+  it('are never shorter than asked, and what Grid Engine reads', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e8 }), (seconds) => {
+        const rounded = roundTime(seconds);
+        assert.ok(rounded.seconds >= seconds && rounded.seconds < seconds * 1.1 + 60);
+        assert.equal(valueOf(parseTime, rounded.text), rounded.seconds);
+      }),
+    );
+  });
+
+  it('write a request as it was', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2 ** 48 }), fc.constantFrom(1, 1024, 1024 ** 2, GIB), (count, unit) => {
+        const bytes = Math.min(count * unit, Number.MAX_SAFE_INTEGER);
+        assert.equal(valueOf(parseMemorySize, exactSize(bytes)), bytes);
+      }),
+    );
+    assert.equal(exactSize(4 * GIB), '4G');
+    assert.equal(exactSize(1.5 * GIB), '1536M');
+  });
+});
+
+describe('nextTime', () => {
+  it('doubles the time of a job that was stopped for it, and keeps its memory', () => {
+    const stopped = asked('-l h_rt=5024,h_vmem=4G,s_rt=5000', KILLED);
+    assert.equal(lineOf(stopped), 'qsub -l h_vmem=4G,h_rt=3:00:00,s_rt=3:00:00');
+    const reasons = nextTime([stopped], [whyEnded([stopped])])?.reasons.join('\n') ?? '';
+    assert.match(reasons, /h_vmem as before\nh_rt: 3:00:00, twice the limit; how long it would have run is not known/);
+    const cpu = asked('-l h_cpu=15680', { exit_status: 137, signal: 9 });
+    assert.equal(lineOf(cpu), 'qsub -l h_vmem=4G,h_cpu=9:00:00');
+  });
+
+  it('asks for more of both where both may have stopped it', () => {
+    const both = asked('-l h_rt=5024', { ...KILLED, peak_rss_swap: openBracket(4.1 * GIB, null, null) });
+    assert.equal(lineOf(both), 'qsub -l h_vmem=6G,h_rt=3:00:00');
+  });
+
+  it('raises s_vmem with what it refuses', () => {
+    const soft = { s_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } } as const;
+    const refused = asked('', {
+      exit_status: 1,
+      requests: soft,
+      peak_process_vmem: openBracket(1.95 * GIB, null, null),
+    });
+    assert.equal(lineOf(refused), 'qsub -l h_vmem=4G,s_vmem=3G');
+    const low = { ...refused, h_vmem: { request_bytes: 2.1 * GIB, limit_bytes: 2.1 * GIB, per: 'slot' } as const };
+    assert.match(lineOf(low) ?? '', /^qsub -l h_vmem=(3|3\.2)G,s_vmem=3G$/);
+  });
+
+  it('raises what was the limit of the cgroup', () => {
+    const killed = { exit_status: 137, signal: 9 };
+    const full = (limit: number): object => ({ cgroup_oom_kills: 1, cgroup_memory_limit_bytes: limit });
+    assert.equal(lineOf(asked('', { ...killed, metrics: { ...full(4 * GIB) } })), 'qsub -l h_vmem=6G');
+    const requests = { mem_limit: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'job' } } as const;
+    const own = asked('', { ...killed, requests, metrics: { ...full(2 * GIB) } });
+    assert.equal(lineOf(own), 'qsub -l h_vmem=4G,mem_limit=3G');
+  });
+
+  it('raises what a job that nobody sampled was killed at', () => {
+    const unseen = { ...asked('-l h_vmem=4G', KILLED), status: 'unsampled', trust: 'accounting' } as const;
+    const bare = { ...unseen, peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null };
+    const counted = { ...bare, grid_engine: accountOf({ category: '-l h_vmem=4G', maxvmem_bytes: 4.2 * GIB }) };
+    assert.equal(lineOf(counted), 'qsub -l h_vmem=6G');
+    const more = { ...bare, grid_engine: accountOf({ category: '-l h_vmem=4G', maxvmem_bytes: 9 * GIB }) };
+    assert.equal(lineOf(more), 'qsub -l h_vmem=11G');
+  });
+
+  it('has nothing to change where the node, the program or a person ended it', () => {
+    const killed = { exit_status: 137, signal: 9 };
+    const ofNode = asked('', { ...killed, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 0 } });
+    assert.equal(lineOf(ofNode), null);
+    const full = { ...killed, metrics: { cgroup_oom_kills: 1, cgroup_memory_limit_bytes: 2 * GIB } };
+    assert.equal(lineOf(asked('', full)), null);
+    assert.equal(lineOf(asked('-l h_rt=9000', { ...killed, failed: 100 })), null);
+    assert.equal(lineOf(asked('-l h_rt=9000', { exit_status: 139, signal: 11 })), null);
+    assert.equal(lineOf(asked('-l h_rt=9000', { exit_status: 0, failed: 26 })), null);
+  });
+
+  it('keeps to what advice says of jobs that ended well, and of those killed at h_vmem', () => {
+    assert.equal(lineOf(ordinary), 'qsub -l h_vmem=650M');
+    assert.equal(lineOf(killedAtLimit), 'qsub -l h_vmem=6G');
+    assert.equal(lineOf(...arrayOfTwenty), 'qsub -l h_vmem=3G');
+  });
+
+  it('is never below what was measured, per slot', () => {
+    const bytes = fc.integer({ min: 1, max: 2 ** 40 });
+    const end = fc.constantFrom({}, KILLED, { exit_status: 134, signal: 6 }, { exit_status: 1 });
+    fc.assert(
+      fc.property(bytes, bytes, bytes, fc.integer({ min: 1, max: 64 }), end, (rss, space, limit, slots, ended) => {
+        const record = asked('-l h_rt=5000', {
+          ...ended,
+          host_slots: slots,
+          peak_rss: openBracket(rss, null, null),
+          peak_rss_swap: openBracket(rss, null, null),
+          peak_process_vmem: openBracket(space, null, null),
+          h_vmem: { request_bytes: limit, limit_bytes: limit * slots, per: 'slot' },
+        });
+        const line = lineOf(record);
+        if (line === null) return;
+        const text = categoryRequests(line.replace('qsub', '')).find(({ name }) => name === 'h_vmem')?.text;
+        assert.ok(valueOf(parseMemorySize, text ?? '') * slots >= Math.max(rss, space) * 1.2 - slots, line);
+      }),
+    );
+  });
+});
+
+describe('adviseMost', () => {
+  const tasks = (count: number, large: number): JobRecord[][] =>
+    Array.from({ length: count }, (_, index) => {
+      const peak = openBracket(index < large ? 3 * GIB : GIB, null, null);
+      return [asked('', { peak_rss: peak, peak_rss_swap: peak, peak_process_vmem: peak })];
+    });
+  const most = (all: JobRecord[][]): string | null => {
+    const advice = adviseRequest(all.flat());
+    assert.ok(advice !== null);
+    return adviseMost(all, advice);
+  };
+
+  it('is what a hundredth of many tasks keeps the others from asking for', () => {
+    assert.equal(most(tasks(200, 2)), 'h_vmem=1.2G');
+    assert.equal(most(tasks(200, 3)), null);
+    assert.equal(most(tasks(50, 0)), null);
+  });
+});

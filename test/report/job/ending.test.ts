@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { describeEnding, endingLabel, endingSignal, succeeded } from '../../../src/report/job/ending';
+import { killedAtLimit, lost, ordinary, running, unsampled } from '../sample-records';
+
+describe('how a job ended', () => {
+  it('names exit statuses and signals', () => {
+    assert.equal(describeEnding(ordinary), 'exit status 0');
+    assert.equal(
+      describeEnding(killedAtLimit),
+      'killed by SIGKILL (exit status 137); Grid Engine: failed 37 (a limit was enforced: h_rt, h_cpu or h_vmem)',
+    );
+    assert.equal(describeEnding({ ...ordinary, exit_status: 139 }), 'exit status 139, as a shell tells SIGSEGV');
+    assert.equal(describeEnding({ ...ordinary, exit_status: 255 }), 'exit status 255');
+    assert.equal(describeEnding({ ...ordinary, failed: 99 }), 'exit status 0; Grid Engine: failed 99');
+    assert.equal(describeEnding(lost), 'exit status not known');
+  });
+
+  it('has a label for every state', () => {
+    const label = (changes: object): string => endingLabel({ ...ordinary, ...changes });
+    assert.equal(label({}), 'ok');
+    assert.equal(label({ exit_status: 1 }), 'exit 1');
+    assert.equal(label({ exit_status: 134 }), 'SIGABRT');
+    assert.equal(label({ signal: 15 }), 'SIGTERM');
+    assert.equal(label({ failed: 7 }), 'failed 7');
+    assert.equal(label({ exit_status: null, signal: null }), 'ended');
+    assert.equal(endingLabel(running), 'running');
+    assert.equal(endingLabel(lost), 'lost');
+    assert.equal(endingLabel(unsampled), 'unsampled');
+  });
+
+  it('knows when it does not know', () => {
+    assert.equal(succeeded(lost), null);
+    assert.equal(succeeded(ordinary), true);
+    assert.equal(succeeded({ ...ordinary, failed: 100 }), false);
+    assert.equal(endingSignal({ ...ordinary, exit_status: 128 }), 0);
+  });
+});

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { displayWidth } from '../../../src/report/screen/text-width';
+import { renderJob, type JobReport } from '../../../src/report/job/job';
+import type { JobRun } from '../../../src/report/job/job-run';
+import { assertGolden } from '../golden';
+import {
+  arrayOfTwenty,
+  asRuns,
+  firstRun,
+  hostile,
+  killedAtLimit,
+  lost,
+  mpiMaster,
+  mpiTask,
+  ordinary,
+  reserving,
+  running,
+  selfReported,
+  unsampled,
+  wellWatched,
+} from '../sample-records';
+import { testScreen } from '../screens';
+
+process.env.TZ = 'Europe/Berlin';
+
+const reportOf = (runs: readonly JobRun[], older = 0): JobReport => ({
+  job_id: runs[0]?.record.job_id ?? 0,
+  runs,
+  older,
+  newer: 0,
+});
+const summary = { allTasks: false };
+
+const twoHosts: readonly JobRun[] = asRuns([
+  { ...ordinary, pe: 'orte', slots: 6 },
+  { ...ordinary, pe: 'orte', slots: 6, host_slots: 2, host: 'node08', pe_task_id: '1.node08', run_id: '9.1.1' },
+]);
+
+const onHosts = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);
+const mpiRuns = (hosts: number): readonly JobRun[] =>
+  asRuns([mpiMaster(hosts), ...onHosts(hosts).map((number) => mpiTask(number))]);
+const unseenHost: readonly JobRun[] = asRuns([mpiMaster(4), mpiTask(1), mpiTask(2), mpiTask(2, 3), mpiTask(4)]);
+
+const samples: Readonly<Record<string, JobReport>> = {
+  ordinary: reportOf(asRuns([ordinary])),
+  'killed-at-limit': reportOf(asRuns([killedAtLimit])),
+  unsampled: reportOf(asRuns([unsampled])),
+  lost: reportOf(asRuns([lost])),
+  running: reportOf(asRuns([running])),
+  'self-reported': reportOf(asRuns([selfReported])),
+  reserving: reportOf(asRuns([reserving])),
+  'well-watched': reportOf(asRuns([wellWatched])),
+  hostile: reportOf(asRuns([hostile])),
+  'array-of-20': reportOf(asRuns(arrayOfTwenty)),
+  're-run-of-a-re-used-number': reportOf([...asRuns([firstRun]), ...asRuns([ordinary], 2)], 3),
+  'two-hosts': reportOf(twoHosts),
+  'four-hosts': reportOf(mpiRuns(4)),
+  'sixty-four-hosts': reportOf(mpiRuns(64)),
+  'a-host-not-seen': reportOf(unseenHost),
+  'only-the-master': reportOf(asRuns([mpiMaster(4)])),
+};
+
+describe('renderJob', () => {
+  for (const [name, report] of Object.entries(samples)) {
+    it(`shows ${name}`, () => assertGolden(name, renderJob(report, summary, testScreen())));
+
+    it(`keeps ${name} within 80 columns`, () => {
+      for (const unicode of [true, false]) {
+        const lines = renderJob(report, summary, testScreen({ width: 80, unicode }));
+        assert.deepEqual(
+          lines.filter((line) => displayWidth(line) > 80),
+          [],
+        );
+        assert.doesNotMatch(lines.join(''), /\p{C}/u);
+        if (!unicode) assert.match(lines.join(''), /^[ -~]*$/);
+      }
+    });
+  }
+
+  it('means the same with colours', () => {
+    // eslint-disable-next-line no-control-regex -- our own colour codes
+    const codes = /\u001b\[\d+m/g;
+    for (const report of Object.values(samples)) {
+      const coloured = renderJob(report, summary, testScreen({ colour: true }));
+      const stripped = coloured.map((line) => line.replace(codes, '').trimEnd());
+      assert.notDeepEqual(stripped, coloured);
+      assert.deepEqual(stripped, renderJob(report, summary, testScreen()));
+    }
+  });
+
+  it('lists the tasks of a large array only when asked', () => {
+    const many = arrayOfTwenty.flatMap((record) => [record, { ...record, task_id: (record.task_id ?? 0) + 20 }]);
+    const report = reportOf(asRuns(many));
+    const short = renderJob(report, summary, testScreen());
+    assert.match(short.join('\n'), /Each task: --tasks/);
+    assert.ok(short.length < 30);
+    assert.ok(renderJob(report, { allTasks: true }, testScreen()).length > 40 + 15);
+  });
+
+  it('shows every job of a number when asked, newest first', () => {
+    const runs = [...asRuns([firstRun]), { record: ordinary, attempt: 1, incarnation: 2 }];
+    const titles = renderJob(reportOf(runs), summary, testScreen()).filter((line) => line.startsWith('Job '));
+    assert.match(titles[0] ?? '', /exit status 0$/);
+    assert.match(titles[1] ?? '', /exit status 99$/);
+  });
+
+  it('survives a record of which nothing is known', () => {
+    const nothing = {
+      ...unsampled,
+      h_vmem: null,
+      peak_rss: null,
+      cpu_seconds: null,
+      cpu_efficiency: null,
+      started_at: null,
+      ended_at: null,
+      exit_status: null,
+      signal: null,
+      owner: null,
+      job_name: null,
+      queue: null,
+      notes: [],
+    };
+    assert.match(renderJob(reportOf(asRuns([nothing])), summary, testScreen()).join('\n'), /Peaks +not known/);
+  });
+});

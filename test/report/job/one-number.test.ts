@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { sumOfJob } from '../../../src/accounting/job-sum';
+import { memoryEnd } from '../../../src/record/cause';
+import { figuresOfPart } from '../../../src/live/our-figures';
+import { renderJob } from '../../../src/report/job/job';
+import { RECORD_COLUMNS } from '../../../src/report/records/columns';
+import { RUN_COLUMNS } from '../../../src/report/job/run-table';
+import { renderReport } from '../../../src/report/efficiency/text';
+import type { Bracket, GrantedSlots, JobRecord } from '../../../src/record/record';
+import { sampleReport } from '../efficiency/sample-report';
+import { NIGHT } from '../efficiency/sample-cluster';
+import { after, asRuns, ordinary } from '../sample-records';
+import { testScreen } from '../screens';
+
+const MIB = 1024 ** 2;
+const GIB = 1024 ** 3;
+
+const screen = testScreen();
+
+/** Proved, by what the kernel tells; with `limit` among the sources the upper end is no more than that. */
+function peak(lower: number, upper: number, ...sources: readonly Bracket['sources'][number][]): Bracket {
+  return {
+    lower_bytes: lower,
+    upper_bytes: upper,
+    slack_bytes: 0,
+    proved: true,
+    exact: false,
+    open: [],
+    sources: ['mark', 'exit-record', ...sources],
+    at: after(10),
+    command: 'sim',
+  };
+}
+
+function job(limit: number, peaks: Partial<JobRecord>, fields: Partial<JobRecord> = {}): JobRecord {
+  const rss = peaks.peak_rss ?? null;
+  return {
+    ...ordinary,
+    pe: null,
+    slots: 1,
+    host_slots: 1,
+    requests: {},
+    h_vmem: { request_bytes: limit, limit_bytes: limit, per: 'slot' },
+    peak_vmem: null,
+    ...peaks,
+    peak_rss_swap: peaks.peak_rss_swap ?? rss,
+    memory_efficiency: rss === null ? null : rss.lower_bytes / limit,
+    ...fields,
+  };
+}
+
+const shown = (records: readonly JobRecord[]): string =>
+  renderJob(
+    { job_id: 4711, runs: asRuns(records), older: 0, newer: 0 },
+    { allTasks: false, dialect: 'unknown' },
+    screen,
+  )
+    .map((line) => `${line.trimEnd()}\n`)
+    .join('');
+
+const inPeriod = (record: JobRecord): JobRecord => ({
+  ...record,
+  started_at: new Date(NIGHT.since.getTime() + 3_600_000).toISOString(),
+  ended_at: new Date(NIGHT.since.getTime() + 7_200_000).toISOString(),
+  wallclock_seconds: 3600,
+});
+
+/** `sleep 1` below a shell that execs: of what the shell's address space was only the limit is known. */
+const sleeper = job(200 * MIB, {
+  peak_rss: peak(1.5 * MIB, 200 * MIB, 'limit'),
+  peak_process_vmem: peak(4.26 * MIB, 200 * MIB, 'limit'),
+});
+
+/** 608 MiB of 2 GiB below a wrapper that execs. */
+const wrapped = job(2 * GIB, {
+  peak_rss: peak(608 * MIB, 2 * GIB, 'limit'),
+  peak_process_vmem: peak(700 * MIB, 2 * GIB, 'limit'),
+});
+
+describe('an upper end that is only a limit', () => {
+  it('fills no bar, comes close to nothing, and asks for no more', () => {
+    const text = shown([sleeper]);
+    assert.match(text, /Memory .* ≥ 1\.50 MiB of 200 MiB +0\.8 %/);
+    assert.match(text, /Address space .* ≥ 4\.26 MiB of 200 MiB +2\.1 %/);
+    assert.match(text, /It asked for 47 times the memory it was seen to need\./);
+    assert.match(text, /Next time: qsub -l h_vmem=100M\n +the largest address space \(4\.26 MiB\) and 20 % room; a/);
+    assert.doesNotMatch(text, /close to its limit|100 %|h_vmem=250M/);
+  });
+
+  it('stands in the table of peaks as what it is', () => {
+    const text = shown([sleeper]);
+    assert.match(text, /largest address space +≥ 4\.26 MiB +up to the limit +2\.1 %/);
+    assert.match(text, /RSS and swap and largest address space: beyond the figure only the limit\s+is known/);
+  });
+
+  it('is no full bar of a job that runs', () => {
+    const running = { ...sleeper, status: 'running' as const, ended_at: null, exit_status: null, signal: null };
+    assert.doesNotMatch(shown([running]), /100 %/);
+    const figures = figuresOfPart([running], { master: true, tasks: 0, past: false });
+    assert.deepEqual([figures?.lower, figures?.upper], [1.5 * MIB, null]);
+  });
+
+  it('stands in the report as a waste that asks for less', async () => {
+    const report = await sampleReport({}, [inPeriod(wrapped)]);
+    const [line] = report.wasters[0]?.jobs.lines ?? [];
+    assert.deepEqual(
+      [line?.peak_bytes, line?.advice?.kind, line?.advice?.request],
+      [608 * MIB, 'lower', 'h_vmem=850M'],
+    );
+    assert.match(renderReport(report, screen).join('\n'), /align_reads +2 GiB +608 MiB/);
+  });
+
+  it('is no sign that memory ended it', () => {
+    const killed = { ...wrapped, exit_status: 137, signal: 9 };
+    assert.equal(memoryEnd(killed)?.by, null);
+    const measured = peak(608 * MIB, 2 * GIB);
+    assert.equal(memoryEnd({ ...killed, peak_rss: measured, peak_rss_swap: measured })?.by, 'execd');
+  });
+});
+
+describe('one peak', () => {
+  const between = job(2 * GIB, {
+    peak_rss: peak(608.7 * MIB, 611.6 * MIB),
+    peak_process_vmem: peak(630 * MIB, 640 * MIB),
+  });
+
+  it('has one number and one share on every screen', async () => {
+    const [head = ''] = /^ +Memory .*$/m.exec(shown([between])) ?? [];
+    assert.match(head, / 608 MiB of 2 GiB +30 %$/);
+    const line = [between] as const;
+    assert.deepEqual(
+      [RECORD_COLUMNS.peak.cell(line, screen), RECORD_COLUMNS.share.cell(line, screen)],
+      ['608 MiB', '30 %'],
+    );
+    const [run] = asRuns([between]);
+    assert.ok(run !== undefined);
+    assert.deepEqual([RUN_COLUMNS.peak.cell(run, screen), RUN_COLUMNS.memory.cell(run)], ['608 MiB', '30 %']);
+    const report = renderReport(await sampleReport({}, [inPeriod(between)]), screen).join('\n');
+    assert.match(report, /align_reads +2 GiB +608 MiB/);
+    assert.match(report, /Memory, peak .* 30 %/);
+    assert.doesNotMatch(report, /609|61[12] MiB/);
+    assert.match(shown([between]), /memory \(RSS\), no swap +608 – 612 MiB +proved +30 %/);
+  });
+
+  it('says what it may have come to where only the upper end is close to the limit', () => {
+    const close = job(2 * GIB, {
+      peak_rss: peak(1.7 * GIB, 1.9 * GIB),
+      peak_process_vmem: peak(1.7 * GIB, 1.75 * GIB),
+    });
+    const text = shown([close]);
+    assert.match(text, /Memory .* 1\.70 GiB of 2 GiB +85 %/);
+    assert.match(text, /It may have come close to its limit\./);
+    assert.match(text, /the peak \(1\.90 GiB at most\) and 20 % room/);
+    const full = peak(1.9 * GIB, 1.91 * GIB);
+    assert.match(shown([job(2 * GIB, { peak_rss: full, peak_process_vmem: full })]), /It came close to its limit\./);
+  });
+});
+
+describe('a job on two hosts', () => {
+  const granted: readonly GrantedSlots[] = [
+    { host: 'n1', slots: 1 },
+    { host: 'n2', slots: 1 },
+  ];
+  const part = (host: string, fields: Partial<JobRecord>): JobRecord =>
+    job(
+      GIB,
+      { peak_rss: peak(157 * MIB, 170 * MIB), peak_process_vmem: peak(160 * MIB, 165 * MIB) },
+      {
+        host,
+        pe: 'mpi',
+        slots: 2,
+        run_id: `1f2e3d4c.${host}.1`,
+        series: { start: after(0), step_seconds: 60, rss_bytes: Array.from({ length: 80 }, () => 157 * MIB) },
+        ...fields,
+      },
+    );
+  const records = [
+    part('n1', { granted_hosts: granted }),
+    part('n2', { pe_task_id: '1.n2', memory_efficiency: 157 / 1024 }),
+  ] as const;
+
+  it('compares the fullest host with its own limit, and the sum with the sum', () => {
+    const text = shown(records);
+    assert.match(text, /Memory .* 157 MiB of 1 GiB on n1 +15 %/);
+    assert.match(text, /both hosts at one time: about 314 MiB of 2 GiB \(15 %\), by their samples/);
+    assert.doesNotMatch(text, /7\.7 %/);
+  });
+
+  it('says the same in JSON and in an array', () => {
+    assert.equal(sumOfJob(records, 1).memory_efficiency, 157 / 1024);
+    const tasks = [1, 2].flatMap((task_id) => records.map((record) => ({ ...record, task_id })));
+    const text = shown(tasks);
+    assert.match(text, /Memory .* 157 MiB of 1 GiB on n1 +15 %/);
+    assert.match(text, / 1 +n1 .* 157 MiB +15 % /);
+  });
+});

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Totals } from '../../../src/record/totals';
+import { displayWidth } from '../../../src/report/screen/text-width';
+import { OWNER_COLUMNS } from '../../../src/report/records/columns';
+import { toJobLines, toLines } from '../../../src/report/records/lines';
+import { renderRecordList } from '../../../src/report/records/list';
+import { assertGolden } from '../golden';
+import {
+  after,
+  arrayOfTwenty,
+  firstRun,
+  hostile,
+  killedAtLimit,
+  lost,
+  ordinary,
+  running,
+  selfReported,
+  unsampled,
+} from '../sample-records';
+import { testScreen } from '../screens';
+
+process.env.TZ = 'Europe/Berlin';
+
+const records = [ordinary, firstRun, killedAtLimit, unsampled, lost, running, selfReported, hostile, ...arrayOfTwenty];
+
+const totals: Totals = {
+  records: 28,
+  jobs: 27,
+  running: 1,
+  requested_gib_hours: 64.7,
+  requested_with_used_gib_hours: 62.1,
+  requested_with_peak_gib_hours: 64.7,
+  used_gib_hours: 9.29,
+  peak_gib_hours: 12.2,
+  cpu_seconds: 70_000,
+  slot_seconds: 90_000,
+  limit_gib_hours: 0,
+  energy_joules: 0,
+  slot_seconds_with_energy: 0,
+  failed: 0,
+  killed_by_memory: 0,
+  unsampled: 0,
+  above_request: 0,
+  far_below: 4,
+  without_limit: 0,
+  without_peak: 1,
+  without_used: 2,
+};
+
+const view = { columns: OWNER_COLUMNS, chosen: false, width: 100 };
+
+const report = {
+  title: 'Jobs of bob',
+  view,
+  since: new Date(after(-6 * 86_400)),
+  until: new Date(after(86_400)),
+  lines: toLines(records, 'time'),
+  totals,
+};
+
+describe('renderRecordList', () => {
+  it('shows a line per record', () => assertGolden('owner', renderRecordList(report, testScreen())));
+
+  it('shows a line per job', () =>
+    assertGolden('owner-by-job', renderRecordList({ ...report, lines: toJobLines(records, 'unused') }, testScreen())));
+
+  it('keeps within 80 columns, harmless', () => {
+    for (const unicode of [true, false])
+      for (const line of renderRecordList(
+        { ...report, view: { ...view, width: 80 } },
+        testScreen({ width: 80, unicode }),
+      )) {
+        assert.ok(displayWidth(line) <= 80, line);
+        assert.doesNotMatch(line, unicode ? /\p{C}/u : /[^ -~]/);
+      }
+  });
+
+  it('tells how much is not shown', () => {
+    const lines = renderRecordList({ ...report, lines: report.lines.slice(0, 5) }, testScreen());
+    assert.equal(lines.at(-1), '5 of 28 records shown: --limit N, --sort KEY');
+  });
+
+  it('has totals of small jobs in units that show them', () => {
+    const small = {
+      ...totals,
+      used_gib_hours: 0.0002,
+      requested_with_used_gib_hours: 0.00045,
+      cpu_seconds: 1.2,
+      slot_seconds: 1.5,
+    };
+    const text = renderRecordList({ ...report, totals: small }, testScreen()).join('\n');
+    assert.match(text, /210 of 472 KiB·h +44 %/);
+    assert.match(text, /1\.20 of 1\.50 slot·s +80 %/);
+  });
+
+  it('bears totals without anything in them', () => {
+    const none = Object.fromEntries(Object.keys(totals).map((name) => [name, 0])) as Record<keyof Totals, number>;
+    assert.match(renderRecordList({ ...report, totals: none }, testScreen()).join('\n'), /0 GiB·h, nothing asked for/);
+    const unsampledOnly = renderRecordList({ ...report, totals: { ...none, requested_gib_hours: 5 } }, testScreen());
+    assert.match(unsampledOnly.join('\n'), /5\.00 GiB·h asked for, use not known/);
+  });
+});
+
+describe('toLines, toJobLines', () => {
+  it('put the latest first', () => {
+    const ended = toLines([killedAtLimit, ordinary, running], 'time').map(([record]) => record.job_id);
+    assert.deepEqual(ended, [running.job_id, ordinary.job_id, killedAtLimit.job_id]);
+  });
+
+  it('put the largest sum of an array first', () => {
+    const [first] = toJobLines([selfReported, ...arrayOfTwenty], 'unused');
+    assert.equal(first?.length, 20);
+  });
+});

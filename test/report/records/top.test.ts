@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { sumTotals, NO_TOTALS } from '../../../src/accounting/add-summaries';
+import { displayWidth } from '../../../src/report/screen/text-width';
+import { RANKING_NAMES, RANKINGS } from '../../../src/report/records/ranking';
+import {
+  rankGroups,
+  renderRankings,
+  renderTop,
+  renderTopCsv,
+  renderTopJson,
+  type TopReport,
+} from '../../../src/report/records/top';
+import { memoryReader } from '../../accounting/memory-reader';
+import { assertGolden } from '../golden';
+import { MANY_OWNERS } from '../many-owners';
+import { after, hostile } from '../sample-records';
+import { testScreen } from '../screens';
+
+process.env.TZ = 'Europe/Berlin';
+
+const interval = { since: new Date(after(-6 * 86_400)), until: new Date(after(86_400)) };
+
+async function topOwners(changes: Partial<TopReport> = {}): Promise<TopReport> {
+  const filter = { since: interval.since.getTime(), until: interval.until.getTime() };
+  const { groups, totals } = await memoryReader(MANY_OWNERS).summary({ ...filter, by: 'owner', claimed: true });
+  const by = changes.by ?? 'unused';
+  const ranked = rankGroups(groups, by);
+  const names = { one: 'owner', many: 'owners', filter: '' };
+  return { ...names, ...interval, by, groups: ranked, all: ranked.length, totals, ...changes };
+}
+
+describe('renderTop', () => {
+  it('shows who left most of what was asked for', async () =>
+    assertGolden('top-owners', renderTop(await topOwners(), testScreen())));
+
+  it('ranks by a count', async () =>
+    assertGolden(
+      'top-owners-by-failed',
+      renderTop(await topOwners({ by: 'failed', filter: 'project genome' }), testScreen({ unicode: false })),
+    ));
+
+  it('keeps within any width, harmless, whatever it ranks by', async () => {
+    for (const by of RANKING_NAMES)
+      for (const width of [60, 80, 140])
+        for (const unicode of [true, false]) {
+          const report = await topOwners({ by });
+          const groups = [
+            { key: `${hostile.owner ?? ''} and a name that goes on`, totals: report.totals },
+            ...report.groups,
+          ];
+          for (const line of renderTop({ ...report, groups }, testScreen({ width, unicode }))) {
+            assert.ok(displayWidth(line) <= width, `${by} ${width}: ${line}`);
+            assert.doesNotMatch(line, unicode ? /\p{C}/u : /[^ -~]/);
+          }
+        }
+  });
+
+  it('tells how many it leaves out', async () => {
+    const report = await topOwners();
+    const lines = renderTop({ ...report, groups: report.groups.slice(0, 1) }, testScreen());
+    assert.equal(lines.at(-1), `1 of ${report.all} shown: --limit N`);
+  });
+});
+
+describe('rankGroups', () => {
+  it('puts the largest first, equal ones by name, and leaves out who has nothing of it', () => {
+    const group = (key: string | null, failed: number): { key: string | null; totals: typeof NO_TOTALS } => ({
+      key,
+      totals: { ...NO_TOTALS, records: 5, failed },
+    });
+    const groups = [group('b', 1), group('none', 0), group('a', 1), group(null, 3)];
+    assert.deepEqual(
+      rankGroups(groups, 'failed').map(({ key }) => key),
+      [null, 'a', 'b'],
+    );
+  });
+});
+
+describe('renderTopJson, renderTopCsv', () => {
+  it('give programs the same figures', async () => {
+    const report = await topOwners({ by: 'cpu' });
+    const json = JSON.parse(renderTopJson(report)) as {
+      readonly groups: readonly { readonly key: string; readonly value: number; readonly share: number }[];
+    };
+    assert.deepEqual(
+      json.groups.map(({ key }) => key),
+      report.groups.map(({ key }) => key),
+    );
+    assert.ok(Math.abs(json.groups.reduce((sum, { share }) => sum + share, 0) - 1) < 1e-9);
+    const csv = renderTopCsv({ ...report, groups: [{ key: '=cmd()', totals: report.totals }] });
+    assert.match(csv, /^owner,value,share,records,jobs,.*\n'=cmd\(\),/);
+    assert.equal(csv.trimEnd().split('\n').length, 2);
+  });
+});
+
+describe('the rankings', () => {
+  it('are all told by --by help', () => {
+    const lines = renderRankings(testScreen());
+    assert.equal(lines.length, RANKING_NAMES.length + 1);
+  });
+
+  it('are of nothing where there is nothing, and grow with what is added', () => {
+    const some = { ...NO_TOTALS, requested_with_peak_gib_hours: 3, peak_gib_hours: 1, cpu_seconds: 3600 };
+    for (const name of RANKING_NAMES) assert.equal(RANKINGS[name].of(NO_TOTALS), 0);
+    assert.equal(RANKINGS.unused.of(sumTotals(some, some)), 4);
+    assert.equal(RANKINGS.cpu.of(some), 1);
+  });
+});

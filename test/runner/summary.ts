@@ -1,0 +1,49 @@
+import { groupBy } from '../../src/base/group-by';
+import type { FileResult } from './test-process';
+
+const LONGEST_SHOWN = 10;
+
+const minutes = (seconds: number): string =>
+  seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+
+const lasted = ({ began, ended }: FileResult): number => ended - began;
+
+/** The line of a file that has ended; the whole output of one that failed. */
+export function lineOf(result: FileResult): string {
+  const { file, isGreen, tests, output } = result;
+  const line = `${isGreen ? '✔' : '✖'} ${file.name}: ${tests} tests, ${minutes(lasted(result))}\n`;
+  return isGreen ? line : `${line}${output}`;
+}
+
+/** Each group's duration, the longest files, what was skipped and why, and what failed. */
+export function summaryOf(results: readonly FileResult[]): string {
+  const groups = [...groupBy(results, ({ file }) => file.group)].map(([group, of]) => {
+    const wall = Math.max(...of.map(({ ended }) => ended)) - Math.min(...of.map(({ began }) => began));
+    const sum = of.reduce((seconds, result) => seconds + lasted(result), 0);
+    const tests = of.reduce((count, result) => count + result.tests, 0);
+    return `${group}: ${of.length} files, ${tests} tests in ${minutes(wall)} (one after the other ${minutes(sum)})`;
+  });
+  const longest = [...results].sort((a, b) => lasted(b) - lasted(a)).slice(0, LONGEST_SHOWN);
+  const skipped = results.flatMap(({ file, output }) =>
+    [...output.matchAll(/^\s*﹣ (.*) \([\d.]+ms\) # (.*)$/gm)].map(
+      ([, test = '', reason = '']) => `skipped: ${file.name}: ${test}: ${reason}`,
+    ),
+  );
+  const failed = results.filter(({ isGreen }) => !isGreen);
+  const lines = [
+    '',
+    ...groups,
+    'the longest files:',
+    ...longest.map((result) => `  ${minutes(lasted(result)).padStart(13)}  ${result.file.name}`),
+    ...skipped,
+    ...failed.map(({ file, output }) => `FAILED: ${file.name}\n${failuresIn(output)}`),
+    failed.length === 0 ? 'all green' : `${failed.length} files failed`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** What the spec reporter says at its end about the tests that failed. */
+function failuresIn(output: string): string {
+  const at = output.lastIndexOf('✖ failing tests:');
+  return at === -1 ? output.slice(-2000) : output.slice(at);
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { newShareMeter, newThrottle, nextTick, WHOLE_PROCESS } from '../../../src/sampler/job/pace';
+import { oneOf } from '../../tries';
+
+function ticks(count: number, interval: number): readonly number[] {
+  const ages: number[] = [];
+  for (let age = 0; ages.length < count; ages.push(age)) age = nextTick(age, interval);
+  return ages;
+}
+
+describe('nextTick', () => {
+  it('looks often at first, then at every interval', () => {
+    assert.deepEqual(ticks(8, 1000), [50, 100, 200, 400, 800, 1000, 2000, 3000]);
+  });
+
+  it('does not look less often at first than later', () => {
+    assert.deepEqual(ticks(5, 300), [50, 100, 200, 300, 600]);
+    assert.deepEqual(ticks(3, 20), [20, 40, 60]);
+  });
+
+  it('takes a long interval', () => {
+    assert.deepEqual(ticks(7, 60_000), [50, 100, 200, 400, 800, 60_000, 120_000]);
+  });
+
+  it('does not fall behind: what was missed is left out', () => {
+    assert.equal(nextTick(1003, 1000), 2000);
+    assert.equal(nextTick(7999, 1000), 8000);
+    assert.equal(nextTick(420, 1000), 800);
+  });
+
+  it('looks at once into a job that has not begun by this clock', () => {
+    assert.equal(nextTick(-500, 1000), 50);
+  });
+
+  it('is always later, by no more than the interval', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1e10, noNaN: true }),
+        fc.integer({ min: 50, max: 3_600_000 }),
+        (age, interval) => {
+          const next = nextTick(age, interval);
+          assert.ok(next > age && next <= age + interval);
+        },
+      ),
+    );
+  });
+});
+
+/** Intervals after ticks of these costs, in ms. */
+function intervals(costs: readonly number[], intervalMs = 1000, budget = 2): readonly number[] {
+  const throttle = newThrottle(intervalMs, budget);
+  let cpu = 100;
+  return [0, ...costs].map((cost) => throttle.afterTick((cpu += cost)));
+}
+
+describe('stretching', () => {
+  it('leaves a cheap sampler alone', () => {
+    assert.ok(intervals([10, 5, 5, 5, 5, 5, 5]).every((interval) => interval === 1000));
+  });
+
+  it('does not mind one dear tick', () => {
+    assert.equal(intervals([5, 5, 5, 5, 5, 30, 5, 5]).at(-1), 1000);
+  });
+
+  it('keeps to the share where ticks are dear, at once, and goes back when they are not', () => {
+    const dear = intervals([5, 5, 5, 5, 400, 400, 400, 400, 400, 400, 400]);
+    assert.ok(Math.abs((dear.at(-1) ?? 0) - 20_000) < 1000, String(dear.at(-1)));
+    assert.ok((intervals([500])[1] ?? 0) >= 20_000, 'a large job from its first tick on');
+    const back = intervals([400, 400, 400, 400, 400, ...Array.from({ length: 12 }, () => 4)]);
+    assert.equal(back.at(-1), 1000);
+  });
+
+  it('never waits longer than a minute', () => {
+    assert.equal(intervals([90_000, 90_000, 90_000, 90_000, 90_000]).at(-1), 60_000);
+  });
+});
+
+function burn(ms: number): void {
+  const cpuMs = (): number => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  };
+  for (const end = cpuMs() + ms; cpuMs() < end;);
+}
+
+describe('the CPU time of a share', () => {
+  it('is what was run through it, and what fails there, too', () =>
+    oneOf(5, () => {
+      const meter = newShareMeter();
+      const before = WHOLE_PROCESS.seconds();
+      burn(40);
+      assert.equal(meter.seconds(), 0);
+      assert.equal(
+        meter.around(() => {
+          burn(50);
+          return 7;
+        }),
+        7,
+      );
+      const first = meter.seconds();
+      assert.ok(first >= 0.05 && first < 0.2, `${first} s`);
+      assert.throws(() =>
+        meter.around(() => {
+          burn(30);
+          throw new Error('failed');
+        }),
+      );
+      assert.ok(meter.seconds() >= first + 0.03);
+      assert.ok(WHOLE_PROCESS.seconds() - before >= 0.12);
+    }));
+
+  it('is its own', () => {
+    const one = newShareMeter();
+    const other = newShareMeter();
+    one.around(() => burn(10));
+    assert.equal(other.seconds(), 0);
+    assert.equal(
+      WHOLE_PROCESS.around(() => 3),
+      3,
+    );
+  });
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { ALL_FACTS } from '../../../src/sampler/figures/job-facts';
+import { afterRestart, withEarlierMetrics } from '../../../src/sampler/job/two-accounts';
+import type { Bracket, JobRecord } from '../../../src/record/record';
+import { arbitraryRecord } from '../../accounting/arbitrary-record';
+
+const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
+const TOTALS = [
+  'cpu_seconds',
+  'processes',
+  'max_processes',
+  'max_threads',
+  'read_bytes',
+  'written_bytes',
+  'read_chars',
+  'written_chars',
+] as const;
+
+const two = (check: (record: JobRecord, earlier: JobRecord) => void): void => {
+  fc.assert(fc.property(arbitraryRecord(), arbitraryRecord(), check));
+};
+
+describe('a record that a predecessor began', () => {
+  it('has no lower end below that of either, and no upper end', () => {
+    two((record, earlier) => {
+      const both = afterRestart(record, earlier);
+      for (const peak of PEAKS) {
+        const ends = [record[peak], earlier[peak]].filter((one) => one !== null);
+        const bracket: Bracket | null = both[peak];
+        if (ends.length === 0) {
+          assert.equal(bracket, null);
+          continue;
+        }
+        assert.ok(bracket !== null);
+        assert.equal(bracket.lower_bytes, Math.max(...ends.map(({ lower_bytes }) => lower_bytes)));
+        assert.deepEqual([bracket.upper_bytes, bracket.proved, bracket.exact], [null, false, false]);
+        assert.ok(bracket.open.includes('sampler-lost'));
+        for (const { open } of ends) for (const reason of open) assert.ok(bracket.open.includes(reason));
+      }
+    });
+  });
+
+  it('lowers no total, and forgets no metric and no note', () => {
+    two((record, earlier) => {
+      const both = afterRestart(record, earlier);
+      for (const total of TOTALS)
+        for (const one of [record[total], earlier[total]])
+          if (one !== null) assert.ok((both[total] ?? -1) >= one, total);
+      assert.equal(both.samples, record.samples === null ? earlier.samples : record.samples + (earlier.samples ?? 0));
+      for (const name of [...Object.keys(record.metrics), ...Object.keys(earlier.metrics)])
+        assert.equal(
+          both.metrics[name],
+          Object.hasOwn(record.metrics, name) ? record.metrics[name] : earlier.metrics[name],
+        );
+      for (const note of [...record.notes, ...earlier.notes]) assert.ok(both.notes.includes(note));
+      assert.equal(both.started_at, earlier.started_at ?? record.started_at);
+    });
+  });
+
+  it('is otherwise the one that was made last', () => {
+    two((record, earlier) => {
+      const both = afterRestart(record, earlier);
+      for (const field of [
+        'job_id',
+        'run_id',
+        'status',
+        'trust',
+        'owner',
+        'exit_status',
+        'ended_at',
+        'h_vmem',
+        'revision',
+      ] as const)
+        assert.deepEqual(both[field], record[field]);
+      const limit = both.h_vmem?.limit_bytes ?? 0;
+      assert.equal(
+        both.memory_efficiency,
+        both.peak_rss === null || limit <= 0 ? null : both.peak_rss.lower_bytes / limit,
+      );
+    });
+  });
+});
+
+const facts = ALL_FACTS.flatMap(({ metrics }) => metrics);
+const nameOf = (kind: string): string => {
+  const name = facts.find((metric) => metric.kind === kind)?.name;
+  assert.ok(name !== undefined);
+  return name;
+};
+
+const someMetrics = fc.dictionary(
+  fc.constantFrom(...facts.slice(0, 40).map(({ name }) => name), 'unknown', 'constructor'),
+  fc.nat({ max: 1e9 }),
+  { noNullPrototype: true },
+);
+
+describe('metrics of two that watched one after the other', () => {
+  it('add up what was counted, and keep the higher of the rest', () => {
+    const counter = nameOf('counter');
+    const gauge = nameOf('gauge');
+    assert.deepEqual(withEarlierMetrics({ [counter]: 2, [gauge]: 5 }, { [counter]: 3, [gauge]: 9 }, new Set()), {
+      [counter]: 5,
+      [gauge]: 9,
+    });
+    // The kernel's own total goes on counting.
+    assert.deepEqual(withEarlierMetrics({ [counter]: 7 }, { [counter]: 3 }, new Set([counter])), { [counter]: 7 });
+  });
+
+  it('lose no name and lower no figure', () => {
+    fc.assert(
+      fc.property(someMetrics, someMetrics, (now, earlier) => {
+        const both = withEarlierMetrics(now, earlier, new Set());
+        assert.deepEqual(new Set(Object.keys(both)), new Set([...Object.keys(now), ...Object.keys(earlier)]));
+        for (const [name, value] of [...Object.entries(now), ...Object.entries(earlier)])
+          assert.ok((both[name] as number) >= value, name);
+      }),
+    );
+  });
+
+  it('are those of the one, where the other has none', () => {
+    fc.assert(
+      fc.property(someMetrics, fc.boolean(), (some, absolute) => {
+        const names = new Set(absolute ? Object.keys(some) : []);
+        assert.deepEqual(withEarlierMetrics(some, {}, names), some);
+        assert.deepEqual(withEarlierMetrics({}, some, names), some);
+      }),
+    );
+  });
+});
