@@ -99,6 +99,11 @@ const COMMANDS: readonly CommandEntry[] = [
     'what requests advised from earlier runs would have saved, and how many jobs would have failed',
     () => import('./commands/replay.js'),
   ),
+  entry(
+    'settle',
+    'move what nodes have delivered to a PostgreSQL accounting DB from its inbox into its table',
+    () => import('./commands/settle.js'),
+  ),
   entry('rollup', 'update the daily sums that reports are made from', () => import('./commands/rollup.js')),
   entry(
     'prune',

@@ -35,6 +35,8 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
     importedFiles: (cluster) => answer(db, () => importer().importedFiles(cluster)),
     importLines: (batch) => answer(db, () => importer().importLines(batch)),
     unreadableLines: (cluster, limit) => answer(db, () => importer().unreadableLines(cluster, limit)),
+    // Delivered straight into the table.
+    settle: () => Promise.resolve({ settled: 0, unreadable: 0 }),
     rollUp: (work) => told(rollUp(db, words, work)),
     prune: (rules, now, work) => told(prune(db, words, rules, now, work)),
   };

@@ -142,6 +142,7 @@ export async function importAccounting(
       await waitForChange(site.directory === null ? paths : [...paths, `${site.directory}/accounting`], signal);
       if (isStopped()) break;
     }
+    if (store !== null && !options.dryRun && !isStopped()) await store.settle({ signal });
     if (isStopped() && !options.follow) {
       warn(terminal, 'interrupted: what is stored stays, the rest comes with the next import');
       return EXIT.unavailable;

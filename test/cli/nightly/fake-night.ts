@@ -24,6 +24,7 @@ export function fakeHistory(done: string[], changes: Partial<HistoryStore> = {})
     importedFiles: never,
     importLines: never,
     unreadableLines: never,
+    settle: never,
     rollUp: () => note('roll-up', 3),
     prune: ({ records, series, rollups }) =>
       note(`prune ${records} ${series} ${rollups}`, { records: 1, series: 2, rollups: 0, freed: 0, complete: true }),

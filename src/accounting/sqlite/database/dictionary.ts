@@ -1,18 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { WORD_LISTS } from '../../../record/fields';
 import type { Dictionary, WordCodec } from '../../columns';
 import { DamagedRecord } from '../../damaged-record';
-
-/** Tables of repeated strings. */
-export const DICTIONARIES: readonly Dictionary[] = [
-  ...WORD_LISTS,
-  'bracket_basis',
-  'requests',
-  'metric_set',
-  'notes',
-  'provenance',
-  'name_class',
-];
 
 /** Strings as small numbers, and back. */
 export interface Words extends WordCodec {

@@ -1,5 +1,6 @@
 import type { AccountingRecord } from '../../../gridengine/accounting-line';
 import { STATUSES, TRUSTS } from '../../../record/fields';
+import { NO_PROJECT } from '../../../record/membership';
 import type { JobRecord } from '../../../record/record';
 import type { Cell } from '../../columns';
 import { COVERAGE_REASONS } from '../../../record/coverage';
@@ -66,6 +67,7 @@ export const USUAL_COLUMNS = [
   'wallclock_ms',
   'cpu_ms',
   'notes_id',
+  'in_project',
   ...ACCOUNT_COLUMNS,
 ] as const;
 /** The others that have a value, the same in all. */
@@ -209,6 +211,7 @@ export class LineRows {
       wholeMs(lineWallclock(line)),
       wholeMs(lineCpu(line)),
       this.noteId,
+      Number(line.owner !== '' && line.project !== null && !NO_PROJECT.includes(line.project)),
     );
     this.pushAccount(values, line, category);
     return true;
