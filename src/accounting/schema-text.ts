@@ -8,7 +8,7 @@ import { dictionaryOf } from './sums/roll-up';
 /** The parts of sql/accounting that are made from the tables of fields and of sums, for one kind of database. */
 
 /** Tables of repeated strings. */
-export const DICTIONARIES: readonly Dictionary[] = [
+const DICTIONARIES: readonly Dictionary[] = [
   ...WORD_LISTS,
   'bracket_basis',
   'requests',
@@ -78,7 +78,7 @@ export function totalsColumns({ integer, real }: Dialect): readonly string[] {
   );
 }
 
-export const choiceText = (column: string, words: readonly string[]): string =>
+const choiceText = (column: string, words: readonly string[]): string =>
   `CASE ${column} ${words.map((word, index) => `WHEN ${index} THEN '${word}'`).join(' ')} END`;
 
 /** A column of `r` as people read it: its name and its expression. */

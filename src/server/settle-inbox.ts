@@ -28,7 +28,7 @@ export function settleInbox(
       // A role that may only read.
       if (!error.retry) return;
     }
-    if (!abort.signal.aborted) timer = setTimeout(() => (working = round()), EVERY_MS);
+    if (!abort.signal.aborted) timer = setTimeout(() => void (working = round()), EVERY_MS);
   };
   let working = round();
   return {

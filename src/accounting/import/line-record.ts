@@ -22,7 +22,7 @@ function hasStarted(line: AccountingRecord): boolean {
 }
 
 /** Whole seconds, as the classic file has them, so that the same run has the same id whichever file tells of it. */
-export function startSecond(startMs: number): number {
+function startSecond(startMs: number): number {
   return Math.floor(startMs / 1000);
 }
 
@@ -46,7 +46,7 @@ export function lineNote(line: AccountingRecord): string {
   return line.failed === 0 ? 'It never started.' : `It never started: ${failedCode(line.failed).meaning}.`;
 }
 
-export function lineSignal({ failed, exitStatus }: AccountingRecord): number | null {
+function lineSignal({ failed, exitStatus }: AccountingRecord): number | null {
   if (exitStatus > 128 && exitStatus <= 128 + MOST_SIGNALS && failed !== 0) return exitStatus - 128;
   // A status above 128 of a shell may tell the signal of its child: who reads it decides.
   return failed === 0 ? 0 : null;
@@ -77,7 +77,7 @@ export function lineRevision(line: AccountingRecord): number {
 const MOST_TEXT_BYTES = 4096;
 
 /** A text that is too long for a record, cut at a character. */
-export function clipped<T extends string | null>(text: T): T {
+function clipped<T extends string | null>(text: T): T {
   if (text === null || text.length * 3 <= MOST_TEXT_BYTES || Buffer.byteLength(text) <= MOST_TEXT_BYTES) return text;
   const bytes = Buffer.from(text);
   return bytes.toString('utf8', 0, wholeCharacters(bytes, 0, MOST_TEXT_BYTES)) as T;
