@@ -96,15 +96,16 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
   const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : judgedEnd(peak);
   const space = record.peak_process_vmem && figureOf(record.peak_process_vmem);
   // Where it is told who deleted the job, nothing else ended it.
-  const by = deletedBy(record) !== null
-    ? null
-    : isOutOfMemory(record)
-      ? 'oom-killer'
-      : limit > 0 && isKilledAtLimit(record, limit, held)
-        ? 'execd'
-        : limit > 0 && isRefused(record, limit, space)
-          ? 'refusal'
-          : null;
+  const by =
+    deletedBy(record) !== null
+      ? null
+      : isOutOfMemory(record)
+        ? 'oom-killer'
+        : limit > 0 && isKilledAtLimit(record, limit, held)
+          ? 'execd'
+          : limit > 0 && isRefused(record, limit, space)
+            ? 'refusal'
+            : null;
   return { by, held: shareOf(held, limit), space: shareOf(space, limit) };
 }
 

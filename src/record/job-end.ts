@@ -21,13 +21,13 @@ const BY_EXECD = /^execd@/;
 export function enforcedLimit({ failed, grid_engine: account }: JobRecord): string | null {
   if (failed === LIMIT_ENFORCED) return `failed ${LIMIT_ENFORCED}`;
   const by = account?.deleted_by ?? '';
-  return BY_EXECD.test(by) ? `deleted by ${by}` : null;
+  return by.startsWith('execd@') ? `deleted by ${by}` : null;
 }
 
 /** Who deleted the job (qdel); null: nobody, or Grid Engine does not say who. */
 export function deletedBy({ grid_engine: account }: JobRecord): string | null {
   const by = account?.deleted_by ?? '';
-  return by === '' || BY_EXECD.test(by) ? null : by;
+  return by === '' || by.startsWith('execd@') ? null : by;
 }
 
 /** `failed`: the job died by a signal; Grid Engine enforced a limit, by SIGKILL. */

@@ -78,7 +78,7 @@ export function parseAccountingJson(text: string): AccountingRecord[] {
       const values: Readonly<Record<string, unknown>> = { ...plain, ...usage.rusage, ...usage.eusage };
       const value = (name: string): string => {
         const found = values[name] ?? 'NONE';
-        return /_time$/.test(name) && typeof found === 'number' ? String(Math.floor(found / 1e6)) : String(found);
+        return name.endsWith('_time') && typeof found === 'number' ? String(Math.floor(found / 1e6)) : String(found);
       };
       return Object.fromEntries(accountingFields.map((name) => [name, value(name)])) as AccountingRecord;
     });

@@ -213,7 +213,10 @@ async function unwritableOutput(site: Site, job: string): Promise<void> {
 
 async function onTheScreen({ cell, product }: Site, job: string): Promise<void> {
   // What the installation found out.
-  assert.match(await cell.check('ge1', ['cat', SETTINGS_FILE]), new RegExp(`^grid_engine = "${kind.dialect.replaceAll('.', '\\.')}"$`, 'm'));
+  assert.match(
+    await cell.check('ge1', ['cat', SETTINGS_FILE]),
+    new RegExp(`^grid_engine = "${kind.dialect.replaceAll('.', '\\.')}"$`, 'm'),
+  );
   const { stdout, stderr } = await product.run('ge1', 'job', job, '--accounting', product.accounting);
   const text = stdout.replace(/\s+/g, ' ');
   assert.match(

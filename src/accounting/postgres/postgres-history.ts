@@ -38,8 +38,7 @@ export class PostgresHistory extends PostgresReader implements HistoryStore {
       const parsed = records.slice(at, at + BATCH).map((record) => parseRecord(record));
       const good = parsed.flatMap((record) => (record.ok ? record.value : []));
       const merged = (await this.merger.alone((inner) => this.merger.merge(inner, good))).values();
-      for (const record of parsed)
-        outcomes.push(record.ok ? (merged.next().value ?? UNKNOWN) : record);
+      for (const record of parsed) outcomes.push(record.ok ? (merged.next().value ?? UNKNOWN) : record);
     }
     return outcomes;
   }

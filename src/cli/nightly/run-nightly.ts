@@ -147,7 +147,8 @@ export async function runNightly(
 
   const mailer = options.mail && wantsMail(settings) ? await attempt('mail', parts.mailer) : null;
   const mailBroken = options.mail && wantsMail(settings) && mailer === null;
-  const choices = settings.mail_owners === 'nobody' ? new Map<string, DigestChoice>() : await attempt('digests', parts.choices);
+  const choices =
+    settings.mail_owners === 'nobody' ? new Map<string, DigestChoice>() : await attempt('digests', parts.choices);
   const done: string[] = [];
   const open: string[] = [];
   const unreported: string[] = [];
