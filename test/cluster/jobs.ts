@@ -45,9 +45,9 @@ export class Jobs {
     } catch {
       return [];
     }
-    return kind.readAccounting(text.slice(0, text.lastIndexOf('\n') + 1)).filter(
-      (record) => job === undefined || record.job_number === job,
-    );
+    return kind
+      .readAccounting(text.slice(0, text.lastIndexOf('\n') + 1))
+      .filter((record) => job === undefined || record.job_number === job);
   }
 
   /**

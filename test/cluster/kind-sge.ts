@@ -49,7 +49,8 @@ export const sonOfGridEngine: CellKind = {
     writeFileSync(join(layout.common, 'bootstrap'), bootstrap.replace(/^binary_path .*/m, `binary_path ${binaries}`));
     const master = hosts.find(({ role }) => role === 'master');
     writeFileSync(join(layout.common, 'act_qmaster'), `${master?.name ?? ''}\n`);
-    for (const name of ['qmaster/job_scripts', 'spooldb', 'execd']) mkdirSync(join(layout.spool, name), { recursive: true });
+    for (const name of ['qmaster/job_scripts', 'spooldb', 'execd'])
+      mkdirSync(join(layout.spool, name), { recursive: true });
   },
   initialise: async (hosts) => {
     const init = [join(share, 'scripts/init_cluster'), sgeRoot, 'default', join(spoolRoot, 'spooldb'), adminUser];

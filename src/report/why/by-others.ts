@@ -1,15 +1,6 @@
 import { tellsWhoDeletes } from '../../gridengine/dialect';
 import { endedBy, endTime, type BadEnd } from './bad-end';
-import {
-  ACCOUNTING_LINE,
-  AFTER_SIGNAL,
-  CRASHES,
-  limitSays,
-  SIGKILL,
-  SIGUSR2,
-  SIGXCPU,
-  SIGXFSZ,
-} from './bad-end';
+import { ACCOUNTING_LINE, AFTER_SIGNAL, CRASHES, limitSays, SIGKILL, SIGUSR2, SIGXCPU, SIGXFSZ } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
 import { shareOfLimit } from './memory';
 import type { Words } from './words';

@@ -64,8 +64,7 @@ const sayingOfLimits = ({ dialect, subject, hidden }: BadEnd): string | null =>
 
 /** Why execd can't have killed it, whatever the limit; null: it can. */
 export function notByExecd(end: BadEnd): string | null {
-  if (end.signal !== SIGKILL && end.enforced === null)
-    return `it ended ${endedBy(end)}, Grid Engine kills by SIGKILL`;
+  if (end.signal !== SIGKILL && end.enforced === null) return `it ended ${endedBy(end)}, Grid Engine kills by SIGKILL`;
   if (end.enforced !== null) return null;
   if (end.direct === false)
     return 'the shell of the job outlived the SIGKILL and told of it: Grid Engine kills all processes of a job';
