@@ -1,12 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withGenerated } from '../src/accounting/schema-text';
+import { postgresSchema } from '../src/accounting/postgres/schema-text';
+import { sqliteSchema } from '../src/accounting/sqlite/schema-text';
 import { packageRoot } from '../src/base/package-root';
 import { fieldReference, settingsReference } from './reference';
 
 /** `npm run generate`: writes anew what is made from the code and checked in. */
 export const GENERATED: readonly { readonly path: string; readonly make: (present: string) => string }[] = [
-  { path: 'sql/accounting/sqlite/001-schema.sql', make: withGenerated },
+  { path: 'sql/accounting/sqlite/001-schema.sql', make: sqliteSchema },
+  { path: 'sql/accounting/postgres/001-schema.sql', make: postgresSchema },
   { path: 'docs/fields.md', make: fieldReference },
   { path: 'docs/settings.md', make: settingsReference },
 ];

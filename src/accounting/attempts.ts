@@ -4,11 +4,11 @@ import { groupBy } from '../base/group-by';
 import type { StoredRecord } from '../record/merge';
 import type { JobAnswer, JobAttempt } from './store';
 
-/** A run that was over and goes on: epilogs, and an execd that could not report for a while, come in between. */
-const REQUEUED_WITHIN_MS = 600_000;
-
 /** Of one submission, the spool directory and the accounting line tell times up to a second apart. */
 const SAME_SUBMISSION_MS = 2000;
+
+/** Job numbers don't wrap so fast; a job whose host went down waits for a while until it runs again. */
+const REQUEUED_WITHIN_MS = 3_600_000;
 
 function ms(time: string | null): number | null {
   return time === null ? null : Date.parse(time);

@@ -17,6 +17,8 @@ export type Cell = number | string | null;
 export interface Column {
   readonly name: string;
   readonly type: 'integer' | 'real' | 'text';
+  /** Of an integer: it is a number below 100. */
+  readonly small?: boolean;
   /** The number of a string in this dictionary. */
   readonly dictionary?: Dictionary;
   readonly help: string;
@@ -84,7 +86,7 @@ function leafCodec(name: string, storage: Storage, help: string): CellCodec {
       const { of } = storage;
       const listed = of.map((item, index) => `${index} ${item}`).join(', ');
       return one(
-        { name, type: 'integer', help: `${help}: ${listed}` },
+        { name, type: 'integer', small: true, help: `${help}: ${listed}` },
         (value: string) => of.indexOf(value),
         (cell: number) => {
           const item = of[cell];

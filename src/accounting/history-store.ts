@@ -61,6 +61,13 @@ export interface LongWork {
   readonly onProgress?: (done: number, of: number) => void;
 }
 
+export interface Settled {
+  /** Accounts that are in the table now. */
+  readonly settled: number;
+  /** Accounts that can't be read: they stay where they are, with their error. */
+  readonly unreadable: number;
+}
+
 /** Ages in days; 0: for ever. */
 export interface Retention {
   readonly records: number;
@@ -85,6 +92,8 @@ export interface HistoryStore extends AccountingStore {
   importLines(batch: ImportBatch): Promise<ImportOutcome>;
   /** What was kept aside of a cluster's files: the latest, at most `limit`, oldest first. */
   unreadableLines(cluster: string, limit: number): Promise<readonly KeptLine[]>;
+  /** Moves what nodes have delivered into the table where it waits elsewhere (PostgreSQL's inbox). */
+  settle(work: LongWork): Promise<Settled>;
   /** Sums the days whose records changed since; resolves to how many. Short transactions. */
   rollUp(work: LongWork): Promise<number>;
   /** Removes what is older than `rules` allow at `now` (ms), in short transactions. */

@@ -3,13 +3,14 @@ import { killedByMemory } from '../record/cause';
 import { FIELD_CODECS, type Cell, type Column, type WordCodec } from './columns';
 import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
 import { chargedEnergy, endedBadly, requestedBytes } from '../record/facts';
+import { provesMembership } from '../record/membership';
 import type { Stamp, StoredRecord } from '../record/merge';
 import { DamagedRecord } from './damaged-record';
 
 /** A row of the table `record`, less its id: the columns of all fields, then how it was merged, then what sums need. */
 
 const MERGED_COLUMNS: readonly Column[] = [
-  { name: 'ended', type: 'integer', help: "1: the job had ended by the record's own trust and revision" },
+  { name: 'ended', type: 'integer', small: true, help: "1: the job had ended by the record's own trust and revision" },
   {
     name: 'provenance_id',
     type: 'integer',
@@ -18,22 +19,29 @@ const MERGED_COLUMNS: readonly Column[] = [
   },
   {
     name: 'provenance_revisions',
-    type: 'integer',
+    type: 'text',
     help: 'the revision of that account; of several accounts a list (JSON)',
   },
 ];
 
-/** What sums need beside the fields, which only the whole record gives: decided once, when it is stored. */
+/** What sums and visibility need beside the fields, which only the whole record gives: decided once, when it is stored. */
 const DERIVED_COLUMNS: readonly Column[] = [
   { name: 'requested_bytes', type: 'integer', help: 'h_vmem request on this host' },
   { name: 'energy_joules', type: 'real', help: 'energy that the job was charged with' },
   {
     name: 'coverage',
     type: 'integer',
+    small: true,
     help: `why it has no samples: ${COVERAGE_REASONS.map((reason, index) => `${index} ${reason}`).join(', ')}`,
   },
-  { name: 'sampled', type: 'integer', help: '1: has samples' },
-  { name: 'killed_by_memory', type: 'integer', help: '1: ended by memory' },
+  { name: 'sampled', type: 'integer', small: true, help: '1: has samples' },
+  { name: 'killed_by_memory', type: 'integer', small: true, help: '1: ended by memory' },
+  {
+    name: 'in_project',
+    type: 'integer',
+    small: true,
+    help: '1: Grid Engine has let the owner into the project, by records that no user can have written',
+  },
 ];
 
 export const COLUMNS: readonly Column[] = [
@@ -81,7 +89,8 @@ function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
 function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredRecord['provenance'] {
   if (typeof id !== 'number' || revisions === null) return {};
   const accounts = JSON.parse(words.text('provenance', id)) as readonly Account[];
-  const told = typeof revisions === 'number' ? [revisions] : (JSON.parse(revisions) as readonly number[]);
+  const given = JSON.parse(String(revisions)) as number | readonly number[];
+  const told = typeof given === 'number' ? [given] : given;
   return Object.fromEntries(
     accounts.flatMap(({ trust, ended, slots }, index) =>
       slots.map((slot) => [slot, { trust, revision: told[index] ?? 0, ended }]),
@@ -101,6 +110,7 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
     COVERAGE_REASONS.indexOf(coverageReason(record)),
     Number(isSampled(record)),
     Number(endedBadly(record) && killedByMemory(record)),
+    Number(provesMembership(stored)),
   );
   return row;
 }

@@ -1,12 +1,42 @@
-import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, type FieldName } from '../record/fields';
-import { FIELD_CODECS, type Column } from './columns';
-import { DIMENSIONS } from './summary';
+import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, WORD_LISTS, type FieldName } from '../record/fields';
 import { TOTALS, TOTALS_NAMES } from '../record/totals';
-import { dictionaryOf } from './sums/roll-up';
-import { DICTIONARIES } from './sqlite/dictionary';
+import { FIELD_CODECS, type Column, type Dictionary } from './columns';
 import { COLUMNS } from './row';
+import { DIMENSIONS } from './summary';
+import { dictionaryOf } from './sums/roll-up';
 
-/** The parts of sql/accounting/sqlite that are made from the table of fields. */
+/** The parts of sql/accounting that are made from the tables of fields and of sums, for one kind of database. */
+
+/** Tables of repeated strings. */
+export const DICTIONARIES: readonly Dictionary[] = [
+  ...WORD_LISTS,
+  'bracket_basis',
+  'requests',
+  'metric_set',
+  'notes',
+  'provenance',
+  'name_class',
+];
+
+/** How a kind of database writes what all have. */
+export interface Dialect {
+  readonly dictionary: (name: Dictionary) => string;
+  readonly type: (column: Column) => string;
+  /** Before the columns of a record. */
+  readonly id: string;
+  /** An expression as a column of its own. */
+  readonly computed: (name: string, type: string, expression: string) => string;
+  readonly real: string;
+  readonly integer: string;
+  /** A column of ms since the epoch as people read it. */
+  readonly time: (column: string) => string;
+  /** The string of a column of numbers in a dictionary. */
+  readonly word: (dictionary: Dictionary, column: string) => string;
+  /** What the views are made of. */
+  readonly source: string;
+  readonly metricsView: readonly string[];
+  readonly parts: Readonly<Record<string, () => readonly string[]>>;
+}
 
 const MUST: ReadonlySet<string> = new Set(
   FIELD_NAMES.filter((name) => FIELDS[name].empty !== null).flatMap(
@@ -16,54 +46,49 @@ const MUST: ReadonlySet<string> = new Set(
 /** Of the columns of such fields, those that hold nothing where the field is empty. */
 const MAY_BE_EMPTY = new Set(['requests_id', 'metric_set_id', 'metric_values', 'notes_id', 'note_numbers']);
 
-function dictionaries(): readonly string[] {
-  return DICTIONARIES.map((name) => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);`);
-}
+/** Columns in the order in which they take the least room: PostgreSQL aligns each to its size. */
+const WIDTHS = ['BIGINT', 'DOUBLE PRECISION', 'INTEGER', 'SMALLINT'];
 
-function recordTable(): readonly string[] {
-  const lines = COLUMNS.map(({ name, type, help }) => {
-    const must = MUST.has(name) && !MAY_BE_EMPTY.has(name) ? ' NOT NULL' : '';
-    return `  ${name} ${type.toUpperCase()}${must}, -- ${help}`;
-  });
+function recordTable({ id, type, computed, integer }: Dialect): readonly string[] {
+  const width = (column: Column): number => (WIDTHS.indexOf(type(column).toUpperCase()) + 5) % 5;
+  const isWide = type({ name: '', type: 'integer', help: '' }) === 'bigint';
+  const columns = isWide ? COLUMNS.toSorted((a, b) => width(a) - width(b)) : COLUMNS;
+  const countedAt = computed(
+    'counted_at',
+    integer,
+    'coalesce(ended_at, CASE WHEN status = 1 THEN revision ELSE coalesce(started_at, submitted_at, revision) END)',
+  );
   return [
     'CREATE TABLE record (',
-    '  id INTEGER PRIMARY KEY,',
-    ...lines,
+    `  ${id},`,
     '  -- Where a job counts in time: where it ended; a running one where it was last heard of.',
-    '  counted_at INTEGER AS (coalesce(ended_at, iif(status = 1, revision, coalesce(started_at, submitted_at, revision)))) VIRTUAL',
+    `  ${countedAt},`,
+    ...columns.map((column, index) => {
+      const must = MUST.has(column.name) && !MAY_BE_EMPTY.has(column.name) ? ' NOT NULL' : '';
+      return `  ${column.name} ${type(column)}${must}${index < columns.length - 1 ? ',' : ''} -- ${column.help}`;
+    }),
     ');',
   ];
 }
 
-function rollUpTable(): readonly string[] {
-  return [
-    'CREATE TABLE rollup (',
-    '  unit INTEGER NOT NULL, -- 0 day, 1 month, 2 year',
-    '  day INTEGER NOT NULL, -- the first UTC day of it, since 1970',
-    '  dimension INTEGER NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class',
-    '  key INTEGER NOT NULL, -- in the dictionary of the dimension; 0: records without one',
-    '  cluster_id INTEGER NOT NULL,',
-    ...TOTALS_NAMES.map(
-      (name) => `  ${name} ${TOTALS[name].whole ? 'INTEGER' : 'REAL'} NOT NULL, -- ${TOTALS[name].help}`,
-    ),
-    '  PRIMARY KEY (unit, day, dimension, key, cluster_id)',
-    ') WITHOUT ROWID;',
-  ];
+/** The columns of sums, as a table of them has them. */
+export function totalsColumns({ integer, real }: Dialect): readonly string[] {
+  return TOTALS_NAMES.map(
+    (name) => `  ${name} ${TOTALS[name].whole ? integer : real} NOT NULL, -- ${TOTALS[name].help}`,
+  );
 }
 
-const choiceText = (column: string, words: readonly string[]): string =>
+export const choiceText = (column: string, words: readonly string[]): string =>
   `CASE ${column} ${words.map((word, index) => `WHEN ${index} THEN '${word}'`).join(' ')} END`;
-const wordText = (dictionary: string, id: string): string => `(SELECT name FROM ${dictionary} WHERE id = ${id})`;
-const timeText = (column: string): string => `strftime('%Y-%m-%d %H:%M:%f', ${column} / 1000.0, 'unixepoch')`;
 
-/** A column of `record r` as people read it: its name and its expression. */
-function readable({ name, dictionary }: Column): readonly [string, string] {
-  if (dictionary !== undefined) return [name.replace(/_id$/, ''), wordText(dictionary, `r.${name}`)];
+/** A column of `r` as people read it: its name and its expression. */
+function readable({ name, dictionary }: Column, { word, time }: Dialect): readonly [string, string] {
+  if (dictionary !== undefined) return [name.replace(/_id$/, ''), word(dictionary, `r.${name}`)];
   if (name === 'status') return [name, choiceText('r.status', STATUSES)];
   if (name === 'trust') return [name, choiceText('r.trust', TRUSTS)];
   if (name.endsWith('_per')) return [name, choiceText(`r.${name}`, ['slot', 'job'])];
   if (name === 'sampler_mode') return [name, choiceText(`r.${name}`, ['full', 'small'])];
-  if (name.endsWith('_at')) return [name, timeText(`r.${name}`)];
+  if (name.endsWith('_at')) return [name, time(`r.${name}`)];
   if (name.endsWith('_ms')) return [name.replace(/_ms$/, '_seconds'), `r.${name} / 1000.0`];
   return [name, `r.${name}`];
 }
@@ -83,7 +108,7 @@ const EFFICIENCIES: readonly (readonly [string, string])[] = [
 ];
 
 /** One row a record, without what has a view of its own. */
-function jobsView(): readonly string[] {
+function jobsView(dialect: Dialect): readonly string[] {
   const plain = of(['bracket', 'metrics', 'notes', 'series', 'json'], true);
   const columns = plain.flatMap((name) => FIELD_CODECS.find((field) => field.name === name)?.codec.columns ?? []);
   const peaks = of(['bracket']).flatMap((name): (readonly [string, string])[] =>
@@ -91,58 +116,44 @@ function jobsView(): readonly string[] {
   );
   return [
     'CREATE VIEW jobs AS SELECT',
-    `  r.id AS record,\n${select([...columns.map(readable), ...EFFICIENCIES, ...peaks])}`,
-    'FROM record r;',
+    `  r.id AS record,\n${select([...columns.map((column) => readable(column, dialect)), ...EFFICIENCIES, ...peaks])}`,
+    `FROM ${dialect.source} r;`,
   ];
 }
 
 /** One row a peak. */
-function peaksView(): readonly string[] {
+function peaksView({ time, word, source }: Dialect): readonly string[] {
   const parts = of(['bracket']).map((name) =>
     [
       `SELECT r.id AS record, r.job_id, r.task_id, '${name.replace(/^peak_/, '')}' AS quantity,`,
       `  r.${name}_lower_bytes AS lower_bytes, r.${name}_upper_bytes AS upper_bytes, r.${name}_slack_bytes AS slack_bytes,`,
-      `  ${timeText(`r.${name}_at`)} AS at, ${wordText('command', `r.${name}_command_id`)} AS command,`,
-      `  ${wordText('bracket_basis', `r.${name}_basis_id`)} AS basis`,
-      `FROM record r WHERE r.${name}_lower_bytes IS NOT NULL`,
+      `  ${time(`r.${name}_at`)} AS at, ${word('command', `r.${name}_command_id`)} AS command,`,
+      `  ${word('bracket_basis', `r.${name}_basis_id`)} AS basis`,
+      `FROM ${source} r WHERE r.${name}_lower_bytes IS NOT NULL`,
     ].join('\n'),
   );
   return ['CREATE VIEW peaks AS', `${parts.join('\nUNION ALL\n')};`];
 }
 
-function metricsView(): readonly string[] {
-  return [
-    'CREATE VIEW metrics AS SELECT r.id AS record, r.job_id, r.task_id, names.value AS metric,',
-    '  json_extract(r.metric_values, names.fullkey) AS value',
-    'FROM record r JOIN metric_set m ON m.id = r.metric_set_id, json_each(m.name) AS names;',
-  ];
-}
-
-/** One row a day and owner, project, queue, host or class of names; dimension `cluster`: all of a cluster. */
-function dailyView(): readonly string[] {
-  const keys = DIMENSIONS.map((name, index) => `WHEN ${index + 1} THEN ${wordText(dictionaryOf(name), 'u.key')}`);
-  return [
-    'CREATE VIEW daily AS SELECT',
-    "  date(u.day * 86400, 'unixepoch') AS day,",
-    `  ${wordText('cluster', 'u.cluster_id')} AS cluster,`,
-    `  ${choiceText('u.dimension', ['cluster', ...DIMENSIONS])} AS dimension,`,
-    `  CASE u.dimension ${keys.join(' ')} END AS key,`,
-    `  ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`,
-    'FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);',
-  ];
-}
-
-const PARTS: Readonly<Record<string, () => readonly string[]>> = {
-  dictionaries,
-  record: recordTable,
-  rollup: rollUpTable,
-  views: () => [...jobsView(), ...peaksView(), ...metricsView(), ...dailyView()],
-};
-
-/** `sql` with its generated parts as the table of fields has them now. */
-export function withGenerated(sql: string): string {
+/** `sql` with its generated parts as the tables have them now. */
+export function withGenerated(sql: string, dialect: Dialect): string {
+  const parts: Dialect['parts'] = {
+    dictionaries: () => DICTIONARIES.map(dialect.dictionary),
+    record: () => recordTable(dialect),
+    views: () => [...jobsView(dialect), ...peaksView(dialect), ...dialect.metricsView],
+    ...dialect.parts,
+  };
   return sql.replace(
     /^(-- generated: (\w+)\n)[^]*?(^-- end of generated$)/gm,
-    (_all, head: string, name: string, end: string) => `${head}${(PARTS[name]?.() ?? []).join('\n')}\n${end}`,
+    (_all, head: string, name: string, end: string) => `${head}${(parts[name]?.() ?? []).join('\n')}\n${end}`,
   );
+}
+
+/** By dimension of a roll-up's row `u`: what it is called, and the string of its key. */
+export function rolledKey(word: (dictionary: Dictionary, column: string) => string): readonly string[] {
+  const keys = DIMENSIONS.map((name, index) => `WHEN ${index + 1} THEN ${word(dictionaryOf(name), 'u.key')}`);
+  return [
+    `  ${choiceText('u.dimension', ['cluster', ...DIMENSIONS])} AS dimension,`,
+    `  CASE u.dimension ${keys.join(' ')} END AS key,`,
+  ];
 }

@@ -1,7 +1,6 @@
 import { escapeForTerminal } from '../report/format/escape';
 import { createScreen, type Screen } from '../report/screen/screen';
-import type { GlobalOptions } from './command';
-import { usageError } from './command';
+import { type GlobalOptions, usageError } from './command';
 import type { Terminal } from './terminal';
 
 export type OutputFormat = 'text' | 'json' | 'csv';

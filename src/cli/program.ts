@@ -99,6 +99,11 @@ const COMMANDS: readonly CommandEntry[] = [
     'what requests advised from earlier runs would have saved, and how many jobs would have failed',
     () => import('./commands/replay.js'),
   ),
+  entry(
+    'settle',
+    'move what nodes have delivered to a PostgreSQL accounting DB from its inbox into its table',
+    () => import('./commands/settle.js'),
+  ),
   entry('rollup', 'update the daily sums that reports are made from', () => import('./commands/rollup.js')),
   entry(
     'prune',
@@ -124,10 +129,10 @@ export async function createProgram(words: readonly string[], context: CommandCo
     .option('--json', 'print JSON (schema 1)')
     .option('--csv', 'print CSV')
     .option('--no-color', 'no colours (also: NO_COLOR; never where the output is no terminal)')
-    .option('--debug', 'on an error tell where it came from')
+    .option('--debug', 'show a stack trace on errors')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
-    .showHelpAfterError('(--help tells how)')
+    .showHelpAfterError('(see --help)')
     .configureOutput({
       writeOut: terminal.write,
       writeErr: (text) => terminal.warn(text.replace(/\n$/, '')),
@@ -179,7 +184,7 @@ export async function runProgram(
     const { debug } = program.opts<{ debug?: boolean }>();
     const known = error instanceof UserError;
     warn(terminal, error instanceof Error ? ((debug ? error.stack : null) ?? error.message) : String(error));
-    if (!known && !debug) warn(terminal, 'this is a bug; --debug tells where it came from');
+    if (!known && !debug) warn(terminal, 'this is a bug; --debug shows where it came from');
     return known ? error.status : EXIT.unavailable;
   }
 }

@@ -63,7 +63,7 @@ export function parseSettings(text: string, path: string): Settings {
   try {
     table = parse(text);
   } catch (error) {
-    throw new SettingsError(path, `not valid TOML (${reasonOf(error)})`, 'correct that line');
+    throw new SettingsError(path, `not valid TOML (${reasonOf(error)})`, 'fix that line');
   }
   const unknown = Object.keys(table).filter((key) => !isName(key));
   if (unknown.length > 0)

@@ -70,7 +70,7 @@ const metrics = fc
 
 const someNotes = fc.oneof(
   text,
-  fc.nat().map((ms) => `the first ${ms} ms were not observed`),
+  fc.nat().map((ms) => `the first ${ms} ms were not sampled`),
   fc.constantFrom('007 and 12345678901234567890', 'a\u0001b 5', '', '0', '1.5 GiB of 10%'),
 );
 

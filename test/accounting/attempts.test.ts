@@ -45,6 +45,16 @@ it('takes submissions up to 2 s apart for one', () => {
   assert.deepEqual(told(records), ['a: 1, 1 of 2', 'b: 1, 2 of 2', 'c: 2, 1 of 1']);
 });
 
+it('takes a run that was submitted when another ended for the next of the same job', () => {
+  const records = [
+    run('a', { submitted_at: iso(T0), started_at: iso(T0), ended_at: iso(T0 + 8000) }),
+    run('b', { submitted_at: iso(T0 + 9000), started_at: iso(T0 + 10_000), ended_at: iso(T0 + DAY) }),
+    run('c', { submitted_at: iso(T0 + DAY + 1000), started_at: iso(T0 + DAY + 2000) }),
+    run('d', { submitted_at: iso(T0 + 3 * DAY), started_at: iso(T0 + 3 * DAY) }),
+  ];
+  assert.deepEqual(told(records), ['a: 1, 1 of 3', 'b: 1, 2 of 3', 'c: 1, 3 of 3', 'd: 2, 1 of 1']);
+});
+
 it('gives a record that does not know its submission to the job that had the number when it began', () => {
   const records = [
     run('a', { submitted_at: iso(T0) }),

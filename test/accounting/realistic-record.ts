@@ -138,7 +138,7 @@ export function realisticRecords(seed = 1): RealisticRecords {
         max_rss_bytes: (55 + whole(8)) * 2 ** 20 + 4096 * whole(256),
         mode: 'full',
       },
-      notes: closed ? [] : [`the first ${80 + whole(100)} ms of the job were not observed`],
+      notes: closed ? [] : [`the first ${80 + whole(100)} ms of the job were not sampled`],
     };
   };
   return { next };

@@ -170,7 +170,7 @@ function markStale(db: Database, firstDay: number, from: number, to: number): vo
 /** All sums of a day, as one text. */
 function sumsOf(db: Database, day: number): string {
   const of = (table: string, order: string): unknown[] =>
-    db.prepare(`SELECT * FROM ${table} WHERE day = ? ORDER BY ${order}`).all(day);
+    db.prepare(`SELECT * FROM ${table} WHERE unit = 0 AND day = ? ORDER BY ${order}`).all(day);
   return JSON.stringify([
     of('rollup', 'dimension, key, cluster_id'),
     of('rollup_again', 'dimension, key, cluster_id, before'),
@@ -238,12 +238,16 @@ function copySums(db: Database, first: number, weeks: number, progress: Progress
     db.prepare<[{ weeks: number }]>(
       `INSERT INTO rollup (${columns.join(', ')})
        SELECT ${columns.map((name) => (name === 'day' ? 'day + 7 * @weeks' : name)).join(', ')} FROM rollup
-       WHERE dimension BETWEEN 0 AND 5 AND ${week}`,
+       WHERE unit = 0 AND ${week}`,
     ),
     db.prepare<[{ weeks: number }]>(
-      `INSERT INTO rollup_again (dimension, day, key, cluster_id, before)
-       SELECT dimension, day + 7 * @weeks, key, cluster_id, before + ${WEEK_MS} * @weeks FROM rollup_again
-       WHERE dimension BETWEEN 0 AND 5 AND ${week}`,
+      `INSERT INTO rollup_bins SELECT dimension, key, unit, day + 7 * @weeks, cluster_id, hours, shares, coverage
+       FROM rollup_bins WHERE unit = 0 AND ${week}`,
+    ),
+    db.prepare<[{ weeks: number }]>(
+      `INSERT INTO rollup_again (unit, dimension, day, key, cluster_id, before)
+       SELECT unit, dimension, day + 7 * @weeks, key, cluster_id, before + ${WEEK_MS} * @weeks FROM rollup_again
+       WHERE unit = 0 AND ${week}`,
     ),
   ];
   for (let later = 1; later <= weeks - SUMMED_AT_THE_BEGIN - SUMMED_AT_THE_END; later++) {

@@ -27,15 +27,14 @@ export interface PostgresHistory {
   readonly remove: () => Promise<void>;
 }
 
-const TIMES = new Set(['counted_at', 'submitted_at', 'started_at', 'ended_at', 'stamp']);
+const TIMES = new Set(['submitted_at', 'started_at', 'ended_at', 'revision', 'peak_rss_at']);
 
 /** How a column of a row is made from the one of the first week. */
 function moved(column: string, week: number, jobs: number): string {
   const ms = week * WEEK_MS;
-  if (column === 'id') return "nextval('qmemacct.record_id')";
+  if (column === 'id') return "nextval('qmemacct.record_id_seq')";
   if (column === 'job_id') return `job_id + ${week * jobs}`;
   if (TIMES.has(column)) return `${column} + ${ms}`;
-  if (column === 'key_month') return `qmemacct.month_of(coalesce(started_at, submitted_at, counted_at) + ${ms})`;
   if (column === 'run_id')
     return `CASE WHEN run_id ~ '^accounting[.][1-9][0-9]*$' THEN 'accounting.' || (substr(run_id, 12)::bigint + ${ms / 1000}) ELSE run_id END`;
   return column;
@@ -49,26 +48,21 @@ async function copyWeeks(
   progress: Progress,
 ): Promise<void> {
   const run = (sql: string): Promise<readonly object[]> => server.run(database, sql);
-  await run('CREATE TABLE first_week AS SELECT * FROM qmemacct.job_record');
+  await run('CREATE TABLE first_week AS SELECT * FROM qmemacct.record');
   const found = (await run(
-    "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = 'qmemacct' AND table_name = 'job_record'",
+    "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = 'qmemacct' AND table_name = 'record' AND column_name <> 'counted_at'",
   )) as readonly { readonly name: string }[];
   const names = found.map(({ name }) => name);
   for (let later = 1; later < weeks; later++) {
-    const month = moved('key_month', later, week.jobs);
-    await run(`SELECT qmemacct.ensure_month(month) FROM (SELECT DISTINCT ${month} AS month FROM first_week) AS months`);
     await run(
-      `INSERT INTO qmemacct.job_record (${names.join(', ')})
+      `INSERT INTO qmemacct.record (${names.join(', ')}) OVERRIDING SYSTEM VALUE
        SELECT ${names.map((name) => moved(name, later, week.jobs)).join(', ')} FROM first_week ORDER BY id`,
     );
     progress(`history in PostgreSQL: week ${later + 1} of ${weeks}`);
   }
   await run(`DROP TABLE first_week;
-    INSERT INTO qmemacct.job_month SELECT DISTINCT job_id / 1024, key_month FROM qmemacct.job_record ON CONFLICT DO NOTHING;
-    INSERT INTO qmemacct.day_month SELECT DISTINCT counted_at / 86400000, key_month FROM qmemacct.job_record
-      ON CONFLICT DO NOTHING;
     DELETE FROM qmemacct.stale_day;
-    INSERT INTO qmemacct.stale_day (day) SELECT DISTINCT counted_at / 86400000 FROM qmemacct.job_record`);
+    INSERT INTO qmemacct.stale_day (day) SELECT DISTINCT counted_at / 86400000 FROM qmemacct.record`);
   await run('VACUUM ANALYZE');
 }
 

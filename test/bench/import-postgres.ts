@@ -26,7 +26,7 @@ export async function intoPostgres(history: History, directory: string): Promise
     const [size] = (await server.run(
       name,
       `SELECT sum(pg_total_relation_size(oid))::double precision AS bytes FROM pg_class
-       WHERE relnamespace = 'qmemacct'::regnamespace AND relkind = 'r' AND relname LIKE 'job\\_record\\_%'`,
+       WHERE relnamespace = 'qmemacct'::regnamespace AND relkind = 'r' AND relname = 'record'`,
     )) as readonly { readonly bytes: number }[];
 
     const { week, weeks } = history;

@@ -7,10 +7,10 @@ const main = join(__dirname, '..', '..', 'src', 'cli', 'main.js');
 
 describe('the program', () => {
   it('ends with the status of its command', () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'job', 'x'], { encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'job', '0'], { encoding: 'utf8' });
     assert.equal(status, 2);
     assert.equal(stdout, '');
-    assert.match(stderr, /^qmemacct: "x" is not a job/);
+    assert.match(stderr, /^qmemacct: "0" is not a job/);
     assert.equal(spawnSync(process.execPath, [main, '--version']).status, 0);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
@@ -56,15 +56,15 @@ describe('qmemacct', () => {
     ]) {
       const { status, output } = await run(words);
       assert.equal(status, 0);
-      assert.match(output, /^Usage: qmemacct job \[options\] <job\.\.\.>\n[^]*--all-hosts/);
+      assert.match(output, /^Usage: qmemacct job \[options\] \[job\.\.\.\]\n[^]*--all-hosts/);
     }
   });
 
   it('ends with 2 on a usage error, in a line or two', async () => {
     for (const words of [
       ['nonsense'],
-      ['job'],
-      ['job', 'x'],
+      ['job', '0'],
+      ['job', '1', '--full', '--brief'],
       ['job', '1', '--jso'],
       ['job', '1', '--json', '--csv'],
       ['owner', 'bob', '--since', 'never'],
@@ -100,8 +100,8 @@ describe('qmemacct', () => {
   });
 
   it('shows a stack only with --debug', async () => {
-    assert.doesNotMatch((await run(['job', 'x'])).warnings, /at .*\.js/);
-    assert.match((await run(['job', 'x', '--debug'])).warnings, /at .*\.js/);
+    assert.doesNotMatch((await run(['job', '0'])).warnings, /at .*\.js/);
+    assert.match((await run(['job', '0', '--debug'])).warnings, /at .*\.js/);
   });
 });
 
@@ -110,8 +110,43 @@ describe('qmemacct job', () => {
     const { status, output, warnings } = await withStore('job', '4711');
     assert.deepEqual([status, warnings], [0, '']);
     assert.match(output, /^Job 4711 {2}align_reads /);
-    assert.match(output, /Runs {6}run/);
+    assert.match(output, /More: --full/);
     assert.ok(output.endsWith('\n'));
+    assert.match((await withStore('job', '4711', '--full')).output, /Runs {6}run/);
+  });
+
+  it('shows several jobs a line each', async () => {
+    const { status, output } = await withStore('job', '4711,4712', '4720');
+    assert.equal(status, 0);
+    assert.deepEqual(
+      output
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.trim().split(' ')[0]),
+      ['job', '4711', '4712', '4720'],
+    );
+  });
+
+  it('finds the newest job of the caller, also by its name', async () => {
+    const mine = join(directory, 'mine.db');
+    const store = openSqliteStore(mine, 0o600);
+    const owner = userInfo().username;
+    const later = { ...killedAtLimit, started_at: '2026-11-20T14:30:00.000Z', ended_at: '2026-11-20T15:00:00.000Z' };
+    await store.merge([
+      { ...ordinary, owner },
+      { ...later, owner },
+      { ...firstRun, job_id: 9, owner: 'somebody' },
+    ]);
+    await store.close();
+    const job = (...words: readonly string[]): Promise<Run> => run(['job', ...words, '--accounting', mine]);
+    assert.match((await job()).output, /^Job 4712 /);
+    assert.match((await job('last')).output, /^Job 4712 /);
+    assert.match((await job('align_reads')).output, /^Job 4711 /);
+    const none = await job('no_such_name');
+    assert.equal(none.status, 1);
+    assert.match(none.warnings, /no job named no_such_name of .* is known/);
+    const listed = await run(['owner', '--since', '2026-11-20', '--until', '2026-11-21', '--accounting', mine]);
+    assert.match(listed.output, /^Jobs of /);
   });
 
   it('shows a task of an array', async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bracket, JobRecord } from '../../src/record/record';
+import { parseRecord, type Bracket, type JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events';
+import { readText } from '../../src/sources/files';
 import { isUnavailable } from '../../src/sources/source';
 import { burner, type BurnerProgram } from '../burners/build';
 import type { AccountingRecord } from './cell';
@@ -115,10 +116,11 @@ async function withoutListener(site: Site): Promise<void> {
 
 const CHILDREN = 2000;
 const BURNERS = 2;
+const CHILD_SECONDS = 0.02;
 
 /** Each burner forks its share of the children one after the other. */
 async function manyChildren(site: Site): Promise<void> {
-  const events = `${burner('events')} --children=${CHILDREN / BURNERS} --seconds=0.02`;
+  const events = `${burner('events')} --children=${CHILDREN / BURNERS} --seconds=${CHILD_SECONDS}`;
   const steady = burnerCommand('steady', 'many.truth', { mib: 150, hold: 3000 });
   const script = `${Array.from({ length: BURNERS }, () => `${events} &`).join(' ')} ${steady}; wait`;
   // dash reads no profile: nothing is started but what stands here.
@@ -129,7 +131,7 @@ async function manyChildren(site: Site): Promise<void> {
   assert.equal(metric(record, 'taskstats_processes'), processes);
   assert.equal(metric(record, 'taskstats_ended_processes'), processes);
   const kernel = Number(line.ru_utime) + Number(line.ru_stime);
-  assert.ok(kernel >= CHILDREN * 0.02, `the kernel has ${kernel} s`);
+  assert.ok(kernel >= CHILDREN * CHILD_SECONDS, `the kernel has ${kernel} s`);
   for (const [what, seconds] of [
     ['cpu_seconds', record.cpu_seconds ?? NaN],
     ['taskstats_cpu_seconds', metric(record, 'taskstats_cpu_seconds')],
@@ -240,12 +242,31 @@ async function daemonised(site: Site): Promise<void> {
   assertProved(record.peak_rss);
 }
 
+/** The records so far of the jobs that run on a host. */
+function liveRecords({ cell }: Site, host: string): readonly JobRecord[] {
+  const live = join(cell.productDir(host, '/run/qmemacct'), 'live');
+  const names = readdirSync(live).filter((name) => name.endsWith('.json'));
+  // One goes with its job.
+  const texts = names.flatMap((name) => readText(join(live, name)) ?? []);
+  return texts.flatMap((text) => {
+    const record = parseRecord(JSON.parse(text));
+    return record.ok ? [record.value] : [];
+  });
+}
+
 async function outlives(site: Site): Promise<void> {
   const { cell } = site;
   await cell.setGlobal({ execd_params: 'ENABLE_ADDGRP_KILL=false' });
   try {
-    const script = `${burnerCommand('daemon', 'outlives.truth', { mib: 70, hold: 14_000 })}; sleep 2.5`;
-    const { record } = await run(site, HOST, ['-N', 'outlives'], script);
+    const word = wordFor(cell, USER, 'outlives');
+    const script = `${burnerCommand('daemon', 'outlives.truth', { mib: 70, hold: UNTIL_TOLD })}; ${word.wait}`;
+    const job = await submit(site, HOST, ['-N', 'outlives'], script);
+    await waitFor(
+      () => liveRecords(site, HOST).find(({ peak_rss: peak }) => (peak?.lower_bytes ?? 0) >= mib(70)) ?? null,
+      () => `a sample of the daemon; the live records are ${JSON.stringify(liveRecords(site, HOST))}`,
+    );
+    word.give();
+    const { record } = await ended(site, job);
     // It lives as the record is made; until then all is known.
     assert.equal(metric(record, 'taskstats_processes') - metric(record, 'taskstats_ended_processes'), 1);
     assertProved(record.peak_rss);

@@ -16,6 +16,7 @@ import {
   wordFor,
   type Site,
 } from './site';
+import { PATIENCE_MS } from './wait';
 
 const limits = { timeout: 900_000 };
 
@@ -26,7 +27,7 @@ interface Sampler {
 
 /** The sampler that looks after a job. */
 async function samplerOf({ cell }: Site, job: string): Promise<Sampler> {
-  for (const end = Date.now() + 60_000; Date.now() < end;) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end;) {
     for (const host of cell.execHosts) {
       const found = cell
         .processes(host)
@@ -151,7 +152,10 @@ async function anotherBuild(site: Site): Promise<void> {
   const result = await cell.on('ge1', ['node', join(copy, 'bin', 'qmemacct'), ...words]);
   assert.equal(result.status, 0, result.stderr + result.stdout);
   assert.notEqual(await cell.check('ge1', `readlink ${product.prefix}/current`), before);
-  const second = await cell.submit('gealice', ['-q', 'all.q@ge1', '-N', 'after', '-l', 'h_vmem=1G'], 'sleep 1');
+  const sampled = wordFor(cell, 'gealice', 'sampled');
+  const second = await cell.submit('gealice', ['-q', 'all.q@ge1', '-N', 'after', '-l', 'h_vmem=1G'], sampled.wait);
+  await samplerOf(site, second);
+  sampled.give();
   await cell.waitFinished(second);
   word.give();
   await cell.waitFinished(job);

@@ -5,6 +5,7 @@ import type { Bracket } from '../../src/record/record';
 import { burner, burnersObstacle, readTruth, type BurnerProgram, type Truth } from '../burners/build';
 import { clusterObstacle, upCell, type Cell, type UpOptions } from './cell';
 import { installProduct, type Product, type ProductOptions } from './product';
+import { PATIENCE_MS } from './wait';
 
 /** A cell with the product installed. */
 export interface Site {
@@ -54,7 +55,7 @@ export function burnerCommand(
 export interface Word {
   /** For a burner's option `until`; the job's shell expands it. */
   readonly path: string;
-  /** A command that ends when the word is given, after two minutes at the latest. */
+  /** A command that ends when the word is given, after ten minutes at the latest. */
   readonly wait: string;
   readonly give: () => void;
 }
@@ -63,13 +64,13 @@ export function wordFor(cell: Cell, user: string, name: string): Word {
   const path = `$HOME/${name}.word`;
   return {
     path,
-    wait: `for i in $(seq 600); do [ -e "${path}" ] && break; sleep 0.2; done`,
+    wait: `for i in $(seq 3000); do [ -e "${path}" ] && break; sleep 0.2; done`,
     give: () => writeFileSync(`${cell.layout.home(user)}/${name}.word`, ''),
   };
 }
 
 /** How long a burner holds that is to end by a word. */
-export const UNTIL_TOLD = 120_000;
+export const UNTIL_TOLD = PATIENCE_MS;
 
 /** The truth that a burner of a job left. */
 export function truthOf(cell: Cell, user: string, file: string): Truth {

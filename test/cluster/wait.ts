@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** How long a test waits for what must come: a loaded machine takes minutes over what an idle one does at once. */
-export const PATIENCE_MS = 300_000;
+export const PATIENCE_MS = 600_000;
 
 /**
  * Calls `attempt` every `everyMs` until it gives something other than null, and returns that.

@@ -104,7 +104,7 @@ const ALL_CASES: readonly Case[] = [
     sentence:
       /Grid Engine's own kill at h_vmem: it held .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
     onOcs:
-      /Grid Engine's own kill at h_vmem: it had an address space \(of all processes together\) of .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
+      /Grid Engine's own kill at h_vmem: it (held|had an address space \(of all processes together\) of) .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
     next: /^qsub -l h_vmem=(1\.[5-9]|2)G$/,
   },
   {
@@ -156,22 +156,22 @@ const ALL_CASES: readonly Case[] = [
     then: ({ cell }, job) => cell.check(cell.master, [client('qdel'), job]),
     causes: ['deleted'],
     sentence:
-      /consistent with qdel: SIGKILL came at .* failed 100, as for a deleted job; it had used [\d.]+ % of h_vmem/,
-    onOcs: /^It was deleted: Grid Engine says that root@ge0 deleted it/,
+      /Probable cause: qdel\. SIGKILL came at .* failed 100, as for a deleted job; it had used [\d.]+ % of h_vmem/,
+    onOcs: /Grid Engine says that root@ge0 deleted it/,
   },
   {
-    name: 'a crash of its own',
+    name: 'a crash of the program',
     request: 'h_vmem=1G',
     script: 'sleep 2; kill -SEGV $$',
     causes: ['crash'],
-    sentence: /a crash of its own: SIGSEGV at .*; it had used [\d.]+ % of h_vmem/,
+    sentence: /a crash of the program: SIGSEGV at .*; it had used [\d.]+ % of h_vmem/,
   },
   {
     name: 'a crash that the shell tells of',
     request: 'h_vmem=1G',
     script: `sleep 2; perl -e 'kill 11, $$'; exit $?`,
     causes: ['crash'],
-    sentence: /exit status 139 \(a shell's word for SIGSEGV\)/,
+    sentence: /exit status 139 \(means SIGSEGV\)/,
   },
   {
     name: 'kill -9 of a child',
@@ -179,14 +179,14 @@ const ALL_CASES: readonly Case[] = [
     script: `sleep 2; perl -e 'kill 9, $$'; exit $?`,
     causes: ['node-out-of-memory', 'signalled'],
     sentence:
-      /killer, for a full node \(.*\) and with a signal .* \(a process of the job was killed and its shell was not\): the evidence does not decide\. The kernel's log on ge[12] \(journalctl -k\) or the job's own output would tell/,
+      /killer, for a full node \(.*\) and with a signal .* \(a process of the job was killed and its shell was not\): the evidence does not decide between them\. The kernel's log on ge[12] \(journalctl -k\) or the job's own output would tell/,
   },
   {
-    name: 'an error of its own',
+    name: 'a failure of the job itself',
     request: 'h_vmem=1G',
     script: 'sleep 2; exit 3',
     causes: ['own-error'],
-    sentence: /an error of its own: it ended by itself with exit status 3; it had used [\d.]+ % of h_vmem/,
+    sentence: /a failure of the job itself: it ended by itself with exit status 3; it had used [\d.]+ % of h_vmem/,
   },
 ];
 
@@ -230,7 +230,7 @@ async function onTheScreen({ cell, product }: Site, job: string): Promise<void> 
   const text = stdout.replace(/\s+/g, ' ');
   assert.match(
     text,
-    /Its end is consistent with Grid Engine's kill at h_rt: it ran .* Next time: qsub -l h_vmem=1G,h_rt=0:01:00/,
+    /Probable cause: Grid Engine's kill at h_rt: it ran .* Next time: qsub -l h_vmem=1G,h_rt=0:01:00/,
     stderr,
   );
   const isOcs = kind.dialect === 'ocs';

@@ -84,7 +84,7 @@ describe('many live commands of one user', () => {
     const seen = await Promise.all(Array.from({ length: 8 }, () => command(b, 1500, 4)));
     const intervals = Math.floor((Date.now() - began) / 1500) + 1;
     const calls = b.fake.calls('qstat').filter(isList).length;
-    assert.ok(calls >= 4 && calls <= intervals, `${calls} queries in ${intervals} intervals`);
+    assert.ok(calls >= 2 && calls <= intervals, `${calls} queries in ${intervals} intervals`);
     assert.equal(b.fake.calls('qhost').length, calls);
     for (const polls of seen) {
       const times = polls.map(({ at }) => at ?? 0);

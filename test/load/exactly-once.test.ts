@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoredRecord } from '../../src/record/merge';
-import { openPostgresReader } from '../../src/accounting/postgres/postgres-store';
+import { openPostgresHistory } from '../../src/accounting/postgres/postgres-history';
 import type { AccountingReader } from '../../src/accounting/store';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { SqliteDatabase } from '../../src/native/sqlite';
@@ -212,10 +212,14 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
         await server.run(database, 'CREATE ROLE hooks LOGIN IN ROLE qmemacct_deliver');
         const expected = await delivers(t, ['--accounting', server.url(database, 'hooks')], list, 25);
         await starting;
-        const store = openPostgresReader(server.url(database));
+        const store = openPostgresHistory(server.url(database));
+        // While all of it waits in the inbox; then in the table.
         await assertHolds(store, expected);
-        await store.close();
-        const [counted] = await server.run(database, 'SELECT count(*)::int AS records FROM qmemacct.job_record');
+        const mergers = [1, 2].map(() => openPostgresHistory(server.url(database)));
+        await Promise.all(mergers.map((merger) => merger.settle()));
+        await assertHolds(store, expected);
+        await Promise.all([store, ...mergers].map((one) => one.close()));
+        const [counted] = await server.run(database, 'SELECT count(*) AS records FROM qmemacct.record');
         assert.deepEqual(counted, { records: expected.size });
       } finally {
         await server.remove();

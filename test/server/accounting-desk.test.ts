@@ -86,7 +86,7 @@ describe('openAccountingDesk', () => {
     assert.deepEqual(await answer({ of: 'own', user: 'alice' }), [['alice'], 0]);
   });
 
-  it('tells why the DB can not be read, and reads it when it has come or was replaced', async (t) => {
+  it('tells why the DB cannot be read, and reads it when it has come or was replaced', async (t) => {
     const directory = temporaryDirectory(t);
     const path = join(directory, 'a.db');
     const desk = deskOf(t, { path });

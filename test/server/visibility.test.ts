@@ -208,9 +208,9 @@ describe('two users of a site, by its server', { skip: notRoot }, () => {
     const answer = ask(NOBODY, '/v1/job/8') as Told;
     assert.doesNotMatch(JSON.stringify(answer), /secret|daemon|h_rt=/);
     const [why] = answer.causes ?? [];
-    assert.doesNotMatch(JSON.stringify(why), /asked for no/);
+    assert.doesNotMatch(JSON.stringify(why), /requested no/);
     assert.match(JSON.stringify(why), /what limits of time it had is not known/);
     assert.equal(run(NOBODY, 'job', '8').status, 0);
-    assert.doesNotMatch(run(NOBODY, 'job', '8').stdout, /secret|daemon|asked for no/);
+    assert.doesNotMatch(run(NOBODY, 'job', '8').stdout, /secret|daemon|requested no/);
   });
 });

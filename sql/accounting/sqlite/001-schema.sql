@@ -26,6 +26,8 @@ CREATE TABLE name_class (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 -- generated: record
 CREATE TABLE record (
   id INTEGER PRIMARY KEY,
+  -- Where a job counts in time: where it ended; a running one where it was last heard of.
+  counted_at INTEGER AS (coalesce(ended_at, CASE WHEN status = 1 THEN revision ELSE coalesce(started_at, submitted_at, revision) END)) VIRTUAL,
   cluster_id INTEGER NOT NULL, -- cluster_name of the cell, else the cell
   job_id INTEGER NOT NULL, -- Grid Engine's job number
   task_id INTEGER, -- array task; null unless the job is an array job
@@ -120,14 +122,13 @@ CREATE TABLE record (
   revision INTEGER NOT NULL, -- when this account was made (ms since the epoch): of two of equal rank the later wins
   ended INTEGER, -- 1: the job had ended by the record's own trust and revision
   provenance_id INTEGER, -- fields that come from other accounts, by account (JSON); NULL: none
-  provenance_revisions INTEGER, -- the revision of that account; of several accounts a list (JSON)
+  provenance_revisions TEXT, -- the revision of that account; of several accounts a list (JSON)
   requested_bytes INTEGER, -- h_vmem request on this host
   energy_joules REAL, -- energy that the job was charged with
   coverage INTEGER, -- why it has no samples: 0 sampled, 1 no-hooks, 2 never-started, 3 limits, 4 unprivileged, 5 other, 6 sampler-lost
   sampled INTEGER, -- 1: has samples
   killed_by_memory INTEGER, -- 1: ended by memory
-  -- Where a job counts in time: where it ended; a running one where it was last heard of.
-  counted_at INTEGER AS (coalesce(ended_at, iif(status = 1, revision, coalesce(started_at, submitted_at, revision)))) VIRTUAL
+  in_project INTEGER -- 1: Grid Engine has let the owner into the project, by records that no user can have written
 );
 -- end of generated
 CREATE INDEX record_by_job ON record (job_id, task_id, pe_task_id);
@@ -338,6 +339,8 @@ FROM record r WHERE r.peak_footprint_lower_bytes IS NOT NULL;
 CREATE VIEW metrics AS SELECT r.id AS record, r.job_id, r.task_id, names.value AS metric,
   json_extract(r.metric_values, names.fullkey) AS value
 FROM record r JOIN metric_set m ON m.id = r.metric_set_id, json_each(m.name) AS names;
+-- end of generated
+-- generated: daily
 CREATE VIEW daily AS SELECT
   date(u.day * 86400, 'unixepoch') AS day,
   (SELECT name FROM cluster WHERE id = u.cluster_id) AS cluster,

@@ -20,10 +20,15 @@ export interface Connection {
   readonly text: string;
   /** The rows of one statement, `$1` ... in it standing for `values`. Rejects with StoreError, or with what is wrong with the values. */
   query<Row extends object>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
+  /** The same, each row an array of its columns. */
+  rows<Row extends readonly unknown[]>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
   /** Statements in one transaction; `mode` as BEGIN takes it. */
-  transaction<T>(work: (inner: Pick<Connection, 'query'>) => Promise<T>, mode?: string): Promise<T>;
+  transaction<T>(work: (inner: Transaction) => Promise<T>, mode?: string): Promise<T>;
   close(): Promise<void>;
 }
+
+/** Statements of one transaction. */
+export type Transaction = Pick<Connection, 'query' | 'rows'>;
 
 export interface ConnectOptions {
   /** pgpass file; empty: none. */
@@ -70,14 +75,24 @@ export function connect(url: string, options: ConnectOptions = {}): Connection {
     // Not asked for over and over by the library itself: who calls has patience of its own.
     backoff: () => 0,
     onnotice: () => undefined,
+    // int8: no number of ours is beyond 2^53.
+    types: { int8: { to: 20, from: [20], serialize: String, parse: Number } },
     connection: { application_name: 'qmemacct' },
     ...(password === null ? {} : { password }),
   });
+  type Asked = postgres.Sql | postgres.TransactionSql;
   const ask = async <Row extends object>(
-    on: postgres.Sql | postgres.TransactionSql,
+    on: Asked,
     statement: string,
     values: readonly Value[] = [],
   ): Promise<readonly Row[]> => [...(await on.unsafe<Row[]>(statement, [...values]))];
+  const askRows = async <Row extends readonly unknown[]>(
+    on: Asked,
+    statement: string,
+    values: readonly Value[] = [],
+  ): Promise<readonly Row[]> => [
+    ...((await on.unsafe(statement, [...values]).values()) as readonly unknown[] as readonly Row[]),
+  ];
   const { silenceMs = SILENCE_MS } = options;
   /** A server that falls silent must not hold a deliverer, or all who ask `serve`, for ever. `heard`: it has not. */
   const unlessSilent = async <T>(work: (heard: () => void) => Promise<T>): Promise<T> => {
@@ -106,24 +121,26 @@ export function connect(url: string, options: ConnectOptions = {}): Connection {
   return {
     text,
     query: (statement, values) => unlessSilent(() => ask(sql, statement, values)),
-    transaction: <T>(work: (inner: Pick<Connection, 'query'>) => Promise<T>, mode = '') =>
-      unlessSilent(
-        async (heard) =>
-          (await sql.begin(mode, (inner) =>
-            work({
-              query: async <Row extends object>(statement: string, values?: readonly Value[]) => {
-                heard();
-                try {
-                  return await ask<Row>(inner, statement, values);
-                } catch (error) {
-                  throw storeError(text, error);
-                } finally {
-                  heard();
-                }
-              },
-            }),
-          )) as T,
-      ),
+    rows: (statement, values) => unlessSilent(() => askRows(sql, statement, values)),
+    transaction: <T>(work: (inner: Transaction) => Promise<T>, mode = '') =>
+      unlessSilent(async (heard) => {
+        const listening = async <R>(step: Promise<R>): Promise<R> => {
+          heard();
+          try {
+            return await step;
+          } catch (error) {
+            throw storeError(text, error);
+          } finally {
+            heard();
+          }
+        };
+        return (await sql.begin(mode, (inner) =>
+          work({
+            query: (statement, values) => listening(ask(inner, statement, values)),
+            rows: (statement, values) => listening(askRows(inner, statement, values)),
+          }),
+        )) as T;
+      }),
     close: () => sql.end({ timeout: 5 }),
   };
 }

@@ -1,52 +1,43 @@
 import { TOTALS_NAMES } from '../../record/totals';
-import { newSums } from '../../record/sums';
-import type { Sums } from '../../record/sums';
+import { newSums, type Sums } from '../../record/sums';
+import { addBinCells, binCells, type BinCell } from '../sums/bins';
+import type { Cell } from '../columns';
 
-/** The sums of a day's group, as the column `rollup.sums` has them. */
-export interface PackedSums {
-  /** In the order of TOTALS_NAMES. */
-  readonly t: readonly number[];
-  /** Jobs that have records on no other day; and the others, by name: whoever sums several days counts those once. */
-  readonly j: number;
-  readonly l: readonly string[];
-  /** Hours, shares and coverage (Sums), without the zeros at their ends. */
-  readonly h: readonly number[];
-  readonly s: readonly number[];
-  readonly c: readonly number[];
+/** A row of the table `rollup`, as ROLLED_COLUMNS has it. */
+export type RolledRow = readonly [
+  day: number,
+  cluster: string,
+  key: string,
+  hours: BinCell,
+  shares: BinCell,
+  coverage: BinCell,
+  elsewhere: string | null,
+  ...totals: number[],
+];
+const TOTALS_AT = 7;
+
+export const ROLLED_COLUMNS = `day, cluster, key, hours, shares, coverage, elsewhere, ${TOTALS_NAMES.join(', ')}`;
+
+/** `elsewhere`: jobs of the group that have records on other days. */
+export function packSums(sums: Sums, elsewhere: ReadonlySet<string>): readonly Cell[] {
+  return [
+    ...binCells(sums),
+    elsewhere.size === 0 ? null : JSON.stringify([...elsewhere]),
+    ...TOTALS_NAMES.map((name) => sums.totals[name]),
+  ];
 }
 
-function shortened(values: Float64Array): readonly number[] {
-  const end = values.findLastIndex((value) => value !== 0) + 1;
-  return Array.from(values.subarray(0, end), (value) => Math.round(value * 1e6) / 1e6);
-}
-
-function filled(length: number, values: readonly number[]): Float64Array {
-  const all = new Float64Array(length);
-  all.set(values.slice(0, length));
-  return all;
-}
-
-/** `alone`: jobs whose records are all of this day; `elsewhere`: those that have some on another. */
-export function packSums(sums: Sums, alone: ReadonlySet<string>, elsewhere: ReadonlySet<string>): PackedSums {
-  return {
-    t: TOTALS_NAMES.map((name) => sums.totals[name]),
-    j: alone.size,
-    l: [...elsewhere],
-    h: shortened(sums.hours),
-    s: shortened(sums.shares),
-    c: shortened(sums.coverage),
-  };
-}
-
-/** The sums again; their `jobs` is 0: whoever sums days tells the jobs apart. */
-export function unpackSums({ t, h, s, c }: PackedSums): Sums {
-  const empty = newSums();
-  for (const [index, name] of TOTALS_NAMES.entries()) empty.totals[name] = t[index] ?? 0;
-  empty.totals.jobs = 0;
-  return {
-    totals: empty.totals,
-    hours: filled(empty.hours.length, h),
-    shares: filled(empty.shares.length, s),
-    coverage: filled(empty.coverage.length, c),
-  };
+/** The sums again; their `jobs` is 0: whoever sums days tells the jobs apart. `alone`: jobs of that day only. */
+export function unpackSums(row: RolledRow): {
+  readonly sums: Sums;
+  readonly alone: number;
+  readonly elsewhere: readonly string[];
+} {
+  const sums = newSums();
+  for (const [index, name] of TOTALS_NAMES.entries()) sums.totals[name] = Number(row[index + TOTALS_AT] ?? 0);
+  addBinCells(sums, [row[3], row[4], row[5]]);
+  const elsewhere = row[6] === null ? [] : (JSON.parse(row[6]) as readonly string[]);
+  const alone = sums.totals.jobs - elsewhere.length;
+  sums.totals.jobs = 0;
+  return { sums, alone, elsewhere };
 }

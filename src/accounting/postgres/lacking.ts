@@ -1,4 +1,4 @@
-import type { OwnerTotals } from '../sqlite/whole-store';
+import type { OwnerTotals } from '../sqlite/read/whole-store';
 import type { Connection } from './connect';
 
 /** What another store's records come to, as they are gone through. */
@@ -31,11 +31,11 @@ export function newTally(): Tally {
   };
 }
 
-const HERE = `SELECT c.text AS cluster, o.text AS owner, count(*)::double precision AS records,
-    coalesce(sum(r.cpu), 0) AS cpu, coalesce(sum(r.wallclock), 0) AS wallclock
-  FROM qmemacct.job_record AS r JOIN qmemacct.word AS c ON c.id = r.cluster_id
-    LEFT JOIN qmemacct.word AS o ON o.id = r.owner_id
-  GROUP BY c.text, o.text`;
+const HERE = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
+    coalesce(sum(r.cpu_ms)::double precision, 0) / 1000 AS cpu, coalesce(sum(r.wallclock_ms)::double precision, 0) / 1000 AS wallclock
+  FROM qmemacct.record AS r JOIN qmemacct.cluster AS c ON c.id = r.cluster_id
+    LEFT JOIN qmemacct.owner AS o ON o.id = r.owner_id
+  GROUP BY c.name, o.name`;
 
 /** What this store's records come to; running ones count with what is known of them so far. */
 export function totalsHere(db: Pick<Connection, 'query'>): Promise<readonly OwnerTotals[]> {

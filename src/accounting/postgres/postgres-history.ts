@@ -1,37 +1,79 @@
-import type { HistoryStore, ImportedFile, KeptLine } from '../history-store';
-import { connect } from './connect';
-import type { Connection, ConnectOptions } from './connect';
-import { importLines } from './import-lines';
-import { storeOn } from './postgres-store';
+import { parseRecord, type JobRecord } from '../../record/record';
+import type {
+  HistoryStore,
+  ImportBatch,
+  ImportedFile,
+  ImportOutcome,
+  KeptLine,
+  LongWork,
+  Pruned,
+  Retention,
+  Settled,
+} from '../history-store';
+import type { MergeOutcome } from '../store';
+import { connect, type Connection, type ConnectOptions } from './connect';
+import { importedFiles, importLines, unreadableLines } from './import-lines';
+import { Merger } from './merger';
+import { PostgresReader } from './postgres-reader';
 import { prune } from './prune';
 import { rollUp } from './roll-up';
+import { settle } from './settle';
 
-/** Of an integer of the database. */
-const MOST = 2 ** 31 - 1;
+/** Records of one transaction. */
+const BATCH = 500;
 
-/** The PostgreSQL store at a URL with all that the nightly job and the import need: for a member of qmemacct_owner. */
-export function openPostgresHistory(url: string, options: ConnectOptions = {}): HistoryStore {
-  return historyOn(connect(url, options));
+/** The PostgreSQL store with all that the nightly job and the import need: for a member of qmemacct_owner. */
+export class PostgresHistory extends PostgresReader implements HistoryStore {
+  private readonly merger: Merger;
+
+  constructor(db: Connection) {
+    super(db);
+    this.merger = new Merger(db);
+  }
+
+  /** Straight into the table, batch by batch: what has been committed stays so where a later one fails. */
+  async merge(records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> {
+    const outcomes: MergeOutcome[] = [];
+    for (let at = 0; at < records.length; at += BATCH) {
+      const parsed = records.slice(at, at + BATCH).map((record) => parseRecord(record));
+      const good = parsed.flatMap((record) => (record.ok ? record.value : []));
+      const merged = (await this.merger.alone((inner) => this.merger.merge(inner, good))).values();
+      for (const record of parsed)
+        outcomes.push(record.ok ? (merged.next().value ?? UNKNOWN) : record);
+    }
+    return outcomes;
+  }
+
+  /** Moves what waits in the inbox into the table. */
+  settle(work: LongWork = {}): Promise<Settled> {
+    return settle(this.merger, work);
+  }
+
+  importedFiles(cluster: string): Promise<readonly ImportedFile[]> {
+    return importedFiles(this.db, cluster);
+  }
+
+  importLines(batch: ImportBatch): Promise<ImportOutcome> {
+    return importLines(this.merger, batch);
+  }
+
+  unreadableLines(cluster: string, limit: number): Promise<readonly KeptLine[]> {
+    return unreadableLines(this.db, cluster, limit);
+  }
+
+  async rollUp(work: LongWork): Promise<number> {
+    await this.settle(work.signal === undefined ? {} : { signal: work.signal });
+    return rollUp(this.db, this.merger, work);
+  }
+
+  prune(rules: Retention, now: number, work: LongWork): Promise<Pruned> {
+    return prune(this.db, this.merger, rules, now, work);
+  }
 }
 
-/** The same over a connection. */
-export function historyOn(db: Connection): HistoryStore {
-  const store = storeOn(db);
-  return {
-    ...store,
-    importedFiles: async (cluster) => {
-      const rows = await db.query<{ file: ImportedFile }>('SELECT qmemacct.read_imported_files($1) AS file', [cluster]);
-      return rows.map(({ file }) => file);
-    },
-    importLines: (batch) => importLines(db, batch),
-    unreadableLines: async (cluster, limit) => {
-      const rows = await db.query<{ line: KeptLine }>('SELECT qmemacct.read_unreadable_lines($1, $2) AS line', [
-        cluster,
-        Math.min(limit, MOST),
-      ]);
-      return rows.map(({ line }) => line);
-    },
-    rollUp: (work) => rollUp(db, work),
-    prune: (rules, now, work) => prune(db, rules, now, work),
-  };
+const UNKNOWN: MergeOutcome = { ok: false, error: 'unknown reason' };
+
+/** The PostgreSQL store at a URL. Connects with the first question. Throws StoreError. */
+export function openPostgresHistory(url: string, options: ConnectOptions = {}): PostgresHistory {
+  return new PostgresHistory(connect(url, options));
 }

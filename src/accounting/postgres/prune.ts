@@ -1,5 +1,6 @@
 import type { LongWork, Pruned, Retention } from '../history-store';
 import type { Connection } from './connect';
+import type { Merger } from './merger';
 import { rollDay, staleDays } from './roll-up';
 
 const DAY_MS = 86_400_000;
@@ -10,29 +11,25 @@ function firstKept(days: number, now: number): number | null {
   return days > 0 ? Math.floor((now - days * DAY_MS) / DAY_MS) : null;
 }
 
-/** Bytes of each month's tables with all that belongs to them, by name. */
-async function monthSizes(db: Connection): Promise<ReadonlyMap<string, number>> {
-  const rows = await db.query<{ name: string; bytes: number | null }>(
-    `SELECT c.relname AS name, pg_total_relation_size(c.oid)::double precision AS bytes FROM pg_catalog.pg_class AS c
-     WHERE c.relnamespace = 'qmemacct'::regnamespace AND c.relkind = 'r' AND c.relispartition`,
-  );
-  return new Map(rows.map(({ name, bytes }) => [name, bytes ?? 0]));
-}
-
-/** Of the tables that have gone: what is removed from one that stays is room for what comes, but not given back. */
-async function freedSince(db: Connection, before: ReadonlyMap<string, number>): Promise<number> {
-  const left = await monthSizes(db);
-  let freed = 0;
-  for (const [name, bytes] of before) if (!left.has(name)) freed += bytes;
-  return freed;
-}
+const RECORDS = `WITH gone AS (DELETE FROM qmemacct.record WHERE id IN
+    (SELECT r.id FROM qmemacct.record AS r WHERE r.counted_at < $1 ORDER BY r.counted_at LIMIT ${PER_TRANSACTION}) RETURNING id),
+  charts AS (DELETE FROM qmemacct.series WHERE record_id IN (SELECT id FROM gone))
+  SELECT count(*) FROM gone`;
+const SERIES = `WITH gone AS (DELETE FROM qmemacct.series WHERE record_id IN
+    (SELECT s.record_id FROM qmemacct.series AS s JOIN qmemacct.record AS r ON r.id = s.record_id
+     WHERE r.counted_at < $1 LIMIT ${PER_TRANSACTION}) RETURNING 1)
+  SELECT count(*) FROM gone`;
+const SUMS = `WITH gone AS (DELETE FROM qmemacct.rollup AS u WHERE u.ctid = ANY (ARRAY(
+    SELECT o.ctid FROM qmemacct.rollup AS o WHERE o.day < $1 LIMIT ${PER_TRANSACTION})) RETURNING 1)
+  SELECT count(*) FROM gone`;
 
 /**
- * Removes whole UTC days that are older than `rules` allow: whole months by dropping their tables, else in batches, a
- * transaction each. Days are summed up before their records go; sums are kept as long as their records at least.
+ * Removes whole UTC days that are older than `rules` allow, in batches, a transaction each; their room is for what comes.
+ * Days are summed up before their records go; sums are kept as long as their records at least.
  */
 export async function prune(
   db: Connection,
+  merger: Merger,
   rules: Retention,
   now: number,
   { signal, onProgress }: LongWork,
@@ -46,34 +43,37 @@ export async function prune(
     const sum = done.records + done.series + done.rollups;
     onProgress?.(sum, sum);
   };
-  const remove = async (what: keyof typeof done, sql: string, before: number): Promise<void> => {
-    while (!interrupted()) {
-      const [row] = await db.query<{ gone: number }>(sql, [before, PER_TRANSACTION]);
-      const gone = row?.gone ?? 0;
-      if (gone === NOT_SUMMED) {
-        for (const day of await staleDays(db, before / DAY_MS)) await rollDay(db, day);
-        continue;
-      }
-      done[what] += gone;
+  const rollBefore = async (day: number): Promise<void> => {
+    for (const stale of await staleDays(db, day)) {
+      if (interrupted()) return;
+      await rollDay(merger, stale);
       say();
-      if (gone === 0) break;
     }
   };
-
-  const before = await monthSizes(db);
-  if (keptRecords !== null) {
-    for (const day of await staleDays(db, keptRecords)) {
-      if (interrupted()) break;
-      await rollDay(db, day);
+  const remove = async (what: keyof typeof done, sql: string, before: number): Promise<void> => {
+    for (let gone = 1; gone > 0 && !interrupted();) {
+      gone = await merger.alone(async (inner) => (await inner.rows<[number]>(sql, [before]))[0]?.[0] ?? 0);
+      done[what] += gone;
       say();
     }
-    await remove('records', 'SELECT qmemacct.prune_records($1, $2) AS gone', keptRecords * DAY_MS);
-  }
-  if (keptSeries !== null) await remove('series', 'SELECT qmemacct.prune_series($1, $2) AS gone', keptSeries * DAY_MS);
-  if (keptSums !== null && keptRecords !== null)
-    await remove('rollups', 'SELECT qmemacct.prune_rollups($1, $2) AS gone', Math.min(keptSums, keptRecords));
-  return { ...done, freed: await freedSince(db, before), complete: !interrupted() };
-}
+  };
+  /** Closes the days, unless a record has come to one of them since it was summed up. */
+  const closeDays = (day: number): Promise<boolean> =>
+    merger.alone(async (inner) => {
+      if ((await staleDays(inner, day)).length > 0) return false;
+      await inner.query('UPDATE qmemacct.pruned SET before_day = greatest(before_day, $1)', [day]);
+      return true;
+    });
 
-/** What `prune_records` says where a day has yet to be summed up. */
-const NOT_SUMMED = -1;
+  if (keptRecords !== null) {
+    let closed = false;
+    while (!closed && !interrupted()) {
+      await rollBefore(keptRecords);
+      closed = !interrupted() && (await closeDays(keptRecords));
+    }
+    if (closed) await remove('records', RECORDS, keptRecords * DAY_MS);
+  }
+  if (keptSeries !== null) await remove('series', SERIES, keptSeries * DAY_MS);
+  if (keptSums !== null && keptRecords !== null) await remove('rollups', SUMS, Math.min(keptSums, keptRecords));
+  return { ...done, freed: 0, complete: !interrupted() };
+}

@@ -1,92 +1,89 @@
 import type { LongWork } from '../history-store';
 import { nameClass } from '../../record/name-class';
-import { StoreError } from '../store-error';
-import { addFacts, DEFAULT_FAR_BELOW, newSums, stepsOf } from '../../record/sums';
-import type { Sums } from '../../record/sums';
+import { addFacts, DEFAULT_FAR_BELOW, newSums, stepsOf, type Sums } from '../../record/sums';
+import { TOTALS, TOTALS_NAMES } from '../../record/totals';
+import { DIMENSIONS } from '../summary';
 import type { Connection } from './connect';
 import { packSums } from './day-sums';
-import { eachFact, factsOfRow } from './fact-rows';
-import type { FactRow } from './fact-rows';
+import { eachFact, type FactRow } from './fact-rows';
+import { insertRows, type TypedColumn } from './insert-rows';
+import type { Merger } from './merger';
+import { Snapshot } from './snapshot';
 
 const DAY_MS = 86_400_000;
+const text = (name: string): TypedColumn => ({ name, type: 'text' });
+const ROLLED: readonly TypedColumn[] = [
+  { name: 'dimension', type: 'smallint' },
+  { name: 'day', type: 'integer' },
+  ...['cluster', 'key', 'hours', 'shares', 'coverage', 'elsewhere'].map(text),
+  ...TOTALS_NAMES.map((name) => ({ name, type: TOTALS[name].whole ? 'bigint' : 'double precision' })),
+];
+const SETTLED = { records: [], ids: [], days: new Set<number>() };
 
 /** Of a day: all, or what one owner, project ... has of it. */
 interface Group {
   readonly dimension: number;
-  readonly cluster: number;
-  readonly word: number;
-  /** Class of the job's name, instead of a number. */
-  readonly name: string | null;
+  readonly cluster: string;
+  readonly key: string;
   readonly sums: Sums;
   readonly alone: Set<string>;
   readonly elsewhere: Set<string>;
 }
 
-const NAME_DIMENSION = 5;
-
 function addRow(groups: Map<string, Group>, row: FactRow): void {
-  const facts = factsOfRow(row);
-  const [cluster, ...words] = row.keys;
-  const name = row.key === null ? null : nameClass(row.key);
-  for (let dimension = 0; dimension <= NAME_DIMENSION; dimension++) {
-    const word = dimension === 0 || dimension === NAME_DIMENSION ? 0 : (words[dimension - 1] ?? 0);
-    const its = dimension === NAME_DIMENSION ? name : null;
-    const id = `${dimension} ${cluster} ${word} ${its === null ? '' : `=${its}`}`;
+  const keys = [null, ...row.keys];
+  for (const [dimension, word] of keys.entries()) {
+    const key = word === null ? '' : dimension === DIMENSIONS.length ? nameClass(word) : word;
+    const id = JSON.stringify([dimension, row.cluster, key]);
     let group = groups.get(id);
-    if (group === undefined)
-      groups.set(
-        id,
-        (group = { dimension, cluster, word, name: its, sums: newSums(), alone: new Set(), elsewhere: new Set() }),
-      );
-    addFacts(group.sums, facts, row.counted, stepsOf(DEFAULT_FAR_BELOW));
+    if (group === undefined) {
+      const { cluster } = row;
+      group = { dimension, cluster, key, sums: newSums(), alone: new Set(), elsewhere: new Set() };
+      groups.set(id, group);
+    }
+    addFacts(group.sums, row.facts, row.countedAt, stepsOf(DEFAULT_FAR_BELOW));
     (row.elsewhere ? group.elsewhere : group.alone).add(row.job);
   }
 }
 
-/** Sums up one day; false: nothing was to be done, or another process has done it. */
-export async function rollDay(db: Connection, day: number): Promise<boolean> {
-  // The marks first: a change that comes while its records are read adds another, and the day stays to be done again.
-  const marks = await db.query<{ id: string }>('SELECT id FROM qmemacct.stale_day WHERE day = $1', [day]);
-  if (marks.length === 0) return false;
-  const groups = new Map<string, Group>();
-  await eachFact(db, { since: day * DAY_MS, until: (day + 1) * DAY_MS }, 'every', (row) => addRow(groups, row));
-  const packed = [...groups.values()].map(({ dimension, cluster, word, name, sums, alone, elsewhere }) => ({
-    d: dimension,
-    c: cluster,
-    w: word,
-    n: name,
-    s: packSums(sums, alone, elsewhere),
-  }));
-  try {
-    const [row] = await db.query<{ done: boolean }>(
-      `SELECT qmemacct.put_rollup($1, ARRAY(SELECT m::bigint FROM jsonb_array_elements_text($2::text::jsonb) AS m),
-        $3::text::jsonb) AS done`,
-      [day, JSON.stringify(marks.map(({ id }) => id)), JSON.stringify(packed)],
+/** Sums up one day; false: another process has done it. */
+export function rollDay(merger: Merger, day: number): Promise<boolean> {
+  return merger.alone(async (inner) => {
+    const marked = await inner.rows('DELETE FROM qmemacct.stale_day WHERE day = $1 RETURNING 1', [day]);
+    if (marked.length === 0) return false;
+    const groups = new Map<string, Group>();
+    const snapshot = new Snapshot(inner, { records: 'qmemacct.named_record', all: true });
+    const interval = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
+    await eachFact(snapshot, SETTLED, interval, DIMENSIONS, (row) => {
+      addRow(groups, row);
+    });
+    await inner.query('DELETE FROM qmemacct.rollup WHERE day = $1 AND dimension BETWEEN 0 AND 5', [day]);
+    await insertRows(
+      inner,
+      'rollup',
+      ROLLED,
+      [...groups.values()].map(({ dimension, cluster, key, sums, alone, elsewhere }) => {
+        sums.totals.jobs = alone.size + elsewhere.size;
+        return [dimension, day, cluster, key, ...packSums(sums, elsewhere)];
+      }),
     );
-    return row?.done ?? false;
-  } catch (error) {
-    // Someone else has summed up the same day in the meantime.
-    if (error instanceof StoreError && (error.cause as { readonly code?: string }).code === '40001') return false;
-    throw error;
-  }
+    return true;
+  });
 }
 
 /** Days to be summed up, before a day. */
-export async function staleDays(db: Connection, before = 2 ** 31 - 1): Promise<readonly number[]> {
-  const rows = await db.query<{ day: number }>(
-    'SELECT DISTINCT day FROM qmemacct.stale_day WHERE day < $1 ORDER BY day',
-    [before],
-  );
-  return rows.map(({ day }) => day);
+export async function staleDays(db: Pick<Connection, 'rows'>, before = 2 ** 31 - 1): Promise<readonly number[]> {
+  const rows = await db.rows<[number]>('SELECT day FROM qmemacct.stale_day WHERE day < $1 ORDER BY day', [before]);
+  return rows.map(([day]) => day);
 }
 
 /** Sums up the days whose records have changed since, a transaction each; resolves to how many. */
-export async function rollUp(db: Connection, { signal, onProgress }: LongWork): Promise<number> {
+export async function rollUp(db: Connection, merger: Merger, { signal, onProgress }: LongWork): Promise<number> {
   const days = await staleDays(db);
   let rolled = 0;
   for (const [index, day] of days.entries()) {
     if (signal?.aborted) break;
-    if (await rollDay(db, day)) rolled++;
+    if (await rollDay(merger, day)) rolled++;
     onProgress?.(index + 1, days.length);
   }
   return rolled;

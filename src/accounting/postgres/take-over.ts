@@ -2,13 +2,13 @@ import type { ImportedFile, LongWork, UnreadableLine } from '../history-store';
 import { HEAD_BYTES } from '../import/accounting-file';
 import { partsOf } from '../../record/parts';
 import { withPatience } from '../retry';
-import type { NumberedRecord, WholeStore } from '../sqlite/whole-store';
+import type { NumberedRecord, WholeStore } from '../sqlite/read/whole-store';
 import { StoreError } from '../store-error';
 import type { AccountingStore, MergeOutcome } from '../store';
 import type { Connection } from './connect';
 import { lacking, newTally, totalsHere } from './lacking';
 import type { Tally } from './lacking';
-import { historyOn } from './postgres-history';
+import { PostgresHistory } from './postgres-history';
 import { schemaVersion } from './schema';
 
 const BATCH = 250;
@@ -90,7 +90,7 @@ function includes(known: ImportedFile, file: ImportedFile): boolean {
 }
 
 async function takeFile(db: Connection, file: ImportedFile, unreadable: readonly UnreadableLine[]): Promise<boolean> {
-  const history = historyOn(db);
+  const history = new PostgresHistory(db);
   const there = await history.importedFiles(file.cluster);
   if (there.some((known) => includes(known, file))) return false;
   const known = there.find(({ head, headBytes }) => head === file.head && headBytes === file.headBytes);
@@ -99,7 +99,7 @@ async function takeFile(db: Connection, file: ImportedFile, unreadable: readonly
 }
 
 async function lackingFiles(db: Connection, files: readonly ImportedFile[]): Promise<readonly string[]> {
-  const history = historyOn(db);
+  const history = new PostgresHistory(db);
   const lines: string[] = [];
   for (const file of files)
     if (!(await history.importedFiles(file.cluster)).some((known) => includes(known, file)))
@@ -128,11 +128,11 @@ export async function takeOver(
     );
   if ((await schemaVersion(db)) === null)
     throw new StoreError(db.text, 'it has no tables of this qmemacct', 'run "qmemacct database init URL" first', false);
-  const store = historyOn(db);
+  const store = new PostgresHistory(db);
   // Before the records: what is imported while they are gone through is for the next run.
   const files = await patiently(() => from.files());
   const [row] = await db.query<{ after: number }>(
-    'SELECT after_id::double precision AS after FROM qmemacct.taken_over WHERE source = $1',
+    'SELECT after_id AS after FROM qmemacct.taken_over WHERE source = $1',
     [source],
   );
   const begun = row?.after ?? 0;
@@ -185,9 +185,7 @@ export async function takeOver(
       )),
     ];
   }
-  const [here] = await patiently(() =>
-    db.query<{ count: number }>('SELECT count(*)::double precision AS count FROM qmemacct.job_record'),
-  );
+  const [here] = await patiently(() => db.query<{ count: number }>('SELECT count(*) AS count FROM qmemacct.record'));
   const there = await patiently(() => from.count(0));
   return { ...sums, refused, files: taken, there, here: here?.count ?? 0, lacking: less, complete };
 }

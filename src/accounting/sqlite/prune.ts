@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { LongWork, Pruned, Retention } from '../history-store';
 import { DAY_MS, dayOf, UNITS } from '../sums/periods';
-import type { Words } from './dictionary';
-import { DELETE_RECORD, DELETE_SERIES } from './queries';
+import type { Words } from './database/dictionary';
+import { DELETE_RECORD, DELETE_SERIES } from './read/queries';
 import { pauseAfter, RollUps } from './sums/roll-up';
 
 const RECORDS_PER_TRANSACTION = 2000;

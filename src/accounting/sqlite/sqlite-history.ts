@@ -1,13 +1,13 @@
 import type { HistoryStore } from '../history-store';
-import { createWords } from './dictionary';
-import { storeError } from './faults';
-import { lineImporter, type LineImporter } from './import-lines';
-import { createMerger } from './merger';
-import { openForWriting } from './open';
+import { createWords } from './database/dictionary';
+import { storeError } from './database/faults';
+import { lineImporter, type LineImporter } from './import/import-lines';
+import { createMerger } from './write/merger';
+import { openForWriting } from './database/open';
 import { prune } from './prune';
 import { rollUp } from './sums/roll-up';
 import { answer, storeOn } from './sqlite-store';
-import { staleDays } from './stale-days';
+import { staleDays } from './write/stale-days';
 
 /** Roll-ups and imports come back to the same pages of the indexes. */
 const CACHE_KIB = 64 * 1024;
@@ -35,6 +35,8 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
     importedFiles: (cluster) => answer(db, () => importer().importedFiles(cluster)),
     importLines: (batch) => answer(db, () => importer().importLines(batch)),
     unreadableLines: (cluster, limit) => answer(db, () => importer().unreadableLines(cluster, limit)),
+    // Delivered straight into the table.
+    settle: () => Promise.resolve({ settled: 0, unreadable: 0 }),
     rollUp: (work) => told(rollUp(db, words, work)),
     prune: (rules, now, work) => told(prune(db, words, rules, now, work)),
   };

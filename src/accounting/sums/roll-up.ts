@@ -91,7 +91,7 @@ export class DaySums {
         const group = this.clusters.get(cluster)?.byDimension[dimension]?.get(key);
         if (group === undefined || !this.groupsOf.get(job)?.includes(group)) continue;
         let jobs = last.get(group);
-        if (jobs === undefined) last.set(group, (jobs = new Map()));
+        if (jobs === undefined) last.set(group, (jobs = new Map<JobKey, number>()));
         jobs.set(job, Math.max(countedAt, jobs.get(job) ?? -1));
       }
     return [...last].flatMap(([{ dimension, cluster, key }, jobs]) =>

@@ -3,8 +3,7 @@ import { ownCredentials } from '../../accounting/open-store';
 import { connect } from '../../accounting/postgres/connect';
 import { initDatabase } from '../../accounting/postgres/schema';
 import { StoreError } from '../../accounting/store-error';
-import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT } from '../command';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { outputFormat, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 

@@ -9,8 +9,7 @@ import { packageRoot } from '../../base/package-root';
 import { privateCluster } from '../../record/job-name';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode } from '../../sampler/node-store/storage';
-import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT } from '../command';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { DEMO_JOBS, type DemoJob } from '../demo/jobs';
 import { warn, writeLines } from '../output';
 import { namedSubject } from '../records/subject';
@@ -26,7 +25,7 @@ interface DemoOptions extends GlobalOptions {
 /** `qmemacct demo` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .option('--keep', 'keep the private directory and tell where it is')
+    .option('--keep', 'keep the private directory and show its path')
     .action((_options: unknown, given: Command) =>
       context.finish(runDemo(given.optsWithGlobals<DemoOptions>(), context.terminal)),
     );
@@ -126,12 +125,11 @@ async function runDemo(options: DemoOptions, terminal: Terminal): Promise<number
     await Promise.all(submitted.map(({ ended }) => ended));
     await settle(state, jobs.length);
     const common = { ...options, config: state.settingsPath, accounting };
-    const status = await showJobs(
-      submitted.map(({ number }) => `demo-${number}`),
-      common,
-      terminal,
-    );
-    writeLines(terminal, ['', '']);
+    let status: number = EXIT.found;
+    for (const { number } of submitted) {
+      status = Math.max(status, await showJobs([`demo-${number}`], common, terminal));
+      writeLines(terminal, ['', '']);
+    }
     await showRecords(namedSubject('owner', userInfo().username), { ...common, since: '1h', sort: 'ended' }, terminal);
     if (options.keep)
       warn(

@@ -1,33 +1,32 @@
 import { Argument, type Command } from 'commander';
 import { loadSettings, type Settings } from '../../record/settings';
-import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT } from '../command';
-import { wishOf, writeWish, type Wish } from '../nightly/digest-choices';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
+import { choiceOf, writeChoice, type DigestChoice } from '../nightly/digest-choices';
 import { outputFormat, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 /** `qmemacct digest on|off|status` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .addArgument(new Argument('[wish]', 'on, off, or status').choices(['on', 'off', 'status']).default('status'))
-    .action((wish: string, _options: unknown, given: Command) =>
-      context.finish(digest(wish, given.optsWithGlobals<GlobalOptions>(), context.terminal)),
+    .addArgument(new Argument('[state]', 'on, off, or status').choices(['on', 'off', 'status']).default('status'))
+    .action((word: string, _options: unknown, given: Command) =>
+      context.finish(digest(word, given.optsWithGlobals<GlobalOptions>(), context.terminal)),
     );
 }
 
 function meaning(
   { mail_owners: rule }: Settings,
-  wish: Wish | null,
+  choice: DigestChoice | null,
 ): { readonly gets: boolean; readonly says: string } {
   if (rule === 'nobody') return { gets: false, says: 'this site sends no digests (mail_owners = "nobody")' };
   if (rule === 'all')
-    return wish === 'off'
+    return choice === 'off'
       ? { gets: false, says: 'no digest: you declined it' }
       : {
           gets: true,
           says: 'a mail about your jobs after each day on which you had some; "qmemacct digest off" stops it',
         };
-  return wish === 'on'
+  return choice === 'on'
     ? {
         gets: true,
         says: 'a mail about your jobs after each day on which you had some; "qmemacct digest off" stops it',
@@ -49,16 +48,16 @@ export async function digest(word: string, options: GlobalOptions, terminal: Ter
   const format = outputFormat(options);
   const settings = loadSettings(options.config);
   const directory = settings.digest_dir;
-  let wish: Wish | null;
+  let choice: DigestChoice | null;
   try {
-    if (word === 'on' || word === 'off') writeWish(directory, word);
-    wish = wishOf(directory, process.geteuid?.() ?? -1);
+    if (word === 'on' || word === 'off') writeChoice(directory, word);
+    choice = choiceOf(directory, process.geteuid?.() ?? -1);
   } catch (error) {
     throw unusable(directory, error);
   }
-  const { gets, says } = meaning(settings, wish);
-  if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, wish, digest: gets })]);
+  const { gets, says } = meaning(settings, choice);
+  if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, wish: choice, digest: gets })]);
   else writeLines(terminal, [says]);
-  if (word === 'on' && !gets) warn(terminal, 'your wish is noted all the same');
+  if (word === 'on' && !gets) warn(terminal, 'your choice is stored all the same');
   return Promise.resolve(gets || word !== 'status' ? EXIT.found : EXIT.nothing);
 }

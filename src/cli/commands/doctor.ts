@@ -1,9 +1,8 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import type { CommandContext, GlobalOptions } from '../command';
-import { EXIT, usageError } from '../command';
+import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { checkAccounting } from '../doctor/check-accounting';
-import { checkClock } from '../doctor/check-tools';
+import { checkClock, checkTools } from '../doctor/check-tools';
 import { checkGridEngine } from '../doctor/check-gridengine';
 import { checkKernel } from '../doctor/check-kernel';
 import { checkLimits } from '../doctor/check-limits';
@@ -12,12 +11,10 @@ import { checkNightly } from '../doctor/check-nightly';
 import { checkProgram } from '../doctor/check-program';
 import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
-import { checkTools } from '../doctor/check-tools';
 import { checkVisibility } from '../doctor/check-visibility';
-import { because, findingsIn, type Finding } from '../doctor/finding';
+import { because, findingsIn, type Finding, renderFindings } from '../doctor/finding';
 import { findRole, roleFinding } from '../doctor/host-role';
 import { readNodeState, type NodeState } from '../doctor/node-state';
-import { renderFindings } from '../doctor/finding';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
 import { selfTest, type SelfTest } from '../install/self-test';
 import { writeStamp } from '../install/stamp';
@@ -76,7 +73,7 @@ function findingsOf(result: SelfTest): Finding[] {
   const { prologMs, epilogMs, samples, mode } = result;
   if (!result.ok)
     return result.problems.map((reason) =>
-      problem('job', reason, 'mend it before the hooks are configured for this host'),
+      problem('job', reason, 'fix it before the hooks are configured for this host'),
     );
   const sampled = samples === null ? '' : `, ${samples} samples in the ${mode ?? 'full'} mode`;
   return [

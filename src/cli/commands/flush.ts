@@ -7,8 +7,7 @@ import { loadSettings, type Settings } from '../../record/settings';
 import { wakeDelivery } from '../../sampler/delivery/delivery-lock';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
-import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT, usageError } from '../command';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { outputFormat, warn, writeLines } from '../output';
 import { makePrivateState } from '../run/private-state';
 import { ownStorePath } from '../stores/stores';
@@ -23,7 +22,7 @@ interface FlushOptions extends GlobalOptions {
 export function register(command: Command, context: CommandContext): void {
   command
     .option('--patience <seconds>', 'how long to try an accounting DB that is away', '30')
-    .option('--quiet', 'tell problems only')
+    .option('--quiet', 'report problems only')
     .action((_options: unknown, given: Command) =>
       context.finish(flush(given.optsWithGlobals<FlushOptions>(), context.terminal)),
     );
@@ -54,7 +53,7 @@ function open(settings: Settings): NodeStore {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const path = join(settings.state_dir, 'node.db');
-    throw new CommandError(`${path}: ${reason}; "qmemacct doctor" tells more`, EXIT.unavailable, { cause: error });
+    throw new CommandError(`${path}: ${reason}; "qmemacct doctor" shows more`, EXIT.unavailable, { cause: error });
   }
 }
 

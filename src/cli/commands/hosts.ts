@@ -10,8 +10,7 @@ import type { CommandContext, GlobalOptions, LiveParts } from '../command';
 import { CommandError, EXIT } from '../command';
 import { addOptions, readOptions, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
-import { fetchView, nothingKnown } from '../live/view';
-import { warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
+import { fetchView, nothingKnown, warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -24,7 +23,7 @@ interface HostsCommandOptions extends GlobalOptions {
 export function register(command: Command, context: CommandContext): void {
   addOptions(command, HOSTS_OPTIONS)
     .option('-u, --jobs', 'with the jobs on each host and their tasks')
-    .option('--watch [seconds]', 'go on showing them, with keys to sort and filter (? tells them)')
+    .option('--watch [seconds]', 'go on showing them, with keys to sort and filter (? lists them)')
     .action((_options: unknown, given: Command) =>
       context.finish(showHosts(given.optsWithGlobals<HostsCommandOptions>(), context.terminal, context.live)),
     );

@@ -8,18 +8,14 @@ import { findCell } from '../../gridengine/find-cell';
 import { loadSettings, type Settings } from '../../record/settings';
 import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
-import type { CommandContext, GlobalOptions } from '../command';
-import { EXIT, usageError } from '../command';
-import { openHistory } from '../stores/maintenance';
+import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { openHistory, becomeDeliverer } from '../stores/maintenance';
 import { changedFiles, clusterOf, sizeOnDisk } from '../import/accounting-files';
-import { dryStore } from '../import/import-site';
+import { dryStore, describeImport, filesIn, siteFiles, type SiteFiles } from '../import/import-site';
 import { waitForChange } from '../import/follow-files';
 import { importProgress } from '../import/import-progress';
-import { describeImport, filesIn, siteFiles, type SiteFiles } from '../import/import-site';
-import { interruption } from '../terminal';
-import { becomeKeeper } from '../stores/maintenance';
+import { interruption, type Terminal } from '../terminal';
 import { outputFormat, warn, writeLines } from '../output';
-import type { Terminal } from '../terminal';
 
 export interface ImportOptions extends GlobalOptions {
   readonly follow?: boolean;
@@ -34,7 +30,7 @@ export function register(command: Command, context: CommandContext): void {
     .argument('[file...]', "accounting files, also compressed ones (default: the cell's, with those that were rotated)")
     .option('--follow', 'go on with what is written from now on, until Ctrl-C')
     .option('--cluster <name>', 'the cluster that the files are of (default: this one)')
-    .option('--dry-run', 'only tell what the files hold')
+    .option('--dry-run', 'only show what the files contain')
     .option('--unreadable', 'list the lines that could not be read and were kept aside')
     .action((files: readonly string[], _options: unknown, given: Command) =>
       context.finish(importAccounting(files, given.optsWithGlobals<ImportOptions>(), context.terminal)),
@@ -113,7 +109,7 @@ export async function importAccounting(
   if (outputFormat(options) === 'csv') throw usageError('what an import did is no table: give --json, not --csv');
   const settings = loadSettings(options.config);
   const site = filesOf(given, settings, options, terminal.env);
-  becomeKeeper(settings);
+  becomeDeliverer(settings);
   const store = options.dryRun && isMissing(settings.accounting) ? null : await open(settings);
   const { signal, release } = interruption();
   const isStopped = (): boolean => signal.aborted;
@@ -146,6 +142,7 @@ export async function importAccounting(
       await waitForChange(site.directory === null ? paths : [...paths, `${site.directory}/accounting`], signal);
       if (isStopped()) break;
     }
+    if (store !== null && !options.dryRun && !isStopped()) await store.settle({ signal });
     if (isStopped() && !options.follow) {
       warn(terminal, 'interrupted: what is stored stays, the rest comes with the next import');
       return EXIT.unavailable;

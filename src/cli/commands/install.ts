@@ -5,8 +5,7 @@ import { loadSettings } from '../../record/settings';
 import { listenerPaths } from '../../sampler/listener/socket-path';
 import { sourceSettingsProblems } from '../../sampler/source-settings';
 import { ALL_SOURCE_FACTS } from '../../sources/registry';
-import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT, usageError } from '../command';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { askListener } from '../doctor/ask-listener';
 import { listenerFinding } from '../doctor/check-kernel-events';
 import { confirmed } from '../install/steps';
@@ -168,7 +167,7 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
     terminal,
     activated
       ? 'do not configure the hooks for this host before "qmemacct doctor --self-test" is well'
-      : `${installation.previous ?? ''} stays the current version: mend what the self-test met, then install again`,
+      : `${installation.previous ?? ''} stays the current version: fix what the self-test found, then install again`,
   );
   return EXIT.unavailable;
 }

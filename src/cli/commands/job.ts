@@ -1,21 +1,22 @@
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { jobSums } from '../../accounting/job-sum';
 import { jobTaskName } from '../../record/job-name';
-import { loadSettings } from '../../record/settings';
+import { loadSettings, type Settings } from '../../record/settings';
 import { renderCsv } from '../../report/records/csv';
 import { renderJob, type JobReport } from '../../report/job/job';
+import { latestRuns, recordsOf, type JobViewOptions } from '../../report/job/job-run';
+import { OWNER_COLUMNS } from '../../report/records/columns';
+import { toJobLines } from '../../report/records/lines';
+import { renderRecordTable } from '../../report/records/list';
 import { renderJson } from '../../report/records/json';
 import { causeAccounts } from '../../report/why/causes';
 import { withArrays } from '../job/array-tasks';
-import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT } from '../command';
-import { commandStores } from '../stores/stores';
-import { findJob, type JobSources } from '../job/find-job';
-import { parseJobArgument, type JobArgument } from '../job/find-job';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
+import { findJob, findNewest, parseJobArguments, type JobArgument, type JobSources } from '../job/find-job';
 import { realLiveSources, type LiveSources } from '../live/sources';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { realSources, type Sources } from '../stores/stores';
-import { noStoreMessage, statusOfNothing } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 export interface JobOptions extends GlobalOptions {
@@ -26,12 +27,19 @@ export interface JobOptions extends GlobalOptions {
   readonly accounting?: string;
   readonly series?: string;
   readonly chart?: string;
+  readonly full?: boolean;
+  readonly brief?: boolean;
 }
 
 /** `qmemacct job ID[.TASK] ...` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .argument('<job...>', 'job number, or number.task for a task of an array job; run-7: one of "qmemacct run"')
+    .argument(
+      '[job...]',
+      'number, number.task, 26,27, 100-120, a job name, an output file (sim.o4711), run-7 (of "qmemacct run"), or "last"',
+    )
+    .option('--full', 'show everything that is known')
+    .option('--brief', 'six lines, as seff shows')
     .option('--all', 'every job that has had this number, not only the newest')
     .option('--at <time>', 'the job that had this number at that time (7d, 2026-11-01, yesterday ...)')
     .option('--tasks', 'every task of an array job, or of a parallel one, as a line')
@@ -67,11 +75,54 @@ async function readAt(text: string | undefined, now: Date): Promise<Date | null>
   return parseTimeArgument('--at', text, now);
 }
 
+/** Jobs by number: names and "last" become the caller's newest. */
+async function numbersOf(
+  words: ReturnType<typeof parseJobArguments>,
+  terminal: Terminal,
+  sources: JobSources,
+): Promise<readonly JobArgument[]> {
+  const jobs: JobArgument[] = [];
+  for (const word of words) {
+    if ('job_id' in word) {
+      jobs.push(word);
+      continue;
+    }
+    const user = userInfo().username;
+    const found = await findNewest(word, user, terminal.now(), sources);
+    if (found !== null) jobs.push(found);
+    else warn(terminal, `no job${word.name === null ? '' : ` named ${word.name}`} of ${user} is known`);
+  }
+  return jobs;
+}
+
 function explainMissing(job: JobArgument, report: JobReport, searched: readonly string[]): string {
   const where = searched.length === 0 ? 'on this host' : `in ${searched.join(' or ')}`;
   if (report.newer > 0)
     return `job ${label(job)}: no such job by then; ${report.newer} came later, see them with --all`;
   return `job ${label(job)}: nothing known ${where}; a job gets there by its first heartbeat or when it ends ("qmemacct doctor" checks the hooks)`;
+}
+
+/** One job as a screen, several as a line each unless --full or --brief asks for more. */
+function renderText(reports: readonly JobReport[], options: JobOptions, settings: Settings, terminal: Terminal): void {
+  const screen = screenOf(terminal, options, settings);
+  const detail: JobViewOptions['detail'] = options.full ? 'full' : options.brief ? 'brief' : undefined;
+  const asksForMore = detail !== undefined || options.tasks === true || options.allHosts === true;
+  if (reports.length > 1 && !asksForMore) {
+    const lines = reports.flatMap(({ runs }) => toJobLines(recordsOf(latestRuns(runs)), 'time'));
+    writeLines(
+      terminal,
+      renderRecordTable(lines, { columns: OWNER_COLUMNS, chosen: false, width: screen.width }, screen).lines,
+    );
+    return;
+  }
+  const shown = {
+    detail,
+    allTasks: options.tasks ?? false,
+    allHosts: (options.allHosts ?? options.tasks) === true,
+    dialect: settings.grid_engine,
+  };
+  const parts = reports.map((report) => renderJob(report, shown, screen));
+  parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
 }
 
 /** Shows jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -83,13 +134,16 @@ export async function showJobs(
   live: LiveSources = realLiveSources,
 ): Promise<number> {
   const format = outputFormat(options);
-  const jobs = names.map(parseJobArgument);
+  if (options.full && options.brief) throw usageError('--full and --brief exclude each other: give one of them');
+  const words = parseJobArguments(names);
   const at = await readAt(options.at, terminal.now());
   const settings = loadSettings(options.config);
   const stores = await commandStores(options.accounting, settings, terminal, sources);
   try {
     const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
-    const reports = await findAll(jobs, at, options.all ?? false, { readers: stores.readers, running: () => running });
+    const where: JobSources = { readers: stores.readers, running: () => running };
+    const jobs = await numbersOf(words, terminal, where);
+    const reports = await findAll(jobs, at, options.all ?? false, where);
     const found = reports.filter(({ runs }) => runs.length > 0);
     if (found.length === 0 && stores.readers.length === 0)
       throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
@@ -115,14 +169,7 @@ export async function showJobs(
       const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
       terminal.write(renderJson(runs, jobSums(runs), causeAccounts(runs, settings.grid_engine), arrays));
     } else {
-      const screen = screenOf(terminal, options, settings);
-      const shown = {
-        allTasks: options.tasks ?? false,
-        allHosts: (options.allHosts ?? options.tasks) === true,
-        dialect: settings.grid_engine,
-      };
-      const parts = whole.map((report) => renderJob(report, shown, screen));
-      parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
+      renderText(whole, options, settings, terminal);
     }
     return found.length > 0 ? EXIT.found : statusOfNothing(stores);
   } finally {

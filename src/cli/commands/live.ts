@@ -17,8 +17,7 @@ import type { CommandContext, GlobalOptions, LiveParts } from '../command';
 import { CommandError, EXIT, usageError } from '../command';
 import { addOptions, readOptions, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
-import { fetchView, nothingKnown } from '../live/view';
-import { warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
+import { fetchView, nothingKnown, warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
 import { outputFormat, screenOf, writeLines, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -30,7 +29,7 @@ interface LiveCommandOptions extends GlobalOptions {
 /** `qmemacct live --owner bob` */
 export function register(command: Command, context: CommandContext): void {
   addOptions(command, { ...JOBS_OPTIONS, ...RISK_OPTIONS })
-    .option('--watch [seconds]', 'go on showing them, with keys to sort and filter (? tells them)')
+    .option('--watch [seconds]', 'go on showing them, with keys to sort and filter (? lists them)')
     .option(
       '--at-risk',
       'only jobs that are at their limit or will be soon, a line each; exit status 1 if there are none',

@@ -8,8 +8,7 @@ import {
 } from '../../report/series/metric-list';
 import { ALL_FACTS } from '../../sampler/figures/job-facts';
 import type { SourceFacts } from '../../sources/source';
-import type { CommandContext, GlobalOptions } from '../command';
-import { EXIT, usageError } from '../command';
+import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 

@@ -4,16 +4,13 @@ import type { Command } from 'commander';
 import { ownCredentials } from '../../accounting/open-store';
 import { connect } from '../../accounting/postgres/connect';
 import { takeOver, type TakenOver } from '../../accounting/postgres/take-over';
-import { openWholeStore } from '../../accounting/sqlite/whole-store';
+import { openWholeStore } from '../../accounting/sqlite/read/whole-store';
 import { StoreError } from '../../accounting/store-error';
 import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
-import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT } from '../command';
-import { interruption } from '../terminal';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
+import { interruption, progressLine, type Terminal } from '../terminal';
 import { outputFormat, warn, writeLines } from '../output';
-import { progressLine } from '../terminal';
-import type { Terminal } from '../terminal';
 
 interface MigrateOptions extends GlobalOptions {
   readonly credentials?: string;

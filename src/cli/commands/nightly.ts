@@ -5,22 +5,19 @@ import { LimitedLog } from '../../base/log-limit';
 import { readClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
 import { loadSettings, type Settings } from '../../record/settings';
-import type { CommandContext, GlobalOptions } from '../command';
-import { EXIT, usageError } from '../command';
-import { interruption } from '../terminal';
-import { becomeKeeper } from '../stores/maintenance';
+import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { interruption, progressLine, type Terminal } from '../terminal';
+import { becomeDeliverer } from '../stores/maintenance';
 import { ownerAddress } from '../mail/address';
 import { createMailer, type Mailer } from '../mail/mailer';
 import { ledgerDirectory, openLedger, readLedger, type MailName } from '../nightly/ledger';
-import { wishesByName } from '../nightly/digest-choices';
+import { digestChoicesByName } from '../nightly/digest-choices';
 import { dueNights, parseNight, type Night } from '../nightly/night';
 import { makeNightPlaces } from '../nightly/report-files';
 import { nightSteps, type NightSteps } from '../nightly/night-steps';
 import { knownOf, runNightly, type NightlyOutcome, type NightlyParts } from '../nightly/run-nightly';
 import { digestOwners, wantsMail } from '../nightly/send-night';
 import { outputFormat, warn, writeLines } from '../output';
-import { progressLine } from '../terminal';
-import type { Terminal } from '../terminal';
 
 export interface NightlyCommandOptions extends GlobalOptions {
   readonly date?: string;
@@ -34,13 +31,13 @@ const HELP = `
 Takes in what is new in Grid Engine's accounting files, sums the days, removes what is older than keep_* allow, writes
 the report of each day that has none yet to report_dir, and mails it: to each owner who wants one the own jobs
 ("qmemacct digest"), to mail_admins the whole. No night is done twice, no mail goes twice; missed nights are caught up,
-seven at most. What fails is told and stops nothing else. Root becomes the user of deliver_as first.`;
+seven at most. What fails is reported and stops nothing else. Root becomes the user of deliver_as first.`;
 
 /** `qmemacct nightly` */
 export function register(command: Command, context: CommandContext): void {
   command
     .option('--date <day>', 'the report of that day, not of those that are due')
-    .option('--dry-run', 'tell what would be done, and who would get mail')
+    .option('--dry-run', 'show what would be done and who would get mail')
     .option('--no-mail', 'send nothing; a later run without this still does')
     .option('--force', 'also what is done already; mails that have gone go again')
     .addHelpText('after', HELP)
@@ -82,7 +79,7 @@ async function plan(
   options: NightlyCommandOptions,
   settings: Settings,
   steps: NightSteps,
-  parts: Pick<NightlyParts, 'now' | 'wishes' | 'mailer'>,
+  parts: Pick<NightlyParts, 'now' | 'choices' | 'mailer'>,
 ): Promise<readonly string[]> {
   const directory = ledgerDirectory(settings);
   const ledger = readLedger(directory);
@@ -96,7 +93,7 @@ async function plan(
     ...(skipped.length > 0 ? [`skip what was missed too long ago: ${skipped.join(', ')}`] : []),
   ];
   const mailer = options.mail && wantsMail(settings) ? parts.mailer() : null;
-  const wishes = mailer === null || settings.mail_owners === 'nobody' ? new Map() : await parts.wishes();
+  const choices = mailer === null || settings.mail_owners === 'nobody' ? new Map() : await parts.choices();
   const store = await steps.openReader(settings);
   try {
     for (const night of nights) {
@@ -104,7 +101,7 @@ async function plan(
       if (mailer === null) continue;
       const { owners } = await steps.report(store, night, null, parts.now, settings);
       const mails: readonly (readonly [MailName, string | null])[] = [
-        ...digestOwners(settings, owners, wishes).map(
+        ...digestOwners(settings, owners, choices).map(
           (owner) => [{ kind: 'digest', to: owner }, ownerAddress(owner, settings.mail_domain)] as const,
         ),
         ...settings.mail_admins.map((to) => [{ kind: 'site', to }, to] as const),
@@ -129,7 +126,7 @@ export async function nightly(
   steps: NightSteps = nightSteps,
 ): Promise<number> {
   const format = outputFormat(options);
-  if (format === 'csv') throw usageError('nightly: there is no CSV of it; --json tells what was done');
+  if (format === 'csv') throw usageError('nightly: there is no CSV of it; --json shows what was done');
   const settings = loadSettings(options.config);
   const now = terminal.now();
   const host = hostname();
@@ -137,7 +134,7 @@ export async function nightly(
   // Before the rights go: only root may read root's password file.
   const prepared = attempt(() => createMailer(settings, host));
   if (!options.dryRun) makeNightPlaces(settings);
-  becomeKeeper(settings);
+  becomeDeliverer(settings);
   const progress = progressLine(terminal);
   // Where there is no terminal, the unit or cron takes standard error to the log.
   const limited = new LimitedLog((line) => warn(terminal, line), { most: MOST_LINES });
@@ -155,7 +152,7 @@ export async function nightly(
     importAccounting: (store, work) => steps.importAccounting(store, settings, terminal.env, work),
     report: (store, night: Night, owner) => steps.report(store, night, owner, now, settings),
     mailer,
-    wishes: () => wishesByName(settings.digest_dir),
+    choices: () => digestChoicesByName(settings.digest_dir),
     signal,
     tell: (line) => {
       progress.clear();

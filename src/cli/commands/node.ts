@@ -7,10 +7,8 @@ import { renderNode, renderSeriesTable, type JobUse, type NodeReport, type Proce
 import { renderSeriesCharts } from '../../report/series/chart';
 import { renderSeriesCsv, renderSeriesJson } from '../../report/series/output';
 import type { Loads } from '../../sampler/processes/job-load';
-import type { CommandContext, GlobalOptions } from '../command';
-import { EXIT } from '../command';
-import { describeSeries, parseMetricNames } from '../stores/node-database';
-import { openNodeDatabase, requireReader } from '../stores/node-database';
+import { type CommandContext, type GlobalOptions, EXIT } from '../command';
+import { describeSeries, parseMetricNames, openNodeDatabase, requireReader } from '../stores/node-database';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import { parseInterval } from '../arguments';
@@ -112,7 +110,7 @@ async function showNode(options: NodeOptions, terminal: Terminal): Promise<numbe
     if (!found)
       warn(
         terminal,
-        `nothing was stored from ${options.since} on; --since 1d looks further back, "qmemacct doctor" tells which sources are read`,
+        `nothing was stored from ${options.since} on; --since 1d looks further back, "qmemacct doctor" shows which sources are read`,
       );
     if (format !== 'text') terminal.write(renderMachine(report, format, whole));
     else if (found) writeLines(terminal, renderScreen(report, options, terminal));

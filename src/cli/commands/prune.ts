@@ -3,14 +3,10 @@ import type { HistoryStore, Pruned, Retention } from '../../accounting/history-s
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatDay } from '../../report/format/local-time';
 import { formatBytes, formatCount } from '../../report/format/units';
-import type { CommandContext, GlobalOptions } from '../command';
-import { EXIT } from '../command';
-import { openHistory } from '../stores/maintenance';
-import { interruption } from '../terminal';
-import { becomeKeeper } from '../stores/maintenance';
+import { type CommandContext, type GlobalOptions, EXIT } from '../command';
+import { openHistory, becomeDeliverer } from '../stores/maintenance';
+import { interruption, progressLine, type Terminal } from '../terminal';
 import { outputFormat, warn, writeLines } from '../output';
-import { progressLine } from '../terminal';
-import type { Terminal } from '../terminal';
 
 interface PruneOptions extends GlobalOptions {
   readonly dryRun?: boolean;
@@ -19,7 +15,7 @@ interface PruneOptions extends GlobalOptions {
 /** `qmemacct prune` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .option('--dry-run', 'tell how many records are old enough')
+    .option('--dry-run', 'show how many records are old enough')
     .action((_options: unknown, given: Command) =>
       context.finish(prune(given.optsWithGlobals<PruneOptions>(), context.terminal)),
     );
@@ -69,7 +65,7 @@ export async function prune(
   const settings = loadSettings(options.config);
   const rules = retentionOf(settings);
   const now = terminal.now();
-  becomeKeeper(settings);
+  becomeDeliverer(settings);
   const store = await open(settings);
   const progress = progressLine(terminal);
   const { signal, release } = interruption();

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { isHostPattern } from '../../accounting/host-pattern';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
@@ -8,33 +9,29 @@ import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { renderJson } from '../../report/records/json';
 import { formatMinute, formatZone } from '../../report/format/local-time';
 import { toJobLines, toLines } from '../../report/records/lines';
-import { renderRecordList } from '../../report/records/list';
-import { renderRecordColumns, type RecordTableView } from '../../report/records/list';
+import { renderRecordList, renderRecordColumns, type RecordTableView } from '../../report/records/list';
 import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
-import type { CommandContext } from '../command';
-import { CommandError, EXIT, usageError } from '../command';
-import { commandStores } from '../stores/stores';
-import { findAttempts } from '../records/find';
-import { findRecords, findSummary } from '../records/find';
+import { type CommandContext, CommandError, EXIT, usageError } from '../command';
+import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
+import { findAttempts, findRecords, findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { addRecordFilterOptions, type RecordFilterOptions, recordChoiceOf } from '../records/options';
 import {
+  addRecordFilterOptions,
+  type RecordFilterOptions,
+  recordChoiceOf,
   addRecordListOptions,
   type RecordListOptions,
   lineLimitOf,
   recordColumnsOf,
   recordSortOf,
 } from '../records/options';
-import { namedSubject, type NamedSubject, filterSubject, type RecordSubject } from '../records/subject';
-import { sayShown } from '../records/subject';
-import { realSources, type Sources } from '../stores/stores';
-import { noStoreMessage, statusOfNothing } from '../stores/stores';
+import { namedSubject, type NamedSubject, filterSubject, type RecordSubject, sayShown } from '../records/subject';
 import type { Terminal } from '../terminal';
 import { parseInterval, type Interval } from '../arguments';
 
 const NAME_HELP: Readonly<Record<NamedSubject, string>> = {
-  owner: 'user name',
+  owner: 'user name (default: you)',
   project: 'project name',
   queue: 'queue (all.q), or one of its instances (all.q@node01)',
   host: 'host name; with * and ? a pattern, several with commas',
@@ -50,10 +47,16 @@ export function register(command: Command, context: CommandContext): void {
 /** `qmemacct owner|project|queue|host NAME --since 7d` */
 export const registerSubject = (subject: NamedSubject) => ({
   register(command: Command, context: CommandContext): void {
-    command.argument('<name>', NAME_HELP[subject]).option('--cluster <name>', 'of this cluster only');
-    addRecordListOptions(command).action((name: string, _options: unknown, given: Command) =>
+    command
+      .argument(subject === 'owner' ? '[name]' : '<name>', NAME_HELP[subject])
+      .option('--cluster <name>', 'of this cluster only');
+    addRecordListOptions(command).action((name: string | undefined, _options: unknown, given: Command) =>
       context.finish(
-        showRecords(namedSubject(subject, name), given.optsWithGlobals<RecordListOptions>(), context.terminal),
+        showRecords(
+          namedSubject(subject, name ?? userInfo().username),
+          given.optsWithGlobals<RecordListOptions>(),
+          context.terminal,
+        ),
       ),
     );
   },
@@ -90,7 +93,7 @@ function viewOf(
 
 function tooMany(records: number): CommandError {
   const words = `${formatCount(records)} records are more than can be shown at once (${formatCount(MOST_AT_ONCE)})`;
-  return usageError(`${words}; ask for less time or by a filter, or give --limit without --group`);
+  return usageError(`${words}; shorten the period or add a filter, or give --limit without --group`);
 }
 
 function nothingFound({ nothing }: RecordSubject, { since, until }: Interval): string {

@@ -2,14 +2,10 @@ import type { Command } from 'commander';
 import type { HistoryStore } from '../../accounting/history-store';
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatCount } from '../../report/format/units';
-import type { CommandContext, GlobalOptions } from '../command';
-import { EXIT } from '../command';
-import { openHistory } from '../stores/maintenance';
-import { interruption } from '../terminal';
-import { becomeKeeper } from '../stores/maintenance';
+import { type CommandContext, type GlobalOptions, EXIT } from '../command';
+import { openHistory, becomeDeliverer } from '../stores/maintenance';
+import { interruption, progressLine, type Terminal } from '../terminal';
 import { outputFormat, warn, writeLines } from '../output';
-import { progressLine } from '../terminal';
-import type { Terminal } from '../terminal';
 
 /** `qmemacct rollup` */
 export function register(command: Command, context: CommandContext): void {
@@ -26,7 +22,7 @@ export async function rollup(
 ): Promise<number> {
   const format = outputFormat(options);
   const settings = loadSettings(options.config);
-  becomeKeeper(settings);
+  becomeDeliverer(settings);
   const store = await open(settings);
   const progress = progressLine(terminal);
   const { signal, release } = interruption();

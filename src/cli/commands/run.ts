@@ -6,8 +6,7 @@ import { loadSettings, type Settings } from '../../record/settings';
 import { renderCsv } from '../../report/records/csv';
 import { renderJob } from '../../report/job/job';
 import { renderJson } from '../../report/records/json';
-import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT, usageError } from '../command';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { outputFormat, screenOf, warn, type OutputFormat } from '../output';
 import { ownState } from '../run/private-state';
 import { runJob, type Subject } from '../run/run-job';
@@ -48,7 +47,7 @@ export function register(command: Command, context: CommandContext): void {
   for (const option of SHARED) command.addOption(option.hideHelp());
   command
     .argument('[command...]', 'the command and its arguments, behind "--"')
-    .option('--h-vmem <size>', 'compare with this request (4G, 500M ...); it is a yardstick, not enforced')
+    .option('--h-vmem <size>', 'compare against this request (4G, 500M ...); not enforced')
     .option('--slots <n>', 'slots that CPU and request are counted for', '1')
     .option('--interval <seconds>', 'between two samples after the first moments', undefined)
     .option('--pid <pid>', 'attach to this process and its children instead, until it ends or Ctrl-C')
@@ -87,7 +86,7 @@ function render(record: JobRecord, options: RunOptions, terminal: Terminal): str
   if (format === 'json') return renderJson([run]);
   if (format === 'csv') return renderCsv([run]);
   const report = { job_id: record.job_id, runs: [run], older: 0, newer: 0 };
-  return renderJob(report, { allTasks: false }, screenOf(terminal, options))
+  return renderJob(report, { allTasks: false, detail: 'full' }, screenOf(terminal, options))
     .map((line) => `${line}\n`)
     .join('');
 }
@@ -118,7 +117,7 @@ async function runAndReport(words: readonly string[], options: RunOptions, termi
   if (record === null) {
     warn(
       terminal,
-      `no figures: the sampler did not answer; ${state.directory}/run may tell, "qmemacct flush" may finish it`,
+      `no figures: the sampler did not answer; ${state.directory}/run may show why, "qmemacct flush" may finish it`,
     );
     if (exitStatus === 0) throw new CommandError('the command itself ended with 0', EXIT.unavailable);
     return exitStatus;

@@ -6,6 +6,7 @@ import { loadSettings, type Settings } from '../../record/settings';
 import { openAccountingDesk } from '../../server/accounting-desk';
 import { handedOver, nameOfPlace, type Place } from '../../server/listen';
 import { startLiveFeed } from '../../server/live-feed';
+import { settleInbox } from '../../server/settle-inbox';
 import { startServer, type RunningServer } from '../../server/start-server';
 import type { CommandContext, GlobalOptions } from '../command';
 import { EXIT, usageError } from '../command';
@@ -86,10 +87,11 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     await Promise.all([feed.stop(), accounting.stop()]);
     throw error;
   }
+  const inbox = settleInbox(settings, log);
   warnOfOpenness(places, settings, terminal);
   warn(terminal, `serves ${server.places.map(nameOfPlace).join(' and ')}`);
   await end;
-  await Promise.all([server.stop(), feed.stop()]);
+  await Promise.all([server.stop(), feed.stop(), inbox.stop()]);
   limited.flush();
   return EXIT.found;
 }

@@ -13,16 +13,18 @@ import {
   renderTopJson,
   type TopReport,
 } from '../../report/records/top';
-import type { CommandContext, GlobalOptions } from '../command';
-import { CommandError, EXIT, usageError } from '../command';
-import { commandStores } from '../stores/stores';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { addRecordFilterOptions, type RecordFilterOptions, recordChoiceOf } from '../records/options';
-import { addIntervalOptions, lineLimitOf } from '../records/options';
+import {
+  addRecordFilterOptions,
+  type RecordFilterOptions,
+  recordChoiceOf,
+  addIntervalOptions,
+  lineLimitOf,
+} from '../records/options';
 import { sayShown } from '../records/subject';
-import { realSources, type Sources } from '../stores/stores';
-import { noStoreMessage, statusOfNothing } from '../stores/stores';
 import type { Terminal } from '../terminal';
 import { parseInterval } from '../arguments';
 
@@ -116,7 +118,7 @@ export async function showTop(
       const none = records === 0 ? 'no such job ended' : `nothing to rank by ${RANKINGS[by].name}`;
       const mend =
         records > 0 && unknown === records
-          ? 'none of these jobs has a peak: --by requested ranks them by what they asked for'
+          ? 'none of these jobs has a peak: --by requested ranks them by their requests'
           : '--since 30d looks further back';
       warn(
         terminal,

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { InboxState } from '../../accounting/postgres/settle';
 import { isPostgresUrl } from '../../record/postgres-url';
 import { checkJson } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
@@ -35,6 +36,33 @@ function runProbe(state: NodeState, identity: ReturnType<typeof delivererIdentit
   return found.value;
 }
 
+const MOST_WAITING = 10_000;
+const LONGEST_WAIT_SECONDS = 600;
+
+function checkInbox({ rows, oldest, unreadable }: InboxState): Finding[] {
+  const minutes = Math.floor(oldest / 60);
+  return [
+    ...(rows > MOST_WAITING || oldest > LONGEST_WAIT_SECONDS
+      ? [
+          warning(
+            'inbox',
+            `${rows} accounts of ended jobs wait in it, the oldest for ${minutes} min: questions take longer`,
+            'run "qmemacct serve" as a member of qmemacct_owner, or "qmemacct settle" every minute by cron',
+          ),
+        ]
+      : []),
+    ...(unreadable > 0
+      ? [
+          warning(
+            'inbox',
+            `${unreadable} accounts in it can't be read`,
+            'see "SELECT job_id, error FROM qmemacct.inbox WHERE error IS NOT NULL", then delete them there',
+          ),
+        ]
+      : []),
+  ];
+}
+
 function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs }: Role): Finding[] {
   const { accounting } = state.settings;
   const place = `${accounting}${probe.network === null ? '' : ` (${probe.network})`}`;
@@ -44,7 +72,7 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
         'accounting DB',
         `${accounting}: ${who} can't use it: ${probe.problem}${runsJobs ? '; records wait in node.db' : ''}`,
         isPostgresUrl(accounting)
-          ? `mend that, or change accounting, accounting_credentials or deliver_as`
+          ? `fix that, or change accounting, accounting_credentials or deliver_as`
           : `let ${who} write to it and its directory, or change accounting or deliver_as`,
       ),
     ];
@@ -53,6 +81,7 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
       ? ok('accounting DB', `${place}: ${who} can write to it`)
       : note('accounting DB', `${place}: not there yet; ${who} makes it with the first record`),
   ];
+  if (probe.inbox !== null) findings.push(...checkInbox(probe.inbox));
   if (probe.wal && probe.network !== null)
     findings.push(
       problem(

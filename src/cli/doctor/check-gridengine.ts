@@ -262,8 +262,8 @@ function checkVersion({ dialect, version }: DetectedDialect, { settings, setting
   if (told === dialect) return [seen];
   const mend = `write grid_engine = "${dialect}" into ${settingsPath}`;
   return told === 'unknown'
-    ? [seen, note('grid_engine', `not set: why a job was killed is told less surely; ${mend}`)]
-    : [seen, warning('grid_engine', `is "${told}": why a job was killed may be told wrongly`, mend)];
+    ? [seen, note('grid_engine', `not set: why a job was killed is less certain; ${mend}`)]
+    : [seen, warning('grid_engine', `is "${told}": why a job was killed may be wrong`, mend)];
 }
 
 async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole): Promise<Finding[]> {

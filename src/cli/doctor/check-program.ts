@@ -80,7 +80,7 @@ function checkInstallation({ prefix, version, conf, stamp }: NodeState, runsJobs
       problem(
         'installation',
         `self-test of ${stamp.tested_at}: ${stamp.problems.join('; ')}`,
-        'mend that, then run "qmemacct doctor --self-test"',
+        'fix that, then run "qmemacct doctor --self-test"',
       ),
     );
   return findings.length > 0 ? findings : [ok('installation', `${directory}, tested ${stamp?.tested_at ?? ''}`)];

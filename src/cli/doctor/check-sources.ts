@@ -36,7 +36,7 @@ type Asking = Pick<NodeState, 'settings' | 'settingsPath'>;
 /** Tables of the settings that nobody understands cost what was meant by them. */
 export function checkSourceSettings({ settings, settingsPath }: Asking): Finding[] {
   return sourceSettingsProblems(ALL_SOURCE_FACTS, settings).map((says) =>
-    problem('settings', `${settingsPath}: ${says}; as if it were not there`, 'mend or remove that line'),
+    problem('settings', `${settingsPath}: ${says}; as if it were not there`, 'fix or remove that line'),
   );
 }
 

@@ -113,7 +113,7 @@ function checkOutbox(outbox: OutboxState | undefined, now: Date): Finding[] {
   if (waiting === 0) findings.push(ok('outbox', 'empty: everything is delivered'));
   else if (age > LONG_WAIT_S)
     findings.push(
-      problem('outbox', `${says}, the oldest for ${formatDuration(age)}`, '"qmemacct flush" tries, and tells why not'),
+      problem('outbox', `${says}, the oldest for ${formatDuration(age)}`, '"qmemacct flush" tries, and shows why not'),
     );
   else findings.push(note('outbox', says));
   if (refused > 0)

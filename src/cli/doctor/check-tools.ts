@@ -57,7 +57,7 @@ const clock = findingsIn('clock');
 export function checkClock(now: Date): Finding[] {
   const synchronised = clockIsSynchronised();
   const says = now.toISOString();
-  if (synchronised === null) return [clock.note('clock', `${says}; whether it is kept right can't be asked here`)];
+  if (synchronised === null) return [clock.note('clock', `${says}; its synchronisation can't be checked here`)];
   return [
     synchronised
       ? clock.ok('clock', `${says}, kept right by a time service`)

@@ -55,9 +55,7 @@ export async function findRole(
   const grounds = [
     'no sge_execd runs',
     'no hooks are installed',
-    typeof inList === 'string'
-      ? `Grid Engine could not be asked: ${inList}`
-      : 'Grid Engine lists it as no execution host',
+    typeof inList === 'string' ? `Grid Engine did not answer: ${inList}` : 'Grid Engine lists it as no execution host',
   ];
   return {
     runsJobs: false,

@@ -5,7 +5,7 @@
 import { accessSync, constants, openSync, readSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { networkFilesystem } from '../../accounting/network-filesystem';
-import { boolean, nullable, object, string, type ValueOf } from '../../base/shape';
+import { boolean, nullable, number, object, string, type ValueOf } from '../../base/shape';
 import { isPostgresUrl } from '../../record/postgres-url';
 
 export const storeProbe = object({
@@ -16,6 +16,8 @@ export const storeProbe = object({
   network: nullable(string),
   /** Its journal is a write-ahead log, which needs memory that all its users share. */
   wal: boolean,
+  /** What waits in PostgreSQL's inbox; null: that user may not look. */
+  inbox: nullable(object({ rows: number(), oldest: number(), unreadable: number() })),
 });
 export type StoreProbe = ValueOf<typeof storeProbe>;
 
@@ -34,13 +36,14 @@ function isWal(path: string): boolean {
 
 /** Whether that user can deliver to a PostgreSQL database: nothing, for a try. */
 async function probePostgres(url: string, credentials: string): Promise<StoreProbe> {
-  const state = { exists: true, network: null, wal: false };
+  const state = { exists: true, network: null, wal: false, inbox: null };
   try {
     const { openPostgresStore } = await import('../../accounting/postgres/postgres-store.js');
     const store = openPostgresStore(url, { credentials });
     await store.tryDelivery();
+    const inbox = await store.inboxState();
     await store.close();
-    return { ...state, problem: null };
+    return { ...state, problem: null, inbox };
   } catch (error) {
     return { ...state, problem: error instanceof Error ? error.message : String(error) };
   }
@@ -54,16 +57,22 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
   try {
     accessSync(directory, constants.W_OK | constants.X_OK);
     // As the deliverer does, which says the same words.
-    const { isSafeFile } = await import('../../accounting/sqlite/open.js');
+    const { isSafeFile } = await import('../../accounting/sqlite/database/open.js');
     exists = isSafeFile(path);
     network = networkFilesystem(exists ? path : directory);
-    if (!exists) return { exists, problem: null, network, wal: false };
+    if (!exists) return { exists, problem: null, network, wal: false, inbox: null };
     accessSync(path, constants.R_OK | constants.W_OK);
     const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
     await openSqliteReader(path).close();
-    return { exists, problem: null, network, wal: isWal(path) };
+    return { exists, problem: null, network, wal: isWal(path), inbox: null };
   } catch (error) {
-    return { exists, problem: error instanceof Error ? error.message : String(error), network, wal: false };
+    return {
+      exists,
+      problem: error instanceof Error ? error.message : String(error),
+      network,
+      wal: false,
+      inbox: null,
+    };
   }
 }
 

@@ -75,7 +75,7 @@ export async function checkHosts(hosts: readonly string[], check: HostCheck): Pr
   const verdict = async (host: string): Promise<HostVerdict> => {
     if (isThisHost(host)) return checkHere(host, stateDir, prefix);
     if (!/^[A-Za-z0-9][\w.-]*$/.test(host)) return { host, reason: 'not a plain host name' };
-    if (template === null) return { host, reason: 'nobody has asked it' };
+    if (template === null) return { host, reason: 'not checked yet' };
     return askHost(host, template, check);
   };
   for (let first = 0; first < hosts.length; first += AT_ONCE)

@@ -14,9 +14,8 @@ import { applyChanges } from './apply-changes';
 import { backUp } from './backups';
 import { checkHosts, type HostVerdict } from './check-hosts';
 import { confirmed } from './steps';
-import { byTarget, planHooks, targetName, type Change, type HookPlan } from './hook-plan';
+import { byTarget, planHooks, targetName, type Change, type HookPlan, showChanges } from './hook-plan';
 import { hookDirectory } from './places';
-import { showChanges } from './hook-plan';
 import { STATIC_ENV_FIX, unsafeEnv } from './static-env';
 
 const MOST_NAMED = 10;

@@ -138,7 +138,7 @@ class Planner {
     const old = configurationValue(queue.configuration, stage);
     const parsed = parseQueueValue(old ?? 'NONE');
     if (!parsed.ok) {
-      this.problem(`${targetName(target)}: ${stage}: ${parsed.error}; mend it with qconf -mq ${name}`);
+      this.problem(`${targetName(target)}: ${stage}: ${parsed.error}; fix it with qconf -mq ${name}`);
       return;
     }
     const result = changeQueueValue(parsed.value, queue.hosts, this.site.groups, hosts, (host, value) => {
@@ -150,7 +150,7 @@ class Planner {
       return line === inForce ? value : line;
     });
     if (result.ok) this.change(target, stage, old, result.value);
-    else this.problem(`${targetName(target)}: ${stage}: ${result.error}; mend it with qconf -mq ${name}`);
+    else this.problem(`${targetName(target)}: ${stage}: ${result.error}; fix it with qconf -mq ${name}`);
   }
 }
 

@@ -6,8 +6,7 @@ import type { Settings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command';
 import { accountingDirectorySteps } from './accounting-directory';
 import { directorySteps, nodeDirectories } from './directories';
-import { networkFilesystemOf } from './local-path';
-import { chooseNode } from './local-path';
+import { networkFilesystemOf, chooseNode } from './local-path';
 import { hookDirectory, type SystemPlaces } from './places';
 import { startsNightly, nightlySteps } from './nightly-files';
 import { selfTest, type SelfTest } from './self-test';
@@ -51,7 +50,7 @@ function requireSafe(what: string, path: string, option: string): void {
   const reason = untrusted(path);
   if (reason !== null)
     throw new CommandError(
-      `${what} ${path}: ${reason}, and root would trust it; mend that, or choose another ${option}`,
+      `${what} ${path}: ${reason}, and root would trust it; fix that, or choose another ${option}`,
       EXIT.unavailable,
     );
   const network = networkFilesystemOf(path);
@@ -154,7 +153,7 @@ export async function applySteps(
     } catch (error) {
       if (error instanceof CommandError) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      throw new CommandError(`could not ${says}: ${reason}; mend that, then run this again`, EXIT.unavailable, {
+      throw new CommandError(`could not ${says}: ${reason}; fix that, then run this again`, EXIT.unavailable, {
         cause: error,
       });
     }

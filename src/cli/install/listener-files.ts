@@ -37,7 +37,7 @@ async function another(settings: Settings, before: number | null): Promise<strin
     if (running !== null && running.pid !== before) return null;
     await sleep(20);
   }
-  return `the listener did not start within ${BEGINS_WITHIN_MS / 1000} s; the system log may tell why; ${WITHOUT_LISTENER}`;
+  return `the listener did not start within ${BEGINS_WITHIN_MS / 1000} s; the system log may show why; ${WITHOUT_LISTENER}`;
 }
 
 function startDetached(prefix: string): string | null {

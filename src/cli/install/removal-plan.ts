@@ -73,7 +73,7 @@ function original(
   const known = history.filter((change) => targetName(change.target) === targetName(target) && change.stage === stage);
   const first = known.find((change) => change.old === null || !isOurs(target, change.old, directories));
   if (first === undefined)
-    return { value: bare, remark: `${place}: no backup tells what it was; what our line starts is set` };
+    return { value: bare, remark: `${place}: no backup shows what it was; what our line starts is set` };
   return first.old === bare
     ? { value: bare, remark: null }
     : {

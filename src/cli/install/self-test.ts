@@ -171,7 +171,7 @@ async function delivered(settingsPath: string): Promise<JobRecord | string> {
     if (count > 0) return 'the sampler did not deliver its record; a later attempt did';
     return waiting > 0
       ? 'the sampler did not finish its record'
-      : 'the sampler left no record; the system log may tell why';
+      : 'the sampler left no record; the system log may show why';
   } finally {
     store.close();
   }

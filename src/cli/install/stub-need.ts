@@ -44,10 +44,10 @@ export async function stubNeed(
   try {
     const [cell, qconf] = findGridEngine(env, adminUser);
     if (cell === null && qconf === null) return { kind: 'alone' };
-    if (qconf === null) return named('qconf, which could tell whether they are configured, is not here');
+    if (qconf === null) return named('qconf, which shows whether they are configured, is not here');
     const [place] = placesWithOurs(await readSite(qconf), [hooks]);
     if (place === undefined) return { kind: 'unnamed' };
-    return named(`the ${place} names them; "qmemacct uninstall" on an admin host mends that`);
+    return named(`the ${place} names them; "qmemacct uninstall" on an admin host fixes that`);
   } catch (error) {
     return named(error instanceof Error ? error.message : String(error));
   }

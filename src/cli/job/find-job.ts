@@ -56,17 +56,72 @@ export interface JobArgument {
   readonly cluster?: string;
 }
 
-/** Throws a usage error where it is neither. */
-export function parseJobArgument(text: string): JobArgument {
-  const run = /^(run|demo)-(\d{1,10})$/.exec(text);
+/** The newest job of the caller: of any name, or of names that match a pattern. */
+interface NewestJob {
+  readonly name: string | null;
+}
+
+/** A range names jobs of which most may be someone else's or long gone. */
+const MOST_IN_A_RANGE = 1000;
+
+function rangeOf(first: number, last: number, text: string): readonly JobArgument[] {
+  if (first < 1 || last < first || last - first >= MOST_IN_A_RANGE)
+    throw usageError(`"${text}" is not a range of jobs: write the lower number first, at most ${MOST_IN_A_RANGE} jobs`);
+  return Array.from({ length: last - first + 1 }, (_, index) => ({ job_id: first + index }));
+}
+
+function jobsOf(text: string): readonly (JobArgument | NewestJob)[] {
+  if (text === 'last') return [{ name: null }];
+  const run = /^(run|demo)-([1-9]\d{0,9})$/.exec(text);
   const world = run?.[1] === 'demo' ? 'demo' : 'run';
-  if (run !== null && Number(run[2]) > 0) return { job_id: Number(run[2]), cluster: privateCluster(world) };
-  const match = /^(\d{1,10})(?:\.(\d{1,10}))?$/.exec(text);
+  if (run !== null) return [{ job_id: Number(run[2]), cluster: privateCluster(world) }];
+  const range = /^(\d{1,10})-(\d{1,10})$/.exec(text);
+  if (range !== null) return rangeOf(Number(range[1]), Number(range[2]), text);
+  // An output file of the job: sim.sh.o4711, sim.sh.o4711.3.
+  const match = /^(?:.*\.(?:o|e|po|pe))?(\d{1,10})(?:\.(\d{1,10}))?$/.exec(text);
   const job = Number(match?.[1] ?? 0);
   const task = match?.[2] === undefined ? undefined : Number(match[2]);
+  if (match === null && /^(?!(?:run|demo)-(?:\d|$))[^\d\s.,-][^\s,]*$/.test(text)) return [{ name: text }];
   if (job < 1 || task === 0)
     throw usageError(
-      `"${text}" is not a job: write its number, as in 4711, or 4711.3 for task 3; run-7 is the seventh of "qmemacct run"`,
+      `"${text}" is not a job: write its number, as in 4711, 4711.3 for task 3, 4711-4720 or 4711,4713; a job name; or "last"`,
     );
-  return task === undefined ? { job_id: job } : { job_id: job, task_id: task };
+  return [task === undefined ? { job_id: job } : { job_id: job, task_id: task }];
+}
+
+/**
+ * What the words of `qmemacct job` mean: numbers, lists and ranges of them, names, output files, "last" (also without
+ * any word). Throws a usage error on anything else.
+ */
+export function parseJobArguments(words: readonly string[]): readonly (JobArgument | NewestJob)[] {
+  if (words.length === 0) return [{ name: null }];
+  return words.flatMap((word) => (/^[\d.,-]+$/.test(word) ? word.split(',') : [word])).flatMap(jobsOf);
+}
+
+/** The number of the caller's newest job; null: none is known. Rejects with StoreError. */
+export async function findNewest(
+  { name }: NewestJob,
+  owner: string,
+  now: Date,
+  sources: JobSources,
+): Promise<JobArgument | null> {
+  const query = {
+    owner,
+    since: 0,
+    until: now.getTime() + 1,
+    limit: 1,
+    totals: false as const,
+    ...(name === null ? {} : { job_name: name }),
+  };
+  const answers = await Promise.all(sources.readers.map((reader) => reader.records(query)));
+  const isMine = (record: JobRecord): boolean => record.owner === owner && (name === null || record.job_name === name);
+  const records = [
+    ...answers.flatMap(({ records: found }) => found.map(({ record }) => record)),
+    ...(await sources.running()).filter(isMine),
+  ];
+  const timeOf = (record: JobRecord): string => record.started_at ?? record.ended_at ?? '';
+  const [newest] = records.sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
+  if (newest === undefined) return null;
+  const { job_id, cluster } = newest;
+  return privateWorld(cluster) === null ? { job_id } : { job_id, cluster };
 }

@@ -2,8 +2,7 @@ import type { LiveCell } from '../../live/poll-tools';
 import type { Snapshot } from '../../live/snapshot';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
-import { realSources } from '../stores/stores';
-import { chooseStores, openStores } from '../stores/stores';
+import { realSources, chooseStores, openStores } from '../stores/stores';
 
 export interface SnapshotOptions {
   /** Also the jobs that wait. */

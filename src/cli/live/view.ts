@@ -57,7 +57,7 @@ export async function fetchView(
 export function nothingKnown({ problems }: ClusterView): string {
   return problems.length > 0
     ? problems.join('\n')
-    : 'Grid Engine has not answered yet; qstat and qhost tell whether it does';
+    : 'Grid Engine has not answered yet; qstat and qhost show whether it does';
 }
 
 /** A table may be as wide as the terminal. */

@@ -61,7 +61,7 @@ export function parseMailServer(text: string): MailServer {
   const secure = url.protocol === 'smtps:';
   const tls = url.searchParams.get('tls') ?? 'verify';
   if (!isTlsRule(tls)) throw wrong(text, `tls=${tls} is none of ${TLS_RULES.join(', ')}`);
-  if (secure && tls === 'off') throw wrong(text, 'smtps:// is TLS; tls=off makes no sense there');
+  if (secure && tls === 'off') throw wrong(text, 'smtps:// is TLS; tls=off contradicts it');
   const ca = url.searchParams.get('ca');
   const user = decodeURIComponent(url.username);
   return {

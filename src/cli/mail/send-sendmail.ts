@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { MailError, saidByServer, type MailFailure } from './message';
-import type { WiredMessage } from './message';
+import { MailError, saidByServer, type MailFailure, type WiredMessage } from './message';
 
 const PATIENCE_MS = 60_000;
 

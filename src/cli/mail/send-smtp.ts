@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
 import type SMTPConnectionClass from 'nodemailer/lib/smtp-connection';
-import { MailError, saidByServer, type MailFailure } from './message';
+import { MailError, saidByServer, type MailFailure, type WiredMessage } from './message';
 import type { SmtpServer } from './mail-server';
-import type { WiredMessage } from './message';
 
 /** Time limits in ms. */
 export interface SmtpPatience {

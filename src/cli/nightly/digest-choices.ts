@@ -20,7 +20,7 @@ import { join } from 'node:path';
  * UID.SOMETHING and believed only where it belongs to that uid. So a user speaks for himself alone, without a right to
  * anything else; one word long, read bounded, followed through no link.
  */
-export type Wish = 'on' | 'off';
+export type DigestChoice = 'on' | 'off';
 
 const NAME = /^(0|[1-9]\d{0,9})\.[0-9a-f]{16}$/;
 /** One is enough; of more, these newest ones are read. */
@@ -29,11 +29,11 @@ const MOST_EACH = 16;
 interface Found {
   readonly uid: number;
   readonly path: string;
-  readonly wish: Wish;
+  readonly choice: DigestChoice;
   readonly mtimeMs: number;
 }
 
-function readWish(path: string, uid: number): Found | null {
+function readChoice(path: string, uid: number): Found | null {
   let descriptor: number;
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -46,7 +46,7 @@ function readWish(path: string, uid: number): Found | null {
     if ((mode & constants.S_IFMT) !== constants.S_IFREG || owner !== uid || nlink !== 1) return null;
     const buffer = Buffer.alloc(8);
     const word = buffer.toString('latin1', 0, readSync(descriptor, buffer)).trim();
-    return word === 'on' || word === 'off' ? { uid, path, wish: word, mtimeMs } : null;
+    return word === 'on' || word === 'off' ? { uid, path, choice: word, mtimeMs } : null;
   } finally {
     closeSync(descriptor);
   }
@@ -88,32 +88,32 @@ function candidatesOf(directory: string, only: number | null): ReadonlyMap<numbe
 const byAge = (a: Pick<Found, 'mtimeMs'>, b: Pick<Found, 'mtimeMs'>): number => a.mtimeMs - b.mtimeMs;
 
 /** Oldest first. */
-function wishesOf(directory: string, only: number | null): readonly Found[] {
+function choicesOf(directory: string, only: number | null): readonly Found[] {
   const candidates = [...candidatesOf(directory, only)];
-  return candidates.flatMap(([uid, files]) => files.flatMap(({ path }) => readWish(path, uid) ?? [])).sort(byAge);
+  return candidates.flatMap(([uid, files]) => files.flatMap(({ path }) => readChoice(path, uid) ?? [])).sort(byAge);
 }
 
 /** By uid, the newest of each. Throws where the directory is there and can't be read. */
-export function readWishes(directory: string): ReadonlyMap<number, Wish> {
-  return new Map(wishesOf(directory, null).map(({ uid, wish }) => [uid, wish]));
+export function readChoices(directory: string): ReadonlyMap<number, DigestChoice> {
+  return new Map(choicesOf(directory, null).map(({ uid, choice }) => [uid, choice]));
 }
 
 /** What a user has said; null: nothing. */
-export function wishOf(directory: string, uid: number): Wish | null {
-  return wishesOf(directory, uid).at(-1)?.wish ?? null;
+export function choiceOf(directory: string, uid: number): DigestChoice | null {
+  return choicesOf(directory, uid).at(-1)?.choice ?? null;
 }
 
-/** Puts down the wish of the user that runs this. Throws where the directory is missing or can't be written to. */
-export function writeWish(directory: string, wish: Wish): void {
+/** Puts down the choice of the user that runs this. Throws where the directory is missing or can't be written to. */
+export function writeChoice(directory: string, choice: DigestChoice): void {
   const uid = process.geteuid?.() ?? -1;
-  const own = wishesOf(directory, uid).at(-1)?.path;
+  const own = choicesOf(directory, uid).at(-1)?.path;
   const path = join(directory, `${uid}.${randomBytes(8).toString('hex')}`);
   // A new file: one that is there may be somebody else's.
   const descriptor = openSync(path, 'wx', 0o644);
   try {
     // The nightly job reads it as another user, whatever the umask.
     fchmodSync(descriptor, 0o644);
-    writeFileSync(descriptor, `${wish}\n`);
+    writeFileSync(descriptor, `${choice}\n`);
   } finally {
     closeSync(descriptor);
   }
@@ -121,11 +121,11 @@ export function writeWish(directory: string, wish: Wish): void {
 }
 
 /** What users have said about digests, by their names. Rejects where the directory can't be read. */
-export async function wishesByName(directory: string): Promise<ReadonlyMap<string, Wish>> {
-  const wishes = readWishes(directory);
-  const names = await namesOf([...wishes.keys()]);
+export async function digestChoicesByName(directory: string): Promise<ReadonlyMap<string, DigestChoice>> {
+  const choices = readChoices(directory);
+  const names = await namesOf([...choices.keys()]);
   return new Map(
-    [...wishes].flatMap(([uid, wish]) => [[names.get(uid) ?? '', wish] as const]).filter(([name]) => name !== ''),
+    [...choices].flatMap(([uid, choice]) => [[names.get(uid) ?? '', choice] as const]).filter(([name]) => name !== ''),
   );
 }
 

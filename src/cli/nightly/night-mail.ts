@@ -64,7 +64,7 @@ export function digestMail(
   all: boolean,
 ): Message {
   const { day, cluster, host } = context;
-  const why = all ? 'This site sends it to everybody' : 'You asked for it';
+  const why = all ? 'This site sends it to everybody' : 'You turned it on';
   const stop = `${why}; "qmemacct digest off" on ${host} stops it.`;
   return message(context, { kind: 'digest', to: owner }, to, {
     subject: `Your jobs of ${day}${cluster === '' ? '' : ` on ${cluster}`}: ${report.headline}`,

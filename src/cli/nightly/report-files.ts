@@ -40,12 +40,12 @@ interface NightPlace {
 
 const OTHERS_READ = 0o004;
 
-/** The reports' directory, of the user who writes them, and that of users' wishes, which is everybody's and root's. */
+/** The reports' directory, of the user who writes them, and that of users' choices, which is everybody's and root's. */
 export function nightPlaces(settings: Settings): readonly NightPlace[] {
-  const keeper = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
+  const deliverer = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
   const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
   return [
-    ...(settings.report_dir === '' ? [] : [{ path: settings.report_dir, mode, ...keeper }]),
+    ...(settings.report_dir === '' ? [] : [{ path: settings.report_dir, mode, ...deliverer }]),
     { path: settings.digest_dir, mode: 0o1777, uid: 0, gid: 0 },
   ];
 }
@@ -56,8 +56,8 @@ export function nightPlaces(settings: Settings): readonly NightPlace[] {
  */
 export function makeNightPlaces(settings: Settings): void {
   if (process.geteuid?.() !== 0) return;
-  const keeper = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
-  const ledger: NightPlace = { path: ledgerDirectory(settings), mode: 0o700, ...keeper };
+  const deliverer = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
+  const ledger: NightPlace = { path: ledgerDirectory(settings), mode: 0o700, ...deliverer };
   for (const { path, mode, uid, gid } of [...nightPlaces(settings), ledger]) {
     if (lstatSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) continue;
     if (untrusted(dirname(path)) !== null || lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;

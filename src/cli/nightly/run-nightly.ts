@@ -9,7 +9,7 @@ import { dueNights, lastNight, parseNight, type Night, type NightKnown } from '.
 import { troubleMail, type NightReport } from './night-mail';
 import { pruneReports, writeReport } from './report-files';
 import { NO_MAILS, sendNight, sendOnce, wantsMail, type MailCounts } from './send-night';
-import type { Wish } from './digest-choices';
+import type { DigestChoice } from './digest-choices';
 
 /** The steps that others know how to do, and the world around. */
 export interface NightlyParts {
@@ -23,7 +23,7 @@ export interface NightlyParts {
   /** Of an owner's jobs, or (null) of the site's. */
   readonly report: (store: HistoryStore, night: Night, owner: string | null) => Promise<NightReport>;
   readonly mailer: () => Mailer;
-  readonly wishes: () => Promise<ReadonlyMap<string, Wish>>;
+  readonly choices: () => Promise<ReadonlyMap<string, DigestChoice>>;
   readonly signal: AbortSignal;
   /** What is done. */
   readonly tell: (line: string) => void;
@@ -147,7 +147,7 @@ export async function runNightly(
 
   const mailer = options.mail && wantsMail(settings) ? await attempt('mail', parts.mailer) : null;
   const mailBroken = options.mail && wantsMail(settings) && mailer === null;
-  const wishes = settings.mail_owners === 'nobody' ? new Map<string, Wish>() : await attempt('digests', parts.wishes);
+  const choices = settings.mail_owners === 'nobody' ? new Map<string, DigestChoice>() : await attempt('digests', parts.choices);
   const done: string[] = [];
   const open: string[] = [];
   const unreported: string[] = [];
@@ -180,8 +180,8 @@ export async function runNightly(
             rule: settings,
             site,
             ownerReport: (owner) => parts.report(store, night, owner),
-            // Without the wishes nobody has said yes, and anybody may have said no.
-            wishes: wishes ?? new Map(site.owners.map((owner) => [owner, 'off'])),
+            // Without the choices nobody has said yes, and anybody may have said no.
+            choices: choices ?? new Map(site.owners.map((owner) => [owner, 'off'])),
             again: options.force ?? false,
             signal,
             troubles,
@@ -194,7 +194,7 @@ export async function runNightly(
         counts = sent ?? { ...NO_MAILS, left: 1 };
         mails = sum(mails, counts);
       }
-      if (stopped() || counts.left > 0 || mailBroken || (mailer !== null && wishes === null)) open.push(day);
+      if (stopped() || counts.left > 0 || mailBroken || (mailer !== null && choices === null)) open.push(day);
       else {
         const mailed = mailer !== null || !wantsMail(settings);
         ledger.settle(day, { state: 'done', by, mailed, at: new Date().toISOString(), host });

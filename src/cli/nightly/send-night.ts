@@ -1,12 +1,11 @@
 import { reasonOf } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import { ownerAddress } from '../mail/address';
-import { MailError } from '../mail/message';
+import { MailError, type Message } from '../mail/message';
 import type { Mailer } from '../mail/mailer';
-import type { Message } from '../mail/message';
 import type { Ledger, MailName } from './ledger';
 import { digestMail, siteMail, type MailContext, type NightReport } from './night-mail';
-import type { Wish } from './digest-choices';
+import type { DigestChoice } from './digest-choices';
 
 /** Mails of one night, counted. */
 export interface MailCounts {
@@ -27,11 +26,11 @@ type Rule = Pick<Settings, 'mail_owners' | 'mail_domain' | 'mail_admins'>;
 export function digestOwners(
   rule: Rule,
   owners: readonly string[],
-  wishes: ReadonlyMap<string, Wish>,
+  choices: ReadonlyMap<string, DigestChoice>,
 ): readonly string[] {
   if (rule.mail_owners === 'nobody') return [];
-  if (rule.mail_owners === 'all') return owners.filter((owner) => wishes.get(owner) !== 'off');
-  return owners.filter((owner) => wishes.get(owner) === 'on');
+  if (rule.mail_owners === 'all') return owners.filter((owner) => choices.get(owner) !== 'off');
+  return owners.filter((owner) => choices.get(owner) === 'on');
 }
 
 /** Whether anybody is to get mail at all. */
@@ -46,7 +45,7 @@ interface NightToSend {
   readonly rule: Rule;
   readonly site: NightReport;
   readonly ownerReport: (owner: string) => Promise<NightReport>;
-  readonly wishes: ReadonlyMap<string, Wish>;
+  readonly choices: ReadonlyMap<string, DigestChoice>;
   /** Mails that have gone go again. */
   readonly again: boolean;
   readonly signal: AbortSignal;
@@ -113,9 +112,9 @@ export async function sendOnce(
 
 /** The digests of a night, then the whole to the admins, so that they hear of digests that did not go. */
 export async function sendNight(night: NightToSend): Promise<MailCounts> {
-  const { rule, site, wishes, signal, trouble, mailer } = night;
+  const { rule, site, choices, signal, trouble, mailer } = night;
   const context: MailContext = { ...night.context, mailer };
-  const owners = digestOwners(rule, site.owners, wishes).flatMap((owner) => {
+  const owners = digestOwners(rule, site.owners, choices).flatMap((owner) => {
     const to = ownerAddress(owner, rule.mail_domain);
     if (to === null) trouble(`no digest for the owner "${owner}": no address can be made of that name`);
     return to === null ? [] : { owner, to };

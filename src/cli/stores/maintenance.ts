@@ -16,7 +16,7 @@ export async function openHistory({
  * Root becomes the user that the accounting DB belongs to, for good: root is nobody on most network file systems, and a
  * file that it made would shut that user out. Anybody else, or where `deliver_as` is root, stays. Throws UserError.
  */
-export function becomeKeeper(settings: Pick<Settings, 'deliver_as'>): void {
+export function becomeDeliverer(settings: Pick<Settings, 'deliver_as'>): void {
   const identity = delivererIdentity(settings.deliver_as);
   if (identity === null) return;
   // Missing from the types.

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { denialOf, type Denial } from '../../accounting/sqlite/denied';
+import { denialOf, type Denial } from '../../accounting/sqlite/database/denied';
 import type { AccountingReader } from '../../accounting/store';
 import { StoreError } from '../../accounting/store-error';
 import { isPostgresUrl } from '../../record/postgres-url';

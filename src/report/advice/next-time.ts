@@ -93,7 +93,7 @@ function memoryParts(records: readonly JobRecord[], requests: Asked, causes: rea
     const typed = parsed?.ok === true && Number.isFinite(parsed.value) ? parsed.value : 0;
     const asked = records.reduce((most, { requests: all }) => Math.max(most, all[complex]?.request_bytes ?? 0), typed);
     if (asked <= 0) return [];
-    const reason = `${complex}: ${RAISE} times the limit; how much it wanted leaves no mark`;
+    const reason = `${complex}: ${RAISE} times the limit; the refused amount is not recorded`;
     return [{ text: `${complex}=${roundRequest(asked * RAISE).text}`, reason }];
   });
 }
@@ -108,7 +108,7 @@ function unchangedMemory(records: readonly JobRecord[], least: number): Part | n
   const why =
     least > need * HEADROOM
       ? 'not below the softer limit'
-      : `the peak so far (${formatBytes(need)} per slot) and ${formatPercent(HEADROOM - 1)} room`;
+      : `the peak so far (${formatBytes(need)} per slot) and ${formatPercent(HEADROOM - 1)} headroom`;
   return { text: `h_vmem=${roundRequest(wanted).text}`, reason: `h_vmem: ${why}` };
 }
 

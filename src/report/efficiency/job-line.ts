@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by';
 import { nameClass } from '../../record/name-class';
-import { figureOf } from '../../record/peak-figure';
+import { figureOf, measuredUpper } from '../../record/peak-figure';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { adviseRequest, type Advice } from '../advice/advice';
 import { endingLabel } from '../job/ending';
@@ -93,11 +93,20 @@ function toLine(
       null,
     ),
     limit_bytes: largest(records.map(limitOf)),
-    peak_bytes: largest(records.map((record) => record.peak_rss && figureOf(record.peak_rss))),
+    ...peakOf(records),
     advice: adviceFor(needs),
     cause: null,
     next_time: null,
   };
+}
+
+/** The highest peak, and whether it is only a lower bound. */
+function peakOf(records: readonly JobRecord[]): Pick<JobLine, 'peak_bytes' | 'peak_is_lower_bound'> {
+  const peaks = records.flatMap(({ peak_rss: peak }) => peak ?? []);
+  const [first, ...others] = peaks;
+  if (first === undefined) return { peak_bytes: null, peak_is_lower_bound: false };
+  const highest = others.reduce((most, peak) => (figureOf(peak) > figureOf(most) ? peak : most), first);
+  return { peak_bytes: figureOf(highest), peak_is_lower_bound: measuredUpper(highest) === null };
 }
 
 const jobsOf = (records: readonly JobRecord[]): number =>

@@ -11,7 +11,7 @@ interface MailReport {
   readonly text: string;
   readonly html: string;
   readonly json: string;
-  /** "1,234 jobs, 41 % of the memory asked for used at the peak": for a subject. */
+  /** "1,234 jobs, 41 % of requested memory used at the peak": for a subject. */
   readonly headline: string;
   /** Who had jobs, where the report is by owner. */
   readonly owners: readonly string[];
@@ -36,8 +36,7 @@ export function toMailReport(report: Report): MailReport {
     html: renderReportHtml(report),
     json: renderReportJson(report),
     headline:
-      countText(report.site) +
-      (share === null ? '' : `, ${formatPercent(share)} of the memory asked for used at the peak`),
+      countText(report.site) + (share === null ? '' : `, ${formatPercent(share)} of requested memory used at the peak`),
     owners: report.by === 'owner' ? report.groups.flatMap(({ name }) => name ?? []) : [],
   };
 }

@@ -143,6 +143,8 @@ export interface JobLine {
   /** The largest on one host. */
   readonly limit_bytes: number | null;
   readonly peak_bytes: number | null;
+  /** The upper bound of that peak is not known. */
+  readonly peak_is_lower_bound: boolean;
   readonly waste_gib_hours: number;
   /** How they ended, in a few words. */
   readonly ending: string;

@@ -1,7 +1,5 @@
-import { renderBar } from '../screen/gauge';
-import { formatHeld } from '../format/bracket';
+import { renderBar, renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { padEnd, padStart, widest } from '../screen/text-width';
-import { renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { spread } from '../job/title';
@@ -37,6 +35,7 @@ import {
   sharesText,
   silentText,
   wasteText,
+  peakText,
 } from './words';
 
 /** More groups than these would push the rest off the screen; CSV and JSON have them all. */
@@ -84,7 +83,7 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
   { head: 'jobs', align: 'right', cell: ({ jobs }) => formatCount(jobs) },
   { head: 'core h', align: 'right', dispensable: 1, cell: (sums) => amount(sums.core_hours) },
   { head: 'CPU', align: 'right', cell: (sums, { glyphs }) => share(sums.cpu_efficiency) || glyphs.none },
-  { head: 'asked', align: 'right', cell: (sums) => amount(sums.requested_gib_hours) },
+  { head: 'requested', align: 'right', cell: (sums) => amount(sums.requested_gib_hours) },
   { head: 'limit', align: 'right', dispensable: 6, cell: (sums) => amount(sums.limit_gib_hours) },
   { head: 'peak', align: 'right', cell: (sums) => knownAmount(sums.peak_gib_hours, sums.without_peak, sums) },
   {
@@ -118,7 +117,7 @@ function renderGroups(report: Report, screen: Screen): string[] {
   ]);
   const rest = report.groups.length - shown.length;
   const dot = screen.glyphs.dot;
-  const legend = `asked, peak, mean, waste: GiB${dot}h; peak: the highest ever held, mean: over time; waste: asked for less peak`;
+  const legend = `requested, peak, mean, waste: GiB${dot}h; peak: the highest reached; mean: average over time; waste: requested minus peak`;
   return [
     ...renderTable(columns, rows, screen),
     ...(rest > 0 ? [screen.style.faint(`and ${formatCount(rest)} more: --format csv has them all`)] : []),
@@ -149,7 +148,7 @@ const HOST: LineColumn = {
   cell: ({ hosts }, screen) => (hosts.length === 1 ? screen.safe(hosts[0] ?? '') : `${hosts.length} hosts`),
 };
 const ASKED: LineColumn = {
-  head: 'asked',
+  head: 'requested',
   align: 'right',
   dispensable: 4,
   cell: ({ limit_bytes: limit }, screen) => bytesOr(limit, screen, formatRequested),
@@ -157,7 +156,7 @@ const ASKED: LineColumn = {
 const PEAK: LineColumn = {
   head: 'peak',
   align: 'right',
-  cell: ({ peak_bytes: peak }, screen) => bytesOr(peak, screen, formatHeld),
+  cell: (line, { glyphs }) => peakText(line, glyphs.atLeast, glyphs.none),
 };
 const WASTE: LineColumn = {
   head: 'waste',
@@ -366,7 +365,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
     ...paragraph(leftOutText(site), screen).map(style.faint),
     ...section('Silent nodes', renderSilent(report, screen), screen),
     ...(owner === null ? [groups, wasters, killed, farBelow] : [killed, wasters, groups]).flat(),
-    ...section('Memory by hour of the day: in use of what was asked for', renderHours(report, screen), screen),
+    ...section('Memory by hour of the day: used of requested', renderHours(report, screen), screen),
     ...section('Peak over limit: records', renderShares(report, screen), screen),
     ...section('Coverage', renderCoverage(report, screen), screen),
   ];

@@ -1,6 +1,7 @@
 import { jobTaskName } from '../../record/job-name';
 import type { Dimension } from '../../accounting/summary';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
+import { formatHeld } from '../format/bracket';
 import { formatMinute, formatZone } from '../format/local-time';
 import {
   formatBytes,
@@ -71,9 +72,9 @@ export function countText({ jobs, records, running }: Sums): string {
 export function wasteText({ site, fitting }: Report): string {
   if (site.waste_gib_hours <= 0)
     return site.without_peak < site.records || site.records === 0
-      ? 'Nothing was asked for in vain.'
-      : 'How much was asked for in vain is not known: no job has a peak.';
-  const wasted = `${memoryTime(site.waste_gib_hours)} were asked for above the peaks`;
+      ? 'No requested memory was wasted.'
+      : 'Waste is unknown: no job has a peak.';
+  const wasted = `${memoryTime(site.waste_gib_hours)} were requested above the peaks`;
   if (site.waste_slot_hours === null || site.waste_jobs === null) return `${wasted}.`;
   return (
     `${wasted}: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs, more ` +
@@ -125,6 +126,15 @@ export function listNote({ looked_at_days: days }: JobList): string | null {
 /** "408000.7" */
 export const jobNumber = (line: JobLine): string => jobTaskName(line);
 
+/** "1.53 GiB", "≥ 1.53 GiB", as job lists have it; `none` where it is unknown. */
+export function peakText(
+  { peak_bytes: peak, peak_is_lower_bound: open }: JobLine,
+  atLeast: string,
+  none: string,
+): string {
+  return peak === null ? none : `${open ? `${atLeast} ` : ''}${formatHeld(peak)}`;
+}
+
 /** "408000.7", "408107 and 14 more". */
 export function lineJob(line: JobLine, atLeast: string): string {
   const more = `${line.complete ? '' : atLeast}${formatCount(line.jobs - 1)}`;
@@ -156,7 +166,7 @@ export function causeText({ cause }: JobLine): string | null {
 export function otherwiseText({ otherwise }: KilledList): string | null {
   if (otherwise === 0) return null;
   const were = otherwise === 1 ? 'was' : 'were';
-  return `${plural(otherwise, 'record')} counted here ${were} left out: looked at closely, something else ended ${otherwise === 1 ? 'it' : 'them'} (qmemacct job tells).`;
+  return `${plural(otherwise, 'record')} counted here ${were} left out: something else ended ${otherwise === 1 ? 'it' : 'them'} (see qmemacct job).`;
 }
 
 /** How lines of jobs are to be read. */
@@ -180,7 +190,7 @@ export function hoursText({ hours }: Report): string | null {
   if (most === undefined || most.requested_gib_hours <= 0) return null;
   const clock = (hour: number): string => `${String(hour % 24).padStart(2, '0')}:00`;
   return (
-    `Most was asked for from ${clock(busiest)} to ${clock(busiest + 1)}: ${memoryTime(most.requested_gib_hours)}, ` +
+    `Most was requested from ${clock(busiest)} to ${clock(busiest + 1)}: ${memoryTime(most.requested_gib_hours)}, ` +
     (hours.every(({ used_gib_hours: used }) => used === 0)
       ? 'how much of it was in use is not known.'
       : `of which ${formatPercent(most.used_gib_hours / most.requested_gib_hours)} were in use.`)

@@ -49,8 +49,8 @@ const OPEN_REASONS: Readonly<Record<OpenReason, string>> = {
   'no-samples': 'nothing was sampled',
   'no-exit-records': 'no kernel exit records: a process that lived between two samples may have held more',
   'no-lineage': 'no fork and exit events: a process may have come and gone unseen',
-  'start-gap': 'the first moments of the job were not observed',
-  'end-gap': 'the last moments of the job were not observed',
+  'start-gap': 'the first moments of the job were not sampled',
+  'end-gap': 'the last moments of the job were not sampled',
   exec: 'a process started another program (exec), which wipes the mark of what it held until then',
   'failed-read': "a process's figures could not be read",
   'fallen-mark': "a process's high-water mark was reset (clear_refs)",
@@ -61,7 +61,7 @@ const OPEN_REASONS: Readonly<Record<OpenReason, string>> = {
   'unknown-origin': 'a process of the job was not seen being forked',
   'unseen-host': 'a host of the job has no record: it was idle, or nobody sampled there',
   'unseen-task': 'a task of the job may have run without being seen',
-  swap: 'the kernel keeps no mark of what was swapped out',
+  swap: 'the kernel does not record swap peaks',
 };
 
 /** Why an upper end is open, in plain words. */

@@ -10,23 +10,21 @@ import { endingLabel, hitLimit } from './ending';
 import { fullness, needOf } from '../advice/fit';
 import { renderGauges } from '../screen/gauge';
 import { recordGauges, renderVerdict } from './headline';
-import type { JobViewOptions } from './job-run';
+import { type JobViewOptions, latestRuns, recordsOf, type JobRun } from './job-run';
 import { needsOf, wholeOf, type JobWhole } from './job-whole';
-import { latestRuns, recordsOf, type JobRun } from './job-run';
 import { parseTime } from '../format/local-time';
 import { wholeGauges } from './parallel';
 import { renderRequests } from './usage';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
-import { renderSection, SECTION_INDENT } from '../screen/layout';
+import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { renderTable } from '../screen/table';
 import { describePlace, formatSpan, spread } from './title';
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/units';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
-import { wrap } from '../screen/layout';
 
-/** So many tasks are listed unasked: more would push the summary off the screen. */
+/** So many tasks are listed with --full; --tasks lists all. */
 const LISTED_UNASKED = 24;
 
 /** Kinds of bad ends that are explained. */
@@ -131,7 +129,7 @@ function renderStopped(records: readonly JobRecord[], screen: Screen): string[] 
     needs.reduce((a, b) => Math.max(a, b)),
     'up',
   );
-  const words = `${formatCount(records.length - others.length)} of ${formatCount(records.length)} tasks ended so; of the others none was seen to need more than ${most}.`;
+  const words = `${formatCount(records.length - others.length)} of ${formatCount(records.length)} tasks ended so; highest observed peak of the others: ${most}.`;
   return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
 }
 
@@ -210,7 +208,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
   const hosts = new Set(records.map(({ host }) => host)).size;
   const place = hosts === 1 ? describePlace(worst, screen) : [owner, `${hosts} hosts`].filter((part) => part !== '');
   const reruns = runs.length - tasks.reduce((sum, latest) => sum + latest.length, 0);
-  const listed = options.allTasks || masters.length <= LISTED_UNASKED;
+  const listed = options.allTasks || (options.detail === 'full' && masters.length <= LISTED_UNASKED);
   const section = (title: string, lines: readonly string[]): string[] =>
     lines.length === 0 ? [] : ['', ...renderSection(title, lines, screen)];
   const count = `${formatCount(masters.length)} tasks`;
@@ -238,7 +236,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       screen,
     ),
 
-    ...section('Asked', renderAsked(worstTask, screen)),
+    ...(options.detail === 'full' ? section('Requested', renderAsked(worstTask, screen)) : []),
     ...section('Tasks', renderSpread(records, screen)),
     ...section('Ended', [
       endings(records, screen),
@@ -248,9 +246,6 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     ...section('', listed ? renderRunTable(TASK_COLUMNS, masters, screen.width - SECTION_INDENT, screen) : []),
     ...(listed
       ? []
-      : [
-          '',
-          `  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`,
-        ]),
+      : [`  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`]),
   ];
 }

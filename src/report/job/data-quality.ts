@@ -10,7 +10,7 @@ const TRUST: Readonly<Record<Trust, string>> = {
   root: "measured by root's sampler",
   usage: "from Grid Engine's own usage of the job (getrusage by the shepherd)",
   accounting: "from Grid Engine's accounting file",
-  'self-reported': "reported by the owner's own sampler, checked by nobody else",
+  'self-reported': "reported by the owner's own sampler, unverified",
 };
 
 function sampling(record: JobRecord): string {
@@ -35,7 +35,7 @@ function openEnds(record: JobRecord, screen: Screen): string[] {
   if (open.length === 0) return [];
   const reasons = new Set<OpenReason>(open.flatMap((field) => record[field]?.open ?? []));
   return [
-    `${screen.glyphs.atLeast} stands where no upper end is known:`,
+    `${screen.glyphs.atLeast} marks a lower bound; the upper bound is unknown:`,
     ...[...reasons].map((reason) => {
       const holders = open.filter((field) => record[field]?.open.includes(reason));
       const whom = holders.length === open.length ? '' : `${joined(holders.map(peakName))}: `;
@@ -61,7 +61,7 @@ function cost(record: JobRecord): string[] {
       ? ` (${formatPercent(cpu / record.wallclock_seconds)} of one core)`
       : '';
   const small = mode === 'small' ? " in its small mode, as the job's limits could not be lifted" : '';
-  return [`the sampler itself took ${formatDuration(cpu)} CPU${share} and ${formatBytes(memory)}${small}`];
+  return [`sampler overhead: ${formatDuration(cpu)} CPU${share} and ${formatBytes(memory)}${small}`];
 }
 
 /** An upper end that is only a limit: why nothing better is known. */
@@ -72,9 +72,7 @@ function limited(record: JobRecord): string[] {
   }).map(peakName);
   return names.length === 0
     ? []
-    : [
-        `${joined(names)}: beyond the figure only the limit is known; a program that another replaced (exec) leaves no mark of all that it held`,
-      ];
+    : [`${joined(names)}: the upper bound is only the limit: the peak before an exec is not recorded`];
 }
 
 /** How far the figures can be trusted: who says so, how often it looked, what stays open and why, notes. */
@@ -83,7 +81,7 @@ export function renderTrust(record: JobRecord, width: number, screen: Screen): s
   const facts = [
     sampling(record),
     ...sources(record),
-    ...(unseen > 0 ? [`the first ${formatDuration(unseen)} went unobserved`] : []),
+    ...(unseen > 0 ? [`the first ${formatDuration(unseen)} were not sampled`] : []),
     ...openEnds(record, screen),
     ...limited(record),
     ...claims(record),

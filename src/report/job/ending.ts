@@ -36,7 +36,7 @@ export function describeEnding(record: JobRecord): string {
       : `; Grid Engine: failed ${record.failed}${FAILED[record.failed] === undefined ? '' : ` (${FAILED[record.failed] ?? ''})`}`;
   if (signal > 0 && record.signal !== null && record.signal > 0)
     return `killed by ${signalName(signal)}${status === null ? '' : ` (${status})`}${failed}`;
-  if (signal > 0) return `${status ?? ''}, as a shell tells ${signalName(signal)}${failed}`;
+  if (signal > 0) return `${status ?? ''}, which means ${signalName(signal)}${failed}`;
   return `${status ?? 'exit status not known'}${failed}`;
 }
 

@@ -16,7 +16,8 @@ import { wrap } from '../screen/layout';
 /** Address space is worth a bar of its own where it, not the memory in use, decides what h_vmem must be. */
 const REMARKABLE = 1.25;
 
-function sizedByAddressSpace(record: JobRecord): boolean {
+/** Whether address space, not memory in use, decides what h_vmem must be. */
+export function sizedByAddressSpace(record: JobRecord): boolean {
   const need = needOf(record);
   const used = record.peak_rss_swap ?? record.peak_rss;
   return need?.quantity === 'peak_process_vmem' && (used === null || need.bytes > figureOf(used) * REMARKABLE);
@@ -58,11 +59,12 @@ export function recordGauges(record: JobRecord, screen: Screen): Gauge[] {
   return [...memoryGauges(record, screen), ...cpuGauges(record)];
 }
 
-/** "8 times the memory it needed"; without an upper end only what was seen of its need is known. */
+/** "8 times the memory it needed"; without an upper bound "8 times its observed peak". */
 function asMuch({ excess, bounded }: Advice): string {
-  const needed = bounded ? 'needed' : 'was seen to need';
   const ratio = excess ?? 1;
-  return ratio >= 2.5 ? `${formatCount(ratio)} times the memory it ${needed}` : `more memory than it ${needed}`;
+  return ratio >= 2.5
+    ? `${formatCount(ratio)} times ${bounded ? 'the memory it needed' : 'its observed peak'}`
+    : `more memory than ${bounded ? 'it needed' : 'its observed peak'}`;
 }
 
 /** The job was at its end, or never began: nothing is to be learnt of what it needs. */
@@ -72,11 +74,11 @@ function whyWords(why: Why, next: NextTime | null): readonly [Tone, string] {
   const untold = next !== null || why.causes.some((cause) => NOT_OF_ITS_RUN.has(cause));
   return [
     why.confidence === 'unknown' ? 'warning' : 'bad',
-    untold ? why.sentence : `${why.sentence} What a full run needs can not be told from this one.`,
+    untold ? why.sentence : `${why.sentence} What a full run needs is unknown.`,
   ];
 }
 
-const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs can not be told from the others.';
+const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs is unknown.';
 
 function verdictOf(
   record: JobRecord,
@@ -84,11 +86,10 @@ function verdictOf(
   records: readonly JobRecord[],
 ): readonly [Tone, string] | null {
   const fit: Fit = fitOf(record);
-  if (succeeded(record) === false)
-    return ['warning', 'It failed: what a full run needs can not be told from this one.'];
+  if (succeeded(record) === false) return ['warning', 'It failed: what a full run needs is unknown.'];
   if (fit === 'unknown' || fit === 'no-limit') return null;
-  if (advice?.kind === 'lower') return ['warning', `It asked for ${asMuch(advice)}.`];
-  if (fit === 'above') return ['bad', 'It used more than it asked for.'];
+  if (advice?.kind === 'lower') return ['warning', `It requested ${asMuch(advice)}.`];
+  if (fit === 'above') return ['bad', 'It used more than it requested.'];
   if (fit === 'close') return ['warning', 'It came close to its limit.'];
   if (fit === 'perhaps-close') return ['warning', 'It may have come close to its limit.'];
   if (advice?.kind === 'raise') return ['warning', 'By what Grid Engine counted, it came close to its limit.'];
@@ -109,12 +110,12 @@ function adviceReason(advice: Advice, screen: Screen): string {
   const { times } = screen.glyphs;
   const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
   if (advice.guess)
-    return `${total}${RAISE} ${times} the limit; how much it wanted leaves no mark, so double it if that is too little`;
-  return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} room`;
+    return `${total}${RAISE} ${times} the limit; the refused amount is not recorded, so double it if that is too little`;
+  return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} headroom`;
 }
 
 function memoryReason(advice: Advice, screen: Screen): string {
-  const open = advice.guess || advice.bounded ? '' : '; a lower bound (see Trust): leave more where runs differ';
+  const open = advice.guess || advice.bounded ? '' : '; the peak is a lower bound: leave more if runs differ';
   return `${adviceReason(advice, screen)}${open}`;
 }
 

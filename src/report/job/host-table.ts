@@ -1,8 +1,7 @@
 import type { HostSum, Imbalance, JobSum } from '../../accounting/job-sum';
 import { figureOf, shareOf as shareOfWhole } from '../../record/peak-figure';
-import { renderBar } from '../screen/gauge';
+import { renderBar, shareTone } from '../screen/gauge';
 import { formatHeld, formatPeak } from '../format/bracket';
-import { shareTone } from '../screen/gauge';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { formatCount, formatNumber, formatPercent, formatRequested } from '../format/units';

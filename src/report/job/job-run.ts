@@ -20,8 +20,10 @@ export function recordsOf(runs: readonly JobRun[]): JobRecord[] {
   return runs.map(({ record }) => record);
 }
 
-/** What of a job is shown unasked, and what only when asked for. */
+/** How much of a job is shown. */
 export interface JobViewOptions {
+  /** `brief`: six lines; `full`: everything; left out: what fits on 24 lines. */
+  readonly detail?: 'brief' | 'full' | undefined;
   /** Every task of an array job, and every task of a parallel one, as a line, however many there are. */
   readonly allTasks: boolean;
   /** Every host of a parallel job as a line. */

@@ -1,7 +1,6 @@
 import { memoryEfficiency } from '../../record/efficiency';
-import { lineAtLimit } from '../../record/cause';
+import { countedByGridEngine, lineAtLimit } from '../../record/cause';
 import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../../accounting/job-sum';
-import { countedByGridEngine } from '../../record/cause';
 import { highestSum } from '../../record/highest-sum';
 import { figureOf } from '../../record/peak-figure';
 import { endOf } from '../../record/record-end';

@@ -3,12 +3,12 @@ import { groupBy } from '../../base/group-by';
 import { isParallel } from '../../accounting/job-sum';
 import { renderArray } from './array';
 import { renderProgress, type ArrayProgress } from './array-progress';
-import type { JobViewOptions } from './job-run';
-import { jobKey, latestRuns, recordsOf, type JobRun } from './job-run';
+import { type JobViewOptions, jobKey, latestRuns, recordsOf, type JobRun } from './job-run';
 import { renderParallel } from './parallel';
 import { renderRun } from './run';
 import type { Screen } from '../screen/screen';
 import { formatCount } from '../format/units';
+import { renderBrief, renderSummary } from './summary';
 
 /** The records of a job number, and how many other jobs have had that number. */
 export interface JobReport {
@@ -23,6 +23,9 @@ export interface JobReport {
   /** How far its array jobs are, by jobKey; left out: nobody asked. */
   readonly arrays?: ReadonlyMap<string, ArrayProgress>;
 }
+
+/** Of a terminal as it opens. */
+const LINES_ON_A_SCREEN = 24;
 
 function renderOthers(report: JobReport, screen: Screen): string[] {
   const others = [
@@ -39,9 +42,12 @@ function renderOthers(report: JobReport, screen: Screen): string[] {
   ];
 }
 
-function renderRuns(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
+function renderRuns(runs: readonly JobRun[], options: JobViewOptions, screen: Screen, mostLines: number): string[] {
   const tasks = new Set(runs.map(({ record }) => record.task_id));
   if (tasks.size > 1) return renderArray(runs, options, screen);
+  if (options.detail === 'brief') return renderBrief(runs, screen, options.dialect);
+  if (options.detail !== 'full' && !options.allTasks && options.allHosts !== true)
+    return renderSummary(runs, screen, options.dialect, mostLines);
   return isParallel(recordsOf(latestRuns(runs)))
     ? renderParallel(runs, options, screen)
     : renderRun(runs, screen, options.dialect);
@@ -50,12 +56,13 @@ function renderRuns(runs: readonly JobRun[], options: JobViewOptions, screen: Sc
 /** The report on a job number: each job that had it (the newest unless all were asked for), newest first. */
 export function renderJob(report: JobReport, options: JobViewOptions, screen: Screen): string[] {
   const jobs = [...groupBy(report.runs, jobKey)];
+  const others = renderOthers(report, screen);
   const rule = screen.style.faint(screen.glyphs.axisBottom.repeat(screen.width));
   const parts = jobs
     .reverse()
-    .map(([key, runs]) => [...renderRuns(runs, options, screen), ...renderProgress(report.arrays?.get(key), screen)]);
-  return [
-    ...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])),
-    ...renderOthers(report, screen),
-  ];
+    .map(([key, runs]) => [
+      ...renderRuns(runs, options, screen, LINES_ON_A_SCREEN - others.length),
+      ...renderProgress(report.arrays?.get(key), screen),
+    ]);
+  return [...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])), ...others];
 }

@@ -1,36 +1,34 @@
 import { shareOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { adviseRequest } from '../advice/advice';
-import { renderConsumption } from './usage';
+import { renderConsumption, renderRequests } from './usage';
 import { hitLimit } from './ending';
 import { limitOf } from '../advice/fit';
 import { renderGauges, type Gauge } from '../screen/gauge';
 import { cpuGauges, endingTone, memoryGauges, renderVerdict } from './headline';
 import { renderGridEngine, wholeAccount } from './grid-engine';
 import { renderHostTable } from './host-table';
-import type { JobViewOptions } from './job-run';
-import { latestRuns, recordsOf, type JobRun } from './job-run';
+import { type JobViewOptions, latestRuns, recordsOf, type JobRun } from './job-run';
 import { wholeOf, type JobWhole } from './job-whole';
 import { renderMemoryChart } from '../screen/memory-chart';
 import { renderPeaks, type PeakField } from './peaks';
-import { renderRequests } from './usage';
 import { blank, renderEnding, renderWarning, RUNS_COLUMNS, statusText } from './run';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
-import { renderSection, SECTION_INDENT } from '../screen/layout';
+import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { describeSpan, jobLabel, spread } from './title';
 import { growingHost, renderTrend } from './running';
 import { renderTrust } from './data-quality';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
-import { wrap } from '../screen/layout';
 
 const TASK_COLUMNS = ['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'] as const;
 
 const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
-function renderTitle({ sum, total }: JobWhole, screen: Screen): string[] {
+/** As renderTitle, of all hosts. */
+export function renderParallelTitle({ sum, total }: JobWhole, screen: Screen): string[] {
   const { style, glyphs } = screen;
   const name = total.job_name === null ? '' : `  ${screen.safe(total.job_name)}`;
   const place = [
@@ -99,14 +97,14 @@ function notSampled({ sum, parts }: JobWhole): string | null {
  * What was not sampled may have needed more: then nothing is said of what to ask for, unless the job was killed for it or
  * what is known already needs more.
  */
-function renderFit(whole: JobWhole, why: Why | null, screen: Screen): string[] {
+export function renderWholeFit(whole: JobWhole, why: Why | null, screen: Screen): string[] {
   const { fullest, needs } = whole;
   const missing = notSampled(whole);
   if (missing === null || hitLimit(fullest) || why !== null || adviseRequest(needs)?.kind === 'raise')
     return renderVerdict(fullest, needs, screen, why);
   if (fullest.status !== 'finished') return [];
   const others = whole.total.peak_rss === null ? '' : ' from the others';
-  const words = `${missing}: what the job needs can not be told${others}.`;
+  const words = `${missing}: what the job needs is unknown.`;
   return ['', ...wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`)];
 }
 
@@ -139,14 +137,14 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
   const mastersOnly = runs.filter(({ record }) => record.pe_task_id === null);
   const earlier = options.allTasks || mastersOnly.length === 0 ? runs : mastersOnly;
   return [
-    ...renderTitle(whole, screen),
+    ...renderParallelTitle(whole, screen),
     ...blank([...renderWarning(total, screen), ...renderTrend(total, growing, screen)]),
     ...blank([
       ...renderGauges(wholeGauges(whole, screen), screen),
       ...renderTogether(whole, screen),
-      ...renderFit(whole, why, screen),
+      ...renderWholeFit(whole, why, screen),
     ]),
-    ...section('Asked', renderRequests({ ...total, host_slots: total.slots }, screen, where)),
+    ...section('Requested', renderRequests({ ...total, host_slots: total.slots }, screen, where)),
     ...section('Peaks', renderPeaks(total, room, screen, UNDER_LIMIT)),
     ...section('Hosts', renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),
     ...section('Tasks', options.allTasks ? renderRunTable(TASK_COLUMNS, latest, room, screen) : []),
@@ -156,7 +154,7 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
       renderGridEngine({ ...total, grid_engine: wholeAccount(records) }, room, screen, options.dialect),
     ),
     ...section('Ended', renderEnding(fullest, why, room, screen)),
-    ...section('Trust', [...trustWords(whole, records, room), ...renderTrust(total, room, screen)]),
+    ...section('Quality', [...trustWords(whole, records, room), ...renderTrust(total, room, screen)]),
     ...section('Memory', renderMemoryChart({ ...total, peak_process_vmem: null }, room, screen)),
     ...(latest.length === runs.length ? [] : section('Runs', renderRunTable(RUNS_COLUMNS, earlier, room, screen))),
   ];

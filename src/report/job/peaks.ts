@@ -70,7 +70,7 @@ export function renderPeaks(
       { head: 'of h_vmem', align: 'right' },
       { head: 'at', align: 'right', dispensable: 1 },
       { head: 'after', align: 'right', dispensable: 2 },
-      { head: 'held most by', shrinksTo: 8 },
+      { head: 'largest process', shrinksTo: 8 },
     ],
     rows,
     screen,

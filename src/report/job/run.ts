@@ -1,29 +1,25 @@
 import type { Dialect } from '../../gridengine/dialect';
 import type { JobRecord } from '../../record/record';
-import { renderConsumption } from './usage';
-import { describeEnding, endingSignal, succeeded } from './ending';
+import { renderConsumption, renderRequests } from './usage';
+import { describeEnding, endingSignal, succeeded, signalName } from './ending';
 import { renderGauges } from '../screen/gauge';
 import { renderGridEngine } from './grid-engine';
-import { heardOf, runningLabel } from './running';
+import { heardOf, runningLabel, growingJob, renderTrend } from './running';
 import { endingTone, recordGauges, renderVerdict } from './headline';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
 import { parseTime } from '../format/local-time';
 import { renderMemoryChart } from '../screen/memory-chart';
 import { renderMetrics } from './metrics';
 import { renderPeaks } from './peaks';
-import { renderRequests } from './usage';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
-import { renderSection, SECTION_INDENT } from '../screen/layout';
-import { signalName } from './ending';
+import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { describePlace, describeSpan, jobLabel, spread } from './title';
-import { growingJob, renderTrend } from './running';
 import { renderTrust } from './data-quality';
 import { formatDuration } from '../format/units';
 import { renderEvidence } from '../why/evidence-lines';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
-import { wrap } from '../screen/layout';
 
 /** How it stands with the job, for the right end of its title. */
 export function statusText(record: JobRecord, screen: Screen): string {
@@ -63,7 +59,8 @@ export function renderWarning(record: JobRecord, screen: Screen): string[] {
   return words === null ? [] : wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`);
 }
 
-function renderTitle(record: JobRecord, screen: Screen): string[] {
+/** Who, what, where and when, in two lines. */
+export function renderTitle(record: JobRecord, screen: Screen): string[] {
   const { style } = screen;
   const name = record.job_name === null ? '' : `  ${screen.safe(record.job_name)}`;
   const place = describePlace(record, screen).join(` ${screen.glyphs.dot} `);
@@ -118,13 +115,13 @@ export function renderRun(runs: readonly JobRun[], screen: Screen, dialect: Dial
         ...renderVerdict(record, recordsOf(latest), screen, why),
       ]),
     ),
-    ...blank(section('Asked', renderRequests(record, screen))),
+    ...blank(section('Requested', renderRequests(record, screen))),
     ...blank(section('Peaks', renderPeaks(record, room, screen))),
     ...blank(section('Used', renderConsumption(record, screen))),
     ...renderMetrics(record, room, screen).flatMap(({ heading, lines }) => blank(section(heading, lines))),
     ...blank(section('qacct', renderGridEngine(record, room, screen, dialect))),
     ...blank(section('Ended', renderEnding(record, why, room, screen))),
-    ...blank(section('Trust', renderTrust(record, room, screen))),
+    ...blank(section('Quality', renderTrust(record, room, screen))),
     ...blank(section('Memory', renderMemoryChart(record, room, screen))),
     ...(earlier.length === 0 ? [] : blank(section('Runs', renderRunTable(RUNS_COLUMNS, runs, room, screen)))),
   ];

@@ -49,7 +49,7 @@ function memoryTime(record: JobRecord, screen: Screen): string | null {
   const held = gibHoursOf(record.rss_byte_seconds);
   if (limit === null || record.wallclock_seconds === null) return formatMemoryTime(held, dot);
   const { texts, unit } = formatMemoryTimes([held, gibHoursOf(limit * record.wallclock_seconds)], dot);
-  return `${texts.join(' of ')} ${unit} asked for`;
+  return `${texts.join(' of ')} ${unit} requested`;
 }
 
 /** What the job used beside its peaks: CPU, processes, I/O, memory over time. */
@@ -59,7 +59,7 @@ export function renderConsumption(record: JobRecord, screen: Screen): string[] {
     ['processes', processes(record)],
     ['I/O', transfer(record.read_bytes, record.written_bytes)],
     ['I/O by calls', transfer(record.read_chars, record.written_chars, ' (with page cache)')],
-    ['RSS over time', memoryTime(record, screen)],
+    ['memory-hours', memoryTime(record, screen)],
   ].flatMap(([name, value]) => (value == null ? [] : [[name ?? '', value]]));
   return renderTable([{ head: '' }, { head: '' }], rows, screen);
 }

@@ -59,7 +59,7 @@ export function describeTotals(totals: HostTotals, screen: Screen): readonly str
     ...(totals.strandedMemory > 0 ? [`${formatBytes(totals.strandedMemory)} on hosts without a free slot`] : []),
     ...(totals.strandedSlots > 0
       ? [
-          `${formatCount(totals.strandedSlots)} slot${totals.strandedSlots === 1 ? '' : 's'} on hosts without memory to ask for`,
+          `${formatCount(totals.strandedSlots)} slot${totals.strandedSlots === 1 ? '' : 's'} on hosts without free memory`,
         ]
       : []),
   ];

@@ -50,7 +50,7 @@ export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
   { head: 'used', align: 'right', atLeast: 8, cell: ({ peak }) => (peak > 0 ? bytes(peak) : '0') },
   { head: 'now', align: 'right', dispensable: 7, atLeast: 8, cell: ({ used }) => (used > 0 ? bytes(used) : '0') },
   {
-    head: 'asked for',
+    head: 'requested',
     align: 'right',
     atLeast: 8,
     cell: ({ requested }) => (requested > 0 ? formatRequested(requested) : '0'),

@@ -74,9 +74,9 @@ export function renderHostLines(
 function hostsLegend(hosts: readonly HostView[], screen: Screen): readonly string[] {
   const { strandedMemory, strandedSlots } = totalHosts(hosts);
   return [
-    `${memoryBarLegend(screen)}      used: at most so far; %: used of asked for; total: h_vmem of the host, else its memory`,
+    `${memoryBarLegend(screen)}      used: peak so far; %: used of requested; total: h_vmem of the host, else its memory`,
     ...(strandedMemory > 0 || strandedSlots > 0
-      ? ['stranded: memory on a host without a free slot, or slots on a host without memory to ask for']
+      ? ['stranded: memory on a host without a free slot, or slots on a host without free memory']
       : []),
   ];
 }

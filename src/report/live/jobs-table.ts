@@ -1,14 +1,12 @@
 import type { JobView } from '../../live/cluster-view';
 import { fullestPart } from '../../live/job-parts';
-import { renderBar } from '../screen/gauge';
+import { renderBar, shareTone } from '../screen/gauge';
 import { formatPeak } from '../format/bracket';
-import { shareTone } from '../screen/gauge';
 import type { Screen } from '../screen/screen';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { shareOfJob } from './figures';
-import { hostsLabel, jobNumber, requestText, splitRequests, stateLabel } from './labels';
+import { hostsLabel, jobNumber, requestText, splitRequests, stateLabel, trendLabel } from './labels';
 import { formatAge, runningFor, type LiveColumn } from './live-column';
-import { trendLabel } from './labels';
 
 const bytes = (value: number | null | undefined): string =>
   value === null || value === undefined ? '' : formatBytes(value);
@@ -58,7 +56,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
   },
   { head: 'slots', align: 'right', dispensable: 6, cell: (job) => String(job.slots) },
   {
-    head: 'asked',
+    head: 'requested',
     align: 'right',
     dispensable: 8,
     atLeast: 6,

@@ -30,7 +30,7 @@ export function memoryBarLegend(screen: Screen): string {
   const { barFull, barAsked, barRest } = screen.glyphs;
   return [
     `${screen.style.good(barFull)} used`,
-    `${screen.style.accent(barAsked)} asked for`,
+    `${screen.style.accent(barAsked)} requested`,
     `${screen.style.faint(barRest)} free`,
   ].join('   ');
 }

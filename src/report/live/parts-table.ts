@@ -82,7 +82,7 @@ export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
     },
   },
   {
-    head: 'asked for',
+    head: 'requested',
     align: 'right',
     atLeast: 8,
     has: () => true,

@@ -28,7 +28,7 @@ export const PENDING_COLUMNS: readonly LiveColumn<PendingView>[] = [
     has: ({ slots }) => slots !== null,
   },
   {
-    head: 'asked',
+    head: 'requested',
     align: 'right',
     atLeast: 6,
     shrinksTo: 8,

@@ -1,13 +1,10 @@
 import type { ClusterView, HostView, JobView, PendingView } from '../../live/cluster-view';
-import { filterHosts, keepsJob, keepsPending } from './filter';
-import { byHostName, HOST_ORDERS } from './orders';
+import { filterHosts, keepsJob, keepsPending, type LiveFilter } from './filter';
+import { byHostName, HOST_ORDERS, byNumber, JOB_ORDERS, PENDING_ORDERS, sortRows, type Order } from './orders';
 import { chooseHostColumns, hostLines, type HostColumns, type HostLine } from './hosts';
-import { byNumber, JOB_ORDERS, PENDING_ORDERS } from './orders';
 import { JOB_COLUMNS } from './jobs-table';
 import { chooseColumns, type LiveColumn } from './live-column';
-import { sortRows, type Order } from './orders';
 import { PENDING_COLUMNS } from './pending-table';
-import type { LiveFilter } from './filter';
 import type { Sorting, WatchState } from './watch-state';
 
 const orderOf = <T>(orders: readonly [Order<T>, ...Order<T>[]], key: string): Order<T> =>

@@ -1,6 +1,5 @@
 import { NO_FILTER, type FilterField, type LiveFilter } from './filter';
-import { HOST_ORDERS } from './orders';
-import { JOB_ORDERS, PENDING_ORDERS } from './orders';
+import { HOST_ORDERS, JOB_ORDERS, PENDING_ORDERS } from './orders';
 import { parsePatterns } from '../../accounting/host-pattern';
 
 export type WatchPage = 'jobs' | 'pending' | 'hosts';

@@ -4,14 +4,13 @@ import { groupBy } from '../../base/group-by';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord, Bracket } from '../../record/record';
 import { formatPeak } from '../format/bracket';
-import { endingLabel, succeeded } from '../job/ending';
+import { endingLabel, succeeded, signalName } from '../job/ending';
 import { limitOf } from '../advice/fit';
 import { shareTone } from '../screen/gauge';
 import { heardOf, runningLabel } from '../job/running';
 import { formatMinute, parseTime } from '../format/local-time';
 import { hostsOf, type RecordLine } from './lines';
 import type { Screen } from '../screen/screen';
-import { signalName } from '../job/ending';
 import type { Column } from '../screen/table';
 import { jobLabel } from '../job/title';
 import {
@@ -184,7 +183,7 @@ const projectOf: Of<string | null> = ({ project }) => (project === 'NONE' ? null
 /** Every column by the name that --columns knows it by. */
 export const RECORD_COLUMNS = {
   job: { head: 'job', says: 'number, with the task of an array job', cell: jobCell },
-  owner: { head: 'owner', says: 'who it belongs to', shrinksTo: 8, cell: textCell(({ owner }) => owner, 'owners') },
+  owner: { head: 'owner', says: 'the user', shrinksTo: 8, cell: textCell(({ owner }) => owner, 'owners') },
   name: {
     head: 'name',
     says: "the job's name",
@@ -203,7 +202,7 @@ export const RECORD_COLUMNS = {
   pe: { head: 'pe', says: 'its parallel environment', shrinksTo: 8, cell: textCell(({ pe }) => pe, 'pes') },
   account: {
     head: 'account',
-    says: 'what it is booked on (qsub -A)',
+    says: 'accounting string (qsub -A)',
     shrinksTo: 8,
     cell: textCell(({ account }) => account, 'accounts'),
   },
@@ -231,7 +230,7 @@ export const RECORD_COLUMNS = {
         screen,
       ),
   },
-  until: { head: 'until', says: 'when it ended, or was last heard of', dispensable: 1, cell: untilCell },
+  until: { head: 'until', says: 'when it ended, or last reported', dispensable: 1, cell: untilCell },
   waited: {
     head: 'waited',
     says: 'from submission to start',
@@ -240,7 +239,7 @@ export const RECORD_COLUMNS = {
   },
   ran: {
     head: 'ran',
-    says: 'wallclock time, the longest of several',
+    says: 'elapsed time, the longest of several',
     align: 'right',
     cell: sizeCell((record) => record.wallclock_seconds, formatDuration),
   },
@@ -253,14 +252,14 @@ export const RECORD_COLUMNS = {
   },
   request: {
     head: 'h_vmem',
-    says: 'h_vmem as it was asked for (per slot, unless the complex is per job)',
+    says: 'h_vmem as requested (per slot, unless the complex is per job)',
     align: 'right',
     cell: sizeCell((record) => record.h_vmem?.request_bytes ?? null, formatRequested),
   },
-  asked: { head: 'asked', says: 'h_vmem on the host', align: 'right', cell: limitCell },
+  limit: { head: 'limit', says: 'h_vmem on the host', align: 'right', cell: limitCell },
   peak: {
     head: 'peak',
-    says: 'largest resident memory (RSS), as far as it was seen; of several that nearest to its limit',
+    says: 'peak resident memory (RSS), a lower bound with >=; of several the one closest to its limit',
     align: 'right',
     cell: memoryPeakCell,
   },
@@ -282,8 +281,18 @@ export const RECORD_COLUMNS = {
     align: 'right',
     cell: peakCell((record) => record.peak_vmem),
   },
-  share: { head: 'of limit', says: 'that peak over h_vmem on the host', align: 'right', cell: memoryCell },
-  cpu: { head: 'CPU', says: 'CPU time over wallclock time and slots', align: 'right', cell: efficiencyCell },
+  share: {
+    head: 'of limit',
+    says: 'memory efficiency: that peak over h_vmem on the host',
+    align: 'right',
+    cell: memoryCell,
+  },
+  cpu: {
+    head: 'CPU',
+    says: 'CPU efficiency: CPU time over elapsed time and slots',
+    align: 'right',
+    cell: efficiencyCell,
+  },
   cpu_time: {
     head: 'CPU time',
     says: 'CPU time',
@@ -292,19 +301,19 @@ export const RECORD_COLUMNS = {
   },
   requested: {
     head: 'requested',
-    says: 'h_vmem over time, in GiB x h',
+    says: 'requested memory-hours, in GiB x h',
     align: 'right',
     cell: hostSumCell((record) => overTime(record, limitOf(record)), formatGibHours),
   },
   used: {
     head: 'used',
-    says: 'resident memory over time, in GiB x h',
+    says: 'used memory-hours (RSS), in GiB x h',
     align: 'right',
     cell: sumCell((record) => record.rss_byte_seconds, formatGibHours),
   },
   unused: {
     head: 'unused',
-    says: 'asked for and never used over time, in GiB x h',
+    says: 'requested and never used, in GiB x h',
     dispensable: 2,
     align: 'right',
     cell: hostSumCell(unused, formatGibHours),
@@ -362,7 +371,11 @@ export const RECORD_COLUMNS = {
     align: 'right',
     cell: textCell((record) => numberText(record.failed), 'codes'),
   },
-  trust: { head: 'trust', says: 'who says so', cell: textCell(({ trust }) => trust, 'sources') },
+  trust: {
+    head: 'quality',
+    says: 'data source: root sampler, usage, accounting or self-reported',
+    cell: textCell(({ trust }) => trust, 'sources'),
+  },
   samples: {
     head: 'samples',
     says: 'samples taken',
@@ -377,7 +390,7 @@ export const RECORD_COLUMN_NAMES = Object.keys(RECORD_COLUMNS) as readonly Recor
 
 /** Asked, peak, how much of it, CPU, how they ended: of one owner's jobs. */
 export const OWNER_COLUMNS: readonly RecordColumnName[] = [
-  ...(['job', 'name', 'host', 'until', 'ran', 'slots', 'asked', 'peak', 'share', 'cpu', 'unused', 'ended'] as const),
+  ...(['job', 'name', 'host', 'until', 'ran', 'slots', 'limit', 'peak', 'share', 'cpu', 'unused', 'ended'] as const),
 ];
 
 /** The same of many owners' jobs. */

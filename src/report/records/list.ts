@@ -28,8 +28,8 @@ function memoryAmount(totals: Totals, dot: string): string {
   const { used_gib_hours: used, requested_with_used_gib_hours: asked } = totals;
   const { texts, unit } = formatMemoryTimes([used, asked], dot);
   if (asked > 0) return `${texts.join(' of ')} ${unit}`;
-  if (totals.requested_gib_hours <= 0) return `${formatMemoryTime(used, dot)}, nothing asked for`;
-  return `${formatMemoryTime(totals.requested_gib_hours, dot)} asked for, use not known`;
+  if (totals.requested_gib_hours <= 0) return `${formatMemoryTime(used, dot)}, nothing requested`;
+  return `${formatMemoryTime(totals.requested_gib_hours, dot)} requested, use unknown`;
 }
 
 function cpuAmount(totals: Totals, dot: string): string {
@@ -79,7 +79,7 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
     ...(totals.running > 0 ? [`${formatCount(totals.running)} running`] : []),
   ];
   const shown = report.lines.reduce((total, line) => total + line.length, 0);
-  const legend = `asked: h_vmem on the host; peak: resident memory; unused: asked for, never used, in GiB${glyphs.dot}h`;
+  const legend = `limit: h_vmem on the host; peak: resident memory; unused: requested, never used, in GiB${glyphs.dot}h`;
   const selfReported = report.lines.flat().filter(({ trust }) => trust === 'self-reported').length;
   const table = renderRecordTable(report.lines, report.view, screen);
   const notes = [
@@ -87,9 +87,7 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
     ...(table.leftOut.length > 0
       ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
       : []),
-    ...(selfReported > 0
-      ? [`${formatCount(selfReported)} told of by the owner alone: a site's sums leave that out`]
-      : []),
+    ...(selfReported > 0 ? [`${formatCount(selfReported)} self-reported by the owner: not in the site's sums`] : []),
     ...(shown < totals.records
       ? [`${formatCount(shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]
       : []),

@@ -1,9 +1,8 @@
 import type { Totals } from '../../record/totals';
 import type { SummaryGroup } from '../../accounting/summary';
-import { renderBar } from '../screen/gauge';
+import { renderBar, shareTone } from '../screen/gauge';
 import { renderCsvRows } from './csv';
 import { escapeJson } from '../format/escape';
-import { shareTone } from '../screen/gauge';
 import { formatMinute, formatZone } from '../format/local-time';
 import { RANKINGS, unusedGibHours, type Ranking, type RankingName } from './ranking';
 import type { Screen } from '../screen/screen';
@@ -69,7 +68,7 @@ const CONTEXT: readonly TopColumn[] = [
     dispensable: 3,
     cell: ({ totals }) => some(totals.used_gib_hours, formatNumber),
   },
-  { head: 'of it', align: 'right', cell: memoryShare },
+  { head: 'used %', align: 'right', cell: memoryShare },
   {
     head: 'unused',
     align: 'right',
@@ -129,7 +128,7 @@ export function renderTop(report: TopReport, screen: Screen): string[] {
   const columns = columnsOf(report, screen);
   const rows = groups.map((group) => columns.map(({ cell }) => cell(group, screen)));
   const count = `${formatCount(totals.jobs)} job${totals.jobs === 1 ? '' : 's'}`;
-  const legend = `requested, used, unused: GiB${glyphs.dot}h; unused: asked for, above the peak; of it: used of requested`;
+  const legend = `requested, used, unused: GiB${glyphs.dot}h; unused: requested minus peak; used %: used of requested`;
   const notes = [
     legend,
     ...(groups.length < all ? [`${formatCount(groups.length)} of ${formatCount(all)} shown: --limit N`] : []),

@@ -62,13 +62,19 @@ interface Curve {
 }
 
 /** Resident memory over time, with its limit. No lines where there is too little to draw. */
-export function renderChart(series: MemorySeries, limit: number | null, width: number, screen: Screen): string[] {
+export function renderChart(
+  series: MemorySeries,
+  limit: number | null,
+  width: number,
+  screen: Screen,
+  rows = HEIGHT,
+): string[] {
   const curve = { values: series.rss_bytes, stepSeconds: series.step_seconds, format: formatBytes };
-  return renderCurve(curve, limit === null ? null : { at: limit, label: formatRequested(limit) }, width, screen);
+  return renderCurve(curve, limit === null ? null : { at: limit, label: formatRequested(limit) }, width, screen, rows);
 }
 
 /**
- * What was measured over time, eight rows high, a limit as a dashed line; negative values are drawn as 0.
+ * What was measured over time in so many rows, a limit as a dashed line; negative values are drawn as 0.
  * No lines where there is too little to draw.
  */
 export function renderCurve(
@@ -76,6 +82,7 @@ export function renderCurve(
   bound: { readonly at: number; readonly label: string } | null,
   width: number,
   screen: Screen,
+  rows = HEIGHT,
 ): string[] {
   const { glyphs, style } = screen;
   const limit = bound?.at ?? null;
@@ -83,8 +90,10 @@ export function renderCurve(
   if (curve.values.length < 2 || peak <= 0 || !(curve.stepSeconds > 0)) return [];
 
   const broken = limit !== null && limit > peak * BREAK_AT;
+  const isSmall = rows < HEIGHT;
+  const height = broken && isSmall ? rows - 1 : rows;
   const top = limit === null || broken ? peak : Math.max(peak, limit);
-  const rowOf = (bytes: number): number => Math.min(HEIGHT - 1, Math.max(0, Math.ceil((bytes / top) * HEIGHT) - 1));
+  const rowOf = (bytes: number): number => Math.min(height - 1, Math.max(0, Math.ceil((bytes / top) * height) - 1));
   const limitRow = limit === null || broken ? -1 : rowOf(limit);
   const peakRow = rowOf(peak);
   const limitLabel = bound === null ? '' : `limit ${bound.label}`;
@@ -98,9 +107,9 @@ export function renderCurve(
   const lines: string[] = [];
   if (broken) {
     lines.push(`${padStart(limitLabel, labelWidth)} ${glyphs.limitTick}${dashes}`);
-    lines.push(`${padStart('', labelWidth)} ${glyphs.axisBreak}`);
+    if (!isSmall) lines.push(`${padStart('', labelWidth)} ${glyphs.axisBreak}`);
   }
-  for (let row = HEIGHT - 1; row >= 0; row -= 1) {
+  for (let row = height - 1; row >= 0; row -= 1) {
     const label = row === limitRow ? limitLabel : row === peakRow ? peakLabel : '';
     const side = row === limitRow ? glyphs.limitTick : label === '' ? glyphs.axisSide : glyphs.axisTick;
     let curve = '';
@@ -111,7 +120,7 @@ export function renderCurve(
       run = '';
     };
     for (const bytes of cells) {
-      const level = Math.round((bytes / top) * HEIGHT * parts) - row * parts;
+      const level = Math.round((bytes / top) * height * parts) - row * parts;
       const part = bytes > 0 && row === 0 ? Math.max(1, level) : level;
       const filled = part > 0;
       if (filled !== inCurve) {

@@ -126,7 +126,7 @@ const useCells = (use: JobUse): string[] => [
 const USE_HEADS = [
   { head: 'CPU time', align: 'right' },
   { head: 'CPUs', align: 'right' },
-  { head: 'most memory', align: 'right' },
+  { head: 'peak memory', align: 'right' },
 ] as const;
 
 function renderJobs(jobs: readonly JobUse[], screen: Screen): string[] {

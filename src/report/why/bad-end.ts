@@ -136,11 +136,11 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
   };
 }
 
-/** "SIGKILL", "exit status 137 (a shell's word for SIGKILL)", "exit status 1". */
+/** "SIGKILL", "exit status 137 (means SIGKILL)", "exit status 1". */
 export function endName(end: BadEnd): string {
   const status = end.status === null ? 'an unknown exit status' : `exit status ${end.status}`;
   if (end.signal === 0) return status;
-  return end.direct === false ? `${status} (a shell's word for ${signalName(end.signal)})` : signalName(end.signal);
+  return end.direct === false ? `${status} (means ${signalName(end.signal)})` : signalName(end.signal);
 }
 
 /** "by SIGKILL", "with exit status 1". */

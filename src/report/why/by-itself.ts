@@ -1,7 +1,6 @@
 import { CLOSE_TO_LIMIT } from '../../record/cause';
 import { formatBytes } from '../format/units';
-import { endedBy, endName, endTime, type BadEnd } from './bad-end';
-import { AFTER_SIGNAL, CRASHES, SIGSEGV, SIGXFSZ } from './bad-end';
+import { endedBy, endName, endTime, type BadEnd, AFTER_SIGNAL, CRASHES, SIGSEGV, SIGXFSZ } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
 import { shareOfLimit } from './memory';
 import type { Words } from './words';
@@ -20,7 +19,7 @@ const usedShare = (end: BadEnd): string => {
 
 /** A program error. */
 export function crash(end: BadEnd, words: Words): Hypothesis {
-  const judged = judge('crash', 'a crash of its own');
+  const judged = judge('crash', 'a crash of the program');
   if (!CRASHES.has(end.signal)) return judged.otherwise(`it ended ${endedBy(end)}`);
   if (end.failed !== null && end.failed !== 0 && end.failed !== AFTER_SIGNAL)
     return judged.otherwise(`Grid Engine says failed ${end.failed}`);
@@ -35,7 +34,7 @@ export function crash(end: BadEnd, words: Words): Hypothesis {
 
 /** The program, or its script, said that it failed. */
 export function ownError(end: BadEnd): Hypothesis {
-  const judged = judge('own-error', 'an error of its own');
+  const judged = judge('own-error', 'a failure of the job itself');
   if (end.signal !== 0) return judged.otherwise(`it ended ${endedBy(end)}`);
   if (end.failed !== null && end.failed !== 0) return judged.otherwise(`Grid Engine says failed ${end.failed}`);
   if (end.status === null || end.status === 0) return judged.otherwise('no exit status says so');
@@ -60,6 +59,6 @@ export function fileSize(end: BadEnd): Hypothesis {
     2,
     asked === undefined
       ? 'SIGXFSZ is sent for nothing else'
-      : 'SIGXFSZ is sent for nothing else, and it asked for h_fsize',
+      : 'SIGXFSZ is sent for nothing else, and it requested h_fsize',
   );
 }

@@ -1,6 +1,17 @@
 import { tellsWhoDeletes } from '../../gridengine/dialect';
-import { endedBy, endTime, type BadEnd } from './bad-end';
-import { ACCOUNTING_LINE, AFTER_SIGNAL, CRASHES, limitSays, SIGKILL, SIGUSR2, SIGXCPU, SIGXFSZ } from './bad-end';
+import {
+  endedBy,
+  endTime,
+  type BadEnd,
+  ACCOUNTING_LINE,
+  AFTER_SIGNAL,
+  CRASHES,
+  limitSays,
+  SIGKILL,
+  SIGUSR2,
+  SIGXCPU,
+  SIGXFSZ,
+} from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
 import { shareOfLimit } from './memory';
 import type { Words } from './words';
@@ -18,9 +29,9 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
     return judged.contradicted('Grid Engine says who deletes a job, and names nobody');
   if (end.direct === false && end.signal === SIGKILL)
     return judged.contradicted(
-      'the shell of the job outlived the SIGKILL and told of it: qdel kills all processes of a job',
+      'the shell of the job survived the SIGKILL and reported it: qdel kills all processes of a job',
     );
-  if (end.failed === null) return judged.undecidable('Grid Engine has not told', ACCOUNTING_LINE);
+  if (end.failed === null) return judged.undecidable('Grid Engine has not reported it yet', ACCOUNTING_LINE);
   if (end.failed !== AFTER_SIGNAL && end.signal === SIGKILL)
     return judged.contradicted(`Grid Engine says failed ${end.failed}, not ${AFTER_SIGNAL}`);
   return judged.consistent(
@@ -71,6 +82,6 @@ export function signalled(end: BadEnd): Hypothesis {
   if (end.signal === SIGKILL && end.direct === false)
     return judged.consistent(1, 'a process of the job was killed and its shell was not', "the job's own output");
   return end.signal === SIGKILL
-    ? judged.undecidable('a SIGKILL leaves no mark of who sent it', "the job's own output")
+    ? judged.undecidable('the sender of a SIGKILL is not recorded', "the job's own output")
     : judged.consistent(1, `it ended ${endedBy(end)}, which Grid Engine and the kernel do not send unasked`);
 }

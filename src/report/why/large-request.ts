@@ -72,7 +72,7 @@ function trialOf({ subject, slots }: BadEnd, runtime: Runtime | undefined): Tria
   const { bytes, text } = roundRequest(Math.max(2 * asked, (runtime?.enough ?? 0) / shares));
   const reason =
     runtime?.tip ??
-    'twice the limit, if its messages speak of memory (MemoryError, bad_alloc, Cannot allocate memory); how much it wanted leaves no mark';
+    'twice the limit, if its messages speak of memory (MemoryError, bad_alloc, Cannot allocate memory); the refused amount is not recorded';
   return { bytes, text: `h_vmem=${text}`, reason: `h_vmem: ${reason}` };
 }
 

@@ -67,7 +67,7 @@ export function notByExecd(end: BadEnd): string | null {
   if (end.signal !== SIGKILL && end.enforced === null) return `it ended ${endedBy(end)}, Grid Engine kills by SIGKILL`;
   if (end.enforced !== null) return null;
   if (end.direct === false)
-    return 'the shell of the job outlived the SIGKILL and told of it: Grid Engine kills all processes of a job';
+    return 'the shell of the job survived the SIGKILL and reported it: Grid Engine kills all processes of a job';
   if (end.failed !== null && end.failed !== AFTER_SIGNAL)
     return `Grid Engine says failed ${end.failed}, as for no limit`;
   const saying = sayingOfLimits(end);
@@ -191,7 +191,7 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
   if (large !== null) return { ...refused.consistent(2, `${reached}; ${large.grounds}`, ITS_MESSAGES), trial };
   const least = formatBytes(Math.max(0, limit - judgedEnd(space)), 'down');
   return refused.undecidable(
-    `${reached}; a single request for ${least} more would have been refused and leaves no mark`,
+    `${reached}; a single request for ${least} more would have been refused, which is not recorded`,
     ITS_MESSAGES,
   );
 }
@@ -257,8 +257,8 @@ const kernelLog = (end: BadEnd, words: Words): string =>
 /** No cgroup of the job was read: an error status alone makes nobody think of the kernel. */
 function untold(end: BadEnd, judged: Judge, words: Words): Hypothesis {
   return end.signal === SIGKILL
-    ? judged.undecidable('nothing that was read tells of it', kernelLog(end, words))
-    : judged.otherwise(`it ended ${endedBy(end)}, and nothing tells of a kill`);
+    ? judged.undecidable('nothing that was read shows it', kernelLog(end, words))
+    : judged.otherwise(`it ended ${endedBy(end)}, and nothing shows a kill`);
 }
 
 const processes = (count: number): string => `${count} process${count === 1 ? '' : 'es'}`;

@@ -22,7 +22,7 @@ function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hy
   const queue = end.master.queue ?? end.subject.queue;
   const ask =
     queue === null ? 'the limits of its queue (qconf -sq)' : `qconf -sq ${words.safe(queue.split('@')[0] ?? queue)}`;
-  return judged.undecidable(`it asked for no ${complex}; its queue may have one`, ask);
+  return judged.undecidable(`it requested no ${complex}; its queue may set one`, ask);
 }
 
 function reachedTime(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {

@@ -77,9 +77,9 @@ function confidenceOf(end: BadEnd, best: readonly Hypothesis[], suspects: readon
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-function tellers(hypotheses: readonly Hypothesis[]): string {
-  const told = [...new Set(hypotheses.flatMap(({ wouldTell }) => (wouldTell === null ? [] : [wouldTell])))];
-  return told.length === 0 ? '' : ` ${capital(listed(told.slice(0, 2), 'or'))} would tell.`;
+function whatWouldShow(hypotheses: readonly Hypothesis[]): string {
+  const sources = [...new Set(hypotheses.flatMap(({ wouldTell }) => (wouldTell === null ? [] : [wouldTell])))];
+  return sources.length === 0 ? '' : ` Evidence needed: ${listed(sources.slice(0, 2), 'or')}.`;
 }
 
 function sentenceOf(
@@ -95,18 +95,19 @@ function sentenceOf(
     const share = shareOfLimit(end);
     const at = share === null ? '' : `; it had used ${share}`;
     return end.enforced !== null
-      ? `Grid Engine enforced a limit (${end.enforced}), but which one can not be told${at}.${tellers(open)}`
-      : `What ended it can not be told: nothing that is known explains ${endName(end)}${endTime(end, words)}${at}.${tellers(open)}`;
+      ? `Grid Engine enforced a limit (${end.enforced}), but which one is unknown${at}.${whatWouldShow(open)}`
+      : `Cause unknown: nothing known explains ${endName(end)}${endTime(end, words)}${at}.${whatWouldShow(open)}`;
   }
   if (first.cause === 'never-ran') return `It never ran: ${first.evidence}.`;
   if (first.cause === 'failed-afterwards') return `The job was over: ${first.evidence}.`;
   if (first.cause === 'deleted' && confidence === 'told') return `It was deleted: ${first.evidence}.`;
   if (others.length > 0) {
-    const all = best.map(({ name, evidence }) => `${name} (${evidence})`).join(' and with ');
-    return `Its end is consistent with ${all}: the evidence does not decide.${tellers(best.some(({ wouldTell }) => wouldTell !== null) ? best : open)}`;
+    const all = best.map(({ name, evidence }) => `${name} (${evidence})`).join(' or ');
+    const undecided = best.some(({ wouldTell }) => wouldTell !== null) ? best : open;
+    return `Possible causes: ${all}.${whatWouldShow(undecided)}`;
   }
-  const fits = `Its end is consistent with ${first.name}: ${first.evidence}.`;
-  return confidence === 'possible' ? `${fits}${tellers(first.wouldTell === null ? open : [first])}` : fits;
+  const cause = `Probable cause: ${first.name}. ${capital(first.evidence)}.`;
+  return confidence === 'possible' ? `${cause}${whatWouldShow(first.wouldTell === null ? open : [first])}` : cause;
 }
 
 /**

@@ -76,8 +76,6 @@ const TYPE_TGID = 2;
 const TYPE_STATS = 3;
 const TYPE_AGGR_PID = 4;
 const TYPE_AGGR_TGID = 5;
-const CMD_ATTR_PID = 1;
-const CMD_ATTR_TGID = 2;
 const CMD_ATTR_REGISTER_CPUMASK = 3;
 /** From this version on AGROUP is set. */
 const VERSION_AGROUP = 12;
@@ -133,36 +131,6 @@ export function parseExitRecord(buffer: Buffer, offset: number, length: number):
     delays: stats.delays(),
     group: group === null ? null : groupSums(buffer, group, stats),
   };
-}
-
-/** Delay totals of a living task or process. */
-export interface TaskDelays {
-  /** null where the kernel doesn't fill it in. */
-  readonly cpuNs: number | null;
-  readonly voluntarySwitches: number;
-  readonly involuntarySwitches: number;
-  readonly delays: Delays;
-}
-
-/** The answer to `taskDelaysPayload`; null: something else. */
-export function parseTaskDelays(buffer: Buffer, offset: number, length: number): TaskDelays | null {
-  const { task, group } = aggregates(buffer, offset, length);
-  const part = task ?? group;
-  const stats = part === null ? null : taskstatsAt(buffer, part.stats, part.statsBytes);
-  if (stats === null) return null;
-  return {
-    cpuNs: cpuNsOf(stats),
-    voluntarySwitches: stats.u64('voluntarySwitches'),
-    involuntarySwitches: stats.u64('involuntarySwitches'),
-    delays: stats.delays(),
-  };
-}
-
-/** Asks for the totals of a process (every thread, those that have ended too) or of one thread. */
-export function taskDelaysPayload(of: 'process' | 'thread', id: number): Buffer {
-  const value = Buffer.alloc(4);
-  value.writeUInt32LE(id >>> 0);
-  return genericPayload(TASKSTATS_CMD_GET, of === 'process' ? CMD_ATTR_TGID : CMD_ATTR_PID, value);
 }
 
 /** Asks for the records of tasks that end on these CPUs ("0-3,8"). */

@@ -228,7 +228,7 @@ function openExitRecords(receiveBytes: number | undefined): Stream<KeptExitRecor
 }
 
 /** Why the TASKSTATS family gives nothing. */
-export function noTaskstats(error: unknown): Unavailable {
+function noTaskstats(error: unknown): Unavailable {
   switch (errnoOf(error)) {
     case EPERM:
       return unavailable('exit records: no CAP_NET_ADMIN', MEND_ROOT);

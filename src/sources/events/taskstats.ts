@@ -7,7 +7,7 @@ import { readU64 } from './netlink-messages';
  */
 
 /** Waits of one kind. All zero where delay accounting is off (kernel.task_delayacct), except those for a CPU. */
-export interface Delay {
+interface Delay {
   readonly count: number;
   readonly ns: number;
 }

@@ -202,7 +202,7 @@ describe('importFile', () => {
       assert.equal(await count(), 10_000);
     }));
 
-  it('keeps lines aside that can not be read, as they are', (t) =>
+  it('keeps lines aside that cannot be read, as they are', (t) =>
     place(t, async ({ file, store, take, count }) => {
       const lines = [
         sampleLine(1),

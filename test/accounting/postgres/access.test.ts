@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { isDeepStrictEqual } from 'node:util';
 import { connect } from '../../../src/accounting/postgres/connect';
+import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import { initDatabase } from '../../../src/accounting/postgres/schema';
 import { StoreError } from '../../../src/accounting/store-error';
@@ -26,7 +26,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     ])
       await server.run(name, `CREATE ROLE ${role ?? ''} LOGIN IN ROLE ${group ?? ''}`);
     await server.run(name, 'CREATE ROLE stranger LOGIN');
-    const store = openPostgresStore(server.url(name));
+    const store = openPostgresHistory(server.url(name));
     await store.merge([
       job(1, T0, { owner: 'bob', project: 'physics' }),
       job(2, T0, { owner: 'eve', project: 'physics' }),
@@ -52,12 +52,15 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     const one = JSON.stringify([job(9, T0)]).replaceAll("'", "''");
     await attempt('hooks', `SELECT qmemacct.deliver('${one}')`);
     for (const sql of [
-      'SELECT * FROM qmemacct.job_record',
-      'SELECT * FROM qmemacct.word',
+      'SELECT * FROM qmemacct.record',
+      'SELECT * FROM qmemacct.owner',
+      'SELECT * FROM qmemacct.inbox',
+      'SELECT * FROM qmemacct.visible_inbox',
+      'SELECT * FROM qmemacct.jobs',
       'DELETE FROM qmemacct.stale_day',
-      "SELECT qmemacct.word_id('o', 'bob')",
-      'SELECT qmemacct.read_job(1, NULL, NULL)',
-      'SELECT qmemacct.ensure_month(202601)',
+      'DELETE FROM qmemacct.inbox',
+      "UPDATE qmemacct.inbox SET account = ''",
+      "INSERT INTO qmemacct.owner (name) VALUES ('bob')",
       'CREATE TABLE qmemacct.mine (a integer)',
       'ALTER FUNCTION qmemacct.deliver(jsonb) SECURITY INVOKER',
       'SET ROLE qmemacct_owner',
@@ -72,10 +75,11 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     const db = connect(server.url(name, 'hooks'));
     try {
       await db.query('SET search_path = pg_temp, qmemacct');
-      await db.query('CREATE TEMP TABLE word (id integer, kind "char", text text)');
-      await db.query('CREATE TEMP TABLE job_month (block bigint, key_month integer)');
+      await db.query('CREATE TEMP TABLE inbox (key text UNIQUE, account text)');
+      await db.query("CREATE FUNCTION pg_temp.md5(text) RETURNS text LANGUAGE sql AS 'SELECT NULL::text'");
       await db.query(`SELECT qmemacct.deliver('${one}')`);
-      assert.deepEqual(await db.query('SELECT * FROM pg_temp.word'), []);
+      assert.deepEqual(await db.query('SELECT * FROM pg_temp.inbox'), []);
+      assert.equal((await server.run(name, 'SELECT FROM qmemacct.inbox WHERE job_id = 10')).length, 1);
     } finally {
       await db.close();
     }
@@ -144,24 +148,35 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     assert.equal((await reader.job({ job_id: 20 })).records.length, 0);
   });
 
-  it('makes no table of a month that only a user tells of', async (t) => {
-    const store = openPostgresStore(server.url(name, 'hooks'));
-    t.after(() => store.close());
-    const months = async (): Promise<readonly object[]> =>
-      server.run(name, `SELECT relname FROM pg_class WHERE relname ~ '^job_record_\\d+$' ORDER BY 1`);
-    const before = await months();
-    const invented = [2003, 2011, 2019].map((year) =>
-      job(year, Date.UTC(year, 3, 5), { trust: 'self-reported', owner: 'mallory' }),
-    );
-    const outcomes = await store.merge(invented);
-    assert.ok(outcomes.every(({ ok }) => ok));
-    assert.deepEqual(
-      (await months()).filter((month) => !before.some((known) => isDeepStrictEqual(known, month))),
-      [{ relname: 'job_record_0' }],
-    );
-    const reader = openPostgresReader(server.url(name));
-    t.after(() => reader.close());
-    for (const { job_id } of invented) assert.equal((await reader.job({ job_id })).records.length, 1);
+  it('shows each what is theirs of what waits, and of the dictionaries nothing', async (t) => {
+    const hooks = openPostgresStore(server.url(name, 'hooks'));
+    t.after(() => hooks.close());
+    const waiting = [
+      job(31, T0, { owner: 'bob', job_name: 'mine' }),
+      job(32, T0, { owner: 'mallory', job_name: 'secret', project: 'biology' }),
+      job(33, T0, { owner: 'mallory', project: 'physics', status: 'running', ended_at: null }),
+    ];
+    assert.ok((await hooks.merge(waiting)).every(({ ok }) => ok));
+    for (const [role, expected] of [
+      ['reports', [31, 32, 33]],
+      ['bob', [31]],
+      ['eve', [33]],
+    ] as const) {
+      const reader = openPostgresReader(server.url(name, role));
+      t.after(() => reader.close());
+      const { records } = await reader.records({ since: T0 - DAY, until: T0 + DAY, limit: 100 });
+      const seen = records.map(({ record }) => record.job_id).filter((id) => id > 30 && id < 40);
+      assert.deepEqual(seen.sort(), [...expected], role);
+      for (const { job_id } of waiting) {
+        const { length } = (await reader.job({ job_id })).records;
+        assert.equal(length, expected.includes(job_id as never) ? 1 : 0, `${role} ${job_id}`);
+      }
+    }
+    for (const role of ['bob', 'eve'])
+      for (const table of ['job_name', 'owner', 'notes', 'record', 'named_record', 'inbox', 'rollup', 'series'])
+        await assert.rejects(attempt(role, `SELECT * FROM qmemacct.${table}`), refused, `${role} ${table}`);
+    assert.deepEqual(await attempt('bob', 'SELECT DISTINCT owner FROM qmemacct.jobs'), [{ owner: 'bob' }]);
+    assert.deepEqual(await attempt('bob', 'SELECT DISTINCT owner FROM qmemacct.visible_record'), [{ owner: 'bob' }]);
   });
 
   it('is set up once, however many try, and says what is wrong where it is not', async () => {

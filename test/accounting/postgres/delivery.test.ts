@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { asStored, mergeRecords } from '../../../src/record/merge';
+import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import type { JobRecord } from '../../../src/record/record';
 import { realisticRecords, accountingLineOf, heartbeatOf } from '../realistic-record';
@@ -126,8 +127,16 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
     const { next } = realisticRecords(3);
     const jobs = Array.from({ length: 20 }, next);
     const versions = [heartbeatOf, (record: JobRecord) => record, accountingLineOf];
-    const stores = Array.from({ length: 6 }, () => openPostgresStore(server.url(name)));
-    t.after(() => Promise.all(stores.map((store) => store.close())));
+    // Some put theirs straight into the table, some into the inbox, and one merges that meanwhile.
+    const stores = Array.from({ length: 6 }, (_none, side) =>
+      (side % 2 === 0 ? openPostgresHistory : openPostgresStore)(server.url(name)),
+    );
+    const merger = openPostgresHistory(server.url(name));
+    t.after(() => Promise.all([merger, ...stores].map((store) => store.close())));
+    let busy = true;
+    const settling = (async () => {
+      while (busy) await merger.settle();
+    })();
     const outcomes = await Promise.all(
       stores.map((store, side) => {
         const told = versions.flatMap((version) => jobs.map(version));
@@ -136,15 +145,25 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
         return store.merge(order);
       }),
     );
+    busy = false;
+    await settling;
     assert.ok(outcomes.flat().every(({ ok }) => ok));
-    assert.equal(outcomes.flat().filter((outcome) => outcome.ok && outcome.change === 'added').length, jobs.length);
-    for (const record of jobs) {
-      const expected = versions.map((version) => asStored(version(record))).reduce((a, b) => mergeRecords(a, b));
-      const found = (
-        await stores[0]?.job({ job_id: record.job_id, ...(record.task_id === null ? {} : { task_id: record.task_id }) })
-      )?.records;
-      assert.equal(found?.length, 1);
-      assert.deepEqual(found[0]?.record, expected.record);
+    // Some of it in the inbox; then all of it in the table.
+    for (let round = 0; round < 2; round++) {
+      for (const record of jobs) {
+        const expected = versions.map((version) => asStored(version(record))).reduce((a, b) => mergeRecords(a, b));
+        const found = (
+          await stores[0]?.job({
+            job_id: record.job_id,
+            ...(record.task_id === null ? {} : { task_id: record.task_id }),
+          })
+        )?.records;
+        assert.equal(found?.length, 1);
+        assert.deepEqual(found[0]?.record, expected.record);
+      }
+      await merger.settle();
     }
+    const [left] = await server.run(name, 'SELECT count(*) AS rows FROM qmemacct.inbox WHERE ended');
+    assert.deepEqual(left, { rows: 0 });
   });
 });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -7,7 +6,7 @@ import { listMigrations } from '../../../src/accounting/migrations';
 import { connect } from '../../../src/accounting/postgres/connect';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { initDatabase, schemaVersion } from '../../../src/accounting/postgres/schema';
-import { StoreError } from '../../../src/accounting/store-error';
+import { openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import { packageRoot } from '../../../src/base/package-root';
 import { arbitraryLine } from '../import/arbitrary-line';
 import { job, T0 } from '../suite/fixture';
@@ -21,56 +20,34 @@ describe('initDatabase', { skip: noPostgres }, () => {
   before(async () => void (server = await startServer({ settings: ['fsync = off'] })));
   after(() => server.remove());
 
-  /** A database as an older qmemacct made it. */
-  async function older(version: number): Promise<string> {
-    const name = `older_${version}`;
-    await server.run('postgres', `CREATE DATABASE ${name}`);
-    const db = connect(server.url(name));
-    await db.transaction(async (inner) => {
-      await inner.query(readFileSync(join(DIRECTORY, 'roles.sql'), 'utf8'));
-      for (const { path, version: its } of listMigrations(DIRECTORY).slice(0, version)) {
-        await inner.query(readFileSync(path, 'utf8'));
-        await inner.query('INSERT INTO qmemacct.schema_version (version) VALUES ($1)', [its]);
-      }
-    });
+  it('makes the schema once, and refuses one of a later qmemacct', async () => {
+    await server.run('postgres', 'CREATE DATABASE fresh');
+    const db = connect(server.url('fresh'));
+    const newest = listMigrations(DIRECTORY).length;
+    assert.equal(await schemaVersion(db), null);
+    assert.deepEqual(await initDatabase(db), { before: 0, after: newest });
+    assert.deepEqual(await initDatabase(db), { before: newest, after: newest });
+    assert.equal(await schemaVersion(db), newest);
+    await db.query('INSERT INTO qmemacct.schema_version (version) VALUES ($1)', [newest + 1]);
+    await assert.rejects(initDatabase(db), /knows up to .*upgrade qmemacct/);
     await db.close();
-    return name;
-  }
+  });
 
-  it('upgrades a store from before the import by sets, with what is in it', async () => {
-    const name = await older(6);
-    const url = server.url(name);
-    const records = Array.from({ length: 20 }, (_, n) => job(1 + (n % 3), T0 + n * 1000, { task_id: n + 1 }));
-    const store = openPostgresHistory(url);
-    await store.merge(records);
-    const file = { cluster: 'cell', head: 'a', headBytes: 1, path: '/a', device: 1, inode: 1, offset: 1, lines: 1 };
-    await assert.rejects(
-      store.importLines({ file, before: null, lines: [], unreadable: [] }),
-      (error) => error instanceof StoreError && /older qmemacct.*database init/.test(error.message),
-    );
-    const db = connect(url);
-    assert.deepEqual(await initDatabase(db), { before: 6, after: listMigrations(DIRECTORY).length });
-    assert.deepEqual(await initDatabase(db), { before: 7, after: 7 });
-    assert.equal(await schemaVersion(db), 7);
-    await db.close();
-    for (const outcome of await store.merge(records)) assert.deepEqual(outcome, { ok: true, change: 'unchanged' });
-    assert.deepEqual(
-      (await store.job({ job_id: 1, all: true })).records.map(({ record }) => record.task_id),
-      [1, 4, 7, 10, 13, 16, 19],
-    );
+  it('lets a member of qmemacct_owner do all that the nightly job does', async () => {
+    const name = await server.database();
     await server.run(name, 'CREATE ROLE nightly LOGIN IN ROLE qmemacct_owner');
     const nightly = openPostgresHistory(server.url(name, 'nightly'));
+    const hooks = openPostgresStore(server.url(name));
+    await hooks.merge([job(1, T0)]);
+    const file = { cluster: 'cell', head: 'a', headBytes: 1, path: '/a', device: 1, inode: 1, offset: 1, lines: 1 };
     const lines = fc.sample(arbitraryLine(), { numRuns: 5, seed: 2 });
     const { added, conflict } = await nightly.importLines({ file, before: null, lines, unreadable: [] });
     assert.deepEqual([added, conflict], [5, false]);
     assert.deepEqual(await nightly.importedFiles('cell'), [file]);
+    assert.equal((await nightly.settle()).settled, 1);
+    assert.ok((await nightly.rollUp({})) > 0);
+    assert.ok((await nightly.prune({ records: 1, series: 1, rollups: 1 }, T0 + 9e9, {})).records > 0);
     await nightly.close();
-    await store.close();
-    // What looks for a task's record knows it by the index.
-    const [plan] = await server.run(
-      name,
-      "SELECT prosrc LIKE '%coalesce(task_id, 0) = coalesce($3, 0)%' AS by_index FROM pg_proc WHERE proname = 'put'",
-    );
-    assert.deepEqual(plan, { by_index: true });
+    await hooks.close();
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
+import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
+import { openPostgresReader } from '../../../src/accounting/postgres/postgres-store';
 import type { JobRecord } from '../../../src/record/record';
 import { sharedProjects } from '../../../src/server/shared-projects';
 import { DAY, HOUR, job } from '../suite/fixture';
@@ -28,7 +29,7 @@ describe('the projects that a PostgreSQL role shares', { skip: noPostgres }, () 
   before(async () => {
     server = await startServer({ settings: ['fsync = off'] });
     name = await server.database();
-    const store = openPostgresStore(server.url(name));
+    const store = openPostgresHistory(server.url(name));
     const records = ['genome', 'proteins', 'NONE', 'none', ''].map((project, at) =>
       job(1000 + at, NOW, { owner: 'stranger', project }),
     );

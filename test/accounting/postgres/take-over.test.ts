@@ -13,7 +13,7 @@ import { totalsHere } from '../../../src/accounting/postgres/lacking';
 import { takeOver } from '../../../src/accounting/postgres/take-over';
 import type { TakenOver, TakeOverWork } from '../../../src/accounting/postgres/take-over';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
-import { openWholeStore } from '../../../src/accounting/sqlite/whole-store';
+import { openWholeStore } from '../../../src/accounting/sqlite/read/whole-store';
 import { StoreError } from '../../../src/accounting/store-error';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { packageRoot } from '../../../src/base/package-root';
@@ -166,7 +166,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
     const first = await move.run({ signal: stop.signal, onProgress: () => stop.abort() });
     assert.deepEqual([first.complete, first.read], [false, 20]);
     await move.source.merge([numbered(9, { cpu_seconds: 1000, revision: T0 + 1e9 })]);
-    await move.db.query('DELETE FROM qmemacct.job_record WHERE job_id IN (1, 4, 5)');
+    await move.db.query('DELETE FROM qmemacct.record WHERE job_id IN (1, 4, 5)');
     const second = await move.run();
     assert.deepEqual(second.lacking, [
       `cluster cell: 3 of ${COUNT} records`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { openForWriting } from '../../../src/accounting/sqlite/open';
+import { openForWriting } from '../../../src/accounting/sqlite/database/open';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import type { HistoryStore } from '../../../src/accounting/history-store';
 import { SqliteDatabase } from '../../../src/native/sqlite';

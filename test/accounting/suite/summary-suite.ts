@@ -95,7 +95,7 @@ const someRecord = fc
 type Step = 'roll-up' | readonly JobRecord[];
 
 async function everyRecord(store: HistoryStore): Promise<readonly JobRecord[]> {
-  const { records } = await store.records({ since: 0, until: T0 + 99 * DAY, limit: 100_000 });
+  const { records } = await store.records({ since: 0, until: T0 + 999 * DAY, limit: 100_000 });
   return records.map(({ record }) => record);
 }
 
@@ -183,6 +183,53 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
         assert.equal(await jobs(T0, T0 + DAY), 1);
         assert.equal(await jobs(T0 + DAY, T0 + 2 * DAY), 1);
         assert.equal(await jobs(T0 + 2 * HOUR, T0 + 2 * DAY), 1);
+      }
+    });
+
+    it('says the same of months and years, whichever of their days have changed since', async (t) => {
+      const store = await open(t);
+      // Days and jobs: some come again across the ends of months and years.
+      const runs = [
+        [0, 1],
+        [1, 1],
+        [29, 1],
+        [30, 1],
+        [31, 1],
+        [60, 2],
+        [61, 2],
+        [92, 2],
+        [200, 3],
+        [425, 4],
+        [426, 4],
+        [800, 5],
+      ] as const;
+      const records = runs.map(([day, id], index) =>
+        job(id, T0 + day * DAY + HOUR, { run_id: `a.${index}`, owner: index % 2 === 0 ? 'bob' : 'eve' }),
+      );
+      await store.merge(records);
+      await store.rollUp({});
+      for (const late of [false, true]) {
+        if (late) {
+          await store.merge([job(1, T0 + 40 * DAY, { run_id: 'late', owner: 'eve' })]);
+          assert.ok((await store.summary({ since: T0, until: T0 + 900 * DAY, by: 'owner' })).read > 0);
+        }
+        for (const roll of [false, true]) {
+          if (roll) await store.rollUp({});
+          const all = await everyRecord(store);
+          for (const by of ['owner', 'cluster', 'job_name', 'day'] as const)
+            for (const [from, to] of [
+              [0, 900],
+              [10, 850.5],
+              [30, 430],
+              [61, 426],
+            ] as const) {
+              const query = { since: T0 + from * DAY, until: T0 + to * DAY, by };
+              assertSameSummary(
+                await store.summary(query),
+                plainSummary(all, query, () => true),
+              );
+            }
+        }
       }
     });
 

@@ -40,7 +40,7 @@ describe('digest', () => {
   it('says where nobody gets one, or nobody can ask here', async (t) => {
     const nobody = await site(t, 'nobody')('on');
     assert.match(nobody.terminal.output(), /this site sends no digests/);
-    assert.match(nobody.terminal.warnings(), /your wish is noted all the same/);
+    assert.match(nobody.terminal.warnings(), /your choice is stored all the same/);
     const elsewhere = await site(t, 'all', '/nonexistent/digest')('off');
     assert.equal(elsewhere.status, 3);
     assert.match(elsewhere.terminal.warnings(), /digest_dir \/nonexistent\/digest is not on this host/);

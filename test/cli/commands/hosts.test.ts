@@ -35,7 +35,7 @@ describe('qmemacct hosts', () => {
     assert.match(output, /^4 hosts in cluster default .*\n\nhost +memory +% +used +asked for /);
     assert.match(output, /\nnode03 .*down \+1\n/);
     assert.match(output, /\nTotal .* 14\.3 GiB used of 37\.5 GiB asked for \(38 %\)/);
-    assert.match(output, /\nStranded +8 slots on hosts without memory to ask for\n/);
+    assert.match(output, /\nStranded +8 slots on hosts without free memory\n/);
     assert.match(output, /█ used +▒ asked for +· free/);
     assert.doesNotMatch(output, /master/);
   });

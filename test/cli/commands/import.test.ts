@@ -195,7 +195,7 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     t.after(() => server.remove());
     const name = await server.database();
     await follows(site(t, '', server.url(name)));
-    const [row] = await server.run(name, 'SELECT count(*)::integer AS records FROM qmemacct.job_record');
+    const [row] = await server.run(name, 'SELECT count(*) AS records FROM qmemacct.record');
     assert.deepEqual(row, { records: 71 });
   });
 });

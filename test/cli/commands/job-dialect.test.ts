@@ -40,8 +40,7 @@ async function job(dialect: string, ...words: readonly string[]): Promise<string
 
 describe('qmemacct job, of a Grid Engine that the configuration names', () => {
   it('judges the end by what that one adds up', async () => {
-    const summing =
-      /Its end is consistent with Grid Engine's own kill at h_vmem: it had an address space .* at least 4\.2/;
+    const summing = /Probable cause: Grid Engine's own kill at h_vmem: it had an address space .* at least 4\.2/;
     for (const dialect of ['sge6.2', 'ogs', 'univa']) assert.match(await job(dialect), summing);
     for (const dialect of ['sge8.1.9', 'daimh']) {
       const text = await job(dialect);

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { NightlyCommandOptions } from '../../../src/cli/commands/nightly';
-import { nightly } from '../../../src/cli/commands/nightly';
+import { type NightlyCommandOptions, nightly } from '../../../src/cli/commands/nightly';
 import { ledgerDirectory, openLedger } from '../../../src/cli/nightly/ledger';
 import type { NightSteps } from '../../../src/cli/nightly/night-steps';
-import { writeWish } from '../../../src/cli/nightly/digest-choices';
+import { writeChoice } from '../../../src/cli/nightly/digest-choices';
 import { runProgram } from '../../../src/cli/program';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
@@ -75,7 +74,7 @@ describe('nightly', { timeout: 180_000 }, () => {
 
   it('sends a digest to who asked for it', { skip: process.getuid?.() !== 0 && 'asks as root' }, async (t) => {
     const { run, directory, mails } = place(t, 'mail_owners = "listed"');
-    writeWish(join(directory, 'digest'), 'on');
+    writeChoice(join(directory, 'digest'), 'on');
     assert.equal(await run(), 0);
     assert.deepEqual(mails(), ['root', 'ops']);
   });

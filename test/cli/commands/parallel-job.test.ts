@@ -62,7 +62,7 @@ async function output(...words: readonly string[]): Promise<string> {
 
 describe('qmemacct job, of a parallel job', () => {
   it('shows it as a whole', async () => {
-    const text = await output('job', '4800');
+    const text = await output('job', '4800', '--full');
     assert.match(text, /^Job 4800 {2}cfd_solve /);
     assert.match(text, /3 hosts · 48 slots \(orte\)/);
     assert.match(text, /^Hosts +host +slots +tasks/m);

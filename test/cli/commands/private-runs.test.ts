@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
-import { parseJobArgument } from '../../../src/cli/job/find-job';
+import { parseJobArguments } from '../../../src/cli/job/find-job';
 import { jobName, jobTaskName, privateWorld } from '../../../src/record/job-name';
 import { ordinary } from '../../report/sample-records';
 import { COMMAND } from '../serving';
@@ -58,10 +58,10 @@ describe('jobName', () => {
     assert.equal(jobName({ ...key, cluster: 'run' }), '7');
     assert.equal(jobTaskName({ ...key, cluster: 'demo', task_id: 3 }), '7.3');
     assert.equal(privateWorld('(other)'), null);
-    assert.deepEqual(parseJobArgument('7.3'), { job_id: 7, task_id: 3 });
+    assert.deepEqual(parseJobArguments(['7.3']), [{ job_id: 7, task_id: 3 }]);
     for (const cluster of ['(run)', '(demo)'])
-      assert.deepEqual(parseJobArgument(jobName({ ...key, cluster })), { job_id: 7, cluster });
-    for (const text of ['run-0', 'run-', 'run-7.1', 'other-7', 'run-07x'])
-      assert.throws(() => parseJobArgument(text), /is not a job/);
+      assert.deepEqual(parseJobArguments([jobName({ ...key, cluster })]), [{ job_id: 7, cluster }]);
+    for (const text of ['run-0', 'run-', 'run-7.1', 'run-07x'])
+      assert.throws(() => parseJobArguments([text]), /is not a job/);
   });
 });

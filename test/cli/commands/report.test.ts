@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { AccountingReader } from '../../../src/accounting/store';
-import { showReport } from '../../../src/cli/commands/report';
-import type { ReportOptions } from '../../../src/cli/commands/report';
+import { showReport, type ReportOptions } from '../../../src/cli/commands/report';
 import { runProgram } from '../../../src/cli/program';
 import type { Terminal } from '../../../src/cli/terminal';
 import type { Report } from '../../../src/report/efficiency/report';
@@ -132,7 +131,7 @@ describe('qmemacct report', () => {
     await report({ mail: true, config, owner: 'tanaka' });
     const [first, second] = sink.mails;
     assert.deepEqual([first?.envelopeTo, second?.envelopeTo], [['ops@example.org'], ['tanaka@example.org']]);
-    assert.match(first?.headers.get('subject') ?? '', /^qmemacct biology: 122 jobs, \d+ % of the memory asked for/);
+    assert.match(first?.headers.get('subject') ?? '', /^qmemacct biology: 122 jobs, \d+ % of requested memory used/);
     assert.match(second?.text ?? '', /^Jobs of tanaka /);
     assert.ok(second?.html.startsWith('<!DOCTYPE html>') && !second.html.includes('ljensen'));
     await assert.rejects(report({ mail: true, config, owner: 'a b@elsewhere' }), { name: 'CommandError', status: 2 });

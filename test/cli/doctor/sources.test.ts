@@ -10,9 +10,8 @@ import {
   type SourceProbes,
   type SourceState,
 } from '../../../src/cli/doctor/check-sources';
-import type { Finding } from '../../../src/cli/doctor/finding';
+import { type Finding, renderFindings } from '../../../src/cli/doctor/finding';
 import { describeReadings, probeProcessSource, probeSource } from '../../../src/cli/doctor/probe-source';
-import { renderFindings } from '../../../src/cli/doctor/finding';
 import { startHelper } from '../../../src/sampler/helper/helper';
 import { packageRoot } from '../../../src/base/package-root';
 import { parseSettings } from '../../../src/record/settings';
@@ -248,7 +247,7 @@ describe('tables of sources in the settings', () => {
     );
     assert.deepEqual(
       new Set(found.map(({ severity, mend }) => `${severity} ${mend ?? ''}`)),
-      new Set(['problem mend or remove that line']),
+      new Set(['problem fix or remove that line']),
     );
     const text = briefly(found).join('\n');
     assert.match(text, /qmemacct\.toml: \[sources\.imgi\]: no such source; known are process, /);

@@ -220,7 +220,7 @@ describe('install --node', asRoot, () => {
   it('refuses a place that others can write to', (t) => {
     const host = newHost(t);
     chmodSync(host.top, 0o777);
-    assert.throws(() => planned(host), /everyone can write to .*; mend that, or choose another --prefix/);
+    assert.throws(() => planned(host), /everyone can write to .*; fix that, or choose another --prefix/);
   });
 });
 

@@ -92,7 +92,7 @@ describe('files of the nightly job', () => {
     assert.ok(startsNightly(here.files.places));
   });
 
-  it('directories: reports for their writer, wishes for everybody', asRoot, async (t) => {
+  it('directories: reports for their writer, choices for everybody', asRoot, async (t) => {
     const here = host(t);
     await apply(here);
     const reports = statSync(here.settings.report_dir);

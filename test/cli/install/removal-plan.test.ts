@@ -76,7 +76,7 @@ describe('planRemoval', () => {
     const { changes, remarks } = planRemoval(siteOf(now), [], [DIRECTORY]);
     assert.ok(briefly(changes).includes('queue all.q prolog: NONE,[ge2=/bin/true $queue]'));
     assert.ok(briefly(changes).includes('global epilog: NONE'));
-    assert.match(remarks[0] ?? '', /^global configuration: prolog: no backup tells/);
+    assert.match(remarks[0] ?? '', /^global configuration: prolog: no backup shows/);
   });
 
   it('keeps what was changed by hand behind our line, and tells what the backup has', () => {

@@ -43,7 +43,7 @@ describe('mail_server', () => {
     wrong('smtp://mail/path', /has a path/);
     wrong('smtp://mail?starttls=1', /"starttls" is not known/);
     wrong('smtp://mail?tls=no', /tls=no is none of/);
-    wrong('smtps://mail?tls=off', /makes no sense/);
+    wrong('smtps://mail?tls=off', /contradicts it/);
     wrong('smtp://mail?ca=/nonexistent.pem', /ca=\/nonexistent\.pem/);
   });
 

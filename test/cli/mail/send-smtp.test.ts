@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MailError, type MailFailure } from '../../../src/cli/mail/message';
+import { MailError, type MailFailure, type WiredMessage } from '../../../src/cli/mail/message';
 import type { SmtpServer } from '../../../src/cli/mail/mail-server';
 import { smtpSender, type SmtpPatience } from '../../../src/cli/mail/send-smtp';
-import type { WiredMessage } from '../../../src/cli/mail/message';
 import { oneOf } from '../../tries';
 import { mailSink, scriptedServer } from './mail-sink';
 

@@ -3,24 +3,23 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { namesOf } from '../../../src/cli/nightly/digest-choices';
-import { readWishes, wishOf, writeWish } from '../../../src/cli/nightly/digest-choices';
+import { namesOf, readChoices, choiceOf, writeChoice } from '../../../src/cli/nightly/digest-choices';
 import { temporaryDirectory } from '../../sampler/temporary-directory';
 
 const uid = process.geteuid?.() ?? -1;
 const name = (owner: number, rest = '0123456789abcdef'): string => `${owner}.${rest}`;
 
-describe('wishes about digests', () => {
+describe('choices about digests', () => {
   it('are what a user said last', (t) => {
     const directory = temporaryDirectory(t);
-    assert.equal(wishOf(directory, uid), null);
-    for (const wish of ['on', 'off', 'on'] as const) {
-      writeWish(directory, wish);
-      assert.equal(wishOf(directory, uid), wish);
+    assert.equal(choiceOf(directory, uid), null);
+    for (const choice of ['on', 'off', 'on'] as const) {
+      writeChoice(directory, choice);
+      assert.equal(choiceOf(directory, uid), choice);
     }
     assert.equal(readdirSync(directory).length, 1);
     assert.equal(statSync(join(directory, readdirSync(directory)[0] ?? '')).mode & 0o777, 0o644);
-    assert.deepEqual([...readWishes(directory)], [[uid, 'on']]);
+    assert.deepEqual([...readChoices(directory)], [[uid, 'on']]);
   });
 
   it('are believed of nobody but the owner of a plain file', (t) => {
@@ -33,17 +32,17 @@ describe('wishes about digests', () => {
     writeFileSync(join(directory, `${uid}.x`), 'on\n');
     writeFileSync(join(directory, name(uid, 'bbbbbbbbbbbbbbbb')), 'maybe\n');
     linkSync(outside, join(directory, name(uid, 'cccccccccccccccc')));
-    assert.deepEqual([...readWishes(directory)], []);
-    writeWish(directory, 'off');
-    assert.deepEqual([...readWishes(directory)], [[uid, 'off']]);
+    assert.deepEqual([...readChoices(directory)], []);
+    writeChoice(directory, 'off');
+    assert.deepEqual([...readChoices(directory)], [[uid, 'off']]);
   });
 
   it('of another user are told by the file', { skip: uid !== 0 && 'needs root' }, (t) => {
     const directory = temporaryDirectory(t);
     writeFileSync(join(directory, name(12345)), 'on\n');
-    assert.deepEqual([...readWishes(directory)], []);
+    assert.deepEqual([...readChoices(directory)], []);
     chownSync(join(directory, name(12345)), 12345, 12345);
-    assert.deepEqual([...readWishes(directory)], [[12345, 'on']]);
+    assert.deepEqual([...readChoices(directory)], [[12345, 'on']]);
   });
 
   it('are heard however many files another user has put there', { skip: uid !== 0 && 'needs root' }, (t) => {
@@ -65,19 +64,19 @@ describe('wishes about digests', () => {
     const become = ['--reuid=65534', '--regid=65534', '--clear-groups'];
     const run = spawnSync('setpriv', [...become, process.execPath, '-e', flood, directory], { encoding: 'utf8' });
     assert.equal(run.stderr, '');
-    const wishes = readWishes(directory);
+    const choices = readChoices(directory);
     assert.deepEqual(
-      listeners.filter((one) => wishes.get(one) !== 'off'),
+      listeners.filter((one) => choices.get(one) !== 'off'),
       [],
     );
-    assert.equal(wishes.size, listeners.length + 1);
-    assert.equal(wishOf(directory, 2005), 'off');
-    assert.equal(wishOf(directory, 65534), 'on');
+    assert.equal(choices.size, listeners.length + 1);
+    assert.equal(choiceOf(directory, 2005), 'off');
+    assert.equal(choiceOf(directory, 65534), 'on');
   });
 
   it('none, where there is no directory; an error only for who wants to say something', () => {
-    assert.deepEqual([...readWishes('/nonexistent/digest')], []);
-    assert.throws(() => writeWish('/nonexistent/digest', 'on'), { code: 'ENOENT' });
+    assert.deepEqual([...readChoices('/nonexistent/digest')], []);
+    assert.throws(() => writeChoice('/nonexistent/digest', 'on'), { code: 'ENOENT' });
   });
 
   it('get their names from the name service', async () => {

@@ -24,6 +24,7 @@ export function fakeHistory(done: string[], changes: Partial<HistoryStore> = {})
     importedFiles: never,
     importLines: never,
     unreadableLines: never,
+    settle: never,
     rollUp: () => note('roll-up', 3),
     prune: ({ records, series, rollups }) =>
       note(`prune ${records} ${series} ${rollups}`, { records: 1, series: 2, rollups: 0, freed: 0, complete: true }),
@@ -90,7 +91,7 @@ export function fakeNight(
         return Promise.resolve(fakeReport(night, owner, ['alice', 'bob', 'carol']));
       },
       mailer: () => createMailer(settings, 'login1', { connect: 2000, answer: 2000 }),
-      wishes: () => Promise.resolve(new Map()),
+      choices: () => Promise.resolve(new Map()),
       signal: new AbortController().signal,
       tell: (line) => void told.push(line),
       log: (line) => void logged.push(line),

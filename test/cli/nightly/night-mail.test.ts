@@ -18,10 +18,10 @@ describe("a night's mails", () => {
   it('a digest tells how it is stopped, in both texts', () => {
     const mail = digestMail(context, 'alice', 'alice@example.org', report, false);
     assert.equal(mail.subject, 'Your jobs of 2026-11-20 on prod: 12 jobs');
-    assert.match(mail.text, /^Report of .*\n\n-- \nYou asked for it; "qmemacct digest off" on login1 stops it\.\n$/);
+    assert.match(mail.text, /^Report of .*\n\n-- \nYou turned it on; "qmemacct digest off" on login1 stops it\.\n$/);
     assert.match(
       mail.html,
-      /You asked for it; &quot;qmemacct digest off&quot; on login1 stops it\.<\/p><\/div><\/body><\/html>$/,
+      /You turned it on; &quot;qmemacct digest off&quot; on login1 stops it\.<\/p><\/div><\/body><\/html>$/,
     );
     assert.match(digestMail(context, 'alice', 'a', report, true).text, /sends it to everybody/);
   });

@@ -10,7 +10,7 @@ import {
   type NightlyOutcome,
   type NightlyParts,
 } from '../../../src/cli/nightly/run-nightly';
-import type { Wish } from '../../../src/cli/nightly/digest-choices';
+import type { DigestChoice } from '../../../src/cli/nightly/digest-choices';
 import type { Settings } from '../../../src/record/settings';
 import { createMailer } from '../../../src/cli/mail/mailer';
 import { mailSink, scriptedServer, type MailSink } from '../mail/mail-sink';
@@ -114,13 +114,13 @@ describe('a night', { timeout: 180_000 }, () => {
   });
 
   it('sends digests to those who want them, and to names that are addresses', async (t) => {
-    const wishes: ReadonlyMap<string, Wish> = new Map([
+    const choices: ReadonlyMap<string, DigestChoice> = new Map([
       ['alice', 'off'],
       ['bob', 'on'],
     ]);
     const told = async (rule: Settings['mail_owners']): Promise<string[]> => {
       const { night, recipients } = await site(t);
-      await runOnce(night({ mail_owners: rule }, { wishes: () => Promise.resolve(wishes) }));
+      await runOnce(night({ mail_owners: rule }, { choices: () => Promise.resolve(choices) }));
       return recipients();
     };
     assert.deepEqual(await told('nobody'), ['ops']);
@@ -144,7 +144,7 @@ describe('a night', { timeout: 180_000 }, () => {
       {
         importAccounting: () => Promise.reject(new Error('accounting: permission denied')),
         openStore: () => Promise.resolve(store),
-        wishes: () => Promise.reject(new Error('digest: unreadable')),
+        choices: () => Promise.reject(new Error('digest: unreadable')),
       },
     );
     const outcome = await runOnce(bad);

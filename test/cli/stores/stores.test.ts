@@ -53,7 +53,7 @@ describe('openStores', () => {
     assert.deepEqual(stores, { readers: [reader], opened: [present], problems: [], missing: [absent] });
   });
 
-  it('tells in one line why a store can not be read, and goes on', async () => {
+  it('tells in one line why a store cannot be read, and goes on', async () => {
     const both = [choices[0], { path: present, whose: 'own' }] as const;
     let calls = 0;
     const stores = await openStores(both, () => {
@@ -82,7 +82,7 @@ describe('openStores', () => {
     assert.match(noStoreMessage(stores), /absent\.db does not exist; it comes with the first job/);
   });
 
-  it("asks the site's server for the site's store, where that can not be read or is not here", async () => {
+  it("asks the site's server for the site's store, where that cannot be read or is not here", async () => {
     const denied = (): never => {
       throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
     };

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { cutLine } from '../../../src/cli/watch/frame';
-import { drawFrame } from '../../../src/cli/watch/frame';
+import { cutLine, drawFrame } from '../../../src/cli/watch/frame';
 import { displayWidth } from '../../../src/report/screen/text-width';
 
 const RED = '\u001b[31m';

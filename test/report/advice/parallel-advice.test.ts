@@ -67,7 +67,7 @@ function lineOfTask(host: string, counted: number, fields: Partial<JobRecord> = 
 const shown = (records: readonly JobRecord[]): string =>
   renderJob(
     { job_id: 4711, runs: asRuns(records), older: 0, newer: 0 },
-    { allTasks: false, dialect: 'sge8.1.9' },
+    { detail: 'full', allTasks: false, dialect: 'sge8.1.9' },
     testScreen(),
   ).join('\n');
 
@@ -79,7 +79,7 @@ describe('the advice for a tightly integrated job', () => {
       assert.notEqual(adviseRequest(needsOf(records))?.kind, 'lower');
       const text = shown(records);
       assert.doesNotMatch(text, /times the memory|Next time/);
-      assert.match(text, /(1 of 2 hosts|1 task) was not sampled: what the job needs can not be told from the others\./);
+      assert.match(text, /(1 of 2 hosts|1 task) was not sampled: what the job needs is unknown\./);
     }
   });
 
@@ -87,7 +87,7 @@ describe('the advice for a tightly integrated job', () => {
     const records = [1, 2].flatMap((task_id) =>
       [master(['n1', 'n2']), lineOfTask('n2', 125e6)].map((record) => ({ ...record, task_id })),
     );
-    assert.match(shown(records), /Not all of its hosts and tasks were sampled: what it needs can not be told/);
+    assert.match(shown(records), /Not all of its hosts and tasks were sampled: what it needs is unknown/);
     assert.doesNotMatch(shown(records), /The request fits|times the memory|Next time/);
   });
 
@@ -101,7 +101,7 @@ describe('the advice for a tightly integrated job', () => {
     const advice = adviseRequest(needsOf(records));
     assert.deepEqual([advice?.kind, advice?.request, advice?.counted], ['raise', 'h_vmem=1.9G', true]);
     const text = shown(records);
-    assert.match(text, /Next time: qsub -l h_vmem=1\.9G\n +what Grid Engine counted \(1\.51 GiB\) and 20 % room/);
+    assert.match(text, /Next time: qsub -l h_vmem=1\.9G\n +what Grid Engine counted \(1\.51 GiB\) and 20 % headroom/);
     assert.match(text, /By what Grid Engine counted, it came close to its limit\./);
   });
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { renderReportCsv } from '../../../src/report/efficiency/output';
-import { renderReportJson } from '../../../src/report/efficiency/output';
+import { renderReportCsv, renderReportJson } from '../../../src/report/efficiency/output';
 import { sampleReport } from './sample-report';
 
 describe('renderReportCsv', () => {

@@ -69,7 +69,7 @@ describe('jobs that memory ended', () => {
     const line = byName(await linesOf(RECORDS, 'sge8.1.9'), 'a_#');
     assert.deepEqual([line.jobs, line.cause?.alike, line.cause?.looked_at], [2, 2, 2]);
     assert.equal(line.next_time, 'qsub -l h_vmem=6G');
-    assert.match(line.cause?.sentence ?? '', /Grid Engine's own kill at h_vmem: it held at least 3\.9/);
+    assert.match(line.cause?.sentence ?? '', /Grid Engine's own kill at h_vmem\. It held at least 3\.9/);
   });
 
   it('ask for all that stood in the way', async () => {
@@ -117,7 +117,7 @@ describe('jobs that memory ended', () => {
     assert.match(text.join(' '), /memory that was refused at h_vmem/);
     assert.doesNotMatch(text.join(''), /\p{C}/u);
     const page = renderReportHtml(report);
-    assert.match(page, /memory that was refused at h_vmem: the address space of a process/);
+    assert.match(page, /memory that was refused at h_vmem\. The address space of a process/);
     assert.ok(!page.includes('\u001b') && !page.includes('<b>&'));
   });
 });

@@ -1,6 +1,5 @@
-import type { CoverageReason } from '../../../src/record/coverage';
+import { type CoverageReason, coverageReason, isSampled } from '../../../src/record/coverage';
 import type { Totals } from '../../../src/record/totals';
-import { coverageReason, isSampled } from '../../../src/record/coverage';
 import { asStored } from '../../../src/record/merge';
 import { nameClass } from '../../../src/record/name-class';
 import type { RecordFilter } from '../../../src/accounting/store';

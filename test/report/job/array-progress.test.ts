@@ -33,7 +33,7 @@ function progressOf(runs: readonly JobRun[], tasks: ListedTasks | null): ArrayPr
 
 const lastLine = (runs: readonly JobRun[], tasks: ListedTasks | null): string => {
   const report = { job_id: 4720, runs, older: 0, newer: 0, arrays: arraysAmong(runs, () => tasks) };
-  return renderJob(report, { allTasks: false }, testScreen()).at(-1) ?? '';
+  return renderJob(report, { detail: 'full', allTasks: false }, testScreen()).at(-1) ?? '';
 };
 
 describe('how far an array job is', () => {
@@ -46,8 +46,8 @@ describe('how far an array job is', () => {
 
   it('is not said where Grid Engine is silent, and null in JSON', () => {
     const { arrays, ...rest } = { job_id: 4720, runs, older: 0, newer: 0, arrays: arraysAmong(runs, () => null) };
-    const lines = renderJob({ ...rest, arrays }, { allTasks: false }, testScreen());
-    assert.deepEqual(lines, renderJob(rest, { allTasks: false }, testScreen()));
+    const lines = renderJob({ ...rest, arrays }, { detail: 'full', allTasks: false }, testScreen());
+    assert.deepEqual(lines, renderJob(rest, { detail: 'full', allTasks: false }, testScreen()));
     assert.deepEqual(
       [...arrays.values()],
       [{ cluster: ordinary.cluster, job_id: 4720, ended: 3, running: 1, to_come: null }],

@@ -10,7 +10,7 @@ describe('how a job ended', () => {
       describeEnding(killedAtLimit),
       'killed by SIGKILL (exit status 137); Grid Engine: failed 37 (a limit was enforced: h_rt, h_cpu or h_vmem)',
     );
-    assert.equal(describeEnding({ ...ordinary, exit_status: 139 }), 'exit status 139, as a shell tells SIGSEGV');
+    assert.equal(describeEnding({ ...ordinary, exit_status: 139 }), 'exit status 139, which means SIGSEGV');
     assert.equal(describeEnding({ ...ordinary, exit_status: 255 }), 'exit status 255');
     assert.equal(describeEnding({ ...ordinary, failed: 99 }), 'exit status 0; Grid Engine: failed 99');
     assert.equal(describeEnding(lost), 'exit status not known');

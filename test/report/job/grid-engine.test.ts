@@ -38,7 +38,7 @@ describe('renderGridEngine', () => {
   it('stands in a job’s report', () => {
     const runs = [{ record: { ...with_({}), series: null }, attempt: 1, incarnation: 1 }];
     const report = { job_id: 4711, runs, older: 0, newer: 0 };
-    assertGolden('joined', renderJob(report, { allTasks: false }, testScreen()));
+    assertGolden('joined', renderJob(report, { detail: 'full', allTasks: false }, testScreen()));
   });
 
   it('says nothing where Grid Engine’s line has not come', () => {

@@ -30,7 +30,8 @@ const reportOf = (runs: readonly JobRun[], older = 0): JobReport => ({
   older,
   newer: 0,
 });
-const summary = { allTasks: false };
+const full = { detail: 'full', allTasks: false } as const;
+const short = { allTasks: false };
 
 const twoHosts: readonly JobRun[] = asRuns([
   { ...ordinary, pe: 'orte', slots: 6 },
@@ -63,11 +64,11 @@ const samples: Readonly<Record<string, JobReport>> = {
 
 describe('renderJob', () => {
   for (const [name, report] of Object.entries(samples)) {
-    it(`shows ${name}`, () => assertGolden(name, renderJob(report, summary, testScreen())));
+    it(`shows ${name}`, () => assertGolden(name, renderJob(report, full, testScreen())));
 
     it(`keeps ${name} within 80 columns`, () => {
       for (const unicode of [true, false]) {
-        const lines = renderJob(report, summary, testScreen({ width: 80, unicode }));
+        const lines = renderJob(report, full, testScreen({ width: 80, unicode }));
         assert.deepEqual(
           lines.filter((line) => displayWidth(line) > 80),
           [],
@@ -78,29 +79,53 @@ describe('renderJob', () => {
     });
   }
 
+  for (const [name, report] of Object.entries(samples)) {
+    it(`shows ${name} on 24 lines of 80 columns`, () => {
+      const lines = renderJob(report, short, testScreen({ width: 80 }));
+      assert.ok(lines.length <= 24, String(lines.length));
+      assert.deepEqual(
+        lines.filter((line) => displayWidth(line) > 80),
+        [],
+      );
+      assertGolden(`short/${name}`, lines);
+    });
+  }
+
+  it('is six lines with brief, as wide as the screen at most but for the request', () => {
+    for (const report of Object.values(samples).filter(
+      ({ runs }) => new Set(runs.map(({ record }) => record.task_id)).size === 1,
+    )) {
+      const lines = renderJob(report, { ...short, detail: 'brief' }, testScreen({ width: 80 }));
+      assert.deepEqual(
+        lines.slice(0, 6).map((line) => line.split(':')[0]),
+        ['Job', 'State', 'Elapsed', 'CPU', 'Memory', 'Next time'],
+      );
+    }
+  });
+
   it('means the same with colours', () => {
     // eslint-disable-next-line no-control-regex -- our own colour codes
     const codes = /\u001b\[\d+m/g;
     for (const report of Object.values(samples)) {
-      const coloured = renderJob(report, summary, testScreen({ colour: true }));
+      const coloured = renderJob(report, full, testScreen({ colour: true }));
       const stripped = coloured.map((line) => line.replace(codes, '').trimEnd());
       assert.notDeepEqual(stripped, coloured);
-      assert.deepEqual(stripped, renderJob(report, summary, testScreen()));
+      assert.deepEqual(stripped, renderJob(report, full, testScreen()));
     }
   });
 
   it('lists the tasks of a large array only when asked', () => {
     const many = arrayOfTwenty.flatMap((record) => [record, { ...record, task_id: (record.task_id ?? 0) + 20 }]);
     const report = reportOf(asRuns(many));
-    const short = renderJob(report, summary, testScreen());
-    assert.match(short.join('\n'), /Each task: --tasks/);
-    assert.ok(short.length < 30);
-    assert.ok(renderJob(report, { allTasks: true }, testScreen()).length > 40 + 15);
+    const lines = renderJob(report, full, testScreen());
+    assert.match(lines.join('\n'), /Each task: --tasks/);
+    assert.ok(lines.length < 30);
+    assert.ok(renderJob(report, { detail: 'full', allTasks: true }, testScreen()).length > 40 + 15);
   });
 
   it('shows every job of a number when asked, newest first', () => {
     const runs = [...asRuns([firstRun]), { record: ordinary, attempt: 1, incarnation: 2 }];
-    const titles = renderJob(reportOf(runs), summary, testScreen()).filter((line) => line.startsWith('Job '));
+    const titles = renderJob(reportOf(runs), full, testScreen()).filter((line) => line.startsWith('Job '));
     assert.match(titles[0] ?? '', /exit status 0$/);
     assert.match(titles[1] ?? '', /exit status 99$/);
   });
@@ -120,6 +145,6 @@ describe('renderJob', () => {
       queue: null,
       notes: [],
     };
-    assert.match(renderJob(reportOf(asRuns([nothing])), summary, testScreen()).join('\n'), /Peaks +not known/);
+    assert.match(renderJob(reportOf(asRuns([nothing])), full, testScreen()).join('\n'), /Peaks +not known/);
   });
 });

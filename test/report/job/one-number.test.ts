@@ -52,7 +52,7 @@ function job(limit: number, peaks: Partial<JobRecord>, fields: Partial<JobRecord
 const shown = (records: readonly JobRecord[]): string =>
   renderJob(
     { job_id: 4711, runs: asRuns(records), older: 0, newer: 0 },
-    { allTasks: false, dialect: 'unknown' },
+    { detail: 'full', allTasks: false, dialect: 'unknown' },
     screen,
   )
     .map((line) => `${line.trimEnd()}\n`)
@@ -82,15 +82,18 @@ describe('an upper end that is only a limit', () => {
     const text = shown([sleeper]);
     assert.match(text, /Memory .* ≥ 1\.50 MiB of 200 MiB +0\.8 %/);
     assert.match(text, /Address space .* ≥ 4\.26 MiB of 200 MiB +2\.1 %/);
-    assert.match(text, /It asked for 47 times the memory it was seen to need\./);
-    assert.match(text, /Next time: qsub -l h_vmem=100M\n +the largest address space \(4\.26 MiB\) and 20 % room; a/);
+    assert.match(text, /It requested 47 times its observed peak\./);
+    assert.match(
+      text,
+      /Next time: qsub -l h_vmem=100M\n +the largest address space \(4\.26 MiB\) and 20 % headroom; a/,
+    );
     assert.doesNotMatch(text, /close to its limit|100 %|h_vmem=250M/);
   });
 
   it('stands in the table of peaks as what it is', () => {
     const text = shown([sleeper]);
     assert.match(text, /largest address space +≥ 4\.26 MiB +up to the limit +2\.1 %/);
-    assert.match(text, /RSS and swap and largest address space: beyond the figure only the limit\s+is known/);
+    assert.match(text, /RSS and swap and largest address space: the upper bound is only the limit/);
   });
 
   it('is no full bar of a job that runs', () => {
@@ -150,7 +153,7 @@ describe('one peak', () => {
     const text = shown([close]);
     assert.match(text, /Memory .* 1\.70 GiB of 2 GiB +85 %/);
     assert.match(text, /It may have come close to its limit\./);
-    assert.match(text, /the peak \(1\.90 GiB at most\) and 20 % room/);
+    assert.match(text, /the peak \(1\.90 GiB at most\) and 20 % headroom/);
     const full = peak(1.9 * GIB, 1.91 * GIB);
     assert.match(shown([job(2 * GIB, { peak_rss: full, peak_process_vmem: full })]), /It came close to its limit\./);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { renderJob } from '../../../src/report/job/job';
-import type { JobRun } from '../../../src/report/job/job-run';
+import type { JobRun, JobViewOptions } from '../../../src/report/job/job-run';
 import { renderParallel } from '../../../src/report/job/parallel';
 import type { JobRecord } from '../../../src/record/record';
 import { after, asRuns, mpiMaster, mpiTask } from '../sample-records';
@@ -10,14 +10,14 @@ import { testScreen } from '../screens';
 process.env.TZ = 'Europe/Berlin';
 
 const screen = testScreen();
-const unasked = { allTasks: false };
+const unasked: JobViewOptions = { detail: 'full', allTasks: false };
 const four: readonly JobRecord[] = [mpiMaster(4), mpiTask(1), mpiTask(2), mpiTask(2, 2), mpiTask(3), mpiTask(4)];
 const shown = (runs: readonly JobRun[], options = unasked): string => renderParallel(runs, options, screen).join('\n');
 
 describe('renderParallel', () => {
   it('shows the tasks when asked', () => {
     assert.doesNotMatch(shown(asRuns(four)), /2\.node02/);
-    const all = shown(asRuns(four), { allTasks: true });
+    const all = shown(asRuns(four), { detail: 'full', allTasks: true });
     assert.match(all, /^Tasks +host +pe task/m);
     for (const task of ['master', '1.node01', '1.node02', '2.node02', '1.node03', '1.node04'])
       assert.match(all, new RegExp(`node0\\d +${task} `));
@@ -56,7 +56,7 @@ describe('renderParallel', () => {
     const fresh = shown(asRuns(four.map((record, index) => beating(record, 30 + index))));
     assert.match(fresh, /running, 35 s ago$/m);
     assert.match(fresh, /these are the figures of 35 s ago/);
-    assert.doesNotMatch(fresh, /Next time|can not be told/);
+    assert.doesNotMatch(fresh, /Next time|is unknown/);
     const one = beating(mpiTask(1), 5);
     const growing = shown(asRuns([beating(mpiMaster(2), 5), one, beating(mpiTask(2), 5)]));
     assert.match(growing, /At this rate it reaches its limit on node0[12] at 14:1\d/);
@@ -72,7 +72,7 @@ describe('renderParallel', () => {
     const killed = { ...mpiTask(3), exit_status: 137, signal: 9, peak_rss: peak, peak_rss_swap: peak };
     const text = shown(asRuns([{ ...mpiMaster(4), exit_status: 1 }, mpiTask(1), killed]));
     assert.match(text, /Memory .* 31\.9 GiB of 32 GiB on node03 +100 %/);
-    assert.match(text, /consistent with Grid Engine's own kill at h_vmem/);
+    assert.match(text, /Probable cause: Grid Engine's own kill at h_vmem/);
     assert.match(text, /Next time: qsub -l h_vmem=3G/);
   });
 

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { byHostName, HOST_ORDERS } from '../../../src/report/live/orders';
-import { byNumber, JOB_ORDERS, PENDING_ORDERS } from '../../../src/report/live/orders';
-import { sortRows } from '../../../src/report/live/orders';
+import {
+  byHostName,
+  HOST_ORDERS,
+  byNumber,
+  JOB_ORDERS,
+  PENDING_ORDERS,
+  sortRows,
+} from '../../../src/report/live/orders';
 import { GIB } from '../../live/snapshots';
 import { oneJob, sampleView, trendIn } from './sample-view';
 

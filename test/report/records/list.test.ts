@@ -96,9 +96,9 @@ describe('renderRecordList', () => {
 
   it('bears totals without anything in them', () => {
     const none = Object.fromEntries(Object.keys(totals).map((name) => [name, 0])) as Record<keyof Totals, number>;
-    assert.match(renderRecordList({ ...report, totals: none }, testScreen()).join('\n'), /0 GiB·h, nothing asked for/);
+    assert.match(renderRecordList({ ...report, totals: none }, testScreen()).join('\n'), /0 GiB·h, nothing requested/);
     const unsampledOnly = renderRecordList({ ...report, totals: { ...none, requested_gib_hours: 5 } }, testScreen());
-    assert.match(unsampledOnly.join('\n'), /5\.00 GiB·h asked for, use not known/);
+    assert.match(unsampledOnly.join('\n'), /5\.00 GiB·h requested, use unknown/);
   });
 });
 

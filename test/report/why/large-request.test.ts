@@ -49,7 +49,7 @@ describe('one large request that was refused', () => {
     assert.deepEqual([why.confidence, why.causes], ['possible', ['refused-memory', 'own-error']]);
     assert.match(
       why.sentence,
-      /python3\.11\) had reached at least 16\.0 MiB of the 300 MiB .*; a single request for the 284 MiB that were left would have been refused, which ends a program so, 400 ms after its start\) and with an error of its own .*MemoryError\) would tell\./,
+      /python3\.11\) had reached at least 16\.0 MiB of the 300 MiB .*; a single request for the 284 MiB that were left would have been refused, which ends a program so, 400 ms after its start\) or a failure of the job itself .*\. Evidence needed: .*MemoryError\)\./,
     );
     assert.equal(next, 'qsub -l h_vmem=600M');
     assert.match(reasons, /^h_vmem: twice the limit, if its messages speak of memory/);

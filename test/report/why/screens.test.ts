@@ -15,11 +15,12 @@ describe('the screen of a job that ended badly', () => {
   for (const [name, record] of Object.entries(BAD_ENDS)) {
     const report = { job_id: record.job_id, runs: asRuns([record]), older: 0, newer: 0 };
 
-    it(`shows ${name}`, () => assertGolden(`end-${name}`, renderJob(report, { allTasks: false }, testScreen())));
+    it(`shows ${name}`, () =>
+      assertGolden(`end-${name}`, renderJob(report, { detail: 'full', allTasks: false }, testScreen())));
 
     it(`keeps ${name} within 80 columns, and harmless`, () => {
       for (const unicode of [true, false]) {
-        const lines = renderJob(report, { allTasks: false }, testScreen({ width: 80, unicode }));
+        const lines = renderJob(report, { detail: 'full', allTasks: false }, testScreen({ width: 80, unicode }));
         assert.deepEqual(
           lines.filter((line) => displayWidth(line) > 80),
           [],

@@ -195,7 +195,7 @@ const TABLE: readonly Row[] = [
   ['deleted', 'contradicted', 'failed 37', ENFORCED],
   ['deleted', 'contradicted', 'the shell lived on', { ...TOLD_BY_SHELL, failed: 0 }],
   ['deleted', 'contradicted', 'OCS would name who', AFTER_SIGNAL, 'ocs'],
-  ['deleted', 'undecidable', 'Grid Engine has not told', KILLED],
+  ['deleted', 'undecidable', 'Grid Engine has not reported it yet', KILLED],
 
   ['crash', 'consistent', 'far below', bySignal(11)],
   ['crash', 'consistent', 'told by a shell', { signal: 0, exit_status: 136 }],
@@ -262,13 +262,13 @@ describe('the sentence', () => {
       { ...ENFORCED, ...held(3.9 * GIB, 4.1 * GIB) },
       'told',
       ['h_vmem'],
-      /^Its end is consistent with Grid Engine's own kill at h_vmem: it held 3\.90 GiB to 4\.10 GiB of the 4 GiB allowed on node07 when SIGKILL came at 2026-11-20T13:12:11Z\.$/,
+      /^Probable cause: Grid Engine's own kill at h_vmem\. It held 3\.90 GiB to 4\.10 GiB of the 4 GiB allowed on node07 when SIGKILL came at 2026-11-20T13:12:11Z\.$/,
     );
     says(
       { ...ENFORCED, ...asked('-l h_rt=600') },
       'told',
       ['h_rt'],
-      /at h_rt: it ran 0:10:00 of the 0:10:00 of h_rt when/,
+      /at h_rt\. It ran 0:10:00 of the 0:10:00 of h_rt when/,
     );
   });
 
@@ -277,7 +277,7 @@ describe('the sentence', () => {
       { ...ENFORCED, ...held(4.1 * GIB), ...asked('-l h_rt=600') },
       'possible',
       ['h_vmem', 'h_rt'],
-      /consistent with Grid Engine's own kill at h_vmem \(.*\) and with Grid Engine's kill at h_rt \(.*\): the evidence does not decide\./,
+      /^Possible causes: Grid Engine's own kill at h_vmem \(.*\) or Grid Engine's kill at h_rt \(.*\)\. Evidence needed: /,
     );
   });
 
@@ -286,9 +286,9 @@ describe('the sentence', () => {
       KILLED,
       'unknown',
       [],
-      /^What ended it can not be told: nothing that is known explains SIGKILL at .*; it had used 30 % of h_vmem\. Grid Engine's accounting line \(qmemacct import\) or .* would tell\.$/,
+      /^Cause unknown: nothing known explains SIGKILL at .*; it had used 30 % of h_vmem\. Evidence needed: Grid Engine's accounting line \(qmemacct import\) or .*\.$/,
     );
-    says(ENFORCED, 'unknown', [], /^Grid Engine enforced a limit \(failed 37\), but which one can not be told; /);
+    says(ENFORCED, 'unknown', [], /^Grid Engine enforced a limit \(failed 37\), but which one is unknown; /);
   });
 
   it('says how to mend what kept a job from starting', () => {
@@ -313,9 +313,9 @@ describe('the sentence', () => {
     for (const dialect of ['sge6.2', 'ocs'] as const) {
       const told = why(hidden, dialect);
       assert.equal(standing(told, 'h_rt'), 'undecidable');
-      assert.doesNotMatch(JSON.stringify(told), /asked for no|names nobody/);
+      assert.doesNotMatch(JSON.stringify(told), /requested no|names nobody/);
     }
-    assert.match(JSON.stringify(why({ ...AFTER_SIGNAL, ...asked('') })), /asked for no h_rt/);
+    assert.match(JSON.stringify(why({ ...AFTER_SIGNAL, ...asked('') })), /requested no h_rt/);
   });
 
   it('names who deleted it where that is told, whatever the name', () => {
@@ -333,7 +333,7 @@ describe('the sentence', () => {
   });
 
   it('tells a crash from refused memory by how near the limit was', () => {
-    says(bySignal(6), 'likely', ['crash'], /a crash of its own: SIGABRT at .*; it had used 30 % of h_vmem/);
+    says(bySignal(6), 'likely', ['crash'], /a crash of the program\. SIGABRT at .*; it had used 30 % of h_vmem/);
     says(
       { ...bySignal(6), ...space(3.99 * GIB) },
       'likely',
@@ -361,7 +361,7 @@ describe('a parallel job', () => {
   it('is explained by the host where it ended first', () => {
     const told = whyEnded([{ ...mpiMaster(4), exit_status: 1, ended_at: after(4005) }, mpiTask(1), killed]);
     assert.deepEqual(told?.causes, ['h_vmem']);
-    assert.match(told.sentence, /it held 31\.9 GiB to 32\.2 GiB of the 32 GiB allowed on node03/);
+    assert.match(told.sentence, /It held 31\.9 GiB to 32\.2 GiB of the 32 GiB allowed on node03/);
   });
 
   it("is explained by what Grid Engine counted of a task, whatever the sampler's looks fell on", () => {

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import {
-  ExitFlag,
-  parseExitRecord,
-  parseTaskDelays,
-  registerPayload,
-  type ExitRecord,
-} from '../../../src/sources/events/exit-records';
+import { ExitFlag, parseExitRecord, registerPayload, type ExitRecord } from '../../../src/sources/events/exit-records';
 import { asVersion, broken, recordMessages } from './fixtures';
 
 const parse = (message: Buffer | undefined): ExitRecord => {
@@ -157,7 +151,6 @@ describe('parseExitRecord', () => {
       fc.property(broken(recordMessages), fc.nat(20), (bytes, offset) => {
         for (const at of [0, offset]) {
           const record = parseExitRecord(bytes, at, bytes.length);
-          parseTaskDelays(bytes, at, bytes.length);
           if (record === null) continue;
           assert.ok(record.comm.length <= 32);
           assert.ok(record.hiwaterRssBytes >= 0 && record.pid >= 0 && record.exitCode <= 255);

@@ -15,11 +15,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openPerf, probePerf, type OpenPerf, type PerfTarget } from '../../../src/sources/job/perf';
-import { findPerfMount } from '../../../src/sources/job/perf-cgroup';
 import type { PerfReading } from '../../../src/sources/job/perf-metrics';
 import { isUnavailable, THIS_MACHINE } from '../../../src/sources/source';
 import { burner, burnersObstacle, type BurnerProgram } from '../../burners/build';
 import { oneOf } from '../../tries';
+import { findPerfMount } from './perf-mount';
 
 const EVENTS = ['page_faults', 'context_switches', 'cpu_migrations', 'task_clock'];
 

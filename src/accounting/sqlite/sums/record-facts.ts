@@ -5,11 +5,10 @@ import { nameClass } from '../../../record/name-class';
 import { DAY_MS, dayOf, type Span } from '../../sums/periods';
 import type { EarlierRow, FactRow, GroupKey, JobKey } from '../../sums/summer';
 import type { Dimension } from '../../summary';
-import type { Words } from '../dictionary';
-import { JOB_NAME_ID } from '../job-name';
-import { prepared } from '../prepared';
-import { counted, selected } from '../queries';
-import { FAILED, type Condition } from '../record-filter';
+import type { Words } from '../database/dictionary';
+import { prepared } from '../database/prepared';
+import { counted, selected } from '../read/queries';
+import { FAILED, JOB_NAME_ID, type Condition } from '../read/record-filter';
 
 type Cell = number | null;
 /** A row of `factsQuery`, then the numbers of its keys. */

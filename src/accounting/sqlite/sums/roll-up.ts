@@ -15,8 +15,8 @@ import {
   type RolledGroup,
 } from '../../sums/roll-up';
 import type { GroupKey } from '../../sums/summer';
-import type { Words } from '../dictionary';
-import { EVERY_RECORD } from '../record-filter';
+import type { Words } from '../database/dictionary';
+import { EVERY_RECORD } from '../read/record-filter';
 import { FactReader } from './record-facts';
 import { keyText, totalsOf, type StoredRow } from './rolled-rows';
 

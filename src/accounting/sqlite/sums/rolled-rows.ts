@@ -6,8 +6,8 @@ import { UNITS, type Period, type Unit } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import { dictionaryOf, dimensionNumber } from '../../sums/roll-up';
 import type { AgainRow, GroupKey, RolledRow } from '../../sums/summer';
-import type { Words } from '../dictionary';
-import { prepared } from '../prepared';
+import type { Words } from '../database/dictionary';
+import { prepared } from '../database/prepared';
 
 /** Days whose sums do not hold. Parameters: @first, @end. */
 export const STALE_DAYS = 'SELECT day FROM stale_day WHERE day >= @first AND day < @end ORDER BY day';

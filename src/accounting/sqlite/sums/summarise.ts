@@ -2,9 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { planOf, rolledQuery } from '../../sums/plan';
 import { Summer } from '../../sums/summer';
 import type { SummaryAnswer, SummaryQuery } from '../../summary';
-import type { Words } from '../dictionary';
-import { conditionOf } from '../record-filter';
-import { daysOfKey } from '../spans';
+import type { Words } from '../database/dictionary';
+import { conditionOf } from '../read/record-filter';
+import { daysOfKey } from '../read/spans';
 import { FactReader } from './record-facts';
 import { RolledReader, type RolledChoice } from './rolled-rows';
 

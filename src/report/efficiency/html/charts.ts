@@ -1,8 +1,7 @@
 import { formatCount } from '../../format/units';
 import type { Report } from '../report';
 import { hoursText, memoryTime, sharesText } from '../words';
-import { look, type ColourName } from './markup';
-import { element, fragment, type Html } from './markup';
+import { look, type ColourName, element, fragment, type Html } from './markup';
 import { note } from './parts';
 
 /** Charts of table cells: mail programs show no SVG and run no script. */
@@ -89,7 +88,7 @@ export function hoursChart(report: Report): Html | null {
   const ticks = Array.from({ length: 8 }, (_, index) => ({ text: `${index * 3} h`, columns: 3 }));
   return fragment(
     chart(columns, ticks, memoryTime(most), says),
-    element('div', { style: 'margin-top:6px' }, key('used', 'in use'), key('asked', 'asked for')),
+    element('div', { style: 'margin-top:6px' }, key('used', 'in use'), key('asked', 'requested')),
     note(says),
   );
 }

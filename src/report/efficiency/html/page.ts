@@ -1,8 +1,7 @@
 import { formatMinute, formatZone } from '../../format/local-time';
 import type { Report } from '../report';
 import { countText, energyText, leftOutText, periodText, wasteText } from '../words';
-import { FONT, look, lookAs, SHEET } from './markup';
-import { element, fragment, verbatim, type Html } from './markup';
+import { FONT, look, lookAs, SHEET, element, fragment, verbatim, type Html } from './markup';
 import { card, layout, named, note, sentence } from './parts';
 import {
   chartsCard,

@@ -3,8 +3,18 @@ import { escapeForTerminal } from '../../format/escape';
 import { shareTone } from '../../screen/gauge';
 import type { Tone } from '../../screen/screen';
 import { formatPercent } from '../../format/units';
-import { FONT, look, lookAs, MONO, type ColourName } from './markup';
-import { element, fragment, type Attributes, type Child, type Html } from './markup';
+import {
+  FONT,
+  look,
+  lookAs,
+  MONO,
+  type ColourName,
+  element,
+  fragment,
+  type Attributes,
+  type Child,
+  type Html,
+} from './markup';
 
 /** Lean: Gmail cuts off a mail after 102 kB. */
 const PLAIN = { cellpadding: 0, cellspacing: 0, width: '100%' } as const;

@@ -1,4 +1,3 @@
-import { formatHeld } from '../../format/bracket';
 import { escapeForTerminal } from '../../format/escape';
 import { formatCount, formatPercent, formatRequested } from '../../format/units';
 import type { JobLine, JobList, Report, Sums } from '../report';
@@ -20,14 +19,14 @@ import {
   listNote,
   nextRequest,
   otherwiseText,
+  peakText,
   plural,
   share,
   shownWasters,
   silentText,
 } from '../words';
 import { hoursChart, sharesChart } from './charts';
-import { FONT, look, lookAs } from './markup';
-import { element, fragment, type Child, type Html } from './markup';
+import { FONT, look, lookAs, element, fragment, type Child, type Html } from './markup';
 import {
   bar,
   card,
@@ -73,15 +72,15 @@ function tile({ name, value, says, bar: drawn }: Tile): Html {
 export function tiles({ site }: Report): Html {
   const fits =
     site.waste_slot_hours === null || site.waste_jobs === null
-      ? 'asked for above the peaks'
-      : `asked for above the peaks: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
+      ? 'requested above the peaks'
+      : `requested above the peaks: as much as ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
   const peak = memoryPart(knownOf(site.peak_gib_hours, site.without_peak, site), site.requested_gib_hours);
   const [waste, wasteUnit] = memoryTime(site.waste_gib_hours).split(' ');
   const items: readonly Tile[] = [
     {
       name: 'Memory at the peak',
       value: toned(site.peak_efficiency),
-      says: `${peak} asked for; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
+      says: `${peak} requested; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
       bar: shareBar(site.peak_efficiency, 6),
     },
     {
@@ -117,7 +116,7 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
   { head: 'jobs', align: 'right', cell: ({ jobs }) => formatCount(jobs) },
   { head: 'core h', align: 'right', wide: true, cell: (sums) => amount(sums.core_hours) },
   { head: 'CPU', align: 'right', wide: true, cell: (sums) => share(sums.cpu_efficiency) || NONE },
-  { head: 'asked', align: 'right', cell: (sums) => amount(sums.requested_gib_hours) },
+  { head: 'requested', align: 'right', cell: (sums) => amount(sums.requested_gib_hours) },
   {
     head: 'limit',
     align: 'right',
@@ -137,7 +136,7 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
     wide: true,
     cell: (sums) => knownAmount(sums.used_gib_hours, sums.without_used, sums) || NONE,
   },
-  { head: 'peak of it', align: 'right', cell: (sums) => toned(sums.peak_efficiency) },
+  { head: '% of requested', align: 'right', cell: (sums) => toned(sums.peak_efficiency) },
   {
     head: '',
     wide: true,
@@ -175,7 +174,7 @@ export function groupsCard(report: Report): Html {
     `By ${DIMENSION_NAMES[report.by]}`,
     table([{ head: DIMENSION_NAMES[report.by] }, ...columns], rows),
     note(
-      `${rest > 0 ? `And ${formatCount(rest)} more, which the CSV has. ` : ''}Asked, peak, mean and waste in ${GIB_HOURS}: peak is the highest that a job ever held, mean its memory over time, waste what was asked for less the peak.`,
+      `${rest > 0 ? `And ${formatCount(rest)} more, which the CSV has. ` : ''}Requested, peak, mean and waste in ${GIB_HOURS}: peak is the highest that a job reached, mean its memory-hours, waste requested minus peak.`,
     ),
   );
 }
@@ -208,11 +207,15 @@ const nameColumn = (withOwner: boolean): LineColumn => ({
 const NAME = nameColumn(false);
 const NAME_AND_OWNER = nameColumn(true);
 const HOST: LineColumn = { head: 'host', wide: true, cell: hostOf };
-const ASKED: LineColumn = { head: 'asked', align: 'right', cell: (line) => bytesOr(line.limit_bytes, formatRequested) };
+const ASKED: LineColumn = {
+  head: 'requested',
+  align: 'right',
+  cell: (line) => bytesOr(line.limit_bytes, formatRequested),
+};
 const PEAK: LineColumn = {
   head: 'peak',
   align: 'right',
-  cell: (line) => bytesOr(line.peak_bytes, formatHeld),
+  cell: (line) => peakText(line, '≥', NONE),
 };
 const WASTE: LineColumn = { head: 'waste', align: 'right', wide: true, cell: (line) => amount(line.waste_gib_hours) };
 const ENDED: LineColumn = { head: 'ended', wide: true, cell: ({ ending }) => ending };

@@ -68,7 +68,7 @@ describe('renderReportHtml', () => {
   it('bears a report of nothing, and one without a known figure', async () => {
     assert.ok(renderReportHtml(await sampleReport({}, [])).includes('No job ended in this time.'));
     const bare: JobRecord = { ...emptyRecord(ordinary, 'finished', 'accounting', 1), ended_at: '2026-11-20T12:00:00Z' };
-    assert.ok(renderReportHtml(await sampleReport({}, [bare])).includes('is not known: no job has a peak'));
+    assert.ok(renderReportHtml(await sampleReport({}, [bare])).includes('Waste is unknown: no job has a peak'));
   });
 
   it('shows its text in a real browser, without a word of complaint', { skip: missing }, async () => {

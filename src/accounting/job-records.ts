@@ -1,0 +1,79 @@
+import type { JobRecord } from '../record/record';
+import { mergeAmong } from '../record/match';
+import type { StoredRecord } from '../record/merge';
+import type { MergeOutcome } from './store';
+
+/** A record among those of its job. */
+export interface HeldRecord {
+  /** In the store; null: it is not there yet. */
+  readonly id: number | null;
+  /** As the store has it; null: not at all. */
+  readonly before: StoredRecord | null;
+  readonly stored: StoredRecord;
+}
+
+/** What the records of some jobs have become. */
+export interface Changes {
+  readonly added: readonly HeldRecord[];
+  readonly changed: readonly HeldRecord[];
+  /** In the store, and now part of another. */
+  readonly absorbed: readonly HeldRecord[];
+}
+
+type JobPart = Pick<JobRecord, 'cluster' | 'job_id' | 'task_id' | 'pe_task_id'>;
+
+function partName({ cluster, job_id, task_id, pe_task_id }: JobPart): string {
+  return `${job_id}/${task_id ?? ''}/${pe_task_id ?? ''}/${cluster}`;
+}
+
+/** All records of some jobs, held in memory, into which accounts are merged. */
+export class JobRecords {
+  private readonly parts = new Map<string, HeldRecord[]>();
+  private readonly absorbed: HeldRecord[] = [];
+
+  /** A record that the store has. */
+  load(id: number, stored: StoredRecord): void {
+    this.partOf(stored.record).push({ id, before: stored, stored });
+  }
+
+  merge(record: JobRecord): MergeOutcome {
+    const part = this.partOf(record);
+    const merged = mergeAmong(record, part);
+    if (merged === null) return { ok: true, change: 'unchanged' };
+    const { base, absorbed, stored } = merged;
+    if (base === null) {
+      part.push({ id: null, before: null, stored });
+      return { ok: true, change: 'added' };
+    }
+    // Of two, that in the store goes on: the other may be of this transaction.
+    const [stays, goes] = base.id === null && absorbed !== null ? [absorbed, base] : [base, absorbed];
+    part[part.indexOf(stays)] = { ...stays, stored };
+    if (goes !== null) {
+      part.splice(part.indexOf(goes), 1);
+      if (goes.id !== null) this.absorbed.push(goes);
+    }
+    return { ok: true, change: 'changed' };
+  }
+
+  *all(): Iterable<HeldRecord> {
+    for (const part of this.parts.values()) yield* part;
+  }
+
+  changes(): Changes {
+    const held = [...this.all()];
+    return {
+      added: held.filter(({ id }) => id === null),
+      changed: held.filter(({ id, before, stored }) => id !== null && before !== stored),
+      absorbed: this.absorbed,
+    };
+  }
+
+  private partOf(part: JobPart): HeldRecord[] {
+    const name = partName(part);
+    const known = this.parts.get(name);
+    if (known !== undefined) return known;
+    const made: HeldRecord[] = [];
+    this.parts.set(name, made);
+    return made;
+  }
+}

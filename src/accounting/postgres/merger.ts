@@ -1,0 +1,151 @@
+import type { JobRecord } from '../../record/record';
+import { countedAt } from '../../record/facts';
+import { JobRecords, type HeldRecord } from '../job-records';
+import type { Cell } from '../columns';
+import { COLUMNS, toRow } from '../row';
+import type { MergeOutcome } from '../store';
+import type { Connection, Transaction } from './connect';
+import { insertRows, type TypedColumn } from './insert-rows';
+import { columnType, NAMED_COLUMNS, readRows } from './rows';
+import { Words } from './words';
+
+/** One writer at a time: whoever merges sees all that others have merged. Also the import's and the roll-ups' lock. */
+const LOCK = 'SELECT pg_advisory_xact_lock(1902994797)';
+const DAY_MS = 86_400_000;
+
+/** Jobs by number and task, as two JSON lists; a task of none is 0. */
+const OF_JOBS = `FROM (SELECT DISTINCT (j.job ->> 0)::bigint AS job_id, (j.job ->> 1)::bigint AS task_id
+    FROM jsonb_array_elements($1::text::jsonb) AS j (job)) AS j
+  JOIN qmemacct.named_record AS r ON r.job_id = j.job_id AND coalesce(r.task_id, 0) = j.task_id`;
+
+/** The numbers of jobs and tasks, for OF_JOBS. */
+export function jobList(records: Iterable<Pick<JobRecord, 'job_id' | 'task_id'>>): string {
+  const jobs = new Set<string>();
+  for (const { job_id, task_id } of records) jobs.add(`[${job_id},${task_id ?? 0}]`);
+  return `[${[...jobs].join(',')}]`;
+}
+
+/** All records of the jobs in `list` that one who reads `source` sees. */
+export async function loadJobs(
+  db: Pick<Transaction, 'rows'>,
+  list: string,
+  source = 'qmemacct.named_record',
+): Promise<JobRecords> {
+  const held = new JobRecords();
+  if (list === '[]') return held;
+  const sql = `SELECT r.id, ${NAMED_COLUMNS} ${OF_JOBS.replace('qmemacct.named_record', source)} ORDER BY r.id`;
+  const rows = await db.rows<readonly [number, ...Cell[]]>(sql, [list]);
+  for (const [index, stored] of readRows(rows, 1).entries()) held.load(rows[index]?.[0] ?? 0, stored);
+  return held;
+}
+
+const ROW: readonly TypedColumn[] = [
+  { name: 'id', type: 'bigint' },
+  ...COLUMNS.map((column) => ({ name: column.name, type: columnType(column) })),
+];
+const SERIES: readonly TypedColumn[] = [
+  { name: 'record_id', type: 'bigint' },
+  { name: 'start', type: 'bigint' },
+  { name: 'step_ms', type: 'bigint' },
+  { name: 'rss_bytes', type: 'text' },
+];
+
+/** Puts what some jobs' records have become into the table. All writers of records do so, one at a time. */
+export class Merger {
+  private readonly words = new Words();
+
+  constructor(private readonly db: Connection) {}
+
+  /** Work that no other writer does at the same time, in one transaction. */
+  async alone<T>(work: (inner: Transaction) => Promise<T>): Promise<T> {
+    try {
+      return await this.db.transaction(async (inner) => {
+        await inner.query(LOCK);
+        return work(inner);
+      });
+    } catch (error) {
+      this.words.forget();
+      throw error;
+    }
+  }
+
+  /** Merges records, as `parseRecord` returns them, into the table. */
+  async merge(inner: Transaction, records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> {
+    const held = await loadJobs(inner, jobList(records));
+    const outcomes = records.map((record) => held.merge(record));
+    await this.write(inner, held);
+    return outcomes;
+  }
+
+  /** Writes what has changed among the records of jobs that were loaded whole. */
+  async write(inner: Transaction, held: JobRecords): Promise<void> {
+    const { added, changed, absorbed } = held.changes();
+    const touched = new Set<HeldRecord>([...added, ...changed, ...absorbed]);
+    if (touched.size === 0) return;
+    const gone = [...changed, ...absorbed].flatMap(({ id }) => id ?? []);
+    if (gone.length > 0) await this.remove(inner, gone);
+    await this.insert(inner, [...changed, ...added]);
+    await this.markStale(inner, held, touched);
+  }
+
+  private async remove(inner: Transaction, ids: readonly number[]): Promise<void> {
+    const list = JSON.stringify(ids);
+    const of = '(SELECT i::bigint FROM jsonb_array_elements_text($1::text::jsonb) AS i)';
+    await inner.query(`DELETE FROM qmemacct.series WHERE record_id IN ${of}`, [list]);
+    await inner.query(`DELETE FROM qmemacct.record WHERE id IN ${of}`, [list]);
+  }
+
+  private async insert(inner: Transaction, records: readonly HeldRecord[]): Promise<void> {
+    if (records.length === 0) return;
+    const ids = await this.idsOf(inner, records);
+    const rowsOf = (): readonly (readonly Cell[])[] => records.map(({ stored }) => toRow(stored, this.words));
+    let rows = rowsOf();
+    if (!this.words.complete) {
+      await this.words.ensure(inner);
+      rows = rowsOf();
+    }
+    await insertRows(
+      inner,
+      'record',
+      ROW,
+      rows.map((row, index) => [ids[index] ?? 0, ...row]),
+    );
+    await insertRows(
+      inner,
+      'series',
+      SERIES,
+      records.flatMap(({ stored: { record } }, index) => {
+        if (record.series === null) return [];
+        const { start, step_seconds: step, rss_bytes: points } = record.series;
+        return [[ids[index] ?? 0, Date.parse(start), Math.round(step * 1000), JSON.stringify(points)]];
+      }),
+    );
+  }
+
+  private async idsOf(inner: Transaction, records: readonly HeldRecord[]): Promise<readonly number[]> {
+    const fresh = records.filter(({ id }) => id === null).length;
+    const numbers =
+      fresh === 0
+        ? []
+        : await inner.rows<[number]>(`SELECT nextval('qmemacct.record_id_seq') FROM generate_series(1, ${fresh})`);
+    let next = 0;
+    return records.map(({ id }) => id ?? numbers[next++]?.[0] ?? 0);
+  }
+
+  /** Days with records of the jobs: what the others of a job add to sums may depend on one that has changed. */
+  private async markStale(inner: Transaction, held: JobRecords, touched: ReadonlySet<HeldRecord>): Promise<void> {
+    const jobOf = ({ stored: { record } }: HeldRecord): string =>
+      `${record.job_id}/${record.task_id ?? ''}/${record.cluster}`;
+    const jobs = new Set([...touched].map(jobOf));
+    const days = new Set<number>();
+    for (const one of [...held.all(), ...touched])
+      if (jobs.has(jobOf(one)))
+        for (const version of [one.before, one.stored])
+          if (version !== null) days.add(Math.floor(countedAt(version.record) / DAY_MS));
+    await inner.query(
+      `INSERT INTO qmemacct.stale_day SELECT d::integer FROM jsonb_array_elements_text($1::text::jsonb) AS d
+       WHERE d::integer >= (SELECT before_day FROM qmemacct.pruned) ON CONFLICT DO NOTHING`,
+      [JSON.stringify([...days])],
+    );
+  }
+}

@@ -1,0 +1,220 @@
+import { byPlace } from '../by-place';
+import { arrangeAttempts } from '../attempts';
+import type { Cell } from '../columns';
+import { recordTest } from '../filter-record';
+import type { StoredRecord } from '../../record/merge';
+import { countedAt, requestedBytes } from '../../record/facts';
+import { figureOf } from '../../record/peak-figure';
+import type { JobRecord } from '../../record/record';
+import { noTotals } from '../../record/totals';
+import type {
+  AccountingReader,
+  JobAnswer,
+  JobQuery,
+  RecordsAnswer,
+  RecordSort,
+  RecordsQuery,
+  RunningQuery,
+} from '../store';
+import type { SummaryAnswer, SummaryQuery } from '../summary';
+import type { Connection } from './connect';
+import { conditionOf, Parameters, type Source } from './record-filter';
+import { NAMED_COLUMNS, NAMED_WITHOUT_SERIES, readRows } from './rows';
+import { notOf, Snapshot } from './snapshot';
+import { summarise } from './summarise';
+
+const DEFAULT_LIMIT = 50;
+const READING = 'isolation level repeatable read read only';
+
+/** Where the caller's role may read; the first that it may. */
+const SOURCE = `SELECT CASE WHEN has_table_privilege('qmemacct.record', 'SELECT') THEN 'named_record'
+    WHEN pg_has_role(session_user, 'qmemacct_project', 'MEMBER') THEN 'visible_record' ELSE 'own_record' END AS records`;
+
+interface Sorting {
+  readonly sql: string;
+  readonly value: (record: JobRecord) => number | null;
+}
+
+const times = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a * b);
+const limitOf = (record: JobRecord): number | null => record.h_vmem?.limit_bytes ?? null;
+const peakOf = (record: JobRecord): number | null => record.peak_rss && figureOf(record.peak_rss);
+const unusedOf = (record: JobRecord): number | null => {
+  const [limit, peak] = [limitOf(record), peakOf(record)];
+  return limit === null || peak === null ? null : limit - peak;
+};
+
+const SORTS: Readonly<Record<Exclude<RecordSort, 'time'>, Sorting>> = {
+  wallclock: { sql: 'r.wallclock_ms / 1000.0', value: (record) => record.wallclock_seconds },
+  cpu: { sql: 'r.cpu_ms / 1000.0', value: (record) => record.cpu_seconds },
+  peak: { sql: 'r.peak_rss_lower_bytes', value: peakOf },
+  requested: {
+    sql: 'r.requested_bytes::double precision * (r.wallclock_ms / 1000.0)',
+    value: (record) => times(requestedBytes(record), record.wallclock_seconds),
+  },
+  unused: {
+    sql: '(r.h_vmem_limit_bytes - r.peak_rss_lower_bytes)::double precision * (r.wallclock_ms / 1000.0)',
+    value: (record) => times(unusedOf(record), record.wallclock_seconds),
+  },
+};
+
+/** A record of a list: what it is sorted by, first to last. */
+interface Listed {
+  readonly order: readonly [value: number, countedAt: number, id: number];
+  readonly stored: StoredRecord;
+}
+
+function byOrder(a: Listed, b: Listed): number {
+  for (const [index, value] of b.order.entries()) {
+    const other = a.order[index] ?? 0;
+    if (value !== other) return value > other ? 1 : -1;
+  }
+  return 0;
+}
+
+async function listRecords(snapshot: Snapshot, query: RecordsQuery): Promise<readonly StoredRecord[]> {
+  const { sort = 'time', limit = DEFAULT_LIMIT } = query;
+  const { records, ids } = await snapshot.unsettled(query);
+  const sorting = sort === 'time' ? null : SORTS[sort];
+  const parameters = new Parameters();
+  const condition = conditionOf(query, snapshot.source, parameters);
+  const rows = await snapshot.db.rows<readonly [number, number, number | null, ...Cell[]]>(
+    `SELECT r.id, r.counted_at, ${sorting === null ? '0' : `(${sorting.sql})::double precision`} AS sort_value, ${NAMED_WITHOUT_SERIES}
+     FROM ${snapshot.source.records} AS r WHERE ${condition}${notOf(ids)}
+     ORDER BY ${sorting === null ? '' : 'sort_value DESC NULLS LAST, '}r.counted_at DESC, r.id DESC LIMIT ${limit}`,
+    parameters.values,
+  );
+  const test = recordTest(query);
+  const waiting = records.flatMap(({ stored, name, countedAt: at }): Listed[] => {
+    const { record } = stored;
+    if (!test(record, name)) return [];
+    const value = sorting === null ? 0 : (sorting.value(record) ?? -Infinity);
+    return [{ order: [value, at, Infinity], stored: { ...stored, record: { ...record, series: null } } }];
+  });
+  const found = readRows(rows, 3).map((stored, index): Listed => {
+    const [id = 0, at = 0, value = null] = rows[index] ?? [];
+    return { order: [value ?? -Infinity, at, id], stored };
+  });
+  return [...found, ...waiting]
+    .sort(byOrder)
+    .slice(0, limit)
+    .map(({ stored }) => stored);
+}
+
+/** Questions to the PostgreSQL store, each answered from one snapshot of the table and of what waits in the inbox. */
+export class PostgresReader implements AccountingReader {
+  private source: Promise<Source> | null = null;
+
+  constructor(protected readonly db: Connection) {}
+
+  /** Asks nothing, to see whether it could. Rejects with StoreError. */
+  async tryReading(): Promise<void> {
+    await this.db.query('SELECT FROM qmemacct.visible_record LIMIT 0');
+  }
+
+  job(query: JobQuery): Promise<JobAnswer> {
+    return this.ask(async (snapshot) => {
+      const parameters = new Parameters();
+      const condition = (row: 'i' | 'r'): string =>
+        [
+          `${row}.job_id = ${parameters.put(query.job_id)}::bigint`,
+          ...(query.task_id === undefined
+            ? []
+            : [`coalesce(${row}.task_id, 0) = ${parameters.put(query.task_id)}::bigint`]),
+        ].join(' AND ');
+      const waiting = await snapshot.jobsOf(condition('i'), parameters);
+      const touched = [...waiting.all()];
+      const own = new Parameters();
+      const rows = await this.readWhere(snapshot, query, own, [
+        ...touched.flatMap(({ id }) => id ?? []),
+        ...waiting.changes().absorbed.flatMap(({ id }) => id ?? []),
+      ]);
+      const found = [...rows, ...touched.map(({ stored }) => stored)].filter(
+        ({ record }) =>
+          (query.cluster === undefined || record.cluster === query.cluster) &&
+          (query.task_id === undefined || record.task_id === query.task_id),
+      );
+      return arrangeAttempts(found, query);
+    });
+  }
+
+  private async readWhere(
+    { db, source }: Snapshot,
+    { job_id, task_id }: JobQuery,
+    parameters: Parameters,
+    without: readonly number[],
+  ): Promise<readonly StoredRecord[]> {
+    const task = task_id === undefined ? '' : ` AND coalesce(r.task_id, 0) = ${parameters.put(task_id)}::bigint`;
+    const rows = await db.rows<readonly Cell[]>(
+      `SELECT ${NAMED_COLUMNS} FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint${task}${notOf(without)}`,
+      parameters.values,
+    );
+    return readRows(rows, 0);
+  }
+
+  jobs(numbers: readonly number[]): Promise<readonly StoredRecord[]> {
+    return this.ask(async (snapshot) => {
+      const parameters = new Parameters();
+      const list = `(SELECT n::bigint FROM jsonb_array_elements_text(${parameters.put(JSON.stringify(numbers))}::text::jsonb) AS n)`;
+      const waiting = await snapshot.jobsOf(`i.job_id IN ${list}`, parameters);
+      const ids = [...waiting.all(), ...waiting.changes().absorbed].flatMap(({ id }) => id ?? []);
+      const rows = await snapshot.db.rows<readonly Cell[]>(
+        `SELECT ${NAMED_WITHOUT_SERIES} FROM ${snapshot.source.records} AS r WHERE r.job_id IN ${list}${notOf(ids)}`,
+        parameters.values,
+      );
+      const held = [...waiting.all()].map(({ stored }) => ({ ...stored, record: { ...stored.record, series: null } }));
+      return [...readRows(rows, 0), ...held];
+    });
+  }
+
+  records(query: RecordsQuery): Promise<RecordsAnswer> {
+    return this.ask(async (snapshot) => {
+      const records = await listRecords(snapshot, query);
+      if (query.totals === false) return { records, totals: noTotals() };
+      const { totals } = await summarise(snapshot, { ...query, by: 'cluster', sort: 'records', limit: 0 });
+      return { records, totals };
+    });
+  }
+
+  summary(query: SummaryQuery): Promise<SummaryAnswer> {
+    return this.ask((snapshot) => summarise(snapshot, query));
+  }
+
+  running({ cluster, since }: RunningQuery): Promise<readonly StoredRecord[]> {
+    return this.ask(async (snapshot) => {
+      const parameters = new Parameters();
+      const waiting = await snapshot.jobsOf(`i.counted_at >= ${parameters.put(Math.ceil(since))}::bigint`, parameters);
+      const ids = [...waiting.all(), ...waiting.changes().absorbed].flatMap(({ id }) => id ?? []);
+      const rows = await snapshot.db.rows<readonly Cell[]>(
+        `SELECT ${NAMED_COLUMNS} FROM ${snapshot.source.records} AS r WHERE r.status = 1 AND r.revision >= $1::bigint${notOf(ids)}`,
+        [Math.ceil(since)],
+      );
+      return [...readRows(rows, 0), ...[...waiting.all()].map(({ stored }) => stored)]
+        .filter(
+          ({ record }) =>
+            record.status === 'running' &&
+            countedAt(record) >= since &&
+            (cluster === undefined || record.cluster === cluster),
+        )
+        .sort(byPlace);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.db.close();
+  }
+
+  private async ask<T>(question: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    this.source ??= this.findSource();
+    const source = await this.source.catch((error: unknown) => {
+      this.source = null;
+      throw error;
+    });
+    return this.db.transaction((inner) => question(new Snapshot(inner, source)), READING);
+  }
+
+  private async findSource(): Promise<Source> {
+    const [row] = await this.db.query<{ readonly records: string }>(SOURCE);
+    const records = row?.records ?? 'own_record';
+    return { records: `qmemacct.${records}`, all: records === 'named_record' };
+  }
+}

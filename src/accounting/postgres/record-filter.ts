@@ -1,0 +1,99 @@
+import { STATUSES } from '../../record/fields';
+import { JOB_SPAN_MS } from '../../record/facts';
+import { isHostPattern, parsePatterns } from '../host-pattern';
+import type { RecordFilter } from '../store';
+import type { Value } from './connect';
+
+/** What a role reads records from. */
+export interface Source {
+  /** The view. */
+  readonly records: string;
+  /** Its role sees all that there is, the dictionaries and the roll-ups, too. */
+  readonly all: boolean;
+}
+
+/** Values of a statement, by their place in it. */
+export class Parameters {
+  readonly values: Value[] = [];
+
+  put(value: Value): string {
+    return `$${this.values.push(value)}`;
+  }
+}
+
+/** A pattern of ours (`*`, `?`) as one of LIKE. */
+function likeOf(pattern: string): string {
+  return pattern
+    .replace(/[\\%_]/g, '\\$&')
+    .replaceAll('*', '%')
+    .replaceAll('?', '_');
+}
+
+/** As `isHostPattern` says. */
+function hostIs(host: string, parameters: Parameters): string {
+  const parts = parsePatterns(host).flatMap((pattern) => {
+    const place = parameters.put(likeOf(pattern));
+    return [`r.host LIKE ${place}`, ...(pattern.includes('.') ? [] : [`split_part(r.host, '.', 1) LIKE ${place}`])];
+  });
+  return `(${['false', ...parts].join(' OR ')})`;
+}
+
+/** Records of the job and task of `r`, as `m`, that are at most JOB_SPAN_MS away. */
+export const sameJob = ({ records }: Source): string =>
+  `FROM ${records} AS m WHERE m.job_id = r.job_id AND coalesce(m.task_id, 0) = coalesce(r.task_id, 0)
+      AND m.cluster_id = r.cluster_id AND m.counted_at BETWEEN r.counted_at - ${JOB_SPAN_MS} AND r.counted_at + ${JOB_SPAN_MS}`;
+
+/**
+ * The name that a record counts under. Grid Engine calls each task of a parallel job "petask" where it runs, so that its
+ * record has no name until its accounting line comes: it counts under that of its job's master, of several (runs, or a
+ * number that came again) of the nearest in time.
+ */
+export function countedName(source: Source): string {
+  return `coalesce(r.job_name, CASE WHEN r.pe_task_id IS NOT NULL THEN (SELECT m.job_name ${sameJob(source)}
+      AND m.pe_task_id IS NULL AND m.owner_id IS NOT DISTINCT FROM r.owner_id AND m.job_name_id IS NOT NULL
+    ORDER BY abs(m.counted_at - r.counted_at), m.job_name LIMIT 1) END)`;
+}
+
+/** As `endedBadly` (facts.ts) says. */
+export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
+const SHARE = '(r.peak_rss_lower_bytes::double precision / nullif(r.h_vmem_limit_bytes, 0))';
+
+const BOUNDS = [
+  ['peak_at_least', 'r.peak_rss_lower_bytes >='],
+  ['peak_at_most', 'r.peak_rss_lower_bytes <='],
+  ['limit_at_least', 'r.h_vmem_limit_bytes >='],
+  ['limit_at_most', 'r.h_vmem_limit_bytes <='],
+  ['share_at_least', `${SHARE} >=`],
+  ['share_at_most', `${SHARE} <=`],
+  ['wallclock_at_least', 'r.wallclock_ms / 1000.0 >='],
+] as const;
+
+/** What a filter asks of `r`. */
+export function conditionOf(filter: RecordFilter, source: Source, parameters: Parameters): string {
+  const time = (ms: number): string => `${parameters.put(Math.ceil(ms))}::bigint`;
+  const parts = [`r.counted_at >= ${time(filter.since)}`, `r.counted_at < ${time(filter.until)}`];
+  for (const name of ['cluster', 'owner', 'project', 'queue', 'host', 'pe'] as const) {
+    const text = filter[name];
+    if (text === undefined) continue;
+    if (name === 'host' && isHostPattern(text)) {
+      parts.push(hostIs(text, parameters));
+      continue;
+    }
+    const place = parameters.put(text);
+    const id = `(SELECT d.id FROM qmemacct.${name} AS d WHERE md5(d.name) = md5(${place}) AND d.name = ${place})`;
+    parts.push(source.all ? `r.${name}_id = ${id}` : `r.${name} = ${place}`);
+  }
+  const { job_name: job, states } = filter;
+  if (job !== undefined) {
+    const isPattern = /[*?]/.test(job);
+    parts.push(`${countedName(source)} ${isPattern ? 'LIKE' : '='} ${parameters.put(isPattern ? likeOf(job) : job)}`);
+  }
+  if (states !== undefined) parts.push(`r.status IN (${[-1, ...states.map((s) => STATUSES.indexOf(s))].join(', ')})`);
+  if (filter.failed !== undefined) parts.push(filter.failed ? FAILED : `NOT ${FAILED}`);
+  if (filter.sampled !== undefined) parts.push(`r.sampled = ${Number(filter.sampled)}`);
+  for (const [name, test] of BOUNDS) {
+    const bound = filter[name];
+    if (bound !== undefined) parts.push(`${test} ${parameters.put(bound)}::double precision`);
+  }
+  return parts.join(' AND ');
+}

@@ -1,0 +1,92 @@
+import type { LongWork, Settled } from '../history-store';
+import { isStoreFault, type Connection } from './connect';
+import { readInbox } from './inbox';
+import type { Merger } from './merger';
+
+/** Accounts of one transaction. */
+const BATCH = 500;
+/** A job of which nothing was heard for a day is not waited for: its node has died, or its last word came before. */
+const SILENT = "interval '1 day'";
+const DUE = `(i.ended OR i.received_at < now() - ${SILENT}) AND i.error IS NULL`;
+
+const IDS = '(SELECT n::bigint FROM jsonb_array_elements_text($1::text::jsonb) AS n)';
+
+/** One transaction; null: nothing was left. */
+async function settleSome(merger: Merger, most: number): Promise<Settled | null> {
+  return merger.alone(async (inner) => {
+    const due = await readInbox(inner, `${DUE} ORDER BY i.id LIMIT ${most} FOR UPDATE SKIP LOCKED`, []);
+    if (due.waiting.length + due.unreadable.length === 0) return null;
+    for (const { id, error } of due.unreadable)
+      await inner.query('UPDATE qmemacct.inbox SET error = $2 WHERE id = $1', [id, error.slice(0, 500)]);
+    // What was said while they ran goes with them.
+    const jobs = JSON.stringify(due.waiting.map(({ record }) => record.job_id));
+    const runs = new Set(due.waiting.map(({ record }) => record.run_id));
+    const others = await readInbox(
+      inner,
+      `i.job_id IN ${IDS} AND NOT i.ended AND i.error IS NULL FOR UPDATE SKIP LOCKED`,
+      [jobs],
+    );
+    const taken = new Map(
+      [...others.waiting.filter(({ record }) => runs.has(record.run_id)), ...due.waiting].map((one) => [one.id, one]),
+    );
+    await merger.merge(
+      inner,
+      [...taken.values()].map(({ record }) => record),
+    );
+    await inner.query(`DELETE FROM qmemacct.inbox WHERE id IN ${IDS}`, [JSON.stringify([...taken.keys()])]);
+    return { settled: taken.size, unreadable: due.unreadable.length };
+  });
+}
+
+/** The account that is due next, which can't be put into the table, stays with its error. */
+async function setAside(merger: Merger, error: unknown): Promise<Settled> {
+  const text = error instanceof Error ? error.message : 'unknown reason';
+  await merger.alone((inner) =>
+    inner.query(
+      `UPDATE qmemacct.inbox SET error = $1 WHERE id = (SELECT i.id FROM qmemacct.inbox AS i WHERE ${DUE} ORDER BY i.id LIMIT 1)`,
+      [text.slice(0, 500)],
+    ),
+  );
+  return { settled: 0, unreadable: 1 };
+}
+
+/** Moves the accounts of ended jobs from the inbox into the table, a transaction for some each. Rejects with StoreError. */
+export async function settle(merger: Merger, { signal, onProgress }: LongWork = {}): Promise<Settled> {
+  const sum = { settled: 0, unreadable: 0 };
+  let most = BATCH;
+  while (!signal?.aborted) {
+    let some: Settled | null;
+    try {
+      some = await settleSome(merger, most);
+    } catch (error) {
+      if (isStoreFault(error)) throw error;
+      // What is wrong with one has stopped all of them: one by one.
+      some = most > 1 ? { settled: 0, unreadable: 0 } : await setAside(merger, error);
+      most = 1;
+    }
+    if (some === null) break;
+    sum.settled += some.settled;
+    sum.unreadable += some.unreadable;
+    onProgress?.(sum.settled, sum.settled);
+  }
+  return sum;
+}
+
+/** What waits in the inbox for the merger. */
+export interface InboxState {
+  /** Accounts of ended jobs. */
+  readonly rows: number;
+  /** The oldest of them, in seconds. */
+  readonly oldest: number;
+  readonly unreadable: number;
+}
+
+export async function inboxState(db: Pick<Connection, 'query'>): Promise<InboxState> {
+  const [row] = await db.query<InboxState>(
+    `SELECT count(*) FILTER (WHERE error IS NULL) AS rows,
+       coalesce(extract(epoch FROM now() - min(received_at) FILTER (WHERE error IS NULL)), 0)::double precision AS oldest,
+       count(*) FILTER (WHERE error IS NOT NULL) AS unreadable
+     FROM qmemacct.inbox WHERE ended`,
+  );
+  return row ?? { rows: 0, oldest: 0, unreadable: 0 };
+}

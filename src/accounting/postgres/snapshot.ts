@@ -1,0 +1,118 @@
+import { countedAt, JOB_SPAN_MS } from '../../record/facts';
+import type { StoredRecord } from '../../record/merge';
+import type { JobRecord } from '../../record/record';
+import { groupBy } from '../../base/group-by';
+import type { JobRecords } from '../job-records';
+import type { RecordFilter } from '../store';
+import type { Transaction } from './connect';
+import { readInbox } from './inbox';
+import { jobList, loadJobs } from './merger';
+import { Parameters, type Source } from './record-filter';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The jobs that something waits of in the inbox, read whole, with it merged into them as the merger will. They stand in
+ * for the rows with `ids` in the table.
+ */
+export interface Unsettled {
+  readonly records: readonly UnsettledRecord[];
+  readonly ids: readonly number[];
+  /** UTC days on which they count, now or in the table. */
+  readonly days: ReadonlySet<number>;
+}
+
+export interface UnsettledRecord {
+  readonly stored: StoredRecord;
+  readonly countedAt: number;
+  /** That it counts under: of a task of a parallel job its master's. */
+  readonly name: string | null;
+  /** Records of its job that are not the owner's alone to tell, itself among them. */
+  readonly job: readonly JobRecord[];
+}
+
+const NOTHING: Unsettled = { records: [], ids: [], days: new Set() };
+
+/** As `countedName` (record-filter.ts) says. */
+function nameOf(record: JobRecord, job: readonly JobRecord[]): string | null {
+  if (record.job_name !== null || record.pe_task_id === null) return record.job_name;
+  const at = countedAt(record);
+  const apart = (other: JobRecord): number => Math.abs(countedAt(other) - at);
+  const [nearest] = job
+    .filter(
+      (other) =>
+        other.pe_task_id === null &&
+        other.owner === record.owner &&
+        other.job_name !== null &&
+        apart(other) <= JOB_SPAN_MS,
+    )
+    .sort((a, b) => apart(a) - apart(b) || ((a.job_name ?? '') < (b.job_name ?? '') ? -1 : 1));
+  return nearest?.job_name ?? null;
+}
+
+function unsettledOf(held: JobRecords): Unsettled {
+  const all = [...held.all(), ...held.changes().absorbed];
+  const now = [...held.all()].map(({ stored }) => stored);
+  const jobs = groupBy(now, ({ record }) => `${record.job_id}/${record.task_id ?? ''}/${record.cluster}`);
+  const days = new Set<number>();
+  for (const { before, stored } of all)
+    for (const version of [before, stored])
+      if (version !== null) days.add(Math.floor(countedAt(version.record) / DAY_MS));
+  return {
+    records: [...jobs.values()].flatMap((job) => {
+      const records = job.map(({ record }) => record);
+      const told = records.filter(({ trust }) => trust !== 'self-reported');
+      return job.map((stored) => ({
+        stored,
+        countedAt: countedAt(stored.record),
+        name: nameOf(stored.record, records),
+        job: told,
+      }));
+    }),
+    ids: all.flatMap(({ id }) => id ?? []),
+    days,
+  };
+}
+
+/** What a question is answered from: one transaction's view of the table and of the inbox. */
+export class Snapshot {
+  constructor(
+    readonly db: Pick<Transaction, 'query' | 'rows'>,
+    readonly source: Source,
+  ) {}
+
+  /** The jobs that rows of the inbox are of which satisfy a condition on `i`, with these rows merged into them. */
+  async jobsOf(condition: string, parameters: Parameters): Promise<JobRecords> {
+    const inbox = 'qmemacct.visible_inbox';
+    const { waiting } = await readInbox(
+      this.db,
+      `i.error IS NULL AND (i.job_id, coalesce(i.task_id, 0)) IN
+         (SELECT i.job_id, coalesce(i.task_id, 0) FROM ${inbox} AS i WHERE i.error IS NULL AND ${condition})`,
+      parameters.values,
+      inbox,
+    );
+    const held = await loadJobs(this.db, jobList(waiting.map(({ record }) => record)), this.source.records);
+    for (const { record } of waiting) held.merge(record);
+    return held;
+  }
+
+  /** The jobs of which something waits that may matter to a filter. */
+  async unsettled({ since, until, owner }: RecordFilter): Promise<Unsettled> {
+    const parameters = new Parameters();
+    // The accounts of a run count within a day of each other.
+    const from = parameters.put(Math.floor(since - DAY_MS));
+    const parts = [
+      `i.counted_at >= ${from}::bigint`,
+      `i.counted_at < ${parameters.put(Math.ceil(until + DAY_MS))}::bigint`,
+    ];
+    if (owner !== undefined) parts.push(`(i.owner = ${parameters.put(owner)} OR i.owner IS NULL)`);
+    const held = await this.jobsOf(parts.join(' AND '), parameters);
+    const unsettled = unsettledOf(held);
+    return unsettled.records.length === 0 ? NOTHING : unsettled;
+  }
+}
+
+/** A condition on `r`: none of these rows. */
+export function notOf(ids: readonly number[]): string {
+  return ids.length === 0 ? '' : ` AND r.id NOT IN (${ids.join(', ')})`;
+}

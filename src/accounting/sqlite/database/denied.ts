@@ -1,0 +1,62 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { userName } from '../../../base/user-name';
+
+/** Who is kept from a store by permissions, at which file or directory, and what to change there. */
+export interface Denial {
+  readonly reason: string;
+  readonly hint: string;
+}
+
+export type StoreUse = 'read' | 'write';
+
+function may(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Directories above a path, the root first. */
+function above(path: string): readonly string[] {
+  const directory = dirname(path);
+  return directory === path ? [] : [...above(directory), directory];
+}
+
+/** Root itself is kept out only where a file server takes it for nobody. */
+const SQUASHED = 'run it on the file server or as the user that deliver_as names: root is nobody on this file system';
+
+/** How an admin lets `user` write what belongs to another. */
+function handOver(path: string, user: string): string {
+  const owner = userName(statSync(path).uid);
+  if (owner === user) return `chmod u+w ${path}`;
+  const other = owner === 'root' ? 'to a user who may write there' : `= "${owner}"`;
+  return `chown ${user} ${path}, or set deliver_as ${other} in qmemacct.toml`;
+}
+
+/** What permissions keep this process from using the store at `path`; null: none do. */
+export function denialOf(path: string, use: StoreUse): Denial | null {
+  const user = userName(process.geteuid?.() ?? 0);
+  const root = process.geteuid?.() === 0;
+  const directories = above(path);
+  const closed = directories.find((directory) => !may(directory, constants.X_OK));
+  const hint = (fix: string): string => (root ? SQUASHED : fix);
+  if (closed !== undefined) {
+    // Nothing below a directory that is not there is denied to anybody.
+    if (statSync(closed, { throwIfNoEntry: false }) === undefined) return null;
+    return { reason: `user "${user}" may not enter ${closed}`, hint: hint(`chmod a+x ${closed}`) };
+  }
+  if (use === 'read') {
+    if (may(path, constants.R_OK)) return null;
+    const fix = 'ask an admin for membership in its group, or for accounting_mode = "0644" in qmemacct.toml';
+    return { reason: `user "${user}" may not read it`, hint: hint(fix) };
+  }
+  const directory = dirname(path);
+  for (const place of [directory, path]) {
+    if (may(place, constants.W_OK) || statSync(place, { throwIfNoEntry: false }) === undefined) continue;
+    return { reason: `user "${user}" may not write ${place}`, hint: hint(handOver(place, user)) };
+  }
+  return null;
+}

@@ -1,0 +1,84 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { Dictionary, WordCodec } from '../../columns';
+import { DamagedRecord } from '../../damaged-record';
+
+/** Strings as small numbers, and back. */
+export interface Words extends WordCodec {
+  /** The number of a string that is known; null otherwise. */
+  readonly find: (dictionary: Dictionary, text: string) => number | null;
+  /** `intern` of one dictionary. */
+  readonly interner: (dictionary: Dictionary) => (text: string) => number;
+  /** To be called after a rollback: numbers given since are gone. */
+  readonly forget: () => void;
+}
+
+interface Table {
+  readonly ids: Map<string, number>;
+  readonly texts: Map<number, string>;
+  readonly find: (text: string) => number | undefined;
+  readonly add: (text: string) => number;
+  readonly read: (id: number) => string | undefined;
+}
+
+/** Job names and commands are of any number: a long import must not keep them all. */
+const CACHED = 50_000;
+
+function remember<K, V>(cache: Map<K, V>, key: K, value: V): V {
+  if (cache.size >= CACHED) cache.clear();
+  cache.set(key, value);
+  return value;
+}
+
+export function createWords(db: Database): Words {
+  const tables = new Map<Dictionary, Table>();
+  const table = (name: Dictionary): Table => {
+    const known = tables.get(name);
+    if (known) return known;
+    const find = db.prepare<[string], number>(`SELECT id FROM ${name} WHERE name = ?`).pluck();
+    const read = db.prepare<[number], string>(`SELECT name FROM ${name} WHERE id = ?`).pluck();
+    // Read-only stores have no statement to add with.
+    let add: Statement<[string]> | null = null;
+    const made: Table = {
+      ids: new Map(),
+      texts: new Map(),
+      find: (text) => find.get(text),
+      add: (text) => {
+        add ??= db.prepare<[string]>(`INSERT INTO ${name} (name) VALUES (?)`);
+        return Number(add.run(text).lastInsertRowid);
+      },
+      read: (id) => read.get(id),
+    };
+    tables.set(name, made);
+    return made;
+  };
+  const findIn = ({ ids, find: look }: Table, text: string): number | null => {
+    const known = ids.get(text);
+    if (known !== undefined) return known;
+    const id = look(text);
+    return id === undefined ? null : remember(ids, text, id);
+  };
+  const internIn = (known: Table, text: string): number =>
+    findIn(known, text) ?? remember(known.ids, text, known.add(text));
+  return {
+    find: (dictionary, text) => findIn(table(dictionary), text),
+    intern: (dictionary, text) => internIn(table(dictionary), text),
+    interner: (dictionary) => {
+      const known = table(dictionary);
+      return (text) => known.ids.get(text) ?? internIn(known, text);
+    },
+    text: (dictionary, id) => {
+      const { texts, read } = table(dictionary);
+      const known = texts.get(id);
+      if (known !== undefined) return known;
+      const text = read(id);
+      if (text === undefined) throw new DamagedRecord(`names entry ${id} of ${dictionary}, which is missing`);
+      return remember(texts, id, text);
+    },
+    forget: () => {
+      for (const { ids, texts } of tables.values()) {
+        ids.clear();
+        texts.clear();
+      }
+    },
+  };
+}

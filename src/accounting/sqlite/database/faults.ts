@@ -1,0 +1,116 @@
+import { SqliteError } from '../../../native/sqlite';
+import { StoreError } from '../../store-error';
+import { denialOf, type StoreUse } from './denied';
+import { DamagedRecord } from '../../damaged-record';
+
+interface Fault {
+  readonly reason: string;
+  readonly hint: string;
+  readonly retry: boolean;
+}
+
+const FULL: Fault = { reason: 'its file system is full', hint: 'make room there', retry: true };
+/** Where permissions are no reason (denied.ts). */
+const READ_ONLY: Fault = {
+  reason: 'it can only be read',
+  hint: 'see that its file system is mounted for writing, and "lsattr" of the file and its directory',
+  retry: true,
+};
+const UNREACHABLE: Fault = {
+  reason: 'reading or writing it failed',
+  hint: "look at its disk, or at its file server and the kernel's log",
+  retry: true,
+};
+const BROKEN: Fault = {
+  reason: 'it is damaged',
+  hint: 'stop delivering (disabled file), then restore it from a backup or salvage it with "sqlite3 FILE .recover"',
+  retry: false,
+};
+
+const BY_SQLITE: readonly (readonly [RegExp, Fault])[] = [
+  [
+    /^SQLITE_READONLY_(?:ROLLBACK|RECOVERY|CANTLOCK)/,
+    {
+      reason: 'a writer that died left it in the middle of a change',
+      hint: 'the next delivery of a job puts it right',
+      retry: true,
+    },
+  ],
+  [
+    /^SQLITE_(?:BUSY|LOCKED|PROTOCOL)/,
+    { reason: 'it is locked by another process', hint: 'try again; "fuser -v FILE" shows who holds it', retry: true },
+  ],
+  [/^SQLITE_FULL/, FULL],
+  [/^SQLITE_(?:READONLY|PERM)/, READ_ONLY],
+  [
+    /^SQLITE_NOTADB/,
+    { reason: 'it is not a database', hint: 'set "accounting" in qmemacct.toml to the right file', retry: false },
+  ],
+  [/^SQLITE_(?:CORRUPT|FORMAT)/, BROKEN],
+  [/^SQLITE_CANTOPEN/, { ...READ_ONLY, reason: 'it or its journal could not be opened' }],
+  // The journal of a writer that died is rolled back, but can't be removed from a directory that is read-only.
+  [/^SQLITE_IOERR_DELETE/, { ...READ_ONLY, reason: 'its journal could not be removed' }],
+  [/^SQLITE_IOERR/, UNREACHABLE],
+  [/^SQLITE_NOMEM/, { reason: 'memory ran out', hint: 'try again', retry: true }],
+];
+
+const MISSING: Fault = {
+  reason: 'it does not exist',
+  hint: 'check "accounting" in qmemacct.toml and that its file system is mounted',
+  retry: true,
+};
+
+const BY_ERRNO: Readonly<Record<string, Fault>> = {
+  ENOENT: MISSING,
+  ENOTDIR: MISSING,
+  EACCES: READ_ONLY,
+  EPERM: READ_ONLY,
+  EROFS: READ_ONLY,
+  ENOSPC: FULL,
+  EDQUOT: { ...FULL, reason: "its user's quota is used up" },
+};
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function faultOf(error: unknown): Fault | null {
+  const code = codeOf(error);
+  if (error instanceof SqliteError) return BY_SQLITE.find(([pattern]) => pattern.test(code))?.[1] ?? null;
+  // Any other errno (EIO, ESTALE, EHOSTDOWN ...) is the disk's or the server's.
+  return /^E[A-Z0-9]+$/.test(code) ? (BY_ERRNO[code] ?? UNREACHABLE) : null;
+}
+
+/** Whether an error is of the store (locked, full, damaged ...), not of the record at hand. */
+export function isStoreFault(error: unknown): boolean {
+  return error instanceof StoreError || faultOf(error) !== null;
+}
+
+/** The compiled part of better-sqlite3 could not be loaded: what Node says of it takes six lines. */
+function unloadable(path: string, error: Error): StoreError {
+  const otherNode = error.message.includes('compiled against a different Node');
+  const [first = ''] = error.message.split('\n');
+  return new StoreError(
+    path,
+    otherNode ? `better-sqlite3 was built for another Node than this ${process.version}` : first,
+    `${otherNode ? 'run qmemacct with the Node that it was installed with, or ' : ''}build it for this one: "npm rebuild better-sqlite3" where qmemacct stands`,
+    true,
+    error,
+  );
+}
+
+/** Faults that permissions may be the reason of. */
+const PERHAPS_DENIED = /^(?:EACCES|EPERM|SQLITE_READONLY|SQLITE_PERM|SQLITE_CANTOPEN|SQLITE_IOERR_DELETE)/;
+
+/** An error of SQLite or of the file system, met in using the store so, as a StoreError; other errors as they are. */
+export function storeError(path: string, error: unknown, use: StoreUse = 'write'): unknown {
+  if (error instanceof StoreError) return error;
+  if (error instanceof DamagedRecord) return new StoreError(path, error.message, BROKEN.hint, false, error);
+  if (error instanceof Error && codeOf(error) === 'ERR_DLOPEN_FAILED') return unloadable(path, error);
+  const fault = faultOf(error);
+  if (fault === null) return error;
+  const denial = PERHAPS_DENIED.test(codeOf(error)) ? denialOf(path, use) : null;
+  if (denial !== null) return new StoreError(path, denial.reason, denial.hint, true, error);
+  const told = fault === UNREACHABLE ? `${fault.reason} (${codeOf(error)})` : fault.reason;
+  return new StoreError(path, told, fault.hint, fault.retry, error);
+}

@@ -1,0 +1,180 @@
+import type { Database } from 'better-sqlite3';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setMode } from '../../../base/set-owner';
+import { untrusted } from '../../../base/trusted-path';
+import { SqliteDatabase } from '../../../native/sqlite';
+import { migrate, requireNewestSchema } from '../../migrations';
+import { networkFilesystem } from '../../network-filesystem';
+import { StoreError } from '../../store-error';
+import { storeError } from './faults';
+
+/** "qmac": tells our file from any other SQLite database. */
+const APPLICATION_ID = 0x716d6163;
+/** How long SQLite itself waits for a lock. */
+const WRITER_WAIT_MS = 10_000;
+const READER_WAIT_MS = 5_000;
+
+/** Sums over some days come back to the same pages of the jobs' index. */
+const READER_CACHE_KIB = 32 * 1024;
+
+const OTHERS_WRITE = 0o002;
+
+function refuse(path: string, reason: string, hint: string): never {
+  throw new StoreError(path, reason, hint, false);
+}
+
+/**
+ * Refuses a file that someone else could have put there: SQLite itself would follow a link, and a stranger who may
+ * write into the directory could plant a journal. False where there is no file yet. Throws StoreError.
+ */
+export function isSafeFile(path: string): boolean {
+  const directory = dirname(path);
+  const place = statSync(directory);
+  if (place.mode & OTHERS_WRITE) refuse(path, `everyone may write to ${directory}`, `chmod o-w ${directory}`);
+  const reason = process.geteuid?.() === 0 ? untrusted(path) : null;
+  if (reason !== null) refuse(path, `root would trust it, and ${reason}`, 'deliver as its owner: set deliver_as');
+  const file = lstatSync(path, { throwIfNoEntry: false });
+  if (file === undefined) return false;
+  if (file.isSymbolicLink()) refuse(path, 'it is a symbolic link', 'set "accounting" to the file itself');
+  if (!file.isFile()) refuse(path, 'it is not a regular file', 'set "accounting" in qmemacct.toml to a file');
+  return true;
+}
+
+/** First bytes of an SQLite file; byte 18 is 2 in WAL mode (file format, section 1.3). */
+function header(path: string): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(20);
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * WAL keeps its index in memory shared by the processes of one host: on a file system that several hosts mount it
+ * corrupts the database. So the shared store is never in WAL mode, and one that someone has switched is refused there.
+ */
+function refuseSharedWal(path: string): void {
+  if (header(path)[18] !== 2) return;
+  const type = networkFilesystem(path);
+  if (type !== null)
+    refuse(
+      path,
+      `it is in WAL mode on ${type}, where several hosts corrupt it`,
+      'stop delivering, then on one host: sqlite3 FILE "PRAGMA journal_mode=DELETE"',
+    );
+}
+
+function harden(db: Database): Database {
+  // better-sqlite3 opens in defensive mode (SQLITE_DBCONFIG_DEFENSIVE).
+  db.pragma('trusted_schema = OFF');
+  db.pragma('cell_size_check = ON');
+  return db;
+}
+
+function requireOurs(db: Database): void {
+  const id = db.pragma('application_id', { simple: true });
+  if (id !== APPLICATION_ID)
+    refuse(db.name, 'it is not an accounting DB of qmemacct', 'set "accounting" in qmemacct.toml to the right file');
+}
+
+/** A step on an open database; closes it where the step fails. */
+function closingOnError<T>(db: Database, step: (db: Database) => T): T {
+  try {
+    return step(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/**
+ * Creates the file with its schema and permissions under a name of its own, then links it into place: nobody ever
+ * sees half a store, and of many creators one wins.
+ */
+function create(path: string, mode: number): void {
+  // No secret, only a name of its own (`wx`); node:crypto would cost every delivery 3 ms.
+  const draft = join(dirname(path), `.${basename(path)}.${process.pid}.${Math.random().toString(36).slice(2)}.new`);
+  writeFileSync(draft, '', { flag: 'wx', mode });
+  try {
+    const db = harden(new SqliteDatabase(draft, { fileMustExist: true }));
+    try {
+      db.pragma('synchronous = OFF');
+      // Before the first table: later only a VACUUM of the whole file changes it. Without it pruning frees no space.
+      db.pragma('auto_vacuum = INCREMENTAL');
+      db.pragma(`application_id = ${APPLICATION_ID}`);
+      migrate(db);
+    } finally {
+      db.close();
+    }
+    // The umask has had its say when the file was made.
+    setMode(draft, mode);
+    const file = openSync(draft, 'r');
+    fsyncSync(file);
+    closeSync(file);
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+    rmSync(`${draft}-journal`, { force: true });
+  }
+}
+
+function adjustMode(path: string, mode: number): void {
+  const { mode: present, uid } = lstatSync(path);
+  if ((present & 0o777) !== mode && uid === process.geteuid?.()) setMode(path, mode);
+}
+
+/** The store's file for a writer; made where missing (its directory must exist). Throws StoreError. */
+export function openForWriting(path: string, mode: number): Database {
+  try {
+    if (!isSafeFile(path)) {
+      create(path, mode);
+      isSafeFile(path);
+    }
+    adjustMode(path, mode);
+    refuseSharedWal(path);
+    const db = new SqliteDatabase(path, { fileMustExist: true, timeout: WRITER_WAIT_MS });
+    return closingOnError(db, () => {
+      harden(db);
+      requireOurs(db);
+      db.pragma('journal_mode = DELETE');
+      // EXTRA also syncs the directory after the journal is gone: a row that was reported as committed stays.
+      db.pragma('synchronous = EXTRA');
+      migrate(db);
+      return db;
+    });
+  } catch (error) {
+    throw storeError(path, error);
+  }
+}
+
+/** The store's file for a reader, who waits 5 s at most for a writer. Throws StoreError. */
+export function openForReading(path: string): Database {
+  try {
+    refuseSharedWal(path);
+    const db = new SqliteDatabase(path, { readonly: true, fileMustExist: true, timeout: READER_WAIT_MS });
+    return closingOnError(db, () => {
+      harden(db);
+      requireOurs(db);
+      requireNewestSchema(db);
+      db.pragma(`cache_size = -${READER_CACHE_KIB}`);
+      return db;
+    });
+  } catch (error) {
+    throw storeError(path, error, 'read');
+  }
+}

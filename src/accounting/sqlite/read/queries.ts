@@ -1,0 +1,104 @@
+import type { RecordSort } from '../../store';
+import type { Condition } from './record-filter';
+import { COLUMN_NAMES } from '../../row';
+
+/** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
+
+const ROW = COLUMN_NAMES.map((column) => `r.${column}`).join(', ');
+/** Of the chart; `readSeries` reads it. */
+const SERIES = 's.start, s.step_ms, s.rss_bytes';
+const FROM_RECORD = 'FROM record r';
+const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
+
+/**
+ * Rows begin with the series where it is read along (3 columns), before that with what a query names first.
+ * Parameters: @job_id, @task_id, @pe_task_id, @cluster_id, @host_id, @run_id; @from, @to: when a record that it may join
+ * has started.
+ */
+export const FIND_RECORD = `SELECT r.id, ${SERIES}, ${ROW}
+  ${FROM_RECORD} ${WITH_SERIES}
+  WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.pe_task_id IS @pe_task_id AND r.cluster_id = @cluster_id
+    AND (r.host_id = @host_id AND r.run_id = @run_id OR r.started_at BETWEEN @from AND @to)`;
+
+/** Parameters: a row. */
+export const INSERT_RECORD = `INSERT INTO record (${COLUMN_NAMES.join(', ')}) VALUES (${COLUMN_NAMES.map(() => '?').join(', ')})`;
+
+/** Columns that indexes are made of: where they stay as they are, an update need not touch the indexes. */
+export const INDEXED_COLUMNS: ReadonlySet<string> = new Set([
+  'job_id',
+  'task_id',
+  'pe_task_id',
+  'owner_id',
+  'submitted_at',
+  'started_at',
+  'ended_at',
+  'status',
+  'revision',
+]);
+export const OTHER_COLUMNS = COLUMN_NAMES.filter((column) => !INDEXED_COLUMNS.has(column));
+
+/** Parameters: the columns in their order, the id. */
+export function updateRecord(columns: readonly string[]): string {
+  return `UPDATE record SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
+}
+
+/** Parameters: record, start, step, points. */
+export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, step_ms, rss_bytes) VALUES (?, ?, ?, ?)';
+
+/** Parameters: @job_id, @task_id, @cluster_id, as far as chosen. */
+export function jobQuery(by: { readonly task: boolean; readonly cluster: boolean }): string {
+  return `SELECT ${SERIES}, ${ROW}
+  ${FROM_RECORD} ${WITH_SERIES}
+  WHERE r.job_id = @job_id${by.task ? ' AND r.task_id = @task_id' : ''}${by.cluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
+}
+
+/** Parameter: the jobs' numbers, a JSON list. */
+export const JOBS = `SELECT ${ROW} ${FROM_RECORD} WHERE r.job_id IN (SELECT value FROM json_each(?))`;
+
+/** Parameters: @since, @cluster_id where chosen. `status = 1` to the letter: the partial index asks for it. */
+export function runningQuery(byCluster: boolean): string {
+  return `SELECT ${SERIES}, ${ROW}
+  ${FROM_RECORD} ${WITH_SERIES}
+  WHERE r.status = 1 AND r.revision >= @since${byCluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
+}
+
+export const DELETE_RECORD = 'DELETE FROM record WHERE id = ?';
+export const DELETE_SERIES = 'DELETE FROM series WHERE record_id = ?';
+
+/** Parameter: @day. */
+export const MARK_STALE = `INSERT OR IGNORE INTO stale_day SELECT @day
+  WHERE NOT EXISTS (SELECT 1 FROM pruned_day p WHERE p.day = @day)`;
+
+/** Days with other records of a job. Parameters: @job_id, @task_id, @cluster_id, @from, @to. */
+export const MARK_JOB_DAYS = `INSERT OR IGNORE INTO stale_day
+  SELECT DISTINCT r.counted_at / 86400000 ${FROM_RECORD}
+  WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.cluster_id = @cluster_id
+    AND r.counted_at >= @from AND r.counted_at < @to
+    AND NOT EXISTS (SELECT 1 FROM pruned_day p WHERE p.day = r.counted_at / 86400000)`;
+
+export const LAST_ROLLED_DAY = 'SELECT max(day) FROM rollup WHERE unit = 0';
+
+/** The records of a time: by the owner's index where there is one owner, else by that of time. */
+export function selected(condition: Pick<Condition, 'sql' | 'byOwner'>): string {
+  return `FROM record r INDEXED BY ${condition.byOwner ? 'record_by_owner' : 'record_by_time'}
+  WHERE r.counted_at >= @since AND r.counted_at < @until${condition.sql}`;
+}
+
+const SORTS: Readonly<Record<RecordSort, string | null>> = {
+  time: null,
+  wallclock: 'r.wallclock_ms',
+  cpu: 'r.cpu_ms',
+  peak: 'r.peak_rss_lower_bytes',
+  requested: 'r.requested_bytes * 1.0 * r.wallclock_ms',
+  unused: '(r.h_vmem_limit_bytes - r.peak_rss_lower_bytes) * 1.0 * r.wallclock_ms',
+};
+
+/** Rows begin with id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and those of the condition. */
+export function recordsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>, sort: RecordSort): string {
+  const value = SORTS[sort];
+  return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${ROW} ${selected(condition)}
+  ORDER BY ${value === null ? '' : 'sort_value DESC, '}r.counted_at DESC, r.id DESC LIMIT @limit`;
+}
+
+/** What sums count: what the job's owner alone says (trust 3) only where that is asked for. */
+export const counted = (row: string, claimed = false): string => (claimed ? 'true' : `${row}.trust <> 3`);

@@ -1,0 +1,131 @@
+import { JOB_SPAN_MS } from '../../../record/facts';
+import { STATUSES } from '../../../record/fields';
+import { isHostPattern, parsePatterns } from '../../host-pattern';
+import { nameClass } from '../../../record/name-class';
+import type { RecordFilter } from '../../store';
+import type { Dimension } from '../../summary';
+import type { Words } from '../database/dictionary';
+
+/** A condition on `record r`, its values apart. */
+export interface Condition {
+  readonly sql: string;
+  readonly parameters: Readonly<Record<string, number | string>>;
+  /** Sums count also what the job's owner alone says. */
+  readonly claimed: boolean;
+  readonly cluster: number | null;
+  readonly byOwner: boolean;
+  /** What the roll-ups tell the days of on which there may be such records. */
+  readonly sparse: { readonly name: Dimension; readonly id: number } | null;
+}
+
+export const EVERY_RECORD: Condition = {
+  sql: '',
+  parameters: {},
+  claimed: false,
+  cluster: null,
+  byOwner: false,
+  sparse: null,
+};
+
+/** SQLite's GLOB knows sets in brackets, which our patterns do not. */
+function globOf(pattern: string): string {
+  return pattern.replaceAll('[', '[[]');
+}
+
+/** As `isHostPattern` says. */
+const HOST_PATTERNS = `r.host_id IN (SELECT h.id FROM host h, json_each(@hosts) AS p WHERE h.name GLOB p.value
+  OR instr(p.value, '.') = 0 AND substr(h.name, 1, instr(h.name || '.', '.') - 1) GLOB p.value)`;
+
+/**
+ * Number of the name that a record counts under. Grid Engine calls each task of a parallel job "petask" where it runs, so
+ * that its record has no name until its accounting line comes: it counts under that of its job's master, of several (runs,
+ * or a number that came again) of the nearest in time.
+ */
+export const JOB_NAME_ID = `coalesce(r.job_name_id, CASE WHEN r.pe_task_id IS NOT NULL THEN (
+      SELECT m.job_name_id FROM record m INDEXED BY record_by_job JOIN job_name n ON n.id = m.job_name_id
+      WHERE m.job_id = r.job_id AND m.task_id IS r.task_id AND m.pe_task_id IS NULL AND m.cluster_id = r.cluster_id
+      AND m.owner_id IS r.owner_id
+      AND m.counted_at BETWEEN r.counted_at - ${JOB_SPAN_MS} AND r.counted_at + ${JOB_SPAN_MS}
+      ORDER BY abs(m.counted_at - r.counted_at), n.name LIMIT 1) END)`;
+
+const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
+
+/** As `endedBadly` (facts.ts) says. */
+export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
+
+/** What a filter asks of a record, apart from the time; null: a word in it is unknown here, so nothing can match. */
+export function conditionOf(filter: RecordFilter, words: Words): Condition | null {
+  const parts: string[] = [];
+  const parameters: Record<string, number | string> = {};
+  const dimensions: { readonly name: Dimension; readonly id: number }[] = [];
+  const claimed = filter.claimed === true;
+  const put = (sql: string, name: string, value: number | string): void => {
+    parts.push(sql);
+    parameters[name] = value;
+  };
+  const cluster = filter.cluster === undefined ? undefined : words.find('cluster', filter.cluster);
+  if (cluster === null) return null;
+  if (cluster !== undefined) put('r.cluster_id = @cluster_id', 'cluster_id', cluster);
+  for (const name of DIMENSION_COLUMNS) {
+    const text = filter[name];
+    if (text === undefined || (name === 'host' && isHostPattern(text))) continue;
+    const id = words.find(name, text);
+    if (id === null) return null;
+    dimensions.push({ name, id });
+    put(`r.${name}_id = @${name}_id`, `${name}_id`, id);
+  }
+  const more = (sql: string, name: string, value: number | string | undefined): void => {
+    if (value === undefined) return;
+    put(sql, name, value);
+  };
+  if (filter.host !== undefined && isHostPattern(filter.host))
+    more(HOST_PATTERNS, 'hosts', JSON.stringify(parsePatterns(filter.host).map(globOf)));
+  if (filter.pe !== undefined) {
+    const id = words.find('pe', filter.pe);
+    if (id === null) return null;
+    more('r.pe_id = @pe_id', 'pe_id', id);
+  }
+  let sparse = dimensions.findLast(({ name }) => name !== 'owner') ?? null;
+  if (filter.job_name !== undefined)
+    if (/[*?]/.test(filter.job_name))
+      more(
+        `${JOB_NAME_ID} IN (SELECT n.id FROM job_name n WHERE n.name GLOB @job_name)`,
+        'job_name',
+        globOf(filter.job_name),
+      );
+    else {
+      const id = words.find('job_name', filter.job_name);
+      if (id === null) return null;
+      more(`${JOB_NAME_ID} = @job_name_id`, 'job_name_id', id);
+      // A class that no roll-up knows: the days that have none.
+      sparse ??= { name: 'job_name', id: words.find('name_class', nameClass(filter.job_name)) ?? -1 };
+    }
+  if (filter.states !== undefined) {
+    const names = filter.states.map((_state, index) => `@state${index}`);
+    parts.push(`r.status IN (${names.join(', ')})`);
+    filter.states.forEach((state, index) => (parameters[`state${index}`] = STATUSES.indexOf(state)));
+  }
+  if (filter.failed !== undefined) {
+    parts.push(filter.failed ? FAILED : `NOT ${FAILED}`);
+  }
+  if (filter.sampled !== undefined) {
+    parts.push(filter.sampled ? 'r.sampled = 1' : 'r.sampled = 0');
+  }
+  const share = 'r.peak_rss_lower_bytes * 1.0 / r.h_vmem_limit_bytes';
+  more('r.peak_rss_lower_bytes >= @peak_at_least', 'peak_at_least', filter.peak_at_least);
+  more('r.peak_rss_lower_bytes <= @peak_at_most', 'peak_at_most', filter.peak_at_most);
+  more('r.h_vmem_limit_bytes >= @limit_at_least', 'limit_at_least', filter.limit_at_least);
+  more('r.h_vmem_limit_bytes <= @limit_at_most', 'limit_at_most', filter.limit_at_most);
+  more(`${share} >= @share_at_least`, 'share_at_least', filter.share_at_least);
+  more(`${share} <= @share_at_most`, 'share_at_most', filter.share_at_most);
+  const wallclock = filter.wallclock_at_least;
+  more('r.wallclock_ms >= @wallclock_at_least', 'wallclock_at_least', wallclock && wallclock * 1000);
+  return {
+    sql: parts.map((part) => ` AND ${part}`).join(''),
+    parameters,
+    claimed,
+    cluster: cluster ?? null,
+    byOwner: filter.owner !== undefined,
+    sparse,
+  };
+}

@@ -1,0 +1,96 @@
+import type { ImportedFile, UnreadableLine } from '../../history-store';
+import type { StoredRecord } from '../../../record/merge';
+import { createWords } from '../database/dictionary';
+import { isStoreFault, storeError } from '../database/faults';
+import type { Cell } from '../../columns';
+import { openForReading } from '../database/open';
+import { COLUMN_NAMES, columnAt, fromRow } from '../../row';
+import { readSeries, SERIES_CELLS } from '../../series';
+
+/** `problem`: it can't be read back; the others can. */
+export type NumberedRecord = { readonly id: number } & (
+  { readonly stored: StoredRecord } | { readonly stored: null; readonly problem: string }
+);
+
+/** What an owner's records in a cluster come to; times in seconds, of those that have ended. */
+export interface OwnerTotals {
+  readonly cluster: string;
+  readonly owner: string | null;
+  readonly records: number;
+  readonly cpu: number;
+  readonly wallclock: number;
+}
+
+/** A store from its first record to its last, some at a time, while others go on writing to it. */
+export interface WholeStore {
+  readonly count: (after: number) => number;
+  /** The next records after that number, in the order of their numbers; none: it was the last. */
+  readonly next: (after: number, limit: number) => readonly NumberedRecord[];
+  /** Of the records up to that number. */
+  readonly totals: (upTo: number) => readonly OwnerTotals[];
+  readonly files: () => readonly { readonly file: ImportedFile; readonly unreadable: readonly UnreadableLine[] }[];
+  /** Days of which only the sums are left. */
+  readonly prunedDays: () => number;
+  readonly close: () => void;
+}
+
+const NEXT = `SELECT r.id, s.start, s.step_ms, s.rss_bytes, ${COLUMN_NAMES.map((column) => `r.${column}`).join(', ')}
+  FROM record r LEFT JOIN series s ON s.record_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`;
+const ROW_AT = 1 + SERIES_CELLS;
+const JOB_AT = ROW_AT + columnAt('job_id');
+const FILES = `SELECT f.id, c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines
+  FROM imported_file f JOIN cluster c ON c.id = f.cluster_id ORDER BY f.id`;
+const RUNNING = 1;
+const TOTALS = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
+    total(iif(r.status = ${RUNNING}, 0, r.cpu_ms)) / 1000 AS cpu,
+    total(iif(r.status = ${RUNNING}, 0, r.wallclock_ms)) / 1000 AS wallclock
+  FROM record r JOIN cluster c ON c.id = r.cluster_id LEFT JOIN owner o ON o.id = r.owner_id
+  WHERE r.id <= ? GROUP BY r.cluster_id, r.owner_id`;
+
+/** Opens the SQLite store at `path` to be read as a whole. Throws StoreError, as its functions do. */
+export function openWholeStore(path: string): WholeStore {
+  const db = openForReading(path);
+  const words = createWords(db);
+  const told = <T>(step: () => T): T => {
+    try {
+      return step();
+    } catch (error) {
+      throw storeError(path, error, 'read');
+    }
+  };
+  const one = (sql: string, ...values: number[]): number =>
+    told(
+      () =>
+        db
+          .prepare<number[], number>(sql)
+          .pluck()
+          .get(...values) ?? 0,
+    );
+  const read = (cells: readonly Cell[]): NumberedRecord => {
+    const id = Number(cells[0]);
+    try {
+      return { id, stored: fromRow(cells, ROW_AT, readSeries(cells, 1), words) };
+    } catch (error) {
+      if (isStoreFault(error) || !(error instanceof Error)) throw error;
+      return { id, stored: null, problem: `record ${id} (job ${cells[JOB_AT] ?? ''}): ${error.message}` };
+    }
+  };
+  return {
+    count: (after) => one('SELECT count(*) FROM record WHERE id > ?', after),
+    next: (after, limit) =>
+      told(() => db.prepare<[number, number], readonly Cell[]>(NEXT).raw().all(after, limit).map(read)),
+    totals: (upTo) => told(() => db.prepare<[number], OwnerTotals>(TOTALS).all(upTo)),
+    files: () =>
+      told(() => {
+        const kept = db.prepare<[number], UnreadableLine>(
+          'SELECT offset, reason, text FROM unreadable_line WHERE file_id = ? ORDER BY offset',
+        );
+        return db
+          .prepare<[], ImportedFile & { readonly id: number }>(FILES)
+          .all()
+          .map(({ id, ...file }) => ({ file, unreadable: kept.all(id) }));
+      }),
+    prunedDays: () => one('SELECT count(*) FROM pruned_day'),
+    close: () => void db.close(),
+  };
+}

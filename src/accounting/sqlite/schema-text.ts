@@ -1,0 +1,52 @@
+import { TOTALS_NAMES } from '../../record/totals';
+import { rolledKey, totalsColumns, withGenerated, type Dialect } from '../schema-text';
+
+/** The generated parts of sql/accounting/sqlite. */
+
+const word: Dialect['word'] = (dictionary, column) => `(SELECT name FROM ${dictionary} WHERE id = ${column})`;
+
+function rollUpTable(): readonly string[] {
+  return [
+    'CREATE TABLE rollup (',
+    '  unit INTEGER NOT NULL, -- 0 day, 1 month, 2 year',
+    '  day INTEGER NOT NULL, -- the first UTC day of it, since 1970',
+    '  dimension INTEGER NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class',
+    '  key INTEGER NOT NULL, -- in the dictionary of the dimension; 0: records without one',
+    '  cluster_id INTEGER NOT NULL,',
+    ...totalsColumns(SQLITE),
+    '  PRIMARY KEY (unit, day, dimension, key, cluster_id)',
+    ') WITHOUT ROWID;',
+  ];
+}
+
+/** One row a day and owner, project, queue, host or class of names; dimension `cluster`: all of a cluster. */
+function dailyView(): readonly string[] {
+  return [
+    'CREATE VIEW daily AS SELECT',
+    "  date(u.day * 86400, 'unixepoch') AS day,",
+    `  ${word('cluster', 'u.cluster_id')} AS cluster,`,
+    ...rolledKey(word),
+    `  ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`,
+    'FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);',
+  ];
+}
+
+const SQLITE: Dialect = {
+  dictionary: (name) => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);`,
+  type: ({ type }) => type.toUpperCase(),
+  id: 'id INTEGER PRIMARY KEY',
+  computed: (name, type, expression) => `${name} ${type} AS (${expression}) VIRTUAL`,
+  integer: 'INTEGER',
+  real: 'REAL',
+  time: (column) => `strftime('%Y-%m-%d %H:%M:%f', ${column} / 1000.0, 'unixepoch')`,
+  word,
+  source: 'record',
+  metricsView: [
+    'CREATE VIEW metrics AS SELECT r.id AS record, r.job_id, r.task_id, names.value AS metric,',
+    '  json_extract(r.metric_values, names.fullkey) AS value',
+    'FROM record r JOIN metric_set m ON m.id = r.metric_set_id, json_each(m.name) AS names;',
+  ],
+  parts: { rollup: rollUpTable, daily: dailyView },
+};
+
+export const sqliteSchema = (sql: string): string => withGenerated(sql, SQLITE);

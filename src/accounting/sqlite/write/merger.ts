@@ -1,0 +1,100 @@
+import type { Database } from 'better-sqlite3';
+import type { JobRecord, MemorySeries } from '../../../record/record';
+import type { Cell } from '../../columns';
+import { countedAt } from '../../../record/facts';
+import { isLineOnly, SAME_START_MS } from '../../../record/join';
+import { mergeAmong } from '../../../record/match';
+import type { StoredRecord } from '../../../record/merge';
+import type { MergeOutcome } from '../../store';
+import type { Words } from '../database/dictionary';
+import {
+  DELETE_RECORD,
+  DELETE_SERIES,
+  FIND_RECORD,
+  INDEXED_COLUMNS,
+  INSERT_RECORD,
+  OTHER_COLUMNS,
+  PUT_SERIES,
+  updateRecord,
+} from '../read/queries';
+import { columnAt, COLUMN_NAMES, fromRow, toRow, type Row } from '../../row';
+import { readSeries, SERIES_CELLS } from '../../series';
+import type { StaleDays } from './stale-days';
+
+interface Candidate {
+  readonly id: number;
+  readonly row: Row;
+  readonly stored: StoredRecord;
+}
+
+const INDEXED = [...INDEXED_COLUMNS].map(columnAt);
+const OTHERS = OTHER_COLUMNS.map(columnAt);
+/** Of FIND_RECORD: the id, then the series. */
+const ROW_AT = 1 + SERIES_CELLS;
+
+/**
+ * Merges one record into its row; inside a write transaction. A record of Grid Engine's accounting joins ours of the
+ * same run, whichever comes first, and the row then carries our key.
+ */
+export function createMerger(db: Database, words: Words, stale: StaleDays): (record: JobRecord) => MergeOutcome {
+  const find = db.prepare<Record<string, number | string | null>, readonly Cell[]>(FIND_RECORD).raw();
+  const insert = db.prepare<Cell[]>(INSERT_RECORD);
+  const updateAll = db.prepare<Cell[]>(updateRecord(COLUMN_NAMES));
+  const updateOthers = db.prepare<Cell[]>(updateRecord(OTHER_COLUMNS));
+  const update = (id: number, before: Row, after: Row): void => {
+    const moved = INDEXED.some((at) => before[at] !== after[at]);
+    if (moved) updateAll.run(...after, id);
+    else updateOthers.run(...OTHERS.map((at) => after[at] ?? null), id);
+  };
+  const putSeries = db.prepare<[number, number, number, string]>(PUT_SERIES);
+  const remove = [DELETE_RECORD, DELETE_SERIES].map((sql) => db.prepare<[number]>(sql));
+  const storeSeries = (id: number, series: MemorySeries | null): void => {
+    if (series === null) return;
+    const { start, step_seconds: step, rss_bytes: points } = series;
+    putSeries.run(id, Date.parse(start), Math.round(step * 1000), JSON.stringify(points));
+  };
+  const touch = (record: JobRecord, clusterId: number): void => {
+    const { job_id, task_id, pe, pe_task_id } = record;
+    // Grid Engine's accounting always names a parallel environment; a record made without the job's config does not.
+    const parallel = pe !== null || pe_task_id !== null || !isLineOnly(record);
+    stale.touch({ job_id, task_id, cluster_id: clusterId, counted_at: countedAt(record), parallel });
+  };
+  return (record) => {
+    const clusterId = words.intern('cluster', record.cluster);
+    const started = record.started_at === null ? null : Date.parse(record.started_at);
+    const rows = find.all({
+      job_id: record.job_id,
+      task_id: record.task_id,
+      pe_task_id: record.pe_task_id,
+      cluster_id: clusterId,
+      host_id: words.intern('host', record.host),
+      run_id: record.run_id,
+      from: started === null ? null : started - SAME_START_MS,
+      to: started === null ? null : started + SAME_START_MS,
+    });
+    const merged = mergeAmong(
+      record,
+      rows.map((cells): Candidate => ({
+        id: Number(cells[0]),
+        row: cells.slice(ROW_AT),
+        stored: fromRow(cells, ROW_AT, readSeries(cells, 1), words),
+      })),
+    );
+    if (merged === null) return { ok: true, change: 'unchanged' };
+    const { base, absorbed, stored } = merged;
+    if (base === null) {
+      storeSeries(Number(insert.run(...toRow(stored, words)).lastInsertRowid), record.series);
+      touch(stored.record, clusterId);
+      return { ok: true, change: 'added' };
+    }
+    if (absorbed !== null) {
+      for (const statement of remove) statement.run(absorbed.id);
+      touch(absorbed.stored.record, clusterId);
+    }
+    update(base.id, base.row, toRow(stored, words));
+    if (stored.record.series !== base.stored.record.series) storeSeries(base.id, stored.record.series);
+    touch(base.stored.record, clusterId);
+    touch(stored.record, clusterId);
+    return { ok: true, change: 'changed' };
+  };
+}

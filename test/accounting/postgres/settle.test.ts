@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openPostgresHistory, type PostgresHistory } from '../../../src/accounting/postgres/postgres-history';
+import { openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
+import type { AccountingStore } from '../../../src/accounting/store';
+import { settle } from '../../../src/cli/commands/settle';
+import type { JobRecord } from '../../../src/record/record';
+import { fakeTerminal } from '../../cli/fake-terminal';
+import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { DAY, HOUR, iso, job, lineOf, T0 } from '../suite/fixture';
+import { noPostgres, startServer, type Server } from './server';
+
+/** Jobs of all kinds: parallel ones, arrays, running ones, some that only a line tells of, some self-reported. */
+function accounts(): readonly JobRecord[] {
+  return Array.from({ length: 40 }, (_none, n): readonly JobRecord[] => {
+    const id = 1 + Math.floor(n / 2);
+    const end = T0 + n * 5 * HOUR;
+    const master = job(id, end, {
+      run_id: `0badcafe.${n}.1`,
+      task_id: n % 5 === 0 ? n + 1 : null,
+      owner: ['bob', 'eve', null][n % 3] ?? null,
+      project: n % 4 === 0 ? 'physics' : null,
+      job_name: `align_${n % 7}`,
+      exit_status: n % 6 === 0 ? 1 : 0,
+      signal: 0,
+      pe: n % 4 === 0 ? 'mpi' : null,
+      trust: n % 9 === 0 ? 'self-reported' : 'root',
+      series: { start: iso(end - HOUR), step_seconds: 10, rss_bytes: [1, 2, n] },
+    });
+    const task = {
+      ...master,
+      pe_task_id: `1.node${n % 2}`,
+      job_name: null,
+      host: `node${n % 2}`,
+      run_id: `0badcafe.${n}.2`,
+    };
+    const heartbeat: JobRecord = {
+      ...master,
+      status: 'running',
+      ended_at: null,
+      revision: end - 600_000,
+      exit_status: null,
+    };
+    const line = lineOf({ ...master, owner: master.owner ?? 'bob' });
+    if (n % 8 === 7) return [heartbeat];
+    return [heartbeat, master, ...(n % 4 === 0 ? [task] : []), ...(n % 3 === 0 ? [line] : [])];
+  }).flat();
+}
+
+const interval = { since: T0 - DAY, until: T0 + 20 * DAY };
+const FILTERS = [
+  {},
+  { owner: 'bob' },
+  { project: 'physics' },
+  { host: 'node*' },
+  { job_name: 'align_4' },
+  { job_name: 'align_?' },
+  { failed: true },
+  { states: ['running'] },
+  { sampled: true, pe: 'mpi' },
+  { peak_at_least: 1, share_at_most: 0.5 },
+  { claimed: true },
+] as const;
+
+/** What a reader is told, question by question. */
+async function answers(store: AccountingStore): Promise<readonly unknown[]> {
+  const told: unknown[] = [];
+  for (let id = 1; id <= 20; id++) told.push(await store.job({ job_id: id, all: true }));
+  told.push(await store.job({ job_id: 3, task_id: 6 }));
+  told.push((await store.jobs([1, 2, 3, 4])).map(({ record }) => JSON.stringify(record)).sort());
+  told.push(await store.running({ since: T0 }));
+  for (const filter of FILTERS) {
+    for (const sort of ['time', 'peak', 'requested', 'unused', 'cpu'] as const) {
+      const { records, totals } = await store.records({ ...interval, ...filter, sort, limit: 9 });
+      // Of records that are equal in what they are sorted by any may be first.
+      const sorted = sort === 'time' ? records.map(({ record }) => record.ended_at ?? record.revision) : records.length;
+      told.push([filter, sort, sorted, totals]);
+    }
+    for (const by of ['owner', 'host', 'job_name', 'day'] as const) {
+      const { read, ...summary } = await store.summary({ ...interval, ...filter, by });
+      assert.ok(read >= 0);
+      told.push([filter, by, summary]);
+    }
+  }
+  return told;
+}
+
+/** Sums of fractions depend on their order, and roll-ups keep hours in thousandths. */
+function assertNear(actual: unknown, expected: unknown, place = ''): void {
+  if (typeof actual === 'number' && typeof expected === 'number')
+    assert.ok(Math.abs(actual - expected) <= 0.02 + 1e-9 * Math.abs(expected), `${place}: ${actual}, not ${expected}`);
+  else if (typeof actual === 'object' && typeof expected === 'object' && actual !== null && expected !== null) {
+    assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), place);
+    const other = new Map(Object.entries(expected));
+    for (const [key, value] of Object.entries(actual)) assertNear(value, other.get(key), `${place}.${key}`);
+  } else assert.deepEqual(actual, expected, place);
+}
+
+describe('the inbox', { skip: noPostgres }, () => {
+  let server: Server;
+  before(async () => void (server = await startServer({ settings: ['fsync = off'] })));
+  after(() => server.remove());
+
+  const waiting = async (name: string): Promise<readonly object[]> =>
+    server.run(name, 'SELECT ended, count(*) AS rows FROM qmemacct.inbox GROUP BY ended');
+
+  it('is seen through: what waits in it counts as what is merged', async (t) => {
+    const name = await server.database();
+    const plain = openPostgresHistory(server.url(await server.database()));
+    const hooks = openPostgresStore(server.url(name));
+    const store: PostgresHistory = openPostgresHistory(server.url(name));
+    t.after(() => Promise.all([plain, hooks, store].map((one) => one.close())));
+    const all = accounts();
+    await plain.merge(all);
+    // A third is in the table, and its days are summed up, before the others come.
+    await store.merge(all.filter((_account, n) => n % 3 === 0));
+    await store.rollUp({});
+    assert.ok((await hooks.merge(all.filter((_account, n) => n % 3 !== 0))).every(({ ok }) => ok));
+    const expected = await answers(plain);
+    assertNear(await answers(store), expected);
+    assert.ok((await store.settle()).settled > 0);
+    assertNear(await answers(store), expected);
+    // Jobs that still run stay, and no others.
+    assert.deepEqual(
+      (await waiting(name)).filter((row) => 'ended' in row && row.ended === true),
+      [],
+    );
+    await store.rollUp({});
+    assertNear(await answers(store), expected);
+  });
+
+  it('keeps the newest of what a running job says until the job ends', async (t) => {
+    const name = await server.database();
+    const hooks = openPostgresStore(server.url(name));
+    const store = openPostgresHistory(server.url(name));
+    t.after(() => Promise.all([hooks.close(), store.close()]));
+    const now = Date.now();
+    const beat = (revision: number): JobRecord =>
+      job(1, now, { status: 'running', ended_at: null, revision, cpu_seconds: revision / 1000 });
+    for (const revision of [now, now + 2000, now + 1000]) await hooks.merge([beat(revision)]);
+    assert.deepEqual(await store.settle(), { settled: 0, unreadable: 0 });
+    const running = await store.running({ since: now });
+    assert.deepEqual(
+      running.map(({ record }) => record.revision),
+      [now + 2000],
+    );
+    await hooks.merge([job(1, now + 5000), job(1, now + 5000)]);
+    assert.equal((await store.running({ since: 0 })).length, 0);
+    assert.deepEqual(await store.settle(), { settled: 2, unreadable: 0 });
+    assert.deepEqual(await waiting(name), []);
+    // A late word of a job that has ended is not believed, and goes once its node has been silent for a day.
+    await hooks.merge([beat(now + 3000)]);
+    assert.equal((await store.running({ since: 0 })).length, 0);
+    await server.run(name, "UPDATE qmemacct.inbox SET received_at = now() - interval '25 hours'");
+    assert.deepEqual(await store.settle(), { settled: 1, unreadable: 0 });
+    assert.equal((await store.job({ job_id: 1 })).records[0]?.record.status, 'finished');
+  });
+
+  it('keeps what can not be read, with its error, and settles the others', async (t) => {
+    const name = await server.database();
+    const hooks = openPostgresStore(server.url(name));
+    t.after(() => hooks.close());
+    const { revision, status } = job(1, T0);
+    const bad = { revision, status, job_id: 5, cluster: 'cell' };
+    await server.run(name, `SELECT qmemacct.deliver('${JSON.stringify([bad])}')`);
+    await hooks.merge([job(1, T0)]);
+    const config = join(temporaryDirectory(t), 'qmemacct.toml');
+    writeFileSync(config, `accounting = "${server.url(name)}"\ndeliver_as = "root"\n`);
+    const terminal = fakeTerminal();
+    assert.equal(await settle({ config, color: false }, terminal), 3);
+    assert.equal(terminal.output(), '1 accounts settled\n');
+    assert.match(terminal.warnings(), /1 accounts can't be read/);
+    const [row] = await server.run(name, 'SELECT job_id, error FROM qmemacct.inbox');
+    assert.deepEqual(row, { job_id: 5, error: 'host is not a string' });
+    const state = await hooks.inboxState();
+    assert.deepEqual([state?.rows, state?.unreadable], [0, 1]);
+    const again = fakeTerminal();
+    assert.equal(await settle({ config, color: false }, again), 0);
+    assert.equal(again.output(), 'nothing waits\n');
+  });
+});

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { Database } from 'better-sqlite3';
+import { migrate } from '../../../../src/accounting/migrations';
+import { createWords } from '../../../../src/accounting/sqlite/database/dictionary';
+import { OLD_RECORDS, OLD_SERIES } from '../../../../src/accounting/sqlite/prune';
+import {
+  FIND_RECORD,
+  jobQuery,
+  JOBS,
+  LAST_ROLLED_DAY,
+  MARK_JOB_DAYS,
+  recordsQuery,
+  runningQuery,
+} from '../../../../src/accounting/sqlite/read/queries';
+import { earlierQuery, factsQuery } from '../../../../src/accounting/sqlite/sums/record-facts';
+import {
+  againQuery,
+  DAYS_OF_KEY,
+  groupsQuery,
+  rolledQuery,
+  STALE_DAYS,
+  SUMMED_PERIODS,
+} from '../../../../src/accounting/sqlite/sums/rolled-rows';
+import { conditionOf } from '../../../../src/accounting/sqlite/read/record-filter';
+import type { Condition } from '../../../../src/accounting/sqlite/read/record-filter';
+import { DIMENSIONS, type Dimension } from '../../../../src/accounting/summary';
+import type { RecordFilter } from '../../../../src/accounting/store';
+import { SqliteDatabase } from '../../../../src/native/sqlite';
+
+function emptyStore(t: TestContext): Database {
+  const db = new SqliteDatabase(':memory:');
+  t.after(() => db.close());
+  migrate(db);
+  for (const table of ['cluster', 'owner', 'project', 'queue', 'host', 'pe', 'job_name'])
+    db.prepare(`INSERT INTO ${table} (name) VALUES ('known')`).run();
+  return db;
+}
+
+/** Parameters of every query, by name and by place. */
+const PARAMETERS = Object.fromEntries(
+  [
+    ...['job_id', 'task_id', 'pe_task_id', 'cluster_id', 'host_id', 'run_id', 'from', 'to', 'since', 'until', 'limit'],
+    ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'day_start', 'unit', 'days'],
+  ].map((name) => [name, 1]),
+);
+
+function planOf(db: Database, sql: string, more: object = {}): readonly string[] {
+  const places = sql.match(/\?/g)?.length ?? 0;
+  const statement = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
+  const plan =
+    places > 0 ? statement.all(...Array.from({ length: places }, () => 1)) : statement.all({ ...PARAMETERS, ...more });
+  return plan.map(({ detail }) => detail);
+}
+
+/** Not a single table is read from end to end, but for the names that a pattern is held against. */
+function assertSearches(steps: readonly string[], index: string): void {
+  assert.ok(
+    steps.some((step) => step.startsWith('SEARCH') && step.includes(` ${index}`)),
+    steps.join('; '),
+  );
+  assert.deepEqual(
+    steps.filter(
+      (step) =>
+        step.startsWith('SCAN') &&
+        !step.startsWith('SCAN json_each') &&
+        // Jobs that were found already.
+        step !== 'SCAN j' &&
+        step !== 'SCAN n USING COVERING INDEX sqlite_autoindex_job_name_1',
+    ),
+    [],
+    steps.join('; '),
+  );
+}
+
+const ALL = { key: true, cluster: true };
+
+describe('answered from an index, never by a scan:', () => {
+  const queries: readonly (readonly [string, string, string])[] = [
+    ['finding a record to merge into', FIND_RECORD, 'record_by_job (job_id=? AND task_id=? AND pe_task_id=?)'],
+    ['the days of a job', MARK_JOB_DAYS, 'record_by_job (job_id=? AND task_id=?)'],
+    ['a job', jobQuery({ task: false, cluster: false }), 'record_by_job (job_id=?)'],
+    ['many jobs', JOBS, 'record_by_job (job_id=?)'],
+    ['a job of a cluster', jobQuery({ task: false, cluster: true }), 'record_by_job (job_id=?)'],
+    ['a task', jobQuery({ task: true, cluster: false }), 'record_by_job (job_id=? AND task_id=?)'],
+    ['what runs', runningQuery(false), 'record_running'],
+    ['what runs in a cluster', runningQuery(true), 'record_running'],
+    ['old records', OLD_RECORDS, 'record_by_time (counted_at<?)'],
+    ['old series', OLD_SERIES, 'record_by_time (counted_at>? AND counted_at<?)'],
+    ['the days of a host', DAYS_OF_KEY, 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)'],
+  ];
+  for (const [title, sql, index] of queries)
+    it(title, (t) => {
+      assertSearches(planOf(emptyStore(t), sql), index);
+    });
+
+  it('sums of days', (t) => {
+    const db = emptyStore(t);
+    const has = (steps: readonly string[], part: string): void => {
+      assert.ok(
+        steps.some((step) => step.startsWith('SEARCH') && step.includes(part)),
+        steps.join('; '),
+      );
+      assert.deepEqual(
+        steps.filter((step) => step.startsWith('SCAN') && !step.startsWith('SCAN json_each')),
+        [],
+      );
+    };
+    for (const cluster of [false, true]) {
+      const choice = { key: false, cluster };
+      for (const sql of [rolledQuery(choice), groupsQuery(choice)])
+        has(planOf(db, sql), 'u USING PRIMARY KEY (unit=? AND day=? AND dimension=?)');
+    }
+    has(
+      planOf(db, rolledQuery(ALL)),
+      'u USING PRIMARY KEY (unit=? AND day=? AND dimension=? AND key=? AND cluster_id=?)',
+    );
+    has(
+      planOf(db, rolledQuery(ALL)),
+      'b USING PRIMARY KEY (dimension=? AND key=? AND unit=? AND day=? AND cluster_id=?)',
+    );
+    has(planOf(db, againQuery(ALL)), 'rollup_again_by_day (unit=? AND day=? AND dimension=? AND key=?)');
+    has(planOf(db, SUMMED_PERIODS), 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)');
+    for (const sql of [STALE_DAYS, LAST_ROLLED_DAY])
+      assert.ok(
+        planOf(db, sql).every((step) => !step.startsWith('SCAN') && !step.startsWith('SCAN json_each')),
+        sql,
+      );
+  });
+
+  const filters: readonly (readonly [string, Partial<RecordFilter>, string])[] = [
+    ['any record', {}, 'record_by_time'],
+    ["an owner's", { owner: 'known' }, 'record_by_owner'],
+    ["an owner's on a host that failed", { owner: 'known', host: 'known', failed: true }, 'record_by_owner'],
+    ["a host's", { host: 'known', cluster: 'known' }, 'record_by_time'],
+    ['a project in a queue', { project: 'known', queue: 'known', pe: 'known' }, 'record_by_time'],
+    ['a name', { job_name: 'known' }, 'record_by_time'],
+    ['a pattern', { job_name: 'kn*' }, 'record_by_time'],
+    [
+      'figures',
+      {
+        peak_at_least: 1,
+        limit_at_most: 1,
+        share_at_least: 0.1,
+        wallclock_at_least: 1,
+        states: ['finished', 'lost'],
+        sampled: true,
+      },
+      'record_by_time',
+    ],
+  ];
+  for (const [title, filter, index] of filters)
+    it(title, (t) => {
+      const db = emptyStore(t);
+      const condition: Condition =
+        conditionOf({ since: 0, until: 1, ...filter }, createWords(db)) ?? assert.fail('nothing is known');
+      for (const sql of [
+        recordsQuery(condition, 'time'),
+        recordsQuery(condition, 'unused'),
+        factsQuery(condition, DIMENSIONS),
+        earlierQuery(condition, DIMENSIONS),
+      ])
+        assertSearches(planOf(db, sql, condition.parameters), index);
+    });
+});
+
+it('lists the newest records first without sorting', (t) => {
+  const db = emptyStore(t);
+  for (const [filter, index] of [
+    [{ owner: 'known' }, 'record_by_owner (owner_id=? AND counted_at>? AND counted_at<?)'],
+    [{}, 'record_by_time (counted_at>? AND counted_at<?)'],
+  ] as const) {
+    const condition = conditionOf({ since: 0, until: 1, ...filter }, createWords(db)) ?? assert.fail();
+    assert.deepEqual(planOf(db, recordsQuery(condition, 'time'), condition.parameters), [
+      `SEARCH r USING INDEX ${index}`,
+    ]);
+    const sorts = (dimensions: readonly Dimension[]): number =>
+      planOf(db, factsQuery(condition, dimensions), condition.parameters).filter((step) => step.includes('TEMP B-TREE'))
+        .length;
+    assert.equal(sorts(DIMENSIONS.filter((name) => name !== 'job_name')), 0);
+    // The few masters of a job, where one of its tasks has no name.
+    assert.equal(sorts(DIMENSIONS), 1);
+  }
+});
