@@ -62,7 +62,10 @@ async function importedWhileJobsRun(site: Site): Promise<void> {
     assert.equal(ours.lines, theirs.lines, `${owner}: lines`);
     assert.equal(ours.wallclock, theirs.wallclock, `${owner}: wallclock`);
     // qacct prints the sum in milliseconds; ours are those of each line, of which some kinds know microseconds.
-    assert.ok(Math.abs(ours.cpu - theirs.cpu) < 0.001 + 0.0005 * ours.lines, `${owner}: CPU ${ours.cpu}, qacct ${theirs.cpu}`);
+    assert.ok(
+      Math.abs(ours.cpu - theirs.cpu) < 0.001 + 0.0005 * ours.lines,
+      `${owner}: CPU ${ours.cpu}, qacct ${theirs.cpu}`,
+    );
   }
   assert.equal(records.length, 10);
   for (const record of records) {

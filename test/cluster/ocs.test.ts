@@ -83,10 +83,14 @@ async function spoolFiles(cell: Cell): Promise<void> {
     () => `${directory}/job_pid`,
   );
   const has = (name: string): boolean => existsSync(join(directory, name));
-  assert.deepEqual(
-    ['config', 'environment', 'addgrpid', 'pid', 'usage', 'online_usage'].map(has),
-    [true, true, true, true, false, false],
-  );
+  assert.deepEqual(['config', 'environment', 'addgrpid', 'pid', 'usage', 'online_usage'].map(has), [
+    true,
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
   await cell.qdel([job], USER);
   const [line] = await cell.waitFinished(job);
   assert.deepEqual([line?.failed, line?.exit_status], ['100', '137']);
