@@ -75,7 +75,7 @@ export function parseAccountingJson(text: string): AccountingRecord[] {
     .filter((line) => line !== '')
     .map((line) => {
       const { usage, ...plain } = JSON.parse(line) as JsonRecord;
-      const values: Readonly<Record<string, unknown>> = { ...plain, ...usage.rusage, ...usage.eusage };
+      const values: JsonFields = { ...plain, ...usage.rusage, ...usage.eusage };
       const value = (name: string): string => {
         const found = values[name] ?? 'NONE';
         return name.endsWith('_time') && typeof found === 'number' ? String(Math.floor(found / 1e6)) : String(found);
@@ -84,9 +84,8 @@ export function parseAccountingJson(text: string): AccountingRecord[] {
     });
 }
 
-interface JsonRecord {
-  readonly usage: { readonly rusage: object; readonly eusage: object };
-}
+type JsonFields = Readonly<Record<string, string | number | undefined>>;
+type JsonRecord = JsonFields & { readonly usage: { readonly rusage: JsonFields; readonly eusage: JsonFields } };
 
 /** Throws for a line with too few fields. */
 export function parseAccountingLine(line: string): AccountingRecord {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Daemons } from './daemons';
 import { formatSettings, parseSettings } from './formats';
 import type { Hosts } from './hosts';
-import { client, kind } from './kind';
+import { client } from './kind';
 import type { Layout } from './layout';
 import { describeFailure, type CommandResult } from './run';
 import { waitFor } from './wait';

@@ -37,8 +37,8 @@ const LONGEST = [
 
 /** Beside Debian's 8.1.9, on which every file runs: what may come out differently on Open Cluster Scheduler. */
 const ALSO_ON: Readonly<Record<string, readonly string[]>> = {
-  'ocs9.1': ['cluster/jobs', 'cluster/ocs'],
-  'ocs9.2': ['cluster/import', 'cluster/why', 'cluster/tight', 'cluster/ocs'],
+  'ocs9.1': ['cluster/cell', 'cluster/why', 'cluster/ocs'],
+  'ocs9.2': ['cluster/jobs', 'cluster/import', 'cluster/ocs'],
 };
 
 /** Files that are of another kind than 8.1.9 alone. */
