@@ -14,20 +14,20 @@ export function succeeded(record: JobRecord): boolean | null {
 }
 
 const LIMIT_ENFORCED = 37;
-/** Open Cluster Scheduler's `deleted_by`: `USER@HOST`, or the daemon for a limit. */
-const BY_EXECD = /^execd@/;
+/** So Open Cluster Scheduler's `deleted_by` begins (`USER@HOST`) where execd itself has killed the job for a limit. */
+const BY_EXECD = 'execd@';
 
 /** How Grid Engine says of a run that execd killed it for a limit: "failed 37"; null: it does not say so. */
 export function enforcedLimit({ failed, grid_engine: account }: JobRecord): string | null {
   if (failed === LIMIT_ENFORCED) return `failed ${LIMIT_ENFORCED}`;
   const by = account?.deleted_by ?? '';
-  return by.startsWith('execd@') ? `deleted by ${by}` : null;
+  return by.startsWith(BY_EXECD) ? `deleted by ${by}` : null;
 }
 
 /** Who deleted the job (qdel); null: nobody, or Grid Engine does not say who. */
 export function deletedBy({ grid_engine: account }: JobRecord): string | null {
   const by = account?.deleted_by ?? '';
-  return by === '' || by.startsWith('execd@') ? null : by;
+  return by === '' || by.startsWith(BY_EXECD) ? null : by;
 }
 
 /** `failed`: the job died by a signal; Grid Engine enforced a limit, by SIGKILL. */

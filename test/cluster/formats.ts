@@ -77,7 +77,7 @@ export function parseAccountingJson(text: string): AccountingRecord[] {
       const { usage, ...plain } = JSON.parse(line) as JsonRecord;
       const values: JsonFields = { ...plain, ...usage.rusage, ...usage.eusage };
       const value = (name: string): string => {
-        const found = values[name] ?? 'NONE';
+        const found: string | number = values[name] ?? 'NONE';
         return name.endsWith('_time') && typeof found === 'number' ? String(Math.floor(found / 1e6)) : String(found);
       };
       return Object.fromEntries(accountingFields.map((name) => [name, value(name)])) as AccountingRecord;

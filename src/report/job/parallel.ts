@@ -103,7 +103,6 @@ export function renderWholeFit(whole: JobWhole, why: Why | null, screen: Screen)
   if (missing === null || hitLimit(fullest) || why !== null || adviseRequest(needs)?.kind === 'raise')
     return renderVerdict(fullest, needs, screen, why);
   if (fullest.status !== 'finished') return [];
-  const others = whole.total.peak_rss === null ? '' : ' from the others';
   const words = `${missing}: what the job needs is unknown.`;
   return ['', ...wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`)];
 }
