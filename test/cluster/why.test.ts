@@ -72,7 +72,7 @@ const ALL_CASES: readonly Case[] = [
     request: 'h_vmem=1G',
     script: `exec perl -e 'while (1) { push @held, "x" x (4 << 20); select undef, undef, undef, 0.02 }'`,
     causes: ['refused-memory'],
-    sentence: /memory that was refused at h_vmem: the address space of a process \(perl\) had reached .* of the 1 GiB/,
+    sentence: /memory that was refused at h_vmem\. The address space of a process \(perl\) had reached .* of the 1 GiB/,
     next: /^qsub -l h_vmem=1\.5G$/,
   },
   {
@@ -102,9 +102,9 @@ const ALL_CASES: readonly Case[] = [
     script: many(3, 450),
     causes: ['h_vmem'],
     sentence:
-      /Grid Engine's own kill at h_vmem: it held .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
+      /Grid Engine's own kill at h_vmem\. It held .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
     onOcs:
-      /Grid Engine's own kill at h_vmem: it (held|had an address space \(of all processes together\) of) .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
+      /Grid Engine's own kill at h_vmem\. It (held|had an address space \(of all processes together\) of) .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
     next: /^qsub -l h_vmem=(1\.[5-9]|2)G$/,
   },
   {
@@ -112,7 +112,7 @@ const ALL_CASES: readonly Case[] = [
     request: 'h_vmem=1G,h_rt=4',
     script: 'sleep 60',
     causes: ['h_rt'],
-    sentence: /Grid Engine's kill at h_rt: it ran [\d.]+ s of the 4 s of h_rt when SIGKILL came at /,
+    sentence: /Grid Engine's kill at h_rt\. It ran [\d.]+ s of the 4 s of h_rt when SIGKILL came at /,
     next: /^qsub -l h_vmem=1G,h_rt=0:01:00$/,
   },
   {
@@ -120,7 +120,7 @@ const ALL_CASES: readonly Case[] = [
     request: 'h_vmem=1G,h_rt=600,s_rt=3',
     script: 'sleep 60',
     causes: ['s_rt'],
-    sentence: /Grid Engine's SIGUSR1 at s_rt: it ran [\d.]+ s of the 3(\.00)? s of s_rt/,
+    sentence: /Grid Engine's SIGUSR1 at s_rt\. It ran [\d.]+ s of the 3(\.00)? s of s_rt/,
     next: /^qsub -l h_vmem=1G,(s_rt=0:01:00,h_rt=0:20:00|h_rt=0:20:00,s_rt=0:01:00)$/,
   },
   {
@@ -128,7 +128,7 @@ const ALL_CASES: readonly Case[] = [
     request: 'h_vmem=2G,s_vmem=600M',
     script: many(3, 300),
     causes: ['s_vmem'],
-    sentence: /Grid Engine's SIGXCPU at s_vmem: .* of the 600 MiB of s_vmem on ge[12]/,
+    sentence: /Grid Engine's SIGXCPU at s_vmem\. .* of the 600 MiB of s_vmem on ge[12]/,
     next: /^qsub -l h_vmem=2G,s_vmem=900M$/,
   },
   {
@@ -137,7 +137,7 @@ const ALL_CASES: readonly Case[] = [
     pe: ['tight-fixed1', 2],
     script: [...openingLines(), `qrsh -inherit -nostdin $2 '${many(3, 300)}'`].join('\n'),
     causes: ['h_vmem'],
-    sentence: /Grid Engine's own kill at h_vmem: it held .* of the 600 MiB allowed on ge[12]/,
+    sentence: /Grid Engine's own kill at h_vmem\. It held .* of the 600 MiB allowed on ge[12]/,
     // Its execd allows a slot more where the script takes none.
     onOcs: null,
     next: /^qsub -l h_vmem=(9\d\dM|1(\.\d)?G)$/,
@@ -147,7 +147,7 @@ const ALL_CASES: readonly Case[] = [
     request: 'h_vmem=1G,h_cpu=3',
     script: 'while :; do :; done',
     causes: ['cpu-time'],
-    sentence: /the limit of CPU time \(h_cpu\): it used [\d.]+ s CPU time of the 3 s of h_cpu/,
+    sentence: /the limit of CPU time \(h_cpu\)\. It used [\d.]+ s CPU time of the 3 s of h_cpu/,
   },
   {
     name: 'qdel',
@@ -164,7 +164,7 @@ const ALL_CASES: readonly Case[] = [
     request: 'h_vmem=1G',
     script: 'sleep 2; kill -SEGV $$',
     causes: ['crash'],
-    sentence: /a crash of the program: SIGSEGV at .*; it had used [\d.]+ % of h_vmem/,
+    sentence: /a crash of the program\. SIGSEGV at .*; it had used [\d.]+ % of h_vmem/,
   },
   {
     name: 'a crash that the shell tells of',
@@ -179,14 +179,14 @@ const ALL_CASES: readonly Case[] = [
     script: `sleep 2; perl -e 'kill 9, $$'; exit $?`,
     causes: ['node-out-of-memory', 'signalled'],
     sentence:
-      /killer, for a full node \(.*\) and with a signal .* \(a process of the job was killed and its shell was not\): the evidence does not decide between them\. The kernel's log on ge[12] \(journalctl -k\) or the job's own output would tell/,
+      /killer, for a full node \(.*\) or a signal .* \(a process of the job was killed and its shell was not\)\. Evidence needed: the kernel's log on ge[12] \(journalctl -k\) or the job's own output/,
   },
   {
     name: 'a failure of the job itself',
     request: 'h_vmem=1G',
     script: 'sleep 2; exit 3',
     causes: ['own-error'],
-    sentence: /a failure of the job itself: it ended by itself with exit status 3; it had used [\d.]+ % of h_vmem/,
+    sentence: /a failure of the job itself\. It ended by itself with exit status 3; it had used [\d.]+ % of h_vmem/,
   },
 ];
 
@@ -226,11 +226,11 @@ async function onTheScreen({ cell, product }: Site, job: string): Promise<void> 
     await cell.check('ge1', ['cat', SETTINGS_FILE]),
     new RegExp(`^grid_engine = "${kind.dialect.replaceAll('.', '\\.')}"$`, 'm'),
   );
-  const { stdout, stderr } = await product.run('ge1', 'job', job, '--accounting', product.accounting);
+  const { stdout, stderr } = await product.run('ge1', 'job', job, '--full', '--accounting', product.accounting);
   const text = stdout.replace(/\s+/g, ' ');
   assert.match(
     text,
-    /Probable cause: Grid Engine's kill at h_rt: it ran .* Next time: qsub -l h_vmem=1G,h_rt=0:01:00/,
+    /Probable cause: Grid Engine's kill at h_rt\. It ran .* Next time: qsub -l h_vmem=1G,h_rt=0:01:00/,
     stderr,
   );
   const isOcs = kind.dialect === 'ocs';
