@@ -20,7 +20,7 @@ export interface Tried {
 
 /** For an option or argument that takes a value: the first of these that makes sense to it. */
 const VALUES = [
-  ...['4711', 'bob', '1d', '2026-11-20', '2099-01-01', '4G', '50', 'finished', 'genome', 'all.q', 'node08'],
+  ...['4711', 'bob', '1d', '2026-11-20', '2099-01-01', '4G', '50', '0.5', 'finished', 'genome', 'all.q', 'node08'],
   ...['owner', 'owners', 'host', 'json', 'job', 'cpu', 'rss', 'process_rss_bytes'],
 ];
 async function attempt(config: string, words: readonly string[]): Promise<Tried> {
@@ -49,7 +49,11 @@ async function main(config: string): Promise<void> {
     const command = (await createProgram([name], context)).commands.find((known) => known.name() === name);
     if (command === undefined) throw new Error(`${name}: not in its own program`);
     const needed = command.registeredArguments.filter(({ required }) => required);
-    const plain = await withValue(config, (value) => [name, ...needed.map(() => value)], true);
+    let plain = await withValue(config, (value) => [name, ...needed.map(() => value)], true);
+    print(plain);
+    // Without a name it is about the caller, who has no jobs.
+    if (plain.status === 1 && needed.length === 0 && command.registeredArguments.length > 0)
+      plain = await withValue(config, (value) => [name, value], true);
     print(plain);
     for (const { long, short, required, optional } of [...globals, ...command.options]) {
       const flag = long ?? short ?? '';

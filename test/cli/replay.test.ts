@@ -53,6 +53,10 @@ describe('qmemacct replay', () => {
     assert.match(shown.stdout, /^accounting DB: 40 jobs, 37 with 3 earlier runs or more$/m);
     assert.match(shown.stdout, /^advice, risk 5.0 % +\d+ +5\.00 % +0\.00 %/m);
     assert.match(shown.stdout, /^users' requests +37 +0\.00 %/m);
+    assert.match(
+      replay('--since', '2026-10-01', '--csv').stdout,
+      /^name,request,risk,[^]*\naccounting DB,users,,37,0,/,
+    );
     const json = JSON.parse(replay('--since', '2026-10-01', '--risk', '5', '--json').stdout) as {
       readonly replays: readonly {
         readonly advisable: number;

@@ -80,7 +80,10 @@ describe('every command of an ordinary user, by the server', () => {
       );
       // The server was asked, and had something to say.
       for (const name of ['job', 'jobs', 'owner', 'project', 'host', 'top', 'report'])
-        assert.equal(all.find(({ words }) => words[0] === name)?.status, 0, name);
+        assert.ok(
+          all.some(({ words, status }) => words[0] === name && status === 0),
+          name,
+        );
     },
   );
 });

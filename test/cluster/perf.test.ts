@@ -64,10 +64,10 @@ async function record(
   }
 }
 
-function assertEqual(event: Event, ours: JobRecord, theirs: Readonly<Record<string, number>>): void {
+function assertEqual(event: Event, ours: JobRecord, theirs: Readonly<Record<string, number>>, within = 0.01): void {
   const [own, other] = [ours.metrics[METRICS[event]] ?? NaN, theirs[event] ?? NaN];
   assert.ok(other > 0, `${event}: perf stat has none`);
-  assert.ok(Math.abs(own - other) <= 0.01 * other, `${event}: ${own}, and perf stat has ${other}`);
+  assert.ok(Math.abs(own - other) <= within * other, `${event}: ${own}, and perf stat has ${other}`);
 }
 
 /** Both count the same run; perf itself (some 40 ms) and the epilog's first moments are the job's, and few beside this. */
@@ -97,12 +97,13 @@ async function anotherRun(
   const ours = await record(site, 'gealice', program, command);
   await site.cell.check(HOST, [...stat(file), '--', ...command]);
   const theirs = perfStat(file);
-  assertEqual(event, ours, theirs);
+  // The time of a second run depends on what else the machine does.
+  assertEqual(event, ours, theirs, event === 'task-clock' ? 0.05 : 0.01);
   return `${event}: ours ${ours.metrics[METRICS[event]] ?? NaN}, perf stat ${theirs[event] ?? NaN}`;
 }
 
 describe('perf counters of a job on a real Grid Engine', () => {
-  it('are those of perf stat within 1 %', limits, async (t) => {
+  it('are those of perf stat', limits, async (t) => {
     const reason = obstacle();
     if (reason !== null) {
       t.skip(reason);

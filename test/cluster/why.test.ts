@@ -171,7 +171,7 @@ const ALL_CASES: readonly Case[] = [
     request: 'h_vmem=1G',
     script: `sleep 2; perl -e 'kill 11, $$'; exit $?`,
     causes: ['crash'],
-    sentence: /exit status 139 \(means SIGSEGV\)/,
+    sentence: /Exit status 139 \(means SIGSEGV\)/,
   },
   {
     name: 'kill -9 of a child',

@@ -191,7 +191,7 @@ describe('two users of a site, by its server', { skip: notRoot }, () => {
     for (const uid of [DAEMON, NOBODY]) {
       const [why, ...others] = (ask(uid, '/v1/job/8') as Told).causes ?? [];
       assert.deepEqual([why?.causes, others], [['h_rt'], []]);
-      assert.match(why?.sentence ?? '', /Grid Engine's kill at h_rt: it ran 0:10:00 of the 0:10:00 of h_rt/);
+      assert.match(why?.sentence ?? '', /Grid Engine's kill at h_rt\. It ran 0:10:00 of the 0:10:00 of h_rt/);
       assert.equal(why?.next_time, 'qsub -l h_vmem=4G,h_rt=0:20:00');
       // The CLI reads the records from the same server, and says the same.
       const shown = JSON.parse(run(uid, 'job', '8', '--json').stdout) as Told;

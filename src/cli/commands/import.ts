@@ -121,6 +121,8 @@ export async function importAccounting(
     let sums = NOTHING_IMPORTED;
     let problems: readonly string[] = [];
     for (let round = 0; ; round++) {
+      // What has been delivered, so that its lines find it.
+      if (store !== null && !options.dryRun) await store.settle({ signal });
       const paths = site.directory === null ? site.paths : filesIn(site.directory);
       const progress = importProgress(terminal);
       const outcome = await importFiles(changed(paths), target, {
@@ -142,7 +144,6 @@ export async function importAccounting(
       await waitForChange(site.directory === null ? paths : [...paths, `${site.directory}/accounting`], signal);
       if (isStopped()) break;
     }
-    if (store !== null && !options.dryRun && !isStopped()) await store.settle({ signal });
     if (isStopped() && !options.follow) {
       warn(terminal, 'interrupted: what is stored stays, the rest comes with the next import');
       return EXIT.unavailable;

@@ -6,7 +6,7 @@ import { readTraceFile } from '../../advice/trace-file';
 import { failure, success, type Result } from '../../base/result';
 import { loadSettings } from '../../record/settings';
 import { pastRuns } from '../../report/advice/past-runs';
-import { renderReplay, renderReplayJson } from '../../report/advice/replay';
+import { renderReplay, renderReplayCsv, renderReplayJson } from '../../report/advice/replay';
 import { parseInterval } from '../arguments';
 import { CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
@@ -48,14 +48,13 @@ function risksOf(text: string): readonly number[] {
 /** Shows what the advice would have done; resolves to the exit status. Rejects with CommandError or StoreError. */
 async function showReplay(options: ReplayOptions, terminal: Terminal): Promise<number> {
   const format = outputFormat(options);
-  if (format === 'csv') throw usageError('replay has no CSV: leave out --csv, or write --json');
   const risks = risksOf(options.risk);
   const histories = options.trace === undefined ? await storedRuns(options, terminal) : await traced(options.trace);
   if (!histories.ok) return histories.error;
   const answers = new Map(
     [...histories.value].map(([name, runs]) => [name, replay(runs, risks, new Predictor(SHIPPED_PRIOR))] as const),
   );
-  if (format === 'json') terminal.write(renderReplayJson(answers));
+  if (format !== 'text') terminal.write(format === 'json' ? renderReplayJson(answers) : renderReplayCsv(answers));
   else writeLines(terminal, renderReplay(answers, screenOf(terminal, options)));
   return EXIT.found;
 }

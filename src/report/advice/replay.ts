@@ -1,4 +1,5 @@
 import type { Outcome, ReplayAnswer } from '../../advice/replay';
+import { renderCsvRows, type Cell } from '../records/csv';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { formatCount, formatGibHours, formatPercent } from '../format/units';
@@ -56,6 +57,34 @@ export function renderReplay(answers: ReadonlyMap<string, ReplayAnswer>, screen:
     'Each request rests on runs that had ended when the job was submitted. A job that needs more fails, loses its whole',
     'run, and asks for twice as much. "At a larger risk": too few runs, or too different ones, for the wanted risk.',
   ];
+}
+
+const CSV_HEAD = [
+  'name',
+  'request',
+  'risk',
+  'jobs',
+  'failed',
+  'stated_risk',
+  'unused_byte_seconds',
+  'used_byte_seconds',
+];
+
+/** The same as CSV, a line for each way of requesting. */
+export function renderReplayCsv(answers: ReadonlyMap<string, ReplayAnswer>): string {
+  const line = (name: string, request: string, risk: number | null, outcome: Outcome): readonly Cell[] => {
+    const { jobs, failed, stated, wasted, used } = outcome;
+    return [name, request, risk, jobs, failed, stated, wasted, used];
+  };
+  const lines = [...answers].flatMap(([name, { advice, users, plain }]) => [
+    ...advice.flatMap(({ risk, promised, larger }) => [
+      line(name, 'advice', risk, promised),
+      line(name, 'advice at a larger risk', risk, larger),
+    ]),
+    ...(users === null ? [] : [line(name, 'users', null, users)]),
+    ...plain.map((rule) => line(name, rule.name, null, rule.outcome)),
+  ]);
+  return renderCsvRows([CSV_HEAD, ...lines]);
 }
 
 /** The same for programs; byte seconds. */

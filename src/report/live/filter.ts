@@ -21,15 +21,10 @@ export type FilterField = keyof LiveFilter;
 const lets = (patterns: readonly string[], matches: (pattern: string) => boolean): boolean =>
   patterns.length === 0 || patterns.some(matches);
 
-const firstLabel = (host: string): string => host.split('.', 1)[0] ?? '';
-
-/** Whether a host is one that a name or pattern means, in whatever case, and with or without its domain. */
+/** Whether a host is one that a name or pattern means; without a dot it means the first label, too. */
 export function isHost(host: string, pattern: string): boolean {
-  const [name, wanted] = [host.toLowerCase(), pattern.toLowerCase()];
-  if (matchesPattern(name, wanted)) return true;
-  // A pattern with a dot is about the domain: a name without one does not fit.
-  if (wanted.includes('.')) return !/[*?]/.test(wanted) && name === firstLabel(wanted);
-  return matchesPattern(firstLabel(name), wanted);
+  if (matchesPattern(host, pattern)) return true;
+  return !pattern.includes('.') && matchesPattern(host.split('.', 1)[0] ?? '', pattern);
 }
 
 interface Numbered {

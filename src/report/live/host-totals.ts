@@ -46,7 +46,7 @@ export function describeTotals(totals: HostTotals, screen: Screen): readonly str
   const share = shareOf(totals.peak, totals.requested);
   const size = (bytes: number): string => (bytes === 0 ? '0' : formatRequested(bytes));
   const parts = [
-    `${totals.peak === 0 ? '0' : formatBytes(totals.peak)} used of ${size(totals.requested)} asked for${
+    `${totals.peak === 0 ? '0' : formatBytes(totals.peak)} used of ${size(totals.requested)} requested${
       share === null ? '' : ` (${formatPercent(share)})`
     }`,
     ...(totals.total === null ? [] : [`${size(totals.total)} in all`]),

@@ -32,11 +32,11 @@ describe('qmemacct hosts', () => {
   it('shows a line per host, what they have together, and what the signs mean', async () => {
     const { status, output, warnings } = await hosts([]);
     assert.deepEqual([status, warnings], [0, '']);
-    assert.match(output, /^4 hosts in cluster default .*\n\nhost +memory +% +used +asked for /);
+    assert.match(output, /^4 hosts in cluster default .*\n\nhost +memory +% +used +requested /);
     assert.match(output, /\nnode03 .*down \+1\n/);
-    assert.match(output, /\nTotal .* 14\.3 GiB used of 37\.5 GiB asked for \(38 %\)/);
+    assert.match(output, /\nTotal .* 14\.3 GiB used of 37\.5 GiB requested \(38 %\)/);
     assert.match(output, /\nStranded +8 slots on hosts without free memory\n/);
-    assert.match(output, /█ used +▒ asked for +· free/);
+    assert.match(output, /█ used +▒ requested +· free/);
     assert.doesNotMatch(output, /master/);
   });
 

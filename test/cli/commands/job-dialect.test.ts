@@ -40,14 +40,14 @@ async function job(dialect: string, ...words: readonly string[]): Promise<string
 
 describe('qmemacct job, of a Grid Engine that the configuration names', () => {
   it('judges the end by what that one adds up', async () => {
-    const summing = /Probable cause: Grid Engine's own kill at h_vmem: it had an address space .* at least 4\.2/;
+    const summing = /Probable cause: Grid Engine's own kill at h_vmem\. It had an address space .* at least 4\.2/;
     for (const dialect of ['sge6.2', 'ogs', 'univa']) assert.match(await job(dialect), summing);
     for (const dialect of ['sge8.1.9', 'daimh']) {
-      const text = await job(dialect);
+      const text = await job(dialect, '--full');
       assert.doesNotMatch(text, summing);
       assert.match(text, /not Grid Engine's own kill at h_vmem: it held 1\.00 GiB to 1\.11 GiB of the 4 GiB allowed/);
     }
-    assert.match(await job('unknown'), /open Grid Engine's own kill at h_vmem: it held/);
+    assert.match(await job('unknown', '--full'), /open Grid Engine's own kill at h_vmem: it held/);
   });
 
   it('does so in JSON, too', async () => {
