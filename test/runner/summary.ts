@@ -30,6 +30,7 @@ export function summaryOf(results: readonly FileResult[]): string {
     ),
   );
   const failed = results.filter(({ isGreen }) => !isGreen);
+  const unsteady = results.filter(({ isGreen, firstOutput }) => isGreen && firstOutput !== undefined);
   const lines = [
     '',
     ...groups,
@@ -37,9 +38,15 @@ export function summaryOf(results: readonly FileResult[]): string {
     ...longest.map((result) => `  ${minutes(lasted(result)).padStart(13)}  ${result.file.name}`),
     ...skipped,
     ...failed.map(({ file, output }) => `FAILED: ${file.name}\n${failuresIn(output)}`),
-    failed.length === 0 ? 'all green' : `${failed.length} files failed`,
+    ...unsteady.map(({ file, firstOutput = '' }) => `FAILED ONCE: ${file.name}\n${failuresIn(firstOutput)}`),
+    verdict(failed.length, unsteady.length),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function verdict(failed: number, unsteady: number): string {
+  if (failed > 0) return `${failed} files failed`;
+  return unsteady > 0 ? `green, but ${unsteady} files only at the second time` : 'all green';
 }
 
 /** What the spec reporter says at its end about the tests that failed. */

@@ -13,6 +13,8 @@ export interface FileResult {
   readonly tests: number;
   /** All that the file printed. */
   readonly output: string;
+  /** What it printed when it failed, if this is its second run. */
+  readonly firstOutput?: string;
 }
 
 /** The longest file takes a quarter of that on an idle machine. */

@@ -37,6 +37,9 @@ $bb mkdir /over/upper /over/work
 $bb mount -t overlay -o lowerdir=/host,upperdir=/over/upper,workdir=/over/work overlay $root ||
   fail 'cannot lay a writable layer over the file system of the host'
 
+# Nothing of an installation on the host: its node.db may have another schema.
+$bb rm -rf $root/var/lib/qmemacct
+
 mount_system $root
 $bb mkdir -p $root/dev/shm $root/dev/pts
 $bb mount -t tmpfs tmpfs $root/dev/shm

@@ -69,7 +69,8 @@ before(async () => {
   for (let second = 0; second < 100; second += 10) node.saveSeries(null, load(second));
   node.close();
 });
-after(() => rmSync(directory, { recursive: true, force: true }));
+// The sampler of a private run may still be closing its store.
+after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }));
 
 async function run(...words: readonly string[]) {
   const terminal = fakeTerminal();
