@@ -10,8 +10,13 @@ import { endRunning, runTestFile, type FileResult } from './runner/test-process'
 /** Tests on a cell mostly wait: for jobs, for intervals of Grid Engine's. */
 const CELLS = availableParallelism() + 2;
 
-/** How many files run at once, by what they need. */
-const WORKERS: Readonly<Record<Need, number>> = { processor: availableParallelism(), cell: CELLS, machine: 1 };
+/** How many files run at once, by what they need; among those that need a processor, one mostly waits. */
+const WORKERS: Readonly<Record<Need, number>> = { processor: availableParallelism() + 1, cell: CELLS, machine: 1 };
+
+/** Cells are numbered from the one after this: another suite on the same machine starts elsewhere. */
+const FIRST_CELL = Number(process.env.QMEMACCT_TEST_CELL ?? '0');
+
+const cellOf = (worker: number): string => String(FIRST_CELL + worker);
 
 let isInterrupted = false;
 
@@ -25,7 +30,7 @@ async function runAll(files: readonly TestFile[], need: Need): Promise<readonly 
     for (;;) {
       const file = isInterrupted ? undefined : waiting.shift();
       if (file === undefined) return;
-      const environment = { ...file.environment, QMEMACCT_TEST_CELL: String(number) };
+      const environment = { ...file.environment, QMEMACCT_TEST_CELL: cellOf(number) };
       const result = await runTestFile(file, environment, join(LOGS, `${file.name}.txt`));
       results.push(result);
       process.stdout.write(lineOf(result));
@@ -41,7 +46,7 @@ const MOST_AGAIN = 3;
 /** Runs a file that failed once more, when all else is over. */
 async function runAgain(first: FileResult): Promise<FileResult> {
   const { file } = first;
-  const environment = { ...file.environment, QMEMACCT_TEST_CELL: '1' };
+  const environment = { ...file.environment, QMEMACCT_TEST_CELL: cellOf(1) };
   const result = await runTestFile(file, environment, join(LOGS, `${file.name}.again.txt`));
   process.stdout.write(`again: ${lineOf(result)}`);
   return { ...result, firstOutput: first.output };
@@ -49,7 +54,7 @@ async function runAgain(first: FileResult): Promise<FileResult> {
 
 /** Brings down what files that did not end left of their cells. */
 async function downCells(): Promise<void> {
-  await Promise.all(Array.from({ length: CELLS }, (_, index) => downCell(stateDirOf(index + 1))));
+  await Promise.all(Array.from({ length: CELLS }, (_, index) => downCell(stateDirOf(FIRST_CELL + index + 1))));
 }
 
 /** `node dist/test/run.js unit load cluster vm`: runs these groups of tests. */

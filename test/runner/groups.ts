@@ -23,9 +23,10 @@ const LONGEST = [
   'load/exactly-once',
   'sampler/brackets-live',
   'accounting/postgres/postgres-store',
+  'accounting/deliverer',
   'cli/install/install-node',
-  'cluster/live',
   'cluster/brackets',
+  'cluster/live',
   'cluster/proved',
   'cluster/hooks',
   'cluster/tight',
@@ -33,6 +34,7 @@ const LONGEST = [
   'cluster/live-poller',
   'cluster/hostile',
   'cluster/jobs',
+  'cluster/import',
 ];
 
 /** Beside Debian's 8.1.9, on which every file runs: what may come out differently on Open Cluster Scheduler. */
