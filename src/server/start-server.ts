@@ -1,19 +1,19 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
-import { openAccountingDesk, type AccountingDesk } from './accounting-desk';
-import { newAnswerCache } from './answer-cache';
-import { callerKey, sightOf } from './caller';
-import { answerer } from './handle';
-import { createHttpServer, type Answer } from './http-server';
-import { listenAt, nameOfPlace, type Place } from './listen';
-import type { LiveBoard } from './live-board';
-import { newOwnHosts } from './own-hosts';
-import { newProjectsOf } from './projects-of';
-import { ROUTES } from './routes';
+import { openAccountingDesk, type AccountingDesk } from './accounting/accounting-thread';
+import { newAnswerCache } from './http/answer-cache';
+import { callerKey, sightOf } from './access/caller';
+import { answerer } from './http/dispatch';
+import { createHttpServer, type Answer } from './http/server';
+import { listenAt, nameOfPlace, type Place } from './http/listen';
+import type { LiveBoard } from './live/live-state';
+import { newOwnHosts } from './http/host-header';
+import { newProjectsOf } from './access/projects-of';
+import { ROUTES } from './routes/routes';
 import { sayChanges } from './say-changes';
-import { openTokens } from './tokens';
-import { newUserNames, type UserNames } from './user-names';
+import { openTokens } from './access/tokens';
+import { newUserNames, type UserNames } from './access/name-service';
 
 export interface ServerOptions {
   readonly settings: Pick<

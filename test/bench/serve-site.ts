@@ -4,7 +4,7 @@ import type { JobDetail } from '../../src/gridengine/qstat/job-detail';
 import type { ListedJob } from '../../src/gridengine/qstat/job-list';
 import { viewCluster } from '../../src/live/view';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
-import { newLiveBoard } from '../../src/server/live-board';
+import { newLiveBoard } from '../../src/server/live/live-state';
 import { startServer } from '../../src/server/start-server';
 import { answer, detail, GIB, hard, host, listed, row, snapshot, taskDetail, usage } from '../live/snapshots';
 

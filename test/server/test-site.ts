@@ -8,9 +8,9 @@ import type { Snapshot } from '../../src/live/snapshot';
 import { viewCluster } from '../../src/live/view';
 import type { JobRecord } from '../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/record/settings';
-import { newLiveBoard, type LiveBoard } from '../../src/server/live-board';
+import { newLiveBoard, type LiveBoard } from '../../src/server/live/live-state';
 import { startServer, type ServerOptions } from '../../src/server/start-server';
-import type { UserNames } from '../../src/server/user-names';
+import type { UserNames } from '../../src/server/access/name-service';
 import { AT, workedExample } from '../live/snapshots';
 
 export const NOW = AT + 5000;

@@ -1,0 +1,73 @@
+import { Agent } from 'node:http';
+import { socketGet } from '../../live/socket-get';
+
+/** An answer of the server, as it came. */
+interface ServerAnswer {
+  readonly status: number;
+  readonly json: unknown;
+}
+
+/** Asks a server over its unix socket. */
+export interface ServerClient {
+  readonly socket: string;
+  /** Rejects with ClientError where there is no answer, or one that is no JSON. */
+  get(target: string): Promise<ServerAnswer>;
+  close(): void;
+}
+
+/** No answer: why, in a few words (`code` where the system gave one). */
+export class ClientError extends Error {
+  constructor(
+    message: string,
+    readonly code: string | undefined,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'ClientError';
+  }
+}
+
+/** Above the server's own limits (MOST_RECORDS of the largest records). */
+const LARGEST_ANSWER_BYTES = 256 * 1024 ** 2;
+/** The server gives up after 20 s itself. */
+const PATIENCE_MS = 30_000;
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is none',
+  ECONNREFUSED: 'it does not run',
+  EACCES: 'permission denied',
+  EAGAIN: 'it is overloaded',
+  ECONNRESET: 'it hung up',
+  EPIPE: 'it hung up',
+};
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ClientError('its answer is no JSON', undefined, { cause: error });
+  }
+}
+
+/** A client of the server at `socket`; connections are kept for the next question. */
+export function newServerClient(socket: string, patienceMs = PATIENCE_MS): ServerClient {
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  const options = { agent, timeoutMs: patienceMs, mostBytes: LARGEST_ANSWER_BYTES };
+  return {
+    socket,
+    get: async (target) => {
+      const { status, text } = await socketGet(socket, target, options).catch((error: unknown) => {
+        const { code, message } = error as NodeJS.ErrnoException;
+        throw new ClientError(REASONS[code ?? ''] ?? message, code, { cause: error });
+      });
+      return { status, json: parsed(text) };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** What a problem document says in its one line; '' where it is none. */
+export function detailOf(json: unknown): string {
+  if (typeof json !== 'object' || json === null || !('detail' in json)) return '';
+  return typeof json.detail === 'string' ? json.detail.slice(0, 1000) : '';
+}
