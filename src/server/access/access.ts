@@ -3,28 +3,28 @@
  * `project`: the jobs of their own projects, with owners and names where `named`, and no others.
  * `user`: whose jobs are the caller's own; null: nobody's.
  */
-export type Sight =
-  | { readonly of: 'all' }
-  | { readonly of: 'anonymous' | 'own'; readonly user: string | null }
+export type Access =
+  | { readonly level: 'all' }
+  | { readonly level: 'anonymous' | 'own'; readonly user: string | null }
   | {
-      readonly of: 'project';
+      readonly level: 'project';
       readonly user: string | null;
       readonly projects: readonly string[];
       readonly named: boolean;
     };
 
-export const SEES_ALL: Sight = { of: 'all' };
+export const FULL_ACCESS: Access = { level: 'all' };
 
 /** Equal for callers who see the same. */
-export function sightKey(sight: Sight): string {
-  if (sight.of === 'all') return 'all';
-  const key = `${sight.of}:${sight.user === null ? '' : `=${sight.user}`}`;
-  return sight.of === 'project' ? `${key} ${JSON.stringify([sight.named, ...sight.projects])}` : key;
+export function accessKey(access: Access): string {
+  if (access.level === 'all') return 'all';
+  const key = `${access.level}:${access.user === null ? '' : `=${access.user}`}`;
+  return access.level === 'project' ? `${key} ${JSON.stringify([access.named, ...access.projects])}` : key;
 }
 
 /** Whether owners and names of others' jobs are told, where the jobs are shown. */
-export function tellsNames(sight: Sight): boolean {
-  return sight.of === 'all' || sight.of === 'own' || (sight.of === 'project' && sight.named);
+export function showsNames(access: Access): boolean {
+  return access.level === 'all' || access.level === 'own' || (access.level === 'project' && access.named);
 }
 
 /** What identifies whose a job is. */
@@ -33,17 +33,17 @@ export interface Ownership {
   readonly project: string | null;
 }
 
-export function isOwn(owner: string | null, sight: Sight): boolean {
-  return sight.of === 'all' || (sight.user !== null && owner === sight.user);
+export function isOwn(owner: string | null, access: Access): boolean {
+  return access.level === 'all' || (access.user !== null && owner === access.user);
 }
 
 /** Whether a job is shown at all. */
-export function isShown({ owner, project }: Ownership, sight: Sight): boolean {
-  if (sight.of === 'all' || sight.of === 'anonymous' || isOwn(owner, sight)) return true;
-  return sight.of === 'project' && project !== null && sight.projects.includes(project);
+export function isShown({ owner, project }: Ownership, access: Access): boolean {
+  if (access.level === 'all' || access.level === 'anonymous' || isOwn(owner, access)) return true;
+  return access.level === 'project' && project !== null && access.projects.includes(project);
 }
 
 /** Whether the caller may ask for the jobs of this owner by name. */
-export function mayAskFor(owner: string, sight: Sight): boolean {
-  return isOwn(owner, sight) || (sight.of === 'project' && sight.named);
+export function mayAskFor(owner: string, access: Access): boolean {
+  return isOwn(owner, access) || (access.level === 'project' && access.named);
 }

@@ -1,7 +1,7 @@
 import type { Settings } from '../../record/settings';
-import { hostPart } from '../http/requester';
+import { hostAddress } from '../http/host-header';
 import { HttpProblem } from '../http/http-problem';
-import { SEES_ALL, type Sight } from './access';
+import { FULL_ACCESS, type Access } from './access';
 import type { Tokens } from './tokens';
 import type { UserNames } from './name-service';
 
@@ -19,7 +19,7 @@ export interface Caller {
 export function callerKey({ uid, authorization, address }: Caller): string {
   if (uid !== null) return `uid ${uid}`;
   const token = bearerToken(authorization);
-  return token === null ? `host ${hostPart(address ?? '')}` : `token ${token}`;
+  return token === null ? `host ${hostAddress(address ?? '')}` : `token ${token}`;
 }
 
 export interface CallerRules {
@@ -31,17 +31,19 @@ export interface CallerRules {
 }
 
 /** What strangers see: `serve_names` and `visibility` both hold, so of two the stricter. */
-function strangersSee({ serve_names: names, visibility }: CallerRules['settings']): Sight {
+function accessOfStrangers({ serve_names: names, visibility }: CallerRules['settings']): Access {
   const named = names === 'all' || names === 'own';
-  if (names === 'own' || visibility === 'own') return { of: 'own', user: null };
-  if (visibility === 'project') return { of: 'project', user: null, projects: [], named };
-  return named ? SEES_ALL : { of: 'anonymous', user: null };
+  if (names === 'own' || visibility === 'own') return { level: 'own', user: null };
+  if (visibility === 'project') return { level: 'project', user: null, projects: [], named };
+  return named ? FULL_ACCESS : { level: 'anonymous', user: null };
 }
 
 /** The same for a user who is known. */
-async function userSees(user: string, strangers: Sight, { projectsOf }: CallerRules): Promise<Sight> {
-  if (strangers.of === 'all') return strangers;
-  return strangers.of === 'project' ? { ...strangers, user, projects: await projectsOf(user) } : { ...strangers, user };
+async function accessOfUser(user: string, strangers: Access, { projectsOf }: CallerRules): Promise<Access> {
+  if (strangers.level === 'all') return strangers;
+  return strangers.level === 'project'
+    ? { ...strangers, user, projects: await projectsOf(user) }
+    : { ...strangers, user };
 }
 
 /** Token of an `Authorization: Bearer` header; null: none, or another scheme (a proxy's own). */
@@ -60,18 +62,18 @@ async function isAdmin(name: string, gids: readonly number[], { settings, names 
 }
 
 /** What a caller may see. Rejects with HttpProblem 401 where it shows a token that is none. */
-export async function sightOf(caller: Caller, rules: CallerRules): Promise<Sight> {
+export async function accessOf(caller: Caller, rules: CallerRules): Promise<Access> {
   const { settings, tokens, names } = rules;
   const token = bearerToken(caller.authorization);
   if (token !== null) {
-    if (tokens.has(token)) return SEES_ALL;
+    if (tokens.has(token)) return FULL_ACCESS;
     throw new HttpProblem(401, 'this token is not accepted here; leave it out to see what everybody sees', {
       'WWW-Authenticate': 'Bearer',
     });
   }
-  const strangers = strangersSee(settings);
-  if (strangers.of === 'all' || caller.uid === 0) return SEES_ALL;
+  const strangers = accessOfStrangers(settings);
+  if (strangers.level === 'all' || caller.uid === 0) return FULL_ACCESS;
   const user = caller.uid === null ? null : await names.user(caller.uid);
   if (user === null) return strangers;
-  return (await isAdmin(user.name, user.gids, rules)) ? SEES_ALL : userSees(user.name, strangers, rules);
+  return (await isAdmin(user.name, user.gids, rules)) ? FULL_ACCESS : accessOfUser(user.name, strangers, rules);
 }

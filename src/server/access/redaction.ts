@@ -6,7 +6,7 @@ import type { ClusterView, JobPart, JobView, PendingView } from '../../live/clus
 import type { Answer, Snapshot } from '../../live/snapshot';
 import { FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
-import { isOwn, isShown, tellsNames, type Ownership, type Sight } from './access';
+import { isOwn, isShown, showsNames, type Ownership, type Access } from './access';
 
 /**
  * Who sees what, for every answer of the server. Whatever names a person or tells what they run (owner, uid, group, job
@@ -20,13 +20,13 @@ export const HIDDEN = 'anonymous';
 /** The items that the caller may see, the others' hidden or left out. `projectOf`: null where it is not known. */
 function redacted<T extends { readonly owner: string | null }>(
   items: readonly T[],
-  sight: Sight,
+  access: Access,
   hide: (item: T) => T,
   projectOf: (item: T) => string | null,
 ): readonly T[] {
-  if (sight.of === 'all') return items;
-  const shown = items.filter((item) => isShown({ owner: item.owner, project: projectOf(item) }, sight));
-  return tellsNames(sight) ? shown : shown.map((item) => (isOwn(item.owner, sight) ? item : hide(item)));
+  if (access.level === 'all') return items;
+  const shown = items.filter((item) => isShown({ owner: item.owner, project: projectOf(item) }, access));
+  return showsNames(access) ? shown : shown.map((item) => (isOwn(item.owner, access) ? item : hide(item)));
 }
 
 /** The project of a job by its number, out of lists that tell it. */
@@ -59,17 +59,17 @@ const inAnswer = <T>(answer: Answer<T>, change: (value: T) => T): Answer<T> => (
 });
 
 /** What qmaster said, as the caller may see it. */
-export function redactSnapshot(snapshot: Snapshot, sight: Sight): Snapshot {
-  if (sight.of === 'all') return snapshot;
-  const listed = (jobs: readonly ListedJob[]): readonly ListedJob[] => redacted(jobs, sight, hideListed, projectOf);
+export function redactSnapshot(snapshot: Snapshot, access: Access): Snapshot {
+  if (access.level === 'all') return snapshot;
+  const listed = (jobs: readonly ListedJob[]): readonly ListedJob[] => redacted(jobs, access, hideListed, projectOf);
   const ofJob = projectsByJob([...snapshot.running.value, ...snapshot.details.value]);
   return {
     ...snapshot,
     hosts: inAnswer(snapshot.hosts, (hosts) =>
-      hosts.map((host) => ({ ...host, jobs: redacted(host.jobs, sight, hideQhostJob, ofJob) })),
+      hosts.map((host) => ({ ...host, jobs: redacted(host.jobs, access, hideQhostJob, ofJob) })),
     ),
     running: inAnswer(snapshot.running, listed),
-    details: inAnswer(snapshot.details, (jobs) => redacted(jobs, sight, hideDetail, projectOf)),
+    details: inAnswer(snapshot.details, (jobs) => redacted(jobs, access, hideDetail, projectOf)),
     pending: snapshot.pending === null ? null : inAnswer(snapshot.pending, listed),
   };
 }
@@ -79,14 +79,14 @@ const hidePending = (job: PendingView): PendingView => ({ ...job, ...nameless })
 const hideJob = (job: JobView): JobView => ({ ...job, ...nameless, uid: null, parts: job.parts.map(hidePart) });
 
 /** The running cluster, as the caller may see it. */
-export function redactView(view: ClusterView, sight: Sight): ClusterView {
-  if (sight.of === 'all') return view;
+export function redactView(view: ClusterView, access: Access): ClusterView {
+  if (access.level === 'all') return view;
   const ofJob = projectsByJob(view.jobs);
   return {
     ...view,
-    hosts: view.hosts.map((host) => ({ ...host, parts: redacted(host.parts, sight, hidePart, ofJob) })),
-    jobs: redacted(view.jobs, sight, hideJob, projectOf),
-    pending: view.pending === null ? null : redacted(view.pending, sight, hidePending, projectOf),
+    hosts: view.hosts.map((host) => ({ ...host, parts: redacted(host.parts, access, hidePart, ofJob) })),
+    jobs: redacted(view.jobs, access, hideJob, projectOf),
+    pending: view.pending === null ? null : redacted(view.pending, access, hidePending, projectOf),
   };
 }
 
@@ -105,11 +105,11 @@ function hideRecord(record: JobRecord): JobRecord {
 }
 
 /** Records of the accounting DB, as the caller may see them. */
-export function redactRecords<T extends StoredRecord>(records: readonly T[], sight: Sight): readonly T[] {
-  if (sight.of === 'all') return records;
-  const shown = records.filter(({ record }) => isShown(record, sight));
-  if (tellsNames(sight)) return shown;
+export function redactRecords<T extends StoredRecord>(records: readonly T[], access: Access): readonly T[] {
+  if (access.level === 'all') return records;
+  const shown = records.filter(({ record }) => isShown(record, access));
+  if (showsNames(access)) return shown;
   return shown.map((stored) =>
-    isOwn(stored.record.owner, sight) ? stored : { ...stored, record: hideRecord(stored.record) },
+    isOwn(stored.record.owner, access) ? stored : { ...stored, record: hideRecord(stored.record) },
   );
 }

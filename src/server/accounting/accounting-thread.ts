@@ -1,19 +1,29 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Question } from './answer-query';
-import type { Asked, DeskData, Told } from './accounting-worker';
-import { SERVER_ITSELF, type Asker } from '../http/requester';
+import type { AccountingQuery } from './answer-query';
+import type { WorkerRequest, WorkerSettings, WorkerReply } from './accounting-worker';
 import { HttpProblem } from '../http/http-problem';
-import { SEES_ALL, type Sight } from '../access/access';
-import { Turns } from './fair-queue';
+import { FULL_ACCESS, type Access } from '../access/access';
+import { FairQueue } from './fair-queue';
+
+/** On whose behalf something is asked. */
+export interface Requester {
+  /** Equal for what one user, token or host asks: askers take turns. */
+  readonly key: string;
+  /** Aborted when nobody waits for the answer any more; null: somebody always does. */
+  readonly gone: AbortSignal | null;
+}
+
+/** The server itself. */
+const SERVER_ITSELF: Requester = { key: 'server', gone: null };
 
 /** Where the routes ask the accounting DB; the work is done in a thread of its own. */
-export interface AccountingDesk {
+export interface AccountingService {
   /**
    * The answer as JSON. Rejects with HttpProblem: 503 where the DB can't be read or does not answer in time. A question
    * that nobody waits for any more is not put to the DB.
    */
-  ask(question: Question, sight: Sight, asker?: Asker): Promise<Buffer>;
+  ask(question: AccountingQuery, access: Access, requester?: Requester): Promise<Buffer>;
   /** Why the DB can't be read, as of the last try; null: it can, or nobody knows yet. */
   problem(): string | null;
   /** Tries to open the DB, so that `problem` is up to date. */
@@ -21,7 +31,7 @@ export interface AccountingDesk {
   stop(): Promise<void>;
 }
 
-export interface DeskOptions {
+export interface AccountingThreadOptions {
   /** The accounting DB. */
   readonly path: string;
   /** pgpass file for it; empty: none. */
@@ -42,20 +52,20 @@ const MOST_WAITING = 2500;
 
 const TOO_MANY = 'too many questions wait for the accounting DB; ask again in a moment';
 
-interface Waiting extends Asked {
+interface Waiting extends WorkerRequest {
   readonly caller: string;
   /** Once: what comes later is dropped. */
-  readonly settle: (told: Omit<Told, 'id'>) => void;
+  readonly settle: (reply: Omit<WorkerReply, 'id'>) => void;
 }
 
-type Problem = NonNullable<Told['problem']>;
+type Problem = NonNullable<WorkerReply['problem']>;
 
 const away = (detail: string): { readonly problem: Problem } => ({ problem: { status: 503, detail } });
 
 /** The thread, started when there is something to ask, and what waits for it. One question is in it at a time. */
-class QuestionQueue {
-  readonly #turns = new Turns<Waiting>();
-  readonly #options: DeskOptions;
+class AccountingThread {
+  readonly #turns = new FairQueue<Waiting>();
+  readonly #options: AccountingThreadOptions;
   readonly #patienceMs: number;
   #worker: Worker | null = null;
   /** In the thread, whether or not somebody still waits for it. */
@@ -64,7 +74,7 @@ class QuestionQueue {
   #number = 0;
   #problem: string | null = null;
 
-  constructor(options: DeskOptions) {
+  constructor(options: AccountingThreadOptions) {
     this.#options = options;
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
   }
@@ -74,7 +84,11 @@ class QuestionQueue {
   }
 
   /** Resolves to the thread's answer, or to why there is none. */
-  put(question: Question | null, sight: Sight, { key: caller, gone }: Asker): Promise<Omit<Told, 'id'>> {
+  put(
+    question: AccountingQuery | null,
+    access: Access,
+    { key: caller, gone }: Requester,
+  ): Promise<Omit<WorkerReply, 'id'>> {
     return new Promise((resolve) => {
       if (this.#stopped) {
         resolve(away('the server is ending; ask again in a moment'));
@@ -85,13 +99,13 @@ class QuestionQueue {
       const waiting: Waiting = {
         id: ++this.#number,
         question,
-        sight,
+        access,
         caller,
-        settle: (told) => {
+        settle: (reply) => {
           clearTimeout(timer);
           gone?.removeEventListener('abort', leave);
           this.#turns.remove(caller, waiting);
-          resolve(told);
+          resolve(reply);
         },
       };
       gone?.addEventListener('abort', leave);
@@ -111,9 +125,9 @@ class QuestionQueue {
   }
 
   #expire(waiting: Waiting): void {
-    const told = away(`the accounting DB has not answered for ${this.#patienceMs / 1000} s; ask again later`);
-    if (waiting === this.#underWay) this.#note(told);
-    waiting.settle(told);
+    const reply = away(`the accounting DB has not answered for ${this.#patienceMs / 1000} s; ask again later`);
+    if (waiting === this.#underWay) this.#note(reply);
+    waiting.settle(reply);
   }
 
   #next(): void {
@@ -122,16 +136,16 @@ class QuestionQueue {
     if (next === undefined) return;
     this.#underWay = next;
     this.#worker ??= this.#start();
-    const { id, question, sight } = next;
-    this.#worker.postMessage({ id, question, sight } satisfies Asked);
+    const { id, question, access } = next;
+    this.#worker.postMessage({ id, question, access } satisfies WorkerRequest);
   }
 
   #start(): Worker {
     const { path, credentials = '', program = join(__dirname, 'accounting-worker.js') } = this.#options;
-    const workerData: DeskData = { path, credentials, silenceMs: this.#patienceMs * SILENCE_SHARE };
+    const workerData: WorkerSettings = { path, credentials, silenceMs: this.#patienceMs * SILENCE_SHARE };
     const started = new Worker(program, { workerData });
     started.unref();
-    started.on('message', (told: Told) => this.#answered(told));
+    started.on('message', (reply: WorkerReply) => this.#answered(reply));
     started.on('error', () => undefined);
     started.on('exit', () => {
       this.#worker = null;
@@ -141,34 +155,34 @@ class QuestionQueue {
     return started;
   }
 
-  #answered(told: Told): void {
+  #answered(reply: WorkerReply): void {
     const asked = this.#underWay;
-    if (asked?.id !== told.id) return;
+    if (asked?.id !== reply.id) return;
     this.#underWay = null;
-    this.#note(told);
-    asked.settle(told);
+    this.#note(reply);
+    asked.settle(reply);
     this.#next();
   }
 
   /** What the DB itself has answered; that too many ask for it is not its fault. */
-  #note({ problem }: Omit<Told, 'id'>): void {
+  #note({ problem }: Omit<WorkerReply, 'id'>): void {
     if (problem === undefined) this.#problem = null;
     else if (problem.status === 503) this.#problem = problem.detail;
   }
 }
 
 /** Starts the thread with the first question; it is started again where it ended. */
-export function openAccountingDesk(options: DeskOptions): AccountingDesk {
-  const queue = new QuestionQueue(options);
+export function startAccountingThread(options: AccountingThreadOptions): AccountingService {
+  const queue = new AccountingThread(options);
   return {
-    ask: async (question, sight, asker = SERVER_ITSELF) => {
-      const { json, problem } = await queue.put(question, sight, asker);
+    ask: async (question, access, requester = SERVER_ITSELF) => {
+      const { json, problem } = await queue.put(question, access, requester);
       if (json === undefined) throw new HttpProblem(problem?.status ?? 500, problem?.detail ?? 'no answer');
       return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
     },
     problem: () => queue.problem,
     probe: async () => {
-      await queue.put(null, SEES_ALL, SERVER_ITSELF);
+      await queue.put(null, FULL_ACCESS, SERVER_ITSELF);
     },
     stop: () => queue.stop(),
   };

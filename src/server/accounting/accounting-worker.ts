@@ -1,10 +1,12 @@
+import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openReader } from '../../accounting/open-store';
+import type { AccountingReader } from '../../accounting/store';
 import { StoreError } from '../../accounting/store-error';
-import { answerQuestion, type Question } from './answer-query';
+import { isPostgresUrl } from '../../record/postgres-url';
+import { answerQuery, type AccountingQuery } from './answer-query';
 import { HttpProblem } from '../http/http-problem';
-import { keepReader } from './kept-reader';
-import type { Sight } from '../access/access';
+import type { Access } from '../access/access';
 
 /**
  * The thread that reads the accounting DB and writes its answers as JSON: a large answer, or a disk that hangs, holds up
@@ -12,27 +14,55 @@ import type { Sight } from '../access/access';
  */
 
 /** `question` null: whether the DB can be read. */
-export interface Asked {
+export interface WorkerRequest {
   readonly id: number;
-  readonly question: Question | null;
-  readonly sight: Sight;
+  readonly question: AccountingQuery | null;
+  readonly access: Access;
 }
 
-export interface DeskData {
+export interface WorkerSettings {
   readonly path: string;
   readonly credentials: string;
   /** How long PostgreSQL may be silent. */
   readonly silenceMs: number;
 }
 
-export interface Told {
+export interface WorkerReply {
   readonly id: number;
   readonly json?: Uint8Array;
   readonly problem?: { readonly status: number; readonly detail: string };
 }
 
-const { path, credentials, silenceMs } = workerData as DeskData;
-const store = keepReader(path, (place) => openReader(place, { credentials, silenceMs }));
+const { path, credentials, silenceMs } = workerData as WorkerSettings;
+
+/** A number of the file at `path`: another one where another file has taken its place. */
+function identityOf(path: string): string {
+  if (isPostgresUrl(path)) return path;
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? '' : `${found.dev}:${found.ino}`;
+}
+
+/** The accounting DB, kept open between questions as long as it is the file of that name. */
+class KeptReader {
+  #kept: { readonly reader: AccountingReader; readonly identity: string } | null = null;
+
+  /** Rejects with StoreError. */
+  async open(): Promise<AccountingReader> {
+    const identity = identityOf(path);
+    if (this.#kept !== null && this.#kept.identity !== identity) await this.close();
+    this.#kept ??= { reader: await openReader(path, { credentials, silenceMs }), identity };
+    return this.#kept.reader;
+  }
+
+  /** The next question opens it anew. */
+  async close(): Promise<void> {
+    const { reader } = this.#kept ?? {};
+    this.#kept = null;
+    await reader?.close();
+  }
+}
+
+const store = new KeptReader();
 
 function problemOf(error: unknown): { readonly status: number; readonly detail: string } {
   if (error instanceof HttpProblem) return { status: error.status, detail: error.message };
@@ -42,21 +72,21 @@ function problemOf(error: unknown): { readonly status: number; readonly detail: 
   return { status: 503, detail: `the accounting DB can't be read: ${reason}` };
 }
 
-async function tell({ id, question, sight }: Asked): Promise<Told> {
+async function tell({ id, question, access }: WorkerRequest): Promise<WorkerReply> {
   try {
     const reader = await store.open();
     if (question === null) return { id };
-    return { id, json: new TextEncoder().encode(await answerQuestion(question, sight, reader)) };
+    return { id, json: new TextEncoder().encode(await answerQuery(question, access, reader)) };
   } catch (error) {
     // Not waited for: leaving a server that has fallen silent takes its time.
-    if (!(error instanceof HttpProblem)) void store.drop().catch(() => undefined);
+    if (!(error instanceof HttpProblem)) void store.close().catch(() => undefined);
     return { id, problem: problemOf(error) };
   }
 }
 
 /** The next question comes when this one has its answer. */
-parentPort?.on('message', (asked: Asked) => {
-  void tell(asked).then((told) =>
-    parentPort?.postMessage(told, told.json === undefined ? [] : [told.json.buffer as ArrayBuffer]),
+parentPort?.on('message', (asked: WorkerRequest) => {
+  void tell(asked).then((reply) =>
+    parentPort?.postMessage(reply, reply.json === undefined ? [] : [reply.json.buffer as ArrayBuffer]),
   );
 });

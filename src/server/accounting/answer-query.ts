@@ -10,12 +10,12 @@ import { RECORD_SCHEMA } from '../../record/record';
 import type { GivenAttempt, GivenJob, GivenRecord, GivenRecords, GivenRunning, GivenSummary } from './answer-shapes';
 import { HttpProblem } from '../http/http-problem';
 import { redactRecords } from '../access/redaction';
-import { sharedProjects } from '../access/shared-projects';
-import { mayAskFor, type Sight } from '../access/access';
+import { sharedProjects } from '../access/projects';
+import { mayAskFor, type Access } from '../access/access';
 import { visibleRecords, visibleSummary } from '../access/visible-answers';
 
 /** What callers ask of the accounting DB. */
-export type Question =
+export type AccountingQuery =
   | { readonly what: 'job'; readonly query: JobQuery; readonly dialect?: Dialect }
   | { readonly what: 'records'; readonly query: RecordsQuery }
   | { readonly what: 'summary'; readonly query: SummaryQuery & { readonly limit: number } }
@@ -37,12 +37,12 @@ function given({ record, ended, provenance }: StoredRecord): GivenRecord {
 async function answerJob(
   query: JobQuery,
   dialect: Dialect | undefined,
-  sight: Sight,
+  access: Access,
   reader: AccountingReader,
 ): Promise<GivenJob> {
   // Which job of this number is the newest is asked of those that the caller may see.
   const { records } = await reader.job({ ...query, all: true });
-  const answer = arrangeAttempts(redactRecords(records, sight), query);
+  const answer = arrangeAttempts(redactRecords(records, access), query);
   if (answer.records.length === 0 && answer.newer_incarnations + answer.older_incarnations === 0)
     throw new HttpProblem(404, 'no such job is known here; it gets there when it ends');
   if (answer.records.length > MOST_RECORDS)
@@ -67,28 +67,28 @@ async function answerJob(
   };
 }
 
-function checkOwner(owner: string | undefined, sight: Sight): void {
-  if (owner !== undefined && !mayAskFor(owner, sight))
+function checkOwner(owner: string | undefined, access: Access): void {
+  if (owner !== undefined && !mayAskFor(owner, access))
     throw new HttpProblem(403, 'this site shows you your own jobs only; ask as their owner, or as an admin');
 }
 
-async function answerRecords(query: RecordsQuery, sight: Sight, reader: AccountingReader): Promise<GivenRecords> {
-  checkOwner(query.owner, sight);
-  const { records, totals } = await visibleRecords(query, sight, reader);
-  return { schema: RECORD_SCHEMA, records: records.map(given), totals, shown: sight.of };
+async function answerRecords(query: RecordsQuery, access: Access, reader: AccountingReader): Promise<GivenRecords> {
+  checkOwner(query.owner, access);
+  const { records, totals } = await visibleRecords(query, access, reader);
+  return { schema: RECORD_SCHEMA, records: records.map(given), totals, shown: access.level };
 }
 
 async function answerSummary(
   query: SummaryQuery & { readonly limit: number },
-  sight: Sight,
+  access: Access,
   reader: AccountingReader,
 ): Promise<GivenSummary> {
-  checkOwner(query.owner, sight);
+  checkOwner(query.owner, access);
   // One more than is told says whether there are more.
-  const { groups, ...sums } = await visibleSummary({ ...query, limit: query.limit + 1 }, sight, reader);
+  const { groups, ...sums } = await visibleSummary({ ...query, limit: query.limit + 1 }, access, reader);
   return {
     schema: RECORD_SCHEMA,
-    shown: sight.of,
+    shown: access.level,
     by: query.by,
     groups: groups.slice(0, query.limit),
     more: groups.length > query.limit,
@@ -96,29 +96,33 @@ async function answerSummary(
   };
 }
 
-async function answerRunning(query: RunningQuery, sight: Sight, reader: AccountingReader): Promise<GivenRunning> {
-  const records = redactRecords(await reader.running(query), sight);
+async function answerRunning(query: RunningQuery, access: Access, reader: AccountingReader): Promise<GivenRunning> {
+  const records = redactRecords(await reader.running(query), access);
   return { schema: RECORD_SCHEMA, records: records.map(given) };
 }
 
 type Given = GivenJob | GivenRecords | GivenSummary | GivenRunning | { readonly projects: readonly string[] };
 
-async function answer(question: Question, sight: Sight, reader: AccountingReader): Promise<Given> {
+async function answer(question: AccountingQuery, access: Access, reader: AccountingReader): Promise<Given> {
   switch (question.what) {
     case 'job':
-      return answerJob(question.query, question.dialect, sight, reader);
+      return answerJob(question.query, question.dialect, access, reader);
     case 'records':
-      return answerRecords(question.query, sight, reader);
+      return answerRecords(question.query, access, reader);
     case 'summary':
-      return answerSummary(question.query, sight, reader);
+      return answerSummary(question.query, access, reader);
     case 'running':
-      return answerRunning(question.query, sight, reader);
+      return answerRunning(question.query, access, reader);
     case 'projects':
       return { projects: await sharedProjects(question.query.user, question.query.now, reader) };
   }
 }
 
 /** The answer as JSON, as the caller may see it. Rejects with HttpProblem or StoreError. */
-export async function answerQuestion(question: Question, sight: Sight, reader: AccountingReader): Promise<string> {
-  return `${escapeJson(JSON.stringify(await answer(question, sight, reader)))}\n`;
+export async function answerQuery(
+  question: AccountingQuery,
+  access: Access,
+  reader: AccountingReader,
+): Promise<string> {
+  return `${escapeJson(JSON.stringify(await answer(question, access, reader)))}\n`;
 }

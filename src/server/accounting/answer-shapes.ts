@@ -28,7 +28,7 @@ import { RECORD_SCHEMA, type JobRecord } from '../../record/record';
 import { totalsShape } from '../../record/totals';
 import { component, flag, list, map, nullable, number, object, text, whole, word } from '../routes/schema';
 import type { Schema } from '../routes/schema';
-import type { Sight } from '../access/access';
+import type { Access } from '../access/access';
 
 /** A record as the server gives it: the fields of schema 1, and beside them how it was put together. */
 export type GivenRecord = JobRecord & Efficiencies & Pick<JobAttempt, 'ended' | 'provenance'>;
@@ -55,11 +55,11 @@ export interface GivenRecords {
   readonly schema: typeof RECORD_SCHEMA;
   readonly records: readonly GivenRecord[];
   readonly totals: Totals;
-  readonly shown: Sight['of'];
+  readonly shown: Access['level'];
 }
 
 export interface GivenSummary extends Omit<SummaryAnswer, 'shown'> {
-  readonly shown: Sight['of'];
+  readonly shown: Access['level'];
   readonly schema: typeof RECORD_SCHEMA;
   readonly by: SummaryQuery['by'];
   /** Whether there are more groups than are told. */

@@ -1,5 +1,5 @@
 /** What waits, by caller: callers take turns, and each one's items go in the order they came. */
-export class Turns<Item> {
+export class FairQueue<Item> {
   /** In the order of their turns. */
   readonly #callers = new Map<string, Set<Item>>();
   #size = 0;

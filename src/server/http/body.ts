@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { gzip } from 'node:zlib';
-import type { HttpProblem } from './http-problem';
 
 /** What an answer says, made once for all who ask for the same. */
 export interface Body {
@@ -32,24 +31,3 @@ export function makeBody(type: string, content: string | Buffer): Body {
 }
 
 export const JSON_TYPE = 'application/json';
-
-const TITLES: Readonly<Record<number, string>> = {
-  400: 'Bad request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not found',
-  405: 'Method not allowed',
-  408: 'Request timeout',
-  413: 'Content too large',
-  414: 'URI too long',
-  421: 'Misdirected request',
-  431: 'Request header fields too large',
-  500: 'Internal error',
-  503: 'Unavailable',
-};
-
-/** Problem document (RFC 9457). */
-export function problemBody({ status, message }: HttpProblem): Body {
-  const document = { type: 'about:blank', title: TITLES[status] ?? 'Error', status, detail: message };
-  return makeBody('application/problem+json', `${JSON.stringify(document)}\n`);
-}

@@ -1,6 +1,6 @@
 import { HttpProblem } from './http-problem';
 import type { Parameters } from '../routes/parameter';
-import type { Answered, Asked, Route } from '../routes/route';
+import type { RouteAnswer, RouteRequest, Route } from '../routes/route';
 
 /** Longest path and query together. */
 const LONGEST_TARGET = 2048;
@@ -39,7 +39,7 @@ function matchPath(pattern: readonly string[], parts: readonly string[]): Readon
 function readValue(parameters: Parameters, name: string, given: string, now: number): unknown {
   const parameter = parameters[name];
   const value = parameter?.read(given, now) ?? null;
-  if (value === null) throw new HttpProblem(400, `"${name}" makes no sense; write ${parameter?.write ?? 'another'}`);
+  if (value === null) throw new HttpProblem(400, `"${name}" makes no sense; write ${parameter?.expected ?? 'another'}`);
   return value;
 }
 
@@ -71,9 +71,9 @@ function checkFrame({ method, target, contentLength, transferEncoding }: Request
 }
 
 /** Makes one function of a table of routes: a request's answer. It rejects with HttpProblem. */
-export function answerer(
+export function dispatcher(
   routes: readonly Route[],
-): (request: Request, context: Omit<Asked<Parameters>, 'values'>) => Promise<Answered> {
+): (request: Request, context: Omit<RouteRequest<Parameters>, 'values'>) => Promise<RouteAnswer> {
   const table = routes.map((route) => ({ route, pattern: route.path.split('/') }));
   return async (request, context) => {
     const { now } = context;

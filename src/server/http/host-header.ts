@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { isIPv4, isIPv6 } from 'node:net';
-import { remembering } from '../access/remembering';
-import { runProgram, type RunProgram } from '../access/name-service';
+import { cachedLookup, runProgram, type RunProgram } from '../access/name-service';
 
 const LOOPBACK_NAMES = new Set(['localhost', 'localhost.localdomain', 'ip6-localhost', 'ip6-loopback']);
 
@@ -30,18 +29,37 @@ async function ownNames(self: string, run: RunProgram): Promise<readonly string[
  * Whether a server on a local address goes by a `Host`: this machine's names, loopback, that address itself, what it was
  * told to listen on, and `more`.
  */
-export function newOwnHosts(
+export function hostHeaderCheck(
   more: readonly string[],
   self: string = hostname(),
   run: RunProgram = runProgram,
   now: () => number = Date.now,
 ): (host: string, localAddress: string) => Promise<boolean> {
   const given = new Set(more.map(plainHost));
-  const names = remembering(() => ownNames(self, run), now);
+  const names = cachedLookup(() => ownNames(self, run), now);
   return async (host, localAddress) => {
     const asked = plainHost(host);
     if (asked === '') return false;
     if (isLoopback(asked) || given.has(asked) || asked === addressOf(localAddress)) return true;
     return (await names(self))?.includes(asked) === true;
   };
+}
+
+/** A host is given a whole /64 of IPv6 addresses. */
+const HOST_GROUPS = 4;
+
+/** Address of a host, whichever of its own addresses it uses. */
+export function hostAddress(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+  const plain = mapped.replace(/%.*$/, '');
+  if (isIPv4(plain) || !isIPv6(plain)) return plain;
+  const [before = '', after] = plain.split('::');
+  const groups = (text: string): string[] => text.split(':').filter((group) => group !== '');
+  const head = groups(before);
+  const tail = groups(after ?? '');
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0');
+  return [...head, ...(after === undefined ? [] : zeros), ...tail]
+    .slice(0, HOST_GROUPS)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
 }

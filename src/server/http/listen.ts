@@ -5,7 +5,7 @@ import { setMode } from '../../base/set-owner';
 import { UserError } from '../../base/user-error';
 
 /** Where a server listens. */
-export type Place =
+export type ListenAddress =
   | { readonly kind: 'tcp'; readonly address: string; readonly port: number }
   | { readonly kind: 'socket'; readonly path: string }
   /** Opened by systemd and handed over (sd_listen_fds). */
@@ -16,13 +16,13 @@ const LONGEST_PATH_BYTES = 107;
 /** The kernel's own limit (net.core.somaxconn) stands above it. */
 const BACKLOG = 1024;
 
-export function nameOfPlace(place: Place): string {
+export function listenAddressText(place: ListenAddress): string {
   if (place.kind === 'socket') return place.path;
   if (place.kind === 'descriptor') return `descriptor ${place.fd}`;
   return `${place.address.includes(':') ? `[${place.address}]` : place.address}:${place.port}`;
 }
 
-const CAUSES: Readonly<Record<Place['kind'], Readonly<Record<string, string>>>> = {
+const CAUSES: Readonly<Record<ListenAddress['kind'], Readonly<Record<string, string>>>> = {
   tcp: {
     EADDRINUSE: 'another program has this port; give another with --port, or set serve_port',
     EADDRNOTAVAIL: 'this host has no such address; give another with --address, or set serve_address',
@@ -40,11 +40,11 @@ const CAUSES: Readonly<Record<Place['kind'], Readonly<Record<string, string>>>> 
   descriptor: { EBADF: 'systemd has handed over no such descriptor; start qmemacct-serve.socket first' },
 };
 
-function listenError(place: Place, error: unknown): UserError {
+function listenError(place: ListenAddress, error: unknown): UserError {
   if (error instanceof UserError) return error;
   const { code = '', message } = error as NodeJS.ErrnoException;
   const cause = CAUSES[place.kind][code] ?? message;
-  return new UserError(`can't listen on ${nameOfPlace(place)}: ${cause}`, { cause: error });
+  return new UserError(`can't listen on ${listenAddressText(place)}: ${cause}`, { cause: error });
 }
 
 /** Whether a server answers at a unix socket. */
@@ -93,7 +93,7 @@ function listenForAll(server: Server, path: string): void {
 }
 
 /** Lets a server listen; everybody may connect to a socket. Rejects with UserError. */
-export async function listenAt(server: Server, place: Place): Promise<void> {
+export async function listenAt(server: Server, place: ListenAddress): Promise<void> {
   try {
     if (place.kind === 'socket') await prepareSocket(place.path);
     await new Promise<void>((resolve, reject) => {
@@ -115,7 +115,10 @@ export async function listenAt(server: Server, place: Place): Promise<void> {
 const FIRST_DESCRIPTOR = 3;
 
 /** Sockets that systemd opened for this process; none where it did not start it. */
-export function handedOver(env: Readonly<Record<string, string | undefined>>, pid: number): readonly Place[] {
+export function systemdSockets(
+  env: Readonly<Record<string, string | undefined>>,
+  pid: number,
+): readonly ListenAddress[] {
   if (env.LISTEN_PID !== String(pid)) return [];
   const count = /^\d{1,2}$/.test(env.LISTEN_FDS ?? '') ? Number(env.LISTEN_FDS) : 0;
   return Array.from({ length: count }, (_, index) => ({ kind: 'descriptor', fd: FIRST_DESCRIPTOR + index }));

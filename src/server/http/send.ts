@@ -26,7 +26,7 @@ export function takesGzip(accepted: string | undefined): boolean {
 }
 
 /** Whether the caller has this version already (weak comparison). */
-export function hasAlready(ifNoneMatch: string | undefined, etag: string): boolean {
+export function isCurrent(ifNoneMatch: string | undefined, etag: string): boolean {
   const plain = (tag: string): string => tag.trim().replace(/^W\//, '');
   return (ifNoneMatch ?? '').split(',').some((tag) => tag.trim() === '*' || plain(tag) === plain(etag));
 }
@@ -41,7 +41,7 @@ export async function send(request: IncomingMessage, response: ServerResponse, r
   const { body, status } = reply;
   const packed = takesGzip(request.headers['accept-encoding']) ? await body.packed() : null;
   const bytes = packed ?? body.bytes;
-  const fresh = status === 200 && hasAlready(request.headers['if-none-match'], body.etag);
+  const fresh = status === 200 && isCurrent(request.headers['if-none-match'], body.etag);
   response.writeHead(fresh ? 304 : status, {
     ...ALWAYS,
     ...reply.headers,

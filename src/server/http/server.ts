@@ -1,33 +1,32 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { reasonOf } from '../../base/log';
-import { problemBody } from './body';
 import type { Caller } from '../access/caller';
 import { ConnectionLimit } from './connection-limit';
 import type { Request } from './dispatch';
-import { HttpProblem } from './http-problem';
-import type { Answered } from '../routes/route';
+import { HttpProblem, problemBody } from './http-problem';
+import type { RouteAnswer } from '../routes/route';
 import { send } from './send';
 
 /** Answers a request; rejects with HttpProblem. `gone` is aborted when the client has left. */
-export type Answer = (request: Request, caller: Caller, gone: AbortSignal) => Promise<Answered>;
+export type Answer = (request: Request, caller: Caller, gone: AbortSignal) => Promise<RouteAnswer>;
 
 interface HttpOptions {
   readonly answer: Answer;
   /** Who is at the other end, by the connection itself; null: nobody can tell (TCP). */
   readonly uidOf: (socket: Socket) => number | null;
   /** Whether a server on this address goes by this `Host`. */
-  readonly goesBy: (host: string, localAddress: string) => Promise<boolean>;
+  readonly isOwnName: (host: string, localAddress: string) => Promise<boolean>;
   readonly log: (line: string) => void;
 }
 
 interface ServerParts extends HttpOptions {
   readonly limit: ConnectionLimit;
-  readonly goneOf: (socket: Socket) => AbortSignal;
+  readonly closedSignalOf: (socket: Socket) => AbortSignal;
 }
 
 /** A signal for each connection, aborted when it is closed: for all its requests, also those sent ahead. */
-function newGoneOf(): ServerParts['goneOf'] {
+function closedSignals(): ServerParts['closedSignalOf'] {
   const known = new WeakMap<Socket, AbortSignal>();
   return (socket) => {
     const found = known.get(socket);
@@ -82,10 +81,10 @@ function asProblem(error: unknown, log: HttpOptions['log']): HttpProblem {
  * A page of another site whose name was made to lead here (DNS rebinding) asks under that name. A unix socket has no such
  * pages; HTTP/1.0 knows no `Host`.
  */
-async function checkHost({ headers, socket }: IncomingMessage, { goesBy }: HttpOptions): Promise<void> {
+async function checkHost({ headers, socket }: IncomingMessage, { isOwnName }: HttpOptions): Promise<void> {
   const { localAddress } = socket;
   if (headers.host === undefined || localAddress === undefined) return;
-  if (!(await goesBy(headers.host, localAddress)))
+  if (!(await isOwnName(headers.host, localAddress)))
     throw new HttpProblem(
       421,
       `this server does not go by the name "${headers.host.slice(0, 260)}"; ask by this host's name or address, or have it added to serve_hosts`,
@@ -107,7 +106,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
         transferEncoding: headers['transfer-encoding'],
       },
       { uid: options.uidOf(socket), authorization: headers.authorization, address: socket.remoteAddress },
-      options.goneOf(socket),
+      options.closedSignalOf(socket),
     );
     await send(request, response, { status: 200, body, maxAge });
   } catch (error) {
@@ -120,7 +119,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
 /** A server that does not listen yet. */
 export function createHttpServer(options: HttpOptions): Server {
   const limit = new ConnectionLimit();
-  const parts: ServerParts = { ...options, limit, goneOf: newGoneOf() };
+  const parts: ServerParts = { ...options, limit, closedSignalOf: closedSignals() };
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES,

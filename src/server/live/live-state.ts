@@ -3,21 +3,21 @@ import type { Snapshot } from '../../live/snapshot';
 import { reasonOf } from '../../base/log';
 
 /** What the live routes answer from: another object whenever something has changed. */
-export interface Live {
+export interface LiveCluster {
   readonly snapshot: Snapshot;
   /** Of this snapshot; null: none could be made of any yet. */
   readonly view: ClusterView | null;
 }
 
 /** The newest state of the cluster, in memory: reading it never waits, and no failure takes away what is there. */
-export interface LiveBoard {
+export interface LiveState {
   /** null: nothing has come yet. */
-  readonly current: () => Live | null;
+  readonly current: () => LiveCluster | null;
   readonly put: (snapshot: Snapshot) => void;
 }
 
 interface BoardOptions {
-  readonly viewOf: (snapshot: Snapshot) => ClusterView;
+  readonly makeView: (snapshot: Snapshot) => ClusterView;
   /** Told of a view that could not be made. */
   readonly log: (line: string) => void;
   /** ms without a new snapshot from which the last one counts as left behind. */
@@ -27,7 +27,7 @@ interface BoardOptions {
 }
 
 /** The same state with something amiss. */
-function withProblem({ snapshot, view }: Live, problem: string): Live {
+function withProblem({ snapshot, view }: LiveCluster, problem: string): LiveCluster {
   const amiss = <T extends { readonly problem: string | null }>(answer: T): T => ({
     ...answer,
     problem: answer.problem ?? problem,
@@ -38,15 +38,15 @@ function withProblem({ snapshot, view }: Live, problem: string): Live {
   };
 }
 
-/** A board without anything on it. */
-export function newLiveBoard({ viewOf, log, overdueMs, now }: BoardOptions): LiveBoard {
-  let live: Live | null = null;
+/** A live state without anything on it. */
+export function newLiveState({ makeView, log, overdueMs, now }: BoardOptions): LiveState {
+  let live: LiveCluster | null = null;
   let putAt = 0;
-  let overdue: Live | null = null;
+  let overdue: LiveCluster | null = null;
 
-  const next = (snapshot: Snapshot): Live => {
+  const next = (snapshot: Snapshot): LiveCluster => {
     try {
-      return { snapshot, view: viewOf(snapshot) };
+      return { snapshot, view: makeView(snapshot) };
     } catch (error) {
       const problem = `the newest answers of qmaster could not be put together (${reasonOf(error)}), which is a bug`;
       log(problem);

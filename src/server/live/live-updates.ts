@@ -3,28 +3,27 @@ import { ownSource, startPolling, type Source } from '../../live/polling';
 import type { Snapshot } from '../../live/snapshot';
 import { hVmemPer } from '../../live/requests';
 import { viewCluster } from '../../live/view';
-import { reasonOf } from '../../base/log';
+import { logChanges, reasonOf } from '../../base/log';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
-import type { AccountingDesk } from '../accounting/accounting-thread';
-import { newLiveBoard, type LiveBoard } from './live-state';
+import type { AccountingService } from '../accounting/accounting-thread';
+import { newLiveState, type LiveState } from './live-state';
 import type { GivenRunning } from '../accounting/answer-shapes';
-import { sayChanges } from '../say-changes';
-import { SEES_ALL } from '../access/access';
+import { FULL_ACCESS } from '../access/access';
 
-interface FeedOptions {
+interface LiveUpdatesOptions {
   readonly settings: Settings;
   readonly cell: LiveCell;
   /** For what the samplers of all hosts say of running jobs. */
-  readonly accounting: AccountingDesk;
+  readonly accounting: AccountingService;
   readonly log: (line: string) => void;
   /** Asks qmaster; a test may put something else there. */
   readonly source?: (pending: () => boolean) => Source;
 }
 
-/** The board, and who keeps it up to date. */
-export interface LiveFeed {
-  readonly board: LiveBoard;
+/** The live state, and who keeps it up to date. */
+export interface LiveUpdates {
+  readonly live: LiveState;
   /** Has the jobs that wait asked for, for a while. */
   readonly wantPending: () => void;
   readonly stop: () => Promise<void>;
@@ -46,11 +45,11 @@ function problemOf({ running, hosts, details }: Snapshot): string | null {
 }
 
 /** Asks qmaster every poll_interval, and the accounting DB twice in a heartbeat; whatever fails, goes on. */
-export function startLiveFeed({ settings, cell, accounting, log, source }: FeedOptions): LiveFeed {
+export function startLiveUpdates({ settings, cell, accounting, log, source }: LiveUpdatesOptions): LiveUpdates {
   let records: readonly JobRecord[] = [];
   let wantedUntil = -Infinity;
-  const board = newLiveBoard({
-    viewOf: (snapshot) =>
+  const live = newLiveState({
+    makeView: (snapshot) =>
       viewCluster(snapshot, records, {
         hVmem: hVmemPer(records),
         memoryComplexes: settings.memory_complexes,
@@ -65,7 +64,7 @@ export function startLiveFeed({ settings, cell, accounting, log, source }: FeedO
   const hear = async (): Promise<void> => {
     try {
       const since = Date.now() - MISSED_HEARTBEATS * heartbeatMs;
-      const bytes = await accounting.ask({ what: 'running', query: { since, cluster: cell.cluster } }, SEES_ALL);
+      const bytes = await accounting.ask({ what: 'running', query: { since, cluster: cell.cluster } }, FULL_ACCESS);
       // Written by the thread of this process, from records that were checked when they were stored.
       records = (JSON.parse(bytes.toString('utf8')) as GivenRunning).records;
     } catch {
@@ -75,7 +74,7 @@ export function startLiveFeed({ settings, cell, accounting, log, source }: FeedO
   const listening = heartbeatMs > 0 ? setInterval(() => void hear(), Math.max(heartbeatMs / 2, 5000)) : null;
   listening?.unref();
 
-  const sayGridEngine = sayChanges(log, 'Grid Engine answers again');
+  const logGridEngine = logChanges(log, 'Grid Engine answers again');
   const pending = (): boolean => Date.now() < wantedUntil;
   let heard = heartbeatMs === 0;
   const first = async <T>(wait: Promise<T>): Promise<T> => {
@@ -88,13 +87,13 @@ export function startLiveFeed({ settings, cell, accounting, log, source }: FeedO
     settings,
     (signal) => first(asked(signal)),
     (snapshot) => {
-      sayGridEngine(problemOf(snapshot));
-      board.put(snapshot);
+      logGridEngine(problemOf(snapshot));
+      live.put(snapshot);
     },
     (error) => log(`asking Grid Engine failed, which is a bug: ${reasonOf(error)}`),
   );
   return {
-    board,
+    live,
     wantPending: () => {
       const already = pending();
       wantedUntil = Date.now() + WANTED_INTERVALS * settings.poll_interval * 1000;

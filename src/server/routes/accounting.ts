@@ -3,7 +3,7 @@ import type { RecordFilter, RecordSort, RecordsQuery } from '../../accounting/st
 import type { SummaryQuery } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
 import { STATUSES } from '../../record/fields';
-import { MOST_GROUPS, MOST_RECORDS, type Question } from '../accounting/answer-query';
+import { MOST_GROUPS, MOST_RECORDS, type AccountingQuery } from '../accounting/answer-query';
 import { JSON_TYPE, makeBody } from '../http/body';
 import { HttpProblem } from '../http/http-problem';
 import {
@@ -19,15 +19,18 @@ import {
   queryWords,
   type Parameters,
 } from './parameter';
-import { route, type Answered, type Asked, type Route, type Site } from './route';
+import { route, type RouteAnswer, type RouteRequest, type Route, type Site } from './route';
 import { SUMMARY_KEYS } from '../accounting/answer-shapes';
 import { component } from './schema';
 
 const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly RecordSort[];
 
 /** The history changes whenever a job ends: asked for anew each time. */
-async function ask({ site, sight, asker }: Asked<Parameters>, question: Question): Promise<Answered> {
-  return { body: makeBody(JSON_TYPE, await site.accounting.ask(question, sight, asker)), maxAge: 0 };
+async function ask(
+  { site, access, requester }: RouteRequest<Parameters>,
+  question: AccountingQuery,
+): Promise<RouteAnswer> {
+  return { body: makeBody(JSON_TYPE, await site.accounting.ask(question, access, requester)), maxAge: 0 };
 }
 
 /** What of the values was given. */
@@ -44,7 +47,8 @@ function dialectOf({ settings, live }: Site): Dialect {
 
 const jobRoute = route({
   path: '/v1/job/{job}',
-  says: 'the records of a job out of the accounting DB, run by run, and why those ended that ended badly (schema 1)',
+  description:
+    'the records of a job out of the accounting DB, run by run, and why those ended that ended badly (schema 1)',
   parameters: {
     job: pathJob,
     all: queryFlag('every job that has had this number, not only the newest'),
@@ -130,7 +134,8 @@ const SUMMARY = {
 
 const recordsRoute = route({
   path: '/v1/records',
-  says: 'the records of a time that satisfy every filter given, out of the accounting DB, without their series, and totals over all of them',
+  description:
+    'the records of a time that satisfy every filter given, out of the accounting DB, without their series, and totals over all of them',
   parameters: RECORDS,
   type: JSON_TYPE,
   schema: component('Records'),
@@ -144,7 +149,8 @@ const recordsRoute = route({
 
 const summaryRoute = route({
   path: '/v1/summary',
-  says: 'sums over the records of a time that satisfy every filter given: by owner, project ..., by hour of the day, by share of the limit, and why records have no samples',
+  description:
+    'sums over the records of a time that satisfy every filter given: by owner, project ..., by hour of the day, by share of the limit, and why records have no samples',
   parameters: SUMMARY,
   type: JSON_TYPE,
   schema: component('Summary'),
@@ -158,7 +164,8 @@ const summaryRoute = route({
 
 const ownerRoute = route({
   path: '/v1/owner/{owner}',
-  says: "a user's records of a time out of the accounting DB, without their series, and totals over all of that time",
+  description:
+    "a user's records of a time out of the accounting DB, without their series, and totals over all of that time",
   parameters: {
     owner: pathName('user name'),
     ...INTERVAL,
@@ -180,7 +187,8 @@ const HOUR_MS = 3_600_000;
 
 const runningRoute = route({
   path: '/v1/running',
-  says: 'what the samplers of all hosts have told of jobs that run (schema 1), each with the time it is of ("revision")',
+  description:
+    'what the samplers of all hosts have told of jobs that run (schema 1), each with the time it is of ("revision")',
   parameters: {
     since: queryTime('heard of then or later (default: 1h)'),
     cluster: queryName('of this cluster only'),

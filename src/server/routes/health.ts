@@ -1,5 +1,5 @@
 import { JSON_TYPE, makeBody } from '../http/body';
-import type { Live } from '../live/live-state';
+import type { LiveCluster } from '../live/live-state';
 import { route } from './route';
 import { epochMs, list, nullable, number, object, text, word } from './schema';
 
@@ -17,7 +17,7 @@ interface Health {
   readonly accounting: { readonly problem: string | null };
 }
 
-function problemsOf(live: Live | null): readonly string[] {
+function problemsOf(live: LiveCluster | null): readonly string[] {
   if (live === null) return ['qmaster has not answered yet'];
   if (live.view !== null) return live.view.problems;
   const { hosts, running, details } = live.snapshot;
@@ -26,7 +26,7 @@ function problemsOf(live: Live | null): readonly string[] {
 
 export const healthRoute = route({
   path: '/v1/health',
-  says: 'whether the server has what it needs; status 200 as long as it answers at all',
+  description: 'whether the server has what it needs; status 200 as long as it answers at all',
   parameters: {},
   type: JSON_TYPE,
   schema: object<Health>({

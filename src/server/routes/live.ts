@@ -17,14 +17,14 @@ import {
   RISK_OPTIONS,
 } from '../../report/live/live-options';
 import { JSON_TYPE } from '../http/body';
-import { ofSnapshot, ofView } from './live-answer';
+import { answerFromSnapshot, answerFromView } from './live-answer';
 import { queryOptions } from './parameter';
 import { route, type Route } from './route';
 import { number, object, text } from './schema';
 
 const snapshotRoute = route({
   path: '/v1/snapshot',
-  says: 'what qmaster said last, as qmemacct itself keeps it; for its live commands, of the same version',
+  description: 'what qmaster said last, as qmemacct itself keeps it; for its live commands, of the same version',
   parameters: queryOptions({ pending: JOBS_OPTIONS.pending }),
   type: JSON_TYPE,
   schema: object<{ version: number; cluster: string }>({ version: number, cluster: text }),
@@ -33,7 +33,7 @@ const snapshotRoute = route({
     const { pending = false } = asked.values;
     // qmaster is asked for them only while somebody wants them.
     if (pending) asked.site.wantPending();
-    return ofSnapshot(
+    return answerFromSnapshot(
       asked,
       `snapshot ${pending}`,
       (snapshot) =>
@@ -44,14 +44,14 @@ const snapshotRoute = route({
 
 const liveRoute = route({
   path: '/v1/live',
-  says: 'the jobs and tasks that run, with their requests, limits, memory and trends: what "live --json" prints',
+  description: 'the jobs and tasks that run, with their requests, limits, memory and trends: what "live --json" prints',
   parameters: queryOptions(JOBS_OPTIONS),
   type: JSON_TYPE,
   schema: JOBS_SCHEMA,
   problems: [503],
   answer: (asked) => {
     if (asked.values.pending === true) asked.site.wantPending();
-    return ofView(asked, `live ${JSON.stringify(asked.values)}`, (view) =>
+    return answerFromView(asked, `live ${JSON.stringify(asked.values)}`, (view) =>
       renderJobsJson(chooseJobs(view, asked.values)),
     );
   },
@@ -59,26 +59,28 @@ const liveRoute = route({
 
 const hostsRoute = route({
   path: '/v1/hosts',
-  says: 'the hosts, with what is requested, used and free on each, and every job there: what "hosts --json" prints',
+  description:
+    'the hosts, with what is requested, used and free on each, and every job there: what "hosts --json" prints',
   parameters: queryOptions(HOSTS_OPTIONS),
   type: JSON_TYPE,
   schema: HOSTS_SCHEMA,
   problems: [503],
   answer: (asked) =>
-    ofView(asked, `hosts ${JSON.stringify(asked.values)}`, (view) =>
+    answerFromView(asked, `hosts ${JSON.stringify(asked.values)}`, (view) =>
       renderHostsJson({ ...chooseHosts(view, asked.values), details: true }),
     ),
 });
 
 const atRiskRoute = route({
   path: '/v1/at-risk',
-  says: 'the jobs that are at their limit, or reach it soon as they grow now: what "live --at-risk --json" prints',
+  description:
+    'the jobs that are at their limit, or reach it soon as they grow now: what "live --at-risk --json" prints',
   parameters: queryOptions(RISK_OPTIONS),
   type: JSON_TYPE,
   schema: RISKS_SCHEMA,
   problems: [503],
   answer: (asked) =>
-    ofView(asked, `at-risk ${JSON.stringify(asked.values)}`, (view) =>
+    answerFromView(asked, `at-risk ${JSON.stringify(asked.values)}`, (view) =>
       renderRisksJson(chooseRisks(view, asked.values, asked.now)),
     ),
 });

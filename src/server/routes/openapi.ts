@@ -16,7 +16,7 @@ function parameterOf([name, parameter]: [string, Parameter<unknown>]): Schema {
   return {
     name,
     in: parameter.in,
-    description: parameter.says,
+    description: parameter.description,
     required: parameter.in === 'path',
     schema: parameter.schema,
   };
@@ -38,7 +38,7 @@ function operation(route: Route): Schema {
   const content = { [route.type]: route.schema === null ? {} : { schema: route.schema } };
   return {
     operationId: operationId(route.path),
-    summary: route.says,
+    summary: route.description,
     parameters: Object.entries(route.parameters).map(parameterOf),
     responses: {
       200: { description: 'the answer', content },

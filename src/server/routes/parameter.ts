@@ -4,10 +4,10 @@ import { word, type Schema } from './schema';
 /** What a request can say, in its path or behind the `?`. `read` gives null for what makes no sense. */
 export interface Parameter<T> {
   readonly in: 'path' | 'query';
-  readonly says: string;
+  readonly description: string;
   readonly schema: Schema;
   /** What to write instead, for the one line of the error. */
-  readonly write: string;
+  readonly expected: string;
   readonly read: (text: string, now: number) => T | null;
 }
 
@@ -25,18 +25,18 @@ function nameOf(text: string): string | null {
   return text !== '' && text.length <= LONGEST_NAME ? text : null;
 }
 
-export function queryName(says: string): Parameter<string> & { readonly in: 'query' } {
+export function queryName(description: string): Parameter<string> & { readonly in: 'query' } {
   return {
     in: 'query',
-    says,
+    description,
     schema: { type: 'string', minLength: 1, maxLength: LONGEST_NAME },
-    write: 'a name',
+    expected: 'a name',
     read: nameOf,
   };
 }
 
-export function pathName(says: string): Parameter<string> & { readonly in: 'path' } {
-  return { ...queryName(says), in: 'path' };
+export function pathName(description: string): Parameter<string> & { readonly in: 'path' } {
+  return { ...queryName(description), in: 'path' };
 }
 
 type OptionParameters<O extends LiveOptions> = {
@@ -48,7 +48,7 @@ export function queryOptions<O extends LiveOptions>(options: O): OptionParameter
   return Object.fromEntries(
     Object.entries(options).map(([name, { help, schema, write, read }]) => [
       name,
-      { in: 'query', says: help, schema, write, read },
+      { in: 'query', description: help, schema, expected: write, read },
     ]),
   ) as unknown as OptionParameters<O>;
 }
@@ -66,9 +66,9 @@ function readJob(text: string): JobAndTask | null {
 
 export const pathJob: Parameter<JobAndTask> & { readonly in: 'path' } = {
   in: 'path',
-  says: 'job number, or number.task for a task of an array job',
+  description: 'job number, or number.task for a task of an array job',
   schema: { type: 'string', pattern: '^[1-9][0-9]{0,9}(\\.[1-9][0-9]{0,9})?$' },
-  write: '4711, or 4711.3 for task 3',
+  expected: '4711, or 4711.3 for task 3',
   read: readJob,
 };
 
@@ -86,71 +86,71 @@ function readTime(text: string, now: number): number | null {
   return time >= 0 && time <= LAST_MS ? time : null;
 }
 
-export function queryTime(says: string): Parameter<number> & { readonly in: 'query' } {
+export function queryTime(description: string): Parameter<number> & { readonly in: 'query' } {
   return {
     in: 'query',
-    says: `${says}: 7d, 12h, 30m (ago), 2026-11-01, 2026-11-01T08:00:00Z (UTC where no zone is given), or ms since the epoch`,
+    description: `${description}: 7d, 12h, 30m (ago), 2026-11-01, 2026-11-01T08:00:00Z (UTC where no zone is given), or ms since the epoch`,
     schema: { type: 'string' },
-    write: '7d, 12h, 2026-11-01, 2026-11-01T08:00:00Z or ms since the epoch',
+    expected: '7d, 12h, 2026-11-01, 2026-11-01T08:00:00Z or ms since the epoch',
     read: readTime,
   };
 }
 
 /** `all`, `all=1`, `all=true`. */
-export function queryFlag(says: string): Parameter<boolean> & { readonly in: 'query' } {
+export function queryFlag(description: string): Parameter<boolean> & { readonly in: 'query' } {
   return {
     in: 'query',
-    says,
+    description,
     schema: word('', '1', 'true', '0', 'false'),
-    write: 'true or false',
+    expected: 'true or false',
     read: (text) => (['', '1', 'true'].includes(text) ? true : ['0', 'false'].includes(text) ? false : null),
   };
 }
 
 export function queryWord<T extends string>(
-  says: string,
+  description: string,
   words: readonly T[],
 ): Parameter<T> & { readonly in: 'query' } {
   return {
     in: 'query',
-    says,
+    description,
     schema: word(...words),
-    write: words.join(', '),
+    expected: words.join(', '),
     read: (text) => words.find((known) => known === text) ?? null,
   };
 }
 
-export function queryCount(says: string, most: number): Parameter<number> & { readonly in: 'query' } {
+export function queryCount(description: string, most: number): Parameter<number> & { readonly in: 'query' } {
   return {
     in: 'query',
-    says,
+    description,
     schema: { type: 'integer', minimum: 1, maximum: most },
-    write: `a number of 1 to ${most}`,
+    expected: `a number of 1 to ${most}`,
     read: (text) => (/^[1-9]\d{0,9}$/.test(text) && Number(text) <= most ? Number(text) : null),
   };
 }
 
-export function queryShare(says: string): Parameter<number> & { readonly in: 'query' } {
+export function queryShare(description: string): Parameter<number> & { readonly in: 'query' } {
   return {
     in: 'query',
-    says,
+    description,
     schema: { type: 'number', minimum: 0, maximum: 1 },
-    write: 'a number of 0 to 1',
+    expected: 'a number of 0 to 1',
     read: (text) => (/^\d(?:\.\d{1,9})?$/.test(text) && Number(text) <= 1 ? Number(text) : null),
   };
 }
 
 /** Several of some words, with commas between them. */
 export function queryWords<T extends string>(
-  says: string,
+  description: string,
   words: readonly T[],
 ): Parameter<readonly T[]> & { readonly in: 'query' } {
   const choice = words.join('|');
   return {
     in: 'query',
-    says,
+    description,
     schema: { type: 'string', pattern: `^(?:${choice})(?:,(?:${choice}))*$` },
-    write: `${words.join(', ')}, several with commas`,
+    expected: `${words.join(', ')}, several with commas`,
     read: (text) => {
       const found = text.split(',').flatMap((part) => words.find((known) => known === part) ?? []);
       return found.length === text.split(',').length ? [...new Set(found)] : null;
@@ -159,12 +159,12 @@ export function queryWords<T extends string>(
 }
 
 /** An amount: bytes, seconds, a share that may be above 1. */
-export function queryAmount(says: string): Parameter<number> & { readonly in: 'query' } {
+export function queryAmount(description: string): Parameter<number> & { readonly in: 'query' } {
   return {
     in: 'query',
-    says,
+    description,
     schema: { type: 'number', minimum: 0 },
-    write: 'a number of 0 or more',
+    expected: 'a number of 0 or more',
     read: (text) => (/^\d{1,16}(?:\.\d{1,17})?(?:e[+-]?\d{1,2})?$/.test(text) ? Number(text) : null),
   };
 }

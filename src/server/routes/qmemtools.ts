@@ -6,9 +6,9 @@ import { JSON_TYPE, makeBody } from '../http/body';
 import { untilNextPoll } from './live-answer';
 import type { Parameters } from './parameter';
 import { redactSnapshot, redactView } from '../access/redaction';
-import { route, type Answered, type Asked, type Route } from './route';
+import { route, type RouteAnswer, type RouteRequest, type Route } from './route';
 import { flag, map, number, object, text, list, whole, type Schema } from './schema';
-import { sightKey } from '../access/access';
+import { accessKey } from '../access/access';
 
 const EMPTY = new Map<string, never>();
 
@@ -19,13 +19,13 @@ type Make = (snapshot: Snapshot, view: ClusterView, now: number) => QmemAnswer;
  * QmemTools' answers: always status 200 and at once, whether qmaster can be had or not. What is amiss stands in
  * `message`, with the age of the data; so such an answer is made anew each second.
  */
-function answer(name: 'qhost' | 'qstat', make: Make, asked: Asked<Parameters>): Answered {
-  const { site, sight, now } = asked;
+function answer(name: 'qhost' | 'qstat', make: Make, asked: RouteRequest<Parameters>): RouteAnswer {
+  const { site, access, now } = asked;
   const live = site.live.current();
   const { hosts, running, details } = live?.snapshot ?? {};
   const problem = hosts?.problem ?? running?.problem ?? details?.problem ?? null;
   const given = (): QmemAnswer => {
-    if (live?.view) return make(redactSnapshot(live.snapshot, sight), redactView(live.view, sight), now);
+    if (live?.view) return make(redactSnapshot(live.snapshot, access), redactView(live.view, access), now);
     const reason = problem ?? 'nothing has been asked of qmaster yet, try again in some seconds';
     return { success: false, message: `No data for ${name}: ${reason}`, data: EMPTY };
   };
@@ -33,7 +33,7 @@ function answer(name: 'qhost' | 'qstat', make: Make, asked: Asked<Parameters>): 
   if (live === null) return { body: body(), maxAge: 1 };
   const second = problem === null ? '' : Math.floor(now / 1000);
   return {
-    body: site.cache.get(live, `${name} ${second} ${sightKey(sight)}`, body),
+    body: site.cache.get(live, `${name} ${second} ${accessKey(access)}`, body),
     maxAge: problem === null ? untilNextPoll(live.snapshot, now, site.settings.poll_interval) : 1,
   };
 }
@@ -42,7 +42,7 @@ const envelope = (data: Schema): Schema => object<QmemAnswer>({ success: flag, m
 
 const qhostRoute = route({
   path: '/qhost',
-  says: 'the hosts and their jobs, as QmemTools gives them',
+  description: 'the hosts and their jobs, as QmemTools gives them',
   parameters: {},
   type: JSON_TYPE,
   schema: envelope(
@@ -68,7 +68,7 @@ const qhostRoute = route({
 
 const qstatRoute = route({
   path: '/qstat',
-  says: 'the users, their jobs and the memory of these, as QmemTools gives them',
+  description: 'the users, their jobs and the memory of these, as QmemTools gives them',
   parameters: {},
   type: JSON_TYPE,
   schema: envelope(

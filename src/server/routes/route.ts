@@ -1,20 +1,19 @@
 import type { Settings } from '../../record/settings';
-import type { AccountingDesk } from '../accounting/accounting-thread';
+import type { AccountingService, Requester } from '../accounting/accounting-thread';
 import type { AnswerCache } from '../http/answer-cache';
-import type { Asker } from '../http/requester';
 import type { Body } from '../http/body';
-import type { LiveBoard } from '../live/live-state';
+import type { LiveState } from '../live/live-state';
 import type { Parameters, Values } from './parameter';
 import type { Schema } from './schema';
-import type { Sight } from '../access/access';
+import type { Access } from '../access/access';
 
 /** What the routes answer from. */
 export interface Site {
   readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval'>;
-  readonly live: LiveBoard;
+  readonly live: LiveState;
   /** Somebody asks for the jobs that wait. */
   readonly wantPending: () => void;
-  readonly accounting: AccountingDesk;
+  readonly accounting: AccountingService;
   readonly cache: AnswerCache;
   readonly version: string;
   /** ms since the epoch. */
@@ -22,17 +21,17 @@ export interface Site {
 }
 
 /** A request, checked. */
-export interface Asked<P extends Parameters> {
+export interface RouteRequest<P extends Parameters> {
   readonly values: Values<P>;
-  readonly sight: Sight;
+  readonly access: Access;
   /** ms since the epoch. */
   readonly now: number;
   readonly site: Site;
-  readonly asker: Asker;
+  readonly requester: Requester;
 }
 
 /** A good answer (status 200). */
-export interface Answered {
+export interface RouteAnswer {
   readonly body: Body;
   /** Whole seconds. */
   readonly maxAge: number;
@@ -42,7 +41,7 @@ export interface Answered {
 interface RouteOf<P extends Parameters> {
   /** `/v1/job/{job}`: parts in braces are parameters. */
   readonly path: string;
-  readonly says: string;
+  readonly description: string;
   readonly parameters: P;
   /** Media type of the answer, and its schema where it is JSON. */
   readonly type: string;
@@ -50,7 +49,7 @@ interface RouteOf<P extends Parameters> {
   /** Problems beside those that every request can have (400, 401, 405, 421). */
   readonly problems: readonly number[];
   /** Throws or rejects with HttpProblem. */
-  readonly answer: (asked: Asked<P>) => Answered | Promise<Answered>;
+  readonly answer: (asked: RouteRequest<P>) => RouteAnswer | Promise<RouteAnswer>;
 }
 
 export type Route = RouteOf<Parameters>;

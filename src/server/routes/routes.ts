@@ -1,7 +1,7 @@
+import { escapeForHtml } from '../../report/format/escape';
 import { ACCOUNTING_ROUTES } from './accounting';
 import { JSON_TYPE, makeBody } from '../http/body';
 import { healthRoute } from './health';
-import { indexPage } from './index-page';
 import { LIVE_ROUTES } from './live';
 import { describeRoutes } from './openapi';
 import { QMEMTOOLS_ROUTES } from './qmemtools';
@@ -13,7 +13,7 @@ const MAX_AGE = 3600;
 
 const openapiRoute = route({
   path: '/v1/openapi.json',
-  says: 'this interface described for programs (OpenAPI 3.1)',
+  description: 'this interface described for programs (OpenAPI 3.1)',
   parameters: {},
   type: JSON_TYPE,
   schema: object<{ openapi: string; info: unknown; paths: unknown; components: unknown; security: unknown }>({
@@ -30,9 +30,28 @@ const openapiRoute = route({
   }),
 });
 
+/** A page for who looks in with a browser: what can be asked here. */
+function indexPage(routes: readonly Route[], version: string): string {
+  const items = routes.map(({ path, description }) => {
+    const shown = `<code>${escapeForHtml(path)}</code>`;
+    const linked = path.includes('{') ? shown : `<a href="${escapeForHtml(path)}">${shown}</a>`;
+    return `<dt>${linked}</dt><dd>${escapeForHtml(description)}</dd>`;
+  });
+  return [
+    '<!DOCTYPE html>',
+    '<html lang="en"><head><meta charset="utf-8"><title>qmemacct</title>',
+    '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"></head><body>',
+    `<h1>qmemacct ${escapeForHtml(version)}</h1>`,
+    '<p>Memory and efficiency of Grid Engine jobs. What can be asked here, as JSON:</p>',
+    `<dl>\n${items.join('\n')}\n</dl>`,
+    '</body></html>',
+    '',
+  ].join('\n');
+}
+
 const indexRoute = route({
   path: '/',
-  says: 'this list',
+  description: 'this list',
   parameters: {},
   type: 'text/html; charset=utf-8',
   schema: null,

@@ -25,7 +25,7 @@ import { killedAtLimit, ordinary } from '../../report/sample-records';
 const NOBODY = 65534;
 const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
 
-interface Place {
+interface ListenAddress {
   readonly directory: string;
   readonly config: string;
   readonly socket: string;
@@ -33,7 +33,7 @@ interface Place {
 }
 
 /** A site whose accounting DB is for its owner alone. */
-async function newPlace(t: TestContext, more = ''): Promise<Place> {
+async function newPlace(t: TestContext, more = ''): Promise<ListenAddress> {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-serve-'));
   chmodSync(directory, 0o755);
   t.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -59,7 +59,7 @@ async function newPlace(t: TestContext, more = ''): Promise<Place> {
   return place;
 }
 
-const serving = (t: TestContext, { config }: Place): Promise<Serving> => startServing(t, config);
+const serving = (t: TestContext, { config }: ListenAddress): Promise<Serving> => startServing(t, config);
 
 interface Run {
   readonly status: number | null;
@@ -67,11 +67,11 @@ interface Run {
   readonly stderr: string;
 }
 
-function asNobody(place: Place, ...words: readonly string[]): Run {
+function asNobody(place: ListenAddress, ...words: readonly string[]): Run {
   return asNobodyAt('/nonexistent', place, ...words);
 }
 
-function asNobodyAt(home: string, place: Place, ...words: readonly string[]): Run {
+function asNobodyAt(home: string, place: ListenAddress, ...words: readonly string[]): Run {
   const become = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
   return spawnSync('setpriv', [...become, process.execPath, COMMAND, '--config', place.config, ...words], {
     encoding: 'utf8',

@@ -3,16 +3,16 @@ import { describe, it } from 'node:test';
 import { asStored } from '../../../src/record/merge';
 import { viewCluster } from '../../../src/live/view';
 import { HIDDEN, redactRecords, redactSnapshot, redactView } from '../../../src/server/access/redaction';
-import { mayAskFor, SEES_ALL, sightKey, type Sight } from '../../../src/server/access/access';
+import { mayAskFor, FULL_ACCESS, accessKey, type Access } from '../../../src/server/access/access';
 import { ordinary } from '../../report/sample-records';
 import { AT, answer, detail, taskDetail, usage, waiting, workedExample } from '../../live/snapshots';
 
-const alice: Sight = { of: 'anonymous', user: 'alice' };
-const onlyAlice: Sight = { of: 'own', user: 'alice' };
-const nobody: Sight = { of: 'anonymous', user: null };
-const onlyNobody: Sight = { of: 'own', user: null };
-const ofProject = (projects: readonly string[], named: boolean, user: string | null = 'alice'): Sight => ({
-  of: 'project',
+const alice: Access = { level: 'anonymous', user: 'alice' };
+const onlyAlice: Access = { level: 'own', user: 'alice' };
+const nobody: Access = { level: 'anonymous', user: null };
+const onlyNobody: Access = { level: 'own', user: null };
+const ofProject = (projects: readonly string[], named: boolean, user: string | null = 'alice'): Access => ({
+  level: 'project',
   user,
   projects,
   named,
@@ -59,16 +59,16 @@ function told(value: unknown): readonly string[] {
 
 describe('redactSnapshot, redactView', () => {
   it('change nothing for who sees all', () => {
-    assert.equal(redactSnapshot(given, SEES_ALL), given);
-    assert.equal(redactView(view, SEES_ALL), view);
+    assert.equal(redactSnapshot(given, FULL_ACCESS), given);
+    assert.equal(redactView(view, FULL_ACCESS), view);
     assert.deepEqual(told(given), SECRETS);
     assert.deepEqual(told(view).toSorted(), ['1002', 'bob', 'mpi-of-bob']);
   });
 
   it('tell nothing of who owns a stranger’s job, and what it is called', () => {
-    for (const sight of [alice, onlyAlice, nobody, onlyNobody]) {
-      assert.deepEqual(told(redactSnapshot(given, sight)), [], sightKey(sight));
-      assert.deepEqual(told(redactView(view, sight)), [], sightKey(sight));
+    for (const access of [alice, onlyAlice, nobody, onlyNobody]) {
+      assert.deepEqual(told(redactSnapshot(given, access)), [], accessKey(access));
+      assert.deepEqual(told(redactView(view, access)), [], accessKey(access));
     }
   });
 
@@ -115,9 +115,9 @@ describe('redactSnapshot, redactView', () => {
       const cluster = { ...view, jobs: view.jobs.map(inProject) };
       const snapshot = { ...given, running: answer(given.running.value.map(inProject)) };
       for (const named of [true, false]) {
-        const sight = ofProject(['genome'], named);
-        const seen = redactView(cluster, sight);
-        const said = redactSnapshot(snapshot, sight);
+        const access = ofProject(['genome'], named);
+        const seen = redactView(cluster, access);
+        const said = redactSnapshot(snapshot, access);
         for (const jobs of [
           seen.jobs,
           seen.hosts.flatMap(({ parts }) => parts),
@@ -129,8 +129,8 @@ describe('redactSnapshot, redactView', () => {
         assert.deepEqual([...told(seen), ...told(said)], []);
       }
     }
-    for (const sight of [ofProject([], true), ofProject(['other'], true), ofProject([], true, null)])
-      assert.deepEqual(told(redactView(view, sight)), []);
+    for (const access of [ofProject([], true), ofProject(['other'], true), ofProject([], true, null)])
+      assert.deepEqual(told(redactView(view, access)), []);
   });
 
   it('never take a job without a known owner for one’s own', () => {
@@ -180,7 +180,7 @@ describe('redactRecords', () => {
     assert.deepEqual(redactRecords(all, ofProject(['genome'], true)), [records[1], genome]);
     assert.deepEqual(redactRecords(all, ofProject([], true)), [records[1]]);
     assert.deepEqual(told(redactRecords(all, ofProject(['genome'], false))), []);
-    assert.equal(redactRecords(records, SEES_ALL), records);
+    assert.equal(redactRecords(records, FULL_ACCESS), records);
   });
 });
 
@@ -193,9 +193,9 @@ describe('mayAskFor', () => {
 
   it('lets a user ask for their own jobs, who sees all for everybody’s', () => {
     assert.deepEqual(
-      [alice, onlyAlice, nobody, onlyNobody, SEES_ALL].map((sight) => [
-        mayAskFor('alice', sight),
-        mayAskFor('bob', sight),
+      [alice, onlyAlice, nobody, onlyNobody, FULL_ACCESS].map((access) => [
+        mayAskFor('alice', access),
+        mayAskFor('bob', access),
       ]),
       [
         [true, false],
@@ -208,13 +208,13 @@ describe('mayAskFor', () => {
   });
 });
 
-describe('sightKey', () => {
+describe('accessKey', () => {
   it('differs for callers who see different things', () => {
-    const sights: Sight[] = [
-      ...[SEES_ALL, alice, onlyAlice, nobody, onlyNobody, { of: 'own', user: '' } as const],
+    const accesses: Access[] = [
+      ...[FULL_ACCESS, alice, onlyAlice, nobody, onlyNobody, { level: 'own', user: '' } as const],
       ...[ofProject([], true), ofProject([], false), ofProject(['a'], true), ofProject(['a', 'b'], true)],
       ...[ofProject(['a,b'], true), ofProject(['a'], true, 'bob'), ofProject(['a'], true, null)],
     ];
-    assert.equal(new Set(sights.map(sightKey)).size, sights.length);
+    assert.equal(new Set(accesses.map(accessKey)).size, accesses.length);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JobRecord } from '../../../src/record/record';
-import { sharedProjects } from '../../../src/server/access/shared-projects';
+import { sharedProjects } from '../../../src/server/access/projects';
 import { memoryReader } from '../../accounting/memory-reader';
 import { after, ordinary } from '../../report/sample-records';
 

@@ -85,8 +85,8 @@ async function servingAll(
   let said = '';
   server.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
   while (!said.includes('serves ') && server.exitCode === null) await once(server.stderr, 'data');
-  const asker = join(directory, 'ask.cjs');
-  writeFileSync(asker, ASK);
+  const requester = join(directory, 'ask.cjs');
+  writeFileSync(requester, ASK);
   const as = (uid: number, ...words: readonly string[]): Run => {
     const become = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
     return spawnSync('setpriv', [...become, process.execPath, ...words], {
@@ -96,7 +96,7 @@ async function servingAll(
   };
   return {
     run: (uid, ...words) => as(uid, COMMAND, '--config', config, ...words),
-    ask: (uid, path) => JSON.parse(as(uid, asker, join(directory, 'serve.sock'), path).stdout) as unknown,
+    ask: (uid, path) => JSON.parse(as(uid, requester, join(directory, 'serve.sock'), path).stdout) as unknown,
   };
 }
 

@@ -7,7 +7,7 @@ import type { RecordFilter } from '../../../src/accounting/store';
 import { DIMENSIONS } from '../../../src/accounting/summary';
 import { recordKeyText, type JobRecord } from '../../../src/record/record';
 import { HIDDEN } from '../../../src/server/access/redaction';
-import { isShown, tellsNames, type Sight } from '../../../src/server/access/access';
+import { isShown, showsNames, type Access } from '../../../src/server/access/access';
 import { visibleRecords, visibleSummary } from '../../../src/server/access/visible-answers';
 import { memoryReader } from '../../accounting/memory-reader';
 import { ordinary } from '../../report/sample-records';
@@ -32,11 +32,14 @@ const anyRecords = fc
   .array(anyRecord, { maxLength: 25 })
   .map((records) => records.map((record, index): JobRecord => ({ ...record, job_id: index + 1 })));
 
-const anySight: fc.Arbitrary<Sight> = fc.oneof(
-  fc.constant<Sight>({ of: 'all' }),
-  fc.record({ of: fc.constantFrom('anonymous' as const, 'own' as const), user: fc.constantFrom('alice', 'bob', null) }),
+const anyAccess: fc.Arbitrary<Access> = fc.oneof(
+  fc.constant<Access>({ level: 'all' }),
   fc.record({
-    of: fc.constant('project' as const),
+    level: fc.constantFrom('anonymous' as const, 'own' as const),
+    user: fc.constantFrom('alice', 'bob', null),
+  }),
+  fc.record({
+    level: fc.constant('project' as const),
     user: fc.constantFrom('alice', 'bob', null),
     projects: fc.subarray(['genome', 'proteins', 'elsewhere']),
     named: fc.boolean(),
@@ -59,13 +62,13 @@ const anyFilter: fc.Arbitrary<RecordFilter> = fc
   .map((choice) => ({ ...ALWAYS, ...choice }));
 
 /** What a caller may be told of in answer to a filter, worked out record by record. */
-function expected(records: readonly JobRecord[], filter: RecordFilter, sight: Sight): readonly JobRecord[] {
+function expected(records: readonly JobRecord[], filter: RecordFilter, access: Access): readonly JobRecord[] {
   const known = (record: JobRecord): boolean =>
-    tellsNames(sight) || (sight.of !== 'all' && sight.user !== null && record.owner === sight.user);
+    showsNames(access) || (access.level !== 'all' && access.user !== null && record.owner === access.user);
   const name = filter.job_name?.replace('*', '') ?? '';
   return records.filter(
     (record) =>
-      isShown(record, sight) &&
+      isShown(record, access) &&
       (filter.owner === undefined || (record.owner === filter.owner && known(record))) &&
       (filter.project === undefined || record.project === filter.project) &&
       (filter.host === undefined || record.host === filter.host) &&
@@ -87,17 +90,17 @@ async function plainTotals(records: readonly JobRecord[]): Promise<Totals> {
 describe('visibleRecords', () => {
   it('gives each record that the caller may see once, and totals over these alone', async () => {
     await fc.assert(
-      fc.asyncProperty(anyRecords, anySight, anyFilter, async (records, sight, filter) => {
-        const answer = await visibleRecords({ ...filter, limit: 1000 }, sight, memoryReader(records));
-        const wanted = expected(records, filter, sight);
+      fc.asyncProperty(anyRecords, anyAccess, anyFilter, async (records, access, filter) => {
+        const answer = await visibleRecords({ ...filter, limit: 1000 }, access, memoryReader(records));
+        const wanted = expected(records, filter, access);
         assert.deepEqual(
           answer.records.map(({ record }) => recordKeyText(record)).toSorted(),
           wanted.map(recordKeyText).toSorted(),
         );
         assert.deepEqual(rounded(answer.totals), rounded(await plainTotals(wanted)));
-        if (!tellsNames(sight))
+        if (!showsNames(access))
           for (const { record } of answer.records)
-            assert.ok(record.owner === HIDDEN || (sight.of !== 'all' && record.owner === sight.user));
+            assert.ok(record.owner === HIDDEN || (access.level !== 'all' && record.owner === access.user));
       }),
       { numRuns: 200 },
     );
@@ -111,9 +114,9 @@ describe('visibleRecords', () => {
       project: 'genome',
       wallclock_seconds: hours * 3600,
     }));
-    const sight: Sight = { of: 'project', user: 'alice', projects: ['genome'], named: true };
+    const access: Access = { level: 'project', user: 'alice', projects: ['genome'], named: true };
     const query = { ...ALWAYS, sort: 'wallclock', limit: 3 } as const;
-    const answer = await visibleRecords(query, sight, memoryReader(records));
+    const answer = await visibleRecords(query, access, memoryReader(records));
     assert.deepEqual(
       answer.records.map(({ record }) => (record.wallclock_seconds ?? 0) / 3600),
       [5, 4, 3],
@@ -126,21 +129,23 @@ describe('visibleSummary', () => {
   it('sums what the caller may see, whatever it is grouped by, and names nobody that is not to be named', async () => {
     const by = fc.constantFrom(...DIMENSIONS, 'day' as const, 'cluster' as const);
     await fc.assert(
-      fc.asyncProperty(anyRecords, anySight, anyFilter, by, async (records, sight, filter, key) => {
-        const answer = await visibleSummary({ ...filter, by: key }, sight, memoryReader(records));
-        const wanted = expected(records, filter, sight);
+      fc.asyncProperty(anyRecords, anyAccess, anyFilter, by, async (records, access, filter, key) => {
+        const answer = await visibleSummary({ ...filter, by: key }, access, memoryReader(records));
+        const wanted = expected(records, filter, access);
         const plain = await memoryReader(wanted).summary({ ...ALWAYS, by: key });
         assert.deepEqual(rounded(answer.totals), rounded(plain.totals));
         assert.deepEqual(answer.shares, plain.shares);
         assert.deepEqual(answer.coverage, plain.coverage);
         const sum = answer.groups.reduce((total, { totals }) => total + totals.records, 0);
         assert.equal(sum, wanted.length);
-        if (tellsNames(sight) || (key !== 'owner' && key !== 'job_name')) {
+        if (showsNames(access) || (key !== 'owner' && key !== 'job_name')) {
           const groups = (of: typeof answer): unknown =>
             of.groups.map(({ key: name, totals }) => [name, rounded(totals)]);
           assert.deepEqual(groups(answer), groups(plain));
         } else {
-          const own = wanted.filter(({ owner }) => sight.of !== 'all' && sight.user !== null && owner === sight.user);
+          const own = wanted.filter(
+            ({ owner }) => access.level !== 'all' && access.user !== null && owner === access.user,
+          );
           const names = new Set(own.map((record) => record[key]));
           for (const { key: name } of answer.groups) assert.ok(name === HIDDEN || names.has(name ?? ''), name ?? '');
         }
@@ -152,7 +157,7 @@ describe('visibleSummary', () => {
   it('is of nothing for a stranger who may see nothing', async () => {
     const answer = await visibleSummary(
       { ...ALWAYS, by: 'owner' },
-      { of: 'own', user: null },
+      { level: 'own', user: null },
       memoryReader([ordinary]),
     );
     assert.deepEqual(answer, NO_SUMMARY);
@@ -166,9 +171,9 @@ describe('visibleSummary', () => {
       owner,
       project: 'genome',
     }));
-    const sight: Sight = { of: 'project', user: 'alice', projects: ['genome'], named: true };
+    const access: Access = { level: 'project', user: 'alice', projects: ['genome'], named: true };
     const query = { ...ALWAYS, by: 'owner', sort: 'records', limit: 2 } as const;
-    const { groups } = await visibleSummary(query, sight, memoryReader(records));
+    const { groups } = await visibleSummary(query, access, memoryReader(records));
     assert.deepEqual(
       groups.map(({ key, totals }) => [key, totals.records]),
       [

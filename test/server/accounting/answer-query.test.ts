@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { answerQuestion, MOST_CAUSES } from '../../../src/server/accounting/answer-query';
-import { SEES_ALL } from '../../../src/server/access/access';
+import { answerQuery, MOST_CAUSES } from '../../../src/server/accounting/answer-query';
+import { FULL_ACCESS } from '../../../src/server/access/access';
 import { memoryReader } from '../../accounting/memory-reader';
 import { BAD_ENDS } from '../../report/bad-ends';
 
@@ -12,7 +12,7 @@ describe('what is told of a job', () => {
       Array.from({ length: count }, (_, index) => ({ ...stopped, task_id: index + 1 }));
     const ask = async (count: number): Promise<{ causes: readonly unknown[]; more_causes: boolean }> => {
       const question = { what: 'job', query: { job_id: stopped.job_id }, dialect: 'sge8.1.9' } as const;
-      return JSON.parse(await answerQuestion(question, SEES_ALL, memoryReader(tasks(count)))) as Awaited<
+      return JSON.parse(await answerQuery(question, FULL_ACCESS, memoryReader(tasks(count)))) as Awaited<
         ReturnType<typeof ask>
       >;
     };

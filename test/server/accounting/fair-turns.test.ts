@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request, type ClientRequest } from 'node:http';
 import { describe, it } from 'node:test';
-import type { AccountingDesk } from '../../../src/server/accounting/accounting-thread';
-import type { Asker } from '../../../src/server/http/requester';
+import type { AccountingService } from '../../../src/server/accounting/accounting-thread';
+import type { Requester } from '../../../src/server/accounting/accounting-thread';
 import { HttpProblem } from '../../../src/server/http/http-problem';
-import { SEES_ALL } from '../../../src/server/access/access';
-import { eventually, gatedDesk } from './gated-thread';
+import { FULL_ACCESS } from '../../../src/server/access/access';
+import { eventually, gatedThread } from './gated-thread';
 import { ask, startTestSite, type Got } from '../test-site';
 
 const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
@@ -30,13 +30,13 @@ function from(
 
 describe('questions to the accounting DB', () => {
   it('take turns by caller, and those whose client has left are not put to it', async (t) => {
-    const { desk, run, open } = gatedDesk(t);
-    const askers: (Asker | undefined)[] = [];
-    const watched: AccountingDesk = {
-      ...desk,
-      ask: (question, sight, asker) => {
-        if (question.what === 'job') askers.push(asker);
-        return desk.ask(question, sight, asker);
+    const { accounting, run, open } = gatedThread(t);
+    const askers: (Requester | undefined)[] = [];
+    const watched: AccountingService = {
+      ...accounting,
+      ask: (question, access, requester) => {
+        if (question.what === 'job') askers.push(requester);
+        return accounting.ask(question, access, requester);
       },
       probe: () => Promise.resolve(),
     };
@@ -63,10 +63,10 @@ describe('questions to the accounting DB', () => {
   });
 
   it('past their deadline are not put to it, and neither these nor a crowd is its fault', async (t) => {
-    const { desk, run, open } = gatedDesk(t, { patienceMs: 100, mostWaiting: 3 });
-    t.after(() => desk.stop());
+    const { accounting, run, open } = gatedThread(t, { patienceMs: 100, mostWaiting: 3 });
+    t.after(() => accounting.stop());
     const job = (id: number, key: string): Promise<string> =>
-      desk.ask({ what: 'job', query: { job_id: id } }, SEES_ALL, { key, gone: null }).then(
+      accounting.ask({ what: 'job', query: { job_id: id } }, FULL_ACCESS, { key, gone: null }).then(
         () => 'answered',
         (error: unknown) => (error instanceof HttpProblem ? error.message : 'no problem'),
       );
@@ -76,10 +76,10 @@ describe('questions to the accounting DB', () => {
     assert.match((await crowd[3]) ?? '', /^too many questions wait/);
     for (const one of [crowd[0], crowd[1], crowd[2], other])
       assert.match((await one) ?? '', /^the accounting DB has not/);
-    assert.match(desk.problem() ?? '', /^the accounting DB has not answered for 0\.1 s/);
+    assert.match(accounting.problem() ?? '', /^the accounting DB has not answered for 0\.1 s/);
     open();
     while ((await job(6, 'uid 1')) !== 'answered');
-    assert.equal(desk.problem(), null);
+    assert.equal(accounting.problem(), null);
     assert.deepEqual(
       run().filter((id) => id !== 6),
       [1],

@@ -3,12 +3,16 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
-import { openAccountingDesk, type AccountingDesk, type DeskOptions } from '../../../src/server/accounting/accounting-thread';
+import {
+  startAccountingThread,
+  type AccountingService,
+  type AccountingThreadOptions,
+} from '../../../src/server/accounting/accounting-thread';
 import { temporaryDirectory } from '../test-site';
 
-/** A desk whose thread writes down what it is asked, and does not end job 1 before the gate is opened. */
-export interface GatedDesk {
-  readonly desk: AccountingDesk;
+/** An accounting service whose thread writes down what it is asked, and does not end job 1 before the gate is opened. */
+export interface GatedThread {
+  readonly accounting: AccountingService;
   /** Job numbers that were put to the thread, in order. */
   readonly run: () => readonly number[];
   readonly open: () => void;
@@ -24,16 +28,16 @@ parentPort.on('message', ({ id, question }) => {
   parentPort.postMessage({ id, json: new TextEncoder().encode('{"records":[]}') });
 });`;
 
-export function gatedDesk(t: TestContext, options: Partial<DeskOptions> = {}): GatedDesk {
+export function gatedThread(t: TestContext, options: Partial<AccountingThreadOptions> = {}): GatedThread {
   const directory = temporaryDirectory(t);
   const program = join(directory, 'program.js');
   writeFileSync(program, PROGRAM);
   execFileSync('mkfifo', [join(directory, 'gate')]);
-  const desk = openAccountingDesk({ path: '/nowhere', program, ...options });
+  const accounting = startAccountingThread({ path: '/nowhere', program, ...options });
   const log = join(directory, 'run');
   const run = (): readonly number[] =>
     existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [];
-  return { desk, run, open: () => writeFileSync(join(directory, 'gate'), 'open') };
+  return { accounting, run, open: () => writeFileSync(join(directory, 'gate'), 'open') };
 }
 
 /** Waits for something that comes; a test that waits for ever is ended by its runner. */

@@ -1,13 +1,13 @@
 import type { JobRecord } from '../../../src/record/record';
-import type { AccountingDesk } from '../../../src/server/accounting/accounting-thread';
-import { answerQuestion } from '../../../src/server/accounting/answer-query';
+import type { AccountingService } from '../../../src/server/accounting/accounting-thread';
+import { answerQuery } from '../../../src/server/accounting/answer-query';
 import { memoryReader } from '../../accounting/memory-reader';
 
-/** A desk that answers from records in memory, by the code of the real one. */
-export function memoryDesk(records: readonly JobRecord[]): AccountingDesk {
+/** An accounting service that answers from records in memory, by the code of the real one. */
+export function memoryAccounting(records: readonly JobRecord[]): AccountingService {
   const reader = memoryReader(records);
   return {
-    ask: async (question, sight) => Buffer.from(await answerQuestion(question, sight, reader)),
+    ask: async (question, access) => Buffer.from(await answerQuery(question, access, reader)),
     problem: () => null,
     probe: () => Promise.resolve(),
     stop: () => Promise.resolve(),

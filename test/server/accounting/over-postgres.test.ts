@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { packageRoot } from '../../../src/base/package-root';
 import type { JobRecord } from '../../../src/record/record';
-import { openAccountingDesk } from '../../../src/server/accounting/accounting-thread';
+import { startAccountingThread } from '../../../src/server/accounting/accounting-thread';
 import { noPostgres, startServer, type Server } from '../../accounting/postgres/server';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
 import { NOW, startTestSite, temporaryDirectory } from '../test-site';
@@ -147,10 +147,10 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
 
   it('does not wait for ever for one that has fallen silent', async (t) => {
     const path = await filled();
-    const desk = openAccountingDesk({ path, patienceMs: 3000 });
-    t.after(() => desk.stop());
+    const accounting = startAccountingThread({ path, patienceMs: 3000 });
+    t.after(() => accounting.stop());
     const question = { what: 'summary', query: { since: 0, until: NOW, by: 'owner', limit: 9 } } as const;
-    await desk.ask(question, { of: 'all' });
+    await accounting.ask(question, { level: 'all' });
     const [backend] = (await server.run(
       'postgres',
       `SELECT pid FROM pg_stat_activity WHERE application_name = 'qmemacct' AND datname = '${path.split(/[/?]/)[3] ?? ''}'`,
@@ -158,7 +158,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     assert.ok(backend !== undefined);
     process.kill(backend.pid, 'SIGSTOP');
     t.after(() => process.kill(backend.pid, 'SIGCONT'));
-    await assert.rejects(desk.ask(question, { of: 'all' }), /the server has fallen silent; see that it runs/);
-    assert.ok((await desk.ask(question, { of: 'all' })).length > 0);
+    await assert.rejects(accounting.ask(question, { level: 'all' }), /the server has fallen silent; see that it runs/);
+    assert.ok((await accounting.ask(question, { level: 'all' })).length > 0);
   });
 });

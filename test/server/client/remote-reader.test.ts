@@ -12,7 +12,7 @@ import { openRemoteReader, remoteReader } from '../../../src/server/client/remot
 import { memoryReader } from '../../accounting/memory-reader';
 import { MANY_OWNERS } from '../../report/many-owners';
 import { arrayOfTwenty, firstRun, hostile, killedAtLimit, ordinary } from '../../report/sample-records';
-import { memoryDesk } from '../accounting/memory-accounting';
+import { memoryAccounting } from '../accounting/memory-accounting';
 import { ask, startTestSite, temporaryDirectory } from '../test-site';
 
 const heartbeat = { ...ordinary, job_id: 77, status: 'running' as const, ended_at: null, run_id: '1f2e3d4c.7.7' };
@@ -79,7 +79,7 @@ describe('remoteReader', () => {
       assert.ok(record.ok);
       return record.value;
     });
-    const site = await startTestSite(t, { accounting: memoryDesk(records) });
+    const site = await startTestSite(t, { accounting: memoryAccounting(records) });
     const remote = await openRemoteReader(site.socket);
     t.after(() => remote.close());
     const direct = memoryReader(records);

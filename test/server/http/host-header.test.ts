@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hostPart } from '../../../src/server/http/requester';
-import { newOwnHosts, plainHost } from '../../../src/server/http/host-header';
+import { hostAddress, hostHeaderCheck, plainHost } from '../../../src/server/http/host-header';
 import { ask, startTestSite } from '../test-site';
 
 const getent = (program: string, words: readonly string[]): Promise<string | null> => {
@@ -9,8 +8,8 @@ const getent = (program: string, words: readonly string[]): Promise<string | nul
   return Promise.resolve('192.0.2.7       node01.cluster.example node01 alias01\n');
 };
 
-describe('newOwnHosts', () => {
-  const goesBy = newOwnHosts(['10.0.0.1', 'Jobs.Example.org'], 'node01', getent);
+describe('hostHeaderCheck', () => {
+  const isOwnName = hostHeaderCheck(['10.0.0.1', 'Jobs.Example.org'], 'node01', getent);
 
   it('knows loopback, the address of the connection, what was given, and this machine’s names', async () => {
     const known = [
@@ -18,10 +17,10 @@ describe('newOwnHosts', () => {
       ...['192.0.2.7:8080', '10.0.0.1', 'jobs.example.org:443', 'jobs.example.org.'],
       ...['node01', 'node01:8080', 'Node01.cluster.example', 'alias01'],
     ];
-    for (const host of known) assert.equal(await goesBy(host, '192.0.2.7'), true, host);
-    assert.equal(await goesBy('192.0.2.7', '::ffff:192.0.2.7'), true);
-    assert.equal(await goesBy('[fe80::1]', 'fe80::1%eth0'), true);
-    assert.equal(await goesBy('[2001:DB8:0::1]:80', '2001:db8::1'), true);
+    for (const host of known) assert.equal(await isOwnName(host, '192.0.2.7'), true, host);
+    assert.equal(await isOwnName('192.0.2.7', '::ffff:192.0.2.7'), true);
+    assert.equal(await isOwnName('[fe80::1]', 'fe80::1%eth0'), true);
+    assert.equal(await isOwnName('[2001:DB8:0::1]:80', '2001:db8::1'), true);
   });
 
   it('knows no other', async () => {
@@ -29,11 +28,11 @@ describe('newOwnHosts', () => {
       ...['evil.example', 'node01.evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '192.0.2.8'],
       ...['', ':80', 'a b', 'x/y', 'localhost:x', '[::2]', '[::1', 'user@localhost', '2130706433', '0.0.0.0'],
     ];
-    for (const host of unknown) assert.equal(await goesBy(host, '192.0.2.7'), false, host);
+    for (const host of unknown) assert.equal(await isOwnName(host, '192.0.2.7'), false, host);
   });
 
   it('does without a name service', async () => {
-    const alone = newOwnHosts([], 'node01', () => Promise.resolve(null));
+    const alone = hostHeaderCheck([], 'node01', () => Promise.resolve(null));
     assert.equal(await alone('node01', '192.0.2.7'), true);
     assert.equal(await alone('node01.cluster.example', '192.0.2.7'), false);
   });
@@ -46,15 +45,15 @@ describe('plainHost', () => {
   });
 });
 
-describe('hostPart', () => {
+describe('hostAddress', () => {
   it('is one for all addresses that a host may choose from', () => {
-    assert.equal(hostPart('192.0.2.1'), '192.0.2.1');
-    assert.equal(hostPart('::ffff:192.0.2.1'), '192.0.2.1');
-    assert.equal(hostPart('2001:db8:1:2:3:4:5:6'), hostPart('2001:db8:1:2::9'));
-    assert.notEqual(hostPart('2001:db8:1:2::1'), hostPart('2001:db8:1:3::1'));
-    assert.equal(hostPart('fe80::1%eth0'), 'fe80:0:0:0');
-    assert.equal(hostPart('::1'), '0:0:0:0');
-    assert.equal(hostPart(''), '');
+    assert.equal(hostAddress('192.0.2.1'), '192.0.2.1');
+    assert.equal(hostAddress('::ffff:192.0.2.1'), '192.0.2.1');
+    assert.equal(hostAddress('2001:db8:1:2:3:4:5:6'), hostAddress('2001:db8:1:2::9'));
+    assert.notEqual(hostAddress('2001:db8:1:2::1'), hostAddress('2001:db8:1:3::1'));
+    assert.equal(hostAddress('fe80::1%eth0'), 'fe80:0:0:0');
+    assert.equal(hostAddress('::1'), '0:0:0:0');
+    assert.equal(hostAddress(''), '');
   });
 });
 

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { UserError } from '../../../src/base/user-error';
-import { handedOver, listenAt, nameOfPlace, type Place } from '../../../src/server/http/listen';
+import { systemdSockets, listenAt, listenAddressText, type ListenAddress } from '../../../src/server/http/listen';
 import { temporaryDirectory } from '../test-site';
 
 function newServer(t: TestContext): Server {
@@ -15,7 +15,7 @@ function newServer(t: TestContext): Server {
   return server;
 }
 
-async function fault(t: TestContext, place: Place): Promise<string> {
+async function fault(t: TestContext, place: ListenAddress): Promise<string> {
   let message = '';
   await assert.rejects(listenAt(newServer(t), place), (error: unknown) => {
     assert.ok(error instanceof UserError);
@@ -104,7 +104,7 @@ describe('listenAt', () => {
 
 describe('sockets of systemd', () => {
   it('are those that were meant for this process', () => {
-    assert.deepEqual(handedOver({ LISTEN_PID: '12', LISTEN_FDS: '2' }, 12), [
+    assert.deepEqual(systemdSockets({ LISTEN_PID: '12', LISTEN_FDS: '2' }, 12), [
       { kind: 'descriptor', fd: 3 },
       { kind: 'descriptor', fd: 4 },
     ]);
@@ -114,14 +114,14 @@ describe('sockets of systemd', () => {
       { LISTEN_PID: '12' },
       { LISTEN_PID: '12', LISTEN_FDS: '-1' },
     ])
-      assert.deepEqual(handedOver(env, 12), []);
+      assert.deepEqual(systemdSockets(env, 12), []);
   });
 });
 
-describe('nameOfPlace', () => {
+describe('listenAddressText', () => {
   it('is what a person would write', () => {
-    assert.equal(nameOfPlace({ kind: 'tcp', address: '::1', port: 80 }), '[::1]:80');
-    assert.equal(nameOfPlace({ kind: 'tcp', address: '127.0.0.1', port: 80 }), '127.0.0.1:80');
-    assert.equal(nameOfPlace({ kind: 'socket', path: '/s' }), '/s');
+    assert.equal(listenAddressText({ kind: 'tcp', address: '::1', port: 80 }), '[::1]:80');
+    assert.equal(listenAddressText({ kind: 'tcp', address: '127.0.0.1', port: 80 }), '127.0.0.1:80');
+    assert.equal(listenAddressText({ kind: 'socket', path: '/s' }), '/s');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { hasAlready, takesGzip } from '../../../src/server/http/send';
+import { isCurrent, takesGzip } from '../../../src/server/http/send';
 import { ask, startTestSite } from '../test-site';
 
 describe('takesGzip', () => {
@@ -13,10 +13,10 @@ describe('takesGzip', () => {
   });
 });
 
-describe('hasAlready', () => {
+describe('isCurrent', () => {
   it('compares weakly', () => {
-    for (const yes of ['W/"a"', '"a"', '"b", W/"a"', '*']) assert.equal(hasAlready(yes, 'W/"a"'), true, yes);
-    for (const no of [undefined, '', '"b"', 'a', 'W/"aa"']) assert.equal(hasAlready(no, 'W/"a"'), false, no);
+    for (const yes of ['W/"a"', '"a"', '"b", W/"a"', '*']) assert.equal(isCurrent(yes, 'W/"a"'), true, yes);
+    for (const no of [undefined, '', '"b"', 'a', 'W/"aa"']) assert.equal(isCurrent(no, 'W/"a"'), false, no);
   });
 });
 

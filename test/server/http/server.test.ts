@@ -111,13 +111,13 @@ describe('a request that is not answered as asked', () => {
   });
 
   it('that fails by a fault of ours is told without its inside, and logged', async (t) => {
-    const board = {
+    const live = {
       current: () => {
         throw new Error('secret inside');
       },
       put: () => undefined,
     };
-    const site = await startTestSite(t, { live: board });
+    const site = await startTestSite(t, { live });
     const got = await site.get('/v1/live');
     assert.equal(got.status, 500);
     assert.doesNotMatch(got.text, /secret/);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { viewCluster } from '../../../src/live/view';
-import { newLiveBoard } from '../../../src/server/live/live-state';
+import { newLiveState } from '../../../src/server/live/live-state';
 import { ROUTES } from '../../../src/server/routes/routes';
 import type { Schema } from '../../../src/server/routes/schema';
 import { AT, running, waiting, workedExample, answer, GIB } from '../../live/snapshots';
@@ -21,8 +21,8 @@ interface Description {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** A board where everything has a value: growing jobs of ours, jobs that wait. */
-function fullBoard(): ReturnType<typeof newLiveBoard> {
+/** A live state where everything has a value: growing jobs of ours, jobs that wait. */
+function fullBoard(): ReturnType<typeof newLiveState> {
   const records = [
     running(
       101,
@@ -31,14 +31,14 @@ function fullBoard(): ReturnType<typeof newLiveBoard> {
     ),
     running(103, 'node01', [GIB], { pe_task_id: '1.node01', owner: 'bob' }),
   ];
-  const board = newLiveBoard({
-    viewOf: (given) => viewCluster(given, records, { hVmem: 'slot', memoryComplexes: [], nowMs: AT }),
+  const live = newLiveState({
+    makeView: (given) => viewCluster(given, records, { hVmem: 'slot', memoryComplexes: [], nowMs: AT }),
     log: (line) => assert.fail(line),
     overdueMs: 600_000,
     now: () => NOW,
   });
-  board.put({ ...workedExample(), pending: answer([waiting(200), waiting(201, { tasks: '1-9:1' })]) });
-  return board;
+  live.put({ ...workedExample(), pending: answer([waiting(200), waiting(201, { tasks: '1-9:1' })]) });
+  return live;
 }
 
 const EXAMPLES: readonly string[] = [

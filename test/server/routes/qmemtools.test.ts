@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { viewCluster } from '../../../src/live/view';
-import { newLiveBoard } from '../../../src/server/live/live-state';
+import { newLiveState } from '../../../src/server/live/live-state';
 import { answer, AT, noAnswer, snapshot, workedExample } from '../../live/snapshots';
-import { ask, boardOf, NOW, startTestSite, type Got } from '../test-site';
+import { ask, liveStateOf, NOW, startTestSite, type Got } from '../test-site';
 
 /** What the original server answered for the worked example; node02's two tasks of 103 are put together, a fault of it. */
 const QHOST = {
@@ -98,8 +98,8 @@ describe('the faults of QmemTools’ server', () => {
   it('1: a refresh that crashes stops neither the next one nor the answers, and is told', async (t) => {
     const lines: string[] = [];
     let crash = false;
-    const board = newLiveBoard({
-      viewOf: (given) => {
+    const live = newLiveState({
+      makeView: (given) => {
         if (crash) throw new Error('no h_vmem');
         return viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: NOW });
       },
@@ -107,19 +107,19 @@ describe('the faults of QmemTools’ server', () => {
       overdueMs: 600_000,
       now: () => NOW,
     });
-    const site = await startTestSite(t, { live: board });
+    const site = await startTestSite(t, { live });
     crash = true;
-    board.put(workedExample());
+    live.put(workedExample());
     const none = envelope(await site.get('/qhost'));
     assert.equal(none.success, false);
     assert.match(none.message, /^No data for qhost: .*could not be put together \(no h_vmem\)/);
 
     crash = false;
-    board.put(workedExample());
+    live.put(workedExample());
     assert.equal(envelope(await site.get('/qhost')).success, true);
 
     crash = true;
-    board.put(snapshot());
+    live.put(snapshot());
     const stale = envelope(await site.get('/qhost'));
     assert.equal(stale.success, false);
     assert.match(stale.message, /no h_vmem.*; the data is 5 s old$/);
@@ -127,13 +127,13 @@ describe('the faults of QmemTools’ server', () => {
     assert.equal(lines.length, 2);
 
     crash = false;
-    board.put(workedExample());
+    live.put(workedExample());
     assert.deepEqual(envelope(await site.get('/qhost')), { success: true, message: '', data: QHOST });
   });
 
   it('2: a request before the first refresh is answered at once, and so are the next ones', async (t) => {
-    const board = boardOf(null);
-    const site = await startTestSite(t, { live: board });
+    const live = liveStateOf(null);
+    const site = await startTestSite(t, { live });
     for (const name of ['qhost', 'qstat']) {
       const early = await Promise.all(Array.from({ length: 10 }, () => site.get(`/${name}`)));
       for (const got of early) {
@@ -142,25 +142,25 @@ describe('the faults of QmemTools’ server', () => {
         assert.match(message, new RegExp(`^No data for ${name}: nothing has been asked of qmaster yet`));
       }
     }
-    board.put(snapshot({ hosts: noAnswer([], 'qmaster is down'), running: noAnswer([], 'qmaster is down') }));
+    live.put(snapshot({ hosts: noAnswer([], 'qmaster is down'), running: noAnswer([], 'qmaster is down') }));
     assert.match(envelope(await site.get('/qhost')).message, /^No data for qhost: qmaster is down$/);
-    const live = await site.get('/v1/live');
-    assert.deepEqual([live.status, live.headers['retry-after']], [503, '5']);
-    assert.match(live.text, /nothing is known of the cluster yet: qmaster is down/);
-    board.put(workedExample());
+    const got = await site.get('/v1/live');
+    assert.deepEqual([got.status, got.headers['retry-after']], [503, '5']);
+    assert.match(got.text, /nothing is known of the cluster yet: qmaster is down/);
+    live.put(workedExample());
     assert.equal(envelope(await site.get('/qhost')).success, true);
     assert.equal((await site.get('/v1/live')).status, 200);
   });
 
   it('8: refreshes that fail keep the last data, with its age as it grows', async (t) => {
     let now = NOW;
-    const board = boardOf(workedExample(), { now: () => now });
-    const site = await startTestSite(t, { live: board, now: () => now });
+    const live = liveStateOf(workedExample(), { now: () => now });
+    const site = await startTestSite(t, { live, now: () => now });
     const { hosts, running, ...rest } = workedExample();
     for (const later of [10_000, 20_000, 300_000]) {
       now = AT + later;
       const failed = { problem: 'qmaster does not answer', triedAt: now };
-      board.put({ ...rest, hosts: { ...hosts, ...failed }, running: { ...running, ...failed } });
+      live.put({ ...rest, hosts: { ...hosts, ...failed }, running: { ...running, ...failed } });
       for (const [name, data] of [
         ['qhost', QHOST],
         ['qstat', QSTAT],
@@ -171,17 +171,17 @@ describe('the faults of QmemTools’ server', () => {
       }
       now += 5000;
       assert.match(envelope(await site.get('/qhost')).message, new RegExp(`${later / 1000 + 5} s old$`));
-      const live = (await site.get('/v1/live')).json() as { readonly problems: readonly string[]; readonly at: string };
-      assert.deepEqual([live.problems, live.at], [['qmaster does not answer'], new Date(AT).toISOString()]);
+      const view = (await site.get('/v1/live')).json() as { readonly problems: readonly string[]; readonly at: string };
+      assert.deepEqual([view.problems, view.at], [['qmaster does not answer'], new Date(AT).toISOString()]);
     }
-    board.put({ ...rest, hosts: answer(hosts.value), running: answer(running.value) });
+    live.put({ ...rest, hosts: answer(hosts.value), running: answer(running.value) });
     assert.equal(envelope(await site.get('/qstat')).success, true);
   });
 
   it('a poller that has gone silent is told, too', async (t) => {
     let now = NOW;
-    const board = boardOf(workedExample(), { now: () => now });
-    const site = await startTestSite(t, { live: board, now: () => now });
+    const live = liveStateOf(workedExample(), { now: () => now });
+    const site = await startTestSite(t, { live, now: () => now });
     now += 600_000;
     const { success, message, data } = envelope(await ask({ socketPath: site.socket }, { path: '/qhost' }));
     assert.deepEqual([success, data], [false, QHOST]);
