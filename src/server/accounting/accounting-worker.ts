@@ -65,7 +65,7 @@ class KeptReader {
 const store = new KeptReader();
 
 function problemOf(error: unknown): { readonly status: number; readonly detail: string } {
-  if (error instanceof HttpProblem) return { status: error.status, detail: error.message };
+  if (error instanceof HttpProblem) return { status: error.httpStatus, detail: error.message };
   if (error instanceof StoreError) return { status: 503, detail: `the accounting DB: ${error.reason}; ${error.hint}` };
   const { code, message } = error as NodeJS.ErrnoException;
   const reason = code === undefined ? message : `${code} at ${path}`;

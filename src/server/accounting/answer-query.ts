@@ -7,7 +7,7 @@ import type { Dialect } from '../../gridengine/dialect';
 import { escapeJson } from '../../report/format/escape';
 import { causeAccounts } from '../../report/why/causes';
 import { RECORD_SCHEMA } from '../../record/record';
-import type { GivenAttempt, GivenJob, GivenRecord, GivenRecords, GivenRunning, GivenSummary } from './answer-shapes';
+import { MOST_RECORDS } from './answer-shapes';
 import { HttpProblem } from '../http/http-problem';
 import { redactRecords } from '../access/redaction';
 import { sharedProjects } from '../access/projects';
@@ -23,14 +23,11 @@ export type AccountingQuery =
   /** For the server itself: the projects whose jobs this user may see. */
   | { readonly what: 'projects'; readonly query: { readonly user: string; readonly now: number } };
 
-/** Records in one answer: about 20 MB of JSON. */
-export const MOST_RECORDS = 10_000;
-/** Bad ends that are explained in one: about 3 MB. */
+/** Bad ends that are explained in one answer: about 3 MB of JSON. */
 export const MOST_CAUSES = 1000;
-/** Groups in one: about 6 MB. */
-export const MOST_GROUPS = 10_000;
 
-function given({ record, ended, provenance }: StoredRecord): GivenRecord {
+/** A record as JSON has it (`answer-shapes.ts`). */
+function given({ record, ended, provenance }: StoredRecord): object {
   return { ...withEfficiencies(record), ended, provenance };
 }
 
@@ -39,7 +36,7 @@ async function answerJob(
   dialect: Dialect | undefined,
   access: Access,
   reader: AccountingReader,
-): Promise<GivenJob> {
+): Promise<object> {
   // Which job of this number is the newest is asked of those that the caller may see.
   const { records } = await reader.job({ ...query, all: true });
   const answer = arrangeAttempts(redactRecords(records, access), query);
@@ -50,11 +47,11 @@ async function answerJob(
       413,
       `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
     );
-  // Told from what the caller may see, and from nothing else.
+  // By what the caller may see, and by nothing else.
   const causes = causeAccounts(answer.records, dialect);
   return {
     schema: RECORD_SCHEMA,
-    records: answer.records.map((stored): GivenAttempt => ({
+    records: answer.records.map((stored) => ({
       ...given(stored),
       attempt: stored.attempt,
       attempts: stored.attempts,
@@ -72,7 +69,7 @@ function checkOwner(owner: string | undefined, access: Access): void {
     throw new HttpProblem(403, 'this site shows you your own jobs only; ask as their owner, or as an admin');
 }
 
-async function answerRecords(query: RecordsQuery, access: Access, reader: AccountingReader): Promise<GivenRecords> {
+async function answerRecords(query: RecordsQuery, access: Access, reader: AccountingReader): Promise<object> {
   checkOwner(query.owner, access);
   const { records, totals } = await visibleRecords(query, access, reader);
   return { schema: RECORD_SCHEMA, records: records.map(given), totals, shown: access.level };
@@ -82,9 +79,9 @@ async function answerSummary(
   query: SummaryQuery & { readonly limit: number },
   access: Access,
   reader: AccountingReader,
-): Promise<GivenSummary> {
+): Promise<object> {
   checkOwner(query.owner, access);
-  // One more than is told says whether there are more.
+  // One more than is listed shows whether there are more.
   const { groups, ...sums } = await visibleSummary({ ...query, limit: query.limit + 1 }, access, reader);
   return {
     schema: RECORD_SCHEMA,
@@ -96,14 +93,12 @@ async function answerSummary(
   };
 }
 
-async function answerRunning(query: RunningQuery, access: Access, reader: AccountingReader): Promise<GivenRunning> {
+async function answerRunning(query: RunningQuery, access: Access, reader: AccountingReader): Promise<object> {
   const records = redactRecords(await reader.running(query), access);
   return { schema: RECORD_SCHEMA, records: records.map(given) };
 }
 
-type Given = GivenJob | GivenRecords | GivenSummary | GivenRunning | { readonly projects: readonly string[] };
-
-async function answer(question: AccountingQuery, access: Access, reader: AccountingReader): Promise<Given> {
+async function answer(question: AccountingQuery, access: Access, reader: AccountingReader): Promise<object> {
   switch (question.what) {
     case 'job':
       return answerJob(question.query, question.dialect, access, reader);

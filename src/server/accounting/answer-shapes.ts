@@ -1,6 +1,21 @@
-import type { Totals } from '../../record/totals';
-import { EFFICIENCY_HELP, type Efficiencies } from '../../record/efficiency';
-import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp } from '../../record/merge';
+import {
+  boolean,
+  constant,
+  described,
+  fail,
+  integer,
+  list,
+  map,
+  named,
+  nullable,
+  number,
+  object,
+  oneOf,
+  refined,
+  string,
+  type Schema,
+  type Shape,
+} from '../../base/shape';
 import type { JobAttempt } from '../../accounting/store';
 import {
   DIMENSIONS,
@@ -9,9 +24,8 @@ import {
   type SummaryGroup,
   type SummaryQuery,
 } from '../../accounting/summary';
-import type { CauseAccount } from '../../report/why/causes';
-import { CAUSES, STANDINGS } from '../../report/why/hypothesis';
-import { CONFIDENCES } from '../../report/why/why';
+import { COVERAGE_REASONS, type CoverageReason } from '../../record/coverage';
+import { EFFICIENCY_HELP } from '../../record/efficiency';
 import {
   bracket,
   FIELD_NAMES,
@@ -22,152 +36,175 @@ import {
   memorySeries,
   samplerCost,
   TRUSTS,
-  type FieldName,
 } from '../../record/fields';
-import { RECORD_SCHEMA, type JobRecord } from '../../record/record';
+import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp, type StoredRecord } from '../../record/merge';
+import { RECORD_SCHEMA, recordShape } from '../../record/record';
 import { totalsShape } from '../../record/totals';
-import { component, flag, list, map, nullable, number, object, text, whole, word } from '../routes/schema';
-import type { Schema } from '../routes/schema';
-import type { Access } from '../access/access';
+import type { CauseAccount } from '../../report/why/causes';
+import { CAUSES, STANDINGS } from '../../report/why/hypothesis';
+import { CONFIDENCES } from '../../report/why/why';
 
-/** A record as the server gives it: the fields of schema 1, and beside them how it was put together. */
-export type GivenRecord = JobRecord & Efficiencies & Pick<JobAttempt, 'ended' | 'provenance'>;
-export type GivenAttempt = GivenRecord & Pick<JobAttempt, 'attempt' | 'attempts' | 'incarnation'>;
+/**
+ * The server's answers out of the accounting DB. From these shapes come the description of the interface and the check
+ * of the client that reads them.
+ */
 
-export interface GivenJob {
-  readonly schema: typeof RECORD_SCHEMA;
-  readonly records: readonly GivenAttempt[];
-  /** Why runs ended badly, as far as that can be told from what the caller is shown. */
-  readonly causes: readonly CauseAccount[];
-  /** Whether there are more than are told. */
-  readonly more_causes: boolean;
-  readonly older_incarnations: number;
-  readonly newer_incarnations: number;
-}
-
-/** What was heard of running jobs. */
-export interface GivenRunning {
-  readonly schema: typeof RECORD_SCHEMA;
-  readonly records: readonly GivenRecord[];
-}
-
-export interface GivenRecords {
-  readonly schema: typeof RECORD_SCHEMA;
-  readonly records: readonly GivenRecord[];
-  readonly totals: Totals;
-  readonly shown: Access['level'];
-}
-
-export interface GivenSummary extends Omit<SummaryAnswer, 'shown'> {
-  readonly shown: Access['level'];
-  readonly schema: typeof RECORD_SCHEMA;
-  readonly by: SummaryQuery['by'];
-  /** Whether there are more groups than are told. */
-  readonly more: boolean;
-}
+/** Records in one answer: about 20 MB of JSON. */
+export const MOST_RECORDS = 10_000;
+/** Groups in one: about 6 MB. */
+export const MOST_GROUPS = 10_000;
 
 /** What a summary can be grouped by. */
 export const SUMMARY_KEYS = [...DIMENSIONS, 'day', 'cluster'] as const satisfies readonly SummaryQuery['by'][];
 
-const shown = {
-  ...word('all', 'anonymous', 'project', 'own'),
-  description:
-    "what the caller is shown of others' jobs: all, without owners and names, those of the caller's projects, or none; sums are over what is shown",
-};
+const parts: Record<string, Schema> = {};
 
-const maybeText = nullable(text);
-const maybeWhole = nullable(whole);
+/** The shape, described under a name of its own. */
+function part<T>(name: string, shape: Shape<T>): Shape<T> {
+  parts[name] = shape.schema;
+  return named(shape, name);
+}
 
-const recordFields = {
-  ...(Object.fromEntries(
-    FIELD_NAMES.map((field) => [field, { ...FIELDS[field].shape.schema, description: FIELDS[field].help }]),
-  ) as unknown as Readonly<Record<FieldName, Schema>>),
-  cpu_efficiency: { ...nullable(number), description: EFFICIENCY_HELP.cpu_efficiency },
-  memory_efficiency: { ...nullable(number), description: EFFICIENCY_HELP.memory_efficiency },
-  ended: { ...flag, description: 'whether the job had ended when this record was made' },
+/** Parts of the answers by their names under `components`; a record's own parts are named by its table of fields. */
+export const ANSWER_PARTS: Readonly<Record<string, Schema>> = parts;
+for (const [name, { schema }] of Object.entries({
+  Bracket: bracket,
+  MemoryRequest: memoryRequest,
+  GrantedSlots: grantedSlots,
+  SamplerCost: samplerCost,
+  GridEngineAccount: gridEngineAccount,
+  MemorySeries: memorySeries,
+}))
+  parts[name] = schema;
+
+const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
+
+function exactly<T>(item: Shape<T>, wanted: number): Shape<readonly T[]> {
+  return refined(many(item), (items) => (items.length === wanted ? items : fail(`has not ${wanted} items`)));
+}
+
+const count = integer(0);
+const schema = constant(RECORD_SCHEMA);
+const totals = part('Totals', totalsShape);
+const shown = described(
+  oneOf(['all', 'anonymous', 'project', 'own']),
+  "what the caller is shown of others' jobs: all, without owners and names, those of the caller's projects, or none; sums are over what is shown",
+);
+
+const stamp: Shape<Stamp> = part('Stamp', object({ trust: oneOf(TRUSTS), revision: count, ended: boolean }));
+const MERGED = {
+  ended: described(boolean, 'whether the job had ended when this record was made'),
   provenance: {
-    ...map(component('Stamp')),
-    description: `where a field came from, unless it is from the record's own trust and revision; also "status", "${REQUEST_PREFIX}COMPLEX" and "${METRIC_PREFIX}NAME"`,
-    propertyNames: {
-      pattern: `^(?:${['status', ...MERGED_FIELDS].join('|')}|(?:${REQUEST_PREFIX}|${METRIC_PREFIX}).+)$`,
+    ...map(stamp),
+    schema: {
+      ...map(stamp).schema,
+      description: `where a field came from, unless it is from the record's own trust and revision; also "status", "${REQUEST_PREFIX}COMPLEX" and "${METRIC_PREFIX}NAME"`,
+      propertyNames: {
+        pattern: `^(?:${['status', ...MERGED_FIELDS].join('|')}|(?:${REQUEST_PREFIX}|${METRIC_PREFIX}).+)$`,
+      },
     },
   },
 };
+const merged = object(MERGED);
 
-/** The parts of what the accounting DB answers, by their names under `components`. */
-export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Bracket: bracket.schema,
-  MemoryRequest: memoryRequest.schema,
-  GrantedSlots: grantedSlots.schema,
-  SamplerCost: samplerCost.schema,
-  GridEngineAccount: gridEngineAccount.schema,
-  MemorySeries: memorySeries.schema,
-  Stamp: object<Stamp>({ trust: word(...TRUSTS), revision: whole, ended: flag }),
-  Record: object<GivenRecord>(recordFields, "one job's account on one host (schema 1)"),
-  Attempt: object<GivenAttempt>(
-    { ...recordFields, attempt: whole, attempts: whole, incarnation: whole },
-    'a record, which of its starts it is, of how many, and of which job that had this number',
+const RECORD_MEMBERS: Readonly<Record<string, Shape<unknown>>> = {
+  ...Object.fromEntries(
+    FIELD_NAMES.map((field) => [field, described<unknown>(FIELDS[field].shape, FIELDS[field].help)]),
   ),
-  Job: object<GivenJob>({
-    schema: { const: RECORD_SCHEMA },
-    records: list(component('Attempt')),
-    causes: list(component('Cause')),
-    more_causes: { ...flag, description: 'whether more runs ended badly than are explained' },
-    older_incarnations: whole,
-    newer_incarnations: whole,
-  }),
-  Explanation: object<CauseAccount['explanations'][number]>(
-    { cause: word(...CAUSES), standing: word(...STANDINGS), name: text, evidence: text, would_tell: maybeText },
+  cpu_efficiency: described(nullable(number()), EFFICIENCY_HELP.cpu_efficiency),
+  memory_efficiency: described(nullable(number()), EFFICIENCY_HELP.memory_efficiency),
+  ...MERGED,
+};
+
+/** In JSON the record's fields stand beside how it was put together, and beside what follows from them. */
+const record: Shape<StoredRecord> = part('Record', {
+  read: (value) => ({ record: recordShape.read(value), ...merged.read(value) }),
+  schema: object(RECORD_MEMBERS, "one job's account on one host (schema 1)").schema,
+});
+
+const ATTEMPT = { attempt: integer(1), attempts: integer(1), incarnation: integer(1) };
+const attemptOf = object(ATTEMPT);
+const attempt: Shape<JobAttempt> = part('Attempt', {
+  read: (value) => ({ ...record.read(value), ...attemptOf.read(value) }),
+  schema: object(
+    { ...RECORD_MEMBERS, ...ATTEMPT },
+    'a record, which of its starts it is, of how many, and of which job that had this number',
+  ).schema,
+});
+
+const explanation = part(
+  'Explanation',
+  object(
+    {
+      cause: oneOf(CAUSES),
+      standing: oneOf(STANDINGS),
+      name: string,
+      evidence: string,
+      would_tell: nullable(string),
+    },
     'one thing that such an end can come of, held against what is known',
   ),
-  Cause: object<CauseAccount>(
+);
+
+const cause: Shape<CauseAccount> = part(
+  'Cause',
+  object(
     {
-      cluster: text,
-      job_id: whole,
-      task_id: maybeWhole,
-      attempt: whole,
-      confidence: word(...CONFIDENCES),
-      causes: { ...list(word(...CAUSES)), description: 'what fits best; none where the evidence does not suffice' },
-      sentence: text,
-      explanations: list(component('Explanation')),
-      next_time: { ...maybeText, description: 'what to ask for next time: a qsub line; null: nothing can be said' },
+      cluster: string,
+      job_id: count,
+      task_id: nullable(count),
+      attempt: count,
+      confidence: oneOf(CONFIDENCES),
+      causes: described(many(oneOf(CAUSES)), 'what fits best; none where the evidence does not suffice'),
+      sentence: string,
+      explanations: many(explanation),
+      next_time: described(nullable(string), 'what to request next time: a qsub line; null: nothing can be said'),
     },
-    'why one run of a job (array task) ended badly, told from what the caller is shown',
+    'why one run of a job (array task) ended badly, by what the caller is shown',
   ),
-  Totals: totalsShape.schema,
-  Running: object<GivenRunning>({ schema: { const: RECORD_SCHEMA }, records: list(component('Record')) }),
-  SummaryGroup: object<SummaryGroup>(
-    { key: maybeText, totals: component('Totals') },
-    'the records of one owner, project ..., "key" null: those that have none',
-  ),
-  HourOfDay: object<HourOfDay>({ requested_gib_hours: number, used_gib_hours: number, slot_hours: number }),
-  Summary: object<GivenSummary>({
-    schema: { const: RECORD_SCHEMA },
-    shown,
-    by: word(...SUMMARY_KEYS),
-    groups: list(component('SummaryGroup')),
-    more: { ...flag, description: 'whether there are more groups than are told' },
-    totals: component('Totals'),
-    hours: { ...list(component('HourOfDay')), description: "the hours of the day, 0 to 23, in the server's time zone" },
-    shares: {
-      ...list(whole),
-      description: 'ended records by peak over limit: below 5 %, 10 %, ... 100 %, and above',
-    },
-    coverage: object<SummaryAnswer['coverage']>({
-      sampled: whole,
-      'no-hooks': whole,
-      'never-started': whole,
-      limits: whole,
-      unprivileged: whole,
-      'sampler-lost': whole,
-      other: whole,
-    }),
-    read: whole,
+);
+
+export const jobAnswer = part(
+  'Job',
+  object({
+    schema,
+    records: many(attempt),
+    causes: many(cause),
+    more_causes: described(boolean, 'whether more runs ended badly than are explained'),
+    older_incarnations: count,
+    newer_incarnations: count,
   }),
-  Records: object<GivenRecords>({
-    schema: { const: RECORD_SCHEMA },
-    records: list(component('Record')),
-    totals: component('Totals'),
+);
+
+export const recordsAnswer = part('Records', object({ schema, records: many(record), totals, shown }));
+
+/** What was heard of running jobs. */
+export const runningAnswer = part('Running', object({ schema, records: many(record) }));
+
+const group: Shape<SummaryGroup> = part(
+  'SummaryGroup',
+  object({ key: nullable(string), totals }, 'the records of one owner, project ..., "key" null: those that have none'),
+);
+const hour: Shape<HourOfDay> = part(
+  'HourOfDay',
+  object({ requested_gib_hours: number(), used_gib_hours: number(), slot_hours: number() }),
+);
+const coverage: Shape<SummaryAnswer['coverage']> = object(
+  Object.fromEntries(COVERAGE_REASONS.map((reason) => [reason, count])) as Record<CoverageReason, typeof count>,
+);
+
+export const summaryAnswer = part(
+  'Summary',
+  object({
+    schema,
     shown,
+    by: oneOf(SUMMARY_KEYS),
+    groups: many(group),
+    more: described(boolean, 'whether there are more groups than are listed'),
+    totals,
+    hours: described(exactly(hour, 24), "the hours of the day, 0 to 23, in the server's time zone"),
+    shares: described(exactly(count, 21), 'ended records by peak over limit: below 5 %, 10 %, ... 100 %, and above'),
+    coverage,
+    read: count,
   }),
-};
+);

@@ -1,5 +1,8 @@
 import { Agent } from 'node:http';
+import { check } from '../../base/shape';
+import { UserError } from '../../base/user-error';
 import { socketGet } from '../../live/socket-get';
+import { problemShape } from '../http/http-problem';
 
 /** An answer of the server, as it came. */
 interface ServerAnswer {
@@ -16,14 +19,13 @@ export interface ServerClient {
 }
 
 /** No answer: why, in a few words (`code` where the system gave one). */
-export class ClientError extends Error {
+export class ClientError extends UserError {
   constructor(
-    message: string,
+    reason: string,
     readonly code: string | undefined,
-    options?: ErrorOptions,
+    cause?: unknown,
   ) {
-    super(message, options);
-    this.name = 'ClientError';
+    super(reason, { cause });
   }
 }
 
@@ -45,7 +47,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ClientError('its answer is no JSON', undefined, { cause: error });
+    throw new ClientError('its answer is no JSON', undefined, error);
   }
 }
 
@@ -58,7 +60,7 @@ export function newServerClient(socket: string, patienceMs = PATIENCE_MS): Serve
     get: async (target) => {
       const { status, text } = await socketGet(socket, target, options).catch((error: unknown) => {
         const { code, message } = error as NodeJS.ErrnoException;
-        throw new ClientError(REASONS[code ?? ''] ?? message, code, { cause: error });
+        throw new ClientError(REASONS[code ?? ''] ?? message, code, error);
       });
       return { status, json: parsed(text) };
     },
@@ -66,8 +68,8 @@ export function newServerClient(socket: string, patienceMs = PATIENCE_MS): Serve
   };
 }
 
-/** What a problem document says in its one line; '' where it is none. */
-export function detailOf(json: unknown): string {
-  if (typeof json !== 'object' || json === null || !('detail' in json)) return '';
-  return typeof json.detail === 'string' ? json.detail.slice(0, 1000) : '';
+/** What an answer of another status than 200 says, in one line. */
+export function problemOf({ status, json }: ServerAnswer): string {
+  const problem = check(problemShape, json, 'its answer');
+  return problem.ok ? problem.value.detail.slice(0, 1000) : `it answers with status ${status}`;
 }

@@ -1,14 +1,15 @@
+import { integer, object, string, type ValueOf } from '../../base/shape';
+import { UserError } from '../../base/user-error';
 import { makeBody, type Body } from './body';
 
-/** A request that is not answered as asked: status and, in one line, why and what to do. */
-export class HttpProblem extends Error {
+/** A request that is not answered as asked: the HTTP status and, in one line, why and what to do. */
+export class HttpProblem extends UserError {
   constructor(
-    readonly status: number,
+    readonly httpStatus: number,
     detail: string,
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
     super(detail);
-    this.name = 'HttpProblem';
   }
 }
 
@@ -27,8 +28,18 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Unavailable',
 };
 
+export const problemShape = object(
+  { type: string, title: string, status: integer(), detail: string },
+  'what was wrong, why, and what to do, in one line (RFC 9457)',
+);
+
 /** Problem document (RFC 9457). */
-export function problemBody({ status, message }: HttpProblem): Body {
-  const document = { type: 'about:blank', title: TITLES[status] ?? 'Error', status, detail: message };
+export function problemBody({ httpStatus: status, message }: HttpProblem): Body {
+  const document: ValueOf<typeof problemShape> = {
+    type: 'about:blank',
+    title: TITLES[status] ?? 'Error',
+    status,
+    detail: message,
+  };
   return makeBody('application/problem+json', `${JSON.stringify(document)}\n`);
 }

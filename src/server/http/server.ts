@@ -65,7 +65,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   const problem = FAULTS[error.code ?? ''] ?? new HttpProblem(400, 'this is no HTTP request');
   const { type, bytes } = problemBody(problem);
   socket.end(
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}\r\nConnection: close\r\n` +
+    `HTTP/1.1 ${problem.httpStatus} ${STATUS_CODES[problem.httpStatus] ?? ''}\r\nConnection: close\r\n` +
       `Content-Type: ${type}\r\nContent-Length: ${bytes.length}\r\n\r\n${bytes.toString()}`,
   );
 }
@@ -111,7 +111,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
     await send(request, response, { status: 200, body, maxAge });
   } catch (error) {
     const problem = asProblem(error, options.log);
-    const reply = { status: problem.status, body: problemBody(problem), maxAge: 0, headers: problem.headers };
+    const reply = { status: problem.httpStatus, body: problemBody(problem), maxAge: 0, headers: problem.headers };
     await send(request, response, reply);
   }
 }

@@ -8,7 +8,6 @@ import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import type { AccountingService } from '../accounting/accounting-thread';
 import { newLiveState, type LiveState } from './live-state';
-import type { GivenRunning } from '../accounting/answer-shapes';
 import { FULL_ACCESS } from '../access/access';
 
 interface LiveUpdatesOptions {
@@ -66,7 +65,7 @@ export function startLiveUpdates({ settings, cell, accounting, log, source }: Li
       const since = Date.now() - MISSED_HEARTBEATS * heartbeatMs;
       const bytes = await accounting.ask({ what: 'running', query: { since, cluster: cell.cluster } }, FULL_ACCESS);
       // Written by the thread of this process, from records that were checked when they were stored.
-      records = (JSON.parse(bytes.toString('utf8')) as GivenRunning).records;
+      records = (JSON.parse(bytes.toString('utf8')) as { readonly records: readonly JobRecord[] }).records;
     } catch {
       // The server's own look at the accounting DB tells of it; what was heard last stands.
     }

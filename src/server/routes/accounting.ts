@@ -3,7 +3,7 @@ import type { RecordFilter, RecordSort, RecordsQuery } from '../../accounting/st
 import type { SummaryQuery } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
 import { STATUSES } from '../../record/fields';
-import { MOST_GROUPS, MOST_RECORDS, type AccountingQuery } from '../accounting/answer-query';
+import type { AccountingQuery } from '../accounting/answer-query';
 import { JSON_TYPE, makeBody } from '../http/body';
 import { HttpProblem } from '../http/http-problem';
 import {
@@ -20,8 +20,15 @@ import {
   type Parameters,
 } from './parameter';
 import { route, type RouteAnswer, type RouteRequest, type Route, type Site } from './route';
-import { SUMMARY_KEYS } from '../accounting/answer-shapes';
-import { component } from './schema';
+import {
+  jobAnswer,
+  MOST_GROUPS,
+  MOST_RECORDS,
+  recordsAnswer,
+  runningAnswer,
+  SUMMARY_KEYS,
+  summaryAnswer,
+} from '../accounting/answer-shapes';
 
 const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly RecordSort[];
 
@@ -56,7 +63,7 @@ const jobRoute = route({
     cluster: queryName('of this cluster only'),
   },
   type: JSON_TYPE,
-  schema: component('Job'),
+  schema: jobAnswer.schema,
   problems: [404, 413, 503],
   answer: (asked) => {
     const { job, ...choice } = asked.values;
@@ -138,7 +145,7 @@ const recordsRoute = route({
     'the records of a time that satisfy every filter given, out of the accounting DB, without their series, and totals over all of them',
   parameters: RECORDS,
   type: JSON_TYPE,
-  schema: component('Records'),
+  schema: recordsAnswer.schema,
   problems: [403, 503],
   answer: (asked) => {
     const { since, until, totals, ...choice } = asked.values;
@@ -153,7 +160,7 @@ const summaryRoute = route({
     'sums over the records of a time that satisfy every filter given: by owner, project ..., by hour of the day, by share of the limit, and why records have no samples',
   parameters: SUMMARY,
   type: JSON_TYPE,
-  schema: component('Summary'),
+  schema: summaryAnswer.schema,
   problems: [403, 503],
   answer: (asked) => {
     const { since, until, by = 'owner', limit = MOST_GROUPS, ...choice } = asked.values;
@@ -175,7 +182,7 @@ const ownerRoute = route({
     cluster: queryName('of this cluster only'),
   },
   type: JSON_TYPE,
-  schema: component('Records'),
+  schema: recordsAnswer.schema,
   problems: [403, 503],
   answer: (asked) => {
     const { since, until, ...choice } = asked.values;
@@ -194,7 +201,7 @@ const runningRoute = route({
     cluster: queryName('of this cluster only'),
   },
   type: JSON_TYPE,
-  schema: component('Running'),
+  schema: runningAnswer.schema,
   problems: [503],
   answer: (asked) => {
     const { since = asked.now - HOUR_MS, ...choice } = asked.values;

@@ -1,21 +1,20 @@
+import { described, integer, list, nullable, number, object, oneOf, string, type ValueOf } from '../../base/shape';
 import { JSON_TYPE, makeBody } from '../http/body';
 import type { LiveCluster } from '../live/live-state';
 import { route } from './route';
-import { epochMs, list, nullable, number, object, text, word } from './schema';
 
 /** How the server itself is. */
-interface Health {
-  readonly status: 'ok' | 'degraded';
-  readonly version: string;
-  readonly startedAt: number;
-  readonly live: {
-    /** When the oldest part of the running cluster was asked for. */
-    readonly at: number | null;
-    readonly ageSeconds: number | null;
-    readonly problems: readonly string[];
-  };
-  readonly accounting: { readonly problem: string | null };
-}
+export const healthShape = object({
+  status: oneOf(['ok', 'degraded']),
+  version: string,
+  startedAt: described(integer(), 'ms since the epoch'),
+  live: object({
+    at: described(nullable(integer()), 'when the oldest part of the running cluster was asked for; ms since the epoch'),
+    ageSeconds: nullable(number()),
+    problems: list(string, Infinity),
+  }),
+  accounting: object({ problem: nullable(string) }),
+});
 
 function problemsOf(live: LiveCluster | null): readonly string[] {
   if (live === null) return ['qmaster has not answered yet'];
@@ -29,20 +28,14 @@ export const healthRoute = route({
   description: 'whether the server has what it needs; status 200 as long as it answers at all',
   parameters: {},
   type: JSON_TYPE,
-  schema: object<Health>({
-    status: word('ok', 'degraded'),
-    version: text,
-    startedAt: epochMs,
-    live: object<Health['live']>({ at: nullable(epochMs), ageSeconds: nullable(number), problems: list(text) }),
-    accounting: object<Health['accounting']>({ problem: nullable(text) }),
-  }),
+  schema: healthShape.schema,
   problems: [],
   answer: ({ site, now }) => {
     const live = site.live.current();
     const at = live?.view?.at ?? null;
     const problems = problemsOf(live);
     const problem = site.accounting.problem();
-    const health: Health = {
+    const health: ValueOf<typeof healthShape> = {
       status: problems.length === 0 && problem === null ? 'ok' : 'degraded',
       version: site.version,
       startedAt: site.startedAt,

@@ -1,3 +1,4 @@
+import { integer, object, string } from '../../base/shape';
 import { plainSnapshot } from '../../live/snapshot-json';
 import { escapeJson } from '../../report/format/escape';
 import {
@@ -20,14 +21,13 @@ import { JSON_TYPE } from '../http/body';
 import { answerFromSnapshot, answerFromView } from './live-answer';
 import { queryOptions } from './parameter';
 import { route, type Route } from './route';
-import { number, object, text } from './schema';
 
 const snapshotRoute = route({
   path: '/v1/snapshot',
   description: 'what qmaster said last, as qmemacct itself keeps it; for its live commands, of the same version',
   parameters: queryOptions({ pending: JOBS_OPTIONS.pending }),
   type: JSON_TYPE,
-  schema: object<{ version: number; cluster: string }>({ version: number, cluster: text }),
+  schema: object({ version: integer(), cluster: string }).schema,
   problems: [503],
   answer: (asked) => {
     const { pending = false } = asked.values;

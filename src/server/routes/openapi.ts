@@ -1,16 +1,12 @@
 import { LIVE_PARTS } from '../../report/live/json';
 import type { Parameter } from './parameter';
-import { RECORD_SCHEMAS } from '../accounting/answer-shapes';
+import { named, type Schema } from '../../base/shape';
+import { ANSWER_PARTS } from '../accounting/answer-shapes';
+import { problemShape } from '../http/http-problem';
 import type { Route } from './route';
-import { component, object, text, whole, type Schema } from './schema';
 
 /** Of every request, whatever it asks. */
 const COMMON_PROBLEMS = [400, 401, 405, 421] as const;
-
-const PROBLEM = object<{ type: string; title: string; status: number; detail: string }>(
-  { type: text, title: text, status: whole, detail: text },
-  'what was wrong, why, and what to do, in one line (RFC 9457)',
-);
 
 function parameterOf([name, parameter]: [string, Parameter<unknown>]): Schema {
   return {
@@ -33,7 +29,7 @@ function operationId(path: string): string {
 function operation(route: Route): Schema {
   const problem = {
     description: 'a problem',
-    content: { 'application/problem+json': { schema: component('Problem') } },
+    content: { 'application/problem+json': { schema: named(problemShape, 'Problem').schema } },
   };
   const content = { [route.type]: route.schema === null ? {} : { schema: route.schema } };
   return {
@@ -66,7 +62,7 @@ export function describeRoutes(routes: readonly Route[], version: string): Schem
     paths: Object.fromEntries(routes.map((route) => [route.path, { get: operation(route) }])),
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'a token of the site (serve_tokens)' } },
-      schemas: { Problem: PROBLEM, ...LIVE_PARTS, ...RECORD_SCHEMAS },
+      schemas: { Problem: problemShape.schema, ...LIVE_PARTS, ...ANSWER_PARTS },
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { LiveOption, LiveOptions } from '../../report/live/live-options';
-import { word, type Schema } from './schema';
+import { oneOf, type Schema } from '../../base/shape';
 
 /** What a request can say, in its path or behind the `?`. `read` gives null for what makes no sense. */
 export interface Parameter<T> {
@@ -101,7 +101,7 @@ export function queryFlag(description: string): Parameter<boolean> & { readonly 
   return {
     in: 'query',
     description,
-    schema: word('', '1', 'true', '0', 'false'),
+    schema: oneOf(['', '1', 'true', '0', 'false']).schema,
     expected: 'true or false',
     read: (text) => (['', '1', 'true'].includes(text) ? true : ['0', 'false'].includes(text) ? false : null),
   };
@@ -114,7 +114,7 @@ export function queryWord<T extends string>(
   return {
     in: 'query',
     description,
-    schema: word(...words),
+    schema: oneOf(words).schema,
     expected: words.join(', '),
     read: (text) => words.find((known) => known === text) ?? null,
   };

@@ -1,3 +1,4 @@
+import { boolean, integer, list, map, number, object, string, type Schema, type Shape } from '../../base/shape';
 import { qhostAnswer, qmemAnswerText, qstatAnswer, type QmemAnswer } from '../../live/qmemtools';
 import type { ClusterView } from '../../live/cluster-view';
 import type { Snapshot } from '../../live/snapshot';
@@ -7,7 +8,6 @@ import { untilNextPoll } from './live-answer';
 import type { Parameters } from './parameter';
 import { redactSnapshot, redactView } from '../access/redaction';
 import { route, type RouteAnswer, type RouteRequest, type Route } from './route';
-import { flag, map, number, object, text, list, whole, type Schema } from './schema';
 import { accessKey } from '../access/access';
 
 const EMPTY = new Map<string, never>();
@@ -38,7 +38,7 @@ function answer(name: 'qhost' | 'qstat', make: Make, asked: RouteRequest<Paramet
   };
 }
 
-const envelope = (data: Schema): Schema => object<QmemAnswer>({ success: flag, message: text, data });
+const envelope = (data: Shape<unknown>): Schema => object({ success: boolean, message: string, data }).schema;
 
 const qhostRoute = route({
   path: '/qhost',
@@ -47,16 +47,16 @@ const qhostRoute = route({
   type: JSON_TYPE,
   schema: envelope(
     map(
-      object<{ num_proc: string; mem_total: string; jobs: unknown }>({
-        num_proc: text,
-        mem_total: text,
+      object({
+        num_proc: string,
+        mem_total: string,
         jobs: map(
-          object<{ jobcount: number; master: boolean; taskid: string[]; jobname: string; owner: string }>({
-            jobcount: whole,
-            master: flag,
-            taskid: list(text),
-            jobname: text,
-            owner: text,
+          object({
+            jobcount: integer(),
+            master: boolean,
+            taskid: list(string, Infinity),
+            jobname: string,
+            owner: string,
           }),
         ),
       }),
@@ -73,13 +73,13 @@ const qstatRoute = route({
   type: JSON_TYPE,
   schema: envelope(
     map(
-      object<{ uid: string; jobs: unknown }>({
-        uid: text,
+      object({
+        uid: string,
         jobs: map(
-          object<{ requested_h_vmem_strval: string; requested_h_vmem_dblval: number; hostname: unknown }>({
-            requested_h_vmem_strval: text,
-            requested_h_vmem_dblval: number,
-            hostname: map(map(text)),
+          object({
+            requested_h_vmem_strval: string,
+            requested_h_vmem_dblval: number(),
+            hostname: map(map(string)),
           }),
         ),
       }),

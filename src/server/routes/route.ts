@@ -1,10 +1,10 @@
+import type { Schema } from '../../base/shape';
 import type { Settings } from '../../record/settings';
 import type { AccountingService, Requester } from '../accounting/accounting-thread';
 import type { AnswerCache } from '../http/answer-cache';
 import type { Body } from '../http/body';
 import type { LiveState } from '../live/live-state';
 import type { Parameters, Values } from './parameter';
-import type { Schema } from './schema';
 import type { Access } from '../access/access';
 
 /** What the routes answer from. */

@@ -1,3 +1,4 @@
+import { anything, object, string } from '../../base/shape';
 import { escapeForHtml } from '../../report/format/escape';
 import { ACCOUNTING_ROUTES } from './accounting';
 import { JSON_TYPE, makeBody } from '../http/body';
@@ -6,7 +7,6 @@ import { LIVE_ROUTES } from './live';
 import { describeRoutes } from './openapi';
 import { QMEMTOOLS_ROUTES } from './qmemtools';
 import { route, type Route } from './route';
-import { object, text } from './schema';
 
 /** These change with the version only. */
 const MAX_AGE = 3600;
@@ -16,13 +16,7 @@ const openapiRoute = route({
   description: 'this interface described for programs (OpenAPI 3.1)',
   parameters: {},
   type: JSON_TYPE,
-  schema: object<{ openapi: string; info: unknown; paths: unknown; components: unknown; security: unknown }>({
-    openapi: text,
-    info: { type: 'object' },
-    paths: { type: 'object' },
-    components: { type: 'object' },
-    security: { type: 'array' },
-  }),
+  schema: object({ openapi: string, info: anything, paths: anything, components: anything, security: anything }).schema,
   problems: [],
   answer: ({ site }) => ({
     body: makeBody(JSON_TYPE, `${JSON.stringify(describeRoutes(ROUTES, site.version))}\n`),

@@ -81,7 +81,7 @@ describe('accessOf', () => {
       await assert.rejects(
         seen({ uid: 1001, authorization: 'Bearer wrong' }, rules(names)),
         (error: unknown) =>
-          error instanceof HttpProblem && error.status === 401 && error.headers['WWW-Authenticate'] === 'Bearer',
+          error instanceof HttpProblem && error.httpStatus === 401 && error.headers['WWW-Authenticate'] === 'Bearer',
       );
   });
 

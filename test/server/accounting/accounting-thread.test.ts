@@ -43,7 +43,7 @@ async function job(
 const hasStatus =
   (status: number, detail = /./) =>
   (error: unknown): boolean =>
-    error instanceof HttpProblem && error.status === status && detail.test(error.message);
+    error instanceof HttpProblem && error.httpStatus === status && detail.test(error.message);
 
 describe('startAccountingThread', () => {
   it('gives records as the caller may see them', async (t) => {

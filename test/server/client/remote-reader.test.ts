@@ -8,7 +8,7 @@ import type { AccountingReader } from '../../../src/accounting/store';
 import { StoreError } from '../../../src/accounting/store-error';
 import { parseRecord } from '../../../src/record/record';
 import { ClientError, newServerClient } from '../../../src/server/client/server-client';
-import { openRemoteReader, remoteReader } from '../../../src/server/client/remote-reader';
+import { openRemoteReader, RemoteReader } from '../../../src/server/client/remote-reader';
 import { memoryReader } from '../../accounting/memory-reader';
 import { MANY_OWNERS } from '../../report/many-owners';
 import { arrayOfTwenty, firstRun, hostile, killedAtLimit, ordinary } from '../../report/sample-records';
@@ -40,7 +40,7 @@ async function both(t: TestContext): Promise<Both> {
 
 const OWNER = { owner: 'bob', since: 0, until: Date.UTC(2027, 0) };
 
-describe('remoteReader', () => {
+describe('RemoteReader', () => {
   it('says what the accounting DB itself says', async (t) => {
     const { remote, direct } = await both(t);
     const array = arrayOfTwenty[0]?.job_id ?? 0;
@@ -126,10 +126,15 @@ describe('remoteReader', () => {
         const found = all.filter(({ at }) => at >= since && at < until);
         const records = found.slice(0, page).map(({ at }) => ({ ...ordinary, revision: at, ended: true }));
         const totals = Object.fromEntries(TOTALS.map((name) => [name, name === 'records' ? found.length : 0]));
-        return Promise.resolve({ status: 200, json: { schema: 1, records, totals } });
+        return Promise.resolve({ status: 200, json: { schema: 1, records, totals, shown: 'all' } });
       },
     };
-    const { records, totals } = await remoteReader(client).records({ owner: 'bob', since: 0, until: 9000, limit: 1e9 });
+    const { records, totals } = await new RemoteReader(client).records({
+      owner: 'bob',
+      since: 0,
+      until: 9000,
+      limit: 1e9,
+    });
     assert.deepEqual(
       records.map(({ record }) => record.revision),
       all.map(({ at }) => at),
@@ -144,10 +149,10 @@ describe('remoteReader', () => {
     const client = {
       socket: '/s',
       close: () => undefined,
-      get: () => Promise.resolve({ status: 200, json: { schema: 1, records: [], totals } }),
+      get: () => Promise.resolve({ status: 200, json: { schema: 1, records: [], totals, shown: 'all' } }),
     };
     await assert.rejects(
-      remoteReader(client).records({ since: 0, until: 9000, limit: 200_000 }),
+      new RemoteReader(client).records({ since: 0, until: 9000, limit: 200_000 }),
       (error: unknown) => error instanceof StoreError && error.reason.startsWith('10000000 records are too many'),
     );
   });
@@ -172,16 +177,25 @@ describe('remoteReader', () => {
     const bad: readonly (readonly [status: number, body: string, reason: RegExp])[] = [
       [200, 'not JSON', /no JSON/],
       [200, '[]', /is not an object/],
-      [200, '{}', /records is not a list/],
+      [200, '{}', /schema is not 1/],
+      [200, '{"schema":1}', /records is not a list/],
       [
         200,
-        '{"records":[{"job_id":"x"}],"older_incarnations":0,"newer_incarnations":0}',
+        '{"schema":1,"records":[{"job_id":"x"}],"older_incarnations":0,"newer_incarnations":0}',
         /records\[0\]\.cluster is not a string/,
       ],
-      [200, `{"records":[${JSON.stringify({ ...ordinary, ended: 1 })}]}`, /ended is not true or false/],
-      [200, `{"records":[${JSON.stringify({ ...ordinary, ended: true, attempt: 0 })}]}`, /attempt is not a number/],
-      [200, '{"records":[],"older_incarnations":-1,"newer_incarnations":0}', /older_incarnations is not a number/],
-      [500, '{"detail":"it broke"}', /it broke/],
+      [200, `{"schema":1,"records":[${JSON.stringify({ ...ordinary, ended: 1 })}]}`, /ended is not true or false/],
+      [
+        200,
+        `{"schema":1,"records":[${JSON.stringify({ ...ordinary, ended: true, attempt: 0 })}]}`,
+        /attempt is not a number/,
+      ],
+      [
+        200,
+        '{"schema":1,"records":[],"causes":[],"more_causes":false,"older_incarnations":-1,"newer_incarnations":0}',
+        /older_incarnations is not a number/,
+      ],
+      [500, '{"type":"about:blank","title":"Internal error","status":500,"detail":"it broke"}', /it broke/],
       [502, '{}', /status 502/],
     ];
     let answer = bad[0];
@@ -193,7 +207,7 @@ describe('remoteReader', () => {
     t.after(() => server.close());
     const client = newServerClient(socket);
     t.after(() => client.close());
-    const reader = remoteReader(client);
+    const reader = new RemoteReader(client);
     for (const given of bad) {
       answer = given;
       await assert.rejects(

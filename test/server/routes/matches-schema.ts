@@ -1,4 +1,4 @@
-import type { Schema } from '../../../src/server/routes/schema';
+import type { Schema } from '../../../src/base/shape';
 
 /** The words of JSON Schema that the descriptions use; any other is an error, so that nothing goes unchecked. */
 const KNOWN = new Set([

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { viewCluster } from '../../../src/live/view';
 import { newLiveState } from '../../../src/server/live/live-state';
 import { ROUTES } from '../../../src/server/routes/routes';
-import type { Schema } from '../../../src/server/routes/schema';
+import type { Schema } from '../../../src/base/shape';
 import { AT, running, waiting, workedExample, answer, GIB } from '../../live/snapshots';
 import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../../report/sample-records';
 import { schemaFaults } from './matches-schema';
