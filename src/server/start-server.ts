@@ -3,7 +3,7 @@ import { logChanges } from '../base/log';
 import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
 import { startAccountingThread, type AccountingService } from './accounting/accounting-thread';
-import { newAnswerCache } from './http/answer-cache';
+import { AnswerCache } from './http/answer-cache';
 import { callerKey, accessOf } from './access/caller';
 import { dispatcher } from './http/dispatch';
 import { createHttpServer, type Answer } from './http/server';
@@ -12,7 +12,7 @@ import type { LiveState } from './live/live-state';
 import { hostHeaderCheck } from './http/host-header';
 import { newProjectsOf } from './access/projects';
 import { ROUTES } from './routes/routes';
-import { openTokens } from './access/tokens';
+import { Tokens } from './access/tokens';
 import { newUserNames, type UserNames } from './access/name-service';
 
 export interface ServerOptions {
@@ -29,7 +29,7 @@ export interface ServerOptions {
     | 'visibility'
   >;
   readonly places: readonly ListenAddress[];
-  readonly live: LiveState;
+  readonly live: Pick<LiveState, 'current'>;
   /** Told of each request for the jobs that wait. */
   readonly wantPending?: () => void;
   readonly version: string;
@@ -84,14 +84,14 @@ function placeOf(server: Server, place: ListenAddress): ListenAddress {
 /** Starts to answer at every place. Rejects with UserError, and listens nowhere then. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, live, log, version, now = Date.now } = options;
-  const tokens = openTokens(settings.serve_tokens);
+  const tokens = new Tokens(settings.serve_tokens);
   const accounting =
     options.accounting ??
     startAccountingThread({ path: settings.accounting, credentials: settings.accounting_credentials });
   const names = options.names ?? newUserNames();
   const rules = { settings, tokens, names, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => undefined } = options;
-  const site = { settings, live, wantPending, accounting, cache: newAnswerCache(), version, startedAt: now() };
+  const site = { settings, live, wantPending, accounting, cache: new AnswerCache(), version, startedAt: now() };
   const answerOf = dispatcher(ROUTES);
   const answer: Answer = async (request, caller, gone) => {
     const access = await accessOf(caller, rules);

@@ -4,7 +4,7 @@ import type { JobDetail } from '../../src/gridengine/qstat/job-detail';
 import type { ListedJob } from '../../src/gridengine/qstat/job-list';
 import { viewCluster } from '../../src/live/view';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
-import { newLiveState } from '../../src/server/live/live-state';
+import { LiveState } from '../../src/server/live/live-state';
 import { startServer } from '../../src/server/start-server';
 import { answer, detail, GIB, hard, host, listed, row, snapshot, taskDetail, usage } from '../live/snapshots';
 
@@ -41,7 +41,7 @@ function partsOf(hosts: number, jobs: number): Parts {
 
 async function main([directory = '', hosts = '', jobs = '']: readonly string[]): Promise<void> {
   const { hosts: hostList, running, details } = partsOf(Number(hosts), Number(jobs));
-  const live = newLiveState({
+  const live = new LiveState({
     makeView: (given) => viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: Date.now() }),
     log: console.error,
     overdueMs: 60_000,

@@ -8,7 +8,7 @@ import type { Snapshot } from '../../src/live/snapshot';
 import { viewCluster } from '../../src/live/view';
 import type { JobRecord } from '../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/record/settings';
-import { newLiveState, type LiveState } from '../../src/server/live/live-state';
+import { LiveState } from '../../src/server/live/live-state';
 import { startServer, type ServerOptions } from '../../src/server/start-server';
 import type { UserNames } from '../../src/server/access/name-service';
 import { AT, workedExample } from '../live/snapshots';
@@ -36,7 +36,7 @@ export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
 
 /** A live state that shows a snapshot as of `NOW`. */
 export function liveStateOf(snapshot: Snapshot | null, changes: { readonly now?: () => number } = {}): LiveState {
-  const live = newLiveState({
+  const live = new LiveState({
     makeView: (given) => viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: NOW }),
     log: () => undefined,
     overdueMs: 600_000,

@@ -5,7 +5,7 @@ import { liveCell } from '../../live/poll-tools';
 import { loadSettings, type Settings } from '../../record/settings';
 import { startAccountingThread } from '../../server/accounting/accounting-thread';
 import { systemdSockets, listenAddressText, type ListenAddress } from '../../server/http/listen';
-import { startLiveUpdates } from '../../server/live/live-updates';
+import { LiveUpdates } from '../../server/live/live-updates';
 import { settleInbox } from '../../server/accounting/settle-inbox';
 import { startServer, type RunningServer } from '../../server/start-server';
 import type { CommandContext, GlobalOptions } from '../command';
@@ -85,7 +85,7 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     path: settings.accounting,
     credentials: settings.accounting_credentials,
   });
-  const updates = startLiveUpdates({ settings, cell: liveCell(settings, terminal.env), accounting, log });
+  const updates = new LiveUpdates({ settings, cell: liveCell(settings, terminal.env), accounting, log });
   let server: RunningServer;
   try {
     const { live, wantPending } = updates;

@@ -24,7 +24,7 @@ export function callerKey({ uid, authorization, address }: Caller): string {
 
 export interface CallerRules {
   readonly settings: Pick<Settings, 'serve_names' | 'serve_admins' | 'visibility'>;
-  readonly tokens: Tokens;
+  readonly tokens: Pick<Tokens, 'has'>;
   readonly names: UserNames;
   /** Projects whose jobs a user may see where `visibility` is "project". */
   readonly projectsOf: (user: string) => Promise<readonly string[]>;

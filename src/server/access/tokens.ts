@@ -2,14 +2,6 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { reasonOf } from '../../base/log';
 
-/** The site's tokens: who shows one sees what an admin sees. */
-export interface Tokens {
-  /** Whether this is one of them; takes the same time whichever it is. */
-  has(token: string): boolean;
-  /** Why the file can't be used; null: it can, or there is none. */
-  problem(): string | null;
-}
-
 /** Shorter ones can be guessed. */
 const SHORTEST = 16;
 const LONGEST_FILE_BYTES = 1024 ** 2;
@@ -54,26 +46,37 @@ function readTokens(path: string): readonly Buffer[] {
   }
 }
 
-/** Tokens of `path` (one in a line, `#` comments), read again when the file has changed; '' has none. */
-export function openTokens(path: string): Tokens {
-  let kept: Kept = { state: '', digests: [], problem: null };
-  const newest = (): Kept => {
-    if (path === '') return kept;
-    const state = stateOf(path);
-    if (state === kept.state) return kept;
+/** The site's tokens: who shows one sees what an admin sees. `path` has one in a line and `#` comments; '' has none. */
+export class Tokens {
+  readonly #path: string;
+  #kept: Kept = { state: '', digests: [], problem: null };
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Whether this is one of them; takes the same time whichever it is. */
+  has(token: string): boolean {
+    const shown = digest(token);
+    return this.#newest().digests.reduce((found, known) => timingSafeEqual(known, shown) || found, false);
+  }
+
+  /** Why the file can't be used; null: it can, or there is none. */
+  problem(): string | null {
+    return this.#newest().problem;
+  }
+
+  /** The file is read again when it has changed. */
+  #newest(): Kept {
+    if (this.#path === '') return this.#kept;
+    const state = stateOf(this.#path);
+    if (state === this.#kept.state) return this.#kept;
     try {
-      kept = { state, digests: readTokens(path), problem: null };
+      this.#kept = { state, digests: readTokens(this.#path), problem: null };
     } catch (error) {
-      const problem = `serve_tokens ${path} can't be used: ${reasonOf(error)}; no token is accepted`;
-      kept = { state, digests: [], problem };
+      const problem = `serve_tokens ${this.#path} can't be used: ${reasonOf(error)}; no token is accepted`;
+      this.#kept = { state, digests: [], problem };
     }
-    return kept;
-  };
-  return {
-    has: (token) => {
-      const shown = digest(token);
-      return newest().digests.reduce((found, known) => timingSafeEqual(known, shown) || found, false);
-    },
-    problem: () => newest().problem,
-  };
+    return this.#kept;
+  }
 }

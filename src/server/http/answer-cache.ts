@@ -4,37 +4,29 @@ import type { Body } from './body';
 const MOST_BYTES = 96 * 1024 ** 2;
 const MOST_ENTRIES = 1000;
 
-export interface AnswerCache {
-  /** The body of this key made for this state of things; made again as soon as `of` is another object. */
-  get(of: object, key: string, make: () => Body): Body;
-}
-
 /** Keeps serialised answers of the newest state, oldest out first, so that any number of callers cost one of each. */
-export function newAnswerCache(): AnswerCache {
-  let current: object | null = null;
-  let bytes = 0;
-  const bodies = new Map<string, Body>();
-  const drop = (key: string, body: Body): void => {
-    bodies.delete(key);
-    bytes -= body.bytes.length;
-  };
-  return {
-    get: (of, key, make) => {
-      if (of !== current) {
-        current = of;
-        bodies.clear();
-        bytes = 0;
-      }
-      const known = bodies.get(key);
-      if (known !== undefined) return known;
-      const body = make();
-      bodies.set(key, body);
-      bytes += body.bytes.length;
-      for (const [oldKey, old] of bodies) {
-        if (bytes <= MOST_BYTES && bodies.size <= MOST_ENTRIES) break;
-        drop(oldKey, old);
-      }
-      return body;
-    },
-  };
+export class AnswerCache {
+  readonly #bodies = new Map<string, Body>();
+  #state: object | null = null;
+  #bytes = 0;
+
+  /** The body of this key made for this state of things; made again as soon as `state` is another object. */
+  get(state: object, key: string, make: () => Body): Body {
+    if (state !== this.#state) {
+      this.#state = state;
+      this.#bodies.clear();
+      this.#bytes = 0;
+    }
+    const known = this.#bodies.get(key);
+    if (known !== undefined) return known;
+    const body = make();
+    this.#bodies.set(key, body);
+    this.#bytes += body.bytes.length;
+    for (const [oldKey, old] of this.#bodies) {
+      if (this.#bytes <= MOST_BYTES && this.#bodies.size <= MOST_ENTRIES) break;
+      this.#bodies.delete(oldKey);
+      this.#bytes -= old.bytes.length;
+    }
+    return body;
+  }
 }

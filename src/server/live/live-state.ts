@@ -9,18 +9,11 @@ export interface LiveCluster {
   readonly view: ClusterView | null;
 }
 
-/** The newest state of the cluster, in memory: reading it never waits, and no failure takes away what is there. */
-export interface LiveState {
-  /** null: nothing has come yet. */
-  readonly current: () => LiveCluster | null;
-  readonly put: (snapshot: Snapshot) => void;
-}
-
-interface BoardOptions {
+interface LiveStateOptions {
   readonly makeView: (snapshot: Snapshot) => ClusterView;
-  /** Told of a view that could not be made. */
+  /** Says that a view could not be made. */
   readonly log: (line: string) => void;
-  /** ms without a new snapshot from which the last one counts as left behind. */
+  /** ms without a new snapshot from which the last one counts as outdated. */
   readonly overdueMs: number;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -38,32 +31,38 @@ function withProblem({ snapshot, view }: LiveCluster, problem: string): LiveClus
   };
 }
 
-/** A live state without anything on it. */
-export function newLiveState({ makeView, log, overdueMs, now }: BoardOptions): LiveState {
-  let live: LiveCluster | null = null;
-  let putAt = 0;
-  let overdue: LiveCluster | null = null;
+/** The newest state of the cluster, in memory: reading it never waits, and no failure takes away what is there. */
+export class LiveState {
+  readonly #options: LiveStateOptions;
+  #live: LiveCluster | null = null;
+  #putAt = 0;
+  #overdue: LiveCluster | null = null;
 
-  const next = (snapshot: Snapshot): LiveCluster => {
+  constructor(options: LiveStateOptions) {
+    this.#options = options;
+  }
+
+  /** null: nothing has come yet. */
+  current(): LiveCluster | null {
+    const { now, overdueMs } = this.#options;
+    if (this.#live === null || now() - this.#putAt < overdueMs) return this.#live;
+    this.#overdue ??= withProblem(this.#live, 'nobody asks qmaster any more; restart qmemacct serve');
+    return this.#overdue;
+  }
+
+  put(snapshot: Snapshot): void {
+    this.#live = this.#next(snapshot);
+    this.#putAt = this.#options.now();
+    this.#overdue = null;
+  }
+
+  #next(snapshot: Snapshot): LiveCluster {
     try {
-      return { snapshot, view: makeView(snapshot) };
+      return { snapshot, view: this.#options.makeView(snapshot) };
     } catch (error) {
       const problem = `the newest answers of qmaster could not be put together (${reasonOf(error)}), which is a bug`;
-      log(problem);
-      return withProblem(live?.view ? live : { snapshot, view: null }, problem);
+      this.#options.log(problem);
+      return withProblem(this.#live?.view ? this.#live : { snapshot, view: null }, problem);
     }
-  };
-  return {
-    current: () => {
-      const silence = now() - putAt;
-      if (live === null || silence < overdueMs) return live;
-      overdue ??= withProblem(live, 'nobody asks qmaster any more; restart qmemacct serve');
-      return overdue;
-    },
-    put: (snapshot) => {
-      live = next(snapshot);
-      putAt = now();
-      overdue = null;
-    },
-  };
+  }
 }

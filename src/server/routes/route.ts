@@ -10,7 +10,7 @@ import type { Access } from '../access/access';
 /** What the routes answer from. */
 export interface Site {
   readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval'>;
-  readonly live: LiveState;
+  readonly live: Pick<LiveState, 'current'>;
   /** Somebody asks for the jobs that wait. */
   readonly wantPending: () => void;
   readonly accounting: AccountingService;

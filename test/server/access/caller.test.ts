@@ -15,7 +15,7 @@ function rules(
 ): CallerRules {
   return {
     settings: { serve_names: names, serve_admins: admins, visibility },
-    tokens: { has: (token) => token === TOKEN, problem: () => null },
+    tokens: { has: (token) => token === TOKEN },
     names: testNames,
     projectsOf: (user) => Promise.resolve([`project-of-${user}`]),
   };

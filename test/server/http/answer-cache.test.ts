@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { newAnswerCache } from '../../../src/server/http/answer-cache';
+import { AnswerCache } from '../../../src/server/http/answer-cache';
 import { makeBody, type Body } from '../../../src/server/http/body';
 
-describe('newAnswerCache', () => {
+describe('AnswerCache', () => {
   const make = (text: string) => (): Body => makeBody('text/plain', text);
 
   it('makes an answer once for each state and key', () => {
-    const cache = newAnswerCache();
+    const cache = new AnswerCache();
     const [first, second] = [{}, {}];
     const body = cache.get(first, 'a', make('1'));
     assert.equal(
@@ -20,7 +20,7 @@ describe('newAnswerCache', () => {
   });
 
   it('keeps no more than it may, the newest', () => {
-    const cache = newAnswerCache();
+    const cache = new AnswerCache();
     const state = {};
     const large = Buffer.alloc(40 * 1024 ** 2);
     const put = (key: string): Body => cache.get(state, key, () => makeBody('text/plain', large));
@@ -31,7 +31,7 @@ describe('newAnswerCache', () => {
   });
 
   it('keeps no more keys than it may', () => {
-    const cache = newAnswerCache();
+    const cache = new AnswerCache();
     const state = {};
     const first = cache.get(state, 'first', make('x'));
     for (let index = 0; index < 1000; index++) cache.get(state, String(index), make('x'));

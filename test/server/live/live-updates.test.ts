@@ -6,7 +6,7 @@ import { liveCell } from '../../../src/live/poll-tools';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import type { AccountingService } from '../../../src/server/accounting/accounting-thread';
 import { HttpProblem } from '../../../src/server/http/http-problem';
-import { startLiveUpdates, type LiveUpdates } from '../../../src/server/live/live-updates';
+import { LiveUpdates } from '../../../src/server/live/live-updates';
 import { GIB, noAnswer, running, snapshot, workedExample } from '../../live/snapshots';
 
 const settings = { ...DEFAULT_SETTINGS, poll_interval: 0.02 };
@@ -25,7 +25,7 @@ interface Fed {
 function updatesOf(t: TestContext, source: (pending: () => boolean) => Source, accounting = empty): Fed {
   const lines: string[] = [];
   const log = (line: string): void => void lines.push(line);
-  const updates = startLiveUpdates({ settings, cell: liveCell(settings, {}), accounting, log, source });
+  const updates = new LiveUpdates({ settings, cell: liveCell(settings, {}), accounting, log, source });
   t.after(() => updates.stop());
   return { updates, lines };
 }

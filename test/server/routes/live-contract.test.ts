@@ -4,7 +4,7 @@ import { runProgram } from '../../../src/cli/program';
 import { hVmemPer } from '../../../src/live/requests';
 import { viewCluster } from '../../../src/live/view';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
-import { newLiveState } from '../../../src/server/live/live-state';
+import { LiveState } from '../../../src/server/live/live-state';
 import { fakeLiveSources } from '../../cli/fake-live-sources';
 import { fakeTerminal } from '../../cli/fake-terminal';
 import { AT, sampleRecords, sampleSnapshot } from '../../live/snapshots';
@@ -29,7 +29,7 @@ const QUESTIONS: readonly (readonly [words: readonly string[], path: string])[] 
 
 it('the server answers exactly what the commands print as JSON', async (t) => {
   const records = sampleRecords();
-  const live = newLiveState({
+  const live = new LiveState({
     makeView: (snapshot) =>
       viewCluster(snapshot, records, {
         hVmem: hVmemPer(records),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { viewCluster } from '../../../src/live/view';
-import { newLiveState } from '../../../src/server/live/live-state';
+import { LiveState } from '../../../src/server/live/live-state';
 import { ROUTES } from '../../../src/server/routes/routes';
 import type { Schema } from '../../../src/base/shape';
 import { AT, running, waiting, workedExample, answer, GIB } from '../../live/snapshots';
@@ -22,7 +22,7 @@ interface Description {
 }
 
 /** A live state where everything has a value: growing jobs of ours, jobs that wait. */
-function fullBoard(): ReturnType<typeof newLiveState> {
+function fullBoard(): LiveState {
   const records = [
     running(
       101,
@@ -31,7 +31,7 @@ function fullBoard(): ReturnType<typeof newLiveState> {
     ),
     running(103, 'node01', [GIB], { pe_task_id: '1.node01', owner: 'bob' }),
   ];
-  const live = newLiveState({
+  const live = new LiveState({
     makeView: (given) => viewCluster(given, records, { hVmem: 'slot', memoryComplexes: [], nowMs: AT }),
     log: (line) => assert.fail(line),
     overdueMs: 600_000,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { viewCluster } from '../../../src/live/view';
-import { newLiveState } from '../../../src/server/live/live-state';
+import { LiveState } from '../../../src/server/live/live-state';
 import { answer, AT, noAnswer, snapshot, workedExample } from '../../live/snapshots';
 import { ask, liveStateOf, NOW, startTestSite, type Got } from '../test-site';
 
@@ -98,7 +98,7 @@ describe('the faults of QmemTools’ server', () => {
   it('1: a refresh that crashes stops neither the next one nor the answers, and is told', async (t) => {
     const lines: string[] = [];
     let crash = false;
-    const live = newLiveState({
+    const live = new LiveState({
       makeView: (given) => {
         if (crash) throw new Error('no h_vmem');
         return viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: NOW });
