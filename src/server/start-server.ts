@@ -30,7 +30,7 @@ export interface ServerOptions {
   >;
   readonly places: readonly ListenAddress[];
   readonly live: Pick<LiveState, 'current'>;
-  /** Told of each request for the jobs that wait. */
+  /** Called at each request for pending jobs. */
   readonly wantPending?: () => void;
   readonly version: string;
   /** One line for each problem. */
@@ -109,8 +109,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   timer.unref();
 
   const uidOf = await peerUid();
-  const told = options.places.flatMap((place) => (place.kind === 'tcp' ? [place.address] : []));
-  const isOwnName = hostHeaderCheck([...told, ...settings.serve_hosts]);
+  const addresses = options.places.flatMap((place) => (place.kind === 'tcp' ? [place.address] : []));
+  const isOwnName = hostHeaderCheck([...addresses, ...settings.serve_hosts]);
   const servers: { readonly server: Server; readonly place: ListenAddress }[] = [];
   const stop = async (): Promise<void> => {
     clearInterval(timer);

@@ -114,8 +114,8 @@ function describeTest(test: SelfTest): string {
 /** Says whether the first fork of each job will be heard from now on. */
 async function showListener(asking: Parameters<typeof listenerFinding>[1], terminal: Terminal): Promise<void> {
   const answer = await askListener(listenerPaths(asking.settings).socket);
-  const { severity, says, mend } = listenerFinding(answer, asking);
-  const line = `listener: ${says}${mend === null ? '' : `; ${mend}`}`;
+  const { severity, says, fix } = listenerFinding(answer, asking);
+  const line = `listener: ${says}${fix === null ? '' : `; ${fix}`}`;
   if (severity === 'warning') warn(terminal, line);
   else writeLines(terminal, [line]);
 }

@@ -260,10 +260,10 @@ function checkVersion({ dialect, version }: DetectedDialect, { settings, setting
   const seen = ok('version', `${version ?? ''} (${dialect})`);
   const told = settings.grid_engine;
   if (told === dialect) return [seen];
-  const mend = `write grid_engine = "${dialect}" into ${settingsPath}`;
+  const fix = `write grid_engine = "${dialect}" into ${settingsPath}`;
   return told === 'unknown'
-    ? [seen, note('grid_engine', `not set: why a job was killed is less certain; ${mend}`)]
-    : [seen, warning('grid_engine', `is "${told}": why a job was killed may be wrong`, mend)];
+    ? [seen, note('grid_engine', `not set: why a job was killed is less certain; ${fix}`)]
+    : [seen, warning('grid_engine', `is "${told}": why a job was killed may be wrong`, fix)];
 }
 
 async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole): Promise<Finding[]> {

@@ -10,7 +10,7 @@ import { Listener } from './serve';
 import { listenerPaths } from './socket-path';
 
 /**
- * The listener: the one process of a node that hears what the kernel tells of all its processes, for all samplers.
+ * The listener: the one process of a node that reads the kernel's events of all its processes, for all samplers.
  *
  *   node main.js SETTINGS [take-over]
  *
@@ -22,7 +22,7 @@ import { listenerPaths } from './socket-path';
  * that run stay with the other, which ends when the last of them has.
  */
 
-/** What comes between two looks at rest: some forty thousand ends of processes. It is a limit, not an allocation. */
+/** What comes between two looks while idle: some forty thousand ends of processes. It is a limit, not an allocation. */
 const RECEIVE_BYTES = 64 * 1024 * 1024;
 
 function usableSettings(path: string): Settings {

@@ -8,7 +8,7 @@ const WITHIN_MS = 1000;
 
 /**
  * Asks the node's listener to make way for another one: it gives up its place, and ends as soon as the samplers that it
- * has are gone. Resolves when it has been told or there is none to tell.
+ * has are gone. Resolves when it has been asked, or none runs.
  */
 export function retireListener(settings: Pick<Settings, 'run_dir'>): Promise<void> {
   const { socket: path } = listenerPaths(settings);

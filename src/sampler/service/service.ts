@@ -165,7 +165,7 @@ export class Service {
     for (const parent of this.#parents) {
       try {
         const directory = RunDirectory.make(parent, run);
-        // null: its prolog was a moment before us, and we hear of its directory.
+        // null: its prolog was a moment before us, and its directory brings an event.
         if (directory !== null) this.takeUp(directory);
         return;
       } catch {

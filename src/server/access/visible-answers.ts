@@ -15,7 +15,7 @@ interface VisiblePart<Filter extends RecordFilter> {
 
 /**
  * What a caller may see of the records of a filter, as filters that a store can answer: their signed sum has each of
- * these records once. Whoever is not told names can't find them out by asking for them either.
+ * these records once. Who may not see names can't find them out by asking for them either.
  */
 function visibleParts<Filter extends RecordFilter>(filter: Filter, access: Access): readonly VisiblePart<Filter>[] {
   if (access.level === 'all') return [{ sign: 1, filter }];

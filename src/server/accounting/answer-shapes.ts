@@ -178,7 +178,7 @@ export const jobAnswer = part(
 
 export const recordsAnswer = part('Records', object({ schema, records: many(record), totals, shown }));
 
-/** What was heard of running jobs. */
+/** The last heartbeats of running jobs. */
 export const runningAnswer = part('Running', object({ schema, records: many(record) }));
 
 const group: Shape<SummaryGroup> = part(

@@ -64,7 +64,7 @@ export const diskusage: Source = {
     };
     return opened(
       () => paths.flatMap(readOne),
-      () => unavailable(`none of ${paths.join(', ')} exists`, 'mend paths of [sources.diskusage]'),
+      () => unavailable(`none of ${paths.join(', ')} exists`, 'fix paths of [sources.diskusage]'),
     );
   },
 };

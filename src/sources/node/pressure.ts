@@ -102,7 +102,7 @@ export const pressure: Source = {
     // Where the kernel has it but does not count, the files can be opened but not read (EOPNOTSUPP) or are absent.
     return opened(read, () => {
       const why = whyUnreadable(`${proc}/pressure/cpu`);
-      return unavailable(why.unavailable, why.mend ?? 'boot Linux 4.20 or later with psi=1');
+      return unavailable(why.unavailable, why.fix ?? 'boot Linux 4.20 or later with psi=1');
     });
   },
 };

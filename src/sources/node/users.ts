@@ -81,7 +81,7 @@ export const users: Source = {
       // What ended without a word to utmp stays in it.
       return userReadings(sessions.filter(({ pid }) => existsSync(`${proc}/${pid}`)));
     };
-    // Nothing mends its absence: newer systems keep sessions in systemd-logind only.
+    // Nothing fixes its absence: newer systems keep sessions in systemd-logind only.
     return opened(read, () => whyUnreadable(path));
   },
 };

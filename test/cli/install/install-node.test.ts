@@ -164,7 +164,7 @@ describe('install --node', asRoot, () => {
     assert.ok(!existsSync(cron));
   });
 
-  it('keeps the previous build, prunes older ones, and mends a damaged one', async (t) => {
+  it('keeps the previous build, prunes older ones, and fixes a damaged one', async (t) => {
     const host = newHost(t);
     const first = await install(host);
     const second = await install(host, otherBuild(host, 'second', '# second\n'));
