@@ -124,3 +124,48 @@ export const THIS_MACHINE: Omit<Place, 'options'> = {
   root: '/',
   now: () => performance.now(),
 };
+
+type Describe = (
+  what: string,
+  unit: Unit,
+  help: string,
+  more?: Partial<Pick<Metric, 'resolution' | 'instance'>>,
+) => Metric;
+
+/** Describes the node-wide metrics of one source; their names follow from the source, what is measured and the unit. */
+export function nodeMetrics(source: string): { readonly gauge: Describe; readonly counter: Describe } {
+  const describe =
+    (kind: Metric['kind']): Describe =>
+    (what, unit, help, more = {}) => ({
+      name: `${source}_${what}${unit === 'count' ? '' : `_${unit}`}`,
+      unit,
+      kind,
+      scope: 'node',
+      ...more,
+      help,
+    });
+  return { gauge: describe('gauge'), counter: describe('counter') };
+}
+
+export const reading = (metric: Metric, value: number, instance = ''): Reading => ({
+  metric: metric.name,
+  instance,
+  value,
+});
+
+/**
+ * An open source that holds nothing open: `read` gives the readings, or null or none where there is nothing to read, and
+ * then `why` says the reason.
+ */
+export function opened(read: () => readonly Reading[] | null, why: () => Unavailable): OpenSource | Unavailable {
+  const readOrWhy = (): readonly Reading[] | Unavailable => {
+    const readings = read();
+    return readings === null || readings.length === 0 ? why() : readings;
+  };
+  const first = readOrWhy();
+  return 'unavailable' in first ? first : { read: readOrWhy, close: () => undefined };
+}
+
+/** An option that is a list of words; empty when it is none. */
+export const listOption = (value: OptionValue | undefined): readonly string[] =>
+  typeof value === 'object' ? value : [];

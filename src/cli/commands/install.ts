@@ -1,8 +1,8 @@
+import { listenerPaths } from '../../sampler/listener/directory';
 import { Option, type Command } from 'commander';
 import { packageRoot } from '../../base/package-root';
 import { findCell } from '../../gridengine/find-cell';
 import { loadSettings } from '../../record/settings';
-import { listenerPaths } from '../../sampler/listener/socket-path';
 import { sourceSettingsProblems } from '../../sampler/source-settings';
 import { ALL_SOURCE_FACTS } from '../../sources/registry';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';

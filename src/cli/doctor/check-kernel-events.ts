@@ -1,5 +1,5 @@
+import { listenerPaths } from '../../sampler/listener/directory';
 import { runningListener, settingsDigest } from '../../sampler/listener/running';
-import { listenerPaths } from '../../sampler/listener/socket-path';
 import { MEND_ROOT } from '../../sources/events/kernel-events';
 import { proveKernelEvents, type KernelEventsProof } from '../../sources/events/prove-kernel-events';
 import { isUnavailable, unavailable, type Unavailable } from '../../sources/source';

@@ -1,3 +1,4 @@
+import { listenerPaths } from './directory';
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -8,7 +9,6 @@ import { inheritedFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
 import type { Settings } from '../../record/settings';
 import { decodeReply, lineSplitter, type Reply, type Request } from './protocol';
-import { listenerPaths } from './socket-path';
 
 type Hello = Extract<Reply, { kind: 'hello' }>;
 type Answer = Extract<Reply, { kind: 'synced' | 'values' | 'node' }>;

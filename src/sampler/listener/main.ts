@@ -1,3 +1,4 @@
+import { listenerPaths, takeLock, takeOverLock } from './directory';
 import { closeSync, mkdirSync } from 'node:fs';
 import { resourceLimit, Rlimit } from '../../native/libc';
 import { openKernelEvents } from '../../sources/events/kernel-events';
@@ -5,9 +6,7 @@ import { leaveJob } from '../job/leave-job';
 import { runMain } from '../run-main';
 import { reasonOf, shareLogLimit, warn } from '../../base/log';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/settings';
-import { takeLock, takeOverLock } from './lock';
 import { Listener } from './serve';
-import { listenerPaths } from './socket-path';
 
 /**
  * The listener: the one process of a node that reads the kernel's events of all its processes, for all samplers.

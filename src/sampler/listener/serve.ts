@@ -1,3 +1,4 @@
+import { listenerPaths } from './directory';
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -21,7 +22,6 @@ import { newProcessTable, type ProcessTable } from './process-table';
 import { decodeRequest, encodeReply, lineSplitter, type Reply, type Request } from './protocol';
 import { newRouter, type Router } from './router';
 import { settingsDigest } from './running';
-import { listenerPaths } from './socket-path';
 
 /** The kernel keeps what comes between two looks. */
 const LOOK_EVERY_MS = 100;

@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBytes, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
-import { opened } from '../opened';
-import type { Reading, Source } from '../source';
+import { nodeMetrics, opened, type Reading, reading, type Source } from '../source';
 
 const { gauge } = nodeMetrics('users');
 

@@ -1,3 +1,4 @@
+import { listenerPaths } from '../../../src/sampler/listener/directory';
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -7,7 +8,6 @@ import { checkKernelEvents, listenerFinding, proofFindings } from '../../../src/
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { encodeReply } from '../../../src/sampler/listener/protocol';
-import { listenerPaths } from '../../../src/sampler/listener/socket-path';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { MEND_NAMESPACE, MEND_ROOT, openKernelEvents } from '../../../src/sources/events/kernel-events';
 import type { KernelEventsProof } from '../../../src/sources/events/prove-kernel-events';
