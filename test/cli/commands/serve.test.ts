@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
-import { listenAt } from '../../../src/server/listen';
+import { listenAt } from '../../../src/server/http/listen';
 import { ask } from '../../server/test-site';
 import { COMMAND, startServing, type Serving } from '../serving';
 import { killedAtLimit, ordinary } from '../../report/sample-records';

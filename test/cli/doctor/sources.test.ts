@@ -12,7 +12,7 @@ import {
 } from '../../../src/cli/doctor/check-sources';
 import { type Finding, renderFindings } from '../../../src/cli/doctor/finding';
 import { describeReadings, probeProcessSource, probeSource } from '../../../src/cli/doctor/probe-source';
-import { startHelper } from '../../../src/sampler/helper/helper';
+import { Helper } from '../../../src/sampler/helper/helper';
 import { packageRoot } from '../../../src/base/package-root';
 import { parseSettings } from '../../../src/record/settings';
 import { perfFacts } from '../../../src/sources/job/perf-metrics';
@@ -218,7 +218,7 @@ describe('a source that hangs', () => {
     const settingsPath = join(tree.root, 'qmemacct.toml');
     writeFileSync(settingsPath, '[sources.slow]\nms = 60000\n');
     const script = join(packageRoot(), 'dist', 'test', 'sampler', 'helper', 'strange-helper-main.js');
-    const helper = startHelper({ settingsPath, deadlineMs: (name) => (name === 'slow' ? 400 : 60_000), script });
+    const helper = new Helper({ settingsPath, deadlineMs: (name) => (name === 'slow' ? 400 : 60_000), script });
     t.after(() => helper.close());
     const [about, ofJob, probes] = machine(tree, '');
     const names = ['slow', 'crashes', 'throws', 'good'];

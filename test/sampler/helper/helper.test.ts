@@ -5,7 +5,7 @@ import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startHelper, type Helper, type HelperOptions } from '../../../src/sampler/helper/helper';
+import { Helper, type HelperOptions } from '../../../src/sampler/helper/helper';
 import { packageRoot } from '../../../src/base/package-root';
 import { makeFifo } from '../../../src/native/libc';
 import { isUnavailable, type Reading, type Unavailable } from '../../../src/sources/source';
@@ -26,7 +26,7 @@ const STRANGE = join(__dirname, 'strange-helper-main.js');
 function helperWith(t: TestContext, toml: string, options: Partial<HelperOptions> = {}): Helper {
   const settingsPath = join(temporaryDirectory(), 'qmemacct.toml');
   writeFileSync(settingsPath, toml);
-  const helper = startHelper({ settingsPath, deadlineMs: hangingWithin(DEADLINE_MS), script: STRANGE, ...options });
+  const helper = new Helper({ settingsPath, deadlineMs: hangingWithin(DEADLINE_MS), script: STRANGE, ...options });
   t.after(() => helper.close());
   return helper;
 }
@@ -72,7 +72,7 @@ function setStart(proc: string, pid: number, ticks: number): void {
 
 describe('the helper process', () => {
   it('reads sources of the registry, by the product', async (t) => {
-    const helper = startHelper({ settingsPath: '/nonexistent/qmemacct.toml', deadlineMs: () => 60_000 });
+    const helper = new Helper({ settingsPath: '/nonexistent/qmemacct.toml', deadlineMs: () => 60_000 });
     t.after(() => helper.close());
     assert.equal(values(await helper.read('loadavg')).length, 5);
     const own = await helper.read('pss', [process.pid]);
@@ -121,7 +121,7 @@ describe('the helper process', () => {
   it('does with the defaults where the settings can not be used', async (t) => {
     const settingsPath = join(temporaryDirectory(), 'qmemacct.toml');
     writeFileSync(settingsPath, 'interval = "never"\n');
-    const helper = startHelper({ settingsPath, deadlineMs: () => 60_000 });
+    const helper = new Helper({ settingsPath, deadlineMs: () => 60_000 });
     t.after(() => helper.close());
     assert.equal(values(await helper.read('loadavg')).length, 5);
   });
@@ -185,8 +185,8 @@ describe('the helper process', () => {
     const module = require.resolve('../../../src/sampler/helper/helper');
     writeFileSync(
       script,
-      `const { startHelper } = require(${JSON.stringify(module)});
-       const helper = startHelper({ settingsPath: '/nonexistent', deadlineMs: () => 60_000, script: ${JSON.stringify(STRANGE)} });
+      `const { Helper } = require(${JSON.stringify(module)});
+       const helper = new Helper({ settingsPath: '/nonexistent', deadlineMs: () => 60_000, script: ${JSON.stringify(STRANGE)} });
        helper.read('pid').then(([{ value }]) => console.log(value));
        setInterval(() => undefined, 1000);`,
     );

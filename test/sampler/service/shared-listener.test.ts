@@ -11,7 +11,7 @@ import {
   type Request,
 } from '../../../src/sampler/listener/protocol';
 import { listenerPaths } from '../../../src/sampler/listener/socket-path';
-import { shareListener, type SharedListener } from '../../../src/sampler/service/shared-listener';
+import { SharedListener } from '../../../src/sampler/service/shared-listener';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { until } from '../fake-shepherd';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -33,7 +33,7 @@ async function played(t: TestContext): Promise<Played> {
   const requests: Request[] = [];
   const sockets: Socket[] = [];
   const it: Played = {
-    shared: shareListener('', settings),
+    shared: new SharedListener('', settings),
     requests,
     sockets,
     answers: true,
@@ -232,9 +232,9 @@ describe('a connection that many jobs share', () => {
   it('is null where no listener can be reached', async () => {
     const runDirectory = temporaryDirectory();
     writeFileSync(listenerPaths({ run_dir: runDirectory }).directory, 'no directory');
-    const { connect } = shareListener('', { ...DEFAULT_SETTINGS, run_dir: runDirectory });
+    const shared = new SharedListener('', { ...DEFAULT_SETTINGS, run_dir: runDirectory });
     const handlers = { take: (): void => undefined, lost: (): void => assert.fail() };
-    assert.deepEqual(await Promise.all([connect(handlers), connect(handlers)]), [null, null]);
-    assert.equal(await connect(handlers), null);
+    assert.deepEqual(await Promise.all([shared.connect(handlers), shared.connect(handlers)]), [null, null]);
+    assert.equal(await shared.connect(handlers), null);
   });
 });
