@@ -1,6 +1,15 @@
 import type { JsonHandler, JsonValue } from '../json/scan';
 import { parseReportTime } from '../report-time';
-import { addMessage, addUsage, finishJob, newJob, newTask, type JobDraft, type TaskDraft } from './detail-builder';
+import {
+  addMessage,
+  addPredecessor,
+  addUsage,
+  finishJob,
+  newJob,
+  newTask,
+  type JobDraft,
+  type TaskDraft,
+} from './detail-builder';
 import type { JobDetail } from './job-detail';
 import { parseSlotRanges } from './slot-ranges';
 
@@ -55,6 +64,7 @@ export function jobDetailJson(onJob: (job: JobDetail) => void): JsonHandler {
       else if (path.length === 6 && inTask === 'error_reason') addMessage(job, found.text());
     } else if (path.length === 4) {
       if (list === 'pe') peValue(job, key, found);
+      else if (list === 'jid_predecessor_list') addPredecessor(job, found.number());
       else if (list === 'scheduling_info') addMessage(job, found.text());
       else if (list === 'job_array_tasks' && key !== 'step') structure.push(found.number());
     } else if (path.length === 5) {
@@ -78,6 +88,9 @@ function jobValue(job: JobDraft, key: string, found: JsonValue): void {
     case 'project':
     case 'department':
       job[key] = found.text() || null;
+      break;
+    case 'submit_cmd_line':
+      job.submitCommand = found.text() || null;
       break;
     case 'submission_time':
       job.submittedAt = parseReportTime(found.text());

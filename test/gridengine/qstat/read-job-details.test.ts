@@ -40,6 +40,9 @@ const bare: JobDetail = {
   department: null,
   account: null,
   submittedAt: null,
+  notBefore: null,
+  submitCommand: null,
+  predecessors: [],
   requests: [],
   pe: null,
   peRange: [],
@@ -237,6 +240,15 @@ describe('readJobDetails', () => {
       { ...bare, job: 411, name: 'plain' },
     ]);
     assert.deepEqual(end, complete('ocs'));
+  });
+
+  it('reads the jobs that must end first, and no other numbers in their lists', () => {
+    const { jobs } = read(fixture('8.1.9/busy.qstat-j.xml'));
+    const waits = jobs.filter(({ predecessors }) => predecessors.length > 0);
+    assert.deepEqual(
+      waits.map(({ name, predecessors }) => ({ name, predecessors })),
+      [{ name: 'after', predecessors: [1] }],
+    );
   });
 
   it('hands a job over before the next is read, and not one that is cut', () => {
