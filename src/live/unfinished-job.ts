@@ -7,7 +7,7 @@ import type { Snapshot } from './snapshot';
 import { viewCluster, type ViewOptions } from './view';
 
 /** Tasks of a job that wait in the same state; of a job that is no array `tasks` is null. */
-export interface WaitingTasks {
+interface WaitingTasks {
   readonly tasks: string | null;
   /** Grid Engine's state letters. */
   readonly state: string;
@@ -49,7 +49,7 @@ export interface UnfinishedJob {
 }
 
 /** What was asked for beside the lists of jobs. */
-export interface AskedDetails {
+interface AskedDetails {
   readonly details: JobDetails;
   readonly holds: readonly Hold[];
 }

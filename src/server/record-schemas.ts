@@ -84,6 +84,7 @@ const recordFields = {
   ) as unknown as Readonly<Record<FieldName, Schema>>),
   cpu_efficiency: { ...nullable(number), description: EFFICIENCY_HELP.cpu_efficiency },
   memory_efficiency: { ...nullable(number), description: EFFICIENCY_HELP.memory_efficiency },
+  queue_wait_seconds: { ...nullable(number), description: EFFICIENCY_HELP.queue_wait_seconds },
   ended: { ...flag, description: 'whether the job had ended when this record was made' },
   provenance: {
     ...map(component('Stamp')),

@@ -1,6 +1,7 @@
 import { isParallel } from '../../accounting/job-sum';
 import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
+import { queueWait } from '../../record/efficiency';
 import { shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
 import { limitOf } from '../advice/fit';
@@ -185,14 +186,16 @@ export function renderSummary(
   const subject = subjectOf(latest, screen, dialect);
   if (subject === null) return [];
   const attempts = new Set(runs.map(({ attempt }) => attempt)).size;
-  const again = attempts > 1 ? `  Run ${attempts} times; this is the last run. ` : '  ';
+  const wait = attempts > 1 ? null : queueWait(subject.total);
+  const waited = wait === null ? '' : `Queue wait: ${formatDuration(wait)}. `;
+  const again = attempts > 1 ? `Run ${attempts} times; this is the last run. ` : waited;
   const start = [
     ...subject.title,
     ...blank([...renderWarning(subject.total, screen), ...subject.trend]),
     ...blank(renderMeasured(subject, screen)),
     ...subject.verdict,
   ];
-  const end = ['', ...renderQuality(subject, screen), screen.style.faint(`${again}More: --full, --json`)];
+  const end = ['', ...renderQuality(subject, screen), screen.style.faint(`  ${again}More: --full, --json`)];
   const chart = blank(renderSmallChart(subject, screen));
   return start.length + chart.length + end.length > mostLines ? [...start, ...end] : [...start, ...chart, ...end];
 }

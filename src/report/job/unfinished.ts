@@ -14,7 +14,7 @@ import { command, fitsNoHost, waitingReasons } from './waiting';
 
 /** How it stands with a job that has not ended, the most urgent first. */
 const STATES = ['error', 'deleted', 'running', 'in transfer', 'held', 'dependent', 'waiting'] as const;
-export type UnfinishedState = (typeof STATES)[number];
+type UnfinishedState = (typeof STATES)[number];
 
 const LETTERS: readonly (readonly [RegExp, UnfinishedState])[] = [
   [/E/, 'error'],
@@ -31,7 +31,7 @@ function stateOf(letters: string, { holds, predecessors }: UnfinishedJob): Unfin
 }
 
 /** The states that its tasks are in, the most urgent first. */
-export function statesOf(job: UnfinishedJob): readonly UnfinishedState[] {
+function statesOf(job: UnfinishedJob): readonly UnfinishedState[] {
   const letters = [...job.running, ...job.waiting].map(({ state }) => state);
   const states = new Set(letters.map((text) => stateOf(text, job)));
   return STATES.filter((state) => states.has(state));

@@ -1,4 +1,4 @@
-import { cpuEfficiency } from '../../record/efficiency';
+import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import type { JobRecord, MemoryRequest } from '../../record/record';
 import { limitOf } from '../advice/fit';
 import {
@@ -54,12 +54,14 @@ function memoryTime(record: JobRecord, screen: Screen): string | null {
 
 /** What the job used beside its peaks: CPU, processes, I/O, memory over time. */
 export function renderConsumption(record: JobRecord, screen: Screen): string[] {
+  const wait = queueWait(record);
   const rows = [
     ['CPU time', cpu(record, screen)],
     ['processes', processes(record)],
     ['I/O', transfer(record.read_bytes, record.written_bytes)],
     ['I/O by calls', transfer(record.read_chars, record.written_chars, ' (with page cache)')],
     ['memory-hours', memoryTime(record, screen)],
+    ['queue wait', wait === null ? null : formatDuration(wait)],
   ].flatMap(([name, value]) => (value == null ? [] : [[name ?? '', value]]));
   return renderTable([{ head: '' }, { head: '' }], rows, screen);
 }

@@ -7,7 +7,7 @@ import { formatBytes, formatCount, formatRequested } from '../format/units';
 import type { Screen } from '../screen/screen';
 
 /** Why a job that could start has not been started. */
-export interface WaitingReasons {
+interface WaitingReasons {
   /** No host has as much of h_vmem as it requests: it can't start. */
   readonly fitsNoHost: boolean;
   /** In one sentence each, the most telling first. */

@@ -1,4 +1,4 @@
-import { cpuEfficiency, memoryEfficiency } from '../../record/efficiency';
+import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { jobName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
 import { figureOf } from '../../record/peak-figure';
@@ -82,11 +82,6 @@ function untilCell(line: RecordLine, screen: Screen): string {
   const text = moment(record.ended_at ?? record.started_at, screen);
   return text === '' || record.ended_at !== null ? text : `${text} ${screen.glyphs.ellipsis}`;
 }
-
-const waited: Of<number | null> = (record) => {
-  const [submitted, started] = [parseTime(record.submitted_at), parseTime(record.started_at)];
-  return submitted === null || started === null ? null : Math.max(0, (started.getTime() - submitted.getTime()) / 1000);
-};
 
 function efficiencyCell(line: RecordLine): string {
   const cpu = sum(line, (record) => (cpuEfficiency(record) === null ? null : record.cpu_seconds));
@@ -235,7 +230,7 @@ export const RECORD_COLUMNS = {
     head: 'waited',
     says: 'from submission to start',
     align: 'right',
-    cell: sizeCell(waited, formatDuration),
+    cell: sizeCell(queueWait, formatDuration),
   },
   ran: {
     head: 'ran',
