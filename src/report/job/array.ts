@@ -79,13 +79,14 @@ function renderSpread(records: readonly JobRecord[], screen: Screen, full: boole
   return renderTable(
     [
       { head: '' },
-      { head: 'min', align: 'right' },
+      { head: 'min', align: 'right', dispensable: 1 },
       { head: 'median', align: 'right' },
       { head: 'max', align: 'right' },
       { head: 'in task', align: 'right' },
     ],
     rows,
     screen,
+    screen.width - SECTION_INDENT,
   );
 }
 

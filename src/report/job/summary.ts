@@ -13,6 +13,7 @@ import { renderBar, shareTone } from '../screen/gauge';
 import { wrap } from '../screen/layout';
 import type { Screen, Tone } from '../screen/screen';
 import { renderTable } from '../screen/table';
+import { truncate } from '../screen/text-width';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
 import { cpuGauges, renderVerdict, sizedByAddressSpace } from './headline';
@@ -135,7 +136,7 @@ function renderMeasured(subject: Subject, screen: Screen): string[] {
   ]);
   const columns = [
     { head: '' },
-    { head: 'requested', align: 'right' },
+    { head: 'requested', align: 'right', shrinksTo: 10 },
     { head: 'used', align: 'right' },
     { head: 'efficiency', align: 'right' },
     { head: '', dispensable: 1 },
@@ -214,7 +215,11 @@ export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Di
   const cause = why === null ? '' : ` ${screen.glyphs.dash} ${why.sentence}`;
   const [state = ''] = wrap(`State: ${statusText(total, screen)}${cause}`, screen.width);
   return [
-    `Job: ${jobLabel(total, screen)}${total.job_name === null ? '' : ` ${screen.safe(total.job_name)}`}${total.owner === null ? '' : ` (${screen.safe(total.owner)})`} on ${screen.safe(total.host)}`,
+    truncate(
+      `Job: ${jobLabel(total, screen)}${total.job_name === null ? '' : ` ${screen.safe(total.job_name)}`}${total.owner === null ? '' : ` (${screen.safe(total.owner)})`} on ${screen.safe(total.host)}`,
+      screen.width,
+      screen.glyphs.ellipsis,
+    ),
     state,
     line('Elapsed', time),
     line('CPU', cpu),
