@@ -182,6 +182,7 @@ export const RECORD_COLUMNS = {
   name: {
     head: 'name',
     says: "the job's name",
+    dispensable: 1,
     shrinksTo: 11,
     cell: ([record], screen) => screen.safe(record.job_name ?? ''),
   },
@@ -190,7 +191,7 @@ export const RECORD_COLUMNS = {
   host: {
     head: 'host',
     says: 'where it ran',
-    dispensable: 4,
+    dispensable: 9,
     shrinksTo: 8,
     cell: textCell(({ host }) => host, 'hosts'),
   },
@@ -225,7 +226,7 @@ export const RECORD_COLUMNS = {
         screen,
       ),
   },
-  until: { head: 'until', says: 'when it ended, or last reported', dispensable: 1, cell: untilCell },
+  until: { head: 'until', dispensable: 6, says: 'when it ended, or last reported', cell: untilCell },
   waited: {
     head: 'waited',
     says: 'from submission to start',
@@ -235,13 +236,14 @@ export const RECORD_COLUMNS = {
   ran: {
     head: 'ran',
     says: 'elapsed time, the longest of several',
+    dispensable: 5,
     align: 'right',
     cell: sizeCell((record) => record.wallclock_seconds, formatDuration),
   },
   slots: {
     head: 'slots',
     says: 'slots on the host',
-    dispensable: 3,
+    dispensable: 8,
     align: 'right',
     cell: ([record]) => String(record.host_slots ?? record.slots ?? ''),
   },
@@ -251,7 +253,7 @@ export const RECORD_COLUMNS = {
     align: 'right',
     cell: sizeCell((record) => record.h_vmem?.request_bytes ?? null, formatRequested),
   },
-  limit: { head: 'limit', says: 'h_vmem on the host', align: 'right', cell: limitCell },
+  limit: { head: 'limit', dispensable: 3, says: 'h_vmem on the host', align: 'right', cell: limitCell },
   peak: {
     head: 'peak',
     says: 'peak resident memory (RSS), a lower bound with >=; of several the one closest to its limit',
@@ -279,12 +281,14 @@ export const RECORD_COLUMNS = {
   share: {
     head: 'of limit',
     says: 'memory efficiency: that peak over h_vmem on the host',
+    dispensable: 2,
     align: 'right',
     cell: memoryCell,
   },
   cpu: {
     head: 'CPU',
     says: 'CPU efficiency: CPU time over elapsed time and slots',
+    dispensable: 4,
     align: 'right',
     cell: efficiencyCell,
   },
@@ -309,7 +313,7 @@ export const RECORD_COLUMNS = {
   unused: {
     head: 'unused',
     says: 'requested and never used, in GiB x h',
-    dispensable: 2,
+    dispensable: 7,
     align: 'right',
     cell: hostSumCell(unused, formatGibHours),
   },
