@@ -1,9 +1,11 @@
 import type { AnswerReader } from '../reading';
 import { readXmlAnswer } from '../xml/xml-answer';
 import { epochToMs } from '../epoch-time';
+import { parseReportTime } from '../report-time';
 import type { XmlHandler, XmlContent } from '../xml/scan';
 import {
   addMessage,
+  addPredecessor,
   addUsage,
   finishJob,
   newJob,
@@ -32,7 +34,7 @@ export function readJobDetails(
 type Section =
   | { readonly of: 'request'; readonly kind: 'hard' | 'soft' }
   | { readonly of: 'usage'; readonly rank: number }
-  | { readonly of: 'peRange' | 'structure' | 'granted' | 'ignored' };
+  | { readonly of: 'peRange' | 'structure' | 'granted' | 'predecessors' | 'ignored' };
 
 const SECTIONS: readonly (readonly [string, Section])[] = [
   ['JB_hard_resource_list', { of: 'request', kind: 'hard' }],
@@ -41,6 +43,8 @@ const SECTIONS: readonly (readonly [string, Section])[] = [
   ['JRS_soft_resource_list', { of: 'request', kind: 'soft' }],
   ['JB_pe_range', { of: 'peRange' }],
   ['JB_ja_structure', { of: 'structure' }],
+  ['JB_jid_predecessor_list', { of: 'predecessors' }],
+  ['JB_ja_ad_predecessor_list', { of: 'predecessors' }],
   ['JAT_scaled_usage_list', { of: 'usage', rank: 3 }],
   ['JAT_reported_usage_list', { of: 'usage', rank: 2 }],
   ['JAT_usage_list', { of: 'usage', rank: 1 }],
@@ -228,7 +232,9 @@ const JOB: readonly (readonly [string, (job: JobDraft, content: XmlContent) => v
   ['JB_project', (job, content) => (job.project = textOrNull(content))],
   ['JB_department', (job, content) => (job.department = textOrNull(content))],
   ['JB_account', (job, content) => (job.account = textOrNull(content))],
-  ['JB_submission_time', (job, content) => (job.submittedAt = epochToMs(content.text().trim()))],
+  ['JB_submission_time', (job, content) => (job.submittedAt = parseReportTime(content.text()))],
+  ['JB_execution_time', (job, content) => (job.notBefore = parseReportTime(content.text()))],
+  ['JB_submission_command_line', (job, content) => (job.submitCommand = textOrNull(content))],
   ['JB_pe', (job, content) => (job.pe = textOrNull(content))],
   ['JB_type', (job, content) => (job.array ||= Math.floor(content.number() / TYPE_ARRAY) % 2 === 1)],
   ['JB_is_array', (job, content) => (job.array ||= content.text().trim() === 'true')],
@@ -272,6 +278,15 @@ const REQUEST: readonly (readonly [string, Leaf])[] = [
       const amount = content.number();
       if (reading.request === null || reading.requestIsString || Number.isNaN(amount)) return;
       reading.request.amount = amount > INFINITE ? Infinity : amount;
+    },
+  ],
+];
+
+const PREDECESSOR: readonly (readonly [string, Leaf])[] = [
+  [
+    'JRE_job_number',
+    ({ job, section }, content) => {
+      if (job !== null && section?.of === 'predecessors') addPredecessor(job, count(content));
     },
   ],
 ];
@@ -387,6 +402,7 @@ const CLOSED: ReadonlyMap<string, Leaf> = new Map<string, Leaf>([
     },
   ]),
   ...REQUEST,
+  ...PREDECESSOR,
   ...RANGE,
   ...TASK,
   ...REASON,

@@ -11,7 +11,7 @@ import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { accountingRecord, heldJob, newSite, quiet, shepherdObstacle, startJob } from '../fake-shepherd';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -34,7 +34,7 @@ interface Node {
 }
 
 function newNode(t: TestContext): Node {
-  const state = temporaryDirectory(t);
+  const state = temporaryDirectory();
   mkdirSync(join(state, 'accounting'));
   const accounting = join(state, 'accounting', 'accounting.db');
   const store = new NodeStore(state);

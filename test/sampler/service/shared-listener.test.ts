@@ -14,7 +14,7 @@ import {
 import { SharedListener } from '../../../src/sampler/service/shared-listener';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { until } from '../fake-shepherd';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 interface Played {
   readonly shared: SharedListener;
@@ -27,7 +27,7 @@ interface Played {
 
 /** A listener that says what the test wants, over the real socket. */
 async function played(t: TestContext): Promise<Played> {
-  const settings = { ...DEFAULT_SETTINGS, run_dir: temporaryDirectory(t) };
+  const settings = { ...DEFAULT_SETTINGS, run_dir: temporaryDirectory() };
   const { directory, socket: path } = listenerPaths(settings);
   mkdirSync(directory);
   const requests: Request[] = [];
@@ -229,8 +229,8 @@ describe('a connection that many jobs share', () => {
     assert.deepEqual([first.lost(), second.lost(), third.lost()], [0, 0, 0]);
   });
 
-  it('is null where no listener can be reached', async (t) => {
-    const runDirectory = temporaryDirectory(t);
+  it('is null where no listener can be reached', async () => {
+    const runDirectory = temporaryDirectory();
     writeFileSync(listenerPaths({ run_dir: runDirectory }).directory, 'no directory');
     const shared = new SharedListener('', { ...DEFAULT_SETTINGS, run_dir: runDirectory });
     const handlers = { take: (): void => undefined, lost: (): void => assert.fail() };
