@@ -173,10 +173,7 @@ describe('the helper process', () => {
     await delay(50);
     await helper.close();
     assert.ok(!exists(pid));
-    assert.deepEqual((await Promise.all(waiting)).map(why), [
-      'the helper process was ended',
-      'the sampler is ending',
-    ]);
+    assert.deepEqual((await Promise.all(waiting)).map(why), ['the helper process was ended', 'the sampler is ending']);
     assert.equal(why(await helper.read('good')), 'the sampler is ending');
   });
 
