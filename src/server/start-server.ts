@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { logChanges } from '../base/log';
 import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
-import { startAccountingThread, type AccountingService } from './accounting/accounting-thread';
+import { AccountingThread, type AccountingService } from './accounting/accounting-thread';
 import { AnswerCache } from './http/answer-cache';
 import { callerKey, accessOf } from './access/caller';
 import { dispatcher } from './http/dispatch';
@@ -87,7 +87,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const tokens = new Tokens(settings.serve_tokens);
   const accounting =
     options.accounting ??
-    startAccountingThread({ path: settings.accounting, credentials: settings.accounting_credentials });
+    new AccountingThread({ path: settings.accounting, credentials: settings.accounting_credentials });
   const names = options.names ?? newUserNames();
   const rules = { settings, tokens, names, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => undefined } = options;

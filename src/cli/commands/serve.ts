@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { LimitedLog } from '../../base/log-limit';
 import { liveCell } from '../../live/poll-tools';
 import { loadSettings, type Settings } from '../../record/settings';
-import { startAccountingThread } from '../../server/accounting/accounting-thread';
+import { AccountingThread } from '../../server/accounting/accounting-thread';
 import { systemdSockets, listenAddressText, type ListenAddress } from '../../server/http/listen';
 import { LiveUpdates } from '../../server/live/live-updates';
 import { settleInbox } from '../../server/accounting/settle-inbox';
@@ -81,7 +81,7 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   const log = (line: string): void => limited.say(line);
   const places = placesOf(options, settings, systemdSockets(terminal.env, process.pid));
   const end = ended();
-  const accounting = startAccountingThread({
+  const accounting = new AccountingThread({
     path: settings.accounting,
     credentials: settings.accounting_credentials,
   });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
+import { reasonOf } from '../../base/log';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { askDialect } from '../../gridengine/ask-dialect';
 import type { DetectedDialect } from '../../gridengine/dialect';
@@ -15,7 +16,7 @@ import { hookDirectory } from '../install/places';
 import { networkFilesystemOf } from '../install/local-path';
 import type { Terminal } from '../terminal';
 import { checkRootHooks } from './check-root-hooks';
-import { because, findingsIn, type Finding } from './finding';
+import { findingsIn, type Finding } from './finding';
 import { ownName, type HostRole } from './host-role';
 import type { NodeState } from './node-state';
 
@@ -291,6 +292,6 @@ export async function checkGridEngine(state: NodeState, env: Terminal['env'], ro
       return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
     return await checkSite(qconf, state, role);
   } catch (error) {
-    return [warning('cell', because(error), 'its configuration was not checked')];
+    return [warning('cell', reasonOf(error), 'its configuration was not checked')];
   }
 }

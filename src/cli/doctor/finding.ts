@@ -26,11 +26,6 @@ export function findingsIn(area: string): Readonly<Record<Severity, Say>> {
   return { ok: maker('ok'), note: maker('note'), warning: maker('warning'), problem: maker('problem') };
 }
 
-/** One line for any error. */
-export function because(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
-}
-
 const WORDS: Readonly<Record<Severity, string>> = { ok: 'ok', note: 'note', warning: 'warning', problem: 'PROBLEM' };
 const INDENT = 2;
 const WORD_WIDTH = 9;
