@@ -160,8 +160,10 @@ export function remoteReader(client: ServerClient): AccountingReader {
     return records;
   };
 
-  const askForJob = async ({ job_id: job, task_id: task, ...choice }: JobQuery): Promise<JobAnswer> => {
-    const { status, answer } = await ask(`/v1/job/${job}${task === undefined ? '' : `.${task}`}${queryText(choice)}`);
+  const askForJob = async ({ job_id: job, task_id: task, cluster, all, at }: JobQuery): Promise<JobAnswer> => {
+    const { status, answer } = await ask(
+      `/v1/job/${job}${task === undefined ? '' : `.${task}`}${queryText({ cluster, all, at })}`,
+    );
     if (status === 404) return NOTHING;
     return read(status, answer, jobShape);
   };

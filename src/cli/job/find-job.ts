@@ -24,10 +24,14 @@ export function unite(records: readonly StoredRecord[]): readonly StoredRecord[]
   return [...found.values()];
 }
 
+/** Nobody looks at so many charts; one task's has its own. */
+const MOST_SERIES = 1000;
+
 /** What every store and this host know of a job, put together. Rejects with StoreError. */
 export async function findJob(query: JobQuery, sources: JobSources): Promise<JobReport> {
   // All jobs of this number: which of them is the newest is seen only when all sources are together.
-  const answers = await Promise.all(sources.readers.map((reader) => reader.job({ ...query, all: true })));
+  const asked = { ...query, all: true, most_series: MOST_SERIES };
+  const answers = await Promise.all(sources.readers.map((reader) => reader.job(asked)));
   const live = (await sources.running()).filter(
     (record) => record.job_id === query.job_id && (query.task_id ?? record.task_id) === record.task_id,
   );
