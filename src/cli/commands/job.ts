@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { groupBy } from '../../base/group-by';
+import type { ListedJob } from '../../gridengine/qstat/job-list';
 import { jobSums } from '../../accounting/job-sum';
 import { jobTaskName } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
@@ -14,7 +15,7 @@ import { renderRecordTable } from '../../report/records/list';
 import { jsonPieces } from '../../report/records/json';
 import { causeAccounts } from '../../report/why/causes';
 import { countOf } from '../records/options';
-import { withArrays } from '../job/array-tasks';
+import { askLists, withArrays } from '../job/array-tasks';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findJob, findNewest, parseJobArguments, type JobArgument, type JobSources } from '../job/find-job';
@@ -179,6 +180,11 @@ function renderText(
   parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
 }
 
+async function listedJobs(settings: Settings, live: LiveSources): Promise<readonly ListedJob[]> {
+  const snapshot = await askLists(settings, live);
+  return [...(snapshot?.running.value ?? []), ...(snapshot?.pending?.value ?? [])];
+}
+
 /** Asks Grid Engine about the jobs without a record, and about those that may be waiting again. */
 async function findUnfinished(
   reports: readonly JobReport[],
@@ -229,10 +235,14 @@ export async function showJobs(
   const stores = await commandStores(options.accounting, settings, terminal, sources);
   try {
     const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
-    const where: JobSources = { readers: stores.readers, running: () => running };
+    const asked = options.accounting === undefined && at === null ? live : null;
+    const where: JobSources = {
+      readers: stores.readers,
+      running: () => running,
+      ...(asked === null ? {} : { listed: () => listedJobs(settings, asked) }),
+    };
     const jobs = await numbersOf(words, terminal, where);
     const reports = await findAll(jobs, at, options.all ?? false, where);
-    const asked = options.accounting === undefined && at === null ? live : null;
     const isSeries = options.series !== undefined || options.chart !== undefined;
     const unfinished =
       asked === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, asked, terminal.now());

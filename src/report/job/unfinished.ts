@@ -191,7 +191,7 @@ function taskLines(job: UnfinishedJob, width: number, screen: Screen): string[] 
 
 const RUNNING_COLUMNS = JOB_COLUMNS.filter(({ head }) => head !== 'owner' && head !== 'name');
 
-/** A job that Grid Engine lists and that no record tells of: what it waits for, or Grid Engine's figures while it runs. */
+/** A job that Grid Engine lists and that has no record: what it waits for, or Grid Engine's figures while it runs. */
 export function renderUnfinished(job: UnfinishedJob, screen: Screen, full = false): string[] {
   const states = statesOf(job);
   const [state = 'waiting'] = states;
