@@ -3,9 +3,19 @@ import type { PastRun } from '../../advice/replay';
 import { groupBy } from '../../base/group-by';
 import type { StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
-import { neededPerSlot, slotsOf } from './advice';
-import { hitLimit } from '../job/ending';
-import { limitOf } from './fit';
+import { hitLimit, succeeded } from '../job/ending';
+import type { Cause } from '../why/hypothesis';
+import { whyEnded } from '../why/why';
+import { hasUnknownPart, neededPerSlot, slotsOf } from './advice';
+import { limitOf, needOf } from './fit';
+
+type Run = readonly [JobRecord, ...JobRecord[]];
+
+/** A run by the memory that it needed per slot. */
+interface MemoryRun extends PastRun {
+  /** Nobody sampled it: it is known by Grid Engine's own figure. */
+  readonly countedOnly: boolean;
+}
 
 const runOf = ({ cluster, job_id: job, task_id: task, started_at: started }: JobRecord): string =>
   `${cluster} ${job} ${task ?? ''} ${started ?? ''}`;
@@ -14,30 +24,64 @@ const seconds = (time: string): number => Date.parse(time) / 1000;
 
 const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
 
-/** The runs that ended and of which it is known what they needed, per slot; of a parallel job the fullest host counts. */
-export function pastRuns(stored: readonly StoredRecord[]): readonly PastRun[] {
+function endedRuns(stored: readonly StoredRecord[]): readonly Run[] {
   const ended = stored.flatMap(({ record, ended: hasEnded }) => (hasEnded ? [record] : []));
-  return [...groupBy(ended, runOf).values()].flatMap((records) => pastRun(records) ?? []);
+  return [...groupBy(ended, runOf).values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [[first, ...others] as const],
+  );
 }
 
-function pastRun(records: readonly JobRecord[]): PastRun | null {
-  const job = records.find((record) => record.pe_task_id === null) ?? records[0];
-  if (job?.submitted_at == null || job.ended_at === null) return null;
-  const peakBytes = most(records.map(neededPerSlot));
-  const limits = records.flatMap((record) => {
-    const limit = limitOf(record);
-    return limit === null ? [] : [limit / slotsOf(record)];
-  });
-  const limit = limits.length === 0 ? null : most(limits);
-  const wasStopped = limit !== null && records.some(hitLimit);
-  if (peakBytes <= 0 && !wasStopped) return null;
+/** What is known of a run whatever is asked of it; null: not when it was submitted or ended. */
+function baseOf(run: Run): Pick<PastRun, 'submit' | 'end' | 'classes' | 'seconds'> | null {
+  const job = run.find((record) => record.pe_task_id === null) ?? run[0];
+  if (job.submitted_at === null || job.ended_at === null) return null;
   return {
     submit: seconds(job.submitted_at),
     end: seconds(job.ended_at),
     classes: jobClasses(job),
     seconds: job.wallclock_seconds ?? 0,
-    peakBytes,
-    stoppedAtBytes: wasStopped ? limit : null,
-    requestBytes: limit,
   };
+}
+
+/**
+ * The runs that ended and of which it is known what memory they needed, per slot; of a parallel job the fullest host
+ * counts. What failed for another reason than memory says nothing of what a full run needs.
+ */
+export function pastRuns(stored: readonly StoredRecord[]): readonly MemoryRun[] {
+  return endedRuns(stored).flatMap((run) => memoryRun(run) ?? []);
+}
+
+function memoryRun(run: Run): MemoryRun | null {
+  const base = baseOf(run);
+  const needed = most(run.map(neededPerSlot));
+  const limits = run.flatMap((record) => {
+    const limit = limitOf(record);
+    return limit === null ? [] : [limit / slotsOf(record)];
+  });
+  const limit = limits.length === 0 ? null : most(limits);
+  const wasStopped = limit !== null && run.some(hitLimit);
+  const isWhole = needed > 0 && !hasUnknownPart(run) && run.some((record) => succeeded(record) === true);
+  if (base === null || !(wasStopped || isWhole)) return null;
+  return {
+    ...base,
+    needed,
+    stoppedAt: wasStopped ? limit : null,
+    requested: limit,
+    countedOnly: run.every((record) => needOf(record) === null),
+  };
+}
+
+const OUT_OF_TIME: ReadonlySet<Cause> = new Set<Cause>(['h_rt', 's_rt']);
+
+/** The runs that ended and of which it is known how long they took, in seconds. */
+export function pastTimes(stored: readonly StoredRecord[]): readonly PastRun[] {
+  return endedRuns(stored).flatMap((run) => timeRun(run) ?? []);
+}
+
+function timeRun(run: Run): PastRun | null {
+  const base = baseOf(run);
+  if (base === null || base.seconds <= 0) return null;
+  const wasStopped = whyEnded(run)?.causes.some((cause) => OUT_OF_TIME.has(cause)) ?? false;
+  if (!wasStopped && !run.some((record) => succeeded(record) === true)) return null;
+  return { ...base, needed: base.seconds, stoppedAt: wasStopped ? base.seconds : null, requested: null };
 }
