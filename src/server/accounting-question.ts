@@ -5,6 +5,8 @@ import type { SummaryQuery } from '../accounting/summary';
 import type { StoredRecord } from '../record/merge';
 import type { Dialect } from '../gridengine/dialect';
 import { escapeJson } from '../report/format/escape';
+import { ClassHistory } from '../report/advice/class-history';
+import { nextRequests } from '../report/advice/next-request';
 import { causeAccounts } from '../report/why/causes';
 import { RECORD_SCHEMA } from '../record/record';
 import type { GivenAttempt, GivenJob, GivenRecord, GivenRecords, GivenRunning, GivenSummary } from './record-schemas';
@@ -51,14 +53,17 @@ async function answerJob(
       `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
     );
   // Told from what the caller may see, and from nothing else.
-  const causes = causeAccounts(answer.records, dialect);
+  const history = new ClassHistory(async (asked) => (await visibleRecords(asked, sight, reader)).records, Date.now());
+  const runs = nextRequests(await history.advise(answer.records));
+  const causes = causeAccounts(runs, dialect);
   return {
     schema: RECORD_SCHEMA,
-    records: answer.records.map((stored): GivenAttempt => ({
+    records: runs.map((stored): GivenAttempt => ({
       ...given(stored),
       attempt: stored.attempt,
       attempts: stored.attempts,
       incarnation: stored.incarnation,
+      next_time: stored.next_time,
     })),
     causes: causes.slice(0, MOST_CAUSES),
     more_causes: causes.length > MOST_CAUSES,

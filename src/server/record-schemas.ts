@@ -9,6 +9,8 @@ import {
   type SummaryGroup,
   type SummaryQuery,
 } from '../accounting/summary';
+import { ADVICE_KINDS } from '../report/advice/advice';
+import type { NextRequest } from '../report/advice/next-request';
 import type { CauseAccount } from '../report/why/causes';
 import { CAUSES, STANDINGS } from '../report/why/hypothesis';
 import { CONFIDENCES } from '../report/why/why';
@@ -32,7 +34,8 @@ import type { Sight } from './sight';
 
 /** A record as the server gives it: the fields of schema 1, and beside them how it was put together. */
 export type GivenRecord = JobRecord & Efficiencies & Pick<JobAttempt, 'ended' | 'provenance'>;
-export type GivenAttempt = GivenRecord & Pick<JobAttempt, 'attempt' | 'attempts' | 'incarnation'>;
+export type GivenAttempt = GivenRecord &
+  Pick<JobAttempt, 'attempt' | 'attempts' | 'incarnation'> & { readonly next_time: NextRequest | null };
 
 export interface GivenJob {
   readonly schema: typeof RECORD_SCHEMA;
@@ -105,8 +108,27 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
   Stamp: object<Stamp>({ trust: word(...TRUSTS), revision: whole, ended: flag }),
   Record: object<GivenRecord>(recordFields, "one job's account on one host (schema 1)"),
   Attempt: object<GivenAttempt>(
-    { ...recordFields, attempt: whole, attempts: whole, incarnation: whole },
-    'a record, which of its starts it is, of how many, and of which job that had this number',
+    {
+      ...recordFields,
+      attempt: whole,
+      attempts: whole,
+      incarnation: whole,
+      next_time: nullable(component('NextRequest')),
+    },
+    'a record, which of its starts it is, of how many, of which job that had this number, and what to request next',
+  ),
+  NextRequest: object<NextRequest>(
+    {
+      kind: word(...ADVICE_KINDS),
+      complex: text,
+      request_bytes: { ...number, description: 'per slot, or per job where the complex is so consumed' },
+      risk: nullable({
+        ...number,
+        description: 'share of runs that would need more; null: it rests on this run alone',
+      }),
+      runs: nullable({ ...whole, description: 'past runs of its kind that it rests on' }),
+    },
+    'what memory to request for the next run; null: nothing can be said',
   ),
   Job: object<GivenJob>({
     schema: { const: RECORD_SCHEMA },

@@ -3,8 +3,9 @@ import type { StoredRecord } from '../record/merge';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../accounting/summary';
 import { sortRecords } from '../report/records/lines';
+import { HIDDEN } from '../record/hidden';
 import { recordKeyText } from '../record/record';
-import { HIDDEN, redactRecords } from './redaction';
+import { redactRecords } from './redaction';
 import { tellsNames, type Sight } from './sight';
 import { visibleParts } from './visible-parts';
 

@@ -5,10 +5,14 @@ const MINUTE = 60_000;
 const FIRST = Date.parse('2026-11-01T10:00:00Z');
 const GIB = 1024 ** 3;
 
-/** Jobs of one name but for the digits, one after the other, ten minutes apart; each runs for five. */
-export function pastJobs(count: number, more: (index: number) => Partial<JobRecord> = () => ({})): JobRecord[] {
+/** Jobs of one name but for the digits, one after the other, ten minutes apart; each runs for five. `first`: ms. */
+export function pastJobs(
+  count: number,
+  more: (index: number) => Partial<JobRecord> = () => ({}),
+  first = FIRST,
+): JobRecord[] {
   return Array.from({ length: count }, (_, index) => {
-    const at = (minutes: number): string => new Date(FIRST + (index * 10 + minutes) * MINUTE).toISOString();
+    const at = (minutes: number): string => new Date(first + (index * 10 + minutes) * MINUTE).toISOString();
     return {
       ...ordinary,
       job_id: 1000 + index,

@@ -7,14 +7,13 @@ import { readSubmission } from '../../gridengine/qsub-options';
 import { loadSettings } from '../../record/settings';
 import { neededPerSlot } from '../../report/advice/advice';
 import { adviseClass, type ClassFields } from '../../report/advice/class-advice';
-import { ClassHistory } from '../../report/advice/class-history';
 import { classRequest, renderClass, renderClassCsv, renderClassJson } from '../../report/advice/class-screen';
 import { latestRuns, recordsOf } from '../../report/job/job-run';
 import { parseRisk } from '../arguments';
 import { CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
-import { findJob, findNewest, parseJobArguments, unite, type JobSources } from '../job/find-job';
+import { findJob, findNewest, parseJobArguments, type JobSources } from '../job/find-job';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { findRecords } from '../records/find';
+import { historyOf } from '../records/find';
 import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
@@ -161,11 +160,8 @@ async function showAdvice(words: readonly string[], options: AdviseOptions, term
       return statusOfNothing(stores);
     }
     const { fields, least, requests } = kind;
-    const history = new ClassHistory(
-      async (query) => unite((await findRecords(query, stores.readers)).records),
-      terminal.now().getTime(),
-    );
-    const advice = adviseClass(await history.runsLike(fields.owner, fields.jobName), fields, { risk, least });
+    const past = await historyOf(stores.readers, terminal.now()).runsLike(fields.owner, fields.jobName);
+    const advice = adviseClass(past, fields, { risk, least });
     const report = { fields, advice, risk, requests };
     const isKnown = classRequest(advice) !== null;
     if (!isKnown) warn(terminal, `advise: ${nothingKnown(fields)}`);

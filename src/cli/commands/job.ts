@@ -3,6 +3,8 @@ import type { Command } from 'commander';
 import { jobSums } from '../../accounting/job-sum';
 import { jobTaskName } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
+import type { ClassHistory } from '../../report/advice/class-history';
+import { nextRequests } from '../../report/advice/next-request';
 import { renderCsv } from '../../report/records/csv';
 import { renderJob, type JobReport } from '../../report/job/job';
 import { latestRuns, recordsOf, type JobViewOptions } from '../../report/job/job-run';
@@ -11,12 +13,13 @@ import { toJobLines } from '../../report/records/lines';
 import { renderRecordTable } from '../../report/records/list';
 import { renderJson } from '../../report/records/json';
 import { causeAccounts } from '../../report/why/causes';
+import { historyOf } from '../records/find';
 import { withArrays } from '../job/array-tasks';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findJob, findNewest, parseJobArguments, type JobArgument, type JobSources } from '../job/find-job';
 import { realLiveSources, type LiveSources } from '../live/sources';
-import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { outputFormat, type OutputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 export interface JobOptions extends GlobalOptions {
@@ -29,6 +32,7 @@ export interface JobOptions extends GlobalOptions {
   readonly chart?: string;
   readonly full?: boolean;
   readonly brief?: boolean;
+  readonly retry?: boolean;
 }
 
 /** `qmemacct job ID[.TASK] ...` */
@@ -40,6 +44,10 @@ export function register(command: Command, context: CommandContext): void {
     )
     .option('--full', 'show everything that is known')
     .option('--brief', 'six lines, as seff shows')
+    .option(
+      '--retry',
+      'what to request now if want of memory ended it (exit status 0); 1: it ended otherwise, 4: not known yet',
+    )
     .option('--all', 'every job that has had this number, not only the newest')
     .option('--at <time>', 'the job that had this number at that time (7d, 2026-11-01, yesterday ...)')
     .option('--tasks', 'every task of an array job, or of a parallel one, as a line')
@@ -62,10 +70,13 @@ async function findAll(
   at: Date | null,
   all: boolean,
   sources: JobSources,
+  history: ClassHistory,
 ): Promise<JobReport[]> {
   const reports: JobReport[] = [];
-  for (const job of jobs)
-    reports.push(await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources));
+  for (const job of jobs) {
+    const report = await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources);
+    reports.push({ ...report, runs: await history.advise(report.runs) });
+  }
   return reports;
 }
 
@@ -125,6 +136,18 @@ function renderText(reports: readonly JobReport[], options: JobOptions, settings
   parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
 }
 
+async function retryOne(
+  [report, ...others]: readonly JobReport[],
+  format: OutputFormat,
+  settings: Settings,
+  terminal: Terminal,
+): Promise<number> {
+  if (report === undefined || others.length > 0) throw usageError('--retry is about one job: name one');
+  if (format === 'csv') throw usageError('--retry prints text or --json');
+  const { showRetry } = await import('../job/retry.js');
+  return showRetry(report, format, settings.grid_engine, terminal);
+}
+
 /** Shows jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
 export async function showJobs(
   names: readonly string[],
@@ -143,11 +166,12 @@ export async function showJobs(
     const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
     const where: JobSources = { readers: stores.readers, running: () => running };
     const jobs = await numbersOf(words, terminal, where);
-    const reports = await findAll(jobs, at, options.all ?? false, where);
+    const reports = await findAll(jobs, at, options.all ?? false, where, historyOf(stores.readers, terminal.now()));
     const found = reports.filter(({ runs }) => runs.length > 0);
     if (found.length === 0 && stores.readers.length === 0)
       throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
     stores.problems.forEach((problem) => warn(terminal, problem));
+    if (options.retry) return await retryOne(reports, format, settings, terminal);
     jobs.forEach((job, index) => {
       const report = reports[index];
       if (report?.runs.length === 0) warn(terminal, explainMissing(job, report, stores.opened));
@@ -160,14 +184,14 @@ export async function showJobs(
     }
     const runs = found.flatMap((report) => report.runs);
     if (format === 'csv') {
-      terminal.write(renderCsv(runs));
+      terminal.write(renderCsv(nextRequests(runs)));
       return found.length > 0 ? EXIT.found : statusOfNothing(stores);
     }
     const asked = options.accounting === undefined ? live : null;
     const whole = await withArrays(found, settings, asked, terminal.now());
     if (format === 'json') {
       const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
-      terminal.write(renderJson(runs, jobSums(runs), causeAccounts(runs, settings.grid_engine), arrays));
+      terminal.write(renderJson(nextRequests(runs), jobSums(runs), causeAccounts(runs, settings.grid_engine), arrays));
     } else {
       renderText(whole, options, settings, terminal);
     }

@@ -14,7 +14,7 @@ import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
 import { type CommandContext, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
-import { findAttempts, findRecords, findSummary } from '../records/find';
+import { findAttempts, findRecords, findSummary, historyOf } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import {
   addRecordFilterOptions,
@@ -151,7 +151,7 @@ export async function showRecords(
       const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view };
       writeLines(terminal, renderRecordList(report, screen));
     } else {
-      const accounts = await findAttempts(shown.flat(), stores.readers);
+      const accounts = await findAttempts(shown.flat(), stores.readers, historyOf(stores.readers, terminal.now()));
       terminal.write(format === 'json' ? renderJson(accounts) : renderCsv(accounts));
     }
     return records.length > 0 ? EXIT.found : statusOfNothing(stores);

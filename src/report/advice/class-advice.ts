@@ -107,7 +107,7 @@ export function adviseClass(
 
 function inBytes(promised: Promised, least: number): Promised & { readonly text: string } {
   const { bytes, text } = roundRequest(Math.max(promised.amount, least));
-  return { ...promised, amount: bytes, text };
+  return { ...promised, amount: Math.trunc(bytes), text };
 }
 
 function inSeconds(promised: Promised): TimePromise {

@@ -1,10 +1,16 @@
 import type { RecordsQuery } from '../../accounting/store';
+import { groupBy } from '../../base/group-by';
+import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
+import { jobKey, type JobRun } from '../job/job-run';
+import { adviseClass, type ClassAdvice } from './class-advice';
 
 const DAY_MS = 86_400_000;
 /** What ran longer ago says little. */
 const LOOK_BACK_DAYS = 365;
 const MOST_RECORDS = 400;
+/** Advice states this risk where nobody asks for another. */
+const RISK = 0.01;
 /** Questions of one command or answer. */
 const MOST_QUESTIONS = 50;
 /** A server takes no longer one. */
@@ -25,7 +31,7 @@ export class ClassHistory {
   /** The latest records of the owner's jobs of names that differ in their digits only; none: too much was asked for. */
   runsLike(owner: string, jobName: string): Promise<readonly StoredRecord[]> {
     const pattern = jobName.replace(/\d+/g, '*');
-    if (owner === '' || pattern === '' || pattern.length > LONGEST_NAME) return Promise.resolve([]);
+    if (owner === '' || owner === HIDDEN || pattern === '' || pattern.length > LONGEST_NAME) return Promise.resolve([]);
     const key = JSON.stringify([owner, pattern]);
     const known = this.answers.get(key);
     if (known !== undefined) return known;
@@ -41,5 +47,24 @@ export class ClassHistory {
     });
     this.answers.set(key, answer);
     return answer;
+  }
+
+  /** The same runs, each with what past runs of its job's kind say. */
+  async advise<Run extends JobRun>(runs: readonly Run[]): Promise<readonly Run[]> {
+    const advised: Run[] = [];
+    for (const group of groupBy(runs, (run) => `${run.record.job_id} ${jobKey(run)}`).values()) {
+      const advice = await this.adviceFor(group);
+      for (const run of group) advised.push(advice === null ? run : { ...run, advice });
+    }
+    return advised;
+  }
+
+  private async adviceFor(runs: readonly JobRun[]): Promise<ClassAdvice | null> {
+    // A task of a parallel job may have no name of its own.
+    const job = runs.find(({ record }) => record.pe_task_id === null && record.job_name !== null)?.record;
+    if (job?.owner == null || job.job_name === null) return null;
+    const { owner, job_name: jobName, slots, pe, project, queue, cluster } = job;
+    const fields = { owner, jobName, slots, pe, project, queue, cluster };
+    return adviseClass(await this.runsLike(owner, jobName), fields, { risk: RISK });
   }
 }

@@ -151,7 +151,7 @@ export function renderClassJson({ fields, advice, risk }: ClassReport): string {
       request_bytes: memory.amount,
       per: memory.per,
       ...shared(memory),
-      largest_bytes: memory.largest,
+      largest_bytes: Math.ceil(memory.largest),
       runs_by_grid_engine_only: memory.countedOnly,
     },
     time: time && {

@@ -1,14 +1,16 @@
 import { withEfficiencies } from '../../record/efficiency';
 import type { JobSum } from '../../accounting/job-sum';
 import { RECORD_SCHEMA, type JobRecord } from '../../record/record';
+import type { NextRequest } from '../advice/next-request';
 import type { ArrayProgress } from '../job/array-progress';
 import { escapeJson } from '../format/escape';
 import type { CauseAccount } from '../why/causes';
 
-/** What the machine formats print: a record, and which run of its job it is (1: the first). */
+/** What the machine formats print: a record, which run of its job it is (1: the first), what to request next time. */
 export interface Account {
   readonly record: JobRecord;
   readonly attempt: number;
+  readonly next_time: NextRequest | null;
 }
 
 const list = (items: readonly object[]): string =>
@@ -25,7 +27,9 @@ export function renderJson(
   causes: readonly CauseAccount[] = [],
   arrays: readonly ArrayProgress[] = [],
 ): string {
-  const records = list(accounts.map(({ record, attempt }) => ({ ...withEfficiencies(record), attempt })));
+  const records = list(
+    accounts.map(({ record, attempt, next_time }) => ({ ...withEfficiencies(record), attempt, next_time })),
+  );
   const more = [
     ...(sums.length === 0 ? [] : [`,"sums":${list(sums)}`]),
     ...(causes.length === 0 ? [] : [`,"causes":${list(causes)}`]),

@@ -18,6 +18,7 @@ interface Answer {
 
 interface Site {
   readonly directory: string;
+  readonly command: (...words: readonly string[]) => Promise<Answer>;
   readonly advise: (...words: readonly string[]) => Promise<Answer>;
 }
 
@@ -29,12 +30,12 @@ async function site(t: TestContext, records: readonly JobRecord[]): Promise<Site
   const store = openSqliteStore(join(directory, 'site.db'), 0o600);
   await store.merge(records);
   await store.close();
-  const advise = async (...words: readonly string[]): Promise<Answer> => {
+  const command = async (...words: readonly string[]): Promise<Answer> => {
     const terminal = fakeTerminal();
-    const status = await runProgram(['--config', config, 'advise', ...words], '1', terminal);
+    const status = await runProgram(['--config', config, ...words], '1', terminal);
     return { status, output: terminal.output(), warnings: terminal.warnings() };
   };
-  return { directory, advise };
+  return { directory, command, advise: (...words) => command('advise', ...words) };
 }
 
 const owner = userInfo().username;
@@ -116,6 +117,28 @@ describe('qmemacct advise', () => {
       ['--slots', '0', '--name', 'x'],
     ])
       assert.equal((await advise(...wrong)).status, 2, wrong.join(' '));
+  });
+
+  it('is what job and the lists say of next time', async (t) => {
+    const { command } = await site(t, pastJobs(60, mine));
+    for (const detail of [[], ['--full']]) {
+      const { output } = await command('job', '1000', ...detail);
+      assert.match(output, /Next time: qsub -l h_vmem=2(?:\.\d)?G$/m);
+      assert.match(
+        output.replace(/\s+/g, ' '),
+        /a risk of 1\.0 % by 60 runs of its kind, of which the largest needed 1\.98 GiB/,
+      );
+    }
+    const job = await command('job', '1000', '--json');
+    const list = await command('owner', owner, '--since', '2026-11-01', '--limit', '1', '--csv');
+    assert.match(
+      job.output,
+      /"next_time":\{"kind":"lower","complex":"h_vmem","request_bytes":\d+,"risk":0\.01,"runs":60\}/,
+    );
+    assert.match(list.output, /,lower,h_vmem,\d+,0\.01,60\n$/);
+    assert.equal((await command('job', '1000', '--retry')).status, 1);
+    assert.equal((await command('job', '99', '--retry')).status, 4);
+    assert.equal((await command('job', '1000-1001', '--retry')).status, 2);
   });
 
   it('shows hostile words harmlessly', async (t) => {
