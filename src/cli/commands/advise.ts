@@ -6,7 +6,7 @@ import { readUntrusted } from '../../base/read-untrusted';
 import { readSubmission } from '../../gridengine/qsub-options';
 import { loadSettings } from '../../record/settings';
 import { neededPerSlot } from '../../report/advice/advice';
-import { adviseClass, type ClassFields } from '../../report/advice/class-advice';
+import type { ClassFields } from '../../report/advice/class-advice';
 import { classRequest, renderClass, renderClassCsv, renderClassJson } from '../../report/advice/class-screen';
 import { latestRuns, recordsOf } from '../../report/job/job-run';
 import { parseRisk } from '../arguments';
@@ -160,8 +160,7 @@ async function showAdvice(words: readonly string[], options: AdviseOptions, term
       return statusOfNothing(stores);
     }
     const { fields, least, requests } = kind;
-    const past = await historyOf(stores.readers, terminal.now()).runsLike(fields.owner, fields.jobName);
-    const advice = adviseClass(past, fields, { risk, least });
+    const advice = await historyOf(stores.readers, terminal.now()).adviceOf(fields, { risk, least });
     const report = { fields, advice, risk, requests };
     const isKnown = classRequest(advice) !== null;
     if (!isKnown) warn(terminal, `advise: ${nothingKnown(fields)}`);

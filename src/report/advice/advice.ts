@@ -168,9 +168,10 @@ export function adviseRequest(records: readonly JobRecord[], promised: Promised 
   const isWhole = !hasUnknownPart(records);
   if (asked === null && !isWhole) return null;
   const raised = guess ? asked * RAISE : 0;
-  const promise = promised?.risk != null && promised.amount >= raised ? promised : null;
-  const wanted = promise === null ? worst.perSlot * HEADROOM : Math.max(worst.perSlot, promise.amount);
-  const rounded = roundRequest(Math.max(wanted, raised));
+  // What needed more than its kind is promised stands for itself.
+  const holds = promised?.risk != null && promised.amount >= Math.max(raised, worst.perSlot);
+  const promise = holds ? promised : null;
+  const rounded = roundRequest(promise?.amount ?? Math.max(worst.perSlot * HEADROOM, raised));
   const needed = Math.max(worst.perSlot, promise?.largest ?? 0);
   return {
     kind: kindOf(needed, rounded.bytes, { asked, guess, isWhole }),

@@ -106,7 +106,7 @@ export function adviseClass(
 }
 
 function inBytes(promised: Promised, least: number): Promised & { readonly text: string } {
-  const { bytes, text } = roundRequest(Math.max(promised.amount, least));
+  const { bytes, text } = roundRequest(least > promised.amount ? least * HEADROOM : promised.amount);
   return { ...promised, amount: Math.trunc(bytes), text };
 }
 

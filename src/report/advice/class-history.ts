@@ -3,7 +3,7 @@ import { groupBy } from '../../base/group-by';
 import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { jobKey, type JobRun } from '../job/job-run';
-import { adviseClass, type ClassAdvice } from './class-advice';
+import { adviseClass, type ClassAdvice, type ClassFields } from './class-advice';
 
 const DAY_MS = 86_400_000;
 /** What ran longer ago says little. */
@@ -28,9 +28,18 @@ export class ClassHistory {
     private readonly now: number,
   ) {}
 
+  /** What to request for a job of this kind, which needs `least` bytes per slot itself. Rejects with StoreError. */
+  async adviceOf(
+    fields: ClassFields,
+    asked: { readonly risk?: number; readonly least?: number } = {},
+  ): Promise<ClassAdvice> {
+    const past = await this.runsLike(fields.owner, fields.jobName);
+    return adviseClass(past, fields, { risk: RISK, ...asked });
+  }
+
   /** The latest records of the owner's jobs of names that differ in their digits only; none: too much was asked for. */
-  runsLike(owner: string, jobName: string): Promise<readonly StoredRecord[]> {
-    const pattern = jobName.replace(/\d+/g, '*');
+  private runsLike(owner: string, jobName: string): Promise<readonly StoredRecord[]> {
+    const pattern = jobName.replace(/\d+|#/g, '*');
     if (owner === '' || owner === HIDDEN || pattern === '' || pattern.length > LONGEST_NAME) return Promise.resolve([]);
     const key = JSON.stringify([owner, pattern]);
     const known = this.answers.get(key);
@@ -64,7 +73,6 @@ export class ClassHistory {
     const job = runs.find(({ record }) => record.pe_task_id === null && record.job_name !== null)?.record;
     if (job?.owner == null || job.job_name === null) return null;
     const { owner, job_name: jobName, slots, pe, project, queue, cluster } = job;
-    const fields = { owner, jobName, slots, pe, project, queue, cluster };
-    return adviseClass(await this.runsLike(owner, jobName), fields, { risk: RISK });
+    return this.adviceOf({ owner, jobName, slots, pe, project, queue, cluster });
   }
 }

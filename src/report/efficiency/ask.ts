@@ -4,6 +4,8 @@ import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
 import { recordKeyText, type JobRecord } from '../../record/record';
+import type { Promised } from '../advice/class-advice';
+import { ClassHistory } from '../advice/class-history';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
 import type { NameFound } from './job-line';
@@ -98,7 +100,7 @@ async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Pro
   return { records, cut, days: where.days };
 }
 
-interface NameSums extends Omit<NameFound, keyof WholeJobs> {
+interface NameSums extends Omit<NameFound, keyof WholeJobs | 'promise'> {
   readonly where: HeavyDays;
 }
 
@@ -142,7 +144,11 @@ const uniqueRecords = (records: readonly JobRecord[]): JobRecord[] => [
 ];
 
 /** Records of a name: those that wasted most, and, where these are not all, those with the highest peaks. */
-async function askForSome(reader: ReportReader, filter: Whose, { where, ...sums }: NameSums): Promise<NameFound> {
+async function askForSome(
+  reader: ReportReader,
+  filter: Whose,
+  { where, ...sums }: NameSums,
+): Promise<Omit<NameFound, 'promise'>> {
   const some: JobRecord[] = [];
   // The pattern finds names of other classes, too.
   const chosen = { ...filter, owner: sums.owner, job_name: sums.name.replaceAll('#', '*') };
@@ -158,6 +164,16 @@ async function askForSome(reader: ReportReader, filter: Whose, { where, ...sums 
     some.push(...highest.records.map(({ record }) => record).filter(mayBe));
   }
   return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some), (records) => records.some(isOfName))) };
+}
+
+/** What past runs of all jobs of a name promise. */
+async function promiseFor(
+  { owner, name: jobName }: NameSums,
+  cluster: string | null,
+  history: ClassHistory,
+): Promise<Promised | null> {
+  const ofAny = { slots: null, pe: null, project: null, queue: null };
+  return (await history.adviceOf({ owner, jobName, cluster, ...ofAny })).memory;
 }
 
 type Place = Stretch & Pick<RecordsQuery, 'cluster'>;
@@ -303,9 +319,10 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
   }
   const far = alone ? [] : wasters.flatMap(({ names }) => names).filter(mostlyFarBelow);
   const farShown = far.sort((a, b) => b.waste_gib_hours - a.waste_gib_hours).slice(0, NAMES_OF_A_LIST);
+  const history = new ClassHistory(async (query) => (await reader.records(query)).records, question.now.getTime());
   const found = new Map<NameSums, NameFound>();
   for (const sums of new Set([...wasters.flatMap(({ shown }) => shown), ...farShown]))
-    found.set(sums, await askForSome(reader, all, sums));
+    found.set(sums, { ...(await askForSome(reader, all, sums)), promise: await promiseFor(sums, cluster, history) });
   const foundOf = (names: readonly NameSums[]): NameFound[] => names.flatMap((sums) => found.get(sums) ?? []);
 
   const killedDays = whereToLook(

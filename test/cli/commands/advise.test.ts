@@ -86,7 +86,7 @@ describe('qmemacct advise', () => {
     });
     assert.ok(answer.memory.request_bytes >= 10 * 1024 ** 3, output);
     assert.equal(answer.memory.runs, 30);
-    assert.match(answer.request, /^-l h_vmem=10G,h_rt=/);
+    assert.match(answer.request, /^-l h_vmem=12G,h_rt=/);
     assert.equal((await advise('99')).status, 1);
   });
 

@@ -95,7 +95,7 @@ describe('adviseClass', () => {
       pastJobs(30, () => needing(2)),
       { least: 5 * GIB },
     );
-    assert.equal(memory?.text, '5G');
+    assert.equal(memory?.text, '6G');
   });
 
   it("counts runs that are known by Grid Engine's figure alone", () => {
