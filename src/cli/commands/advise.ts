@@ -160,7 +160,9 @@ async function showAdvice(words: readonly string[], options: AdviseOptions, term
       return statusOfNothing(stores);
     }
     const { fields, least, requests } = kind;
-    const advice = await historyOf(stores.readers, terminal.now()).adviceOf(fields, { risk, least });
+    const history = historyOf(stores.readers, terminal.now());
+    const wanted = { risk, least };
+    const advice = { memory: await history.memoryOf(fields, wanted), time: await history.timeOf(fields, wanted) };
     const report = { fields, advice, risk, requests };
     const isKnown = classRequest(advice) !== null;
     if (!isKnown) warn(terminal, `advise: ${nothingKnown(fields)}`);

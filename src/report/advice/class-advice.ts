@@ -45,19 +45,20 @@ export interface MemoryPromise extends Promised {
   readonly countedOnly: number;
 }
 
-interface TimePromise extends Promised {
+export interface TimePromise extends Promised {
   /** "2:30:00" */
   readonly text: string;
 }
 
-/** What the past runs of a class say of its next one; null: nothing. */
-export interface ClassAdvice {
-  readonly memory: MemoryPromise | null;
-  readonly time: TimePromise | null;
+/** What is asked of past runs: a risk, and no less than so many bytes per slot, which the job itself was measured to need. */
+export interface Wanted {
+  readonly risk: number;
+  readonly least?: number;
 }
 
 /** From narrow to wide: where the project or the queue is not known, the narrowest says nothing. */
-function classesOf(fields: ClassFields, cluster: string): readonly string[] {
+function classesOf(fields: ClassFields, newest: JobRecord | null): readonly string[] {
+  const cluster = fields.cluster ?? newest?.cluster ?? '';
   const { owner, jobName: job_name, slots, pe, project, queue } = fields;
   const classes = jobClasses({ cluster, owner, job_name, slots, pe, project, queue });
   return classes.slice(slots === null ? 2 : project === null || queue === null ? 1 : 0);
@@ -76,33 +77,34 @@ function promisedBy(runs: readonly PastRun[], classes: readonly string[], risk: 
   return { ...request, largest, predictions: held?.jobs ?? 0, failed: held?.failed ?? 0 };
 }
 
-/** By name but the digits: what a pattern with `*` finds may be more. */
-const isAlike = ({ job_name: name }: JobRecord, fields: ClassFields): boolean =>
-  nameClass(name ?? '') === nameClass(fields.jobName);
-
-/**
- * What to request for a job of this kind at this risk, or at the smallest larger one that can be stated. `stored`: past
- * runs of its owner and name, of other kinds too; `least`: bytes per slot that it was measured to need itself.
- */
-export function adviseClass(
-  stored: readonly StoredRecord[],
-  fields: ClassFields,
-  { risk, least = 0 }: { readonly risk: number; readonly least?: number },
-): ClassAdvice {
-  const alike = stored.filter(({ record }) => isAlike(record, fields));
-  const newest = alike.reduce<JobRecord | null>(
+function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): JobRecord | null {
+  const alike = stored.filter(({ record }) => nameClass(record.job_name ?? '') === nameClass(jobName));
+  return alike.reduce<JobRecord | null>(
     (latest, { record }) => ((record.ended_at ?? '') > (latest?.ended_at ?? '') ? record : latest),
     null,
   );
-  const classes = classesOf(fields, fields.cluster ?? newest?.cluster ?? '');
-  const runs = pastRuns(alike);
-  const memory = promisedBy(runs, classes, risk, MEMORY_PRIOR);
-  const time = promisedBy(pastTimes(alike), classes, risk, TIME_PRIOR);
+}
+
+/**
+ * The memory to request for a job of this kind at the risk that is wanted, or at the smallest larger one that can be
+ * stated. `stored`: past runs of its owner and name, of other kinds too. null: none of them says.
+ */
+export function adviseMemory(
+  stored: readonly StoredRecord[],
+  fields: ClassFields,
+  { risk, least = 0 }: Wanted,
+): MemoryPromise | null {
+  const newest = newestOf(stored, fields);
+  const runs = pastRuns(stored);
+  const memory = promisedBy(runs, classesOf(fields, newest), risk, MEMORY_PRIOR);
   const countedOnly = runs.filter((run) => run.countedOnly).length;
-  return {
-    memory: memory && { ...inBytes(memory, least), per: newest?.h_vmem?.per ?? 'slot', countedOnly },
-    time: time && inSeconds(time),
-  };
+  return memory && { ...inBytes(memory, least), per: newest?.h_vmem?.per ?? 'slot', countedOnly };
+}
+
+/** The same of its elapsed time. */
+export function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePromise | null {
+  const time = promisedBy(pastTimes(stored), classesOf(fields, newestOf(stored, fields)), risk, TIME_PRIOR);
+  return time && inSeconds(time);
 }
 
 function inBytes(promised: Promised, least: number): Promised & { readonly text: string } {

@@ -3,7 +3,14 @@ import { groupBy } from '../../base/group-by';
 import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { jobKey, type JobRun } from '../job/job-run';
-import { adviseClass, type ClassAdvice, type ClassFields } from './class-advice';
+import {
+  adviseMemory,
+  adviseTime,
+  type ClassFields,
+  type MemoryPromise,
+  type TimePromise,
+  type Wanted,
+} from './class-advice';
 
 const DAY_MS = 86_400_000;
 /** What ran longer ago says little. */
@@ -18,6 +25,14 @@ const LONGEST_NAME = 512;
 
 type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
 
+/** A list that was cut may hold the oldest job in part. */
+function withoutCut(found: readonly StoredRecord[]): readonly StoredRecord[] {
+  if (found.length < MOST_RECORDS) return found;
+  const endOf = ({ record }: StoredRecord): string => record.ended_at ?? '';
+  const { record: oldest } = found.reduce((first, one) => (endOf(one) < endOf(first) ? one : first));
+  return found.filter(({ record }) => record.job_id !== oldest.job_id || record.task_id !== oldest.task_id);
+}
+
 /** The past runs of jobs by owner and name, asked for once each. */
 export class ClassHistory {
   private readonly answers = new Map<string, Promise<readonly StoredRecord[]>>();
@@ -28,17 +43,18 @@ export class ClassHistory {
     private readonly now: number,
   ) {}
 
-  /** What to request for a job of this kind, which needs `least` bytes per slot itself. Rejects with StoreError. */
-  async adviceOf(
-    fields: ClassFields,
-    asked: { readonly risk?: number; readonly least?: number } = {},
-  ): Promise<ClassAdvice> {
-    const past = await this.runsLike(fields.owner, fields.jobName);
-    return adviseClass(past, fields, { risk: RISK, ...asked });
+  /** The memory to request for a job of this kind. Rejects with StoreError. */
+  async memoryOf(fields: ClassFields, wanted: Wanted = { risk: RISK }): Promise<MemoryPromise | null> {
+    return adviseMemory(await this.runsLike(fields), fields, wanted);
+  }
+
+  /** The same of its elapsed time. */
+  async timeOf(fields: ClassFields, wanted: Wanted): Promise<TimePromise | null> {
+    return adviseTime(await this.runsLike(fields), fields, wanted);
   }
 
   /** The latest records of the owner's jobs of names that differ in their digits only; none: too much was asked for. */
-  private runsLike(owner: string, jobName: string): Promise<readonly StoredRecord[]> {
+  private runsLike({ owner, jobName }: ClassFields): Promise<readonly StoredRecord[]> {
     const pattern = jobName.replace(/\d+|#/g, '*');
     if (owner === '' || owner === HIDDEN || pattern === '' || pattern.length > LONGEST_NAME) return Promise.resolve([]);
     const key = JSON.stringify([owner, pattern]);
@@ -53,26 +69,26 @@ export class ClassHistory {
       until: this.now + 1,
       limit: MOST_RECORDS,
       totals: false,
-    });
+    }).then(withoutCut);
     this.answers.set(key, answer);
     return answer;
   }
 
-  /** The same runs, each with what past runs of its job's kind say. */
+  /** The same runs, each with what past runs of its job's kind promise. */
   async advise<Run extends JobRun>(runs: readonly Run[]): Promise<readonly Run[]> {
     const advised: Run[] = [];
     for (const group of groupBy(runs, (run) => `${run.record.job_id} ${jobKey(run)}`).values()) {
-      const advice = await this.adviceFor(group);
-      for (const run of group) advised.push(advice === null ? run : { ...run, advice });
+      const promise = await this.promiseFor(group);
+      for (const run of group) advised.push(promise === null ? run : { ...run, promise });
     }
     return advised;
   }
 
-  private async adviceFor(runs: readonly JobRun[]): Promise<ClassAdvice | null> {
+  private async promiseFor(runs: readonly JobRun[]): Promise<MemoryPromise | null> {
     // A task of a parallel job may have no name of its own.
     const job = runs.find(({ record }) => record.pe_task_id === null && record.job_name !== null)?.record;
     if (job?.owner == null || job.job_name === null) return null;
     const { owner, job_name: jobName, slots, pe, project, queue, cluster } = job;
-    return this.adviceOf({ owner, jobName, slots, pe, project, queue, cluster });
+    return this.memoryOf({ owner, jobName, slots, pe, project, queue, cluster });
   }
 }

@@ -1,9 +1,12 @@
+import { arrangeAttempts } from '../../accounting/attempts';
 import { jobClasses } from '../../advice/job-classes';
 import type { PastRun } from '../../advice/replay';
 import { groupBy } from '../../base/group-by';
 import type { StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
 import { hitLimit, succeeded } from '../job/ending';
+import { jobKey, latestRuns, recordsOf, type JobRun } from '../job/job-run';
+import { needsOf } from '../job/job-whole';
 import type { Cause } from '../why/hypothesis';
 import { whyEnded } from '../why/why';
 import { hasUnknownPart, neededPerSlot, slotsOf } from './advice';
@@ -17,24 +20,25 @@ interface MemoryRun extends PastRun {
   readonly countedOnly: boolean;
 }
 
-const runOf = ({ cluster, job_id: job, task_id: task, started_at: started }: JobRecord): string =>
-  `${cluster} ${job} ${task ?? ''} ${started ?? ''}`;
-
 const seconds = (time: string): number => Date.parse(time) / 1000;
 
 const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
 
+/** The records of each run, its master first. */
 function endedRuns(stored: readonly StoredRecord[]): readonly Run[] {
-  const ended = stored.flatMap(({ record, ended: hasEnded }) => (hasEnded ? [record] : []));
-  return [...groupBy(ended, runOf).values()].flatMap(([first, ...others]) =>
-    first === undefined ? [] : [[first, ...others] as const],
-  );
+  const runOf = (run: JobRun): string => `${run.record.task_id ?? ''} ${run.attempt} ${jobKey(run)}`;
+  const ended = stored.filter((one) => one.ended);
+  return [...groupBy(ended, ({ record }) => record.job_id).values()]
+    .flatMap((ofNumber) => [...groupBy(arrangeAttempts(ofNumber, { all: true }).records, runOf).values()])
+    .flatMap((runs) => {
+      const [first, ...others] = recordsOf(latestRuns(runs));
+      return first === undefined ? [] : [[first, ...others] as const];
+    });
 }
 
 /** What is known of a run whatever is asked of it; null: not when it was submitted or ended. */
-function baseOf(run: Run): Pick<PastRun, 'submit' | 'end' | 'classes' | 'seconds'> | null {
-  const job = run.find((record) => record.pe_task_id === null) ?? run[0];
-  if (job.submitted_at === null || job.ended_at === null) return null;
+function baseOf([job]: Run): Pick<PastRun, 'submit' | 'end' | 'classes' | 'seconds'> | null {
+  if (job.pe_task_id !== null || job.submitted_at === null || job.ended_at === null) return null;
   return {
     submit: seconds(job.submitted_at),
     end: seconds(job.ended_at),
@@ -53,14 +57,15 @@ export function pastRuns(stored: readonly StoredRecord[]): readonly MemoryRun[] 
 
 function memoryRun(run: Run): MemoryRun | null {
   const base = baseOf(run);
-  const needed = most(run.map(neededPerSlot));
-  const limits = run.flatMap((record) => {
+  const needs = needsOf(run);
+  const needed = most(needs.map(neededPerSlot));
+  const limits = needs.flatMap((record) => {
     const limit = limitOf(record);
     return limit === null ? [] : [limit / slotsOf(record)];
   });
   const limit = limits.length === 0 ? null : most(limits);
-  const wasStopped = limit !== null && run.some(hitLimit);
-  const isWhole = needed > 0 && !hasUnknownPart(run) && run.some((record) => succeeded(record) === true);
+  const wasStopped = limit !== null && needs.some(hitLimit);
+  const isWhole = needed > 0 && !hasUnknownPart(needs) && run.some((record) => succeeded(record) === true);
   if (base === null || !(wasStopped || isWhole)) return null;
   return {
     ...base,

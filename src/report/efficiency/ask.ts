@@ -167,13 +167,13 @@ async function askForSome(
 }
 
 /** What past runs of all jobs of a name promise. */
-async function promiseFor(
+function promiseFor(
   { owner, name: jobName }: NameSums,
   cluster: string | null,
   history: ClassHistory,
 ): Promise<Promised | null> {
   const ofAny = { slots: null, pe: null, project: null, queue: null };
-  return (await history.adviceOf({ owner, jobName, cluster, ...ofAny })).memory;
+  return history.memoryOf({ owner, jobName, cluster, ...ofAny });
 }
 
 type Place = Stretch & Pick<RecordsQuery, 'cluster'>;

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { asStored } from '../../../src/record/merge';
 import type { JobRecord } from '../../../src/record/record';
-import { adviseClass, type ClassAdvice, type ClassFields } from '../../../src/report/advice/class-advice';
+import { adviseMemory, adviseTime, type ClassFields } from '../../../src/report/advice/class-advice';
 import { needing, pastJobs } from '../past-jobs';
-import { killedAtLimit, ordinary } from '../sample-records';
+import { killedAtLimit, mpiMaster, mpiTask, ordinary } from '../sample-records';
 
 const GIB = 1024 ** 3;
 
@@ -21,8 +21,14 @@ const LIKE_THEM: ClassFields = {
 const advise = (
   records: readonly JobRecord[],
   more: { readonly fields?: Partial<ClassFields>; readonly risk?: number; readonly least?: number } = {},
-): ClassAdvice =>
-  adviseClass(records.map(asStored), { ...LIKE_THEM, ...more.fields }, { risk: more.risk ?? 0.01, ...more });
+): { memory: ReturnType<typeof adviseMemory>; time: ReturnType<typeof adviseTime> } => {
+  const asked = [
+    { ...LIKE_THEM, ...more.fields },
+    { risk: 0.01, ...more },
+  ] as const;
+  const stored = records.map(asStored);
+  return { memory: adviseMemory(stored, ...asked), time: adviseTime(stored, ...asked) };
+};
 
 /** Needs between 7 and 8 GiB in all, one after another in no order. */
 const varying = (index: number): Partial<JobRecord> => needing(7 + ((index * 7) % 10) / 10);
@@ -73,6 +79,26 @@ describe('adviseClass', () => {
       ],
     }));
     assert.deepEqual(advise([...others, ...failed, ...unseen]).memory, null);
+  });
+
+  it('counts all hosts and tasks of a parallel job as one run', () => {
+    const jobs = pastJobs(8).flatMap(({ job_id, submitted_at, started_at, ended_at, run_id }, index) => {
+      const times = { job_id, submitted_at, started_at, ended_at };
+      const later = new Date(Date.parse(started_at ?? '') + 3000).toISOString();
+      const task = (host: number, number: number): JobRecord => ({
+        ...mpiTask(host, number),
+        ...times,
+        submitted_at: later,
+        started_at: later,
+        run_id: `${run_id}${host}${number}`,
+      });
+      const master = { ...mpiMaster(2), ...times, run_id, job_name: `cfd_${index}` };
+      return [master, task(1, 1), task(2, 1), task(2, 2)];
+    });
+    const { memory } = advise(jobs, { fields: { jobName: 'cfd_9', slots: 32, pe: 'orte' } });
+    // Two tasks on the second host, by their upper ends.
+    const fullest = 4_710_000_000 + 4_720_000_000 + 2 * 20_000_000;
+    assert.deepEqual([memory?.runs, Math.floor((memory?.largest ?? 0) * 16)], [8, fullest]);
   });
 
   it('takes a limit that ended a run for less than it needed', () => {
