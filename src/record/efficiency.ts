@@ -2,7 +2,7 @@ import { shareOfLimit } from './peak-figure';
 import type { JobRecord } from './record';
 
 /** What follows from a record's fields: no store keeps it, JSON and CSV show it. 1 is all of it; null: not known. */
-export interface Efficiencies {
+interface Efficiencies {
   readonly cpu_efficiency: number | null;
   readonly memory_efficiency: number | null;
 }

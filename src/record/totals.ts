@@ -52,6 +52,13 @@ export function noTotals(): MutableTotals {
   return { ...ZEROS };
 }
 
+/** Totals out of cells, in the order of TOTALS_NAMES. */
+export function totalsAt(cells: readonly unknown[], at: number): Totals {
+  const totals = noTotals();
+  for (const [index, name] of TOTALS_NAMES.entries()) totals[name] = Number(cells[at + index]);
+  return totals;
+}
+
 export function addTotals(to: MutableTotals, from: Totals): void {
   for (const name of TOTALS_NAMES) to[name] += from[name];
 }

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../src/cli/program';
 import type { Terminal } from '../../src/cli/terminal';
 import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../report/sample-records';
 import { fakeTerminal } from './fake-terminal';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-program-'));
+const directory = temporaryDirectory();
 const database = join(directory, 'accounting.db');
 
 before(async () => {
@@ -20,7 +21,6 @@ before(async () => {
   assert.ok(outcomes.every(({ ok }) => ok));
   await store.close();
 });
-after(() => rmSync(directory, { recursive: true, force: true }));
 
 interface Run {
   readonly status: number;

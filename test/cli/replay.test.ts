@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/record/record';
 import { pastJobs } from '../report/past-jobs';
 import { COMMAND } from './serving';
+import { temporaryDirectory } from '../support/temporary-directory';
 
-async function site(
-  t: TestContext,
-  records: readonly JobRecord[],
-): Promise<(...words: readonly string[]) => SpawnSyncReturns<string>> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-replay-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+async function site(records: readonly JobRecord[]): Promise<(...words: readonly string[]) => SpawnSyncReturns<string>> {
+  const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
   writeFileSync(config, `accounting = "${directory}/site.db"\n`);
   const store = openSqliteStore(join(directory, 'site.db'), 0o600);
@@ -26,8 +22,8 @@ async function site(
 }
 
 describe('qmemacct replay', () => {
-  it("plays the advice over the accounting DB's jobs, beside their users' requests", async (t) => {
-    const replay = await site(t, pastJobs(40));
+  it("plays the advice over the accounting DB's jobs, beside their users' requests", async () => {
+    const replay = await site(pastJobs(40));
     const shown = replay('--since', '2026-10-01', '--risk', '5');
     assert.equal(shown.status, 0, shown.stderr);
     assert.match(shown.stdout, /^accounting DB: 40 jobs, 37 with 3 earlier runs or more$/m);
@@ -47,8 +43,8 @@ describe('qmemacct replay', () => {
     assert.equal(json.replays[0].advice[0]?.risk, 0.05);
   });
 
-  it('says what is wrong', async (t) => {
-    const replay = await site(t, []);
+  it('says what is wrong', async () => {
+    const replay = await site([]);
     const none = replay();
     assert.deepEqual([none.status, none.stdout], [1, '']);
     assert.match(none.stderr, /^qmemacct: replay: no job of this time tells what it needed/);

@@ -173,12 +173,12 @@ CREATE TABLE stale_day (day integer PRIMARY KEY);
 CREATE TABLE pruned (before_day integer NOT NULL);
 INSERT INTO pruned VALUES (0);
 
--- Sums of a day's records, as `Totals` names them. dimension: 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host,
--- 5 name class.
+-- Sums of the records of a day, or of the days of a month or year, as `Totals` names them.
 -- generated: rollup
 CREATE TABLE rollup (
-  day integer NOT NULL,
-  dimension smallint NOT NULL,
+  unit smallint NOT NULL, -- 0 day, 1 month, 2 year
+  day integer NOT NULL, -- the first UTC day of it, since 1970
+  dimension smallint NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class
   cluster text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL, -- the owner, project ...; '': none
   records bigint NOT NULL, -- records
@@ -205,11 +205,21 @@ CREATE TABLE rollup (
   hours text, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros
   shares text, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above
   coverage text, -- JSON: ended records by why they have no samples
-  elsewhere text, -- JSON: jobs that have records on other days, too: sums over several days count them once
-  PRIMARY KEY (dimension, key, day, cluster)
+  PRIMARY KEY (dimension, key, unit, day, cluster)
 );
 -- end of generated
-CREATE INDEX rollup_by_day ON rollup (day, dimension);
+CREATE INDEX rollup_by_day ON rollup (unit, day, dimension);
+-- Jobs of a period that had another record before it in the same group (re-runs, parallel tasks over midnight), and when
+-- the last of these counts (ms): so that sums over several periods count them once.
+CREATE TABLE rollup_again (
+  unit      smallint NOT NULL,
+  day       integer NOT NULL,
+  dimension smallint NOT NULL,
+  cluster   text COLLATE "C" NOT NULL,
+  key       text COLLATE "C" NOT NULL,
+  before    bigint NOT NULL
+);
+CREATE INDEX rollup_again_by_day ON rollup_again (unit, day, dimension);
 
 -- Files of Grid Engine's accounting, and how far they have been read.
 CREATE TABLE imported_file (
@@ -412,7 +422,7 @@ CREATE VIEW daily AS SELECT
   CASE u.dimension WHEN 0 THEN 'cluster' WHEN 1 THEN 'owner' WHEN 2 THEN 'project' WHEN 3 THEN 'queue' WHEN 4 THEN 'host' WHEN 5 THEN 'job_name' END AS dimension,
   CASE u.dimension WHEN 1 THEN nullif(u.key, '') WHEN 2 THEN nullif(u.key, '') WHEN 3 THEN nullif(u.key, '') WHEN 4 THEN nullif(u.key, '') WHEN 5 THEN nullif(u.key, '') END AS key,
   u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.peak_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.without_used
-FROM rollup u WHERE u.day NOT IN (SELECT day FROM stale_day);
+FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
 -- end of generated
 
 GRANT USAGE ON SCHEMA qmemacct TO qmemacct_deliver, qmemacct_read, qmemacct_project, qmemacct_own;

@@ -4,6 +4,7 @@ import { JobRecords, type HeldRecord } from '../job-records';
 import type { Cell } from '../columns';
 import { COLUMNS, toRow } from '../row';
 import type { MergeOutcome } from '../store';
+import { dayOf } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
 import { insertRows, type TypedColumn } from './insert-rows';
 import { columnType, NAMED_COLUMNS, readRows } from './rows';
@@ -11,7 +12,6 @@ import { Words } from './words';
 
 /** One writer at a time: whoever merges sees all that others have merged. Also the import's and the roll-ups' lock. */
 const LOCK = 'SELECT pg_advisory_xact_lock(1902994797)';
-const DAY_MS = 86_400_000;
 
 /** Jobs by number and task, as two JSON lists; a task of none is 0. */
 const OF_JOBS = `FROM (SELECT DISTINCT (j.job ->> 0)::bigint AS job_id, (j.job ->> 1)::bigint AS task_id
@@ -141,7 +141,7 @@ export class Merger {
     for (const one of [...held.all(), ...touched])
       if (jobs.has(jobOf(one)))
         for (const version of [one.before, one.stored])
-          if (version !== null) days.add(Math.floor(countedAt(version.record) / DAY_MS));
+          if (version !== null) days.add(dayOf(countedAt(version.record)));
     await inner.query(
       `INSERT INTO qmemacct.stale_day SELECT d::integer FROM jsonb_array_elements_text($1::text::jsonb) AS d
        WHERE d::integer >= (SELECT before_day FROM qmemacct.pruned) ON CONFLICT DO NOTHING`,

@@ -16,7 +16,7 @@ import { importedFiles, importLines, unreadableLines } from './import-lines';
 import { Merger } from './merger';
 import { PostgresReader } from './postgres-reader';
 import { prune } from './prune';
-import { rollUp } from './roll-up';
+import { rollUp } from './sums/roll-up';
 import { settle } from './settle';
 
 /** Records of one transaction. */

@@ -20,7 +20,7 @@ import type { Connection } from './connect';
 import { conditionOf, Parameters, type Source } from './record-filter';
 import { NAMED_COLUMNS, NAMED_WITHOUT_SERIES, readRows } from './rows';
 import { notOf, Snapshot } from './snapshot';
-import { summarise } from './summarise';
+import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
 const READING = 'isolation level repeatable read read only';

@@ -1,14 +1,15 @@
 import type { LongWork, Pruned, Retention } from '../history-store';
 import type { Connection } from './connect';
 import type { Merger } from './merger';
-import { rollDay, staleDays } from './roll-up';
+import { DAY_MS, dayOf } from '../sums/periods';
+import { putDay } from './sums/roll-up';
+import { staleDays } from './sums/rolled-rows';
 
-const DAY_MS = 86_400_000;
 const PER_TRANSACTION = 5000;
 
 /** The first UTC day that is kept; null: all are. */
 function firstKept(days: number, now: number): number | null {
-  return days > 0 ? Math.floor((now - days * DAY_MS) / DAY_MS) : null;
+  return days > 0 ? dayOf(now - days * DAY_MS) : null;
 }
 
 const RECORDS = `WITH gone AS (DELETE FROM qmemacct.record WHERE id IN
@@ -19,8 +20,10 @@ const SERIES = `WITH gone AS (DELETE FROM qmemacct.series WHERE record_id IN
     (SELECT s.record_id FROM qmemacct.series AS s JOIN qmemacct.record AS r ON r.id = s.record_id
      WHERE r.counted_at < $1 LIMIT ${PER_TRANSACTION}) RETURNING 1)
   SELECT count(*) FROM gone`;
+/** Of days, and of the months and years that they are no longer whole in. */
 const SUMS = `WITH gone AS (DELETE FROM qmemacct.rollup AS u WHERE u.ctid = ANY (ARRAY(
-    SELECT o.ctid FROM qmemacct.rollup AS o WHERE o.day < $1 LIMIT ${PER_TRANSACTION})) RETURNING 1)
+    SELECT o.ctid FROM qmemacct.rollup AS o WHERE o.day < $1 LIMIT ${PER_TRANSACTION})) RETURNING 1),
+  again AS (DELETE FROM qmemacct.rollup_again WHERE day < $1)
   SELECT count(*) FROM gone`;
 
 /**
@@ -44,9 +47,9 @@ export async function prune(
     onProgress?.(sum, sum);
   };
   const rollBefore = async (day: number): Promise<void> => {
-    for (const stale of await staleDays(db, day)) {
+    for (const stale of await staleDays(db, 0, day)) {
       if (interrupted()) return;
-      await rollDay(merger, stale);
+      await merger.alone((inner) => putDay(inner, stale));
       say();
     }
   };
@@ -60,7 +63,7 @@ export async function prune(
   /** Closes the days, unless a record has come to one of them since it was summed up. */
   const closeDays = (day: number): Promise<boolean> =>
     merger.alone(async (inner) => {
-      if ((await staleDays(inner, day)).length > 0) return false;
+      if ((await staleDays(inner, 0, day)).length > 0) return false;
       await inner.query('UPDATE qmemacct.pruned SET before_day = greatest(before_day, $1)', [day]);
       return true;
     });

@@ -2,6 +2,7 @@ import { STATUSES } from '../../record/fields';
 import { JOB_SPAN_MS } from '../../record/facts';
 import { isHostPattern, parsePatterns } from '../host-pattern';
 import type { RecordFilter } from '../store';
+import { FAILED } from '../sums/fact-columns';
 import type { Value } from './connect';
 
 /** What a role reads records from. */
@@ -54,8 +55,6 @@ export function countedName(source: Source): string {
     ORDER BY abs(m.counted_at - r.counted_at), m.job_name LIMIT 1) END)`;
 }
 
-/** As `endedBadly` (facts.ts) says. */
-export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
 const SHARE = '(r.peak_rss_lower_bytes::double precision / nullif(r.h_vmem_limit_bytes, 0))';
 
 const BOUNDS = [

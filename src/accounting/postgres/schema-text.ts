@@ -45,16 +45,16 @@ function visibleViews(): readonly string[] {
 function rollUpTable(): readonly string[] {
   return [
     'CREATE TABLE rollup (',
-    '  day integer NOT NULL,',
-    '  dimension smallint NOT NULL,',
+    '  unit smallint NOT NULL, -- 0 day, 1 month, 2 year',
+    '  day integer NOT NULL, -- the first UTC day of it, since 1970',
+    '  dimension smallint NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class',
     '  cluster text COLLATE "C" NOT NULL,',
     '  key text COLLATE "C" NOT NULL, -- the owner, project ...; \'\': none',
     ...totalsColumns(POSTGRES),
     '  hours text, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros',
     '  shares text, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above',
     '  coverage text, -- JSON: ended records by why they have no samples',
-    '  elsewhere text, -- JSON: jobs that have records on other days, too: sums over several days count them once',
-    '  PRIMARY KEY (dimension, key, day, cluster)',
+    '  PRIMARY KEY (dimension, key, unit, day, cluster)',
     ');',
   ];
 }
@@ -67,7 +67,7 @@ function dailyView(): readonly string[] {
     '  u.cluster,',
     ...rolledKey(() => "nullif(u.key, '')"),
     `  ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`,
-    'FROM rollup u WHERE u.day NOT IN (SELECT day FROM stale_day);',
+    'FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);',
   ];
 }
 

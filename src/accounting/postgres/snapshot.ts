@@ -4,12 +4,11 @@ import type { JobRecord } from '../../record/record';
 import { groupBy } from '../../base/group-by';
 import type { JobRecords } from '../job-records';
 import type { RecordFilter } from '../store';
+import { DAY_MS, dayOf } from '../sums/periods';
 import type { Transaction } from './connect';
 import { readInbox } from './inbox';
 import { jobList, loadJobs } from './merger';
 import { Parameters, type Source } from './record-filter';
-
-const DAY_MS = 86_400_000;
 
 /**
  * The jobs that something waits of in the inbox, read whole, with it merged into them as the merger will. They stand in
@@ -31,7 +30,7 @@ export interface UnsettledRecord {
   readonly job: readonly JobRecord[];
 }
 
-const NOTHING: Unsettled = { records: [], ids: [], days: new Set() };
+export const NOTHING_UNSETTLED: Unsettled = { records: [], ids: [], days: new Set() };
 
 /** As `countedName` (record-filter.ts) says. */
 function nameOf(record: JobRecord, job: readonly JobRecord[]): string | null {
@@ -56,8 +55,7 @@ function unsettledOf(held: JobRecords): Unsettled {
   const jobs = groupBy(now, ({ record }) => `${record.job_id}/${record.task_id ?? ''}/${record.cluster}`);
   const days = new Set<number>();
   for (const { before, stored } of all)
-    for (const version of [before, stored])
-      if (version !== null) days.add(Math.floor(countedAt(version.record) / DAY_MS));
+    for (const version of [before, stored]) if (version !== null) days.add(dayOf(countedAt(version.record)));
   return {
     records: [...jobs.values()].flatMap((job) => {
       const records = job.map(({ record }) => record);
@@ -108,7 +106,7 @@ export class Snapshot {
     if (owner !== undefined) parts.push(`(i.owner = ${parameters.put(owner)} OR i.owner IS NULL)`);
     const held = await this.jobsOf(parts.join(' AND '), parameters);
     const unsettled = unsettledOf(held);
-    return unsettled.records.length === 0 ? NOTHING : unsettled;
+    return unsettled.records.length === 0 ? NOTHING_UNSETTLED : unsettled;
   }
 }
 

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../../src/cli/program';
 import type { JobRecord } from '../../../src/record/record';
 import { needing, pastJobs } from '../../report/past-jobs';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal } from '../fake-terminal';
 
 interface Answer {
@@ -22,9 +23,8 @@ interface Site {
   readonly advise: (...words: readonly string[]) => Promise<Answer>;
 }
 
-async function site(t: TestContext, records: readonly JobRecord[]): Promise<Site> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-advise-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+async function site(records: readonly JobRecord[]): Promise<Site> {
+  const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
   writeFileSync(config, `accounting = "${directory}/site.db"\nrun_dir = "${directory}"\nstate_dir = "${directory}"\n`);
   const store = openSqliteStore(join(directory, 'site.db'), 0o600);
@@ -42,8 +42,8 @@ const owner = userInfo().username;
 const mine = (index: number): Partial<JobRecord> => ({ ...needing(7 + ((index * 7) % 10) / 10), owner });
 
 describe('qmemacct advise', () => {
-  it('says what to request for a script of the caller, at which risk and how that has held', async (t) => {
-    const { directory, advise } = await site(t, pastJobs(60, mine));
+  it('says what to request for a script of the caller, at which risk and how that has held', async () => {
+    const { directory, advise } = await site(pastJobs(60, mine));
     const script = join(directory, 'step_7');
     writeFileSync(script, '#!/bin/sh\n#$ -pe smp 4 -l h_vmem=9G\nexec sim\n');
     const { status, output, warnings } = await advise(script);
@@ -66,9 +66,9 @@ describe('qmemacct advise', () => {
     assert.match(named, /\nh_rt,0:\d\d:00,\d+,[\d.]+,60,300,/);
   });
 
-  it('says the same of a job, and never asks for less than it needed', async (t) => {
+  it('says the same of a job, and never asks for less than it needed', async () => {
     const records = pastJobs(30, (index) => ({ ...mine(index), owner: 'bob', ...(index === 29 ? needing(40) : {}) }));
-    const { advise } = await site(t, records);
+    const { advise } = await site(records);
     const { status, output } = await advise('1029', '--risk', '20', '--json');
     const answer = JSON.parse(output) as {
       readonly class: object;
@@ -90,16 +90,16 @@ describe('qmemacct advise', () => {
     assert.equal((await advise('99')).status, 1);
   });
 
-  it('names the risk that can be stated', async (t) => {
-    const { advise } = await site(t, pastJobs(4, mine));
+  it('names the risk that can be stated', async () => {
+    const { advise } = await site(pastJobs(4, mine));
     const { output } = await advise('--name', 'step_5', '--slots', '4', '--pe', 'smp');
     assert.match(output, /h_vmem: \d+(\.\d)? % is the smallest risk that can be stated, 1\.0 % takes more runs/);
-    const { advise: adviseOfOne } = await site(t, pastJobs(1, mine));
+    const { advise: adviseOfOne } = await site(pastJobs(1, mine));
     assert.match((await adviseOfOne('1000')).output, /too few runs \(3 are needed\)/);
   });
 
-  it('says so where nothing is known, and what else is wrong', async (t) => {
-    const { directory, advise } = await site(t, pastJobs(1));
+  it('says so where nothing is known, and what else is wrong', async () => {
+    const { directory, advise } = await site(pastJobs(1));
     const nothing = await advise('--name', 'unheard-of', '--json');
     assert.equal(nothing.status, 1);
     assert.match(nothing.warnings, /advise: no run of "unheard-of" of .* is known from the last year; --name NAME/);
@@ -119,8 +119,8 @@ describe('qmemacct advise', () => {
       assert.equal((await advise(...wrong)).status, 2, wrong.join(' '));
   });
 
-  it('is what job and the lists say of next time', async (t) => {
-    const { command } = await site(t, pastJobs(60, mine));
+  it('is what job and the lists say of next time', async () => {
+    const { command } = await site(pastJobs(60, mine));
     for (const detail of [[], ['--full']]) {
       const { output } = await command('job', '1000', ...detail);
       assert.match(output, /Next time: qsub -l h_vmem=2(?:\.\d)?G$/m);
@@ -141,11 +141,8 @@ describe('qmemacct advise', () => {
     assert.equal((await command('job', '1000-1001', '--retry')).status, 2);
   });
 
-  it('shows hostile words harmlessly', async (t) => {
-    const { directory, advise } = await site(
-      t,
-      pastJobs(6, () => ({ owner, job_name: 'a\u001b[2Jb' })),
-    );
+  it('shows hostile words harmlessly', async () => {
+    const { directory, advise } = await site(pastJobs(6, () => ({ owner, job_name: 'a\u001b[2Jb' })));
     const script = join(directory, 'sim.sh');
     writeFileSync(script, '#$ -N "a\u001b[2Jb" -pe "\u001b]0;x" 4 -l "h_vmem=\u001b[1m"\n');
     const { output, warnings, status } = await advise(script);

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../../src/cli/program';
 import type { JobRecord } from '../../../src/record/record';
 import { mpiMaster, mpiTask, running } from '../../report/sample-records';
 import { fakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
 /** What a login node tells of jobs that run, or ran, elsewhere. */
 
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-parallel-job-'));
+const directory = temporaryDirectory();
 const database = join(directory, 'accounting.db');
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
@@ -52,7 +51,6 @@ before(async () => {
   assert.ok(outcomes.every(({ ok }) => ok));
   await store.close();
 });
-after(() => rmSync(directory, { recursive: true, force: true }));
 
 async function output(...words: readonly string[]): Promise<string> {
   const terminal = fakeTerminal();

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { AccountingReader, RecordFilter } from '../../../src/accounting/store';
@@ -16,6 +15,7 @@ import { memoryReader } from '../../accounting/memory-reader';
 import { assertGolden } from '../../report/golden';
 import { MANY_OWNERS } from '../../report/many-owners';
 import { fakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
@@ -225,9 +225,8 @@ describe('qmemacct jobs', () => {
     await assert.rejects(list(jobs({}), { columns: 'job', json: true }), /--columns is for people/);
   });
 
-  it('puts several stores together', async (t) => {
-    const home = mkdtempSync(join(tmpdir(), 'qmemacct-records-'));
-    t.after(() => rmSync(home, { recursive: true, force: true }));
+  it('puts several stores together', async () => {
+    const home = temporaryDirectory();
     mkdirSync(join(home, 'qmemacct'));
     // The reader is a fake: it is enough that there is a file.
     writeFileSync(join(home, 'qmemacct', 'accounting.db'), '');

@@ -99,6 +99,3 @@ export function recordsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>, sort
   return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${ROW} ${selected(condition)}
   ORDER BY ${value === null ? '' : 'sort_value DESC, '}r.counted_at DESC, r.id DESC LIMIT @limit`;
 }
-
-/** What sums count: what the job's owner alone says (trust 3) only where that is asked for. */
-export const counted = (row: string, claimed = false): string => (claimed ? 'true' : `${row}.trust <> 3`);

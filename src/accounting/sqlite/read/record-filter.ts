@@ -3,6 +3,7 @@ import { STATUSES } from '../../../record/fields';
 import { isHostPattern, parsePatterns } from '../../host-pattern';
 import { nameClass } from '../../../record/name-class';
 import type { RecordFilter } from '../../store';
+import { FAILED } from '../../sums/fact-columns';
 import type { Dimension } from '../../summary';
 import type { Words } from '../database/dictionary';
 
@@ -36,22 +37,21 @@ function globOf(pattern: string): string {
 const HOST_PATTERNS = `r.host_id IN (SELECT h.id FROM host h, json_each(@hosts) AS p WHERE h.name GLOB p.value
   OR instr(p.value, '.') = 0 AND substr(h.name, 1, instr(h.name || '.', '.') - 1) GLOB p.value)`;
 
+/** Records `m` of the job and task of `r` that are at most JOB_SPAN_MS away. */
+export const SAME_JOB = `FROM record m INDEXED BY record_by_job
+      WHERE m.job_id = r.job_id AND m.task_id IS r.task_id AND m.cluster_id = r.cluster_id
+      AND m.counted_at BETWEEN r.counted_at - ${JOB_SPAN_MS} AND r.counted_at + ${JOB_SPAN_MS}`;
+
 /**
  * Number of the name that a record counts under. Grid Engine calls each task of a parallel job "petask" where it runs, so
  * that its record has no name until its accounting line comes: it counts under that of its job's master, of several (runs,
  * or a number that came again) of the nearest in time.
  */
 export const JOB_NAME_ID = `coalesce(r.job_name_id, CASE WHEN r.pe_task_id IS NOT NULL THEN (
-      SELECT m.job_name_id FROM record m INDEXED BY record_by_job JOIN job_name n ON n.id = m.job_name_id
-      WHERE m.job_id = r.job_id AND m.task_id IS r.task_id AND m.pe_task_id IS NULL AND m.cluster_id = r.cluster_id
-      AND m.owner_id IS r.owner_id
-      AND m.counted_at BETWEEN r.counted_at - ${JOB_SPAN_MS} AND r.counted_at + ${JOB_SPAN_MS}
-      ORDER BY abs(m.counted_at - r.counted_at), n.name LIMIT 1) END)`;
+      SELECT m.job_name_id ${SAME_JOB} AND m.pe_task_id IS NULL AND m.owner_id IS r.owner_id AND m.job_name_id IS NOT NULL
+      ORDER BY abs(m.counted_at - r.counted_at), (SELECT name FROM job_name WHERE id = m.job_name_id) LIMIT 1) END)`;
 
 const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
-
-/** As `endedBadly` (facts.ts) says. */
-export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
 
 /** What a filter asks of a record, apart from the time; null: a word in it is unknown here, so nothing can match. */
 export function conditionOf(filter: RecordFilter, words: Words): Condition | null {

@@ -1,70 +1,47 @@
 import type { Database } from 'better-sqlite3';
-import { COVERAGE_REASONS } from '../../../record/coverage';
-import { JOB_SPAN_MS, type Facts } from '../../../record/facts';
+import { JOB_SPAN_MS } from '../../../record/facts';
 import { nameClass } from '../../../record/name-class';
 import { DAY_MS, dayOf, type Span } from '../../sums/periods';
-import type { EarlierRow, FactRow, GroupKey, JobKey } from '../../sums/summer';
+import { counted, FACT_COLUMNS, factColumns, factsAt, jobKey } from '../../sums/fact-columns';
+import type { EarlierRow, FactRow, GroupKey } from '../../sums/summer';
 import type { Dimension } from '../../summary';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
-import { counted, selected } from '../read/queries';
-import { FAILED, JOB_NAME_ID, type Condition } from '../read/record-filter';
+import { selected } from '../read/queries';
+import { JOB_NAME_ID, SAME_JOB, type Condition } from '../read/record-filter';
 
-type Cell = number | null;
-/** A row of `factsQuery`, then the numbers of its keys. */
+/** A row of `factsQuery`, then the facts and the numbers of its keys. */
 type Row = readonly [
   id: number,
   countedAt: number,
   cluster: number,
   job: number,
-  task: Cell,
-  flags: number,
-  slots: number,
-  wallclock: Cell,
-  cpu: Cell,
-  limit: Cell,
-  requested: Cell,
-  peak: Cell,
-  used: Cell,
-  energy: Cell,
-  ...keys: Cell[],
+  task: number | null,
+  ...more: (number | null)[],
 ];
-const FACT_KEYS = 14;
+const FACTS = 5;
 /** A row of `earlierQuery`, then the numbers of its keys. */
-type Earlier = readonly [countedAt: number, cluster: number, job: number, task: Cell, ...keys: Cell[]];
+type Earlier = readonly [
+  countedAt: number,
+  cluster: number,
+  job: number,
+  task: number | null,
+  ...keys: (number | null)[],
+];
 const EARLIER_KEYS = 4;
 
-const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, sampled: 16 } as const;
-const REASON_SHIFT = 5;
-
 const PAGE = 5_000;
-const MOST_TASKS = 2 ** 20;
-const MOST_JOBS = 2 ** 24;
-const MOST_CLUSTERS = 2 ** 8;
 const MOST_CLASSES = 50_000;
-
-const STANDS_FOR_HOST = `CASE WHEN r.pe_task_id IS NULL THEN 1 WHEN r.pe_task_id GLOB '1.*' THEN NOT EXISTS (
-      SELECT 1 FROM record m WHERE m.job_id = r.job_id AND m.task_id IS r.task_id AND m.pe_task_id IS NULL
-      AND m.host_id = r.host_id AND m.cluster_id = r.cluster_id AND ${counted('m')}
-      AND m.counted_at BETWEEN r.counted_at - ${JOB_SPAN_MS} AND r.counted_at + ${JOB_SPAN_MS}) ELSE 0 END`;
-
-/** As `hostSlots` (facts.ts) says; trust 2: Grid Engine's accounting. */
-const SLOTS =
-  'coalesce(r.host_slots, CASE WHEN r.trust <> 2 THEN 1 WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)';
-
-/** From the lowest bit: runs, ended badly, stands for its host, ended by memory, has samples; then its coverage. */
-const FLAGS = `(r.coverage * 32 + r.sampled * 16 + r.killed_by_memory * 8 + (${STANDS_FOR_HOST}) * 4 + ${FAILED} * 2 + (r.status = 1))`;
 
 const keyColumns = (dimensions: readonly Dimension[]): string =>
   dimensions.map((name) => `, ${name === 'job_name' ? JOB_NAME_ID : `r.${name}_id`}`).join('');
 
 /**
  * What sums need of records, oldest first. Parameters: @since, @until, those of the condition; @after: the id of the last
- * row read so far, which counts at @since; @limit. Each value that is read costs as much as evaluating the row.
+ * row read so far, which counts at @since; @limit.
  */
 export function factsQuery(condition: Condition, dimensions: readonly Dimension[]): string {
-  return `SELECT r.id, r.counted_at, r.cluster_id, r.job_id, r.task_id, ${FLAGS}, ${SLOTS}, r.wallclock_ms, r.cpu_ms,
-    r.h_vmem_limit_bytes, r.requested_bytes, r.peak_rss_lower_bytes, r.rss_byte_seconds, r.energy_joules${keyColumns(dimensions)}
+  return `SELECT r.id, r.counted_at, r.cluster_id, r.job_id, r.task_id, ${factColumns(SAME_JOB)}${keyColumns(dimensions)}
   ${selected(condition)} AND ${counted('r', condition.claimed)} AND (r.counted_at > @since OR r.id > @after)
   ORDER BY r.counted_at, r.id LIMIT @limit`;
 }
@@ -83,33 +60,6 @@ export function earlierQuery(condition: Condition, dimensions: readonly Dimensio
   CROSS JOIN record r INDEXED BY record_by_job WHERE r.job_id = j.job_id AND r.task_id IS j.task_id AND r.cluster_id = j.cluster_id
     AND r.counted_at >= @earliest AND r.counted_at < @day_start${condition.sql} AND ${counted('r')}
   GROUP BY ${groups.join(', ')}`;
-}
-
-/** A number where it fits: text costs twice the time. */
-function jobKey(cluster: number, job: number, task: Cell): JobKey {
-  return cluster < MOST_CLUSTERS && job < MOST_JOBS && (task ?? 0) < MOST_TASKS
-    ? (cluster * MOST_JOBS + job) * MOST_TASKS + (task ?? 0)
-    : `${cluster}/${job}/${task ?? 0}`;
-}
-
-function factsOf(row: Row): Facts {
-  const flags = row[5];
-  return {
-    running: (flags & FLAG.running) !== 0,
-    standsForHost: (flags & FLAG.stands) !== 0,
-    slots: row[6],
-    wallclock: row[7],
-    cpu: row[8],
-    limit: row[9],
-    requested: row[10],
-    peak: row[11],
-    used: row[12],
-    energy: row[13],
-    failed: (flags & FLAG.failed) !== 0,
-    killed: (flags & FLAG.killed) !== 0,
-    sampled: (flags & FLAG.sampled) !== 0,
-    reason: COVERAGE_REASONS[flags >> REASON_SHIFT] ?? 'other',
-  };
 }
 
 /** Reads what sums need of records, with the keys of `dimensions`. */
@@ -134,8 +84,8 @@ export class FactReader {
           countedAt: row[1],
           cluster: this.words.text('cluster', row[2]),
           job: jobKey(row[2], row[3], row[4]),
-          keys: this.keysOf(row, FACT_KEYS),
-          facts: factsOf(row),
+          keys: this.keysOf(row, FACTS + FACT_COLUMNS),
+          facts: factsAt(row, FACTS),
         };
       const last = rows.at(-1);
       if (last === undefined || rows.length < PAGE) return;
@@ -159,7 +109,7 @@ export class FactReader {
       }));
   }
 
-  private keysOf(row: readonly Cell[], from: number): readonly GroupKey[] {
+  private keysOf(row: readonly (number | null)[], from: number): readonly GroupKey[] {
     const keys: GroupKey[] = [];
     for (let index = 0; index < this.dimensions.length; index++) {
       const id = row[from + index];

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TOTALS_NAMES } from '../../../record/totals';
+import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import type { LongWork } from '../../history-store';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
@@ -18,7 +18,7 @@ import type { GroupKey } from '../../sums/summer';
 import type { Words } from '../database/dictionary';
 import { EVERY_RECORD } from '../read/record-filter';
 import { FactReader } from './record-facts';
-import { keyText, totalsOf, type StoredRow } from './rolled-rows';
+import { keyText, TOTALS_AT, type StoredRow } from './rolled-rows';
 
 /** Writers that wait for the lock ask again every 100 ms at most (SQLite); so much of the time is theirs. */
 const PAUSE_SHARE = 0.2;
@@ -105,7 +105,7 @@ export class RollUps {
         sums.add({
           cluster: cluster(row[1]),
           key: key(row[2]),
-          totals: totalsOf(row),
+          totals: totalsAt(row, TOTALS_AT),
           // A year's hours are in no one time zone: nobody asks for its bins.
           bins: unit === 'year' ? null : [row[3], row[4], row[5]],
         });

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { TOTALS_NAMES, type Totals } from '../../../record/totals';
+import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import { DIMENSIONS, type Dimension } from '../../summary';
 import type { BinCell } from '../../sums/bins';
 import { UNITS, type Period, type Unit } from '../../sums/periods';
@@ -70,13 +70,7 @@ export type StoredRow = readonly [
   coverage: BinCell,
   ...totals: number[],
 ];
-const TOTALS_AT = 6;
-
-export function totalsOf(row: StoredRow): Totals {
-  const totals = {} as Record<keyof Totals, number>;
-  for (const [index, name] of TOTALS_NAMES.entries()) totals[name] = Number(row[index + TOTALS_AT]);
-  return totals;
-}
+export const TOTALS_AT = 6;
 
 /** What of the roll-ups a query asks for. */
 export interface RolledChoice {
@@ -112,7 +106,7 @@ export class RolledReader {
         day,
         cluster: bins ? this.words.text('cluster', cluster) : '',
         key: keyText(this.words, dimension, key),
-        totals: totalsOf(row),
+        totals: totalsAt(row, TOTALS_AT),
         bins: bins ? [row[3], row[4], row[5]] : null,
       };
     }

@@ -1,0 +1,156 @@
+import { countedAt, factsOf, JOB_SPAN_MS } from '../../../record/facts';
+import { nameClass } from '../../../record/name-class';
+import type { JobRecord } from '../../../record/record';
+import type { Cell } from '../../columns';
+import { recordTest } from '../../filter-record';
+import type { RecordFilter } from '../../store';
+import type { Dimension } from '../../summary';
+import { counted, FACT_COLUMNS, factColumns, factsAt, jobKey } from '../../sums/fact-columns';
+import { DAY_MS, dayOf, type Span } from '../../sums/periods';
+import type { EarlierRow, FactRow, GroupKey } from '../../sums/summer';
+import { conditionOf, countedName, Parameters, sameJob } from '../record-filter';
+import { notOf, type Snapshot, type Unsettled, type UnsettledRecord } from '../snapshot';
+
+const PAGE = 20_000;
+
+/** Of both queries; then the facts, then the keys. */
+const JOB_COLUMNS = 'r.counted_at, r.cluster, r.cluster_id, r.job_id, r.task_id';
+type Row = readonly [
+  countedAt: number,
+  cluster: string,
+  clusterId: number,
+  job: number,
+  task: number | null,
+  id: number,
+  ...more: Cell[],
+];
+const FACTS = 6;
+type Earlier = readonly [
+  countedAt: number,
+  cluster: string,
+  clusterId: number,
+  job: number,
+  task: number | null,
+  ...keys: Cell[],
+];
+const EARLIER_KEYS = 5;
+
+/** Whether the record stands for its host among those of its job: as `factColumns` says it. */
+function standsForHost(record: JobRecord, job: readonly JobRecord[]): boolean {
+  if (record.pe_task_id === null) return true;
+  const at = countedAt(record);
+  return (
+    record.pe_task_id.startsWith('1.') &&
+    !job.some(
+      (other) =>
+        other.pe_task_id === null && other.host === record.host && Math.abs(countedAt(other) - at) <= JOB_SPAN_MS,
+    )
+  );
+}
+
+/** Reads what sums need of the records that a filter selects, with the keys of `dimensions`. */
+export class FactReader {
+  private readonly keys: string;
+
+  constructor(
+    private readonly snapshot: Snapshot,
+    private readonly unsettled: Unsettled,
+    private readonly filter: RecordFilter,
+    private readonly dimensions: readonly Dimension[],
+  ) {
+    const column = (name: Dimension): string => (name === 'job_name' ? countedName(snapshot.source) : `r.${name}`);
+    this.keys = dimensions.map((name, index) => `, ${column(name)} AS key${index}`).join('');
+  }
+
+  /** Those of a span, some at a time: the table's oldest first, then those that wait. */
+  async *records(span: Span): AsyncGenerator<readonly FactRow[], void> {
+    const { db, source } = this.snapshot;
+    const parameters = new Parameters();
+    const condition = this.condition(span, parameters);
+    const at = parameters.values.length;
+    const sql = `SELECT ${JOB_COLUMNS}, r.id, ${factColumns(sameJob(source))}${this.keys}
+      FROM ${source.records} AS r WHERE ${condition} AND (r.counted_at, r.id) > ($${at + 1}::bigint, $${at + 2}::bigint)
+      ORDER BY r.counted_at, r.id LIMIT ${PAGE}`;
+    for (let after: readonly [number, number] | null = [-1, -1]; after !== null;) {
+      const rows: readonly Row[] = await db.rows<Row>(sql, [...parameters.values, ...after]);
+      yield rows.map((row) => ({
+        countedAt: row[0],
+        cluster: row[1],
+        job: jobKey(row[2], row[3], row[4]),
+        keys: this.keysAt(row, FACTS + FACT_COLUMNS),
+        facts: factsAt(row, FACTS),
+      }));
+      const last = rows.at(-1);
+      after = last === undefined || rows.length < PAGE ? null : [last[0], last[5]];
+    }
+    yield this.waiting(span).map((one) => ({
+      ...this.unsettledKey(one),
+      facts: factsOf(one.stored.record, standsForHost(one.stored.record, one.job)),
+    }));
+  }
+
+  /** Of the jobs of a part of a day those records of before that day, since `earliest` at most. */
+  async earlier(part: Span, earliest: number): Promise<readonly EarlierRow[]> {
+    const dayStart = dayOf(part.since) * DAY_MS;
+    const before = { since: Math.max(earliest, dayStart - JOB_SPAN_MS), until: dayStart };
+    if (before.since >= before.until) return [];
+    const { db, source } = this.snapshot;
+    const parameters = new Parameters();
+    const named = ['cluster', 'cluster_id', 'job_id', 'task_id', ...this.dimensions.map((_, index) => `key${index}`)]
+      .map((name) => `e.${name}`)
+      .join(', ');
+    // OFFSET 0: job by job, whatever the planner thinks of it; all records of those weeks are many more.
+    const rows = await db.rows<Earlier>(
+      `WITH j AS MATERIALIZED (SELECT DISTINCT r.cluster_id, r.job_id, coalesce(r.task_id, 0) AS task
+         FROM ${source.records} AS r WHERE ${this.condition(part, parameters)})
+       SELECT max(counted_at), ${named} FROM j CROSS JOIN LATERAL (
+         SELECT ${JOB_COLUMNS}${this.keys} FROM ${source.records} AS r
+         WHERE r.job_id = j.job_id AND coalesce(r.task_id, 0) = j.task AND r.cluster_id = j.cluster_id
+           AND ${this.condition(before, parameters)} OFFSET 0) AS e
+       GROUP BY ${named}`,
+      parameters.values,
+    );
+    return [
+      ...rows.map((row) => ({
+        countedAt: row[0],
+        cluster: row[1],
+        job: jobKey(row[2], row[3], row[4]),
+        keys: this.keysAt(row, EARLIER_KEYS),
+      })),
+      ...this.waiting(before).map((one) => this.unsettledKey(one)),
+    ];
+  }
+
+  private condition(span: Span, parameters: Parameters): string {
+    const { filter, snapshot, unsettled } = this;
+    return `${conditionOf({ ...filter, ...span }, snapshot.source, parameters)} AND ${counted('r', filter.claimed)}${notOf(unsettled.ids)}`;
+  }
+
+  private waiting(span: Span): readonly UnsettledRecord[] {
+    const test = recordTest({ ...this.filter, ...span });
+    return this.unsettled.records.filter(
+      ({ stored: { record }, name }) =>
+        test(record, name) && (this.filter.claimed === true || record.trust !== 'self-reported'),
+    );
+  }
+
+  private unsettledKey({ stored: { record }, countedAt: at, name }: UnsettledRecord): EarlierRow {
+    return {
+      countedAt: at,
+      cluster: record.cluster,
+      job: `${record.cluster}/${record.job_id}/${record.task_id ?? 0}`,
+      keys: this.dimensions.map((dimension) =>
+        this.keyOf(dimension, dimension === 'job_name' ? name : record[dimension]),
+      ),
+    };
+  }
+
+  private keysAt(row: readonly Cell[], at: number): readonly GroupKey[] {
+    return this.dimensions.map((dimension, index) => this.keyOf(dimension, row[at + index] ?? null));
+  }
+
+  private keyOf(dimension: Dimension, word: Cell): GroupKey {
+    if (word === null) return null;
+    return dimension === 'job_name' ? nameClass(String(word)) : String(word);
+  }
+}

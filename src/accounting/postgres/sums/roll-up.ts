@@ -1,0 +1,123 @@
+import { TOTALS, TOTALS_NAMES } from '../../../record/totals';
+import type { LongWork } from '../../history-store';
+import { DIMENSIONS } from '../../summary';
+import { binCells } from '../../sums/bins';
+import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Unit } from '../../sums/periods';
+import { DaySums, missingPeriods, PARTS_OF, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
+import type { Connection, Transaction } from '../connect';
+import { insertRows, type TypedColumn } from '../insert-rows';
+import type { Merger } from '../merger';
+import { NOTHING_UNSETTLED, Snapshot } from '../snapshot';
+import { FactReader } from './record-facts';
+import { ROLLED_COLUMNS, rolledRow, staleDays, summedPeriods, type StoredRow } from './rolled-rows';
+
+const text = (name: string): TypedColumn => ({ name, type: 'text' });
+const GROUP: readonly TypedColumn[] = [
+  { name: 'unit', type: 'smallint' },
+  { name: 'day', type: 'integer' },
+  { name: 'dimension', type: 'smallint' },
+  text('cluster'),
+  text('key'),
+];
+const ROLLED: readonly TypedColumn[] = [
+  ...GROUP,
+  ...['hours', 'shares', 'coverage'].map(text),
+  ...TOTALS_NAMES.map((name) => ({ name, type: TOTALS[name].whole ? 'bigint' : 'double precision' })),
+];
+const AGAIN: readonly TypedColumn[] = [...GROUP, { name: 'before', type: 'bigint' }];
+
+/** Whose parts are summed up: unit, first day, the first after it, dimension. */
+const OF_PARTS = 'WHERE u.unit = $1 AND u.day >= $2 AND u.day < $3 AND u.dimension = $4';
+const ALL_RECORDS = { records: 'qmemacct.named_record', all: true };
+
+async function remove(db: Transaction, { unit, day }: Period): Promise<void> {
+  for (const table of ['rollup', 'rollup_again'])
+    await db.query(`DELETE FROM qmemacct.${table} WHERE unit = $1 AND day = $2`, [UNITS.indexOf(unit), day]);
+}
+
+async function put(
+  db: Transaction,
+  period: Period,
+  groups: readonly RolledGroup[],
+  again: readonly Again[],
+): Promise<void> {
+  await remove(db, period);
+  const cells = ({ dimension, cluster, key }: Omit<Again, 'before'>): readonly (string | number)[] => [
+    UNITS.indexOf(period.unit),
+    period.day,
+    dimension,
+    cluster,
+    key ?? '',
+  ];
+  const rows = groups.map((group) => {
+    const { sums } = group;
+    return [...cells(group), ...binCells(sums), ...TOTALS_NAMES.map((name) => sums.totals[name])];
+  });
+  await insertRows(db, 'rollup', ROLLED, rows);
+  const before = again.map((job) => [...cells(job), job.before]);
+  await insertRows(db, 'rollup_again', AGAIN, before);
+}
+
+/** Sums up the records of a day, as the writer that is alone; false: another process has done it. */
+export async function putDay(db: Transaction, day: number): Promise<boolean> {
+  const marked = await db.rows('DELETE FROM qmemacct.stale_day WHERE day = $1 RETURNING 1', [day]);
+  if (marked.length === 0) return false;
+  const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
+  const facts = new FactReader(new Snapshot(db, ALL_RECORDS), NOTHING_UNSETTLED, span, DIMENSIONS);
+  const sums = new DaySums();
+  for await (const rows of facts.records(span)) for (const row of rows) sums.add(row);
+  const again = sums.again(await facts.earlier(span, 0));
+  // The month and the year that it is in are to be summed up again.
+  for (const unit of ['month', 'year'] as const) await remove(db, { unit, day: periodStart(unit, day) });
+  await put(db, { unit: 'day', day }, sums.groups(), again);
+  return true;
+}
+
+/** Sums up a month of its days, or a year of its months. */
+async function putPeriod(db: Transaction, unit: Exclude<Unit, 'day'>, day: number): Promise<void> {
+  const period = { unit, day };
+  const groups: RolledGroup[] = [];
+  const again: Again[] = [];
+  for (let dimension = 0; dimension <= DIMENSIONS.length; dimension++) {
+    const sums = new PeriodSums(period, dimension);
+    const where = [UNITS.indexOf(PARTS_OF[unit]), day, periodEnd(period), dimension];
+    for (const row of await db.rows<StoredRow>(
+      `SELECT ${ROLLED_COLUMNS} FROM qmemacct.rollup AS u ${OF_PARTS}`,
+      where,
+    )) {
+      const { bins, ...rolled } = rolledRow(row);
+      // A year's hours are in no one time zone: nobody asks for its bins.
+      sums.add({ ...rolled, bins: unit === 'year' ? null : bins });
+    }
+    const counted = await db.rows<[string, string, number]>(
+      `SELECT u.cluster, u.key, u.before FROM qmemacct.rollup_again AS u ${OF_PARTS}`,
+      where,
+    );
+    for (const [cluster, key, before] of counted) sums.addAgain({ cluster, key: key === '' ? null : key, before });
+    groups.push(...sums.groups());
+    again.push(...sums.again());
+  }
+  await put(db, period, groups, again);
+}
+
+/** Sums up the days whose records have changed since, and their months and years, a transaction each; resolves to how many days. */
+export async function rollUp(db: Connection, merger: Merger, { signal, onProgress }: LongWork): Promise<number> {
+  const days = await staleDays(db);
+  let rolled = 0;
+  for (const [index, day] of days.entries()) {
+    if (signal?.aborted) return rolled;
+    if (await merger.alone((inner) => putDay(inner, day))) rolled++;
+    onProgress?.(index + 1, days.length);
+  }
+  const summed = await summedPeriods(db);
+  const larger = summed.filter(({ unit }) => unit !== 'day');
+  const missing = missingPeriods(
+    summed.flatMap(({ unit, day }) => (unit === 'day' ? day : [])),
+    larger,
+  );
+  for (const { unit, day } of missing) {
+    if (signal?.aborted || unit === 'day') break;
+    await merger.alone((inner) => putPeriod(inner, unit, day));
+  }
+  return rolled;
+}

@@ -1,0 +1,110 @@
+import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
+import type { Dimension } from '../../summary';
+import type { BinCell } from '../../sums/bins';
+import { UNITS, type Period } from '../../sums/periods';
+import type { RolledQuery, RolledState } from '../../sums/plan';
+import { dimensionNumber } from '../../sums/roll-up';
+import type { AgainRow, RolledRow } from '../../sums/summer';
+import type { Transaction } from '../connect';
+
+/** Keys are texts; '': records without one. */
+
+type Rows = Pick<Transaction, 'rows'>;
+
+export type StoredRow = readonly [
+  day: number,
+  cluster: string,
+  key: string,
+  hours: BinCell,
+  shares: BinCell,
+  coverage: BinCell,
+  ...totals: number[],
+];
+const TOTALS_AT = 6;
+
+/** Of `rollup AS u`: a StoredRow. */
+export const ROLLED_COLUMNS = `u.day, u.cluster, u.key, u.hours, u.shares, u.coverage, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`;
+/** All periods of a key as one. */
+const SUMMED_COLUMNS = `0, '', u.key, NULL, NULL, NULL, ${TOTALS_NAMES.map((name) => `sum(u.${name})::double precision`).join(', ')}`;
+
+export function rolledRow(row: StoredRow): RolledRow {
+  const [day, cluster, key, hours, shares, coverage] = row;
+  const bins = [hours, shares, coverage] as const;
+  return { day, cluster, key: key === '' ? null : key, totals: totalsAt(row, TOTALS_AT), bins };
+}
+
+/** Days to be summed up, from a day to before another. */
+export async function staleDays(db: Rows, first = 0, end = 2 ** 31 - 1): Promise<readonly number[]> {
+  const rows = await db.rows<[number]>('SELECT day FROM qmemacct.stale_day WHERE day >= $1 AND day < $2 ORDER BY day', [
+    first,
+    end,
+  ]);
+  return rows.map(([day]) => day);
+}
+
+/** Days, months and years that have been summed up, from a day to before another. */
+export async function summedPeriods(db: Rows, first = 0, end = 2 ** 31 - 1): Promise<readonly Period[]> {
+  const rows = await db.rows<[number, number]>(
+    `SELECT DISTINCT unit, day FROM qmemacct.rollup WHERE dimension = 0 AND key = '' AND day >= $1 AND day < $2`,
+    [first, end],
+  );
+  return rows.map(([unit, day]) => ({ unit: UNITS[unit] ?? 'day', day }));
+}
+
+/** What of the roll-ups a query asks for. */
+export interface RolledChoice {
+  readonly dimension: Dimension | null;
+  /** null: all. */
+  readonly key: string | null;
+  readonly cluster: string | null;
+  readonly periods: readonly Period[];
+}
+
+/** Reads roll-ups. */
+export class RolledReader {
+  constructor(private readonly db: Rows) {}
+
+  /** `unsettled`: days with records that wait in the inbox. */
+  async state({ first, end }: RolledQuery, unsettled: ReadonlySet<number>): Promise<RolledState> {
+    const [pruned] = await this.db.rows<[number]>('SELECT before_day FROM qmemacct.pruned');
+    const from = Math.max(first, pruned?.[0] ?? 0);
+    const waiting = [...unsettled].filter((day) => day >= from && day < end);
+    const stale = new Set([...(await staleDays(this.db, from, end)), ...waiting]);
+    return {
+      staleDays: [...stale].sort((a, b) => a - b),
+      periods: (await summedPeriods(this.db, first, end)).filter(({ unit }) => unit !== 'day'),
+    };
+  }
+
+  /** Period by period with bins, or all of them together without. */
+  async rows(choice: RolledChoice, bins: boolean): Promise<readonly RolledRow[]> {
+    const found = bins
+      ? await this.read<StoredRow>(choice, `SELECT ${ROLLED_COLUMNS} FROM qmemacct.rollup AS u`, '')
+      : await this.read<StoredRow>(choice, `SELECT ${SUMMED_COLUMNS} FROM qmemacct.rollup AS u`, 'GROUP BY u.key');
+    return found.map(rolledRow);
+  }
+
+  /** Jobs that were counted in an earlier period, since the interval's beginning. */
+  async again(choice: RolledChoice, since: number): Promise<readonly AgainRow[]> {
+    const found = await this.read<readonly [string, string, number]>(
+      choice,
+      'SELECT u.cluster, u.key, count(*) FROM qmemacct.rollup_again AS u',
+      `AND u.before >= ${Math.ceil(since)} GROUP BY u.cluster, u.key`,
+    );
+    return found.map(([cluster, key, jobs]) => ({ cluster, key: key === '' ? null : key, jobs }));
+  }
+
+  private read<Row extends readonly unknown[]>(
+    { dimension, key, cluster, periods }: RolledChoice,
+    select: string,
+    more: string,
+  ): Promise<readonly Row[]> {
+    const list = JSON.stringify(periods.map(({ unit, day }) => [UNITS.indexOf(unit), day]));
+    return this.db.rows<Row>(
+      `${select} WHERE (u.unit, u.day) IN
+         (SELECT (p ->> 0)::smallint, (p ->> 1)::integer FROM jsonb_array_elements($1::text::jsonb) AS p)
+       AND u.dimension = $2 AND ($3::text IS NULL OR u.key = $3) AND ($4::text IS NULL OR u.cluster = $4) ${more}`,
+      [list, dimensionNumber(dimension), key, cluster],
+    );
+  }
+}

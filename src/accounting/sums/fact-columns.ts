@@ -1,0 +1,81 @@
+import { COVERAGE_REASONS } from '../../record/coverage';
+import type { Facts } from '../../record/facts';
+import type { Cell } from '../columns';
+import type { JobKey } from './summer';
+
+/** What sums need of a record `r`, in SQL that both stores understand. */
+
+const SELF_REPORTED = 3;
+const ACCOUNTING = 2;
+
+/** What sums count: what the job's owner alone says only where that is asked for. */
+export const counted = (row: string, claimed = false): string =>
+  claimed ? 'true' : `${row}.trust <> ${SELF_REPORTED}`;
+
+/** As `endedBadly` (facts.ts) says. */
+export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
+
+/** As `hostSlots` (facts.ts) says. */
+const SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust <> ${ACCOUNTING} THEN 1
+    WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)`;
+
+/** In one value, since each that is read costs as much as evaluating the row; above these bits the coverage. */
+const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, sampled: 16 } as const;
+const REASON_SHIFT = 5;
+
+/** How many columns `factColumns` are. */
+export const FACT_COLUMNS = 9;
+
+/** `sameJob`: FROM and WHERE of the records `m` of the job of `r`. */
+export function factColumns(sameJob: string): string {
+  const stands = `r.pe_task_id IS NULL OR r.pe_task_id LIKE '1.%' AND NOT EXISTS
+      (SELECT 1 ${sameJob} AND m.pe_task_id IS NULL AND m.host_id = r.host_id AND ${counted('m')})`;
+  const bit = (condition: string, flag: number): string => `CASE WHEN ${condition} THEN ${flag} ELSE 0 END`;
+  const flags = [
+    `r.coverage * ${2 ** REASON_SHIFT}`,
+    `r.sampled * ${FLAG.sampled}`,
+    `r.killed_by_memory * ${FLAG.killed}`,
+    bit(stands, FLAG.stands),
+    bit(FAILED, FLAG.failed),
+    bit('r.status = 1', FLAG.running),
+  ];
+  return `${flags.join(' + ')}, ${SLOTS}, r.wallclock_ms, r.cpu_ms, r.h_vmem_limit_bytes, r.requested_bytes,
+    r.peak_rss_lower_bytes, r.rss_byte_seconds, r.energy_joules`;
+}
+
+const numberAt = (cells: readonly Cell[], at: number): number | null => {
+  const cell = cells[at];
+  return typeof cell === 'number' ? cell : null;
+};
+
+/** The facts that `factColumns` begin at `at`. */
+export function factsAt(cells: readonly Cell[], at: number): Facts {
+  const flags = numberAt(cells, at) ?? 0;
+  return {
+    running: (flags & FLAG.running) !== 0,
+    standsForHost: (flags & FLAG.stands) !== 0,
+    slots: numberAt(cells, at + 1) ?? 0,
+    wallclock: numberAt(cells, at + 2),
+    cpu: numberAt(cells, at + 3),
+    limit: numberAt(cells, at + 4),
+    requested: numberAt(cells, at + 5),
+    peak: numberAt(cells, at + 6),
+    used: numberAt(cells, at + 7),
+    energy: numberAt(cells, at + 8),
+    failed: (flags & FLAG.failed) !== 0,
+    killed: (flags & FLAG.killed) !== 0,
+    sampled: (flags & FLAG.sampled) !== 0,
+    reason: COVERAGE_REASONS[flags >> REASON_SHIFT] ?? 'other',
+  };
+}
+
+const MOST_TASKS = 2 ** 20;
+const MOST_JOBS = 2 ** 24;
+const MOST_CLUSTERS = 2 ** 8;
+
+/** A job and array task of a cluster (its number); a number where it fits: text costs twice the time. */
+export function jobKey(cluster: number, job: number, task: number | null): JobKey {
+  return cluster < MOST_CLUSTERS && job < MOST_JOBS && (task ?? 0) < MOST_TASKS
+    ? (cluster * MOST_JOBS + job) * MOST_TASKS + (task ?? 0)
+    : `${cluster}/${job}/${task ?? 0}`;
+}
