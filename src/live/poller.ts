@@ -1,15 +1,16 @@
 import type { ClientAnswer, RunClient } from '../gridengine/client-command';
 import type { Dialect } from '../gridengine/dialect';
 import type { QhostHost } from '../gridengine/qhost/qhost-report';
-import type { JobDetail } from '../gridengine/qstat/job-detail';
+import type { JobDetail, SchedulerReason } from '../gridengine/qstat/job-detail';
 import type { ListedJob } from '../gridengine/qstat/job-list';
 import type { AnswerReader } from '../gridengine/reading';
+import { jobDetails } from './job-details';
 import type { Answer, Snapshot } from './snapshot';
 
 export interface Readers {
   readonly qhost: (onHost: (host: QhostHost) => void) => AnswerReader;
   readonly jobList: (onJob: (job: ListedJob) => void) => AnswerReader;
-  readonly jobDetails: (onJob: (job: JobDetail) => void) => AnswerReader;
+  readonly jobDetails: (onJob: (job: JobDetail) => void, onReason?: (reason: SchedulerReason) => void) => AnswerReader;
 }
 
 /** The queries that make a snapshot. */
@@ -57,9 +58,6 @@ const REST_TIMES = 5;
 
 /** Argument lists may have 128 KiB a piece; 500 ids of ten digits are far below. */
 const BATCH = 500;
-
-/** A job may end between two tries; that so many do in a row does not happen. */
-const MOST_TRIES = 4;
 
 const EMPTY: Answer<never> = { at: null, value: [] as never, problem: null, triedAt: null };
 const NEW: QueryHistory = { failures: 0, tookMs: 0, unreachable: false };
@@ -218,7 +216,7 @@ class PollRound {
     const found = new Map<number, JobDetail>();
     const sum = { problem: null as string | null, tookMs: 0, unreachable: false };
     for (let from = 0; from < ids.length && sum.problem === null; from += BATCH) {
-      const batch = await detailsOf(ids.slice(from, from + BATCH), this.#tools, this.#signal);
+      const batch = await jobDetails(ids.slice(from, from + BATCH), this.#tools, this.#signal);
       if (this.#isStopped()) return last;
       sum.tookMs += batch.tookMs;
       sum.problem = batch.problem;
@@ -238,39 +236,4 @@ class PollRound {
     this.#history[query] = { failures, tookMs, unreachable };
     if (problem !== null && unreachable) this.#obstacle = problem;
   }
-}
-
-interface Details {
-  readonly jobs: readonly JobDetail[];
-  readonly problem: string | null;
-  readonly tookMs: number;
-  readonly unreachable: boolean;
-}
-
-const STRANGE = 'qstat -j names unknown jobs that nobody asked for; it is asked again';
-
-/**
- * One `qstat -j`. Jobs that have ended meanwhile are no error, but where one is unknown some dialects say nothing of the
- * others: these are asked for again.
- */
-async function detailsOf(ids: readonly number[], tools: PollTools, signal?: AbortSignal): Promise<Details> {
-  let left = ids;
-  let tookMs = 0;
-  for (let tries = 0; tries < MOST_TRIES && left.length > 0; tries++) {
-    const jobs: JobDetail[] = [];
-    const answer = await tools.run(
-      'qstat',
-      ['-j', left.join(','), '-xml'],
-      tools.readers.jobDetails((job) => jobs.push(job)),
-      signal,
-    );
-    tookMs += answer.tookMs;
-    if (answer.problem !== null) return { jobs: [], problem: answer.problem, tookMs, unreachable: answer.unreachable };
-    const unknown = new Set(answer.end.unknownJobs);
-    if (unknown.size === 0 || jobs.length > 0) return { jobs, problem: null, tookMs, unreachable: false };
-    const rest = left.filter((id) => !unknown.has(String(id)));
-    if (rest.length === left.length) return { jobs: [], problem: STRANGE, tookMs, unreachable: false };
-    left = rest;
-  }
-  return { jobs: [], problem: null, tookMs, unreachable: false };
 }

@@ -48,6 +48,7 @@ const hideDetail = (job: JobDetail): JobDetail => ({
   group: null,
   department: null,
   account: null,
+  submitCommand: null,
   messages: [],
 });
 

@@ -115,6 +115,7 @@ const RECORD_MEMBERS: Readonly<Record<string, Shape<unknown>>> = {
   ),
   cpu_efficiency: described(nullable(number()), EFFICIENCY_HELP.cpu_efficiency),
   memory_efficiency: described(nullable(number()), EFFICIENCY_HELP.memory_efficiency),
+  queue_wait_seconds: described(nullable(number()), EFFICIENCY_HELP.queue_wait_seconds),
   ...MERGED,
 };
 
