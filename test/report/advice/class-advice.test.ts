@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import { asStored } from '../../../src/record/merge';
 import type { JobRecord } from '../../../src/record/record';
 import { adviseMemory, adviseTime, type ClassFields } from '../../../src/report/advice/class-advice';
+import { accountOf } from '../bad-ends';
 import { needing, pastJobs } from '../past-jobs';
-import { killedAtLimit, mpiMaster, mpiTask, ordinary } from '../sample-records';
+import { killedAtLimit, mpiMaster, mpiTask } from '../sample-records';
 
 const GIB = 1024 ** 3;
 
@@ -125,14 +126,13 @@ describe('adviseClass', () => {
   });
 
   it("counts runs that are known by Grid Engine's figure alone", () => {
-    const account = { ...ordinary.grid_engine, maxvmem_bytes: 6 * GIB } as NonNullable<JobRecord['grid_engine']>;
     const imported = pastJobs(12, () => ({
       status: 'unsampled' as const,
       trust: 'accounting' as const,
       peak_rss: null,
       peak_rss_swap: null,
       peak_process_vmem: null,
-      grid_engine: account,
+      grid_engine: accountOf({ maxvmem_bytes: 6 * GIB }),
     }));
     const { memory } = advise(imported);
     assert.deepEqual([memory?.runs, memory?.countedOnly, memory?.largest], [12, 12, (6 * GIB) / 4]);
