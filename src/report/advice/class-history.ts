@@ -26,8 +26,7 @@ const LONGEST_NAME = 512;
 type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
 
 /** A list that was cut may hold the oldest job in part. */
-function withoutCut(found: readonly StoredRecord[]): readonly StoredRecord[] {
-  if (found.length < MOST_RECORDS) return found;
+function withoutOldest(found: readonly StoredRecord[]): readonly StoredRecord[] {
   const endOf = ({ record }: StoredRecord): string => record.ended_at ?? '';
   const { record: oldest } = found.reduce((first, one) => (endOf(one) < endOf(first) ? one : first));
   return found.filter(({ record }) => record.job_id !== oldest.job_id || record.task_id !== oldest.task_id);
@@ -37,10 +36,11 @@ function withoutCut(found: readonly StoredRecord[]): readonly StoredRecord[] {
 export class ClassHistory {
   private readonly answers = new Map<string, Promise<readonly StoredRecord[]>>();
 
-  /** `find` as a store's `records`, which may reject with StoreError; `now`: ms. */
+  /** `find` as a store's `records`, which may reject with StoreError; `now`: ms; `mostRecords`: of one kind. */
   constructor(
     private readonly find: FindRecords,
     private readonly now: number,
+    private readonly mostRecords = MOST_RECORDS,
   ) {}
 
   /** The memory to request for a job of this kind. Rejects with StoreError. */
@@ -67,9 +67,9 @@ export class ClassHistory {
       states: ['finished', 'unsampled', 'lost'],
       since: this.now - LOOK_BACK_DAYS * DAY_MS,
       until: this.now + 1,
-      limit: MOST_RECORDS,
+      limit: this.mostRecords,
       totals: false,
-    }).then(withoutCut);
+    }).then((found) => (found.length < this.mostRecords ? found : withoutOldest(found)));
     this.answers.set(key, answer);
     return answer;
   }

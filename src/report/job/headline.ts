@@ -115,15 +115,15 @@ function needWords({ counted, need, record }: Advice): string {
 function adviceReason(advice: Advice, screen: Screen): string {
   const { times } = screen.glyphs;
   const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
+  if (advice.promise !== null) return `${total}${promiseWords(advice.promise, advice.slots)}`;
   if (advice.guess)
     return `${total}${RAISE} ${times} the limit; the refused amount is not recorded, so double it if that is too little`;
-  if (advice.promise !== null) return `${total}${promiseWords(advice.promise)}`;
   return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} headroom`;
 }
 
 /** "a risk of 1.0 % by 42 runs of its kind, of which the largest needed 1.98 GiB". */
-function promiseWords({ risk, runs, largest }: Promised): string {
-  return `a risk of ${formatPercent(risk ?? 1)} by ${formatCount(runs)} runs of its kind, of which the largest needed ${formatBytes(largest, 'up')}`;
+function promiseWords({ risk, runs, largest }: Promised, slots: number): string {
+  return `a risk of ${formatPercent(risk ?? 1)} by ${formatCount(runs)} runs of its kind, of which the largest needed ${formatBytes(largest, 'up')}${slots > 1 ? ' per slot' : ''}`;
 }
 
 function memoryReason(advice: Advice, screen: Screen): string {

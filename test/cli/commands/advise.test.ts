@@ -126,7 +126,7 @@ describe('qmemacct advise', () => {
       assert.match(output, /Next time: qsub -l h_vmem=2(?:\.\d)?G$/m);
       assert.match(
         output.replace(/\s+/g, ' '),
-        /a risk of 1\.0 % by 60 runs of its kind, of which the largest needed 1\.98 GiB/,
+        /a risk of 1\.0 % by 60 runs of its kind, of which the largest needed 1\.98 GiB per slot/,
       );
     }
     const job = await command('job', '1000', '--json');
