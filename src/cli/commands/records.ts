@@ -4,9 +4,9 @@ import { isHostPattern } from '../../accounting/host-pattern';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import { hostNames } from '../../live/host-names';
 import { loadSettings } from '../../record/settings';
-import { renderCsv } from '../../report/records/csv';
+import { csvPieces } from '../../report/records/csv';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
-import { renderJson } from '../../report/records/json';
+import { jsonPieces } from '../../report/records/json';
 import { formatMinute, formatZone } from '../../report/format/local-time';
 import { renderRecordList, renderRecordColumns, type RecordTableView } from '../../report/records/list';
 import type { Screen } from '../../report/screen/screen';
@@ -15,7 +15,7 @@ import { type CommandContext, CommandError, EXIT, usageError } from '../command'
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findAttempts, findRecords, findSummary, historyOf } from '../records/find';
 import { findJobLines, findTaskLines } from '../records/find-lines';
-import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { outputFormat, screenOf, warn, writeLines, writePieces } from '../output';
 import {
   addRecordFilterOptions,
   type RecordFilterOptions,
@@ -150,7 +150,7 @@ export async function showRecords(
       writeLines(terminal, renderRecordList(report, screen));
     } else {
       const accounts = await findAttempts(shown.flat(), stores.readers, historyOf(stores.readers, terminal.now()));
-      terminal.write(format === 'json' ? renderJson(accounts) : renderCsv(accounts));
+      writePieces(terminal, format === 'json' ? jsonPieces(accounts) : csvPieces(accounts));
     }
     return shown.length > 0 ? EXIT.found : statusOfNothing(stores);
   } finally {

@@ -6,6 +6,7 @@ import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { adviseMost, adviseRequest } from '../advice/advice';
 import { formatHeld } from '../format/bracket';
+import { chooseTasks } from './choose-tasks';
 import { endingLabel, hitLimit } from './ending';
 import { fullness, needOf } from '../advice/fit';
 import { renderGauges } from '../screen/gauge';
@@ -213,7 +214,10 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
   const hosts = new Set(records.map(({ host }) => host)).size;
   const place = hosts === 1 ? describePlace(worst, screen) : [owner, `${hosts} hosts`].filter((part) => part !== '');
   const reruns = runs.length - tasks.reduce((sum, latest) => sum + latest.length, 0);
-  const listed = options.allTasks || (options.detail === 'full' && masters.length <= LISTED_UNASKED);
+  const chosen = options.tasks === undefined ? null : chooseTasks(runs, options.tasks);
+  const byTask = new Map(masters.map((run) => [run.record.task_id, run]));
+  const rows = chosen === null ? masters : chosen.flatMap((task) => byTask.get(task) ?? []);
+  const listed = chosen !== null || options.allTasks || (options.detail === 'full' && masters.length <= LISTED_UNASKED);
   const section = (title: string, lines: readonly string[]): string[] =>
     lines.length === 0 ? [] : ['', ...renderSection(title, lines, screen)];
   const count = `${formatCount(masters.length)} tasks`;
@@ -242,7 +246,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       ...renderOtherEnds(bad, worst, screen),
       ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : []),
     ]),
-    ...section('', listed ? renderRunTable(TASK_COLUMNS, masters, screen.width - SECTION_INDENT, screen) : []),
+    ...section('', listed ? renderRunTable(TASK_COLUMNS, rows, screen.width - SECTION_INDENT, screen) : []),
     ...(listed
       ? []
       : [`  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`]),

@@ -86,6 +86,10 @@ export function renderCsvRows(rows: readonly (readonly Cell[])[]): string {
 }
 
 /** One line per record under stable column names, the head always. */
-export function renderCsv(accounts: readonly Account[]): string {
-  return renderCsvRows([HEAD, ...accounts.map((account) => cellsOf(account).map(([, cell]) => cell))]);
+export function* csvPieces(accounts: Iterable<Account>): Generator<string, void> {
+  yield renderCsvRows([HEAD]);
+  for (const account of accounts) yield renderCsvRows([cellsOf(account).map(([, cell]) => cell)]);
 }
+
+/** The same as a whole. */
+export const renderCsv = (accounts: Iterable<Account>): string => [...csvPieces(accounts)].join('');
