@@ -5,6 +5,8 @@ import type { ListedJob } from '../../gridengine/qstat/job-list';
 import { jobSums } from '../../accounting/job-sum';
 import { jobTaskName } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
+import type { ClassHistory } from '../../report/advice/class-history';
+import { nextRequests } from '../../report/advice/next-request';
 import { csvPieces } from '../../report/records/csv';
 import { renderJob, type JobReport } from '../../report/job/job';
 import { chooseTasks, type TaskChoice } from '../../report/job/choose-tasks';
@@ -14,6 +16,7 @@ import { toJobLines } from '../../report/records/lines';
 import { renderRecordTable } from '../../report/records/list';
 import { jsonPieces } from '../../report/records/json';
 import { causeAccounts } from '../../report/why/causes';
+import { historyOf } from '../records/find';
 import { countOf } from '../records/options';
 import { askLists, withArrays } from '../job/array-tasks';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
@@ -38,6 +41,7 @@ export interface JobOptions extends GlobalOptions {
   readonly chart?: string;
   readonly full?: boolean;
   readonly brief?: boolean;
+  readonly retry?: boolean;
 }
 
 /** `qmemacct job ID[.TASK] ...` */
@@ -49,6 +53,10 @@ export function register(command: Command, context: CommandContext): void {
     )
     .option('--full', 'show everything that is known')
     .option('--brief', 'six lines, as seff shows')
+    .option(
+      '--retry',
+      'what to request now if want of memory ended it (exit status 0); 1: it ended otherwise, 4: not known yet',
+    )
     .option('--all', 'every job that has had this number, not only the newest')
     .option('--at <time>', 'the job that had this number at that time (7d, 2026-11-01, yesterday ...)')
     .option('--tasks', 'every task of an array job, or of a parallel one, as a line')
@@ -74,10 +82,13 @@ async function findAll(
   at: Date | null,
   all: boolean,
   sources: JobSources,
+  history: ClassHistory,
 ): Promise<JobReport[]> {
   const reports: JobReport[] = [];
-  for (const job of jobs)
-    reports.push(await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources));
+  for (const job of jobs) {
+    const report = await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources);
+    reports.push({ ...report, runs: await history.advise(report.runs) });
+  }
   return reports;
 }
 
@@ -180,6 +191,22 @@ function renderText(
   parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
 }
 
+/** `listed`: the jobs that Grid Engine still has. */
+async function retryOne(
+  [report, ...others]: readonly JobReport[],
+  listed: ReadonlySet<number>,
+  options: JobOptions,
+  settings: Settings,
+  terminal: Terminal,
+): Promise<number> {
+  const format = outputFormat(options);
+  if (report === undefined || others.length > 0) throw usageError('--retry is about one job: name one');
+  if (format === 'csv') throw usageError('--retry prints text or --json');
+  const { showRetry } = await import('../job/retry.js');
+  const ended = listed.has(report.job_id) ? { ...report, runs: [] } : report;
+  return showRetry(ended, format, settings.grid_engine, terminal);
+}
+
 async function listedJobs(settings: Settings, live: LiveSources): Promise<readonly ListedJob[]> {
   const snapshot = await askLists(settings, live);
   return [...(snapshot?.running.value ?? []), ...(snapshot?.pending?.value ?? [])];
@@ -208,14 +235,14 @@ async function writeFound(
   const tasks = taskChoiceOf(options);
   const runs = reports.flatMap((report) => (tasks === null ? report.runs : runsOfTasks(report.runs, tasks)));
   if (outputFormat(options) === 'csv') {
-    writePieces(terminal, csvPieces(runs));
+    writePieces(terminal, csvPieces(nextRequests(runs)));
     return;
   }
   const whole = await withArrays(reports, settings, live, terminal.now());
   if (outputFormat(options) === 'json') {
     const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
     const causes = causeAccounts(runs, settings.grid_engine);
-    writePieces(terminal, jsonPieces(runs, jobSums(runs), causes, arrays, unfinished.jobs));
+    writePieces(terminal, jsonPieces(nextRequests(runs), jobSums(runs), causes, arrays, unfinished.jobs));
   } else renderText({ reports: whole, unfinished }, options, settings, terminal);
 }
 
@@ -242,7 +269,7 @@ export async function showJobs(
       ...(asked === null ? {} : { listed: () => listedJobs(settings, asked) }),
     };
     const jobs = await numbersOf(words, terminal, where);
-    const reports = await findAll(jobs, at, options.all ?? false, where);
+    const reports = await findAll(jobs, at, options.all ?? false, where, historyOf(stores.readers, terminal.now()));
     const isSeries = options.series !== undefined || options.chart !== undefined;
     const unfinished =
       asked === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, asked, terminal.now());
@@ -251,6 +278,7 @@ export async function showJobs(
     if (nothing && stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
     stores.problems.forEach((problem) => warn(terminal, problem));
     const listed = new Set(unfinished.jobs.map(({ job }) => job));
+    if (options.retry) return await retryOne(reports, listed, options, settings, terminal);
     jobs.forEach((job, index) => {
       const report = reports[index];
       if (report?.runs.length === 0 && !listed.has(job.job_id))

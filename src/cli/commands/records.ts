@@ -13,7 +13,7 @@ import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
 import { type CommandContext, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
-import { findAttempts, findRecords, findSummary } from '../records/find';
+import { findAttempts, findRecords, findSummary, historyOf } from '../records/find';
 import { findJobLines, findTaskLines } from '../records/find-lines';
 import { outputFormat, screenOf, warn, writeLines, writePieces } from '../output';
 import {
@@ -149,7 +149,7 @@ export async function showRecords(
       const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view };
       writeLines(terminal, renderRecordList(report, screen));
     } else {
-      const accounts = await findAttempts(shown.flat(), stores.readers);
+      const accounts = await findAttempts(shown.flat(), stores.readers, historyOf(stores.readers, terminal.now()));
       writePieces(terminal, format === 'json' ? jsonPieces(accounts) : csvPieces(accounts));
     }
     return shown.length > 0 ? EXIT.found : statusOfNothing(stores);

@@ -11,7 +11,8 @@ import { endingLabel, hitLimit } from './ending';
 import { fullness, needOf } from '../advice/fit';
 import { renderGauges } from '../screen/gauge';
 import { recordGauges, renderVerdict } from './headline';
-import { type JobViewOptions, latestRuns, recordsOf, type JobRun } from './job-run';
+import { nextTime } from '../advice/next-time';
+import { type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
 import { needsOf, wholeOf, type JobWhole } from './job-whole';
 import { parseTime } from '../format/local-time';
 import { wholeGauges } from './parallel';
@@ -206,6 +207,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     return why === null ? [] : [{ task: latest[0]?.record.task_id ?? null, why }];
   });
   const whys = bad.map(({ why }) => why);
+  const needs = tasks.flatMap((latest) => needsOf(recordsOf(latest)));
   const own = bad.find(({ task }) => task === worst.task_id)?.why ?? null;
   const name = worst.job_name === null ? '' : `  ${screen.safe(worst.job_name)}`;
   const owner = worst.owner === null ? '' : screen.safe(worst.owner);
@@ -230,13 +232,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       screen,
     ),
     style.faint(`  ${worstLine}`),
-    ...renderVerdict(
-      decidingOf(worstTask),
-      tasks.flatMap((latest) => needsOf(recordsOf(latest))),
-      screen,
-      own,
-      whys,
-    ),
+    ...renderVerdict(decidingOf(worstTask), needs, nextTime(needs, whys, promiseOf(runs)), screen, own),
     ...renderStopped(records, screen),
     ...renderMost(
       tasks.map((latest) => needsOf(recordsOf(latest))),

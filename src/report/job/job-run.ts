@@ -1,10 +1,17 @@
 import type { JobAttempt } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
 import type { JobRecord } from '../../record/record';
+import type { Promised } from '../advice/class-advice';
 import type { TaskChoice } from './choose-tasks';
 
 /** One run of a job (task, pe task) on one host, and which of its runs it is. */
-export type JobRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
+export interface JobRun extends Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'> {
+  /** The memory that past runs of its kind promise to be enough; left out: nothing is known of them. */
+  readonly promise?: Promised;
+}
+
+/** The same of runs of one job. */
+export const promiseOf = (runs: readonly JobRun[]): Promised | null => runs[0]?.promise ?? null;
 
 /** The same for all runs of one job: its cluster, and which of those that had its number there it is. */
 export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnation} ${record.cluster}`;

@@ -1,16 +1,18 @@
 import { withEfficiencies } from '../../record/efficiency';
 import type { JobSum } from '../../accounting/job-sum';
 import { RECORD_SCHEMA, type JobRecord } from '../../record/record';
+import type { NextRequest } from '../advice/next-request';
 import type { UnfinishedJob } from '../../live/unfinished-job';
 import type { ArrayProgress } from '../job/array-progress';
 import { unfinishedAccount } from '../job/unfinished';
 import { escapeJson } from '../format/escape';
 import type { CauseAccount } from '../why/causes';
 
-/** What the machine formats print: a record, and which run of its job it is (1: the first). */
+/** What the machine formats print: a record, which run of its job it is (1: the first), what to request next time. */
 export interface Account {
   readonly record: JobRecord;
   readonly attempt: number;
+  readonly next_time: NextRequest | null;
 }
 
 function* list(items: Iterable<object>): Generator<string, void> {
@@ -23,7 +25,7 @@ function* list(items: Iterable<object>): Generator<string, void> {
 }
 
 function* recordObjects(accounts: Iterable<Account>): Generator<object, void> {
-  for (const { record, attempt } of accounts) yield { ...withEfficiencies(record), attempt };
+  for (const { record, attempt, next_time } of accounts) yield { ...withEfficiencies(record), attempt, next_time };
 }
 
 /**

@@ -3,8 +3,9 @@ import type { StoredRecord } from '../../record/merge';
 import type { AccountingReader, RecordFilter, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { sortRecords } from '../../report/records/lines';
+import { HIDDEN } from '../../record/hidden';
 import { recordKeyText } from '../../record/record';
-import { HIDDEN, redactRecords } from './redaction';
+import { redactRecords } from './redaction';
 import { isOwn, showsNames, type Access } from './access';
 
 /** A part of what a caller may see: to be added, or, as it stands in two that are added, to be taken off. */
