@@ -106,6 +106,7 @@ function masterlessRuns(tasks: readonly StoredRecord[]): readonly (readonly Stor
 
 /** The runs of one job or array task, each with the master's record, where there is one, and those of its tasks. */
 function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
+  if (records.length === 1) return [records];
   const sorted = [...records].sort(byBeginning);
   const masters = sorted.filter(({ record }) => record.pe_task_id === null);
   const tasks = sorted.filter(({ record }) => record.pe_task_id !== null);

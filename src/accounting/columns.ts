@@ -64,6 +64,20 @@ function msOf(time: string): number {
 
 const same = <T>(value: T): T => value;
 
+/** Of the texts of dictionaries that are JSON: few, and each is in many rows. */
+const parsed = new Map<string, unknown>();
+const MOST_PARSED = 10_000;
+
+/** What a JSON text of a dictionary says, parsed once; nobody changes it. Throws SyntaxError. */
+export function parseRepeated(text: string): unknown {
+  const known = parsed.get(text);
+  if (known !== undefined) return known;
+  const value = JSON.parse(text) as unknown;
+  if (parsed.size >= MOST_PARSED) parsed.clear();
+  parsed.set(text, value);
+  return value;
+}
+
 function leafCodec(name: string, storage: Storage, help: string): CellCodec {
   switch (storage.as) {
     case 'integer':
@@ -129,8 +143,10 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
         codec.write((value as Readonly<Record<string, unknown>> | null)?.[member] ?? null, words),
       ),
     read: (cells, at, words) => {
-      const read = codecs.map(({ member, codec }, index) => [member, codec.read(cells, at + index, words)] as const);
-      return read.every(([, value]) => value === null) ? null : Object.fromEntries(read);
+      if (codecs.every((_codec, index) => (cells[at + index] ?? null) === null)) return null;
+      return Object.fromEntries(
+        codecs.map(({ member, codec }, index) => [member, codec.read(cells, at + index, words)] as const),
+      );
     },
   };
 }
@@ -167,7 +183,7 @@ function bracketCodec(name: string, help: string): CellCodec {
       const lower = cells[at];
       if (typeof lower !== 'number') return null;
       const [seen, command, basis] = [cells[at + 3], cells[at + 4], cells[at + 5]];
-      const { proved, exact, open, sources } = JSON.parse(words.text('bracket_basis', Number(basis))) as Bracket;
+      const { proved, exact, open, sources } = parseRepeated(words.text('bracket_basis', Number(basis))) as Bracket;
       return {
         lower_bytes: lower,
         upper_bytes: cells[at + 1] ?? null,
@@ -190,8 +206,7 @@ function requestsCodec(name: string, help: string): CellCodec {
   return {
     columns: [{ name: `${name}_id`, type: 'integer', dictionary: 'requests', help }],
     write: (value, words) => [isEmpty(value as object) ? null : words.intern('requests', JSON.stringify(value))],
-    read: (cells, at, words) =>
-      typeof cells[at] === 'number' ? (JSON.parse(words.text('requests', cells[at])) as unknown) : {},
+    read: (cells, at, words) => (typeof cells[at] === 'number' ? parseRepeated(words.text('requests', cells[at])) : {}),
   };
 }
 
@@ -212,7 +227,7 @@ function metricsCodec(help: string): CellCodec {
     read: (cells, at, words) => {
       const [set, values] = [cells[at], cells[at + 1]];
       if (typeof set !== 'number' || typeof values !== 'string') return {};
-      const names = JSON.parse(words.text('metric_set', set)) as readonly string[];
+      const names = parseRepeated(words.text('metric_set', set)) as readonly string[];
       const figures = JSON.parse(values) as readonly number[];
       return Object.fromEntries(names.map((metric, index) => [metric, figures[index] ?? 0]));
     },
@@ -243,7 +258,7 @@ function notesCodec(name: string, help: string): CellCodec {
     read: (cells, at, words) => {
       const [id, given] = [cells[at], cells[at + 1]];
       if (typeof id !== 'number') return [];
-      const templates = JSON.parse(words.text('notes', id)) as readonly string[];
+      const templates = parseRepeated(words.text('notes', id)) as readonly string[];
       const numbers = typeof given === 'string' ? (JSON.parse(given) as readonly (readonly number[])[]) : [];
       return templates.map((template, index) => joinNote({ template, numbers: numbers[index] ?? [] }));
     },

@@ -1,6 +1,7 @@
+import { FIELD_NAMES, FIELDS, type FieldName } from '../record/fields';
 import type { JobRecord, MemorySeries } from '../record/record';
 import { killedByMemory } from '../record/cause';
-import { FIELD_CODECS, type Cell, type Column, type WordCodec } from './columns';
+import { FIELD_CODECS, parseRepeated, type Cell, type Column, type WordCodec } from './columns';
 import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
 import { chargedEnergy, endedBadly, requestedBytes } from '../record/facts';
 import { provesMembership } from '../record/membership';
@@ -88,7 +89,7 @@ function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
 
 function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredRecord['provenance'] {
   if (typeof id !== 'number' || revisions === null) return {};
-  const accounts = JSON.parse(words.text('provenance', id)) as readonly Account[];
+  const accounts = parseRepeated(words.text('provenance', id)) as readonly Account[];
   const given = JSON.parse(String(revisions)) as number | readonly number[];
   const told = typeof given === 'number' ? [given] : given;
   return Object.fromEntries(
@@ -115,28 +116,48 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
   return row;
 }
 
-const ENDED = columnAt('ended');
+/** What a record has where a field is not read. A copy of it is far smaller than an object that grows by its fields. */
+const NO_FIELDS = JSON.parse(
+  JSON.stringify(Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty]))),
+) as Readonly<Record<string, unknown>>;
+
+/** The columns of some fields, then how the record was merged, and how the fields are read from them. */
+export interface RowPlan {
+  readonly columns: readonly string[];
+  readonly fields: typeof FIELD_CODECS;
+}
+
+/** How records are read of which only some fields are needed; left out: all of them. */
+export function rowPlan(needed?: readonly FieldName[]): RowPlan {
+  const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true);
+  const columns = [...fields.flatMap(({ codec }) => codec.columns), ...MERGED_COLUMNS];
+  return { columns: columns.map(({ name }) => name), fields };
+}
+
+const ALL_FIELDS = rowPlan();
 
 /**
- * The record of a row that begins at `at` in `cells`, and its series where that was read along. Throws DamagedRecord.
+ * The record of a row that begins at `at` in `cells`, and its series where that was read along; fields that the plan has
+ * not are empty. Throws DamagedRecord.
  */
 export function fromRow(
   cells: readonly Cell[],
   at: number,
   series: MemorySeries | null,
   words: WordCodec,
+  plan: RowPlan = ALL_FIELDS,
 ): StoredRecord {
-  const fields: Record<string, unknown> = {};
+  const fields: Record<string, unknown> = { ...NO_FIELDS };
   let from = at;
   try {
-    for (const { name, codec } of FIELD_CODECS) {
+    for (const { name, codec } of plan.fields) {
       fields[name] = name === 'series' ? series : codec.read(cells, from, words);
       from += codec.columns.length;
     }
     return {
       record: fields as unknown as JobRecord,
-      ended: cells[at + ENDED] === 1,
-      provenance: readProvenance(cells[at + ENDED + 1] ?? null, cells[at + ENDED + 2] ?? null, words),
+      ended: cells[from] === 1,
+      provenance: readProvenance(cells[from + 1] ?? null, cells[from + 2] ?? null, words),
     };
   } catch (error) {
     if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);

@@ -1,3 +1,4 @@
+import type { FieldName } from '../record/fields';
 import type { JobRecord, RecordStatus } from '../record/record';
 import type { Totals } from '../record/totals';
 import type { StoredRecord } from '../record/merge';
@@ -10,8 +11,11 @@ import type { SummaryAnswer, SummaryQuery } from './summary';
 export interface AccountingReader {
   /** The records of a job, attempt by attempt; none: empty `records`. */
   job(query: JobQuery): Promise<JobAnswer>;
-  /** All records of all jobs that have had one of these numbers, in any order, without their series (null). */
-  jobs(numbers: readonly number[]): Promise<readonly StoredRecord[]>;
+  /**
+   * All records of all jobs that have had one of these numbers, in any order, without their series (null). `fields`: as in
+   * RecordsQuery.
+   */
+  jobs(numbers: readonly number[], fields?: readonly FieldName[]): Promise<readonly StoredRecord[]>;
   /** The records that a filter selects, and totals over all of them. */
   records(query: RecordsQuery): Promise<RecordsAnswer>;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
@@ -116,6 +120,8 @@ export interface RecordsQuery extends RecordFilter {
   readonly limit?: number;
   /** false: the list alone is wanted, and a store need not add up (zeros): that costs more than a short list. */
   readonly totals?: false;
+  /** The fields that are needed (default: all): a store may leave the others empty, which is faster. */
+  readonly fields?: readonly FieldName[];
   /** A peak under this share of the limit counts as far below it (default 0.25). */
   readonly far_below?: number;
 }

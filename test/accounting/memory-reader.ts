@@ -2,13 +2,16 @@ import { memoryEfficiency } from '../../src/record/efficiency';
 import { arrangeAttempts } from '../../src/accounting/attempts';
 import { countedAt } from '../../src/record/facts';
 import { isHostPattern, parsePatterns } from '../../src/accounting/host-pattern';
-import { asStored } from '../../src/record/merge';
+import { FIELD_NAMES, type FieldName } from '../../src/record/fields';
+import { asStored, type StoredRecord } from '../../src/record/merge';
 import type { AccountingReader, RecordFilter } from '../../src/accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../src/accounting/summary';
 import { isHost } from '../../src/report/live/filter';
 import { sortRecords } from '../../src/report/records/lines';
-import type { JobRecord } from '../../src/record/record';
+import { emptyRecord, type JobRecord } from '../../src/record/record';
 import { plainSummary } from './suite/plain-summary';
+
+const NO_KEY = { cluster: '', job_id: 0, task_id: null, pe_task_id: null, host: '', run_id: '' };
 
 /** A store of a few records in memory, for tests of what asks one. */
 
@@ -50,6 +53,13 @@ function isChosen(record: JobRecord, filter: RecordFilter): boolean {
   );
 }
 
+/** As a store answers that leaves out whatever was not asked for: what is shown must not need it. */
+function withFields(stored: StoredRecord, fields: readonly FieldName[] = FIELD_NAMES): StoredRecord {
+  const { record } = stored;
+  const needed = Object.fromEntries(fields.map((name) => [name, record[name]]));
+  return { ...stored, record: { ...emptyRecord(NO_KEY, 'finished', 'root', 0), ...needed, series: null } };
+}
+
 /** A reader of these records; `asked` gets every filter that it was asked by. */
 export function memoryReader(records: readonly JobRecord[], asked: RecordFilter[] = []): AccountingReader {
   const stored = records.map(asStored);
@@ -66,13 +76,16 @@ export function memoryReader(records: readonly JobRecord[], asked: RecordFilter[
           query,
         ),
       ),
-    jobs: (numbers) => Promise.resolve(stored.filter(({ record }) => numbers.includes(record.job_id))),
+    jobs: (numbers, fields) =>
+      Promise.resolve(
+        stored.filter(({ record }) => numbers.includes(record.job_id)).map((one) => withFields(one, fields)),
+      ),
     records: (query) => {
       asked.push(query);
       const found = stored.filter(({ record }) => isChosen(record, query));
       const sorted = sortRecords(found, query.sort ?? 'time').slice(0, query.limit ?? 50);
       return Promise.resolve({
-        records: sorted.map((one) => ({ ...one, record: { ...one.record, series: null } })),
+        records: sorted.map((one) => withFields(one, query.fields)),
         totals: summarise({ ...query, by: 'cluster', sort: 'records' }).totals,
       });
     },

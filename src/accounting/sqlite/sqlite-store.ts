@@ -12,10 +12,10 @@ import { isStoreFault, storeError } from './database/faults';
 import { createMerger } from './write/merger';
 import { openForReading, openForWriting } from './database/open';
 import { prepared } from './database/prepared';
-import { COUNT_OF_JOB, jobQuery, JOBS, recordsQuery, runningQuery } from './read/queries';
+import { COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
 import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
-import { fromRow } from '../row';
+import { fromRow, rowPlan } from '../row';
 import { readSeries, SERIES_CELLS } from '../series';
 import { daysOfKey } from './read/spans';
 import { staleDays } from './write/stale-days';
@@ -44,7 +44,8 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   const { sort = 'time', limit = DEFAULT_LIMIT } = query;
   const condition = conditionOf(query, words);
   if (condition === null) return [];
-  const statement = prepared<object, SelectedRow>(db, recordsQuery(condition, sort), 'raw');
+  const plan = rowPlan(query.fields);
+  const statement = prepared<object, SelectedRow>(db, recordsQuery(condition, sort, plan.columns), 'raw');
   const chosen: SelectedRow[] = [];
   for (const { since, until } of daysOfKey(db, condition, query).toReversed()) {
     if (sort === 'time' && chosen.length >= limit) break;
@@ -53,7 +54,7 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   const value = ([, , known]: SelectedRow): number => known ?? -Infinity;
   if (sort !== 'time')
     chosen.sort((a, b) => Number(value(b) > value(a)) - Number(value(b) < value(a)) || b[1] - a[1] || b[0] - a[0]);
-  return chosen.slice(0, limit).map((row) => fromRow(row, SELECTED_AT, null, words));
+  return chosen.slice(0, limit).map((row) => fromRow(row, SELECTED_AT, null, words, plan));
 }
 
 function reader(db: Database, words: Words): AccountingReader {
@@ -76,14 +77,15 @@ function reader(db: Database, words: Words): AccountingReader {
           query,
         );
       }),
-    jobs: (numbers) =>
-      answer(db, () =>
-        db
-          .prepare<[string], readonly Cell[]>(JOBS)
+    jobs: (numbers, fields) =>
+      answer(db, () => {
+        const plan = rowPlan(fields);
+        return db
+          .prepare<[string], readonly Cell[]>(jobsQuery(plan.columns))
           .raw()
           .all(JSON.stringify(numbers))
-          .map((row) => fromRow(row, 0, null, words)),
-      ),
+          .map((row) => fromRow(row, 0, null, words, plan));
+      }),
     records: (query: RecordsQuery) =>
       // One transaction: the list and its totals are of the same moment.
       answer(db, () =>

@@ -8,7 +8,7 @@ import { csvPieces } from '../../report/records/csv';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { jsonPieces } from '../../report/records/json';
 import { formatMinute, formatZone } from '../../report/format/local-time';
-import { renderRecordList, renderRecordColumns, type RecordTableView } from '../../report/records/list';
+import { LIST_FIELDS, renderRecordList, renderRecordColumns, type RecordTableView } from '../../report/records/list';
 import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
 import { type CommandContext, CommandError, EXIT, usageError } from '../command';
@@ -133,6 +133,7 @@ export async function showRecords(
       sort,
       limit: grouped ? MOST_AT_ONCE : lines,
       far_below: FAR_BELOW_LIMIT,
+      ...(format === 'text' && !view.chosen ? { fields: LIST_FIELDS } : {}),
     };
     const find = (asked: RecordsQuery): Promise<RecordsAnswer> => findOnHost(asked, stores.readers);
     const { answer, lines: shown } = grouped

@@ -4,7 +4,7 @@ import { recordKeyText } from '../../record/record';
 import { toJobLines, toLines, type RecordLine } from '../../report/records/lines';
 import { unite } from '../job/find-job';
 
-/** The newest records that are read first; where they are the tasks of few arrays, so many times as many, and so on. */
+/** The newest records that are read first; where they are the tasks of few arrays, so many times as many or more. */
 const FIRST = 500;
 const GROWTH = 8;
 
@@ -22,7 +22,7 @@ async function completed(
   const several = lines.filter((line) => line.length > 1 || line[0].task_id !== null);
   if (several.length === 0) return lines;
   const numbers = [...new Set(several.map(([{ job_id }]) => job_id))];
-  const answers = await Promise.all(readers.map((reader) => reader.jobs(numbers)));
+  const answers = await Promise.all(readers.map((reader) => reader.jobs(numbers, query.fields)));
   const names = new Map(several.flat().map(({ job_id, job_name }) => [job_id, job_name]));
   const test = recordTest(query);
   const records = unite(answers.flat())
@@ -74,7 +74,8 @@ export async function findJobLines(
       return { answer: { ...answer, totals }, lines: await completed(lines.slice(0, most), query, readers) };
     if (answer.records.length >= totals.records || limit >= query.limit)
       return { answer: { ...answer, totals }, lines: lines.slice(0, most) };
-    limit = Math.min(query.limit, limit * GROWTH);
+    const enough = Math.ceil((2 * most) / Math.max(1, lines.length));
+    limit = Math.min(query.limit, limit * Math.max(GROWTH, enough));
     answer = await find({ ...query, limit, totals: false });
   }
 }

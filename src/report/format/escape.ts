@@ -7,11 +7,15 @@ export function escapeForTerminal(text: string, unicode = true): string {
   return printable(text, unicode);
 }
 
+/** Most cells are so: nothing about them needs a second look. */
+const PLAIN_CELL = /^[\w.:/][\w.:/-]*$/;
+
 /**
  * Text for a CSV cell: no control characters (one record stays one line), no formula for a spreadsheet
  * (a leading = + - @ gets a ' in front), quoted after RFC 4180 where needed.
  */
 export function escapeForCsv(text: string): string {
+  if (PLAIN_CELL.test(text)) return text;
   const dangerous = /^[=+\-@\t\r]/.test(text);
   const plain = printable(dangerous ? `'${text}` : text);
   return /[",;]|^\s|\s$/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;

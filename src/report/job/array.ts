@@ -58,7 +58,7 @@ const MEASURES: readonly Measure[] = [
 
 const QUEUE_WAIT: Measure = { name: 'queue wait', of: queueWait, format: formatDuration };
 
-function median(sorted: readonly number[]): number {
+function median(sorted: Float64Array): number {
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
@@ -66,17 +66,14 @@ function median(sorted: readonly number[]): number {
 
 function renderSpread(records: readonly JobRecord[], screen: Screen, full: boolean): string[] {
   const rows = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].flatMap(({ name, of, format }) => {
-    const known = records
-      .flatMap((record) => {
-        const value = of(record);
-        return value === null ? [] : [{ value, task: record.task_id }];
-      })
-      .sort((a, b) => a.value - b.value);
-    const least = known[0];
-    const most = known[known.length - 1];
-    if (least === undefined || most === undefined) return [];
-    const middle = median(known.map(({ value }) => value));
-    return [[name, format(least.value), format(middle), format(most.value), String(most.task ?? '')]];
+    const known = records.flatMap((record) => {
+      const value = of(record);
+      return value === null ? [] : [{ value, task: record.task_id }];
+    });
+    if (known.length === 0) return [];
+    const values = Float64Array.from(known, ({ value }) => value).sort();
+    const most = known.reduce((largest, one) => (one.value >= largest.value ? one : largest));
+    return [[name, format(values[0] ?? 0), format(median(values)), format(most.value), String(most.task ?? '')]];
   });
   return renderTable(
     [

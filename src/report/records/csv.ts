@@ -1,12 +1,16 @@
 import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { BRACKET, FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
-import { emptyRecord, type JobRecord } from '../../record/record';
+import type { JobRecord } from '../../record/record';
 import type { NextRequest } from '../advice/next-request';
 import { escapeForCsv } from '../format/escape';
 import type { Account } from './json';
 
 export type Cell = string | number | boolean | null;
-type Cells = readonly (readonly [column: string, cell: Cell])[];
+
+interface CsvColumn {
+  readonly name: string;
+  readonly cell: (account: Account) => Cell;
+}
 
 /** A value that is one cell. */
 function plainCell(value: unknown): Cell {
@@ -15,11 +19,14 @@ function plainCell(value: unknown): Cell {
   return Array.isArray(value) ? value.join(' ') : JSON.stringify(value);
 }
 
-const memberCells = (prefix: string, members: object, value: object | null): Cells =>
-  Object.keys(members).map((member) => [
-    `${prefix}_${member}`,
-    value === null ? null : plainCell((value as Readonly<Record<string, unknown>>)[member]),
-  ]);
+const memberColumns = (field: FieldName, prefix: string, members: object): readonly CsvColumn[] =>
+  Object.keys(members).map((member) => ({
+    name: `${prefix}_${member}`,
+    cell: ({ record }) => {
+      const value = record[field] as Readonly<Record<string, unknown>> | null;
+      return value === null ? null : plainCell(value[member]);
+    },
+  }));
 
 /** Fields that are no one cell and no object of cells. Columns are a contract: none may be renamed. */
 const OTHERS: Readonly<Partial<Record<FieldName, (record: JobRecord) => Cell>>> = {
@@ -35,16 +42,15 @@ const OTHERS: Readonly<Partial<Record<FieldName, (record: JobRecord) => Cell>>> 
   granted_hosts: ({ granted_hosts: hosts }) => hosts?.map(({ host, slots }) => `${host}=${slots}`).join(' ') ?? null,
 };
 
-function fieldCells(name: FieldName, record: JobRecord): Cells {
+function fieldColumns(name: FieldName): readonly CsvColumn[] {
   const { storage } = FIELDS[name];
-  const value = record[name];
   const other = OTHERS[name];
-  if (other !== undefined) return [[name, other(record)]];
+  if (other !== undefined) return [{ name, cell: ({ record }) => other(record) }];
   // A chart has no place in a row.
   if (storage.as === 'series') return [];
-  if (storage.as === 'bracket') return memberCells(name, BRACKET, value as object | null);
-  if (storage.as === 'members') return memberCells(storage.prefix ?? name, storage.of, value as object | null);
-  return [[name, plainCell(value)]];
+  if (storage.as === 'bracket') return memberColumns(name, name, BRACKET);
+  if (storage.as === 'members') return memberColumns(name, storage.prefix ?? name, storage.of);
+  return [{ name, cell: ({ record }) => plainCell(record[name]) }];
 }
 
 /** Columns in this order. */
@@ -56,29 +62,22 @@ const NEXT_TIME = [
   'runs',
 ] as const satisfies readonly (keyof NextRequest)[];
 
-function cellsOf({ record, attempt, next_time: next }: Account): Cells {
-  const efficiencies: Cells = [
-    ['cpu_efficiency', cpuEfficiency(record)],
-    ['memory_efficiency', memoryEfficiency(record)],
-    ['queue_wait_seconds', queueWait(record)],
-  ];
-  const cells = FIELD_NAMES.flatMap((name) => [
-    ...fieldCells(name, record),
-    ...(name === 'cpu_seconds' ? efficiencies : []),
-  ]);
-  return [
-    ...cells,
-    ['attempt', attempt],
-    ...NEXT_TIME.map((name) => [`next_time_${name}`, next?.[name] ?? null] as const),
-  ];
-}
+const EFFICIENCIES: readonly CsvColumn[] = [
+  { name: 'cpu_efficiency', cell: ({ record }) => cpuEfficiency(record) },
+  { name: 'memory_efficiency', cell: ({ record }) => memoryEfficiency(record) },
+  { name: 'queue_wait_seconds', cell: ({ record }) => queueWait(record) },
+];
+
+const COLUMNS: readonly CsvColumn[] = [
+  ...FIELD_NAMES.flatMap((name) => [...fieldColumns(name), ...(name === 'cpu_seconds' ? EFFICIENCIES : [])]),
+  { name: 'attempt', cell: ({ attempt }) => attempt },
+  ...NEXT_TIME.map((name): CsvColumn => ({
+    name: `next_time_${name}`,
+    cell: ({ next_time: next }) => next?.[name] ?? null,
+  })),
+];
 
 const cellText = (cell: Cell): string => (typeof cell === 'string' ? escapeForCsv(cell) : String(cell ?? ''));
-
-const NO_KEY = { cluster: '', job_id: 0, task_id: null, pe_task_id: null, host: '', run_id: '' };
-const HEAD = cellsOf({ record: emptyRecord(NO_KEY, 'finished', 'root', 0), attempt: 1, next_time: null }).map(
-  ([name]) => name,
-);
 
 /** Lines of cells, each of them safe for a spreadsheet. */
 export function renderCsvRows(rows: readonly (readonly Cell[])[]): string {
@@ -87,8 +86,8 @@ export function renderCsvRows(rows: readonly (readonly Cell[])[]): string {
 
 /** One line per record under stable column names, the head always. */
 export function* csvPieces(accounts: Iterable<Account>): Generator<string, void> {
-  yield renderCsvRows([HEAD]);
-  for (const account of accounts) yield renderCsvRows([cellsOf(account).map(([, cell]) => cell)]);
+  yield renderCsvRows([COLUMNS.map(({ name }) => name)]);
+  for (const account of accounts) yield renderCsvRows([COLUMNS.map(({ cell }) => cell(account))]);
 }
 
 /** The same as a whole. */

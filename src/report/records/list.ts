@@ -1,3 +1,4 @@
+import type { FieldName } from '../../record/fields';
 import type { Totals } from '../../record/totals';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { formatMinute, formatZone } from '../format/local-time';
@@ -21,6 +22,14 @@ interface RecordListReport {
   readonly totals: Totals;
   readonly view: RecordTableView;
 }
+
+/** The fields of a record that a list of the usual columns, its order and its notes need. */
+export const LIST_FIELDS: readonly FieldName[] = [
+  ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'trust', 'revision'] as const),
+  ...(['owner', 'job_name', 'queue', 'project', 'pe', 'slots', 'host_slots'] as const),
+  ...(['submitted_at', 'started_at', 'ended_at', 'exit_status', 'signal', 'failed', 'grid_engine'] as const),
+  ...(['h_vmem', 'peak_rss', 'wallclock_seconds', 'cpu_seconds', 'samples'] as const),
+];
 
 const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 

@@ -34,14 +34,15 @@ function queryText(values: Readonly<Record<string, string | number | boolean | u
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }
 
-type Choice = RecordFilter & Partial<Omit<RecordsQuery, keyof RecordFilter | 'sort'>> & { readonly sort?: string };
+type Choice = RecordFilter &
+  Partial<Omit<RecordsQuery, keyof RecordFilter | 'sort' | 'fields'>> & { readonly sort?: string };
 
 /** A query as the parameters of its address, which have the same names. */
 function parametersOf({
   states,
   ...choice
 }: Choice & Pick<Partial<SummaryQuery>, 'by'>): Parameters<typeof queryText>[0] {
-  return { ...choice, states: states?.join(',') };
+  return { ...choice, states: states?.join(','), fields: undefined };
 }
 
 /** Parts of an interval differ in how much they hold: a page that is asked for in vain costs a second. */

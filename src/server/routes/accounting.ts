@@ -126,7 +126,7 @@ const RECORDS = {
   limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
   totals: queryFlag('false: the records alone are wanted, and the totals may be zeros'),
   far_below,
-} as const satisfies Readonly<Record<Exclude<keyof RecordsQuery, 'claimed'>, unknown>>;
+} as const satisfies Readonly<Record<Exclude<keyof RecordsQuery, 'claimed' | 'fields'>, unknown>>;
 
 const SUMMARY = {
   ...FILTER,

@@ -52,6 +52,15 @@ describe('openSqliteReader', () => {
     assert.deepEqual([await known(), await known(2), await known(1)], [2, 2, 0]);
   });
 
+  it('leaves fields empty that are not asked for', async (t) => {
+    const store = opened(t);
+    await store.merge([job(1, T0, { notes: ['One.'], metrics: { major_faults: 3 } })]);
+    const [stored] = await store.jobs([1], ['job_id', 'ended_at']);
+    const { job_id, ended_at, owner, peak_rss, notes, metrics } = stored?.record ?? {};
+    assert.deepEqual([job_id, ended_at], [1, new Date(T0).toISOString()]);
+    assert.deepEqual([owner, peak_rss, notes, metrics], [null, null, [], {}]);
+  });
+
   it('calls a stored record damaged that it cannot read', async (t) => {
     const store = opened(t);
     await store.merge([job(1, T0)]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AccountingStore, RecordSort } from '../../../src/accounting/store';
+import type { StoredRecord } from '../../../src/record/merge';
 import type { Bracket, JobRecord } from '../../../src/record/record';
 import { DAY, GIB, HOUR, iso, job, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
@@ -78,6 +79,18 @@ export function querySuite(open: OpenStore): void {
       );
       assert.ok(found.every(({ record, ended }) => record.series === null && ended));
       assert.deepEqual(await store.jobs([]), []);
+    });
+
+    it('reads the fields that are asked for', async (t) => {
+      const store = await open(t);
+      await store.merge([job(1, T0 + HOUR), job(2, T0 + 2 * HOUR, { exit_status: 3 })]);
+      const fields = ['job_id', 'exit_status', 'peak_rss', 'h_vmem', 'ended_at'] as const;
+      const parts = (records: readonly StoredRecord[]): unknown =>
+        records.map(({ record, ended }) => [ended, ...fields.map((name) => record[name])]);
+      const interval = { since: T0, until: T0 + DAY };
+      const { records } = await store.records({ ...interval, fields });
+      assert.deepEqual(parts(records), parts((await store.records(interval)).records));
+      assert.deepEqual(parts(await store.jobs([2], fields)), parts(await store.jobs([2])));
     });
 
     it('narrows to a task and to a cluster', async (t) => {

@@ -10,10 +10,14 @@ import { filterSubject, namedSubject, type RecordSubject } from '../../../src/cl
 import { runProgram } from '../../../src/cli/program';
 import type { Sources } from '../../../src/cli/stores/stores';
 import type { Terminal } from '../../../src/cli/terminal';
+import { FIELD_NAMES } from '../../../src/record/fields';
 import type { JobRecord } from '../../../src/record/record';
+import { LIST_FIELDS } from '../../../src/report/records/list';
 import { memoryReader } from '../../accounting/memory-reader';
 import { assertGolden } from '../../report/golden';
+import { BAD_ENDS } from '../../report/bad-ends';
 import { MANY_OWNERS } from '../../report/many-owners';
+import * as samples from '../../report/sample-records';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -63,6 +67,33 @@ const jobs = (options: RecordFilterOptions): RecordSubject => filterSubject(reco
 
 /** The job numbers at the beginnings of lines. */
 const numbers = ({ output }: Run): readonly string[] => output.match(/^47\d\d/gm) ?? [];
+
+describe('a list of jobs', () => {
+  it('shows of few fields what it shows of whole records', async () => {
+    const records = [...Object.values(samples), ...Object.values(BAD_ENDS)]
+      .flat()
+      .filter((sample): sample is JobRecord => typeof sample === 'object')
+      .map((record, index) => ({ ...record, run_id: `a.${index}.1` }));
+    const reader = memoryReader(records);
+    const whole: AccountingReader = {
+      ...reader,
+      jobs: (numbers) => reader.jobs(numbers),
+      records: (query) => reader.records({ ...query, fields: FIELD_NAMES }),
+    };
+    const shown = async (from: AccountingReader, options: Partial<RecordListOptions>): Promise<string> => {
+      const terminal = fakeTerminal();
+      await showRecords(jobs({}), { ...LIST, since: '2026-10-01', ...options }, terminal, sourcesOf(from));
+      return terminal.output();
+    };
+    for (const sort of ['ended', 'ran', 'cpu', 'peak', 'requested', 'unused'])
+      for (const tasks of [false, true]) {
+        const options = { sort, tasks, limit: '100' };
+        const output = await shown(reader, options);
+        assert.ok(output.split('\n').length > 20);
+        assert.equal(output, await shown(whole, options));
+      }
+  });
+});
 
 describe('qmemacct project, queue, host', () => {
   it('show the jobs of a project, with their owners', async () => {
@@ -142,6 +173,7 @@ describe('qmemacct jobs', () => {
         until: 0,
         sort: 'time',
         limit: 500,
+        fields: LIST_FIELDS,
         owner: 'bob',
         project: 'p',
         queue: 'q',

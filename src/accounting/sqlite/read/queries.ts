@@ -4,7 +4,8 @@ import { COLUMN_NAMES } from '../../row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
 
-const ROW = COLUMN_NAMES.map((column) => `r.${column}`).join(', ');
+const rowOf = (columns: readonly string[]): string => columns.map((column) => `r.${column}`).join(', ');
+const ROW = rowOf(COLUMN_NAMES);
 /** Of the chart; `readSeries` reads it. */
 const SERIES = 's.start, s.step_ms, s.rss_bytes';
 const FROM_RECORD = 'FROM record r';
@@ -56,7 +57,9 @@ export function jobQuery(by: { readonly task: boolean; readonly cluster: boolean
 export const COUNT_OF_JOB = 'SELECT count(*) FROM record WHERE job_id = @job_id';
 
 /** Parameter: the jobs' numbers, a JSON list. */
-export const JOBS = `SELECT ${ROW} ${FROM_RECORD} WHERE r.job_id IN (SELECT value FROM json_each(?))`;
+export function jobsQuery(columns: readonly string[]): string {
+  return `SELECT ${rowOf(columns)} ${FROM_RECORD} WHERE r.job_id IN (SELECT value FROM json_each(?))`;
+}
 
 /** Parameters: @since, @cluster_id where chosen. `status = 1` to the letter: the partial index asks for it. */
 export function runningQuery(byCluster: boolean): string {
@@ -97,8 +100,12 @@ const SORTS: Readonly<Record<RecordSort, string | null>> = {
 };
 
 /** Rows begin with id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and those of the condition. */
-export function recordsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>, sort: RecordSort): string {
+export function recordsQuery(
+  condition: Pick<Condition, 'sql' | 'byOwner'>,
+  sort: RecordSort,
+  columns: readonly string[],
+): string {
   const value = SORTS[sort];
-  return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${ROW} ${selected(condition)}
+  return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${rowOf(columns)} ${selected(condition)}
   ORDER BY ${value === null ? '' : 'sort_value DESC, '}r.counted_at DESC, r.id DESC LIMIT @limit`;
 }
