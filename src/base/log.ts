@@ -42,3 +42,13 @@ export function warn(text: string): void {
 export function reasonOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
 }
+
+/** Logs a problem once, when it comes, and once that it has gone (`good`). */
+export function logChanges(log: (line: string) => void, good: string): (problem: string | null) => void {
+  let last: string | null = null;
+  return (problem) => {
+    if (problem === last) return;
+    log(problem ?? good);
+    last = problem;
+  };
+}

@@ -1,16 +1,16 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { UserError } from './user-error';
 
 /** Why a file was not read. */
 export type UnreadReason = 'absent' | 'link' | 'not-regular' | 'untrusted-owner' | 'too-large' | 'denied' | 'failed';
 
-export class UnreadError extends Error {
+export class UnreadError extends UserError {
   constructor(
     readonly path: string,
     readonly reason: UnreadReason,
     readonly detail: string,
   ) {
     super(`${path}: ${detail}`);
-    this.name = 'UnreadError';
   }
 }
 

@@ -138,6 +138,14 @@ export function oneOf<const T extends string>(known: readonly T[]): Shape<T> {
   };
 }
 
+/** This value and no other. */
+export function constant<const T extends string | number | boolean>(wanted: T): Shape<T> {
+  return {
+    read: (value) => (value === wanted ? wanted : fail(`is not ${JSON.stringify(wanted)}`)),
+    schema: { const: wanted },
+  };
+}
+
 /** null; an absent value is null, too. */
 export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   const { schema } = shape;
@@ -229,10 +237,13 @@ export function optional<T>(shape: Shape<T>): Shape<T> {
   };
 }
 
+/** Any names, any number of them. */
+const ANY_KEYS = { key: /^/, what: 'name', most: Infinity };
+
 /** Values by name; absent: none. `key`: what a name looks like, `what` it is called in an error. */
 export function map<T>(
   values: Shape<T>,
-  { key, what, most }: { readonly key: RegExp; readonly what: string; readonly most: number },
+  { key, what, most }: { readonly key: RegExp; readonly what: string; readonly most: number } = ANY_KEYS,
 ): Shape<Readonly<Record<string, T>>> {
   return {
     read: (value) => {

@@ -21,8 +21,8 @@ function speaksUtf8(env: Terminal['env']): boolean {
 }
 
 /**
- * The screen that a terminal offers: its width (or `columns`), colour only on a terminal that wants it, ASCII without
- * UTF-8. `widest`: where a table can use more than text does.
+ * The screen that a terminal offers: its width (or `columns`), colour only on a terminal that wants it or where
+ * FORCE_COLOR asks for it (less -R), ASCII without UTF-8. `widest`: where a table can use more than text does.
  */
 export function screenOf(
   terminal: Terminal,
@@ -32,10 +32,11 @@ export function screenOf(
   const { env } = terminal;
   const columns = more.columns ?? terminal.columns ?? Number(env.COLUMNS);
   const wanted = options.color && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
+  const forced = !['', '0', 'false'].includes(env.FORCE_COLOR ?? '');
   return createScreen({
     width: Number.isInteger(columns) && columns > 0 ? columns : UNKNOWN_WIDTH,
     now: terminal.now(),
-    colour: terminal.isTTY && wanted,
+    colour: wanted && (terminal.isTTY || forced),
     unicode: speaksUtf8(env),
     ...(more.widest === undefined ? {} : { widest: more.widest }),
     ...(more.heartbeat === undefined ? {} : { heartbeatSeconds: more.heartbeat }),

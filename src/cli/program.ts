@@ -117,9 +117,14 @@ const COMMANDS: readonly CommandEntry[] = [
     'copy an SQLite accounting DB to PostgreSQL while jobs run; safe to repeat',
     () => import('./commands/migrate.js'),
   ),
+  entry('completion', 'print the completion script of a shell', () => import('./commands/completion.js')),
+  entry('man', 'print the manual page: qmemacct man | man -l -', () => import('./commands/man.js')),
 ];
 
-/** The program with all of its commands by name and description; the one that `words` name is complete. */
+/** These describe every command. */
+const WHOLE: ReadonlySet<string | undefined> = new Set(['completion', 'man']);
+
+/** The program with all of its commands by name and description; the one that `words` name is complete, all where it describes them. */
 export async function createProgram(words: readonly string[], context: CommandContext): Promise<Command> {
   const { terminal, version } = context;
   const program = new Command('qmemacct')
@@ -128,7 +133,7 @@ export async function createProgram(words: readonly string[], context: CommandCo
     .option('--config <file>', 'configuration', SETTINGS_FILE)
     .option('--json', 'print JSON (schema 1)')
     .option('--csv', 'print CSV')
-    .option('--no-color', 'no colours (also: NO_COLOR; never where the output is no terminal)')
+    .option('--no-color', 'no colours (also NO_COLOR; without a terminal only FORCE_COLOR brings them)')
     .option('--debug', 'show a stack trace on errors')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
@@ -141,7 +146,7 @@ export async function createProgram(words: readonly string[], context: CommandCo
   const named = commandWord(words);
   for (const { name, description, load } of COMMANDS) {
     const command = program.command(name).description(description);
-    if (name === named) (await load()).register(command, context);
+    if (name === named || WHOLE.has(named)) (await load()).register(command, context);
   }
   return program;
 }

@@ -1,15 +1,16 @@
 import type { ClientAnswer, RunClient } from '../gridengine/client-command';
 import type { Dialect } from '../gridengine/dialect';
 import type { QhostHost } from '../gridengine/qhost/qhost-report';
-import type { JobDetail } from '../gridengine/qstat/job-detail';
+import type { JobDetail, SchedulerReason } from '../gridengine/qstat/job-detail';
 import type { ListedJob } from '../gridengine/qstat/job-list';
 import type { AnswerReader } from '../gridengine/reading';
+import { jobDetails } from './job-details';
 import type { Answer, Snapshot } from './snapshot';
 
 export interface Readers {
   readonly qhost: (onHost: (host: QhostHost) => void) => AnswerReader;
   readonly jobList: (onJob: (job: ListedJob) => void) => AnswerReader;
-  readonly jobDetails: (onJob: (job: JobDetail) => void) => AnswerReader;
+  readonly jobDetails: (onJob: (job: JobDetail) => void, onReason?: (reason: SchedulerReason) => void) => AnswerReader;
 }
 
 /** The queries that make a snapshot. */
@@ -58,9 +59,6 @@ const REST_TIMES = 5;
 /** Argument lists may have 128 KiB a piece; 500 ids of ten digits are far below. */
 const BATCH = 500;
 
-/** A job may end between two tries; that so many do in a row does not happen. */
-const MOST_TRIES = 4;
-
 const EMPTY: Answer<never> = { at: null, value: [] as never, problem: null, triedAt: null };
 const NEW: QueryHistory = { failures: 0, tookMs: 0, unreachable: false };
 
@@ -102,20 +100,9 @@ function failed<T>(answer: Answer<T> | null, empty: T, problem: string, triedAt:
   return { at: answer?.at ?? null, value: answer?.value ?? empty, problem, triedAt };
 }
 
-function after(history: QueryHistory, { problem, tookMs, unreachable }: ClientAnswer): QueryHistory {
-  return { failures: problem === null ? 0 : history.failures + 1, tookMs, unreachable };
-}
-
 /** Jobs that run, each once. */
 function runningIds(running: readonly ListedJob[]): readonly number[] {
   return [...new Set(running.map(({ job }) => job))];
-}
-
-/** What a poll has met with so far. */
-interface Met {
-  dialect: Dialect;
-  /** One query that fails is told for the others, too: nobody waits for qmaster's silence three times over. */
-  obstacle: string | null;
 }
 
 /** Makes the queries whose time has come, one after the other; what fails keeps its last good answer. Never rejects. */
@@ -127,122 +114,126 @@ export async function poll(
   signal?: AbortSignal,
 ): Promise<PollState> {
   const due = dueQueries(before, rules, tools.now(), pending);
-  const history = { ...before.history };
-  let { snapshot } = before;
-  const met: Met = { dialect: snapshot.dialect, obstacle: null };
+  const round = new PollRound(before, tools, signal);
+  if (due.has('running')) await round.askRunning();
+  if (due.has('hosts')) await round.askHosts();
+  if (due.has('details')) await round.askDetails();
+  if (due.has('pending')) await round.askPending();
+  return round.state();
+}
 
-  const stopped = (): boolean => signal?.aborted === true;
-  const noteDialect = (answer: ClientAnswer): void => {
-    if (answer.end.dialect !== 'unknown') met.dialect = answer.end.dialect;
-  };
-  const ask = async <T>(
-    query: 'hosts' | 'running' | 'pending',
-    client: 'qhost' | 'qstat',
-    args: readonly string[],
-    reader: (onItem: (item: T) => void) => AnswerReader,
+/** One list that a client prints. */
+interface ListQuery<T> {
+  readonly query: 'hosts' | 'running' | 'pending';
+  readonly client: 'qhost' | 'qstat';
+  readonly args: readonly string[];
+  readonly reader: (onItem: (item: T) => void) => AnswerReader;
+}
+
+/** The queries of one poll, and what they have met with so far. */
+class PollRound {
+  readonly #tools: PollTools;
+  readonly #signal: AbortSignal | undefined;
+  readonly #history: Record<Query, QueryHistory>;
+  #snapshot: Snapshot;
+  #dialect: Dialect;
+  /** Where one query can't reach qmaster, the others fail with it: nobody waits for its silence three times over. */
+  #obstacle: string | null = null;
+
+  constructor(before: PollState, tools: PollTools, signal: AbortSignal | undefined) {
+    this.#tools = tools;
+    this.#signal = signal;
+    this.#history = { ...before.history };
+    this.#snapshot = before.snapshot;
+    this.#dialect = before.snapshot.dialect;
+  }
+
+  state(): PollState {
+    return { snapshot: { ...this.#snapshot, dialect: this.#dialect }, history: this.#history };
+  }
+
+  async askRunning(): Promise<void> {
+    const running = await this.#list({ ...this.#qstat('rs'), query: 'running' }, this.#snapshot.running);
+    this.#snapshot = { ...this.#snapshot, running };
+  }
+
+  async askHosts(): Promise<void> {
+    const reader = this.#tools.readers.qhost;
+    const args = ['-F', '-q', '-j', '-xml'];
+    const hosts = await this.#list({ query: 'hosts', client: 'qhost', args, reader }, this.#snapshot.hosts);
+    this.#snapshot = { ...this.#snapshot, hosts };
+  }
+
+  async askPending(): Promise<void> {
+    const pending = await this.#list({ ...this.#qstat('p'), query: 'pending' }, this.#snapshot.pending);
+    this.#snapshot = { ...this.#snapshot, pending };
+  }
+
+  /** Usage of the jobs that run. */
+  async askDetails(): Promise<void> {
+    this.#snapshot = { ...this.#snapshot, details: await this.#details() };
+  }
+
+  #qstat(states: 'rs' | 'p'): Omit<ListQuery<ListedJob>, 'query'> {
+    const args = ['-u', '*', '-s', states, '-r', '-ext', '-urg', '-xml'];
+    return { client: 'qstat', args, reader: this.#tools.readers.jobList };
+  }
+
+  #isStopped(): boolean {
+    return this.#signal?.aborted === true;
+  }
+
+  async #list<T>(
+    { query, client, args, reader }: ListQuery<T>,
     last: Answer<readonly T[]> | null,
-  ): Promise<Answer<readonly T[]>> => {
-    if (stopped()) return last ?? EMPTY;
-    if (met.obstacle !== null) return failed(last, [], met.obstacle, last?.triedAt ?? null);
-    const triedAt = tools.now();
+  ): Promise<Answer<readonly T[]>> {
+    if (this.#isStopped()) return last ?? EMPTY;
+    if (this.#obstacle !== null) return failed(last, [], this.#obstacle, last?.triedAt ?? null);
+    const triedAt = this.#tools.now();
     const items: T[] = [];
-    const answer = await tools.run(
+    const answer = await this.#tools.run(
       client,
       args,
       reader((item) => items.push(item)),
-      signal,
+      this.#signal,
     );
     // A query that we gave up ourselves is no failure of Grid Engine's.
-    if (stopped()) return last ?? EMPTY;
-    history[query] = after(history[query], answer);
-    if (answer.problem !== null) {
-      if (answer.unreachable) met.obstacle = answer.problem;
-      return failed(last, [], answer.problem, triedAt);
-    }
-    noteDialect(answer);
+    if (this.#isStopped()) return last ?? EMPTY;
+    this.#note(query, answer);
+    if (answer.problem !== null) return failed(last, [], answer.problem, triedAt);
+    if (answer.end.dialect !== 'unknown') this.#dialect = answer.end.dialect;
     return { at: triedAt, value: items, problem: null, triedAt };
-  };
+  }
 
-  if (due.has('running')) {
-    const args = ['-u', '*', '-s', 'rs', '-r', '-ext', '-urg', '-xml'];
-    snapshot = { ...snapshot, running: await ask('running', 'qstat', args, tools.readers.jobList, snapshot.running) };
-  }
-  if (due.has('hosts')) {
-    const args = ['-F', '-q', '-j', '-xml'];
-    snapshot = { ...snapshot, hosts: await ask('hosts', 'qhost', args, tools.readers.qhost, snapshot.hosts) };
-  }
-  snapshot = { ...snapshot, details: await details() };
-  if (due.has('pending')) {
-    const args = ['-u', '*', '-s', 'p', '-r', '-ext', '-urg', '-xml'];
-    snapshot = { ...snapshot, pending: await ask('pending', 'qstat', args, tools.readers.jobList, snapshot.pending) };
-  }
-  return { snapshot: { ...snapshot, dialect: met.dialect }, history };
-
-  /** Usage of the jobs that run. */
-  async function details(): Promise<Snapshot['details']> {
-    const last = snapshot.details;
-    const ids = runningIds(snapshot.running.value);
-    const now = tools.now();
-    if (!due.has('details') || stopped()) return last;
-    if (met.obstacle !== null) return failed(last, [], met.obstacle, last.triedAt);
+  async #details(): Promise<Snapshot['details']> {
+    const { details: last, running } = this.#snapshot;
+    const ids = runningIds(running.value);
+    const now = this.#tools.now();
+    if (this.#isStopped()) return last;
+    if (this.#obstacle !== null) return failed(last, [], this.#obstacle, last.triedAt);
     // Nothing is known of what runs: there is nobody to ask for.
-    if (snapshot.running.at === null) return last;
-
+    if (running.at === null) return last;
     const found = new Map<number, JobDetail>();
     const sum = { problem: null as string | null, tookMs: 0, unreachable: false };
     for (let from = 0; from < ids.length && sum.problem === null; from += BATCH) {
-      const batch = await detailsOf(ids.slice(from, from + BATCH), tools, signal);
-      if (stopped()) return last;
+      const batch = await jobDetails(ids.slice(from, from + BATCH), this.#tools, this.#signal);
+      if (this.#isStopped()) return last;
       sum.tookMs += batch.tookMs;
       sum.problem = batch.problem;
       sum.unreachable = batch.unreachable;
       for (const job of batch.jobs) found.set(job.job, job);
     }
-    const { problem } = sum;
-    history.details = {
-      failures: problem === null ? 0 : history.details.failures + 1,
-      tookMs: sum.tookMs,
-      unreachable: sum.unreachable,
-    };
-    if (problem !== null) {
-      if (sum.unreachable) met.obstacle = problem;
-      return failed(last, [], problem, now);
-    }
+    this.#note('details', sum);
+    if (sum.problem !== null) return failed(last, [], sum.problem, now);
     return { at: now, value: ids.flatMap((id) => found.get(id) ?? []), problem: null, triedAt: now };
   }
-}
 
-interface Details {
-  readonly jobs: readonly JobDetail[];
-  readonly problem: string | null;
-  readonly tookMs: number;
-  readonly unreachable: boolean;
-}
-
-const STRANGE = 'qstat -j names unknown jobs that nobody asked for; it is asked again';
-
-/**
- * One `qstat -j`. Jobs that have ended meanwhile are no error, but where one is unknown some dialects say nothing of the
- * others: these are asked for again.
- */
-async function detailsOf(ids: readonly number[], tools: PollTools, signal?: AbortSignal): Promise<Details> {
-  let left = ids;
-  let tookMs = 0;
-  for (let tries = 0; tries < MOST_TRIES && left.length > 0; tries++) {
-    const jobs: JobDetail[] = [];
-    const answer = await tools.run(
-      'qstat',
-      ['-j', left.join(','), '-xml'],
-      tools.readers.jobDetails((job) => jobs.push(job)),
-      signal,
-    );
-    tookMs += answer.tookMs;
-    if (answer.problem !== null) return { jobs: [], problem: answer.problem, tookMs, unreachable: answer.unreachable };
-    const unknown = new Set(answer.end.unknownJobs);
-    if (unknown.size === 0 || jobs.length > 0) return { jobs, problem: null, tookMs, unreachable: false };
-    const rest = left.filter((id) => !unknown.has(String(id)));
-    if (rest.length === left.length) return { jobs: [], problem: STRANGE, tookMs, unreachable: false };
-    left = rest;
+  #note(
+    query: Query,
+    { problem, tookMs, unreachable }: Pick<ClientAnswer, 'problem' | 'tookMs' | 'unreachable'>,
+  ): void {
+    const failures = problem === null ? 0 : this.#history[query].failures + 1;
+    this.#history[query] = { failures, tookMs, unreachable };
+    if (problem !== null && unreachable) this.#obstacle = problem;
   }
-  return { jobs: [], problem: null, tookMs, unreachable: false };
 }

@@ -3,7 +3,7 @@ import type { LiveCell } from './poll-tools';
 import { newPollState, poll, type PollState } from './poller';
 import type { Snapshot } from './snapshot';
 
-interface Polling {
+export interface Polling {
   /** Looks now rather than at the next time: someone wants to see something else. */
   wake(): void;
   /** Ends a query that runs; resolves when all is at rest. */

@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { UserError } from '../base/user-error';
 
 // koffi ships a CommonJS build, but its types claim ESM only.
 const koffi = createRequire(__filename)('koffi') as typeof Koffi;
@@ -10,13 +11,12 @@ const koffi = createRequire(__filename)('koffi') as typeof Koffi;
  * Every function returns 0 (or the value asked for) or throws LibcError.
  */
 
-export class LibcError extends Error {
+export class LibcError extends UserError {
   constructor(
     readonly call: string,
     readonly errno: number,
   ) {
     super(`${call} failed: errno ${errno}`);
-    this.name = 'LibcError';
   }
 }
 

@@ -1,19 +1,19 @@
 import type { Server } from 'node:http';
+import { logChanges } from '../base/log';
 import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
-import { openAccountingDesk, type AccountingDesk } from './accounting-desk';
-import { newAnswerCache } from './answer-cache';
-import { callerKey, sightOf } from './caller';
-import { answerer } from './handle';
-import { createHttpServer, type Answer } from './http-server';
-import { listenAt, nameOfPlace, type Place } from './listen';
-import type { LiveBoard } from './live-board';
-import { newOwnHosts } from './own-hosts';
-import { newProjectsOf } from './projects-of';
-import { ROUTES } from './routes';
-import { sayChanges } from './say-changes';
-import { openTokens } from './tokens';
-import { newUserNames, type UserNames } from './user-names';
+import { startAccountingThread, type AccountingService } from './accounting/accounting-thread';
+import { AnswerCache } from './http/answer-cache';
+import { callerKey, accessOf } from './access/caller';
+import { dispatcher } from './http/dispatch';
+import { createHttpServer, type Answer } from './http/server';
+import { listenAt, listenAddressText, type ListenAddress } from './http/listen';
+import type { LiveState } from './live/live-state';
+import { hostHeaderCheck } from './http/host-header';
+import { newProjectsOf } from './access/projects';
+import { ROUTES } from './routes/routes';
+import { Tokens } from './access/tokens';
+import { newUserNames, type UserNames } from './access/name-service';
 
 export interface ServerOptions {
   readonly settings: Pick<
@@ -28,21 +28,21 @@ export interface ServerOptions {
     | 'serve_tokens'
     | 'visibility'
   >;
-  readonly places: readonly Place[];
-  readonly live: LiveBoard;
+  readonly places: readonly ListenAddress[];
+  readonly live: Pick<LiveState, 'current'>;
   /** Told of each request for the jobs that wait. */
   readonly wantPending?: () => void;
   readonly version: string;
   /** One line for each problem. */
   readonly log: (line: string) => void;
   readonly names?: UserNames;
-  readonly accounting?: AccountingDesk;
+  readonly accounting?: AccountingService;
   readonly now?: () => number;
 }
 
 export interface RunningServer {
   /** Where it listens, with the ports that were chosen. */
-  readonly places: readonly Place[];
+  readonly places: readonly ListenAddress[];
   /** Takes no more requests, lets those under way end (5 s at most), then closes. */
   readonly stop: () => Promise<void>;
 }
@@ -74,7 +74,7 @@ async function peerUid(): Promise<(socket: Socket) => number | null> {
 }
 
 /** The place with the port that the system has chosen. */
-function placeOf(server: Server, place: Place): Place {
+function placeOf(server: Server, place: ListenAddress): ListenAddress {
   const address = server.address();
   return place.kind === 'tcp' && typeof address === 'object' && address !== null
     ? { ...place, port: address.port }
@@ -84,34 +84,34 @@ function placeOf(server: Server, place: Place): Place {
 /** Starts to answer at every place. Rejects with UserError, and listens nowhere then. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, live, log, version, now = Date.now } = options;
-  const tokens = openTokens(settings.serve_tokens);
+  const tokens = new Tokens(settings.serve_tokens);
   const accounting =
     options.accounting ??
-    openAccountingDesk({ path: settings.accounting, credentials: settings.accounting_credentials });
+    startAccountingThread({ path: settings.accounting, credentials: settings.accounting_credentials });
   const names = options.names ?? newUserNames();
   const rules = { settings, tokens, names, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => undefined } = options;
-  const site = { settings, live, wantPending, accounting, cache: newAnswerCache(), version, startedAt: now() };
-  const answerOf = answerer(ROUTES);
+  const site = { settings, live, wantPending, accounting, cache: new AnswerCache(), version, startedAt: now() };
+  const answerOf = dispatcher(ROUTES);
   const answer: Answer = async (request, caller, gone) => {
-    const sight = await sightOf(caller, rules);
-    return answerOf(request, { sight, site, now: now(), asker: { key: callerKey(caller), gone } });
+    const access = await accessOf(caller, rules);
+    return answerOf(request, { access, site, now: now(), requester: { key: callerKey(caller), gone } });
   };
 
-  const sayAccounting = sayChanges(log, 'the accounting DB can be read again');
-  const sayTokens = sayChanges(log, 'serve_tokens can be used again');
+  const logAccounting = logChanges(log, 'the accounting DB can be read again');
+  const logTokens = logChanges(log, 'serve_tokens can be used again');
   const check = async (): Promise<void> => {
     await accounting.probe();
-    sayAccounting(accounting.problem());
-    sayTokens(tokens.problem());
+    logAccounting(accounting.problem());
+    logTokens(tokens.problem());
   };
   const timer = setInterval(() => void check(), PROBE_MS);
   timer.unref();
 
   const uidOf = await peerUid();
   const told = options.places.flatMap((place) => (place.kind === 'tcp' ? [place.address] : []));
-  const goesBy = newOwnHosts([...told, ...settings.serve_hosts]);
-  const servers: { readonly server: Server; readonly place: Place }[] = [];
+  const isOwnName = hostHeaderCheck([...told, ...settings.serve_hosts]);
+  const servers: { readonly server: Server; readonly place: ListenAddress }[] = [];
   const stop = async (): Promise<void> => {
     clearInterval(timer);
     await Promise.all(servers.map(({ server }) => stopListening(server)));
@@ -119,9 +119,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   try {
     for (const place of options.places) {
-      const server = createHttpServer({ answer, uidOf: place.kind === 'tcp' ? () => null : uidOf, goesBy, log });
+      const server = createHttpServer({ answer, uidOf: place.kind === 'tcp' ? () => null : uidOf, isOwnName, log });
       await listenAt(server, place);
-      server.on('error', (error) => log(`${nameOfPlace(place)}: ${error.message}`));
+      server.on('error', (error) => log(`${listenAddressText(place)}: ${error.message}`));
       servers.push({ server, place: placeOf(server, place) });
     }
   } catch (error) {

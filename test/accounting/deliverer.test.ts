@@ -56,8 +56,8 @@ function assertAllOk(rows: readonly DeliveredRow[], count: number): void {
 }
 
 describe('deliverer', { skip }, () => {
-  it('creates the store, merges, and answers each row', async (t) => {
-    const path = sharedStore(t);
+  it('creates the store, merges, and answers each row', async () => {
+    const path = sharedStore();
     const records = some(1200);
     const { status, rows, complaints } = await deliver(path, records);
     assert.deepEqual([status, complaints], [0, []]);
@@ -67,8 +67,8 @@ describe('deliverer', { skip }, () => {
     assert.deepEqual([mode & 0o777, uid], [0o640, UNPRIVILEGED.uid ?? process.geteuid?.()]);
   });
 
-  it('answers a row before the next one comes', async (t) => {
-    const path = sharedStore(t);
+  it('answers a row before the next one comes', async () => {
+    const path = sharedStore();
     const { process: child, finished } = startDeliverer(['--accounting', path]);
     for (const [id, record] of some(3).entries()) {
       child.stdin.write(lineOf(id, record));
@@ -79,8 +79,8 @@ describe('deliverer', { skip }, () => {
     assertAllOk((await finished).rows, 3);
   });
 
-  it('reads its settings', async (t) => {
-    const path = sharedStore(t);
+  it('reads its settings', async () => {
+    const path = sharedStore();
     const settings = join(dirname(path), 'qmemacct.toml');
     writeFileSync(settings, `accounting = "${path}"\naccounting_mode = "0644"\n`, { mode: 0o644 });
     const { process: child, finished } = startDeliverer(['--settings', settings]);
@@ -93,14 +93,14 @@ describe('deliverer', { skip }, () => {
     assert.equal(statSync(path).mode & 0o777, 0o644);
   });
 
-  it('does nothing where there is nothing to do', async (t) => {
-    const path = sharedStore(t);
+  it('does nothing where there is nothing to do', async () => {
+    const path = sharedStore();
     assert.deepEqual(await deliver(path, []), { status: 0, rows: [], complaints: [] });
     assert.throws(() => statSync(path));
   });
 
-  it('sets unusable rows aside and stores the others', async (t) => {
-    const path = sharedStore(t);
+  it('sets unusable rows aside and stores the others', async () => {
+    const path = sharedStore();
     const [good] = some(1);
     assert.ok(good);
     const { process: child, finished } = startDeliverer(['--accounting', path]);
@@ -139,8 +139,8 @@ describe('deliverer', { skip }, () => {
     }
   });
 
-  it('refuses to be root, unless told', { skip: !isRoot && 'not root' }, async (t) => {
-    const path = sharedStore(t);
+  it('refuses to be root, unless told', { skip: !isRoot && 'not root' }, async () => {
+    const path = sharedStore();
     const { process: child, finished } = startDeliverer(['--accounting', path], { asRoot: true });
     child.stdin.end();
     const { status, complaints } = await finished;
@@ -189,7 +189,7 @@ describe('deliverer: faults of the store', { skip }, () => {
   }
 
   it('waits while another process holds the lock', async (t) => {
-    const path = sharedStore(t);
+    const path = sharedStore();
     await deliver(path, some(1));
     const letGo = await holdLock(t, path);
     const delivery = deliver(path, some(3));
@@ -202,14 +202,14 @@ describe('deliverer: faults of the store', { skip }, () => {
   });
 
   it('gives up a lock that is held on and on', async (t) => {
-    const path = sharedStore(t);
+    const path = sharedStore();
     await deliver(path, some(1));
     await holdLock(t, path);
     await assertRefused(path, /accounting\.db: it is locked by another process; try again/);
   });
 
-  it('waits for a directory that is not there yet', async (t) => {
-    const path = sharedStore(t);
+  it('waits for a directory that is not there yet', async () => {
+    const path = sharedStore();
     const away = `${dirname(path)}.away`;
     renameSync(dirname(path), away);
     const { process: child, finished } = startDeliverer(['--accounting', path, '--mode', '0640', '--patience', '120']);
@@ -227,12 +227,12 @@ describe('deliverer: faults of the store', { skip }, () => {
     assert.match(complaints[0] ?? '', /it does not exist; check "accounting"/);
   });
 
-  it('gives up a directory that never comes', async (t) => {
-    await assertRefused(join(dirname(sharedStore(t)), 'missing', 'accounting.db'), /it does not exist/, '1');
+  it('gives up a directory that never comes', async () => {
+    await assertRefused(join(dirname(sharedStore()), 'missing', 'accounting.db'), /it does not exist/, '1');
   });
 
-  it('survives a read-only directory and a read-only file', async (t) => {
-    const path = sharedStore(t);
+  it('survives a read-only directory and a read-only file', async () => {
+    const path = sharedStore();
     chmodSync(dirname(path), 0o555);
     const user = userName(UNPRIVILEGED.uid ?? process.geteuid?.() ?? 0);
     const told = (what: string, fix: string): RegExp => new RegExp(`: user "${user}" may not ${what}; ${fix}`);
@@ -265,8 +265,8 @@ describe('deliverer: faults of the store', { skip }, () => {
     await assertHolds(path, some(3));
   });
 
-  it('leaves a file alone that is no store of ours, at once', async (t) => {
-    const path = sharedStore(t);
+  it('leaves a file alone that is no store of ours, at once', async () => {
+    const path = sharedStore();
     writeFileSync(path, 'garbage'.repeat(1000));
     if (UNPRIVILEGED.uid !== undefined) chownSync(path, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
     const began = Date.now();
@@ -275,8 +275,8 @@ describe('deliverer: faults of the store', { skip }, () => {
     assert.ok(Date.now() - began < 45_000);
   });
 
-  it('leaves a newer store alone, at once', async (t) => {
-    const path = sharedStore(t);
+  it('leaves a newer store alone, at once', async () => {
+    const path = sharedStore();
     await deliver(path, some(1));
     const db = new SqliteDatabase(path);
     db.pragma('user_version = 99');
@@ -285,7 +285,7 @@ describe('deliverer: faults of the store', { skip }, () => {
   });
 
   it('survives a full disk', async (t) => {
-    const path = sharedStore(t);
+    const path = sharedStore();
     const mount = dirname(path);
     const tmpfs = (options: string): boolean =>
       spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', mount]).status === 0;
@@ -317,7 +317,7 @@ describe('deliverer: exactly once', { skip }, () => {
   it('through 20 rounds of SIGKILL and delivery again', async (t) => {
     const seed = Date.now() % 1e6;
     const random = seededRandom(seed);
-    const path = sharedStore(t);
+    const path = sharedStore();
     const records: JobRecord[] = [];
     let outbox = new Map<number, JobRecord>();
     const { next } = realisticRecords(2);
@@ -348,7 +348,7 @@ describe('deliverer: exactly once', { skip }, () => {
   });
 
   it('from 20 deliverers at once, onto a store that is not there yet', async (t) => {
-    const path = sharedStore(t);
+    const path = sharedStore();
     const records = some(2000);
     const shared = records.slice(0, 100);
     const began = Date.now();

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { SqliteDatabase } from '../../src/native/sqlite';
 import type { Database } from 'better-sqlite3';
 import { listMigrations, migrate, requireNewestSchema, schemaVersion } from '../../src/accounting/migrations';
+import { temporaryDirectory } from '../support/temporary-directory';
 
-function directoryOf(t: TestContext, files: Readonly<Record<string, string>>): string {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-migrations-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+function directoryOf(files: Readonly<Record<string, string>>): string {
+  const directory = temporaryDirectory();
   for (const [name, sql] of Object.entries(files)) writeFileSync(join(directory, name), sql);
   return directory;
 }
@@ -28,18 +27,18 @@ describe('listMigrations', () => {
     assert.equal(listMigrations()[0]?.version, 1);
   });
 
-  it('refuses a gap, a number given twice and an empty directory', (t) => {
+  it('refuses a gap, a number given twice and an empty directory', () => {
     for (const files of [{ '002-b.sql': '' }, { '001-a.sql': '', '001-b.sql': '' }, {}])
-      assert.throws(() => listMigrations(directoryOf(t, files)), /are not 001, 002/);
+      assert.throws(() => listMigrations(directoryOf(files)), /are not 001, 002/);
   });
 });
 
 describe('migrate', () => {
   it('applies what is missing, once', (t) => {
     const db = memory(t);
-    migrate(db, listMigrations(directoryOf(t, { '001-a.sql': TWO['001-a.sql'] })));
+    migrate(db, listMigrations(directoryOf({ '001-a.sql': TWO['001-a.sql'] })));
     assert.equal(schemaVersion(db), 1);
-    const both = listMigrations(directoryOf(t, TWO));
+    const both = listMigrations(directoryOf(TWO));
     migrate(db, both);
     migrate(db, both);
     assert.equal(schemaVersion(db), 2);
@@ -48,7 +47,7 @@ describe('migrate', () => {
 
   it('applies all or nothing', (t) => {
     const db = memory(t);
-    const bad = listMigrations(directoryOf(t, { ...TWO, '003-c.sql': 'CREATE TABLE c (z); NONSENSE;' }));
+    const bad = listMigrations(directoryOf({ ...TWO, '003-c.sql': 'CREATE TABLE c (z); NONSENSE;' }));
     assert.throws(() => migrate(db, bad), /syntax error/);
     assert.equal(schemaVersion(db), 0);
     assert.deepEqual(db.prepare('SELECT name FROM sqlite_schema').all(), []);
@@ -57,7 +56,7 @@ describe('migrate', () => {
   it('refuses a newer schema', (t) => {
     const db = memory(t);
     db.pragma('user_version = 3');
-    const two = listMigrations(directoryOf(t, TWO));
+    const two = listMigrations(directoryOf(TWO));
     assert.throws(
       () => migrate(db, two),
       /it has schema 3, this qmemacct knows up to 2; upgrade qmemacct on this host/,
@@ -68,7 +67,7 @@ describe('migrate', () => {
   it('tells a reader of an older schema', (t) => {
     const db = memory(t);
     assert.throws(
-      () => requireNewestSchema(db, listMigrations(directoryOf(t, TWO))),
+      () => requireNewestSchema(db, listMigrations(directoryOf(TWO))),
       /it has schema 0, this qmemacct needs 2; the next delivery/,
     );
   });

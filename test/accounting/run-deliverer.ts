@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { TestContext } from 'node:test';
+import type {} from 'node:test';
 import type { JobRecord } from '../../src/record/record';
 import { temporaryStore } from './temporary-store';
 
@@ -19,8 +19,8 @@ export function cannotRun(): string | false {
 }
 
 /** The path of a store in a directory that the deliverer's user owns, below one that it does not. */
-export function sharedStore(t: TestContext): string {
-  const directory = temporaryStore(t);
+export function sharedStore(): string {
+  const directory = temporaryStore();
   mkdirSync(directory);
   if (UNPRIVILEGED.uid !== undefined) {
     chownSync(directory, UNPRIVILEGED.uid, UNPRIVILEGED.gid);

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { readTraceFile } from '../../src/advice/trace-file';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const HEAD = 'trace,submit,end,class,peak_bytes,runtime_seconds,request_bytes,input_bytes';
 
-function file(t: TestContext, content: string | Buffer, name = 'jobs.csv'): string {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-trace-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+function file(content: string | Buffer, name = 'jobs.csv'): string {
+  const directory = temporaryDirectory();
   const path = join(directory, name);
   writeFileSync(path, content);
   return path;
@@ -20,8 +18,8 @@ function file(t: TestContext, content: string | Buffer, name = 'jobs.csv'): stri
 const TEXT = `${HEAD}\nx,10.5,20,align,1000,9.5,4000,\ny,0,1,sort,7,1,,3\n`;
 
 describe('a file of past jobs', () => {
-  it('gives the runs of each trace', async (t) => {
-    for (const path of [file(t, TEXT), file(t, gzipSync(TEXT), 'jobs.csv.gz')]) {
+  it('gives the runs of each trace', async () => {
+    for (const path of [file(TEXT), file(gzipSync(TEXT), 'jobs.csv.gz')]) {
       const read = await readTraceFile(path);
       assert.ok(read.ok);
       assert.deepEqual([...read.value.keys()], ['x', 'y']);
@@ -40,16 +38,16 @@ describe('a file of past jobs', () => {
     }
   });
 
-  it('names what is wrong and where', async (t) => {
-    const lacking = await readTraceFile(file(t, 'trace,submit,end\n'));
+  it('names what is wrong and where', async () => {
+    const lacking = await readTraceFile(file('trace,submit,end\n'));
     assert.match(lacking.ok ? '' : lacking.error, /jobs\.csv: no column class, peak_bytes, runtime_seconds/);
-    const garbage = await readTraceFile(file(t, `${TEXT}x,1,2,a,many,1,,\n`));
+    const garbage = await readTraceFile(file(`${TEXT}x,1,2,a,many,1,,\n`));
     assert.match(garbage.ok ? '' : garbage.error, /line 4: a number is missing/);
     const absent = await readTraceFile('/nowhere/jobs.csv');
     assert.match(absent.ok ? '' : absent.error, /\/nowhere\/jobs\.csv: .*no such file/);
-    const cut = await readTraceFile(file(t, gzipSync(TEXT).subarray(0, 40), 'cut.csv.gz'));
+    const cut = await readTraceFile(file(gzipSync(TEXT).subarray(0, 40), 'cut.csv.gz'));
     assert.equal(cut.ok, false);
-    const empty = await readTraceFile(file(t, ''));
+    const empty = await readTraceFile(file(''));
     assert.match(empty.ok ? '' : empty.error, /empty/);
   });
 });

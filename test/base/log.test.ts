@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { LimitedLog, SharedLogLimit } from '../../src/base/log-limit';
-import { temporaryDirectory } from '../sampler/temporary-directory';
+import { temporaryDirectory } from '../support/temporary-directory';
 import { reasonOf } from '../../src/base/log';
 
 const noLogger = !existsSync('/usr/bin/logger') && 'there is no logger';
@@ -23,8 +23,8 @@ describe('reasonOf', () => {
 const notRoot = process.getuid?.() !== 0 && 'only root has a mount namespace of its own';
 
 /** What the system log gets of a program, in a mount namespace where /usr/bin/logger writes to a file. */
-async function logged(t: TestContext, program: string, lines: number): Promise<readonly string[]> {
-  const directory = temporaryDirectory(t);
+async function logged(program: string, lines: number): Promise<readonly string[]> {
+  const directory = temporaryDirectory();
   const file = join(directory, 'log');
   const logger = join(directory, 'logger');
   writeFileSync(logger, `#!/bin/sh\nshift 4\nprintf '%s\\n' "$2" >>${file}\n`, { mode: 0o755 });
@@ -41,13 +41,13 @@ async function logged(t: TestContext, program: string, lines: number): Promise<r
 }
 
 describe('the system log', () => {
-  it('gets one line for a warning, whatever is in it', { skip: notRoot || noLogger }, async (t) => {
-    const lines = await logged(t, `warn('outbox/x\\nqmemacct: all is well\\x1b[2J\\u202e: removed');`, 1);
+  it('gets one line for a warning, whatever is in it', { skip: notRoot || noLogger }, async () => {
+    const lines = await logged(`warn('outbox/x\\nqmemacct: all is well\\x1b[2J\\u202e: removed');`, 1);
     assert.deepEqual(lines, ['outbox/x\\x0aqmemacct: all is well\\x1b[2J\\u202e: removed']);
   });
 
-  it('gets so many in a time, and how many more there were', { skip: notRoot || noLogger }, async (t) => {
-    const lines = await logged(t, `for (let i = 0; i < 25; i++) warn('message ' + i);`, 11);
+  it('gets so many in a time, and how many more there were', { skip: notRoot || noLogger }, async () => {
+    const lines = await logged(`for (let i = 0; i < 25; i++) warn('message ' + i);`, 11);
     const expected = Array.from({ length: 10 }, (_, index) => `message ${index}`);
     assert.deepEqual([...lines].sort(), [...expected, '15 more lines left out'].sort());
   });
@@ -77,8 +77,8 @@ describe('LimitedLog', () => {
 });
 
 describe('lines of all processes of a host', () => {
-  it('are limited together, and those left out are counted once', (t) => {
-    const directory = temporaryDirectory(t);
+  it('are limited together, and those left out are counted once', () => {
+    const directory = temporaryDirectory();
     const limits = { most: 3, windowMs: 1000 };
     const [one, other] = [new SharedLogLimit(directory, limits), new SharedLogLimit(directory, limits)];
     const allowed = [one, other, one, other, one].map((limit) => limit.take(5500).allowed);
@@ -88,8 +88,8 @@ describe('lines of all processes of a host', () => {
     assert.deepEqual(readdirSync(directory), ['log-lines.6']);
   });
 
-  it('are not more when many processes write at once', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('are not more when many processes write at once', async () => {
+    const directory = temporaryDirectory();
     const script = `
       const { SharedLogLimit } = require(process.argv[1]);
       const limit = new SharedLogLimit(process.argv[2], { most: 10, windowMs: 1e15 });

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
-import { chmodSync, lchownSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, lchownSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { accountingDirectorySteps } from '../../src/cli/install/accounting-directory';
 import { directorySteps } from '../../src/cli/install/directories';
 import type { Step } from '../../src/cli/install/steps';
 import { makeNightPlaces } from '../../src/cli/nightly/report-files';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'gives files away, which root alone can' };
 const USER = 65_534;
 
 /** `user/link` is a user's, and leads for now to `root`, with `inside` in it. */
-function trap(t: TestContext): string {
-  const top = mkdtempSync(join(tmpdir(), 'qmemacct-owner-'));
-  t.after(() => rmSync(top, { recursive: true, force: true }));
+function trap(): string {
+  const top = temporaryDirectory();
   chmodSync(top, 0o755);
   for (const name of ['root', 'root/inside', 'user']) mkdirSync(join(top, name), { mode: 0o700 });
   writeFileSync(join(top, 'root/file'), '', { mode: 0o600 });
@@ -41,8 +40,8 @@ async function apply(steps: readonly Step[]): Promise<string> {
 }
 
 describe('what root gives away', asRoot, () => {
-  it("is no directory that a user's link leads to", async (t) => {
-    const top = trap(t);
+  it("is no directory that a user's link leads to", async () => {
+    const top = trap();
     const path = join(top, 'user/link/inside');
     assert.match(
       await apply(directorySteps({ path, mode: 0o755, uid: USER, gid: USER })),
@@ -51,8 +50,8 @@ describe('what root gives away', asRoot, () => {
     assert.equal(shapeOf(join(top, 'root/inside')), '0 700 2');
   });
 
-  it("is no accounting directory in a place of root's that a user chose; the deliverer makes it where he may", async (t) => {
-    const top = trap(t);
+  it("is no accounting directory in a place of root's that a user chose; the deliverer makes it where he may", async () => {
+    const top = trap();
     const stepsFor = (path: string): readonly Step[] =>
       accountingDirectorySteps({ ...DEFAULT_SETTINGS, deliver_as: 'nobody', accounting: join(path, 'a.db') });
     assert.match(await apply(stepsFor(join(top, 'user/link/accounting'))), /make it on a host that may, for nobody/);
@@ -64,8 +63,8 @@ describe('what root gives away', asRoot, () => {
     assert.equal(shapeOf(join(top, 'root/accounting')), `${USER} 2750 2`);
   });
 
-  it('is no directory for the nights there either', (t) => {
-    const top = trap(t);
+  it('is no directory for the nights there either', () => {
+    const top = trap();
     const inside = join(top, 'user/link/inside');
     makeNightPlaces({
       ...DEFAULT_SETTINGS,

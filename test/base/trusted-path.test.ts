@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, lchownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { untrusted } from '../../src/base/trusted-path';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'gives files away, which root alone can' };
 const USER = 65_534;
 
-function place(t: TestContext): string {
-  const top = mkdtempSync(join(tmpdir(), 'qmemacct-trust-'));
-  t.after(() => rmSync(top, { recursive: true, force: true }));
+function place(): string {
+  const top = temporaryDirectory();
   chmodSync(top, 0o755);
   mkdirSync(join(top, 'a/b'), { recursive: true });
   writeFileSync(join(top, 'a/b/file'), '');
@@ -18,16 +17,16 @@ function place(t: TestContext): string {
 }
 
 describe("a path that is root's alone", asRoot, () => {
-  it('is trusted as far as it is there, below a sticky directory too', (t) => {
-    const top = place(t);
+  it('is trusted as far as it is there, below a sticky directory too', () => {
+    const top = place();
     for (const path of ['', 'a/b/file', 'a/b/none/at/all', 'a/../a/./b//file'])
       assert.equal(untrusted(`${top}/${path}`), null, path);
     assert.equal(untrusted('/'), null);
     assert.equal(untrusted('relative/path'), 'relative/path is no absolute path');
   });
 
-  it('is not where anybody else owns or may write to a part of it', (t) => {
-    const top = place(t);
+  it('is not where anybody else owns or may write to a part of it', () => {
+    const top = place();
     const file = join(top, 'a/b/file');
     chownSync(file, USER, 0);
     assert.equal(untrusted(file), `${file} belongs to uid ${USER}`);
@@ -44,16 +43,16 @@ describe("a path that is root's alone", asRoot, () => {
     assert.equal(untrusted(file), `${join(top, 'a')} belongs to uid ${USER}`);
   });
 
-  it('is not where others may put something that is not there yet', (t) => {
-    const top = place(t);
+  it('is not where others may put something that is not there yet', () => {
+    const top = place();
     chmodSync(join(top, 'a/b'), 0o1777);
     assert.equal(untrusted(join(top, 'a/b/none')), `everyone can write to ${join(top, 'a/b')}`);
     assert.equal(untrusted(join(top, 'a/b')), `everyone can write to ${join(top, 'a/b')}`);
     assert.equal(untrusted(join(top, 'a/b/file')), null);
   });
 
-  it('is judged by each link on the way, not by its end alone', (t) => {
-    const top = place(t);
+  it('is judged by each link on the way, not by its end alone', () => {
+    const top = place();
     const own = join(top, 'own');
     mkdirSync(own);
     symlinkSync('../a/b', join(own, 'relative'));
@@ -67,8 +66,8 @@ describe("a path that is root's alone", asRoot, () => {
     assert.equal(untrusted(join(top, 'through/file')), `${own} belongs to uid ${USER}`);
   });
 
-  it("is not where a user's link lies in a sticky directory, or links never end", (t) => {
-    const top = place(t);
+  it("is not where a user's link lies in a sticky directory, or links never end", () => {
+    const top = place();
     const sticky = join(top, 'sticky');
     mkdirSync(sticky);
     chmodSync(sticky, 0o1777);

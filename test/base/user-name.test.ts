@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ownerOfSpool, userName } from '../../src/base/user-name';
-import { temporaryDirectory } from '../sampler/temporary-directory';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -20,8 +20,8 @@ describe('userName', () => {
 });
 
 describe('ownerOfSpool', { skip: isRoot ? false : 'files of other users are made here' }, () => {
-  it('is who the shepherd gave its files to', (t) => {
-    const spool = temporaryDirectory(t);
+  it('is who the shepherd gave its files to', () => {
+    const spool = temporaryDirectory();
     assert.equal(ownerOfSpool(spool), null);
     for (const name of ['trace', 'error', 'exit_status']) writeFileSync(join(spool, name), '');
     assert.equal(ownerOfSpool(spool), null);
@@ -31,8 +31,8 @@ describe('ownerOfSpool', { skip: isRoot ? false : 'files of other users are made
     assert.equal(ownerOfSpool(spool), userName(65534));
   });
 
-  it('is not Grid Engine’s own user', (t) => {
-    const spool = temporaryDirectory(t);
+  it('is not Grid Engine’s own user', () => {
+    const spool = temporaryDirectory();
     for (const name of ['trace', 'error', 'exit_status']) writeFileSync(join(spool, name), '');
     chownSync(spool, 65534, 65534);
     chownSync(join(spool, 'trace'), 65534, 0);

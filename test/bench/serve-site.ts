@@ -4,7 +4,7 @@ import type { JobDetail } from '../../src/gridengine/qstat/job-detail';
 import type { ListedJob } from '../../src/gridengine/qstat/job-list';
 import { viewCluster } from '../../src/live/view';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
-import { newLiveBoard } from '../../src/server/live-board';
+import { LiveState } from '../../src/server/live/live-state';
 import { startServer } from '../../src/server/start-server';
 import { answer, detail, GIB, hard, host, listed, row, snapshot, taskDetail, usage } from '../live/snapshots';
 
@@ -41,15 +41,15 @@ function partsOf(hosts: number, jobs: number): Parts {
 
 async function main([directory = '', hosts = '', jobs = '']: readonly string[]): Promise<void> {
   const { hosts: hostList, running, details } = partsOf(Number(hosts), Number(jobs));
-  const board = newLiveBoard({
-    viewOf: (given) => viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: Date.now() }),
+  const live = new LiveState({
+    makeView: (given) => viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: Date.now() }),
     log: console.error,
     overdueMs: 60_000,
     now: Date.now,
   });
   const put = (): void => {
     const times = { at: Date.now(), triedAt: Date.now() };
-    board.put(
+    live.put(
       snapshot({ hosts: answer(hostList, times), running: answer(running, times), details: answer(details, times) }),
     );
   };
@@ -58,7 +58,7 @@ async function main([directory = '', hosts = '', jobs = '']: readonly string[]):
   const server = await startServer({
     settings: { ...DEFAULT_SETTINGS, accounting: join(directory, 'accounting.db') },
     places: [{ kind: 'tcp', address: '127.0.0.1', port: 0 }],
-    live: board,
+    live,
     version: '0',
     log: console.error,
   });

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,6 +23,7 @@ import { namesSwapArea } from '../../src/sources/proc/swap';
 import { isUnavailable } from '../../src/sources/source';
 import { burner, burnersObstacle, readTruth, type Burner, type Truth } from './build';
 import { samplePlainly, type PlainFigures } from './plain-sampler';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** One run of a burner under a sampler. */
 export interface BurnerJob {
@@ -192,14 +192,13 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
  * the samplers share this process. Throws when a burner fails.
  */
 export async function openBracketedRuns(): Promise<BracketedRuns> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-brackets-'));
+  const directory = temporaryDirectory();
   chmodSync(directory, 0o755);
   const shared = settingsIn(join(directory, 'shared'));
   // Keeps the listener there between the runs.
   const keeper = await connectListener(shared.path, shared.settings, { take: () => undefined, lost: () => undefined });
   if (keeper?.hello.events !== null || keeper.hello.records !== null) {
     keeper?.close();
-    rmSync(directory, { recursive: true, force: true });
     throw new Error(`the listener hears nothing: ${keeper?.hello.events ?? keeper?.hello.records ?? 'not started'}`);
   }
   let numbers = 0;
@@ -286,7 +285,6 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
     close: async () => {
       keeper.close();
       await waitForEnd(shared.settings);
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 }

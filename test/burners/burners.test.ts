@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { burner, burnerNames, burnersObstacle, readTruth, type Burner, type Truth } from './build.js';
 import { runWatched, type Run } from './watched.js';
 import { oneOf } from '../tries.js';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const MiB = 1024 * 1024;
 
@@ -223,33 +223,24 @@ describe('burner()', { skip: burnersObstacle() ?? false }, () => {
       assert.equal(statSync(burner(name)).mode & 0o777, 0o755);
       assert.equal(statSync(dirname(burner(name))).mode & 0o777, 0o755);
     }
-    const directory = mkdtempSync(join(tmpdir(), 'burner-'));
+    const directory = temporaryDirectory();
     chmodSync(directory, 0o777);
-    try {
-      const file = join(directory, 'truth');
-      const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
-      for (const mib of [1, 2]) execFileSync(burner('steady'), [`--mib=${mib}`, '--hold=0', `--truth=${file}`], nobody);
-      assert.equal(readTruth(file).length, 2);
-    } finally {
-      rmSync(directory, { recursive: true });
-    }
+
+    const file = join(directory, 'truth');
+    const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+    for (const mib of [1, 2]) execFileSync(burner('steady'), [`--mib=${mib}`, '--hold=0', `--truth=${file}`], nobody);
+    assert.equal(readTruth(file).length, 2);
   });
 
   it('is safe to be called by many processes at once', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'burner-'));
-    try {
-      const script = `process.stdout.write(require(${JSON.stringify(join(__dirname, 'build.js'))}).burner('io'))`;
-      const env = { ...process.env, TMPDIR: directory };
-      const builders = Array.from({ length: 4 }, () =>
-        spawn(process.execPath, ['-e', script], { env, stdio: 'ignore' }),
-      );
-      for (const [status] of await Promise.all(builders.map((builder) => once(builder, 'exit'))))
-        assert.equal(status, 0);
-      const cache = join(directory, readdirSync(directory)[0] ?? '');
-      assert.equal(readdirSync(cache).length, 1, 'one result, no scratch left');
-    } finally {
-      rmSync(directory, { recursive: true });
-    }
+    const directory = temporaryDirectory();
+
+    const script = `process.stdout.write(require(${JSON.stringify(join(__dirname, 'build.js'))}).burner('io'))`;
+    const env = { ...process.env, TMPDIR: directory };
+    const builders = Array.from({ length: 4 }, () => spawn(process.execPath, ['-e', script], { env, stdio: 'ignore' }));
+    for (const [status] of await Promise.all(builders.map((builder) => once(builder, 'exit')))) assert.equal(status, 0);
+    const cache = join(directory, readdirSync(directory)[0] ?? '');
+    assert.equal(readdirSync(cache).length, 1, 'one result, no scratch left');
   });
 });
 

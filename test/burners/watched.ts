@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { burner, readTruth, type Burner, type Truth } from './build.js';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** What watch.c saw of a burner's process tree. Bytes. */
 export interface Watched {
@@ -36,18 +35,15 @@ const run = promisify(execFile);
  * that was held for `held` ms. @throws if it fails, takes over 60 s, or does not write exactly one line of truth
  */
 export async function runWatched(name: Burner, options: readonly string[], held = 200, tries = 10): Promise<Run> {
-  const directory = mkdtempSync(join(tmpdir(), 'burner-'));
-  try {
-    const file = join(directory, 'truth');
-    const { stdout } = await run(burner('watch'), ['60', burner(name), ...options, `--truth=${file}`]);
-    const watched = JSON.parse(stdout) as Watched;
-    if (watched.late || watched.status !== 0) throw new Error(`${name} failed: ${stdout}`);
-    const [truth, ...more] = readTruth(file);
-    if (truth === undefined || more.length > 0)
-      throw new Error(`${name} wrote ${more.length + (truth ? 1 : 0)} truths`);
-    if (watched.longest_gap_ms < held / 2 || tries <= 1) return { truth, watched };
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  const directory = temporaryDirectory();
+
+  const file = join(directory, 'truth');
+  const { stdout } = await run(burner('watch'), ['60', burner(name), ...options, `--truth=${file}`]);
+  const watched = JSON.parse(stdout) as Watched;
+  if (watched.late || watched.status !== 0) throw new Error(`${name} failed: ${stdout}`);
+  const [truth, ...more] = readTruth(file);
+  if (truth === undefined || more.length > 0) throw new Error(`${name} wrote ${more.length + (truth ? 1 : 0)} truths`);
+  if (watched.longest_gap_ms < held / 2 || tries <= 1) return { truth, watched };
+
   return runWatched(name, options, held, tries - 1);
 }

@@ -9,7 +9,7 @@ import { fakeTerminal } from './fake-terminal';
 /** Those that set something up, measure, or serve: they ask no server. */
 export const NO_READERS: readonly string[] = [
   ...['run', 'demo', 'import', 'install', 'uninstall', 'doctor', 'flush', 'serve', 'nightly', 'rollup', 'prune'],
-  ...['digest', 'database', 'migrate'],
+  ...['digest', 'database', 'migrate', 'completion', 'man'],
 ];
 
 export interface Tried {

@@ -16,6 +16,7 @@ export function fakeLiveSources(
       asked.push(pending);
       return Promise.resolve({ snapshot: pending ? snapshot : { ...snapshot, pending: null }, warning });
     },
+    tools: () => Promise.reject(new Error('no cell')),
     running: () => Promise.resolve(records),
   };
 }

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { qhost819 } from '../gridengine/qhost/qhost-samples';
 import { list819 } from '../gridengine/qstat/job-list-samples';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const main = join(__dirname, '..', '..', 'src', 'cli', 'main.js');
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-live-'));
-after(() => rmSync(directory, { recursive: true, force: true }));
+const directory = temporaryDirectory();
 
 /** A cell whose clients print what is in their files, and keep a list of what was asked. */
 function makeCell(name: string, qhost: string, qstat: string): NodeJS.ProcessEnv {

@@ -26,6 +26,13 @@ describe('screenOf', () => {
     assert.equal(coloured({ isTTY: true, env: { TERM: 'dumb' } }), false);
   });
 
+  it('has colour where FORCE_COLOR asks for it', () => {
+    assert.equal(coloured({ isTTY: false, env: { FORCE_COLOR: '1' } }), true);
+    assert.equal(coloured({ isTTY: false, env: { FORCE_COLOR: '0' } }), false);
+    assert.equal(coloured({ isTTY: false, env: { FORCE_COLOR: '1', NO_COLOR: '1' } }), false);
+    assert.equal(coloured({ isTTY: false, env: { FORCE_COLOR: '1' } }, false), false);
+  });
+
   it('is as wide as the terminal, within reason', () => {
     const width = (changes: Partial<Terminal>): number => screenOf(fakeTerminal(changes), { color: true }).width;
     assert.equal(width({ columns: 120 }), 120);

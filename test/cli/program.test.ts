@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../src/cli/program';
 import type { Terminal } from '../../src/cli/terminal';
 import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../report/sample-records';
 import { fakeTerminal } from './fake-terminal';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-program-'));
+const directory = temporaryDirectory();
 const database = join(directory, 'accounting.db');
 
 before(async () => {
@@ -20,7 +21,6 @@ before(async () => {
   assert.ok(outcomes.every(({ ok }) => ok));
   await store.close();
 });
-after(() => rmSync(directory, { recursive: true, force: true }));
 
 interface Run {
   readonly status: number;
@@ -196,14 +196,15 @@ describe('qmemacct owner', () => {
     const { status, output } = await withStore('owner', 'bob', ...days);
     assert.equal(status, 0);
     assert.match(output, /^Jobs of bob +22 jobs, 23 records\n2026-11-20 00:00 → 2026-11-21 00:00 UTC\+01:00\n/);
-    assert.equal(output.match(/^\d/gm)?.length, 1 + 23);
+    assert.equal(output.match(/^\d/gm)?.length, 1 + 3);
+    assert.equal((await withStore('owner', 'bob', ...days, '--tasks')).output.match(/^\d/gm)?.length, 1 + 23);
   });
 
   it('limits, sorts and groups', async () => {
-    const { output } = await withStore('owner', 'bob', ...days, '--limit', '2', '--sort', 'waste');
+    const { output } = await withStore('owner', 'bob', ...days, '--tasks', '--limit', '2', '--sort', 'waste');
     assert.deepEqual(output.match(/^4\d+/gm), ['4711', '4711']);
     assert.match(output, /2 of 23 records shown/);
-    const grouped = await withStore('owner', 'bob', ...days, '--group', '--sort', 'unused');
+    const grouped = await withStore('owner', 'bob', ...days, '--sort', 'unused');
     assert.deepEqual(grouped.output.match(/^4\d+ +\S+/gm), ['4711 (2', '4720 ×20', '4712           assemble']);
   });
 

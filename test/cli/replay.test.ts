@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/record/record';
 import { ordinary } from '../report/sample-records';
 import { COMMAND } from './serving';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const MINUTE = 60_000;
 const FIRST = Date.parse('2026-11-01T10:00:00Z');
@@ -29,12 +29,8 @@ function jobs(count: number): readonly JobRecord[] {
   });
 }
 
-async function site(
-  t: TestContext,
-  records: readonly JobRecord[],
-): Promise<(...words: readonly string[]) => SpawnSyncReturns<string>> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-replay-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+async function site(records: readonly JobRecord[]): Promise<(...words: readonly string[]) => SpawnSyncReturns<string>> {
+  const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
   writeFileSync(config, `accounting = "${directory}/site.db"\n`);
   const store = openSqliteStore(join(directory, 'site.db'), 0o600);
@@ -46,8 +42,8 @@ async function site(
 }
 
 describe('qmemacct replay', () => {
-  it("plays the advice over the accounting DB's jobs, beside their users' requests", async (t) => {
-    const replay = await site(t, jobs(40));
+  it("plays the advice over the accounting DB's jobs, beside their users' requests", async () => {
+    const replay = await site(jobs(40));
     const shown = replay('--since', '2026-10-01', '--risk', '5');
     assert.equal(shown.status, 0, shown.stderr);
     assert.match(shown.stdout, /^accounting DB: 40 jobs, 37 with 3 earlier runs or more$/m);
@@ -67,8 +63,8 @@ describe('qmemacct replay', () => {
     assert.equal(json.replays[0].advice[0]?.risk, 0.05);
   });
 
-  it('says what is wrong', async (t) => {
-    const replay = await site(t, []);
+  it('says what is wrong', async () => {
+    const replay = await site([]);
     const none = replay();
     assert.deepEqual([none.status, none.stdout], [1, '']);
     assert.match(none.stderr, /^qmemacct: replay: no job of this time tells what it needed/);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
@@ -10,6 +9,7 @@ import { MANY_OWNERS } from '../report/many-owners';
 import { NO_READERS, type Tried } from './every-command';
 import { fakeTerminal } from './fake-terminal';
 import { startServing } from './serving';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const NOBODY = 65534;
 
@@ -23,9 +23,8 @@ describe('every command of an ordinary user, by the server', () => {
     'is asked for with nothing that the server does not know',
     { skip: process.getuid?.() !== 0 && 'needs root' },
     async (t) => {
-      const directory = mkdtempSync(join(tmpdir(), 'qmemacct-every-'));
+      const directory = temporaryDirectory();
       chmodSync(directory, 0o755);
-      t.after(() => rmSync(directory, { recursive: true, force: true }));
       const home = join(directory, 'home');
       mkdirSync(home);
       chownSync(home, NOBODY, NOBODY);

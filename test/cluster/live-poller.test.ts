@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { rmSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it, type TestContext } from 'node:test';
@@ -10,6 +8,7 @@ import { checkedSnapshot } from '../../src/live/snapshot-json';
 import { clusterObstacle, upCell, type Cell } from './cell';
 import { client, kind } from './kind';
 import { waitFor } from './wait';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** What a watching command showed at one time. */
 interface Shown {
@@ -33,7 +32,7 @@ const SETTINGS = { poll_interval: 1, usage_interval: 2, command_timeout: 20, ser
 
 /** A live command on a host of the cell, until the test is over. */
 function watch(t: TestContext, cell: Cell, host: string): Watcher {
-  const home = mkdtempSync(join(tmpdir(), 'qmemacct-live-'));
+  const home = temporaryDirectory();
   const program = [process.execPath, join(__dirname, 'live-program.js'), JSON.stringify(SETTINGS), 'pending'];
   const { argv, env } = cell.command(host, program, { env: { HOME: home } });
   const child = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] });
@@ -50,7 +49,6 @@ function watch(t: TestContext, cell: Cell, host: string): Watcher {
   t.after(async () => {
     child.stdin.end();
     await ended;
-    rmSync(home, { recursive: true, force: true });
   });
   return {
     shown,

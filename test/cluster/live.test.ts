@@ -231,7 +231,7 @@ function assertFiguresHold({ hosts }: Looked, truths: ReadonlyMap<string, readon
   }
 }
 
-async function everybodyAgrees(t: TestContext, site: Site): Promise<void> {
+async function everybodyAgrees(site: Site): Promise<void> {
   const { cell } = site;
   const words = { gealice: wordFor(cell, 'gealice', 'seen'), gebob: wordFor(cell, 'gebob', 'seen') };
   const jobs = await submitKinds(site, words);
@@ -554,7 +554,7 @@ describe('the running cluster, on a real Grid Engine', () => {
     const settings = `scope = "node"\ndelivery_jitter_ms = 0\n${SHORT_INTERVALS}`;
     await withSite(t, { settings }, async (site) => {
       await writeSettings(site);
-      await t.test('hosts, live, /qhost and /qstat say what qhost and qstat say', (t) => everybodyAgrees(t, site));
+      await t.test('hosts, live, /qhost and /qstat say what qhost and qstat say', () => everybodyAgrees(site));
       await t.test('an array job says how many tasks are to come', () => tellsTasksToCome(site));
       await t.test(`${PENDING} jobs that wait`, (t) => manyWait(t, site));
       await t.test(`${SHORT_JOBS} jobs of a second`, (t) => shortJobs(t, site));

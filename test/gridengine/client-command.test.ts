@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientRunner, type ClientAnswer } from '../../src/gridengine/client-command';
 import { readJobList } from '../../src/gridengine/qstat/read-job-list';
-import { temporaryDirectory } from '../sampler/temporary-directory';
+import { temporaryDirectory } from '../support/temporary-directory';
 import { collector, fakeClients, type FakeClients } from './fake-clients';
 
 interface Bench {
@@ -15,8 +15,8 @@ interface Bench {
   readonly run: ReturnType<typeof clientRunner>;
 }
 
-function bench(t: TestContext, timeoutMs = 60_000, mostBytes?: number): Bench {
-  const directory = temporaryDirectory(t);
+function bench(timeoutMs = 60_000, mostBytes?: number): Bench {
+  const directory = temporaryDirectory();
   const fake = fakeClients(directory);
   const env = { ...process.env, PATH: `${fake.bin}:/usr/bin:/bin`, LANG: 'de_DE.UTF-8', LC_ALL: 'de_DE.UTF-8' };
   const cell = { root: '/no/such/root', cell: 'seven' };
@@ -56,8 +56,8 @@ async function untilGone(path: string): Promise<void> {
 }
 
 describe('a client of Grid Engine', () => {
-  it('gets the arguments, English, its cell, no input, and its output reaches the reader', async (t) => {
-    const b = bench(t);
+  it('gets the arguments, English, its cell, no input, and its output reaches the reader', async () => {
+    const b = bench();
     b.fake.put('qstat', 'cat; printf "%s|" "$LC_ALL" "$SGE_ROOT" "$SGE_CELL" "$@"');
     const reader = collector(() => ({}));
     const before = Date.now();
@@ -68,8 +68,8 @@ describe('a client of Grid Engine', () => {
     assert.ok(answer.startedAt >= before - 10 && answer.startedAt + answer.tookMs <= Date.now() + 10);
   });
 
-  it('is of use when the document is whole, whatever the status and the warnings', async (t) => {
-    const b = bench(t);
+  it('is of use when the document is whole, whatever the status and the warnings', async () => {
+    const b = bench();
     b.fake.put('qstat', 'echo "warning: something" >&2; echo whole; exit 1');
     const answer = await b.run(
       'qstat',
@@ -80,14 +80,14 @@ describe('a client of Grid Engine', () => {
     assert.equal(answer.status, 1);
   });
 
-  it('that hangs is ended with all its children when the time is up', async (t) => {
+  it('that hangs is ended with all its children when the time is up', async () => {
     const script = (pids: string): string =>
       `echo $$ > ${pids}; sleep 1000 & echo $! >> ${pids}; echo >> ${pids}; trap "" TERM; sleep 1000`;
     const isWhole = (pids: string): boolean => existsSync(pids) && readFileSync(pids, 'utf8').endsWith('\n\n');
     // A busy machine may not have come so far in the script after 0.4 s.
     for (let seconds = 0.4, isOver = false; !isOver; seconds *= 3) {
       assert.ok(seconds < 60);
-      const b = bench(t, seconds * 1000);
+      const b = bench(seconds * 1000);
       const pids = join(b.directory, 'pids');
       const { problem, unreachable, tookMs } = await answerOf(b, script(pids));
       assert.match(problem ?? '', /qstat did not answer within \d+(\.\d+)? s and was ended; .*command_timeout/);
@@ -98,8 +98,8 @@ describe('a client of Grid Engine', () => {
     }
   });
 
-  it('whose output is held open by a process of another group is not waited for', async (t) => {
-    const b = bench(t);
+  it('whose output is held open by a process of another group is not waited for', async () => {
+    const b = bench();
     const pids = join(b.directory, 'pids');
     const answer = await answerOf(b, `echo "<job_info>"; setsid sleep 600 & echo $! > ${pids}; exit 0`);
     assert.equal(alive(pids).length, 1);
@@ -108,16 +108,16 @@ describe('a client of Grid Engine', () => {
     assert.equal(answer.unreachable, false);
   });
 
-  it('that prints garbage without end is ended by its size, in bounded memory', async (t) => {
-    const b = bench(t, 60_000, 64 * 1024 * 1024);
+  it('that prints garbage without end is ended by its size, in bounded memory', async () => {
+    const b = bench(60_000, 64 * 1024 * 1024);
     const before = process.memoryUsage().rss;
     const answer = await answerOf(b, 'exec yes "<job_list>"');
     assert.match(answer.problem ?? '', /more than can be an answer/);
     assert.ok(process.memoryUsage().rss - before < 100 * 1024 * 1024);
   });
 
-  it('that is slow but answers is waited for', async (t) => {
-    const b = bench(t);
+  it('that is slow but answers is waited for', async () => {
+    const b = bench();
     const document =
       '<?xml version=\'1.0\'?><job_info  xmlns:xsd="http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd">';
     const answer = await answerOf(
@@ -129,8 +129,8 @@ describe('a client of Grid Engine', () => {
     assert.ok(answer.tookMs >= 900);
   });
 
-  it('tells cause and mend of what goes wrong', async (t) => {
-    const b = bench(t);
+  it('tells cause and mend of what goes wrong', async () => {
+    const b = bench();
     const cases: readonly (readonly [script: string, problem: RegExp, unreachable: boolean])[] = [
       [
         'echo "error: commlib error: got select error (Connection refused)" >&2; exit 1',
@@ -170,8 +170,8 @@ describe('a client of Grid Engine', () => {
     }
   });
 
-  it('that is not there, or can not be run, is told', async (t) => {
-    const b = bench(t);
+  it('that is not there, or can not be run, is told', async () => {
+    const b = bench();
     const run = clientRunner({ env: { PATH: b.fake.bin }, cell: null, timeoutMs: 60_000 });
     const missing = await run(
       'qhost',
@@ -196,8 +196,8 @@ describe('a client of Grid Engine', () => {
     assert.equal(tooLong.unreachable, false);
   });
 
-  it('is found below SGE_ROOT/bin when PATH has none, of this architecture first', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('is found below SGE_ROOT/bin when PATH has none, of this architecture first', async () => {
+    const directory = temporaryDirectory();
     const fakes = ['lx-mips', process.arch === 'x64' ? 'lx-amd64' : `lx-${process.arch}`, 'sol-amd64'].map(
       (architecture) => {
         const fake = fakeClients(join(directory, 'bin', architecture, 'x'));
@@ -219,8 +219,8 @@ describe('a client of Grid Engine', () => {
     assert.equal(reader.text().trim(), fakes[1]?.architecture);
   });
 
-  it('is ended at once when its caller wants no more', async (t) => {
-    const b = bench(t);
+  it('is ended at once when its caller wants no more', async () => {
+    const b = bench();
     const pids = join(b.directory, 'pids');
     b.fake.put('qstat', `echo $$ > ${pids}; sleep 1000`);
     const stop = new AbortController();
@@ -243,8 +243,8 @@ describe('a client of Grid Engine', () => {
     assert.match(early.problem ?? '', /was stopped/);
   });
 
-  it('does not outlive us, whichever signal ends us', async (t) => {
-    const b = bench(t);
+  it('does not outlive us, whichever signal ends us', async () => {
+    const b = bench();
     const program = join(b.directory, 'program.cjs');
     const module = join(__dirname, '../../src/gridengine/client-command.js');
     writeFileSync(

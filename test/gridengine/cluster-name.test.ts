@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 
 import { parseClusterName, readClusterName } from '../../src/gridengine/cluster-name';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 describe('readClusterName', () => {
   let root: string;
   before(() => {
-    root = mkdtempSync(join(tmpdir(), 'qmemacct-root-'));
+    root = temporaryDirectory();
     for (const cell of ['named', 'bare', 'odd', 'folder']) mkdirSync(join(root, cell, 'common'), { recursive: true });
     writeFileSync(join(root, 'named', 'common', 'cluster_name'), 'p6444\n');
     writeFileSync(join(root, 'odd', 'common', 'cluster_name'), 'not a name\n');
     mkdirSync(join(root, 'folder', 'common', 'cluster_name'));
   });
-  after(() => rmSync(root, { recursive: true, force: true }));
 
   it('reads the file', () => {
     assert.deepEqual(readClusterName(root, 'named'), { name: 'p6444', source: 'cluster_name', problem: null });

@@ -12,15 +12,3 @@ export function escapeXml(text: string): string {
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&apos;');
 }
-
-/** As OCS 9.2 quotes: every byte above ASCII as a code point of its own. */
-export function quoteOcsJson(text: string): string {
-  let quoted = '';
-  for (const byte of Buffer.from(text)) {
-    const character = String.fromCharCode(byte);
-    if (character === '"' || character === '\\') quoted += `\\${character}`;
-    else if (byte < 0x20 || byte >= 0x80) quoted += `\\u00${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-    else quoted += character;
-  }
-  return `"${quoted}"`;
-}

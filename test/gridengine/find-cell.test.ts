@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { findCell } from '../../src/gridengine/find-cell';
 import { findClient } from '../../src/gridengine/find-client';
 import { apart, apartOrNot } from '../base/apart';
 import { packageRoot } from '../../src/base/package-root';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'what root believes is asked' };
 const USER = 65_534;
@@ -29,9 +19,8 @@ interface Fake {
   readonly mark: string;
 }
 
-function newRoot(t: TestContext, adminUser: string): Fake {
-  const root = mkdtempSync(join(tmpdir(), 'qmemacct-cell-'));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+function newRoot(adminUser: string): Fake {
+  const root = temporaryDirectory();
   chmodSync(root, 0o755);
   mkdirSync(join(root, 'default/common'), { recursive: true });
   mkdirSync(join(root, 'bin/lx-amd64'), { recursive: true });
@@ -52,9 +41,8 @@ const find = (root: string, adminUser = '', procRoot = '/nowhere'): ReturnType<t
   findCell({ SGE_ROOT: root }, { adminUser, procRoot });
 
 /** A process of /proc as Grid Engine's daemons look. */
-function daemon(t: TestContext, uids: string, cwd: string): string {
-  const proc = mkdtempSync(join(tmpdir(), 'qmemacct-proc-'));
-  t.after(() => rmSync(proc, { recursive: true, force: true }));
+function daemon(uids: string, cwd: string): string {
+  const proc = temporaryDirectory();
   mkdirSync(join(proc, '42'));
   writeFileSync(join(proc, '42/comm'), 'sge_execd\n');
   writeFileSync(join(proc, '42/status'), `Name:\tsge_execd\nUid:\t${uids}\n`);
@@ -63,16 +51,16 @@ function daemon(t: TestContext, uids: string, cwd: string): string {
 }
 
 describe('the cell that root believes', asRoot, () => {
-  it("is root's", (t) => {
-    const fake = newRoot(t, 'none');
+  it("is root's", () => {
+    const fake = newRoot('none');
     const cell = find(fake.root);
     assert.deepEqual([cell?.root, cell?.cell], [fake.root, 'default']);
     assert.equal(findClient('qconf', {}, cell), fake.qconf);
   });
 
-  it('is not what a user has written, whoever it names as its admin user', (t) => {
+  it('is not what a user has written, whoever it names as its admin user', () => {
     for (const admin of ['none', 'nobody', 'root']) {
-      const fake = newRoot(t, admin);
+      const fake = newRoot(admin);
       giveTo(USER, fake);
       assert.throws(
         () => find(fake.root),
@@ -81,28 +69,28 @@ describe('the cell that root believes', asRoot, () => {
     }
   });
 
-  it('is that of the admin user whom the configuration or a daemon of root names', (t) => {
-    const fake = newRoot(t, 'nobody');
+  it('is that of the admin user whom the configuration or a daemon of root names', () => {
+    const fake = newRoot('nobody');
     giveTo(USER, fake);
     assert.equal(find(fake.root, 'nobody')?.root, fake.root);
     assert.throws(() => find(fake.root, 'daemon'));
     const spool = join(fake.root, 'spool');
     mkdirSync(spool);
     chownSync(spool, USER, USER);
-    assert.equal(find(fake.root, '', daemon(t, '0\t65534\t0\t65534', spool))?.root, fake.root);
+    assert.equal(find(fake.root, '', daemon('0\t65534\t0\t65534', spool))?.root, fake.root);
     // Started by a user: a setuid program has root's effective uid, and the user's real one.
-    assert.throws(() => find(fake.root, '', daemon(t, '65534\t0\t0\t0', spool)));
+    assert.throws(() => find(fake.root, '', daemon('65534\t0\t0\t0', spool)));
     // While it works as somebody else for a moment.
     chownSync(spool, 0, 0);
-    assert.throws(() => find(fake.root, '', daemon(t, '0\t65534\t0\t65534', spool)));
+    assert.throws(() => find(fake.root, '', daemon('0\t65534\t0\t65534', spool)));
   });
 
-  it('is that of a system account only where root has put it', (t) => {
-    const fake = newRoot(t, 'daemon');
+  it('is that of a system account only where root has put it', () => {
+    const fake = newRoot('daemon');
     giveTo(1, fake);
     // mkdtemp's parent is everybody's.
     assert.throws(() => find(fake.root), /belongs to uid 1/);
-    const parent = newRoot(t, 'none');
+    const parent = newRoot('none');
     const inside = join(parent.root, 'sge');
     assert.equal(spawnSync('cp', ['-a', fake.root, inside]).status, 0);
     assert.equal(find(inside)?.root, inside);
@@ -110,21 +98,20 @@ describe('the cell that root believes', asRoot, () => {
     assert.throws(() => find(inside), /belongs to uid 1/);
   });
 
-  it('is none that others can write to, or lead elsewhere', (t) => {
-    const fake = newRoot(t, 'none');
+  it('is none that others can write to, or lead elsewhere', () => {
+    const fake = newRoot('none');
     const bootstrap = join(fake.root, 'default/common/bootstrap');
     chmodSync(bootstrap, 0o666);
     assert.throws(() => find(fake.root), /everyone can write to .*bootstrap/);
     chmodSync(bootstrap, 0o644);
-    const home = mkdtempSync(join(tmpdir(), 'qmemacct-home-'));
-    t.after(() => rmSync(home, { recursive: true, force: true }));
+    const home = temporaryDirectory();
     symlinkSync(fake.root, join(home, 'sge'));
     chownSync(home, USER, USER);
     assert.throws(() => find(join(home, 'sge')), new RegExp(`${home} belongs to uid ${USER}`));
   });
 
-  it('has no client that others can change', (t) => {
-    const fake = newRoot(t, 'none');
+  it('has no client that others can change', () => {
+    const fake = newRoot('none');
     const cell = find(fake.root);
     const bin = join(fake.root, 'bin/lx-amd64');
     chownSync(bin, USER, USER);
@@ -133,7 +120,7 @@ describe('the cell that root believes', asRoot, () => {
       /^UntrustedError: qconf: .*belongs to uid 65534, and root would/,
     );
     // Another one that is sound will do.
-    const good = newRoot(t, 'none');
+    const good = newRoot('none');
     const env = { PATH: `${bin}:${join(good.root, 'bin/lx-amd64')}` };
     assert.equal(findClient('qconf', env, cell), good.qconf);
     assert.equal(findClient('qhost', env, cell), null);
@@ -143,13 +130,13 @@ describe('the cell that root believes', asRoot, () => {
 const MAIN = join(packageRoot(), 'dist/src/cli/main.js');
 
 describe('what a user says of Grid Engine', apartOrNot, () => {
-  it('gives no user a command of root, by a process called sge_execd', (t) => {
-    const fake = newRoot(t, 'nobody');
+  it('gives no user a command of root, by a process called sge_execd', () => {
+    const fake = newRoot('nobody');
     const execd = join(fake.root, 'sge_execd');
     copyFileSync('/bin/sleep', execd);
     chmodSync(execd, 0o755);
     giveTo(USER, fake);
-    const config = join(newRoot(t, 'none').root, 'qmemacct.toml');
+    const config = join(newRoot('none').root, 'qmemacct.toml');
     const script = `
       SGE_ROOT=$1 setpriv --reuid ${USER} --regid ${USER} --clear-groups "$1/sge_execd" 600 &
       until grep -qx sge_execd /proc/$!/comm; do :; done
@@ -162,10 +149,10 @@ describe('what a user says of Grid Engine', apartOrNot, () => {
     assert.doesNotMatch(said, new RegExp(fake.root));
   });
 
-  it('gives no user a command of root, nor the deliverer, by SGE_ROOT in the environment', (t) => {
-    const fake = newRoot(t, 'nobody');
+  it('gives no user a command of root, nor the deliverer, by SGE_ROOT in the environment', () => {
+    const fake = newRoot('nobody');
     giveTo(USER, fake);
-    const config = join(newRoot(t, 'none').root, 'qmemacct.toml');
+    const config = join(newRoot('none').root, 'qmemacct.toml');
     const words = [process.execPath, MAIN, config];
     const env = { SGE_ROOT: fake.root };
     const commands = ['doctor', 'install --node --dry-run', 'install --dry-run', 'uninstall --node --dry-run', 'live'];

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 
 import { readSpoolFile, type SpoolFileProblem } from '../../src/gridengine/spool-file';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const own = process.getuid?.() ?? 0;
 const rules = { maxBytes: 100, trustedUids: new Set([own]) };
@@ -13,7 +13,7 @@ const rules = { maxBytes: 100, trustedUids: new Set([own]) };
 describe('readSpoolFile', () => {
   let directory: string;
   before(() => {
-    directory = mkdtempSync(join(tmpdir(), 'qmemacct-spool-'));
+    directory = temporaryDirectory();
     writeFileSync(join(directory, 'usage'), 'exit_status=0\n');
     writeFileSync(join(directory, 'full'), 'x'.repeat(100));
     writeFileSync(join(directory, 'large'), 'x'.repeat(101));
@@ -22,7 +22,6 @@ describe('readSpoolFile', () => {
     mkdirSync(join(directory, 'folder'));
     execFileSync('mkfifo', [join(directory, 'fifo')]);
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
 
   const reason = (
     name: string,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fetchSnapshot } from '../../src/live/fetch-snapshot';
 import { snapshotToJson } from '../../src/live/snapshot-json';
-import { temporaryDirectory } from '../sampler/temporary-directory';
+import { temporaryDirectory } from '../support/temporary-directory';
 import { anEmptySnapshot, serveOnSocket } from './snapshot-server';
 
 describe("the site's snapshot", () => {
@@ -20,8 +20,8 @@ describe("the site's snapshot", () => {
     assert.deepEqual(asked, ['/v1/snapshot', '/v1/snapshot?pending=true']);
   });
 
-  it('is not there where nobody serves', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('is not there where nobody serves', async () => {
+    const directory = temporaryDirectory();
     const file = join(directory, 'file');
     writeFileSync(file, '');
     mkdirSync(join(directory, 'closed'), { mode: 0o000 });
@@ -58,7 +58,7 @@ describe("the site's snapshot", () => {
   });
 
   it('is refused when it is no HTTP', async (t) => {
-    const path = join(temporaryDirectory(t), 'raw.sock');
+    const path = join(temporaryDirectory(), 'raw.sock');
     const server = createServer((socket) => socket.end('220 mail\r\n'));
     await new Promise<void>((resolve) => server.listen(path, resolve));
     t.after(() => server.close());

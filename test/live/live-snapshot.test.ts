@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { liveSnapshot, type LiveOptions } from '../../src/live/live-snapshot';
 import { snapshotToJson } from '../../src/live/snapshot-json';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
-import { temporaryDirectory } from '../sampler/temporary-directory';
+import { temporaryDirectory } from '../support/temporary-directory';
 import { fakeQmaster, healthy, type FakeQmaster } from './fake-qmaster';
 import { anEmptySnapshot, serveOnSocket } from './snapshot-server';
 
-function options(t: TestContext, socket: string, fake: FakeQmaster, more: Partial<LiveOptions> = {}): LiveOptions {
+function options(socket: string, fake: FakeQmaster, more: Partial<LiveOptions> = {}): LiveOptions {
   return {
     settings: { ...DEFAULT_SETTINGS, serve_socket: socket },
-    env: { HOME: temporaryDirectory(t) },
+    env: { HOME: temporaryDirectory() },
     cell: () => ({
       cell: null,
       cluster: 'own',
@@ -24,14 +24,14 @@ function options(t: TestContext, socket: string, fake: FakeQmaster, more: Partia
   };
 }
 
-const nowhere = (t: TestContext): string => join(temporaryDirectory(t), 'none.sock');
+const nowhere = (): string => join(temporaryDirectory(), 'none.sock');
 
 describe('what a live command shows', () => {
   it("comes from the site's server where there is one, and costs qmaster nothing", async (t) => {
     const fake = fakeQmaster(healthy(() => []));
     const socket = await serveOnSocket(t, (_, response) => response.end(snapshotToJson(anEmptySnapshot('site'))));
     const noCell = (): never => assert.fail('looked for a cell');
-    const live = await liveSnapshot(options(t, socket, fake, { cell: noCell }));
+    const live = await liveSnapshot(options(socket, fake, { cell: noCell }));
     assert.deepEqual(live, { snapshot: anEmptySnapshot('site'), source: 'server', warning: null });
     assert.deepEqual(fake.asked, []);
   });
@@ -44,16 +44,16 @@ describe('what a live command shows', () => {
       const snapshot = anEmptySnapshot('site');
       response.end(snapshotToJson(answers < 3 ? snapshot : { ...snapshot, pending: snapshot.running }));
     });
-    const { snapshot } = await liveSnapshot(options(t, socket, fake, { pending: true }));
+    const { snapshot } = await liveSnapshot(options(socket, fake, { pending: true }));
     assert.deepEqual(snapshot.pending, snapshot.running);
     assert.equal(answers, 3);
     const never = await serveOnSocket(t, (_, response) => response.end(snapshotToJson(anEmptySnapshot('site'))));
-    assert.equal((await liveSnapshot(options(t, never, fake, { pending: true }))).snapshot.pending, null);
+    assert.equal((await liveSnapshot(options(never, fake, { pending: true }))).snapshot.pending, null);
   });
 
-  it("is shared by the user's commands where there is no server", async (t) => {
+  it("is shared by the user's commands where there is no server", async () => {
     const fake = fakeQmaster(healthy(() => [1]));
-    const given = options(t, nowhere(t), fake);
+    const given = options(nowhere(), fake);
     const first = await liveSnapshot(given);
     assert.deepEqual([first.source, first.warning, first.snapshot.cluster], ['shared', null, 'own']);
     assert.deepEqual(await liveSnapshot(given), first);
@@ -63,16 +63,16 @@ describe('what a live command shows', () => {
   it("says when the server's answer is none, and goes on without it", async (t) => {
     const fake = fakeQmaster(healthy(() => []));
     const socket = await serveOnSocket(t, (_, response) => response.end('{}'));
-    const { source, warning } = await liveSnapshot(options(t, socket, fake));
+    const { source, warning } = await liveSnapshot(options(socket, fake));
     assert.equal(source, 'shared');
     assert.match(warning ?? '', /^qmemacct serve gave no answer \(.*version is not a number[^)]*\); qmaster is asked$/);
   });
 
-  it('is asked for by itself, and says so, where nothing can be shared', async (t) => {
+  it('is asked for by itself, and says so, where nothing can be shared', async () => {
     const fake = fakeQmaster(healthy(() => [1]));
-    const home = temporaryDirectory(t);
+    const home = temporaryDirectory();
     chmodSync(home, 0o777);
-    const { snapshot, source, warning } = await liveSnapshot(options(t, nowhere(t), fake, { env: { HOME: home } }));
+    const { snapshot, source, warning } = await liveSnapshot(options(nowhere(), fake, { env: { HOME: home } }));
     assert.equal(source, 'own');
     assert.match(warning ?? '', /can't be shared with other commands \(.*others may write in it\)/);
     assert.equal(snapshot.running.value.length, 1);
@@ -81,7 +81,7 @@ describe('what a live command shows', () => {
   it('is given up when it is no more wanted', async (t) => {
     const fake = fakeQmaster(healthy(() => []));
     const silent = await serveOnSocket(t, () => undefined);
-    const given = options(t, silent, fake, { signal: AbortSignal.timeout(50) });
+    const given = options(silent, fake, { signal: AbortSignal.timeout(50) });
     await assert.rejects(liveSnapshot(given), { name: 'TimeoutError' });
     assert.deepEqual(fake.asked, []);
   });

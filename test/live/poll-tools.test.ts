@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { liveCell, pollRules } from '../../src/live/poll-tools';
 import { newPollState, poll } from '../../src/live/poller';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { fakeClients } from '../gridengine/fake-clients';
-import { temporaryDirectory } from '../sampler/temporary-directory';
+import { temporaryDirectory } from '../support/temporary-directory';
 
-function cellAt(t: TestContext, name: string): string {
-  const root = temporaryDirectory(t);
+function cellAt(name: string): string {
+  const root = temporaryDirectory();
   const common = join(root, 'seven/common');
   mkdirSync(common, { recursive: true });
   writeFileSync(join(common, 'bootstrap'), '');
@@ -18,8 +18,8 @@ function cellAt(t: TestContext, name: string): string {
 }
 
 describe('what the live commands need', () => {
-  it('comes from the settings and the cell', (t) => {
-    const env = { SGE_ROOT: cellAt(t, 'p6444'), SGE_CELL: 'seven' };
+  it('comes from the settings and the cell', () => {
+    const env = { SGE_ROOT: cellAt('p6444'), SGE_CELL: 'seven' };
     const found = liveCell(DEFAULT_SETTINGS, env);
     assert.deepEqual([found.cell?.root, found.cell?.cell], [env.SGE_ROOT, 'seven']);
     assert.equal(found.cluster, 'p6444');
@@ -28,8 +28,8 @@ describe('what the live commands need', () => {
     assert.equal(pollRules({ ...DEFAULT_SETTINGS, poll_interval: 1 }).slackMs, 100);
   });
 
-  it('asks this cell with its time limit', async (t) => {
-    const root = cellAt(t, 'slow');
+  it('asks this cell with its time limit', async () => {
+    const root = cellAt('slow');
     const fake = fakeClients(root);
     fake.put('qstat', 'sleep 600');
     const env = { ...process.env, SGE_ROOT: root, SGE_CELL: 'seven', PATH: `${fake.bin}:/usr/bin:/bin` };

@@ -4,13 +4,13 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { privateDirectory } from '../../src/live/private-directory';
-import { temporaryDirectory } from '../sampler/temporary-directory';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('the directory that live commands share', () => {
-  it("lies in the runtime directory, and is nobody else's", (t) => {
-    const runtime = temporaryDirectory(t);
+  it("lies in the runtime directory, and is nobody else's", () => {
+    const runtime = temporaryDirectory();
     const path = privateDirectory({ XDG_RUNTIME_DIR: runtime, HOME: '/nowhere' });
     assert.equal(path, join(runtime, 'qmemacct'));
     assert.equal(modeOf(path), 0o700);
@@ -19,9 +19,9 @@ describe('the directory that live commands share', () => {
     assert.equal(modeOf(path), 0o700);
   });
 
-  it('lies in the home directory, by host, where there is no runtime directory, or none to be trusted', (t) => {
-    const home = temporaryDirectory(t);
-    const planted = temporaryDirectory(t);
+  it('lies in the home directory, by host, where there is no runtime directory, or none to be trusted', () => {
+    const home = temporaryDirectory();
+    const planted = temporaryDirectory();
     chmodSync(planted, 0o777);
     const expected = join(home, '.cache/qmemacct', hostname());
     for (const runtime of ['', 'relative', '/no/such/place', planted])
@@ -31,25 +31,25 @@ describe('the directory that live commands share', () => {
     assert.equal(modeOf(join(home, '.cache/qmemacct')), 0o700);
   });
 
-  it('may lie behind a link that the user has made of .cache', (t) => {
-    const home = temporaryDirectory(t);
-    const elsewhere = temporaryDirectory(t);
+  it('may lie behind a link that the user has made of .cache', () => {
+    const home = temporaryDirectory();
+    const elsewhere = temporaryDirectory();
     symlinkSync(elsewhere, join(home, '.cache'));
     privateDirectory({ HOME: home });
     assert.equal(modeOf(join(elsewhere, 'qmemacct', hostname())), 0o700);
   });
 
-  it('is refused where others could have planted it', (t) => {
-    const shared = temporaryDirectory(t);
+  it('is refused where others could have planted it', () => {
+    const shared = temporaryDirectory();
     chmodSync(shared, 0o1777);
     assert.throws(() => privateDirectory({ HOME: shared }), /is not the user's own, or others may write in it/);
 
-    const linked = temporaryDirectory(t);
+    const linked = temporaryDirectory();
     mkdirSync(join(linked, 'target'), { mode: 0o700 });
     symlinkSync(join(linked, 'target'), join(linked, 'qmemacct'));
     assert.throws(() => privateDirectory({ XDG_RUNTIME_DIR: linked }), /ELOOP|ENOTDIR/);
 
-    const file = temporaryDirectory(t);
+    const file = temporaryDirectory();
     writeFileSync(join(file, 'qmemacct'), '');
     assert.throws(() => privateDirectory({ XDG_RUNTIME_DIR: file }), /ENOTDIR/);
   });
@@ -57,8 +57,8 @@ describe('the directory that live commands share', () => {
   it(
     'is refused where it belongs to someone else',
     { skip: process.getuid?.() !== 0 && 'only root can give it away' },
-    (t) => {
-      const runtime = temporaryDirectory(t);
+    () => {
+      const runtime = temporaryDirectory();
       mkdirSync(join(runtime, 'qmemacct'), { mode: 0o700 });
       chownSync(join(runtime, 'qmemacct'), 65534, 65534);
       assert.throws(() => privateDirectory({ XDG_RUNTIME_DIR: runtime }), /qmemacct belongs to user 65534/);

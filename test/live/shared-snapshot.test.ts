@@ -17,7 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { poll, type PollRules, type PollState } from '../../src/live/poller';
 import { sharedState, type SharingOptions } from '../../src/live/shared-snapshot';
 import { fakeClients, type FakeClients } from '../gridengine/fake-clients';
-import { temporaryDirectory } from '../sampler/temporary-directory';
+import { temporaryDirectory } from '../support/temporary-directory';
 import { fakeQmaster, healthy, type FakeQmaster } from './fake-qmaster';
 
 const HEADER = "<?xml version='1.0'?>";
@@ -30,8 +30,8 @@ interface Bench {
   readonly fake: FakeClients;
 }
 
-function bench(t: TestContext, seconds: number): Bench {
-  const directory = temporaryDirectory(t);
+function bench(seconds: number): Bench {
+  const directory = temporaryDirectory();
   const shared = join(directory, 'shared');
   mkdirSync(shared, { mode: 0o700 });
   const fake = fakeClients(directory);
@@ -65,8 +65,8 @@ async function command({ shared, fake }: Bench, intervalMs: number, polls = 1): 
 const isList = (call: string): boolean => call.startsWith('-u');
 
 describe('many live commands of one user', () => {
-  it('cost one query of each kind', async (t) => {
-    const b = bench(t, 0.5);
+  it('cost one query of each kind', async () => {
+    const b = bench(0.5);
     const seen = await Promise.all(Array.from({ length: 50 }, () => command(b, 3_600_000)));
     assert.deepEqual(b.fake.calls('qstat').filter(isList).length, 1);
     assert.equal(b.fake.calls('qstat').length, 2);
@@ -78,8 +78,8 @@ describe('many live commands of one user', () => {
     assert.equal(readdirSync(b.shared).filter((name) => name.endsWith('.new')).length, 0);
   });
 
-  it('cost one query per interval when they watch', async (t) => {
-    const b = bench(t, 0);
+  it('cost one query per interval when they watch', async () => {
+    const b = bench(0);
     const began = Date.now();
     const seen = await Promise.all(Array.from({ length: 8 }, () => command(b, 1500, 4)));
     const intervals = Math.floor((Date.now() - began) / 1500) + 1;
@@ -139,8 +139,8 @@ function age(directory: string, ms: number): void {
 }
 
 describe('the shared snapshot', () => {
-  it('is taken while it is fresh, and asked for anew when it is not', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('is taken while it is fresh, and asked for anew when it is not', async () => {
+    const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => [1]));
     const first = await sharedState(options(directory, fake));
     assert.equal(fake.asked.length, 3);
@@ -154,8 +154,8 @@ describe('the shared snapshot', () => {
     assert.equal(third.snapshot.details.at, (first.snapshot.details.at ?? 0) - 15_000);
   });
 
-  it('is asked for the jobs that wait only by who wants them', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('is asked for the jobs that wait only by who wants them', async () => {
+    const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => []));
     await sharedState(options(directory, fake));
     const { snapshot } = await sharedState(options(directory, fake, { pending: true }));
@@ -169,8 +169,8 @@ describe('the shared snapshot', () => {
     assert.equal(fake.asked.length, 3);
   });
 
-  it('tells every command of a failure, and spares qmaster', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('tells every command of a failure, and spares qmaster', async () => {
+    const directory = temporaryDirectory();
     const fake = fakeQmaster(() => ({ problem: 'qmaster does not answer', unreachable: true }));
     for (let times = 0; times < 5; times++) {
       const { snapshot } = await sharedState(options(directory, fake));
@@ -180,8 +180,8 @@ describe('the shared snapshot', () => {
     assert.equal(fake.asked.length, 1);
   });
 
-  it('is another one for another cell, and none for another cluster', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('is another one for another cell, and none for another cluster', async () => {
+    const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => []));
     await sharedState(options(directory, fake));
     await sharedState(options(directory, fake, { cell: { root: '/r', cell: 'other' } }));
@@ -191,8 +191,8 @@ describe('the shared snapshot', () => {
     assert.equal(snapshot.cluster, 'renamed');
   });
 
-  it('that is torn, of another version, or no file of ours, is made anew', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('that is torn, of another version, or no file of ours, is made anew', async () => {
+    const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => []));
     await sharedState(options(directory, fake));
     const path = stateFile(directory);
@@ -215,8 +215,8 @@ describe('the shared snapshot', () => {
     assert.ok(lstatSync(path).isFile());
   });
 
-  it('is given to who has asked though it can not be kept', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('is given to who has asked though it can not be kept', async () => {
+    const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => [3]));
     await sharedState(options(directory, fake));
     const path = stateFile(directory);
@@ -229,7 +229,7 @@ describe('the shared snapshot', () => {
   });
 
   it('is the last one for a while, when who asks takes long', async (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => [1]));
     const first = await sharedState(options(directory, fake));
     age(directory, 60_000);
@@ -244,7 +244,7 @@ describe('the shared snapshot', () => {
   });
 
   it('is asked for past a holder of the lock who does not come back', async (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => [1]));
     await sharedState(options(directory, fake));
     age(directory, 60_000);
@@ -260,7 +260,7 @@ describe('the shared snapshot', () => {
   });
 
   it('stops waiting when it is told to', async (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => []));
     await sharedState(options(directory, fake));
     age(directory, 60_000);
@@ -269,8 +269,8 @@ describe('the shared snapshot', () => {
     await assert.rejects(sharedState(options(directory, fake, { signal })), { name: 'AbortError' });
   });
 
-  it('needs a directory that can be written in', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('needs a directory that can be written in', async () => {
+    const directory = temporaryDirectory();
     const fake = fakeQmaster(healthy(() => []));
     const none: Promise<PollState> = sharedState(options(join(directory, 'none'), fake));
     await assert.rejects(none, /ENOENT/);

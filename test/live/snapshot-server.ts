@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Snapshot } from '../../src/live/snapshot';
-import { temporaryDirectory } from '../sampler/temporary-directory';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** Something that serves HTTP on a unix socket until the test is over; the socket's path. */
 export async function serveOnSocket(t: TestContext, listener: RequestListener): Promise<string> {
-  const path = join(temporaryDirectory(t), 'serve.sock');
+  const path = join(temporaryDirectory(), 'serve.sock');
   const server = createServer(listener);
   await new Promise<AddressInfo | string | null>((resolve) => server.listen(path, () => resolve(server.address())));
   t.after(() => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -17,6 +16,7 @@ import type { Fire } from '../accounting/nodes-under-fire';
 import { seededRandom } from '../accounting/realistic-record';
 import { noPostgres, startServer } from '../accounting/postgres/server';
 import { cannotRun, sharedStore, UNPRIVILEGED } from '../accounting/run-deliverer';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const NODES = 50;
 const DELIVERIES = 10;
@@ -113,7 +113,7 @@ async function delivers(
 
 describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeout: 600_000 }, () => {
   it('into SQLite: SIGKILLs, a full disk, a directory that is read-only for a while', async (t) => {
-    const path = sharedStore(t);
+    const path = sharedStore();
     const mount = dirname(path);
     const isMount = mountTmpfs(mount, '24m');
     try {
@@ -161,7 +161,7 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
     'into PostgreSQL: SIGKILLs, also of the server, its shutdown at once, a full disk',
     { skip: noPostgres },
     async (t) => {
-      const mount = mkdtempSync(join(tmpdir(), 'qmemacct-postgres-'));
+      const mount = temporaryDirectory();
       const isMount = mountTmpfs(mount, '160m');
       // The server's directory is to be in there.
       const before = process.env.TMPDIR;
@@ -224,7 +224,6 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
       } finally {
         await server.remove();
         if (isMount) spawnSync('umount', ['-l', mount]);
-        rmSync(mount, { recursive: true, force: true });
       }
     },
   );

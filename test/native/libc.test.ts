@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   childrenUsage,
   LibcError,
@@ -14,10 +13,10 @@ import {
   sharesAddressSpace,
   tryLock,
 } from '../../src/native/libc';
+import { temporaryDirectory } from '../support/temporary-directory';
 
-function temporaryFile(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-libc-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+function temporaryFile(): string {
+  const directory = temporaryDirectory();
   return join(directory, 'lock');
 }
 
@@ -31,8 +30,8 @@ function elsewhere(expression: string, ...wrapper: readonly string[]): unknown {
 }
 
 describe('tryLock', () => {
-  it('takes a lock once, and again when it was given up', (t) => {
-    const path = temporaryFile(t);
+  it('takes a lock once, and again when it was given up', () => {
+    const path = temporaryFile();
     const first = openSync(path, 'a', 0o600);
     const second = openSync(path, 'a', 0o600);
     assert.equal(tryLock(first), true);
@@ -44,7 +43,7 @@ describe('tryLock', () => {
   });
 
   it('is refused while another process has it, and free when that was killed', async (t) => {
-    const path = temporaryFile(t);
+    const path = temporaryFile();
     const holder = spawn('/bin/sh', ['-c', 'exec 9>"$1"; flock 9; echo held; read -r _', 'sh', path], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });

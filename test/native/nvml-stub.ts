@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** Builds of test/native/nvml-stub.c, the stand-in for libnvidia-ml.so.1. */
 const BUILDS = { current: [], old: ['-DOLD_DRIVER'], wide: ['-DWIDE_PROCESSES'] } as const;
@@ -18,8 +17,7 @@ export function stubObstacle(): string | null {
   return run.status === 0 ? null : 'the C compiler finds no libc headers';
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'nvml-stub-'));
-after(() => rmSync(directory, { recursive: true }));
+const directory = temporaryDirectory();
 
 const built = new Map<keyof typeof BUILDS, string>();
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { peerCredentials, type PeerCredentials } from '../../src/native/peer-credentials';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 async function listening(t: TestContext): Promise<{ readonly server: Server; readonly path: string }> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-peer-'));
+  const directory = temporaryDirectory();
   chmodSync(directory, 0o755);
   const server = createServer();
   const path = join(directory, 's');
@@ -17,7 +17,6 @@ async function listening(t: TestContext): Promise<{ readonly server: Server; rea
   await once(server, 'listening');
   t.after(() => {
     server.close();
-    rmSync(directory, { recursive: true });
   });
   return { server, path };
 }

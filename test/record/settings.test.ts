@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { DEFAULT_SETTINGS, loadSettings, parseSettings, SettingsError, type Settings } from '../../src/record/settings';
-import { temporaryDirectory } from '../sampler/temporary-directory';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const PATH = '/etc/qmemacct/qmemacct.toml';
 
@@ -238,15 +238,15 @@ describe('parseSettings', () => {
 });
 
 describe('loadSettings', () => {
-  it('reads a file, or has the defaults without one', (t) => {
-    const path = join(temporaryDirectory(t), 'qmemacct.toml');
+  it('reads a file, or has the defaults without one', () => {
+    const path = join(temporaryDirectory(), 'qmemacct.toml');
     assert.deepEqual(loadSettings(path), DEFAULT_SETTINGS);
     writeFileSync(path, 'cluster = "Größe"\n');
     assert.equal(loadSettings(path).cluster, 'Größe');
   });
 
-  it('does not take something else for no file', (t) => {
-    const path = join(temporaryDirectory(t), 'qmemacct.toml');
+  it('does not take something else for no file', () => {
+    const path = join(temporaryDirectory(), 'qmemacct.toml');
     mkdirSync(path);
     assert.throws(() => loadSettings(path), /can't be read .*; make it readable/);
   });

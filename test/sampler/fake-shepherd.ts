@@ -7,16 +7,14 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -30,6 +28,7 @@ import type { JobRecord } from '../../src/record/record';
 import { startTicksOf } from '../../src/sampler/job/pid-file';
 import { bootId } from '../../src/sources/proc/clock';
 import { sampleConfig } from '../gridengine/spool-samples';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 export const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
 
@@ -45,10 +44,7 @@ let built: string | null = null;
 /** test/sampler/shepherd.c, compiled once for this process. */
 function shepherdProgram(): string {
   if (built !== null) return built;
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-shepherd-'));
-  process.on('exit', () => {
-    rmSync(directory, { recursive: true, force: true });
-  });
+  const directory = temporaryDirectory();
   const program = join(directory, 'sge_shepherd');
   const source = join(packageRoot(), 'test', 'sampler', 'shepherd.c');
   const flags = ['-std=c11', '-D_GNU_SOURCE', '-O1', '-Wall', '-Wextra', '-Werror'];
@@ -107,7 +103,7 @@ const SETTINGS = [
 ];
 
 export function newSite(t: TestContext, { settings = [], armWait = 1.5, conf = {} }: SiteOptions = {}): Site {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-site-'));
+  const directory = temporaryDirectory();
   const site: Site = {
     directory,
     state: join(directory, 'state'),
@@ -120,7 +116,6 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5, conf = {
   t.after(async () => {
     for (const fd of site.open) closeSync(fd);
     await endSamplers(site);
-    rmSync(directory, { recursive: true, force: true });
   });
   chmodSync(directory, 0o755);
   mkdirSync(site.state, { mode: 0o711 });

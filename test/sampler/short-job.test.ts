@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { JobRecord } from '../../src/record/record';
@@ -9,13 +8,13 @@ import { loadSettings } from '../../src/record/settings';
 import { bracketsObstacle } from '../burners/bracketed';
 import { burner } from '../burners/build';
 import { accountingRecord, newSite, quiet, shepherdObstacle, startJob } from './fake-shepherd';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const MIB = 1024 * 1024;
 
 /** A job on a node whose listener runs; `late`: it has ended before its sampler begins. */
 async function ranBriefly(t: TestContext, command: readonly string[], late: boolean): Promise<JobRecord> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-late-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryDirectory();
   const word = join(directory, 'word');
   const node = join(directory, 'node');
   const script = `#!/bin/sh\nwhile [ ! -e '${word}' ]; do sleep 0.02; done\nexec '${process.execPath}' "$@"\n`;

@@ -8,9 +8,9 @@ import type { Snapshot } from '../../src/live/snapshot';
 import { viewCluster } from '../../src/live/view';
 import type { JobRecord } from '../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/record/settings';
-import { newLiveBoard, type LiveBoard } from '../../src/server/live-board';
+import { LiveState } from '../../src/server/live/live-state';
 import { startServer, type ServerOptions } from '../../src/server/start-server';
-import type { UserNames } from '../../src/server/user-names';
+import type { UserNames } from '../../src/server/access/name-service';
 import { AT, workedExample } from '../live/snapshots';
 
 export const NOW = AT + 5000;
@@ -34,17 +34,17 @@ export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
   return directory;
 }
 
-/** A board that shows a snapshot as of `NOW`. */
-export function boardOf(snapshot: Snapshot | null, changes: { readonly now?: () => number } = {}): LiveBoard {
-  const board = newLiveBoard({
-    viewOf: (given) => viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: NOW }),
+/** A live state that shows a snapshot as of `NOW`. */
+export function liveStateOf(snapshot: Snapshot | null, changes: { readonly now?: () => number } = {}): LiveState {
+  const live = new LiveState({
+    makeView: (given) => viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: NOW }),
     log: () => undefined,
     overdueMs: 600_000,
     now: () => NOW,
     ...changes,
   });
-  if (snapshot !== null) board.put(snapshot);
-  return board;
+  if (snapshot !== null) live.put(snapshot);
+  return live;
 }
 
 export interface Got {
@@ -116,7 +116,7 @@ export async function startTestSite(t: Pick<TestContext, 'after'>, options: Test
       { kind: 'tcp', address: '127.0.0.1', port: 0 },
       { kind: 'socket', path: socket },
     ],
-    live: boardOf(snapshot),
+    live: liveStateOf(snapshot),
     version: '1.2.3',
     log: (line) => void lines.push(line),
     names: testNames,

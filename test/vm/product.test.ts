@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import type { JobRecord } from '../../src/record/record';
 import { burner, burnersObstacle } from '../burners/build';
 import { cellObstacle, facts, quoted, runCellScript } from './cell';
 import { repositoryRoot } from './repository';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const timeoutMs = 600_000;
 const MIB = 1024 * 1024;
@@ -81,49 +81,46 @@ void test(
       t.skip(obstacle);
       return;
     }
-    const outDir = mkdtempSync(path.join(tmpdir(), 'qmemacct-vm-test-'));
-    try {
-      const result = await runCellScript(script(burner('steady')), {
-        prolog: hook('prolog'),
-        epilog: hook('epilog'),
-        timeoutMs,
-        outDir,
-      });
-      t.diagnostic(`ended after ${result.ms} ms`);
-      assert.equal(result.status, 0, result.output);
-      const found = facts(result.output);
-      const record = (name: string): JobRecord => {
-        const { records } = JSON.parse(readFileSync(path.join(outDir, `${name}.json`), 'utf8')) as {
-          records: JobRecord[];
-        };
-        assert.equal(records.length, 1, `${name}: ${records.length} records\n${result.output}`);
-        return records[0] as JobRecord;
+    const outDir = temporaryDirectory();
+
+    const result = await runCellScript(script(burner('steady')), {
+      prolog: hook('prolog'),
+      epilog: hook('epilog'),
+      timeoutMs,
+      outDir,
+    });
+    t.diagnostic(`ended after ${result.ms} ms`);
+    assert.equal(result.status, 0, result.output);
+    const found = facts(result.output);
+    const record = (name: string): JobRecord => {
+      const { records } = JSON.parse(readFileSync(path.join(outDir, `${name}.json`), 'utf8')) as {
+        records: JobRecord[];
       };
-      for (const name of ['serial', 'small', 'hostile']) {
-        assert.equal(found.get(`${name}.failed`), '0');
-        assert.equal(record(name).owner, 'gealice');
-        assert.equal(record(name).exit_status, 0);
-        assert.equal(record(name).trust, 'root');
-        // The limit was lifted for the sampler, whatever the job asked for.
-        assert.equal(record(name).sampler?.mode, 'full');
-      }
-      const expected = { serial: 120 * MIB, small: 150 * MIB } as const;
-      for (const [name, least] of Object.entries(expected)) {
-        const peak = record(name).peak_rss;
-        assert.ok(
-          peak !== null && peak.lower_bytes > least * 0.97 && peak.lower_bytes < least + 24 * MIB,
-          JSON.stringify(peak),
-        );
-      }
-      // Linux 6.1 keeps 64 page changes per thread and counter to itself.
-      assert.ok((record('serial').peak_rss?.slack_bytes ?? 0) > 0);
-      const cgroups = [...found].filter(([name]) => name.startsWith('cgroup.')).map(([, value]) => value);
-      assert.ok(cgroups.length >= 2, 'no sampler was running');
-      for (const cgroup of cgroups) assert.equal(cgroup, '0::/qmemacct');
-      assert.ok(!(found.get('witness') ?? '').split(' ').includes('0'), 'something of the owner ran as root');
-      assert.equal(found.get('left'), '0');
-    } finally {
-      rmSync(outDir, { recursive: true, force: true });
+      assert.equal(records.length, 1, `${name}: ${records.length} records\n${result.output}`);
+      return records[0] as JobRecord;
+    };
+    for (const name of ['serial', 'small', 'hostile']) {
+      assert.equal(found.get(`${name}.failed`), '0');
+      assert.equal(record(name).owner, 'gealice');
+      assert.equal(record(name).exit_status, 0);
+      assert.equal(record(name).trust, 'root');
+      // The limit was lifted for the sampler, whatever the job asked for.
+      assert.equal(record(name).sampler?.mode, 'full');
     }
+    const expected = { serial: 120 * MIB, small: 150 * MIB } as const;
+    for (const [name, least] of Object.entries(expected)) {
+      const peak = record(name).peak_rss;
+      assert.ok(
+        peak !== null && peak.lower_bytes > least * 0.97 && peak.lower_bytes < least + 24 * MIB,
+        JSON.stringify(peak),
+      );
+    }
+    // Linux 6.1 keeps 64 page changes per thread and counter to itself.
+    assert.ok((record('serial').peak_rss?.slack_bytes ?? 0) > 0);
+    const cgroups = [...found].filter(([name]) => name.startsWith('cgroup.')).map(([, value]) => value);
+    assert.ok(cgroups.length >= 2, 'no sampler was running');
+    for (const cgroup of cgroups) assert.equal(cgroup, '0::/qmemacct');
+    assert.ok(!(found.get('witness') ?? '').split(' ').includes('0'), 'something of the owner ran as root');
+    assert.equal(found.get('left'), '0');
   },
 );

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { cellObstacle, facts, runCellScript } from './cell';
 import { runInVm, vmObstacle } from './vm';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const bootTimeoutMs = 180_000;
 const cellTimeoutMs = 400_000;
@@ -29,23 +29,20 @@ void test('the machine has cgroup v2, every capability and Node', { timeout: boo
     touch /usr/written && echo "fact written yes"
     echo from the machine >"$VM_OUT/file"
     exit 3`;
-  const outDir = mkdtempSync(path.join(tmpdir(), 'qmemacct-vm-test-'));
-  try {
-    const result = await runInVm({ script, timeoutMs: bootTimeoutMs, outDir });
-    t.diagnostic(`ended after ${result.ms} ms`);
-    assert.equal(result.status, 3, result.output);
-    const found = facts(result.output);
-    assert.match(found.get('kernel') ?? '', /^6\./);
-    const controllers = found.get('controllers')?.split(' ') ?? [];
-    for (const name of ['cpu', 'cpuset', 'io', 'memory', 'pids']) assert.ok(controllers.includes(name), name);
-    assert.equal(found.get('peak'), '0');
-    assert.equal(found.get('limit'), 'unlimited');
-    assert.equal(found.get('node'), process.version);
-    assert.equal(found.get('written'), 'yes');
-    assert.equal(readFileSync(path.join(outDir, 'file'), 'utf8'), 'from the machine\n');
-  } finally {
-    rmSync(outDir, { recursive: true, force: true });
-  }
+  const outDir = temporaryDirectory();
+
+  const result = await runInVm({ script, timeoutMs: bootTimeoutMs, outDir });
+  t.diagnostic(`ended after ${result.ms} ms`);
+  assert.equal(result.status, 3, result.output);
+  const found = facts(result.output);
+  assert.match(found.get('kernel') ?? '', /^6\./);
+  const controllers = found.get('controllers')?.split(' ') ?? [];
+  for (const name of ['cpu', 'cpuset', 'io', 'memory', 'pids']) assert.ok(controllers.includes(name), name);
+  assert.equal(found.get('peak'), '0');
+  assert.equal(found.get('limit'), 'unlimited');
+  assert.equal(found.get('node'), process.version);
+  assert.equal(found.get('written'), 'yes');
+  assert.equal(readFileSync(path.join(outDir, 'file'), 'utf8'), 'from the machine\n');
 });
 
 void test('a machine that runs out of time is ended, with nothing left behind', async (t) => {
@@ -55,13 +52,10 @@ void test('a machine that runs out of time is ended, with nothing left behind', 
     return;
   }
 
-  const outDir = mkdtempSync(path.join(tmpdir(), 'qmemacct-vm-test-'));
-  try {
-    await assert.rejects(runInVm({ script: 'sleep 600', timeoutMs: 1000, outDir }), /was ended after 1000 ms/);
-    assert.deepEqual(commandLinesWith(outDir), []);
-  } finally {
-    rmSync(outDir, { recursive: true, force: true });
-  }
+  const outDir = temporaryDirectory();
+
+  await assert.rejects(runInVm({ script: 'sleep 600', timeoutMs: 1000, outDir }), /was ended after 1000 ms/);
+  assert.deepEqual(commandLinesWith(outDir), []);
 });
 
 void test("a job's prolog can lift the limit h_vmem sets", { timeout: cellTimeoutMs + 60_000 }, async (t) => {

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { buildInitramfs } from './initramfs';
 import { ensureKernel } from './kernel';
 import { repositoryRoot } from './repository';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 export interface VmOptions {
   /** Shell script, run by /bin/sh as root. $VM_OUT is a directory shared with the host. */
@@ -65,33 +65,30 @@ export function vmObstacle(): string | null {
  */
 export async function runInVm(options: VmOptions): Promise<VmResult> {
   const kernel = ensureKernel();
-  const work = mkdtempSync(path.join(tmpdir(), 'qmemacct-vm-'));
-  try {
-    const shared = options.outDir ?? path.join(work, 'shared');
-    mkdirSync(shared, { recursive: true });
-    const statusFile = path.join(shared, 'status');
-    const outputFile = path.join(shared, 'output.txt');
-    rmSync(statusFile, { force: true });
-    rmSync(outputFile, { force: true });
-    writeFileSync(path.join(shared, 'script.sh'), options.script);
+  const work = temporaryDirectory();
 
-    const initramfs = path.join(work, 'initramfs');
-    const init = path.join(repositoryRoot(), 'test', 'vm', 'init.sh');
-    writeFileSync(initramfs, buildInitramfs(programs.busybox.file, init, kernel.modules));
+  const shared = options.outDir ?? path.join(work, 'shared');
+  mkdirSync(shared, { recursive: true });
+  const statusFile = path.join(shared, 'status');
+  const outputFile = path.join(shared, 'output.txt');
+  rmSync(statusFile, { force: true });
+  rmSync(outputFile, { force: true });
+  writeFileSync(path.join(shared, 'script.sh'), options.script);
 
-    const args = qemuArguments(kernel.image, initramfs, shared, options.memoryMiB ?? 3072);
-    const run = await runQemu(args, options.timeoutMs);
-    const output = existsSync(outputFile) ? readFileSync(outputFile, 'utf8') : '';
-    if (!existsSync(statusFile)) {
-      const cause = run.timedOut
-        ? `was ended after ${options.timeoutMs} ms: give it more time or look where the script hangs`
-        : 'ended without the status of the script: the console tells how far it came';
-      throw new Error(`the test machine ${cause}\nconsole: ${tail(run.console)}\nscript's output: ${tail(output)}`);
-    }
-    return { status: Number(readFileSync(statusFile, 'utf8')), output, console: run.console, ms: run.ms };
-  } finally {
-    rmSync(work, { recursive: true, force: true });
+  const initramfs = path.join(work, 'initramfs');
+  const init = path.join(repositoryRoot(), 'test', 'vm', 'init.sh');
+  writeFileSync(initramfs, buildInitramfs(programs.busybox.file, init, kernel.modules));
+
+  const args = qemuArguments(kernel.image, initramfs, shared, options.memoryMiB ?? 3072);
+  const run = await runQemu(args, options.timeoutMs);
+  const output = existsSync(outputFile) ? readFileSync(outputFile, 'utf8') : '';
+  if (!existsSync(statusFile)) {
+    const cause = run.timedOut
+      ? `was ended after ${options.timeoutMs} ms: give it more time or look where the script hangs`
+      : 'ended without the status of the script: the console tells how far it came';
+    throw new Error(`the test machine ${cause}\nconsole: ${tail(run.console)}\nscript's output: ${tail(output)}`);
   }
+  return { status: Number(readFileSync(statusFile, 'utf8')), output, console: run.console, ms: run.ms };
 }
 
 function qemuArguments(image: string, initramfs: string, shared: string, memoryMiB: number): readonly string[] {

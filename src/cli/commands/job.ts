@@ -15,6 +15,8 @@ import { withArrays } from '../job/array-tasks';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findJob, findNewest, parseJobArguments, type JobArgument, type JobSources } from '../job/find-job';
+import { renderUnfinished, unfinishedLine } from '../../report/job/unfinished';
+import { mayBeUnfinished, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
 import { realLiveSources, type LiveSources } from '../live/sources';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
@@ -95,23 +97,45 @@ async function numbersOf(
   return jobs;
 }
 
-function explainMissing(job: JobArgument, report: JobReport, searched: readonly string[]): string {
+function explainMissing(
+  job: JobArgument,
+  report: JobReport,
+  searched: readonly string[],
+  problem: string | null,
+): string {
   const where = searched.length === 0 ? 'on this host' : `in ${searched.join(' or ')}`;
   if (report.newer > 0)
     return `job ${label(job)}: no such job by then; ${report.newer} came later, see them with --all`;
-  return `job ${label(job)}: nothing known ${where}; a job gets there by its first heartbeat or when it ends ("qmemacct doctor" checks the hooks)`;
+  const grid = problem === null ? '' : `; whether it waits is unknown: ${problem}`;
+  return `job ${label(job)}: nothing known ${where}; a job gets there by its first heartbeat or when it ends ("qmemacct doctor" checks the hooks)${grid}`;
+}
+
+/** Records of jobs, and what Grid Engine says of those that have not ended. */
+interface Found {
+  readonly reports: readonly JobReport[];
+  readonly unfinished: AskedJobs;
 }
 
 /** One job as a screen, several as a line each unless --full or --brief asks for more. */
-function renderText(reports: readonly JobReport[], options: JobOptions, settings: Settings, terminal: Terminal): void {
+function renderText(
+  { reports, unfinished: { jobs: unfinished } }: Found,
+  options: JobOptions,
+  settings: Settings,
+  terminal: Terminal,
+): void {
   const screen = screenOf(terminal, options, settings);
   const detail: JobViewOptions['detail'] = options.full ? 'full' : options.brief ? 'brief' : undefined;
   const asksForMore = detail !== undefined || options.tasks === true || options.allHosts === true;
-  if (reports.length > 1 && !asksForMore) {
+  const numbers = new Set([...reports.map(({ job_id }) => job_id), ...unfinished.map(({ job }) => job)]);
+  if (numbers.size > 1 && !asksForMore) {
     const lines = reports.flatMap(({ runs }) => toJobLines(recordsOf(latestRuns(runs)), 'time'));
     writeLines(
       terminal,
       renderRecordTable(lines, { columns: OWNER_COLUMNS, chosen: false, width: screen.width }, screen).lines,
+    );
+    writeLines(
+      terminal,
+      unfinished.map((job) => unfinishedLine(job, screen)),
     );
     return;
   }
@@ -121,8 +145,43 @@ function renderText(reports: readonly JobReport[], options: JobOptions, settings
     allHosts: (options.allHosts ?? options.tasks) === true,
     dialect: settings.grid_engine,
   };
-  const parts = reports.map((report) => renderJob(report, shown, screen));
+  const parts = [
+    ...unfinished.map((job) => renderUnfinished(job, screen, options.full)),
+    ...reports.map((report) => renderJob(report, shown, screen)),
+  ];
   parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
+}
+
+/** Asks Grid Engine about the jobs without a record, and about those that may be waiting again. */
+async function findUnfinished(
+  reports: readonly JobReport[],
+  settings: Settings,
+  live: LiveSources,
+  now: Date,
+): Promise<AskedJobs> {
+  const open = reports.filter((report) => mayBeUnfinished(report, now)).map(({ job_id }) => job_id);
+  if (open.length === 0) return NOBODY_ASKED;
+  const { askUnfinished } = await import('../job/unfinished.js');
+  return askUnfinished(open, settings, live, now);
+}
+
+async function writeFound(
+  { reports, unfinished }: Found,
+  options: JobOptions,
+  settings: Settings,
+  live: LiveSources | null,
+  terminal: Terminal,
+): Promise<void> {
+  const runs = reports.flatMap((report) => report.runs);
+  if (outputFormat(options) === 'csv') {
+    terminal.write(renderCsv(runs));
+    return;
+  }
+  const whole = await withArrays(reports, settings, live, terminal.now());
+  if (outputFormat(options) === 'json') {
+    const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
+    terminal.write(renderJson(runs, jobSums(runs), causeAccounts(runs, settings.grid_engine), arrays, unfinished.jobs));
+  } else renderText({ reports: whole, unfinished }, options, settings, terminal);
 }
 
 /** Shows jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -133,7 +192,7 @@ export async function showJobs(
   sources: Sources = realSources,
   live: LiveSources = realLiveSources,
 ): Promise<number> {
-  const format = outputFormat(options);
+  outputFormat(options);
   if (options.full && options.brief) throw usageError('--full and --brief exclude each other: give one of them');
   const words = parseJobArguments(names);
   const at = await readAt(options.at, terminal.now());
@@ -144,34 +203,26 @@ export async function showJobs(
     const where: JobSources = { readers: stores.readers, running: () => running };
     const jobs = await numbersOf(words, terminal, where);
     const reports = await findAll(jobs, at, options.all ?? false, where);
+    const asked = options.accounting === undefined && at === null ? live : null;
+    const isSeries = options.series !== undefined || options.chart !== undefined;
+    const unfinished =
+      asked === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, asked, terminal.now());
     const found = reports.filter(({ runs }) => runs.length > 0);
-    if (found.length === 0 && stores.readers.length === 0)
-      throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+    const nothing = found.length === 0 && unfinished.jobs.length === 0;
+    if (nothing && stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
     stores.problems.forEach((problem) => warn(terminal, problem));
+    const listed = new Set(unfinished.jobs.map(({ job }) => job));
     jobs.forEach((job, index) => {
       const report = reports[index];
-      if (report?.runs.length === 0) warn(terminal, explainMissing(job, report, stores.opened));
+      if (report?.runs.length === 0 && !listed.has(job.job_id))
+        warn(terminal, explainMissing(job, report, stores.opened, unfinished.problem));
     });
-    if (options.series !== undefined || options.chart !== undefined) {
+    if (isSeries && found.length > 0) {
       const { showJobSeries } = await import('../job/series.js');
-      return found.length === 0
-        ? statusOfNothing(stores)
-        : await showJobSeries(found, options, settings.state_dir, terminal);
+      return await showJobSeries(found, options, settings.state_dir, terminal);
     }
-    const runs = found.flatMap((report) => report.runs);
-    if (format === 'csv') {
-      terminal.write(renderCsv(runs));
-      return found.length > 0 ? EXIT.found : statusOfNothing(stores);
-    }
-    const asked = options.accounting === undefined ? live : null;
-    const whole = await withArrays(found, settings, asked, terminal.now());
-    if (format === 'json') {
-      const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
-      terminal.write(renderJson(runs, jobSums(runs), causeAccounts(runs, settings.grid_engine), arrays));
-    } else {
-      renderText(whole, options, settings, terminal);
-    }
-    return found.length > 0 ? EXIT.found : statusOfNothing(stores);
+    if (!isSeries) await writeFound({ reports: found, unfinished }, options, settings, asked, terminal);
+    return nothing ? statusOfNothing(stores) : EXIT.found;
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));
   }

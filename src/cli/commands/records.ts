@@ -8,13 +8,13 @@ import { renderCsv } from '../../report/records/csv';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { renderJson } from '../../report/records/json';
 import { formatMinute, formatZone } from '../../report/format/local-time';
-import { toJobLines, toLines } from '../../report/records/lines';
 import { renderRecordList, renderRecordColumns, type RecordTableView } from '../../report/records/list';
 import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
 import { type CommandContext, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findAttempts, findRecords, findSummary } from '../records/find';
+import { findJobLines, findTaskLines } from '../records/find-lines';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import {
   addRecordFilterOptions,
@@ -93,7 +93,7 @@ function viewOf(
 
 function tooMany(records: number): CommandError {
   const words = `${formatCount(records)} records are more than can be shown at once (${formatCount(MOST_AT_ONCE)})`;
-  return usageError(`${words}; shorten the period or add a filter, or give --limit without --group`);
+  return usageError(`${words}; shorten the period or add a filter, or give --limit with --tasks`);
 }
 
 function nothingFound({ nothing }: RecordSubject, { since, until }: Interval): string {
@@ -117,7 +117,7 @@ export async function showRecords(
   if (options.columns !== undefined && format !== 'text')
     throw usageError('--columns is for people: --json and --csv always have all fields');
   const interval = parseInterval(options.since, options.until, terminal.now());
-  const grouped = (options.group ?? false) && format === 'text';
+  const grouped = !options.tasks && format === 'text';
   const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : MOST_AT_ONCE);
   const sort = recordSortOf(options.sort);
   const view = viewOf(subject, options, terminal, screen);
@@ -125,28 +125,26 @@ export async function showRecords(
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
     stores.problems.forEach((problem) => warn(terminal, problem));
-    const answer = await findOnHost(
-      {
-        ...subject.choice,
-        ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
-        since: interval.since.getTime(),
-        until: interval.until.getTime(),
-        sort,
-        // The tasks of one array may lie far apart in the order: to group them, all are needed.
-        limit: grouped ? MOST_AT_ONCE : lines,
-        far_below: FAR_BELOW_LIMIT,
-      },
-      stores.readers,
-    );
+    const query = {
+      ...subject.choice,
+      ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
+      since: interval.since.getTime(),
+      until: interval.until.getTime(),
+      sort,
+      limit: grouped ? MOST_AT_ONCE : lines,
+      far_below: FAR_BELOW_LIMIT,
+    };
+    const find = (asked: RecordsQuery): Promise<RecordsAnswer> => findOnHost(asked, stores.readers);
+    const { answer, lines: shown } = grouped
+      ? await findJobLines(query, lines, stores.readers, find)
+      : await findTaskLines(query, lines, find);
     sayShown(answer.shown, subject.choice.owner, terminal);
-    const wantsAll = grouped || (format !== 'text' && options.limit === undefined);
+    const wantsAll = (grouped && sort !== 'time') || (format !== 'text' && options.limit === undefined);
     if (wantsAll && answer.totals.records > MOST_AT_ONCE) throw tooMany(answer.totals.records);
     if (answer.records.length === 0) {
       warn(terminal, nothingFound(subject, interval));
       if (format === 'text') return statusOfNothing(stores);
     }
-    const records = answer.records.map(({ record }) => record);
-    const shown = (grouped ? toJobLines(records, sort) : toLines(records, sort)).slice(0, lines);
     if (format === 'text') {
       const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view };
       writeLines(terminal, renderRecordList(report, screen));
@@ -154,7 +152,7 @@ export async function showRecords(
       const accounts = await findAttempts(shown.flat(), stores.readers);
       terminal.write(format === 'json' ? renderJson(accounts) : renderCsv(accounts));
     }
-    return records.length > 0 ? EXIT.found : statusOfNothing(stores);
+    return shown.length > 0 ? EXIT.found : statusOfNothing(stores);
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));
   }

@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { LimitedLog } from '../../base/log-limit';
 import { liveCell } from '../../live/poll-tools';
 import { loadSettings, type Settings } from '../../record/settings';
-import { openAccountingDesk } from '../../server/accounting-desk';
-import { handedOver, nameOfPlace, type Place } from '../../server/listen';
-import { startLiveFeed } from '../../server/live-feed';
-import { settleInbox } from '../../server/settle-inbox';
+import { startAccountingThread } from '../../server/accounting/accounting-thread';
+import { systemdSockets, listenAddressText, type ListenAddress } from '../../server/http/listen';
+import { LiveUpdates } from '../../server/live/live-updates';
+import { settleInbox } from '../../server/accounting/settle-inbox';
 import { startServer, type RunningServer } from '../../server/start-server';
 import type { CommandContext, GlobalOptions } from '../command';
 import { EXIT, usageError } from '../command';
@@ -40,12 +40,16 @@ function portOf(text: string | undefined, otherwise: number): number {
 }
 
 /** Where to listen: as the options say, else the settings; sockets that systemd hands over take the place of ours. */
-function placesOf(options: ServeOptions, settings: Settings, handed: readonly Place[]): readonly Place[] {
+function placesOf(
+  options: ServeOptions,
+  settings: Settings,
+  handed: readonly ListenAddress[],
+): readonly ListenAddress[] {
   const port = portOf(options.port, settings.serve_port);
   const address = options.address ?? settings.serve_address;
   const socket = options.socket ?? settings.serve_socket;
-  const tcp: readonly Place[] = port === 0 ? [] : [{ kind: 'tcp', address, port }];
-  const own: readonly Place[] = socket === 'none' ? [] : [{ kind: 'socket', path: resolve(socket) }];
+  const tcp: readonly ListenAddress[] = port === 0 ? [] : [{ kind: 'tcp', address, port }];
+  const own: readonly ListenAddress[] = socket === 'none' ? [] : [{ kind: 'socket', path: resolve(socket) }];
   const places = [...tcp, ...(handed.length > 0 && options.socket === undefined ? handed : own)];
   if (places.length === 0) throw usageError('neither a port nor a socket to listen on; give one of them');
   return places;
@@ -54,10 +58,13 @@ function placesOf(options: ServeOptions, settings: Settings, handed: readonly Pl
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 
 /** What everybody on the network may see is told once. */
-function warnOfOpenness(places: readonly Place[], settings: Settings, terminal: Terminal): void {
+function warnOfOpenness(places: readonly ListenAddress[], settings: Settings, terminal: Terminal): void {
   const open = places.find((place) => place.kind === 'tcp' && !LOOPBACK.test(place.address));
   if (open !== undefined && settings.serve_names === 'all' && settings.visibility === 'all')
-    warn(terminal, `${nameOfPlace(open)}: whoever reaches it sees all jobs; set visibility to "project" or "own"`);
+    warn(
+      terminal,
+      `${listenAddressText(open)}: whoever reaches it sees all jobs; set visibility to "project" or "own"`,
+    );
 }
 
 function ended(): Promise<void> {
@@ -72,26 +79,26 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   const settings = loadSettings(options.config);
   const limited = new LimitedLog((line) => warn(terminal, line));
   const log = (line: string): void => limited.say(line);
-  const places = placesOf(options, settings, handedOver(terminal.env, process.pid));
+  const places = placesOf(options, settings, systemdSockets(terminal.env, process.pid));
   const end = ended();
-  const accounting = openAccountingDesk({
+  const accounting = startAccountingThread({
     path: settings.accounting,
     credentials: settings.accounting_credentials,
   });
-  const feed = startLiveFeed({ settings, cell: liveCell(settings, terminal.env), accounting, log });
+  const updates = new LiveUpdates({ settings, cell: liveCell(settings, terminal.env), accounting, log });
   let server: RunningServer;
   try {
-    const { board: live, wantPending } = feed;
+    const { live, wantPending } = updates;
     server = await startServer({ settings, places, live, wantPending, accounting, version, log });
   } catch (error) {
-    await Promise.all([feed.stop(), accounting.stop()]);
+    await Promise.all([updates.stop(), accounting.stop()]);
     throw error;
   }
   const inbox = settleInbox(settings, log);
   warnOfOpenness(places, settings, terminal);
-  warn(terminal, `serves ${server.places.map(nameOfPlace).join(' and ')}`);
+  warn(terminal, `serves ${server.places.map(listenAddressText).join(' and ')}`);
   await end;
-  await Promise.all([server.stop(), feed.stop(), inbox.stop()]);
+  await Promise.all([server.stop(), updates.stop(), inbox.stop()]);
   limited.flush();
   return EXIT.found;
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { startHelper } from '../../sampler/helper/helper';
+import { Helper } from '../../sampler/helper/helper';
 import { helperDeadlines } from '../../sampler/source-settings';
 import { taskstats } from '../../sources/events/exit-facts';
 import { cgroupFacts } from '../../sources/job/cgroup';
@@ -15,7 +15,7 @@ import type { NodeState } from './node-state';
 
 /** What samplers can read on this machine: every source, tried once; what may block, in a process of its own. */
 export async function checkMeasurement(state: NodeState): Promise<Finding[]> {
-  const helper = startHelper({
+  const helper = new Helper({
     settingsPath: resolve(state.settingsPath),
     deadlineMs: helperDeadlines(NODE_SOURCES, state.settings),
   });

@@ -19,6 +19,9 @@ const RECENT_MS = 3 * 86_400_000;
 const heardAt = ({ status, revision, ended_at: ended, started_at: started }: JobRecord): number =>
   status === 'running' ? revision : (parseTime(ended ?? started)?.getTime() ?? 0);
 
+/** Whether a job was heard of lately. */
+export const isRecent = (record: JobRecord, now: number): boolean => now - heardAt(record) <= RECENT_MS;
+
 const latest = (times: readonly number[]): number => times.reduce((a, b) => Math.max(a, b), 0);
 
 /** Runs of the array jobs that may have tasks to come: of the newest job of the number, heard of lately. */
@@ -27,8 +30,8 @@ function unfinished({ runs, newer, task_id: task }: JobReport, now: number): rea
   return [...groupBy(runs, ({ record }) => record.cluster)].flatMap(([cluster, ofCluster]) => {
     const newest = latest(ofCluster.map(({ incarnation }) => incarnation));
     const ofJob = ofCluster.filter(({ incarnation }) => incarnation === newest);
-    const heard = latest(ofJob.map(({ record }) => heardAt(record)));
-    return privateWorld(cluster) === null && isArray(ofJob) && now - heard <= RECENT_MS ? ofJob : [];
+    const recent = ofJob.some(({ record }) => isRecent(record, now));
+    return privateWorld(cluster) === null && isArray(ofJob) && recent ? ofJob : [];
   });
 }
 
@@ -36,7 +39,7 @@ function unfinished({ runs, newer, task_id: task }: JobReport, now: number): rea
 async function askLists(settings: Settings, live: LiveSources): Promise<Snapshot | null> {
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS);
-    return (await live.snapshot(settings, { pending: true, listsOnly: true, signal })).snapshot;
+    return (await live.snapshot(settings, { pending: true, queries: ['running', 'pending'], signal })).snapshot;
   } catch {
     // The records stand without it.
     return null;

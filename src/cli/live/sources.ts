@@ -1,4 +1,5 @@
 import type { LiveCell } from '../../live/poll-tools';
+import type { PollTools, Query } from '../../live/poller';
 import type { Snapshot } from '../../live/snapshot';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
@@ -7,8 +8,8 @@ import { realSources, chooseStores, openStores } from '../stores/stores';
 export interface SnapshotOptions {
   /** Also the jobs that wait. */
   readonly pending: boolean;
-  /** Of a user's own question to qmaster, only the jobs: neither the hosts nor what the jobs use. */
-  readonly listsOnly?: boolean;
+  /** Of a user's own question to qmaster, these alone. */
+  readonly queries?: readonly Query[];
   /** Nobody wants the answer any more. */
   readonly signal: AbortSignal;
 }
@@ -20,6 +21,8 @@ export interface LiveSources {
     settings: Settings,
     options: SnapshotOptions,
   ) => Promise<{ readonly snapshot: Snapshot; readonly warning: string | null }>;
+  /** What qmaster is asked with about single jobs. Rejects with UntrustedError. */
+  readonly tools: (settings: Settings) => Promise<Pick<PollTools, 'run' | 'readers'>>;
   /** Records so far of running jobs: those of this host that the caller may see, and what other hosts reported. */
   readonly running: (settings: Settings) => Promise<readonly JobRecord[]>;
 }
@@ -51,7 +54,7 @@ async function heartbeats(settings: Settings): Promise<readonly JobRecord[]> {
 function makeLiveSources(): LiveSources {
   let cell: LiveCell | null = null;
   return {
-    snapshot: async (settings, { pending, listsOnly, signal }) => {
+    snapshot: async (settings, { pending, queries, signal }) => {
       const [{ liveSnapshot }, { liveCell, withQueries }] = await Promise.all([
         import('../../live/live-snapshot.js'),
         import('../../live/poll-tools.js'),
@@ -59,9 +62,14 @@ function makeLiveSources(): LiveSources {
       const { env } = process;
       const asked = (): LiveCell => {
         cell ??= liveCell(settings, env);
-        return listsOnly === true ? withQueries(cell, ['running', 'pending']) : cell;
+        return queries === undefined ? cell : withQueries(cell, queries);
       };
       return liveSnapshot({ settings, env, cell: asked, pending, signal });
+    },
+    tools: async (settings) => {
+      const { liveCell } = await import('../../live/poll-tools.js');
+      cell ??= liveCell(settings, process.env);
+      return cell.tools;
     },
     running: async (settings) => [...(await heartbeats(settings)), ...(await realSources.running(settings))],
   };

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { UserError } from '../../base/user-error';
 import type { Mailbox } from './address';
 
 /** A mail with one recipient. */
@@ -74,14 +75,13 @@ export async function wireMessage(message: Message): Promise<WiredMessage> {
 export type MailFailure = 'refused' | 'later' | 'unreachable' | 'doubt';
 
 /** A mail that did not go; the message says what, why and, where known, how to mend it. */
-export class MailError extends Error {
+export class MailError extends UserError {
   constructor(
     readonly failure: MailFailure,
     message: string,
-    options?: ErrorOptions,
+    cause?: unknown,
   ) {
-    super(message, options);
-    this.name = 'MailError';
+    super(message, { cause });
   }
 }
 

@@ -31,7 +31,7 @@ export async function sendBySendmail(path: string, message: WiredMessage, patien
     child.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(alarm);
       const mend = error.code === 'ENOENT' ? '; install a mail server on this host, or set mail_server' : '';
-      reject(new MailError('unreachable', `${path}: ${error.message}${mend}`, { cause: error }));
+      reject(new MailError('unreachable', `${path}: ${error.message}${mend}`, error));
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       complaint = (complaint + text).slice(-2000);

@@ -134,7 +134,7 @@ export function smtpSender(
     const fault = error as SmtpFault;
     const failure = failureOf(fault, begun, toRecipient && !/^MAIL FROM/i.test(fault.command ?? ''));
     const said = saidByServer(fault.response ?? fault.message);
-    return new MailError(failure, `${where}: ${said}${mendOf(fault, server)}`, { cause: error });
+    return new MailError(failure, `${where}: ${said}${mendOf(fault, server)}`, error);
   };
 
   const sendOn = async (line: Line, message: WiredMessage): Promise<void> => {

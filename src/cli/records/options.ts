@@ -11,7 +11,7 @@ export interface RecordListOptions extends GlobalOptions {
   readonly until?: string;
   readonly sort: string;
   readonly limit?: string;
-  readonly group?: boolean;
+  readonly tasks?: boolean;
   readonly columns?: string;
   readonly cluster?: string;
   readonly accounting?: string;
@@ -29,7 +29,7 @@ export function addRecordListOptions(command: Command): Command {
   return addIntervalOptions(command)
     .option('--sort <key>', 'ended, ran, cpu, peak, requested or unused; largest or latest first', 'ended')
     .option('--limit <n>', 'at most so many lines (default: 50; all with --json and --csv)')
-    .option('--group', 'one line per array job, not one per task')
+    .option('--tasks', 'one line per task of an array job, not one per job')
     .option('--columns <names>', 'these columns, in this order: job,owner,peak ("help" lists them)')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own");
 }

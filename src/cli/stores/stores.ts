@@ -175,7 +175,7 @@ export const realSources: Sources = {
   askServer: async (socket) => {
     // Most hosts have none: nothing is loaded for it there.
     accessSync(socket);
-    const { openRemoteReader } = await import('../../server/remote-reader.js');
+    const { openRemoteReader } = await import('../../server/client/remote-reader.js');
     return openRemoteReader(socket);
   },
   running: async (settings) => {

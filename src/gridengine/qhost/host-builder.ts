@@ -1,12 +1,11 @@
 import { parsePrintedCount, parsePrintedNumber } from '../printed-number';
 import { parseReportTime } from '../report-time';
-import { parsePrintedSize, printSize } from './printed-size';
+import { parsePrintedSize } from './printed-size';
 import type { QhostHost, QhostJob, QhostQueue, QhostResource } from './qhost-report';
 
 /**
- * Puts a host together from what the XML or the JSON tells, in the order of the document. `host` and `endHost` enclose
- * a host; queues and jobs belong to it, and a job to the queue before it, where the job itself names none. Names and
- * ids that stand among the values (JSON) are the values `name` and `id`.
+ * Puts a host together from the elements of the answer, in their order. `host` and `endHost` enclose a host; queues and
+ * jobs belong to it, and a job to the queue before it, where the job itself names none.
  */
 export interface HostBuilder {
   host(name: string): void;
@@ -76,7 +75,7 @@ function finishHost({ values, resources, queues, jobs }: HostDraft): QhostHost {
     swapTotal: parsePrintedSize(text('swap_total')),
     swapUsed: parsePrintedSize(text('swap_used')),
     processorsText: text('num_proc'),
-    memoryTotalText: sizeText(text('mem_total')),
+    memoryTotalText: text('mem_total'),
     resources,
     queues: queues.map(finishQueue),
     jobs: finishJobs(jobs),
@@ -86,11 +85,6 @@ function finishHost({ values, resources, queues, jobs }: HostDraft): QhostHost {
 /** Univa prints the load of one processor, with two decimals; its sum is good to no more. */
 function loadOfAll(perProcessor: number | null, processors: number | null): number | null {
   return perProcessor === null || processors === null ? null : Math.round(perProcessor * processors * 100) / 100;
-}
-
-/** The JSON tells bytes; all others print a size with a point in it. */
-function sizeText(text: string): string {
-  return /^\d{1,18}$/.test(text) ? printSize(Number(text)) : text;
 }
 
 function finishQueue({ values }: QueueDraft): QhostQueue {

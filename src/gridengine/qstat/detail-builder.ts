@@ -3,7 +3,10 @@ import type { DetailRequest, JobDetail, PeTaskDetail, SlotRange, TaskDetail, Usa
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** A record that is being read. */
-export interface JobDraft extends Mutable<Omit<JobDetail, 'requests' | 'peRange' | 'tasks' | 'messages'>> {
+export interface JobDraft extends Mutable<
+  Omit<JobDetail, 'predecessors' | 'requests' | 'peRange' | 'tasks' | 'messages'>
+> {
+  readonly predecessors: number[];
   readonly requests: RequestDraft[];
   readonly peRange: Mutable<SlotRange>[];
   readonly tasks: TaskDraft[];
@@ -24,8 +27,9 @@ export interface PeTaskDraft extends Mutable<Omit<PeTaskDetail, 'usage'>> {
   usage: Map<string, number>;
 }
 
-/** Messages kept of one job, and characters of each. */
+/** Messages and predecessors kept of one job, and characters of a message. */
 const MESSAGES_LIMIT = 100;
+const PREDECESSORS_LIMIT = 1000;
 const MESSAGE_LIMIT = 1000;
 
 export function newJob(job: number): JobDraft {
@@ -39,6 +43,9 @@ export function newJob(job: number): JobDraft {
     department: null,
     account: null,
     submittedAt: null,
+    notBefore: null,
+    submitCommand: null,
+    predecessors: [],
     requests: [],
     pe: null,
     peRange: [],
@@ -71,6 +78,11 @@ export function addUsage(record: TaskDraft | PeTaskDraft, rank: number, name: st
 export function addMessage(job: JobDraft, text: string): void {
   const line = oneLine(text);
   if (line !== '' && job.messages.length < MESSAGES_LIMIT && !job.messages.includes(line)) job.messages.push(line);
+}
+
+export function addPredecessor(job: JobDraft, number: number): void {
+  const isNew = Number.isSafeInteger(number) && number > 0 && !job.predecessors.includes(number);
+  if (isNew && job.predecessors.length < PREDECESSORS_LIMIT) job.predecessors.push(number);
 }
 
 export function oneLine(text: string): string {

@@ -26,7 +26,7 @@ const scalars = [
   'io_usage',
 ] as const;
 
-export type Scalar = (typeof scalars)[number];
+type Scalar = (typeof scalars)[number];
 
 /** Where each stands in a row: numbers, because a hundred thousand rows of twenty are looked up by them. */
 const at = Object.fromEntries(scalars.map((tag, index) => [tag, index])) as Readonly<Record<Scalar, number>>;

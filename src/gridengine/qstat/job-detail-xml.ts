@@ -1,7 +1,9 @@
 import { epochToMs } from '../epoch-time';
+import { parseReportTime } from '../report-time';
 import type { XmlHandler, XmlContent } from '../xml/scan';
 import {
   addMessage,
+  addPredecessor,
   addUsage,
   finishJob,
   newJob,
@@ -19,7 +21,7 @@ import type { JobDetail, SchedulerReason } from './job-detail';
 type Section =
   | { readonly of: 'request'; readonly kind: 'hard' | 'soft' }
   | { readonly of: 'usage'; readonly rank: number }
-  | { readonly of: 'peRange' | 'structure' | 'granted' | 'ignored' };
+  | { readonly of: 'peRange' | 'structure' | 'granted' | 'predecessors' | 'ignored' };
 
 const SECTIONS: readonly (readonly [string, Section])[] = [
   ['JB_hard_resource_list', { of: 'request', kind: 'hard' }],
@@ -28,6 +30,8 @@ const SECTIONS: readonly (readonly [string, Section])[] = [
   ['JRS_soft_resource_list', { of: 'request', kind: 'soft' }],
   ['JB_pe_range', { of: 'peRange' }],
   ['JB_ja_structure', { of: 'structure' }],
+  ['JB_jid_predecessor_list', { of: 'predecessors' }],
+  ['JB_ja_ad_predecessor_list', { of: 'predecessors' }],
   ['JAT_scaled_usage_list', { of: 'usage', rank: 3 }],
   ['JAT_reported_usage_list', { of: 'usage', rank: 2 }],
   ['JAT_usage_list', { of: 'usage', rank: 1 }],
@@ -215,7 +219,9 @@ const JOB: readonly (readonly [string, (job: JobDraft, content: XmlContent) => v
   ['JB_project', (job, content) => (job.project = textOrNull(content))],
   ['JB_department', (job, content) => (job.department = textOrNull(content))],
   ['JB_account', (job, content) => (job.account = textOrNull(content))],
-  ['JB_submission_time', (job, content) => (job.submittedAt = epochToMs(content.text().trim()))],
+  ['JB_submission_time', (job, content) => (job.submittedAt = parseReportTime(content.text()))],
+  ['JB_execution_time', (job, content) => (job.notBefore = parseReportTime(content.text()))],
+  ['JB_submission_command_line', (job, content) => (job.submitCommand = textOrNull(content))],
   ['JB_pe', (job, content) => (job.pe = textOrNull(content))],
   ['JB_type', (job, content) => (job.array ||= Math.floor(content.number() / TYPE_ARRAY) % 2 === 1)],
   ['JB_is_array', (job, content) => (job.array ||= content.text().trim() === 'true')],
@@ -259,6 +265,15 @@ const REQUEST: readonly (readonly [string, Leaf])[] = [
       const amount = content.number();
       if (reading.request === null || reading.requestIsString || Number.isNaN(amount)) return;
       reading.request.amount = amount > INFINITE ? Infinity : amount;
+    },
+  ],
+];
+
+const PREDECESSOR: readonly (readonly [string, Leaf])[] = [
+  [
+    'JRE_job_number',
+    ({ job, section }, content) => {
+      if (job !== null && section?.of === 'predecessors') addPredecessor(job, count(content));
     },
   ],
 ];
@@ -374,6 +389,7 @@ const CLOSED: ReadonlyMap<string, Leaf> = new Map<string, Leaf>([
     },
   ]),
   ...REQUEST,
+  ...PREDECESSOR,
   ...RANGE,
   ...TASK,
   ...REASON,

@@ -11,6 +11,12 @@ export interface JobDetail {
   readonly department: string | null;
   readonly account: string | null;
   readonly submittedAt: number | null;
+  /** `qsub -a`; null: at once. */
+  readonly notBefore: number | null;
+  /** The command line of `qsub` (Open Cluster Scheduler, Univa); null where it is not told. */
+  readonly submitCommand: string | null;
+  /** Jobs that must end first (`-hold_jid`, `-hold_jid_ad`). */
+  readonly predecessors: readonly number[];
   /** With `amount` in bytes or seconds, as Grid Engine computed it (`CE_doubleval`); null where it is not told. */
   readonly requests: readonly DetailRequest[];
   readonly pe: string | null;

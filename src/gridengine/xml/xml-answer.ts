@@ -94,9 +94,17 @@ export function readXmlAnswer(root: string, handler: XmlHandler): AnswerReader {
     write: (piece) => scanner.write(piece),
     end() {
       scanner.end();
+      const ids = tags ? [] : unknownIn(said ?? '');
+      if (ids.length > 0) return { state: 'complete', said, dialect, unknownJobs: ids };
       return { state: state(), said, dialect, unknownJobs };
     },
   };
+}
+
+/** Some dialects print a line instead of `unknown_jobs`: `Following jobs do not exist: 12, 13`. */
+function unknownIn(line: string): readonly string[] {
+  const list = /following jobs do not exist:?([\d\s,.]*)/i.exec(line)?.[1] ?? '';
+  return list.match(/\d+(?:\.\d+)?/g) ?? [];
 }
 
 function dialectOf(content: XmlContent): Dialect {

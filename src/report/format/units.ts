@@ -80,7 +80,7 @@ export function formatGibHours(byteSeconds: number): string {
 }
 
 /** Amounts that stand beside each other, in one unit. */
-export interface Amounts {
+interface Amounts {
   readonly texts: readonly string[];
   readonly unit: string;
 }

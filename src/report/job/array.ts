@@ -1,4 +1,4 @@
-import { cpuEfficiency } from '../../record/efficiency';
+import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import { jobName, jobTaskName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
 import { isParallel } from '../../accounting/job-sum';
@@ -54,14 +54,16 @@ const MEASURES: readonly Measure[] = [
   { name: 'ran', of: (record) => record.wallclock_seconds, format: formatDuration },
 ];
 
+const QUEUE_WAIT: Measure = { name: 'queue wait', of: queueWait, format: formatDuration };
+
 function median(sorted: readonly number[]): number {
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-function renderSpread(records: readonly JobRecord[], screen: Screen): string[] {
-  const rows = MEASURES.flatMap(({ name, of, format }) => {
+function renderSpread(records: readonly JobRecord[], screen: Screen, full: boolean): string[] {
+  const rows = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].flatMap(({ name, of, format }) => {
     const known = records
       .flatMap((record) => {
         const value = of(record);
@@ -77,13 +79,14 @@ function renderSpread(records: readonly JobRecord[], screen: Screen): string[] {
   return renderTable(
     [
       { head: '' },
-      { head: 'min', align: 'right' },
+      { head: 'min', align: 'right', dispensable: 1 },
       { head: 'median', align: 'right' },
       { head: 'max', align: 'right' },
       { head: 'in task', align: 'right' },
     ],
     rows,
     screen,
+    screen.width - SECTION_INDENT,
   );
 }
 
@@ -237,7 +240,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     ),
 
     ...(options.detail === 'full' ? section('Requested', renderAsked(worstTask, screen)) : []),
-    ...section('Tasks', renderSpread(records, screen)),
+    ...section('Tasks', renderSpread(records, screen, options.detail === 'full')),
     ...section('Ended', [
       endings(records, screen),
       ...renderOtherEnds(bad, worst, screen),

@@ -6,6 +6,7 @@ import { renderProgress, type ArrayProgress } from './array-progress';
 import { type JobViewOptions, jobKey, latestRuns, recordsOf, type JobRun } from './job-run';
 import { renderParallel } from './parallel';
 import { renderRun } from './run';
+import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { formatCount } from '../format/units';
 import { renderBrief, renderSummary } from './summary';
@@ -36,9 +37,10 @@ function renderOthers(report: JobReport, screen: Screen): string[] {
   const many = report.older + report.newer > 1;
   return [
     '',
-    screen.style.faint(
+    ...wrap(
       `${others.join(' and ')} job${many ? 's' : ''} had this number: qmemacct job ${jobName({ cluster: '', ...report })} --all, or --at TIME`,
-    ),
+      screen.width,
+    ).map(screen.style.faint),
   ];
 }
 

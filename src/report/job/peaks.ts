@@ -66,11 +66,11 @@ export function renderPeaks(
     [
       { head: '' },
       { head: 'peak', align: 'right' },
-      { head: '' },
+      { head: '', dispensable: 3 },
       { head: 'of h_vmem', align: 'right' },
       { head: 'at', align: 'right', dispensable: 1 },
       { head: 'after', align: 'right', dispensable: 2 },
-      { head: 'largest process', shrinksTo: 8 },
+      { head: 'largest process', shrinksTo: 8, dispensable: 4 },
     ],
     rows,
     screen,

@@ -38,10 +38,16 @@ export const RUN_COLUMNS = {
     align: 'right',
     cell: ({ record }) => (record.wallclock_seconds === null ? '' : formatDuration(record.wallclock_seconds)),
   },
-  slots: { head: 'slots', align: 'right', cell: ({ record }) => String(record.host_slots ?? record.slots ?? '') },
+  slots: {
+    head: 'slots',
+    align: 'right',
+    dispensable: 3,
+    cell: ({ record }) => String(record.host_slots ?? record.slots ?? ''),
+  },
   limit: {
     head: 'limit',
     align: 'right',
+    dispensable: 4,
     cell: ({ record }) => {
       const limit = limitOf(record);
       return limit === null ? '' : formatRequested(limit);
@@ -60,6 +66,7 @@ export const RUN_COLUMNS = {
   cpu: {
     head: 'CPU',
     align: 'right',
+    dispensable: 5,
     cell: ({ record }) => percentCell(cpuEfficiency(record)),
   },
   ending: {

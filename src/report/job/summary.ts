@@ -1,6 +1,7 @@
 import { isParallel } from '../../accounting/job-sum';
 import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
+import { queueWait } from '../../record/efficiency';
 import { shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
 import { limitOf } from '../advice/fit';
@@ -12,6 +13,7 @@ import { renderBar, shareTone } from '../screen/gauge';
 import { wrap } from '../screen/layout';
 import type { Screen, Tone } from '../screen/screen';
 import { renderTable } from '../screen/table';
+import { truncate } from '../screen/text-width';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
 import { cpuGauges, renderVerdict, sizedByAddressSpace } from './headline';
@@ -134,7 +136,7 @@ function renderMeasured(subject: Subject, screen: Screen): string[] {
   ]);
   const columns = [
     { head: '' },
-    { head: 'requested', align: 'right' },
+    { head: 'requested', align: 'right', shrinksTo: 10 },
     { head: 'used', align: 'right' },
     { head: 'efficiency', align: 'right' },
     { head: '', dispensable: 1 },
@@ -185,14 +187,16 @@ export function renderSummary(
   const subject = subjectOf(latest, screen, dialect);
   if (subject === null) return [];
   const attempts = new Set(runs.map(({ attempt }) => attempt)).size;
-  const again = attempts > 1 ? `  Run ${attempts} times; this is the last run. ` : '  ';
+  const wait = attempts > 1 ? null : queueWait(subject.total);
+  const waited = wait === null ? '' : `Queue wait: ${formatDuration(wait)}. `;
+  const again = attempts > 1 ? `Run ${attempts} times; this is the last run. ` : waited;
   const start = [
     ...subject.title,
     ...blank([...renderWarning(subject.total, screen), ...subject.trend]),
     ...blank(renderMeasured(subject, screen)),
     ...subject.verdict,
   ];
-  const end = ['', ...renderQuality(subject, screen), screen.style.faint(`${again}More: --full, --json`)];
+  const end = ['', ...renderQuality(subject, screen), screen.style.faint(`  ${again}More: --full, --json`)];
   const chart = blank(renderSmallChart(subject, screen));
   return start.length + chart.length + end.length > mostLines ? [...start, ...end] : [...start, ...chart, ...end];
 }
@@ -211,7 +215,11 @@ export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Di
   const cause = why === null ? '' : ` ${screen.glyphs.dash} ${why.sentence}`;
   const [state = ''] = wrap(`State: ${statusText(total, screen)}${cause}`, screen.width);
   return [
-    `Job: ${jobLabel(total, screen)}${total.job_name === null ? '' : ` ${screen.safe(total.job_name)}`}${total.owner === null ? '' : ` (${screen.safe(total.owner)})`} on ${screen.safe(total.host)}`,
+    truncate(
+      `Job: ${jobLabel(total, screen)}${total.job_name === null ? '' : ` ${screen.safe(total.job_name)}`}${total.owner === null ? '' : ` (${screen.safe(total.owner)})`} on ${screen.safe(total.host)}`,
+      screen.width,
+      screen.glyphs.ellipsis,
+    ),
     state,
     line('Elapsed', time),
     line('CPU', cpu),

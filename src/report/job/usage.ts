@@ -1,4 +1,4 @@
-import { cpuEfficiency } from '../../record/efficiency';
+import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import type { JobRecord, MemoryRequest } from '../../record/record';
 import { limitOf } from '../advice/fit';
 import {
@@ -12,6 +12,7 @@ import {
   formatRequested,
 } from '../format/units';
 import type { Screen } from '../screen/screen';
+import { SECTION_INDENT } from '../screen/layout';
 import { renderTable } from '../screen/table';
 
 function cpu(record: JobRecord, screen: Screen): string | null {
@@ -52,16 +53,23 @@ function memoryTime(record: JobRecord, screen: Screen): string | null {
   return `${texts.join(' of ')} ${unit} requested`;
 }
 
+const NAME_AND_VALUE = [
+  { head: '', shrinksTo: 16 },
+  { head: '', shrinksTo: 20 },
+] as const;
+
 /** What the job used beside its peaks: CPU, processes, I/O, memory over time. */
 export function renderConsumption(record: JobRecord, screen: Screen): string[] {
+  const wait = queueWait(record);
   const rows = [
     ['CPU time', cpu(record, screen)],
     ['processes', processes(record)],
     ['I/O', transfer(record.read_bytes, record.written_bytes)],
     ['I/O by calls', transfer(record.read_chars, record.written_chars, ' (with page cache)')],
     ['memory-hours', memoryTime(record, screen)],
+    ['queue wait', wait === null ? null : formatDuration(wait)],
   ].flatMap(([name, value]) => (value == null ? [] : [[name ?? '', value]]));
-  return renderTable([{ head: '' }, { head: '' }], rows, screen);
+  return renderTable(NAME_AND_VALUE, rows, screen, screen.width - SECTION_INDENT);
 }
 
 function describeRequest(request: MemoryRequest, slots: number | null, where: string, screen: Screen): string {
@@ -81,5 +89,5 @@ export function renderRequests(record: JobRecord, screen: Screen, where = 'on th
     ['h_vmem', record.h_vmem === null ? 'not known' : describeRequest(record.h_vmem, slots, where, screen)],
     ...others.map(([complex, request]) => [screen.safe(complex), describeRequest(request, slots, where, screen)]),
   ];
-  return renderTable([{ head: '' }, { head: '' }], rows, screen);
+  return renderTable(NAME_AND_VALUE, rows, screen, screen.width - SECTION_INDENT);
 }

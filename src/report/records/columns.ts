@@ -1,4 +1,4 @@
-import { cpuEfficiency, memoryEfficiency } from '../../record/efficiency';
+import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { jobName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
 import { figureOf } from '../../record/peak-figure';
@@ -82,11 +82,6 @@ function untilCell(line: RecordLine, screen: Screen): string {
   const text = moment(record.ended_at ?? record.started_at, screen);
   return text === '' || record.ended_at !== null ? text : `${text} ${screen.glyphs.ellipsis}`;
 }
-
-const waited: Of<number | null> = (record) => {
-  const [submitted, started] = [parseTime(record.submitted_at), parseTime(record.started_at)];
-  return submitted === null || started === null ? null : Math.max(0, (started.getTime() - submitted.getTime()) / 1000);
-};
 
 function efficiencyCell(line: RecordLine): string {
   const cpu = sum(line, (record) => (cpuEfficiency(record) === null ? null : record.cpu_seconds));
@@ -187,6 +182,7 @@ export const RECORD_COLUMNS = {
   name: {
     head: 'name',
     says: "the job's name",
+    dispensable: 1,
     shrinksTo: 11,
     cell: ([record], screen) => screen.safe(record.job_name ?? ''),
   },
@@ -195,7 +191,7 @@ export const RECORD_COLUMNS = {
   host: {
     head: 'host',
     says: 'where it ran',
-    dispensable: 4,
+    dispensable: 9,
     shrinksTo: 8,
     cell: textCell(({ host }) => host, 'hosts'),
   },
@@ -230,23 +226,24 @@ export const RECORD_COLUMNS = {
         screen,
       ),
   },
-  until: { head: 'until', says: 'when it ended, or last reported', dispensable: 1, cell: untilCell },
+  until: { head: 'until', dispensable: 6, says: 'when it ended, or last reported', cell: untilCell },
   waited: {
     head: 'waited',
     says: 'from submission to start',
     align: 'right',
-    cell: sizeCell(waited, formatDuration),
+    cell: sizeCell(queueWait, formatDuration),
   },
   ran: {
     head: 'ran',
     says: 'elapsed time, the longest of several',
+    dispensable: 5,
     align: 'right',
     cell: sizeCell((record) => record.wallclock_seconds, formatDuration),
   },
   slots: {
     head: 'slots',
     says: 'slots on the host',
-    dispensable: 3,
+    dispensable: 8,
     align: 'right',
     cell: ([record]) => String(record.host_slots ?? record.slots ?? ''),
   },
@@ -256,7 +253,7 @@ export const RECORD_COLUMNS = {
     align: 'right',
     cell: sizeCell((record) => record.h_vmem?.request_bytes ?? null, formatRequested),
   },
-  limit: { head: 'limit', says: 'h_vmem on the host', align: 'right', cell: limitCell },
+  limit: { head: 'limit', dispensable: 3, says: 'h_vmem on the host', align: 'right', cell: limitCell },
   peak: {
     head: 'peak',
     says: 'peak resident memory (RSS), a lower bound with >=; of several the one closest to its limit',
@@ -284,12 +281,14 @@ export const RECORD_COLUMNS = {
   share: {
     head: 'of limit',
     says: 'memory efficiency: that peak over h_vmem on the host',
+    dispensable: 2,
     align: 'right',
     cell: memoryCell,
   },
   cpu: {
     head: 'CPU',
     says: 'CPU efficiency: CPU time over elapsed time and slots',
+    dispensable: 4,
     align: 'right',
     cell: efficiencyCell,
   },
@@ -314,7 +313,7 @@ export const RECORD_COLUMNS = {
   unused: {
     head: 'unused',
     says: 'requested and never used, in GiB x h',
-    dispensable: 2,
+    dispensable: 7,
     align: 'right',
     cell: hostSumCell(unused, formatGibHours),
   },

@@ -1,4 +1,4 @@
-import { cpuEfficiency, memoryEfficiency } from '../../record/efficiency';
+import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { BRACKET, FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
 import { emptyRecord, type JobRecord } from '../../record/record';
 import { escapeForCsv } from '../format/escape';
@@ -50,6 +50,7 @@ function cellsOf({ record, attempt }: Account): Cells {
   const efficiencies: Cells = [
     ['cpu_efficiency', cpuEfficiency(record)],
     ['memory_efficiency', memoryEfficiency(record)],
+    ['queue_wait_seconds', queueWait(record)],
   ];
   const cells = FIELD_NAMES.flatMap((name) => [
     ...fieldCells(name, record),

@@ -23,21 +23,26 @@ export function shareTone(share: number): Tone {
 
 const PERCENT_WIDTH = 9;
 
+/** A shorter bar says nothing. */
+const LEAST_BAR = 4;
+
 /** Gauges under each other, over the whole width. */
 export function renderGauges(gauges: readonly Gauge[], screen: Screen): string[] {
   const nameWidth = widest(gauges.map(({ name }) => name)) + 3;
   const amountWidth = widest(gauges.map(({ amount }) => amount));
-  const room = Math.max(4, screen.width - 4 - nameWidth - amountWidth - PERCENT_WIDTH);
+  const room = screen.width - 4 - nameWidth - amountWidth - PERCENT_WIDTH;
   return gauges.map(({ name, share, amount, tone }) => {
-    const bar = share === null ? ' '.repeat(room) : renderBar(share, room, screen, screen.style[tone]);
+    const drawn = share === null ? ' '.repeat(Math.max(0, room)) : renderBar(share, room, screen, screen.style[tone]);
+    const bar = room < LEAST_BAR ? '' : `${drawn}  `;
     const percent = share === null ? '' : screen.style[tone](padStart(formatPercent(share), PERCENT_WIDTH));
-    return `  ${padEnd(name, nameWidth)}${bar}  ${padEnd(amount, amountWidth)}${percent}`.trimEnd();
+    return `  ${padEnd(name, nameWidth)}${bar}${padEnd(amount, amountWidth)}${percent}`.trimEnd();
   });
 }
 
 /** A bar of `width` cells filled up to `share` (0..1, more is full). */
 export function renderBar(share: number, width: number, screen: Screen, paint: (text: string) => string): string {
   const { barFull, barParts, barRest } = screen.glyphs;
+  if (width <= 0) return '';
   const cells = Math.min(1, Math.max(0, share)) * width;
   const full = Math.floor(cells);
   const part = Math.round((cells - full) * barParts.length);

@@ -13,16 +13,8 @@ export interface Failed {
   readonly at: number | null;
 }
 
-export interface HelperProcess {
-  readonly pid: number | null;
-  /** One request at a time; the deadline is for its answer, or from one process that is read to the next. Never rejects. */
-  readonly ask: (request: Request, deadlineMs: number) => Promise<readonly Reading[] | Unavailable | Failed>;
-  /** Lets it end by itself, or kills it where it is busy. */
-  readonly end: () => void;
-  readonly kill: () => void;
-  /** Resolves once it has ended. */
-  readonly ended: Promise<void>;
-}
+/** What became of a request. */
+export type Outcome = readonly Reading[] | Unavailable | Failed;
 
 interface HelperProcessOptions {
   readonly script: string;
@@ -46,7 +38,7 @@ const ENVIRONMENT = {
 
 interface Pending {
   readonly id: number;
-  readonly resolve: (outcome: readonly Reading[] | Unavailable | Failed) => void;
+  readonly resolve: (outcome: Outcome) => void;
   readonly askedMs: number;
   readonly deadlineMs: number;
   at: number | null;
@@ -61,138 +53,158 @@ interface Child {
   readonly unref: () => void;
 }
 
-export function startHelperProcess(options: HelperProcessOptions): HelperProcess {
-  let pending: Pending | null = null;
-  let timer: NodeJS.Timeout | null = null;
-  let ready = false;
-  let over: string | null = null;
-  let heard = 0;
-  let rest: string[] = [];
-  let restLength = 0;
-  let complaint = '';
-  let child: Child | null = null;
-  let resolveEnded: () => void = () => undefined;
-  const ended = new Promise<void>((resolve) => (resolveEnded = resolve));
+/** A process that reads for us what may block: started at once, killed where it does not answer. */
+export class HelperProcess {
+  /** Resolves once it has ended. */
+  readonly ended: Promise<void>;
+  #resolveEnded: () => void = () => undefined;
+  #child: Child | null = null;
+  #pending: Pending | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #ready = false;
+  /** Why it is of no use any more. */
+  #over: string | null = null;
+  /** Pieces of its output that have come. */
+  #heard = 0;
+  /** The line that is not whole yet. */
+  #rest: string[] = [];
+  #restLength = 0;
+  /** The end of what it wrote on standard error. */
+  #complaint = '';
 
-  function settle(outcome: readonly Reading[] | Unavailable | Failed): void {
-    const { resolve } = pending ?? {};
-    pending = null;
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    resolve?.(outcome);
-  }
-
-  /** Kills it by its own pid. Where it does not die at once (uninterruptible sleep), nothing of ours waits for it. */
-  function discard(failed: Failed['failed'], how: string): void {
-    if (over !== null) return;
-    over = how;
-    if (child !== null) {
-      child.kill('SIGKILL');
-      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
-      child.unref();
-    }
-    settle({ failed, how, at: pending?.at ?? null });
-  }
-
-  const allowance = (): number => (ready && pending !== null ? pending.deadlineMs : START_MS);
-
-  function arm(): void {
-    if (timer !== null) clearTimeout(timer);
-    timer = setTimeout(() => {
-      const before = heard;
-      // This process may itself have been held up, and the answer lie in the pipe: what has come is read first.
-      setImmediate(() => {
-        if (pending === null) return;
-        if (heard === before) discard('late', `did not answer within ${allowance() / 1000} s`);
-        else arm();
-      });
-    }, allowance());
-  }
-
-  function take(line: string): void {
-    const message = parseMessage(line);
-    if (message?.kind === 'ready') {
-      ready = true;
-      if (pending !== null) arm();
-    } else if (message === null || message.id !== pending?.id) discard('ended', 'wrote what is no answer');
-    else if (message.kind === 'answer') settle(message.answer);
-    else if (performance.now() - pending.askedMs > pending.deadlineMs * WHOLE_REQUEST) {
-      pending.at = null;
-      discard('late', `did not come to an end within ${(pending.deadlineMs * WHOLE_REQUEST) / 1000} s`);
-    } else {
-      pending.at = message.pid;
-      timer?.refresh();
+  constructor(options: HelperProcessOptions) {
+    this.ended = new Promise<void>((resolve) => (this.#resolveEnded = resolve));
+    try {
+      this.#child = this.#start(options);
+    } catch (error) {
+      this.#over = `could not be started: ${reasonOf(error)}`;
+      this.#resolveEnded();
     }
   }
 
-  function hear(chunk: string): void {
-    heard++;
-    let from = 0;
-    for (let end = chunk.indexOf('\n'); end >= 0 && over === null; end = chunk.indexOf('\n', from)) {
-      rest.push(chunk.slice(from, end));
-      from = end + 1;
-      const line = rest.join('');
-      rest = [];
-      restLength = 0;
-      take(line);
-    }
-    if (over !== null) return;
-    rest.push(chunk.slice(from));
-    restLength += chunk.length - from;
-    if (restLength > LONGEST_LINE) discard('ended', `wrote a line of more than ${LONGEST_LINE} characters`);
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
   }
 
-  try {
-    const started = spawn(process.execPath, [...options.nodeOptions, options.script, options.settingsPath], {
+  /** One request at a time; the deadline is for its answer, or from one process that is read to the next. Never rejects. */
+  ask(request: Request, deadlineMs: number): Promise<Outcome> {
+    return new Promise((resolve) => {
+      if (this.#over !== null || this.#child === null) {
+        resolve({ failed: 'ended', how: this.#over ?? 'could not be started', at: null });
+        return;
+      }
+      this.#pending = { id: request.id, resolve, askedMs: performance.now(), deadlineMs, at: null };
+      this.#child.stdin.write(requestLine(request));
+      this.#arm();
+    });
+  }
+
+  /** Lets it end by itself, or kills it where it is busy. */
+  end(): void {
+    if (this.#pending !== null) this.kill();
+    else this.#child?.stdin.end();
+  }
+
+  kill(): void {
+    this.#discard('ended', 'was told to end');
+  }
+
+  #start({ nodeOptions, script, settingsPath }: HelperProcessOptions): Child {
+    const started = spawn(process.execPath, [...nodeOptions, script, settingsPath], {
       cwd: '/',
       env: ENVIRONMENT,
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    child = started;
     started.on('error', (error) => {
-      discard('ended', `could not be started: ${reasonOf(error)}`);
-      resolveEnded();
+      this.#discard('ended', `could not be started: ${reasonOf(error)}`);
+      this.#resolveEnded();
     });
     started.on('exit', () => {
-      resolveEnded();
+      this.#resolveEnded();
     });
     // What it wrote before it ended has been read by then.
     started.on('close', (status, signal) => {
-      const last = complaint.trim().split('\n').pop() ?? '';
-      discard('ended', `ended (${last || (signal ?? `status ${status ?? 'unknown'}`)})`);
+      const last = this.#complaint.trim().split('\n').pop() ?? '';
+      this.#discard('ended', `ended (${last || (signal ?? `status ${status ?? 'unknown'}`)})`);
     });
     started.stdin.on('error', () => undefined);
-    started.stdout.setEncoding('utf8').on('data', hear);
+    started.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#hear(chunk));
     started.stderr.setEncoding('utf8').on('data', (text: string) => {
-      complaint = (complaint + text).slice(-COMPLAINT_KEPT);
+      this.#complaint = (this.#complaint + text).slice(-COMPLAINT_KEPT);
     });
-  } catch (error) {
-    over = `could not be started: ${reasonOf(error)}`;
-    resolveEnded();
+    return started;
   }
 
-  const kill = (): void => {
-    discard('ended', 'was told to end');
-  };
+  #settle(outcome: Outcome): void {
+    const { resolve } = this.#pending ?? {};
+    this.#pending = null;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    resolve?.(outcome);
+  }
 
-  return {
-    pid: child?.pid ?? null,
-    ended,
-    ask: (request, deadlineMs) =>
-      new Promise((resolve) => {
-        if (over !== null || child === null) {
-          resolve({ failed: 'ended', how: over ?? 'could not be started', at: null });
-          return;
-        }
-        pending = { id: request.id, resolve, askedMs: performance.now(), deadlineMs, at: null };
-        child.stdin.write(requestLine(request));
-        arm();
-      }),
-    end: () => {
-      if (pending !== null) kill();
-      else child?.stdin.end();
-    },
-    kill,
-  };
+  /** Kills it by its own pid. Where it does not die at once (uninterruptible sleep), nothing of ours waits for it. */
+  #discard(failed: Failed['failed'], how: string): void {
+    if (this.#over !== null) return;
+    this.#over = how;
+    if (this.#child !== null) {
+      const { stdin, stdout, stderr } = this.#child;
+      this.#child.kill('SIGKILL');
+      for (const stream of [stdin, stdout, stderr]) stream.destroy();
+      this.#child.unref();
+    }
+    this.#settle({ failed, how, at: this.#pending?.at ?? null });
+  }
+
+  #allowance(): number {
+    return this.#ready && this.#pending !== null ? this.#pending.deadlineMs : START_MS;
+  }
+
+  #arm(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      const before = this.#heard;
+      // This process may itself have been held up, and the answer lie in the pipe: what has come is read first.
+      setImmediate(() => {
+        if (this.#pending === null) return;
+        if (this.#heard === before) this.#discard('late', `did not answer within ${this.#allowance() / 1000} s`);
+        else this.#arm();
+      });
+    }, this.#allowance());
+  }
+
+  #take(line: string): void {
+    const message = parseMessage(line);
+    const pending = this.#pending;
+    if (message?.kind === 'ready') {
+      this.#ready = true;
+      if (pending !== null) this.#arm();
+    } else if (message === null || message.id !== pending?.id) this.#discard('ended', 'wrote what is no answer');
+    else if (message.kind === 'answer') this.#settle(message.answer);
+    else if (performance.now() - pending.askedMs > pending.deadlineMs * WHOLE_REQUEST) {
+      pending.at = null;
+      this.#discard('late', `did not come to an end within ${(pending.deadlineMs * WHOLE_REQUEST) / 1000} s`);
+    } else {
+      pending.at = message.pid;
+      this.#timer?.refresh();
+    }
+  }
+
+  #hear(chunk: string): void {
+    this.#heard++;
+    let from = 0;
+    for (let end = chunk.indexOf('\n'); end >= 0 && this.#over === null; end = chunk.indexOf('\n', from)) {
+      this.#rest.push(chunk.slice(from, end));
+      from = end + 1;
+      const line = this.#rest.join('');
+      this.#rest = [];
+      this.#restLength = 0;
+      this.#take(line);
+    }
+    if (this.#over !== null) return;
+    this.#rest.push(chunk.slice(from));
+    this.#restLength += chunk.length - from;
+    if (this.#restLength > LONGEST_LINE) this.#discard('ended', `wrote a line of more than ${LONGEST_LINE} characters`);
+  }
 }

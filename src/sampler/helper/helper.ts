@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openProcess } from '../../sources/proc/process-files';
 import { unavailable, type Reading, type Unavailable } from '../../sources/source';
 import { inheritedFlags } from '../../base/node-flags';
-import { startHelperProcess, type Failed, type HelperProcess } from './helper-process';
-import { putOff, type PutOff } from './put-off';
+import { HelperProcess, type Failed, type Outcome } from './helper-process';
 
 export interface HelperOptions {
   readonly settingsPath: string;
@@ -28,16 +27,6 @@ interface HelperState {
   readonly abandoned: number;
 }
 
-export interface Helper {
-  /** Values of a source, read in the helper process; requests wait for one another. Never rejects. */
-  readonly read: (source: string, pids?: readonly number[]) => Promise<readonly Reading[] | Unavailable>;
-  /** How many of these processes are not read any more, because one reading of them has not come to an end. */
-  readonly leftOut: (pids: readonly number[]) => number;
-  readonly state: () => HelperState;
-  /** Ends the process; what still waits is answered. Resolves when it has ended, after 1 s at the latest. */
-  readonly close: () => Promise<void>;
-}
-
 const IDLE_MS = 60_000;
 /** Each process that hangs in the kernel holds some 10 to 20 MiB of its own, and nothing gets rid of it. */
 const MOST_ABANDONED = 4;
@@ -47,128 +36,173 @@ const CLOSE_MS = 1000;
 /** Failures of processes that nobody asks about any more. */
 const REMEMBER_MS = 3_600_000;
 
-const isFailed = (outcome: readonly Reading[] | Unavailable | Failed): outcome is Failed => 'failed' in outcome;
+/** A source that keeps failing to answer: how often in a row, and until when it is not asked again. */
+export interface PutOff {
+  readonly failures: number;
+  readonly untilMs: number;
+}
+
+const FAILURES_BORNE = 3;
+const FIRST_MS = 30_000;
+const LONGEST_MS = 600_000;
+
+/** After one more failure: the third in a row puts it off for 30 s, and each further one for twice as long, up to 10 min. */
+export function putOff(before: PutOff | undefined, nowMs: number): PutOff {
+  const failures = (before?.failures ?? 0) + 1;
+  const doublings = failures - FAILURES_BORNE;
+  return { failures, untilMs: doublings < 0 ? nowMs : nowMs + Math.min(LONGEST_MS, FIRST_MS * 2 ** doublings) };
+}
+
+const isFailed = (outcome: Outcome): outcome is Failed => 'failed' in outcome;
 
 /** A helper process that is there when it is needed, and replaced when it hangs. Nothing is started yet. */
-export function startHelper(options: HelperOptions): Helper {
-  const { settingsPath, deadlineMs, idleMs = IDLE_MS, nodeOptions = inheritedFlags(), procRoot } = options;
-  const script = options.script ?? join(__dirname, 'helper-main.js');
-  const now = options.now ?? ((): number => performance.now());
+export class Helper {
+  readonly #options: HelperOptions;
+  readonly #now: () => number;
   /** By source, and by the first of the processes that it was asked about: one job's cost no other job its figures. */
-  const failures = new Map<string, PutOff>();
+  readonly #failures = new Map<string, PutOff>();
   /** Start time, by pid, of processes that the helper hung at. */
-  const stuck = new Map<number, number>();
-  let running: HelperProcess | null = null;
-  let idle: NodeJS.Timeout | null = null;
-  let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
-  let requests = 0;
-  let started = 0;
-  let abandoned = 0;
-  let closed = false;
+  readonly #stuck = new Map<number, number>();
+  #running: HelperProcess | null = null;
+  #idle: NodeJS.Timeout | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  #requests = 0;
+  #started = 0;
+  #abandoned = 0;
+  #closed = false;
 
-  const startTicks = (pid: number): number | null => openProcess(pid, { left: 0 }, procRoot).stat()?.startTicks ?? null;
+  constructor(options: HelperOptions) {
+    this.#options = options;
+    this.#now = options.now ?? ((): number => performance.now());
+  }
+
+  /** Values of a source, read in the helper process; requests wait for one another. Never rejects. */
+  read(source: string, pids?: readonly number[]): Promise<readonly Reading[] | Unavailable> {
+    if (this.#waiting >= MOST_WAITING)
+      return Promise.resolve(unavailable(`${this.#waiting} readings before this one are not over`));
+    this.#waiting++;
+    const answer = this.#last.then(() => this.#ask(source, pids)).finally(() => this.#waiting--);
+    this.#last = answer;
+    return answer;
+  }
+
+  /** How many of these processes are not read any more, because one reading of them has not come to an end. */
+  leftOut(pids: readonly number[]): number {
+    return pids.filter((pid) => this.#isStuck(pid)).length;
+  }
+
+  state(): HelperState {
+    return { pid: this.#running?.pid ?? null, started: this.#started, abandoned: this.#abandoned };
+  }
+
+  /** Ends the process; what still waits is answered. Resolves when it has ended, after 1 s at the latest. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stayAwake();
+    const ending = this.#running;
+    if (ending === null) return;
+    ending.end();
+    const late = new AbortController();
+    await Promise.race([ending.ended, sleep(CLOSE_MS, undefined, { signal: late.signal }).catch(() => undefined)]);
+    late.abort();
+    ending.kill();
+    await this.#last;
+  }
+
+  async #ask(source: string, pids: readonly number[] | undefined): Promise<readonly Reading[] | Unavailable> {
+    if (this.#closed) return unavailable('the sampler is ending');
+    const asking = pids === undefined ? source : `${source} of ${pids[0] ?? 'none'}`;
+    const obstacle = this.#obstacle(asking);
+    if (obstacle !== null) return obstacle;
+    this.#stayAwake();
+    const helper = this.#process();
+    const asked = pids?.filter((pid) => !this.#isStuck(pid));
+    const request = { id: ++this.#requests, source, ...(asked === undefined ? {} : { pids: asked }) };
+    const outcome = await helper.ask(request, this.#options.deadlineMs(source));
+    if (isFailed(outcome)) return this.#failed(helper, asking, outcome);
+    this.#failures.delete(asking);
+    this.#idle = setTimeout(() => this.#endIdle(), this.#options.idleMs ?? IDLE_MS);
+    return outcome;
+  }
+
+  /** Why nothing is asked now; null: nothing speaks against it. */
+  #obstacle(asking: string): Unavailable | null {
+    const { failures = 0, untilMs = 0 } = this.#failures.get(asking) ?? {};
+    const left = untilMs - this.#now();
+    if (left > 0)
+      return unavailable(
+        `no answer ${failures} times in a row; tried again in ${Math.ceil(left / 1000)} s`,
+        'see what its device or file system hangs at',
+      );
+    if (this.#running === null && this.#abandoned >= MOST_ABANDONED)
+      return unavailable(
+        `${this.#abandoned} helper processes hang in the kernel and can't be killed; no more are started until one ends`,
+        'see what they wait for: /proc/PID/stack and /proc/PID/wchan',
+      );
+    return null;
+  }
+
+  #process(): HelperProcess {
+    if (this.#running !== null) return this.#running;
+    const { settingsPath, nodeOptions = inheritedFlags(), script = join(__dirname, 'helper-main.js') } = this.#options;
+    this.#started++;
+    const fresh = new HelperProcess({ script, settingsPath, nodeOptions });
+    this.#running = fresh;
+    // One that was ended from outside while it was idle is no source's fault.
+    void fresh.ended.then(() => {
+      if (this.#running === fresh) this.#running = null;
+    });
+    return fresh;
+  }
+
+  #failed(helper: HelperProcess, asking: string, { failed, how, at }: Failed): Unavailable {
+    this.#running = null;
+    this.#abandon(helper);
+    for (const [other, { untilMs }] of this.#failures)
+      if (this.#now() - untilMs > REMEMBER_MS) this.#failures.delete(other);
+    this.#failures.set(asking, putOff(this.#failures.get(asking), this.#now()));
+    if (failed === 'late' && at !== null) {
+      this.#leaveOut(at);
+      return unavailable(`process ${at} ${how} and is left out from now on`);
+    }
+    return unavailable(failed === 'late' ? how : `the helper process ${how}`);
+  }
+
+  #stayAwake(): void {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    this.#idle = null;
+  }
+
+  #endIdle(): void {
+    const ending = this.#running;
+    this.#running = null;
+    if (ending === null) return;
+    this.#abandon(ending);
+    ending.end();
+  }
+
+  #abandon(helper: HelperProcess): void {
+    this.#abandoned++;
+    void helper.ended.then(() => this.#abandoned--);
+  }
+
+  #startTicks(pid: number): number | null {
+    return openProcess(pid, { left: 0 }, this.#options.procRoot).stat()?.startTicks ?? null;
+  }
 
   /** A pid that names another process now is free again. */
-  function isStuck(pid: number): boolean {
-    const known = stuck.get(pid);
+  #isStuck(pid: number): boolean {
+    const known = this.#stuck.get(pid);
     if (known === undefined) return false;
-    if (startTicks(pid) === known) return true;
-    stuck.delete(pid);
+    if (this.#startTicks(pid) === known) return true;
+    this.#stuck.delete(pid);
     return false;
   }
 
-  function holdAgainst(pid: number): void {
-    for (const other of [...stuck.keys()]) isStuck(other);
-    const ticks = startTicks(pid);
-    if (ticks !== null) stuck.set(pid, ticks);
+  #leaveOut(pid: number): void {
+    for (const other of [...this.#stuck.keys()]) this.#isStuck(other);
+    const ticks = this.#startTicks(pid);
+    if (ticks !== null) this.#stuck.set(pid, ticks);
   }
-
-  function forgetOld(): void {
-    for (const [asking, { untilMs }] of failures) if (now() - untilMs > REMEMBER_MS) failures.delete(asking);
-  }
-
-  function endIdle(): void {
-    const ending = running;
-    running = null;
-    if (ending !== null) abandon(ending, 'end');
-  }
-
-  function abandon(process: HelperProcess, how: 'end' | 'killed'): void {
-    abandoned++;
-    if (how === 'end') process.end();
-    void process.ended.then(() => abandoned--);
-  }
-
-  async function ask(source: string, pids: readonly number[] | undefined): Promise<readonly Reading[] | Unavailable> {
-    if (closed) return unavailable('the sampler is ending');
-    const asking = pids === undefined ? source : `${source} of ${pids[0] ?? 'none'}`;
-    const before = failures.get(asking);
-    const left = (before?.untilMs ?? 0) - now();
-    if (before !== undefined && left > 0)
-      return unavailable(
-        `no answer ${before.failures} times in a row; tried again in ${Math.ceil(left / 1000)} s`,
-        'see what its device or file system hangs at',
-      );
-    if (running === null && abandoned >= MOST_ABANDONED)
-      return unavailable(
-        `${abandoned} helper processes hang in the kernel and can't be killed; no more are started until one ends`,
-        'see what they wait for: /proc/PID/stack and /proc/PID/wchan',
-      );
-    if (idle !== null) clearTimeout(idle);
-    idle = null;
-    if (running === null) {
-      started++;
-      const fresh = startHelperProcess({ script, settingsPath, nodeOptions });
-      running = fresh;
-      // One that was ended from outside while it was idle is no source's fault.
-      void fresh.ended.then(() => {
-        if (running === fresh) running = null;
-      });
-    }
-    const helper = running;
-    const asked = pids?.filter((pid) => !isStuck(pid));
-    const request = { id: ++requests, source, ...(asked === undefined ? {} : { pids: asked }) };
-    const outcome = await helper.ask(request, deadlineMs(source));
-    if (!isFailed(outcome)) {
-      failures.delete(asking);
-      idle = setTimeout(endIdle, idleMs);
-      return outcome;
-    }
-    running = null;
-    abandon(helper, 'killed');
-    forgetOld();
-    failures.set(asking, putOff(before, now()));
-    if (outcome.failed === 'late' && outcome.at !== null) {
-      holdAgainst(outcome.at);
-      return unavailable(`process ${outcome.at} ${outcome.how} and is left out from now on`);
-    }
-    return unavailable(outcome.failed === 'late' ? outcome.how : `the helper process ${outcome.how}`);
-  }
-
-  return {
-    read: (source, pids) => {
-      if (waiting >= MOST_WAITING)
-        return Promise.resolve(unavailable(`${waiting} readings before this one are not over`));
-      waiting++;
-      const answer = last.then(() => ask(source, pids)).finally(() => waiting--);
-      last = answer;
-      return answer;
-    },
-    leftOut: (pids) => pids.filter(isStuck).length,
-    state: () => ({ pid: running?.pid ?? null, started, abandoned }),
-    close: async () => {
-      closed = true;
-      if (idle !== null) clearTimeout(idle);
-      idle = null;
-      const ending = running;
-      if (ending === null) return;
-      ending.end();
-      const late = new AbortController();
-      await Promise.race([ending.ended, sleep(CLOSE_MS, undefined, { signal: late.signal }).catch(() => undefined)]);
-      late.abort();
-      ending.kill();
-      await last;
-    },
-  };
 }

@@ -95,94 +95,104 @@ export async function connectListener(
     await sleep(CONNECT_EVERY_MS);
     socket = await tryConnect(path);
   }
-  return greet(socket, handlers);
+  return new Connection(socket, handlers).greeted();
 }
 
-function greet(socket: Socket, handlers: ListenerHandlers): Promise<ListenerLink | null> {
-  const waiting = new Map<number, (answer: Answer | null) => void>();
-  let ids = 0;
-  let closed = false;
-  let greeted: ((hello: Hello | null) => void) | null = null;
+/** One connection: requests with a number of their own, and the answers to them. */
+class Connection {
+  readonly #socket: Socket;
+  readonly #handlers: ListenerHandlers;
+  readonly #waiting = new Map<number, (answer: Answer | null) => void>();
+  #ids = 0;
+  #closed = false;
+  /** Takes the listener's first word; null once it has come. */
+  #greet: ((hello: Hello | null) => void) | null = null;
 
-  function end(): void {
-    if (closed) return;
-    closed = true;
-    socket.destroy();
-    greeted?.(null);
-    for (const answer of waiting.values()) answer(null);
-    waiting.clear();
+  constructor(socket: Socket, handlers: ListenerHandlers) {
+    this.#socket = socket;
+    this.#handlers = handlers;
+    socket.setEncoding('utf8');
+    socket.unref();
+    socket.on('data', lineSplitter((line) => this.#take(line)) as (chunk: string | Buffer) => void);
+    const gone = (): void => this.#gone();
+    socket.on('error', gone).on('close', gone);
   }
 
-  function take(line: string): void {
-    const reply = decodeReply(line);
-    if (reply === null || closed) return;
-    if (reply.kind === 'hello') greeted?.(reply);
-    else if (reply.kind === 'synced' || reply.kind === 'values' || (reply.kind === 'node' && reply.id !== null)) {
-      const id = reply.id as number;
-      waiting.get(id)?.(reply);
-      waiting.delete(id);
-    } else handlers.take(reply);
+  greeted(): Promise<ListenerLink | null> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#end(), HELLO_WITHIN_MS);
+      this.#greet = (hello): void => {
+        this.#greet = null;
+        clearTimeout(timer);
+        resolve(hello === null ? null : this.#link(hello));
+      };
+    });
   }
 
-  function ask(withinMs: number, request: (id: number) => Request): Promise<Answer | null> {
-    if (closed) return Promise.resolve(null);
-    const id = ++ids;
+  #link(hello: Hello): ListenerLink {
+    return {
+      hello,
+      follow: (pids) => this.#write({ kind: 'follow', pids }),
+      sync: async (withinMs) => (await this.#ask(withinMs, (id) => ({ kind: 'sync', id }))) !== null,
+      read: async (source, pids, withinMs) => {
+        const answer = await this.#ask(withinMs, (id) => ({ kind: 'read', id, source, pids }));
+        return answer?.kind === 'values' ? answer : null;
+      },
+      node: async (withinMs) => {
+        const answer = await this.#ask(withinMs, (id) => ({ kind: 'node', id }));
+        return answer?.kind === 'node' ? answer : null;
+      },
+      close: () => this.#end(),
+    };
+  }
+
+  #write(request: Request): void {
+    if (!this.#closed) this.#socket.write(`${JSON.stringify(request)}\n`);
+  }
+
+  #ask(withinMs: number, request: (id: number) => Request): Promise<Answer | null> {
+    if (this.#closed) return Promise.resolve(null);
+    const id = ++this.#ids;
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         // Of a process that was held up itself the answer may be there, unread: sockets come after timers.
         setImmediate(() => {
-          waiting.delete(id);
+          this.#waiting.delete(id);
           resolve(null);
         });
       }, withinMs);
-      waiting.set(id, (answer) => {
+      this.#waiting.set(id, (answer) => {
         clearTimeout(timer);
         resolve(answer);
       });
-      write(request(id));
+      this.#write(request(id));
     });
   }
 
-  const write = (request: Request): void => {
-    if (!closed) socket.write(`${JSON.stringify(request)}\n`);
-  };
+  #take(line: string): void {
+    const reply = decodeReply(line);
+    if (reply === null || this.#closed) return;
+    if (reply.kind === 'hello') this.#greet?.(reply);
+    else if (reply.kind === 'synced' || reply.kind === 'values' || (reply.kind === 'node' && reply.id !== null)) {
+      const id = reply.id as number;
+      this.#waiting.get(id)?.(reply);
+      this.#waiting.delete(id);
+    } else this.#handlers.take(reply);
+  }
 
-  socket.setEncoding('utf8');
-  socket.unref();
-  socket.on('data', lineSplitter(take) as (chunk: string | Buffer) => void);
-  const gone = (): void => {
-    if (closed) return;
-    const known = greeted === null;
-    end();
-    if (known) handlers.lost();
-  };
-  socket.on('error', gone).on('close', gone);
+  #gone(): void {
+    if (this.#closed) return;
+    const known = this.#greet === null;
+    this.#end();
+    if (known) this.#handlers.lost();
+  }
 
-  return new Promise((resolve) => {
-    const timer = setTimeout(end, HELLO_WITHIN_MS);
-    greeted = (hello): void => {
-      greeted = null;
-      clearTimeout(timer);
-      if (hello === null) {
-        resolve(null);
-        return;
-      }
-      resolve({
-        hello,
-        follow: (pids) => {
-          write({ kind: 'follow', pids });
-        },
-        sync: async (withinMs) => (await ask(withinMs, (id) => ({ kind: 'sync', id }))) !== null,
-        read: async (source, pids, withinMs) => {
-          const answer = await ask(withinMs, (id) => ({ kind: 'read', id, source, pids }));
-          return answer?.kind === 'values' ? answer : null;
-        },
-        node: async (withinMs) => {
-          const answer = await ask(withinMs, (id) => ({ kind: 'node', id }));
-          return answer?.kind === 'node' ? answer : null;
-        },
-        close: end,
-      });
-    };
-  });
+  #end(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#socket.destroy();
+    this.#greet?.(null);
+    for (const answer of this.#waiting.values()) answer(null);
+    this.#waiting.clear();
+  }
 }

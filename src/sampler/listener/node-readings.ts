@@ -1,4 +1,4 @@
-import { startHelper, type Helper } from '../helper/helper';
+import { Helper } from '../helper/helper';
 import { reasonOf, warn } from '../../base/log';
 import { NodeStore } from '../node-store/node-store';
 import { newSeriesBuffer, type SeriesBatch } from '../series/series-buffer';
@@ -14,20 +14,6 @@ import {
   type Source,
   type Unavailable,
 } from '../../sources/source';
-
-/** The node-wide sources, read once for all jobs, and kept in node.db. */
-export interface NodeReadings {
-  /** The last readings of the GPUs, all processes on them included. */
-  gpu(): readonly Reading[];
-  /** One reading of a source that may block, of these processes. */
-  read(source: string, pids: readonly number[]): Promise<readonly Reading[] | Unavailable>;
-  /** Reads and keeps the node's series from now on, and until `pause`. */
-  resume(): void;
-  pause(): void;
-  /** Another process keeps the series from now on. */
-  stopKeeping(): void;
-  close(): Promise<void>;
-}
 
 const LOOK_EVERY_MS = 1000;
 /** Hardware may appear (a module loaded late), and file systems may be mounted. */
@@ -48,121 +34,144 @@ interface Scheduled {
   asked: boolean;
 }
 
-/** `publish`: there is something new for the samplers. */
-export function readNode(settings: Settings, settingsPath: string, publish: () => void): NodeReadings {
-  const buffer = newSeriesBuffer(NODE_SOURCES.flatMap(({ metrics }) => metrics));
-  const begin = performance.now();
-  const scheduled: readonly Scheduled[] = NODE_SOURCES.flatMap((source) => {
-    const { enabled, intervalMs, options } = chooseSource(source, settings);
-    return enabled ? [{ source, intervalMs, options, opened: null, dueMs: begin, asked: false }] : [];
-  });
-  const gpus = new Map<string, readonly Reading[]>();
-  let helper: Helper | null = null;
-  let store: NodeStore | null = null;
-  let unsaved: SeriesBatch[] = [];
-  let complained = false;
-  let savedMs = begin;
-  let timer: NodeJS.Timeout | null = null;
-  let keeps = true;
+/** The node-wide sources, read once for all jobs, and kept in node.db. */
+export class NodeReadings {
+  readonly #settings: Settings;
+  readonly #settingsPath: string;
+  /** There is something new for the samplers. */
+  readonly #publish: () => void;
+  readonly #buffer = newSeriesBuffer(NODE_SOURCES.flatMap(({ metrics }) => metrics));
+  readonly #scheduled: readonly Scheduled[];
+  readonly #gpus = new Map<string, readonly Reading[]>();
+  #helper: Helper | null = null;
+  #store: NodeStore | null = null;
+  #unsaved: SeriesBatch[] = [];
+  #complained = false;
+  #savedMs: number;
+  #timer: NodeJS.Timeout | null = null;
+  #keeps = true;
 
-  function helped(): Helper {
-    helper ??= startHelper({ settingsPath, deadlineMs: helperDeadlines(NODE_SOURCES, settings) });
-    return helper;
+  constructor(settings: Settings, settingsPath: string, publish: () => void) {
+    this.#settings = settings;
+    this.#settingsPath = settingsPath;
+    this.#publish = publish;
+    this.#savedMs = performance.now();
+    this.#scheduled = NODE_SOURCES.flatMap((source) => {
+      const { enabled, intervalMs, options } = chooseSource(source, settings);
+      return enabled ? [{ source, intervalMs, options, opened: null, dueMs: this.#savedMs, asked: false }] : [];
+    });
   }
 
-  function take(one: Scheduled, readings: readonly Reading[] | Unavailable): void {
+  /** The last readings of the GPUs, all processes on them included. */
+  gpu(): readonly Reading[] {
+    return [...this.#gpus.values()].flat();
+  }
+
+  /** One reading of a source that may block, of these processes. */
+  read(source: string, pids: readonly number[]): Promise<readonly Reading[] | Unavailable> {
+    return NODE_SOURCES.some(({ name }) => name === source)
+      ? Promise.resolve(unavailable(`${source} is read once for the node`))
+      : this.#helped().read(source, pids);
+  }
+
+  /** Reads and keeps the node's series from now on, and until `pause`. */
+  resume(): void {
+    this.#timer ??= setInterval(() => this.#tick(), LOOK_EVERY_MS);
+  }
+
+  pause(): void {
+    if (this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+    this.#save();
+  }
+
+  /** Another process keeps the series from now on. */
+  stopKeeping(): void {
+    this.#save();
+    this.#keeps = false;
+  }
+
+  async close(): Promise<void> {
+    this.pause();
+    this.#store?.close();
+    for (const { opened } of this.#scheduled) opened?.close();
+    await this.#helper?.close();
+  }
+
+  #helped(): Helper {
+    this.#helper ??= new Helper({
+      settingsPath: this.#settingsPath,
+      deadlineMs: helperDeadlines(NODE_SOURCES, this.#settings),
+    });
+    return this.#helper;
+  }
+
+  #take(one: Scheduled, readings: readonly Reading[] | Unavailable): void {
+    const { name } = one.source;
     if (isUnavailable(readings)) {
       one.opened?.close();
       one.opened = null;
       one.dueMs = performance.now() + OPEN_AGAIN_AFTER_MS;
-      gpus.delete(one.source.name);
+      this.#gpus.delete(name);
       return;
     }
-    buffer.add(one.source.name, Date.now(), readings);
-    if (GPU.includes(one.source.name)) gpus.set(one.source.name, readings);
-    if (GPU.includes(one.source.name) || CHARGED.includes(one.source.name)) publish();
+    this.#buffer.add(name, Date.now(), readings);
+    if (GPU.includes(name)) this.#gpus.set(name, readings);
+    if (GPU.includes(name) || CHARGED.includes(name)) this.#publish();
   }
 
-  function look(one: Scheduled, nowMs: number): void {
+  #look(one: Scheduled, nowMs: number): void {
     if (nowMs < one.dueMs || one.asked) return;
     one.dueMs += one.intervalMs * Math.max(1, Math.ceil((nowMs - one.dueMs) / one.intervalMs));
     if (one.source.blocking) {
       one.asked = true;
-      void helped()
+      void this.#helped()
         .read(one.source.name)
         .then((readings) => {
           one.asked = false;
-          take(one, readings);
+          this.#take(one, readings);
         });
       return;
     }
     if (one.opened === null) {
       const opened = one.source.open({ ...THIS_MACHINE, options: one.options });
       if (isUnavailable(opened)) {
-        take(one, opened);
+        this.#take(one, opened);
         return;
       }
       one.opened = opened;
     }
-    take(one, one.opened.read());
+    this.#take(one, one.opened.read());
   }
 
-  function save(): void {
-    const batch = buffer.take();
-    if (batch.length > 0 && keeps) unsaved.push(batch);
-    unsaved = unsaved.slice(-MOST_UNSAVED);
+  #save(): void {
+    const batch = this.#buffer.take();
+    if (batch.length > 0 && this.#keeps) this.#unsaved.push(batch);
+    this.#unsaved = this.#unsaved.slice(-MOST_UNSAVED);
     try {
-      while (unsaved.length > 0) {
-        store ??= new NodeStore(settings.state_dir);
-        store.saveSeries(null, unsaved[0] as SeriesBatch);
-        unsaved.shift();
+      for (let [first] = this.#unsaved; first !== undefined; [first] = this.#unsaved) {
+        this.#store ??= new NodeStore(this.#settings.state_dir);
+        this.#store.saveSeries(null, first);
+        this.#unsaved.shift();
       }
     } catch (error) {
-      if (!complained) warn(`node.db: ${reasonOf(error)}; the node's own series are not kept`);
-      complained = true;
+      if (!this.#complained) warn(`node.db: ${reasonOf(error)}; the node's own series are not kept`);
+      this.#complained = true;
       try {
-        store?.close();
+        this.#store?.close();
       } catch {
         // Nothing more to lose with it.
       }
-      store = null;
+      this.#store = null;
     }
   }
 
-  function tick(): void {
+  #tick(): void {
     const nowMs = performance.now();
-    for (const one of scheduled) look(one, nowMs);
-    if (nowMs - savedMs < SAVE_EVERY_MS) return;
-    savedMs = nowMs;
-    save();
+    for (const one of this.#scheduled) this.#look(one, nowMs);
+    if (nowMs - this.#savedMs < SAVE_EVERY_MS) return;
+    this.#savedMs = nowMs;
+    this.#save();
   }
-
-  function pause(): void {
-    if (timer === null) return;
-    clearInterval(timer);
-    timer = null;
-    save();
-  }
-
-  return {
-    gpu: () => [...gpus.values()].flat(),
-    read: (source, pids) =>
-      NODE_SOURCES.some(({ name }) => name === source)
-        ? Promise.resolve(unavailable(`${source} is read once for the node`))
-        : helped().read(source, pids),
-    resume: () => {
-      timer ??= setInterval(tick, LOOK_EVERY_MS);
-    },
-    pause,
-    stopKeeping: () => {
-      save();
-      keeps = false;
-    },
-    close: async () => {
-      pause();
-      store?.close();
-      for (const { opened } of scheduled) opened?.close();
-      await helper?.close();
-    },
-  };
 }

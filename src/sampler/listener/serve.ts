@@ -182,13 +182,8 @@ export class Listener {
 
   /** Short work must not pay for a round of all sources, nor for their code. */
   private readings(): NodeReadings {
-    this.node ??= (load('./node-readings') as typeof NodeReadingsModule).readNode(
-      this.settings,
-      this.settingsPath,
-      () => {
-        this.publish();
-      },
-    );
+    const { NodeReadings: Readings } = load('./node-readings') as typeof NodeReadingsModule;
+    this.node ??= new Readings(this.settings, this.settingsPath, () => this.publish());
     return this.node;
   }
 

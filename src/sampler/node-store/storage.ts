@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Destination } from '../delivery/destination';
 import { textOfRecord, writePrivateRecord } from '../delivery/finish';
 import { takeInHanded } from '../delivery/handed-process';
-import { newHeartbeat } from '../delivery/heartbeat';
+import { Heartbeat } from '../delivery/heartbeat';
 import { removeStrayCgroups } from '../job/job-cgroups';
 import { reasonOf, warn } from '../../base/log';
 import { NodeStore } from './node-store';
@@ -23,7 +23,7 @@ export interface Storage {
   prepare(): void;
   /** Best effort: a failure is kept in memory and tried again. */
   saveProgress(record: JobRecord, samples: readonly StoredSample[], series?: SeriesBatch): void;
-  /** The word for the epilog: "disk" when the summary survives a crash now, else "memory". */
+  /** The answer for the epilog: "disk" when the summary survives a crash now, else "memory". */
   finish(record: JobRecord, samples: readonly StoredSample[], series?: SeriesBatch): 'disk' | 'memory';
   /** What can wait until the epilog has gone: cleaning up, orphans, delivery. */
   afterwards(cleanUp: () => void): Promise<void>;
@@ -74,99 +74,132 @@ const DAY_MS = 86_400_000;
 const MIB = 1024 * 1024;
 
 export function chooseStorage(conditions: StorageConditions): Storage {
-  if (conditions.shared !== null) return nodeStorage(conditions);
+  if (conditions.shared !== null) return new NodeStorage(conditions);
   if (conditions.run.hooks === 'plain') return handedStorage(conditions);
   if (conditions.fileSizeLimit < LEAST_FILE_SIZE && conditions.directory !== null)
     return privateStorage(conditions, conditions.directory);
-  return nodeStorage(conditions);
+  return new NodeStorage(conditions);
 }
 
-function nodeStorage(conditions: StorageConditions): Storage {
-  const { run, settings, startedMs, deliver, shared, destination = () => settings } = conditions;
-  const name = runDirectoryName(run);
-  let store: NodeStore | null = null;
-  let unsaved: StoredSample[] = [];
-  let unsavedSeries: SeriesBatch = [];
-  let final: JobRecord | null = null;
-  let committed = false;
-  let complained = false;
-  const heartbeat = shared === null && deliver ? newHeartbeat(settings, destination) : null;
+/** node.db, of the job's own sampler or shared by many; what can't be written is kept in memory and tried again. */
+class NodeStorage implements Storage {
+  readonly #conditions: StorageConditions;
+  readonly #name: string;
+  readonly #destination: () => Destination;
+  readonly #heartbeat: Heartbeat | null;
+  #store: NodeStore | null = null;
+  #unsaved: StoredSample[] = [];
+  #unsavedSeries: SeriesBatch = [];
+  #final: JobRecord | null = null;
+  #committed = false;
+  #complained = false;
 
-  function tryWith(action: (opened: NodeStore) => void): boolean {
+  constructor(conditions: StorageConditions) {
+    const { run, settings, shared, deliver, destination = () => settings } = conditions;
+    this.#conditions = conditions;
+    this.#name = runDirectoryName(run);
+    this.#destination = destination;
+    this.#heartbeat = shared === null && deliver ? new Heartbeat(settings, destination) : null;
+  }
+
+  prepare(): void {
+    this.#tryWith(() => undefined);
+  }
+
+  saveProgress(record: JobRecord, samples: readonly StoredSample[], series: SeriesBatch = []): void {
+    this.#keep(samples, series);
+    const { startedMs, shared } = this.#conditions;
+    const saved = this.#tryWith((opened) =>
+      opened.saveProgress(this.#name, startedMs(), record, this.#unsaved, this.#unsavedSeries),
+    );
+    if (saved) {
+      this.#unsaved = [];
+      this.#unsavedSeries = [];
+      if (this.#store !== null) void this.#heartbeat?.beat(this.#store);
+      shared?.saved();
+      return;
+    }
+    // An unwritable disk must not fill the memory instead: the record keeps the peaks, the series its shape.
+    if (this.#unsaved.length > 2000) this.#unsaved = this.#unsaved.filter((_, index) => index % 2 === 0);
+    this.#unsavedSeries = this.#unsavedSeries.slice(-MOST_UNSAVED_BATCHES);
+  }
+
+  finish(record: JobRecord, samples: readonly StoredSample[], series: SeriesBatch = []): 'disk' | 'memory' {
+    this.#final = record;
+    this.#keep(samples, series);
+    this.#commit(record);
+    return this.#committed ? 'disk' : 'memory';
+  }
+
+  keepsDirectory(): boolean {
+    return false;
+  }
+
+  async afterwards(cleanUp: () => void): Promise<void> {
+    const { settings, deliver, shared } = this.#conditions;
+    if (this.#final !== null) await this.#commitAtLast(this.#final);
+    cleanUp();
+    shared?.committed();
+    // What it carries for the other jobs of the node shall arrive; it takes seconds at most.
+    await this.#heartbeat?.idle();
+    const opened = this.#store;
+    if (opened === null || shared !== null) return;
     try {
-      // Another job may have found the shared one broken and closed it.
-      if (shared !== null) store = null;
-      store ??= shared === null ? new NodeStore(settings.state_dir) : shared.open();
-      action(store);
-      complained = false;
-      return true;
-    } catch (error) {
-      if (!complained)
-        warn(`${join(settings.state_dir, 'node.db')}: ${reasonOf(error)}; kept in memory and tried again`);
-      complained = true;
-      try {
-        if (shared === null) store?.close();
-        else shared.failed(store);
-      } catch {
-        // Nothing more to lose with it.
-      }
-      store = null;
-      return false;
+      if (deliver) await tidyNode(opened, settings, settings.delivery_patience, this.#destination, HANDED_PAUSE_MS);
+    } finally {
+      opened.close();
     }
   }
 
-  return {
-    prepare: () => {
-      tryWith(() => undefined);
-    },
-    saveProgress: (record, samples, series = []) => {
-      unsaved.push(...samples);
-      unsavedSeries = [...unsavedSeries, ...series];
-      if (tryWith((opened) => opened.saveProgress(name, startedMs(), record, unsaved, unsavedSeries))) {
-        unsaved = [];
-        unsavedSeries = [];
-        if (store !== null) void heartbeat?.beat(store);
-        shared?.saved();
+  #keep(samples: readonly StoredSample[], series: SeriesBatch): void {
+    this.#unsaved.push(...samples);
+    this.#unsavedSeries = [...this.#unsavedSeries, ...series];
+  }
+
+  #commit(record: JobRecord): void {
+    this.#committed = this.#tryWith((opened) =>
+      opened.finish(this.#name, this.#conditions.startedMs(), record, this.#unsaved, this.#unsavedSeries),
+    );
+  }
+
+  /** Tries to write the summary for a day, here or straight into the accounting DB. */
+  async #commitAtLast(record: JobRecord): Promise<void> {
+    const deadline = Date.now() + RETRY_FOR_MS;
+    for (let pause = 2000; !this.#committed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      // The accounting DB may be well while this disk is not; both are tried, the merge is idempotent.
+      if (this.#conditions.deliver && (await deliverRecord(record, this.#destination)) === null) return;
+      await sleep(pause * (0.5 + Math.random()));
+      this.#commit(record);
+      if (Date.now() > deadline) {
+        warn(`job ${record.job_id}: its summary could be written nowhere for 24 h and is lost`);
         return;
       }
-      // An unwritable disk must not fill the memory instead: the record keeps the peaks, the series its shape.
-      if (unsaved.length > 2000) unsaved = unsaved.filter((_, index) => index % 2 === 0);
-      unsavedSeries = unsavedSeries.slice(-MOST_UNSAVED_BATCHES);
-    },
-    finish: (record, samples, series = []) => {
-      final = record;
-      unsaved.push(...samples);
-      unsavedSeries = [...unsavedSeries, ...series];
-      committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved, unsavedSeries));
-      return committed ? 'disk' : 'memory';
-    },
-    keepsDirectory: () => false,
-    afterwards: async (cleanUp) => {
-      const deadline = Date.now() + RETRY_FOR_MS;
-      for (let pause = 2000; !committed && final !== null; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-        const record = final;
-        // The accounting DB may be well while this disk is not; both are tried, the merge is idempotent.
-        if (deliver && (await deliverRecord(record, destination)) === null) break;
-        await sleep(pause * (0.5 + Math.random()));
-        committed = tryWith((opened) => opened.finish(name, startedMs(), record, unsaved, unsavedSeries));
-        if (Date.now() > deadline) {
-          warn(`job ${record.job_id}: its summary could be written nowhere for 24 h and is lost`);
-          break;
-        }
-      }
-      cleanUp();
-      shared?.committed();
-      // What it carries for the other jobs of the node shall arrive; it takes seconds at most.
-      await heartbeat?.idle();
-      const opened = store;
-      if (opened === null || shared !== null) return;
+    }
+  }
+
+  #tryWith(action: (opened: NodeStore) => void): boolean {
+    const { settings, shared } = this.#conditions;
+    try {
+      // Another job may have found the shared one broken and closed it.
+      if (shared !== null) this.#store = null;
+      this.#store ??= shared === null ? new NodeStore(settings.state_dir) : shared.open();
+      action(this.#store);
+      this.#complained = false;
+      return true;
+    } catch (error) {
+      if (!this.#complained)
+        warn(`${join(settings.state_dir, 'node.db')}: ${reasonOf(error)}; kept in memory and tried again`);
+      this.#complained = true;
       try {
-        if (deliver) await tidyNode(opened, settings, settings.delivery_patience, destination, HANDED_PAUSE_MS);
-      } finally {
-        opened.close();
+        if (shared === null) this.#store?.close();
+        else shared.failed(this.#store);
+      } catch {
+        // Nothing more to lose with it.
       }
-    },
-  };
+      this.#store = null;
+      return false;
+    }
+  }
 }
 
 export interface TidyOutcome {

@@ -11,7 +11,7 @@ import type { RunDirectory } from '../job/run-directory';
 import type { SharedStore } from '../node-store/storage';
 import { newMachineScan } from '../processes/machine-scan';
 import { commonStretch } from './common-stretch';
-import { shareListener } from './shared-listener';
+import { SharedListener } from './shared-listener';
 
 /** Or as often as there are heartbeats. */
 const SAVE_EVERY_MS = 20_000;
@@ -65,6 +65,7 @@ export class FollowedJobs {
   ) {
     const descriptors = Math.min(resourceLimit(Rlimit.NOFILE).soft, MOST_DESCRIPTORS) - SPARE_DESCRIPTORS;
     this.#stretch = commonStretch(settings.interval * 1000, settings.cpu_budget_percent);
+    const listener = new SharedListener(settingsPath, settings);
     this.#shared = {
       settingsPath,
       settings,
@@ -72,7 +73,7 @@ export class FollowedJobs {
       shared: store,
       descriptors: { left: Math.max(0, descriptors) },
       machine: newMachineScan('/proc', SCAN_FRESH_MS),
-      connect: shareListener(settingsPath, settings).connect,
+      connect: (handlers) => listener.connect(handlers),
       saveEveryMs: settings.heartbeat > 0 ? Math.min(SAVE_EVERY_MS, settings.heartbeat * 1000) : SAVE_EVERY_MS,
       spendable: Infinity,
       jobs: () => Math.max(1, this.#followed.size),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { reasonOf, warn } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import { destinationNow, type Destination } from '../delivery/destination';
-import { newHeartbeat, type Heartbeat } from '../delivery/heartbeat';
+import { Heartbeat } from '../delivery/heartbeat';
 import { deliverOutbox } from '../delivery/outbox-feeder';
 import type { NodeStore } from '../node-store/node-store';
 import { tidyNode, type SharedStore } from '../node-store/storage';
@@ -27,7 +27,7 @@ export class NodeUpkeep {
     private readonly settings: Settings,
     private readonly settingsPath: string,
   ) {
-    this.#heartbeat = newHeartbeat(settings, this.#destination);
+    this.#heartbeat = new Heartbeat(settings, this.#destination);
     this.store = shareStore(settings.state_dir, {
       saved: (store) => void this.#heartbeat.beat(store),
       committed: () => this.deliverSoon(),

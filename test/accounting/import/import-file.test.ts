@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, copyFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, copyFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { HistoryStore } from '../../../src/accounting/history-store';
 import { importFile, type ImportedSums, type ImportStore } from '../../../src/accounting/import/import-file';
 import { importFiles } from '../../../src/accounting/import/import-files';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import { failedLine, sampleLine, sampleLines } from './sample-lines';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const HEADER = '# Version: 8.1.9\n#\n# DO NOT MODIFY THIS FILE MANUALLY!\n#\n';
 
@@ -20,9 +20,8 @@ interface Place {
   readonly count: () => Promise<number>;
 }
 
-async function place(t: TestContext, body: (place: Place) => Promise<void>): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-import-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+async function place(body: (place: Place) => Promise<void>): Promise<void> {
+  const directory = temporaryDirectory();
   const store = openSqliteHistory(join(directory, 'accounting.db'), 0o600);
   const file = join(directory, 'accounting');
   try {
@@ -44,8 +43,8 @@ function assertTaken(sums: ImportedSums, added: number): void {
 }
 
 describe('importFile', () => {
-  it('imports what is new, and nothing twice', (t) =>
-    place(t, async ({ file, take, count }) => {
+  it('imports what is new, and nothing twice', () =>
+    place(async ({ file, take, count }) => {
       writeFileSync(file, HEADER + sampleLines(1, 30));
       assertTaken(await take(), 30);
       assertTaken(await take(), 0);
@@ -54,8 +53,8 @@ describe('importFile', () => {
       assert.equal(await count(), 35);
     }));
 
-  it('knows a file that was short and grew', (t) =>
-    place(t, async ({ file, take, store, count }) => {
+  it('knows a file that was short and grew', () =>
+    place(async ({ file, take, store, count }) => {
       writeFileSync(file, HEADER);
       assertTaken(await take(), 0);
       for (let job = 1; job <= 30; job++) {
@@ -66,8 +65,8 @@ describe('importFile', () => {
       assert.equal(await count(), 30);
     }));
 
-  it('leaves a line that is not whole for the next time', (t) =>
-    place(t, async ({ file, take, count }) => {
+  it('leaves a line that is not whole for the next time', () =>
+    place(async ({ file, take, count }) => {
       const last = sampleLine(11);
       writeFileSync(file, sampleLines(1, 10) + last.slice(0, 100));
       assertTaken(await take(), 10);
@@ -78,8 +77,8 @@ describe('importFile', () => {
       assert.equal(await count(), 11);
     }));
 
-  it('follows a rotation by rename, by copy and truncation, and by compression', (t) =>
-    place(t, async ({ directory, file, take, store, count }) => {
+  it('follows a rotation by rename, by copy and truncation, and by compression', () =>
+    place(async ({ directory, file, take, store, count }) => {
       const old = join(directory, 'accounting.0');
       writeFileSync(file, HEADER + sampleLines(1, 40));
       assertTaken(await take(), 40);
@@ -108,8 +107,8 @@ describe('importFile', () => {
       assert.equal(await count(), 159);
     }));
 
-  it('counts a job that never started once, however many files tell its line, and each of its tries', (t) =>
-    place(t, async ({ directory, file, take, store, count }) => {
+  it('counts a job that never started once, however many files tell its line, and each of its tries', () =>
+    place(async ({ directory, file, take, store, count }) => {
       const part = (first: number): string =>
         `${sampleLine(first)}${failedLine(900)}${failedLine(900)}${sampleLine(first + 1)}`;
       const parts = [part(1), part(11) + failedLine(900), failedLine(900) + part(21)];
@@ -140,8 +139,8 @@ describe('importFile', () => {
       assert.deepEqual([await tries(), await count()], [9, 15]);
     }));
 
-  it("takes both forms of Open Cluster Scheduler's file, and counts each line once", (t) =>
-    place(t, async ({ directory, file, take, store, count }) => {
+  it("takes both forms of Open Cluster Scheduler's file, and counts each line once", () =>
+    place(async ({ directory, file, take, store, count }) => {
       const common = { owner: 'alice', group: 'users', account: 'sge', qname: 'all.q', hostname: 'ge1', slots: 1 };
       const json = (job: number, start: number, more: object): string =>
         `${JSON.stringify({
@@ -163,8 +162,8 @@ describe('importFile', () => {
       assert.deepEqual([(await store.job({ job_id: 900, all: true })).records.length, await count()], [3, 5]);
     }));
 
-  it('takes several files in any order', (t) =>
-    place(t, async ({ directory, store, count }) => {
+  it('takes several files in any order', () =>
+    place(async ({ directory, store, count }) => {
       const paths = [2, 0, 1].map((part) => {
         const path = join(directory, `accounting.${part}`);
         writeFileSync(path, sampleLines(1 + 100 * part, 100));
@@ -177,8 +176,8 @@ describe('importFile', () => {
       assert.equal(await count(), 300);
     }));
 
-  it('tells a file that has shrunk, and one that is damaged', (t) =>
-    place(t, async ({ directory, file, take, count }) => {
+  it('tells a file that has shrunk, and one that is damaged', () =>
+    place(async ({ directory, file, take, count }) => {
       writeFileSync(file, sampleLines(1, 60));
       assertTaken(await take(), 60);
       truncateSync(file, 40 * sampleLine(10).length);
@@ -194,16 +193,16 @@ describe('importFile', () => {
       assert.equal(await count(), 60 + broken.added);
     }));
 
-  it('reads a compressed file to its end that is not read at once', (t) =>
-    place(t, async ({ directory, take, count }) => {
+  it('reads a compressed file to its end that is not read at once', () =>
+    place(async ({ directory, take, count }) => {
       const packed = join(directory, 'long.gz');
       writeFileSync(packed, gzipSync(sampleLines(1, 10_000), { level: 0 }));
       assertTaken(await take(packed, 2000), 10_000);
       assert.equal(await count(), 10_000);
     }));
 
-  it('keeps lines aside that cannot be read, as they are', (t) =>
-    place(t, async ({ file, store, take, count }) => {
+  it('keeps lines aside that cannot be read, as they are', () =>
+    place(async ({ file, store, take, count }) => {
       const lines = [
         sampleLine(1),
         'garbage\n',
@@ -242,8 +241,8 @@ describe('importFile', () => {
       assert.equal(await count(), 3);
     }));
 
-  it('counts no line twice where several importers are at work', (t) =>
-    place(t, async ({ directory, file, store, count }) => {
+  it('counts no line twice where several importers are at work', () =>
+    place(async ({ directory, file, store, count }) => {
       writeFileSync(file, HEADER + sampleLines(1, 200));
       const others = [1, 2, 3].map(() => openSqliteHistory(join(directory, 'accounting.db'), 0o600));
       const all: readonly ImportStore[] = [store, ...others];
@@ -260,8 +259,8 @@ describe('importFile', () => {
       assert.equal(await count(), 200);
     }));
 
-  it('goes on where it was interrupted', (t) =>
-    place(t, async ({ file, store, take, count }) => {
+  it('goes on where it was interrupted', () =>
+    place(async ({ file, store, take, count }) => {
       writeFileSync(file, sampleLines(1, 200));
       const stop = new AbortController();
       const first = await importFile(file, store, {

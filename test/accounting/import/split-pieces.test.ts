@@ -92,8 +92,8 @@ it('closes the file where its reader has enough, however much there is', async (
   }
 });
 
-it('tells where the thread dies', async (t) => {
-  const program = join(temporaryStore(t), '..', 'dying.js');
+it('tells where the thread dies', async () => {
+  const program = join(temporaryStore(), '..', 'dying.js');
   writeFileSync(program, "require('node:worker_threads').parentPort.on('message', () => process.exit(3));");
   await assert.rejects(
     found(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), 0, 1, BEGIN, program)),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { passwordIn, readPassword } from '../../../src/accounting/postgres/credentials';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const WHOSE = { host: 'db', port: 5432, database: 'accounting', user: 'hooks' };
 
@@ -29,9 +29,8 @@ describe('passwordIn', () => {
 });
 
 describe('readPassword', () => {
-  it('refuses a file that others can read, a link, and what is no file', (t) => {
-    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-pgpass-'));
-    t.after(() => rmSync(directory, { recursive: true, force: true }));
+  it('refuses a file that others can read, a link, and what is no file', () => {
+    const directory = temporaryDirectory();
     const path = join(directory, 'pgpass');
     writeFileSync(path, '*:*:*:hooks:secret\n', { mode: 0o600 });
     assert.equal(readPassword(path, WHOSE), 'secret');
@@ -48,9 +47,8 @@ describe('readPassword', () => {
   it(
     "takes root to the deliverer's file",
     { skip: process.geteuid?.() !== 0 && 'only root can give a file away' },
-    (t) => {
-      const directory = mkdtempSync(join(tmpdir(), 'qmemacct-pgpass-'));
-      t.after(() => rmSync(directory, { recursive: true, force: true }));
+    () => {
+      const directory = temporaryDirectory();
       const path = join(directory, 'pgpass');
       writeFileSync(path, '*:*:*:hooks:secret\n', { mode: 0o600 });
       chownSync(path, 65534, 65534);

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import type {} from 'node:test';
 import { asStored, mergeRecords } from '../../../src/record/merge';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
@@ -13,6 +12,7 @@ import { cannotRun, deliver, lineOf, startDeliverer, UNPRIVILEGED } from '../run
 import { job, T0 } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const PASSWORD = 'so:secret\\';
 
@@ -34,9 +34,8 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
     return name;
   }
 
-  function credentials(t: TestContext, line: string, mode = 0o600): string {
-    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-credentials-'));
-    t.after(() => rmSync(directory, { recursive: true, force: true }));
+  function credentials(line: string, mode = 0o600): string {
+    const directory = temporaryDirectory();
     chmodSync(directory, 0o711);
     const path = join(directory, 'pgpass');
     writeFileSync(path, `# for the hooks\n${line}\n`, { mode });
@@ -51,7 +50,7 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
     { skip: cannotRun() },
     async (t) => {
       const name = await delivered();
-      const file = credentials(t, goodLine());
+      const file = credentials(goodLine());
       const records = [job(1, T0), job(2, T0 + 1), { ...job(3, T0), started_at: 'yesterday' }];
       const { status, rows, complaints } = await deliver(server.url(name, 'hooks'), records, '--credentials', file);
       assert.deepEqual(complaints, []);
@@ -67,13 +66,13 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
     },
   );
 
-  it('keeps the rows where the password is wrong, and says so', { skip: cannotRun() }, async (t) => {
+  it('keeps the rows where the password is wrong, and says so', { skip: cannotRun() }, async () => {
     const name = await delivered();
     for (const [line, mode, complaint] of [
       ['*:*:*:hooks:guessed', 0o600, /does not take the password .*; mend accounting_credentials/],
       [goodLine(), 0o640, /others can read the credentials; chmod 0600/],
     ] as const) {
-      const file = credentials(t, line, mode);
+      const file = credentials(line, mode);
       const { status, rows, complaints } = await deliver(
         server.url(name, 'hooks'),
         [job(1, T0)],
@@ -92,7 +91,7 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
 
   it('outlives the death of the server', { skip: cannotRun() }, async (t) => {
     const name = await delivered();
-    const file = credentials(t, goodLine());
+    const file = credentials(goodLine());
     const url = server.url(name, 'hooks');
     const { process: child, finished } = startDeliverer([
       '--accounting',

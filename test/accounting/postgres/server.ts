@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../../../src/accounting/postgres/connect';
 import { initDatabase } from '../../../src/accounting/postgres/schema';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** A real PostgreSQL of the test's own: in a temporary directory, on a private socket, gone after the test. */
 
@@ -70,7 +70,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const bin = programs();
   if (bin === null) throw new Error(String(noPostgres));
   const who = identity();
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-postgres-'));
+  const directory = temporaryDirectory();
   if (who.uid !== undefined) chownSync(directory, who.uid, who.gid ?? who.uid);
   if (options.shared) chmodSync(directory, 0o711);
   const data = join(directory, 'data');
@@ -171,7 +171,6 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     remove: async () => {
       // SIGINT: a fast shutdown, which ends the sessions.
       await stop('SIGINT');
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 }

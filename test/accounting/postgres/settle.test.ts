@@ -8,7 +8,7 @@ import type { AccountingStore } from '../../../src/accounting/store';
 import { settle } from '../../../src/cli/commands/settle';
 import type { JobRecord } from '../../../src/record/record';
 import { fakeTerminal } from '../../cli/fake-terminal';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { DAY, HOUR, iso, job, lineOf, T0 } from '../suite/fixture';
 import { noPostgres, startServer, type Server } from './server';
 
@@ -166,7 +166,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     const bad = { revision, status, job_id: 5, cluster: 'cell' };
     await server.run(name, `SELECT qmemacct.deliver('${JSON.stringify([bad])}')`);
     await hooks.merge([job(1, T0)]);
-    const config = join(temporaryDirectory(t), 'qmemacct.toml');
+    const config = join(temporaryDirectory(), 'qmemacct.toml');
     writeFileSync(config, `accounting = "${server.url(name)}"\ndeliver_as = "root"\n`);
     const terminal = fakeTerminal();
     assert.equal(await settle({ config, color: false }, terminal), 3);

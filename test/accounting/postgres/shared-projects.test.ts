@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { openPostgresReader } from '../../../src/accounting/postgres/postgres-store';
 import type { JobRecord } from '../../../src/record/record';
-import { sharedProjects } from '../../../src/server/shared-projects';
+import { sharedProjects } from '../../../src/server/access/projects';
 import { DAY, HOUR, job } from '../suite/fixture';
 import { noPostgres, startServer, type Server } from './server';
 

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -20,6 +18,7 @@ import { packageRoot } from '../../../src/base/package-root';
 import { job, T0 } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** Of the command; what is run in here goes in steps of 20. */
 const BATCH = 250;
@@ -60,8 +59,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
   }
 
   async function newMove(t: TestContext, count = COUNT): Promise<Move> {
-    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-take-over-'));
-    t.after(() => rmSync(directory, { recursive: true, force: true }));
+    const directory = temporaryDirectory();
     const path = join(directory, 'accounting.db');
     const source = openSqliteHistory(path, 0o600);
     t.after(() => source.close());

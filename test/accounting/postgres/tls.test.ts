@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../../src/accounting/postgres/connect';
@@ -11,6 +10,7 @@ import { StoreError } from '../../../src/accounting/store-error';
 import { packageRoot } from '../../../src/base/package-root';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 function noTls(): string | false {
   return spawnSync('openssl', ['version']).status === 0 ? noPostgres : 'no openssl here';
@@ -44,7 +44,7 @@ db.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()')
 `;
 
 describe('TLS to PostgreSQL', { skip: noTls() }, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-tls-'));
+  const directory = temporaryDirectory();
   const file = (name: string): string => join(directory, name);
   let server: Server;
   let port: number;
@@ -98,7 +98,6 @@ describe('TLS to PostgreSQL', { skip: noTls() }, () => {
   });
   after(async () => {
     await server.remove();
-    rmSync(directory, { recursive: true, force: true });
   });
 
   const encrypted = async (host: string, options: string): Promise<unknown> => {

@@ -21,7 +21,7 @@ async function filled(t: TestContext, path: string): Promise<HistoryStore> {
 }
 
 it('gives the space of what it removes back to the file system', async (t) => {
-  const path = temporaryStore(t);
+  const path = temporaryStore();
   const store = await filled(t, path);
   const before = statSync(path).size;
   const seen: number[] = [];
@@ -34,7 +34,7 @@ it('gives the space of what it removes back to the file system', async (t) => {
 });
 
 it('leaves a file of before its size, until it has been vacuumed once', async (t) => {
-  const path = temporaryStore(t);
+  const path = temporaryStore();
   openForWriting(path, 0o640).close();
   const old = new SqliteDatabase(path);
   old.exec('PRAGMA auto_vacuum = NONE; VACUUM');
@@ -48,7 +48,7 @@ it('leaves a file of before its size, until it has been vacuumed once', async (t
 });
 
 it('lets deliveries through while it works', async (t) => {
-  const path = temporaryStore(t);
+  const path = temporaryStore();
   const store = await filled(t, path);
   const other = openSqliteHistory(path, 0o640);
   t.after(() => other.close());

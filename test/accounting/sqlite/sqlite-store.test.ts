@@ -16,7 +16,7 @@ import { summarySuite } from '../suite/summary-suite';
 import { temporaryStore } from '../temporary-store';
 
 function opened(t: TestContext): HistoryStore & { readonly path: string } {
-  const path = temporaryStore(t);
+  const path = temporaryStore();
   const store = openSqliteHistory(path, 0o640);
   t.after(() => store.close());
   return { ...store, path };

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
 
 type Run = (...words: string[]) => Promise<{ readonly status: number; readonly terminal: FakeTerminal }>;
 
-function site(t: TestContext, rule: string, directory = temporaryDirectory(t)): Run {
-  const config = join(temporaryDirectory(t), 'qmemacct.toml');
+function site(rule: string, directory = temporaryDirectory()): Run {
+  const config = join(temporaryDirectory(), 'qmemacct.toml');
   writeFileSync(config, `mail_owners = "${rule}"\ndigest_dir = "${directory}"\n`);
   return async (...words) => {
     const terminal = fakeTerminal();
@@ -18,9 +18,9 @@ function site(t: TestContext, rule: string, directory = temporaryDirectory(t)): 
 }
 
 describe('digest', () => {
-  it('is asked for, and declined', async (t) => {
-    const directory = temporaryDirectory(t);
-    const run = site(t, 'listed', directory);
+  it('is asked for, and declined', async () => {
+    const directory = temporaryDirectory();
+    const run = site('listed', directory);
     const before = await run();
     assert.deepEqual([before.status, before.terminal.output()], [1, 'no digest: "qmemacct digest on" asks for it\n']);
     assert.match((await run('on')).terminal.output(), /^a mail about your jobs after each day/);
@@ -29,21 +29,21 @@ describe('digest', () => {
     assert.equal(readdirSync(directory).length, 1);
   });
 
-  it('comes without asking where the site sends it to all', async (t) => {
-    const run = site(t, 'all');
+  it('comes without asking where the site sends it to all', async () => {
+    const run = site('all');
     assert.equal((await run()).status, 0);
     await run('off');
     const { status, terminal } = await run('--json');
     assert.deepEqual([status, JSON.parse(terminal.output())], [1, { schema: 1, wish: 'off', digest: false }]);
   });
 
-  it('says where nobody gets one, or nobody can ask here', async (t) => {
-    const nobody = await site(t, 'nobody')('on');
+  it('says where nobody gets one, or nobody can ask here', async () => {
+    const nobody = await site('nobody')('on');
     assert.match(nobody.terminal.output(), /this site sends no digests/);
     assert.match(nobody.terminal.warnings(), /your choice is stored all the same/);
-    const elsewhere = await site(t, 'all', '/nonexistent/digest')('off');
+    const elsewhere = await site('all', '/nonexistent/digest')('off');
     assert.equal(elsewhere.status, 3);
     assert.match(elsewhere.terminal.warnings(), /digest_dir \/nonexistent\/digest is not on this host/);
-    assert.equal((await site(t, 'all')('maybe')).status, 2);
+    assert.equal((await site('all')('maybe')).status, 2);
   });
 });

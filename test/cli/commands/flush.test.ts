@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
 import { makePrivateState } from '../../../src/cli/run/private-state';
 import { ownStorePath } from '../../../src/cli/stores/stores';
@@ -10,6 +9,7 @@ import { DeliveryLock } from '../../../src/sampler/delivery/delivery-lock';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { emptyRecord } from '../../../src/record/record';
 import { fakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 interface Undelivered {
   readonly env: Record<string, string>;
@@ -18,9 +18,8 @@ interface Undelivered {
 }
 
 /** A user's own state with one finished job that was not delivered. */
-function undelivered(t: TestContext): Undelivered {
-  const home = mkdtempSync(join(tmpdir(), 'qmemacct-flush-'));
-  t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 }));
+function undelivered(): Undelivered {
+  const home = temporaryDirectory();
   const env = { HOME: home };
   // Of the machine's own node nothing is touched.
   const config = join(home, 'qmemacct.toml');
@@ -35,8 +34,8 @@ function undelivered(t: TestContext): Undelivered {
 }
 
 describe('flush', { timeout: 180_000 }, () => {
-  it("delivers what waits in a user's own state", async (t) => {
-    const { env, words } = undelivered(t);
+  it("delivers what waits in a user's own state", async () => {
+    const { env, words } = undelivered();
     const terminal = fakeTerminal({ env });
     assert.equal(await runProgram(words(), '0', terminal), 0, terminal.warnings());
     assert.match(terminal.output(), /run-state: delivered 1 record\n$/);
@@ -49,8 +48,8 @@ describe('flush', { timeout: 180_000 }, () => {
     assert.equal(quiet.output() + quiet.warnings(), '');
   });
 
-  it('tells why records stay, with status 3', async (t) => {
-    const { env, accounting, words } = undelivered(t);
+  it('tells why records stay, with status 3', async () => {
+    const { env, accounting, words } = undelivered();
     mkdirSync(dirname(accounting), { recursive: true });
     writeFileSync(accounting, 'no database, but long enough to be looked at as one: it will not do');
     const terminal = fakeTerminal({ env });
@@ -59,8 +58,8 @@ describe('flush', { timeout: 180_000 }, () => {
     assert.match(terminal.warnings(), /1 record waits in .*run-state\/node.db: .*accounting.db/);
   });
 
-  it('asks the process that delivers, and says what its last try ended with', async (t) => {
-    const { env, accounting, words } = undelivered(t);
+  it('asks the process that delivers, and says what its last try ended with', async () => {
+    const { env, accounting, words } = undelivered();
     const lock = DeliveryLock.take(join(dirname(accounting), 'run-state')) ?? assert.fail();
     lock.noteProblem('everyone may write to /the/place');
     const woken = lock.pause(3_600_000);

@@ -1,18 +1,7 @@
 import assert from 'node:assert/strict';
-import {
-  appendFileSync,
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, chmodSync, chownSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { spawn, spawnSync } from 'node:child_process';
 import { runProgram } from '../../../src/cli/program';
@@ -20,6 +9,7 @@ import { packageRoot } from '../../../src/base/package-root';
 import { failedLine, sampleLine, sampleLines } from '../../accounting/import/sample-lines';
 import { noPostgres, startServer } from '../../accounting/postgres/server';
 import { fakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 interface Site {
   readonly directory: string;
@@ -29,9 +19,8 @@ interface Site {
 }
 
 /** A site whose accounting file is `file`, and whose accounting DB belongs to whoever runs this. */
-function site(t: TestContext, settings = '', store?: string): Site {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-cli-import-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+function site(settings = '', store?: string): Site {
+  const directory = temporaryDirectory();
   const file = join(directory, 'accounting');
   const config = join(directory, 'qmemacct.toml');
   const own = process.getuid?.() === 0 ? 'deliver_as = "root"\n' : '';
@@ -92,8 +81,8 @@ async function neverStarted({ file, run }: Site): Promise<void> {
 }
 
 describe('qmemacct import', { timeout: 180_000 }, () => {
-  it('imports what is new, tells what it did, and what could not be read', async (t) => {
-    const { directory, file, run } = site(t);
+  it('imports what is new, tells what it did, and what could not be read', async () => {
+    const { directory, file, run } = site();
     writeFileSync(file, `${sampleLines(1, 3)}gar\u001bbage\n`);
     const dry = await run('import', '--dry-run');
     assert.deepEqual([dry.status, dry.output], [0, '3 new lines, nothing was written\n']);
@@ -112,8 +101,8 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     assert.match(job.output, /It was not sampled/);
   });
 
-  it('names the file that it can not read, and takes the others', async (t) => {
-    const { file, directory, run } = site(t);
+  it('names the file that it can not read, and takes the others', async () => {
+    const { file, directory, run } = site();
     writeFileSync(file, sampleLines(1, 3));
     const { status, output, warnings } = await run('import', '--json', join(directory, 'gone'), file);
     assert.equal(status, 3);
@@ -122,8 +111,8 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     assert.deepEqual([added, problems.length], [3, 1]);
   });
 
-  it('says as which user it could not read', { skip: process.getuid?.() !== 0 && 'needs root' }, (t) => {
-    const { directory, file, config } = site(t);
+  it('says as which user it could not read', { skip: process.getuid?.() !== 0 && 'needs root' }, () => {
+    const { directory, file, config } = site();
     const common = join(directory, 'cell', 'default', 'common');
     const store = join(directory, 'store');
     mkdirSync(common, { recursive: true });
@@ -148,11 +137,11 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     assert.match(run(), denied);
   });
 
-  it('refuses what excludes each other', async (t) => {
-    const { status, warnings } = await site(t).run('import', '--follow', '--dry-run');
+  it('refuses what excludes each other', async () => {
+    const { status, warnings } = await site().run('import', '--follow', '--dry-run');
     assert.equal(status, 2);
     assert.match(warnings, /--follow and --dry-run exclude each other/);
-    assert.equal((await site(t).run('import', '--csv')).status, 2);
+    assert.equal((await site().run('import', '--csv')).status, 2);
   });
 
   async function follows({ file, config, run }: Site): Promise<void> {
@@ -180,21 +169,21 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     assert.match((await run('import')).output, /^nothing new/);
   }
 
-  it('follows the file through a rotation until it is told to stop', (t) => follows(site(t)));
+  it('follows the file through a rotation until it is told to stop', () => follows(site()));
 
-  it('puts jobs that never started where their lines stand', (t) => neverStarted(site(t)));
+  it('puts jobs that never started where their lines stand', () => neverStarted(site()));
 
   it('puts them there in PostgreSQL, too', { skip: noPostgres }, async (t) => {
     const server = await startServer({ settings: ['fsync = off'] });
     t.after(() => server.remove());
-    await neverStarted(site(t, '', server.url(await server.database())));
+    await neverStarted(site('', server.url(await server.database())));
   });
 
   it('follows it into PostgreSQL, too', { skip: noPostgres }, async (t) => {
     const server = await startServer();
     t.after(() => server.remove());
     const name = await server.database();
-    await follows(site(t, '', server.url(name)));
+    await follows(site('', server.url(name)));
     const [row] = await server.run(name, 'SELECT count(*) AS records FROM qmemacct.record');
     assert.deepEqual(row, { records: 71 });
   });

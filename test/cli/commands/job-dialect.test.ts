@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../../src/cli/program';
 import { accountOf, modest } from '../../report/bad-ends';
 import { openBracket } from '../../report/sample-records';
 import { fakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const GIB = 1024 ** 3;
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-job-dialect-'));
+const directory = temporaryDirectory();
 const database = join(directory, 'accounting.db');
 
 /** Killed, with address spaces above h_vmem and a quarter of it in use; Grid Engine's line came without a maxvmem. */
@@ -27,7 +27,6 @@ before(async () => {
   await store.merge([killed]);
   await store.close();
 });
-after(() => rmSync(directory, { recursive: true, force: true }));
 
 async function job(dialect: string, ...words: readonly string[]): Promise<string> {
   const config = join(directory, `${dialect}.toml`);

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import type { StoredRecord } from '../../../src/record/merge';
@@ -12,6 +10,7 @@ import { noPostgres, startServer, type Server } from '../../accounting/postgres/
 import { accountingLineOf, heartbeatOf, realisticRecords } from '../../accounting/realistic-record';
 import { DAY, iso, job, lineOf, T0 } from '../../accounting/suite/fixture';
 import { fakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 async function run(...words: readonly string[]): Promise<{ status: number; output: string; warnings: string }> {
   const terminal = fakeTerminal({});
@@ -24,15 +23,14 @@ describe('migrate', { skip: noPostgres }, () => {
   before(async () => void (server = await startServer({ settings: ['synchronous_commit = off'] })));
   after(() => server.remove());
 
-  function file(t: TestContext): string {
-    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-migrate-'));
-    t.after(() => rmSync(directory, { recursive: true, force: true }));
+  function file(): string {
+    const directory = temporaryDirectory();
     return join(directory, 'accounting.db');
   }
   const plain = ({ record, ended, provenance }: StoredRecord): unknown => ({ record, ended, provenance });
 
   it('takes everything over, with the rank of every value, and again what came late', async (t) => {
-    const path = file(t);
+    const path = file();
     const sqlite = openSqliteHistory(path, 0o600);
     t.after(() => sqlite.close());
     const { next } = realisticRecords(7);
@@ -83,8 +81,8 @@ describe('migrate', { skip: noPostgres }, () => {
     assert.equal((await postgres.job({ job_id: 5 })).records[0]?.record.processes, 7);
   });
 
-  it('says what is missing', async (t) => {
-    const path = file(t);
+  it('says what is missing', async () => {
+    const path = file();
     const url = server.url(await server.database());
     const none = await run('migrate', path, url);
     assert.equal(none.status, 3);

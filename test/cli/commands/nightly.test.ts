@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { type NightlyCommandOptions, nightly } from '../../../src/cli/commands/nightly';
 import { ledgerDirectory, openLedger } from '../../../src/cli/nightly/ledger';
 import type { NightSteps } from '../../../src/cli/nightly/night-steps';
 import { writeChoice } from '../../../src/cli/nightly/digest-choices';
 import { runProgram } from '../../../src/cli/program';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
 import { fakeHistory, fakeReport } from '../nightly/fake-night';
 
@@ -21,8 +21,8 @@ interface Place {
   readonly mails: () => readonly string[];
 }
 
-function place(t: TestContext, more = '', steps: Partial<NightSteps> = {}): Place {
-  const directory = temporaryDirectory(t);
+function place(more = '', steps: Partial<NightSteps> = {}): Place {
+  const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
   const sendmail = join(directory, 'sendmail');
   const sent = join(directory, 'sent');
@@ -61,8 +61,8 @@ function place(t: TestContext, more = '', steps: Partial<NightSteps> = {}): Plac
 }
 
 describe('nightly', { timeout: 180_000 }, () => {
-  it('does the night, says so in one line, and has nothing to do the next time', async (t) => {
-    const { run, terminal, mails } = place(t, 'mail_owners = "all"');
+  it('does the night, says so in one line, and has nothing to do the next time', async () => {
+    const { run, terminal, mails } = place('mail_owners = "all"');
     assert.equal(await run(), 0, terminal.warnings());
     assert.equal(terminal.output(), 'done: 2026-11-20; 3 mails sent\n');
     assert.deepEqual(mails(), ['root', 'alice', 'ops']);
@@ -72,15 +72,15 @@ describe('nightly', { timeout: 180_000 }, () => {
     assert.equal(terminal.warnings(), '');
   });
 
-  it('sends a digest to who asked for it', { skip: process.getuid?.() !== 0 && 'asks as root' }, async (t) => {
-    const { run, directory, mails } = place(t, 'mail_owners = "listed"');
+  it('sends a digest to who asked for it', { skip: process.getuid?.() !== 0 && 'asks as root' }, async () => {
+    const { run, directory, mails } = place('mail_owners = "listed"');
     writeChoice(join(directory, 'digest'), 'on');
     assert.equal(await run(), 0);
     assert.deepEqual(mails(), ['root', 'ops']);
   });
 
-  it('--dry-run tells, and does nothing', async (t) => {
-    const { run, terminal, mails, directory } = place(t, 'mail_owners = "all"\nmail_domain = "example.org"');
+  it('--dry-run tells, and does nothing', async () => {
+    const { run, terminal, mails, directory } = place('mail_owners = "all"\nmail_domain = "example.org"');
     assert.equal(await run({ dryRun: true }), 0);
     assert.deepEqual(terminal.output().trim().split('\n'), [
       `import, roll-up and prune in ${directory}/accounting.db`,
@@ -95,25 +95,25 @@ describe('nightly', { timeout: 180_000 }, () => {
     assert.match(terminal.output(), /nothing to do: every night is done\n$/);
   });
 
-  it('tells what failed, with status 3', async (t) => {
+  it('tells what failed, with status 3', async () => {
     const failing = { importAccounting: () => Promise.reject(new Error('accounting: no such file')) };
-    const { run, terminal, mails } = place(t, '', failing);
+    const { run, terminal, mails } = place('', failing);
     assert.equal(await run(), 3);
     assert.equal(terminal.warnings(), 'qmemacct: import: accounting: no such file\n');
     assert.equal(terminal.output(), 'done: 2026-11-20; 1 mail sent; 1 problem\n');
     assert.deepEqual(mails(), ['ops']);
   });
 
-  it('tells programs the same as JSON', async (t) => {
-    const { run, terminal } = place(t);
+  it('tells programs the same as JSON', async () => {
+    const { run, terminal } = place();
     assert.equal(await run({ json: true }), 0);
     const { schema, done, mails } = JSON.parse(terminal.output()) as Record<string, unknown>;
     assert.deepEqual([schema, done], [1, ['2026-11-20']]);
     assert.deepEqual(mails, { sent: 1, before: 0, refused: 0, doubt: 0, left: 0 });
   });
 
-  it('makes its report also where the mail settings are wrong, and says so', async (t) => {
-    const { run, terminal, directory, mails } = place(t, 'mail_domain = "no domain"');
+  it('makes its report also where the mail settings are wrong, and says so', async () => {
+    const { run, terminal, directory, mails } = place('mail_domain = "no domain"');
     assert.equal(await run(), 3);
     assert.match(terminal.warnings(), /mail: mail_domain = "no domain"/);
     assert.match(terminal.output(), /to be tried again: 2026-11-20/);
@@ -121,8 +121,8 @@ describe('nightly', { timeout: 180_000 }, () => {
     assert.deepEqual(mails(), []);
   });
 
-  it('leaves it to another one that is at it', async (t) => {
-    const { run, directory } = place(t);
+  it('leaves it to another one that is at it', async () => {
+    const { run, directory } = place();
     const ledger = openLedger(
       ledgerDirectory({ accounting: `${directory}/a.db`, report_dir: '', state_dir: '' }),
       'x 1',
@@ -133,8 +133,8 @@ describe('nightly', { timeout: 180_000 }, () => {
     assert.equal(await run(), 0);
   });
 
-  it('shows on a terminal how far it is', async (t) => {
-    const { options, steps } = place(t);
+  it('shows on a terminal how far it is', async () => {
+    const { options, steps } = place();
     const terminal = fakeTerminal({ isTTY: true, now: () => new Date(2026, 10, 21, 3) });
     assert.equal(await nightly(options, terminal, steps), 0);
     assert.match(
@@ -144,8 +144,8 @@ describe('nightly', { timeout: 180_000 }, () => {
     assert.ok(terminal.output().includes('\r\u001b[Kmails of 2026-11-20: 0 of 1'));
   });
 
-  it('refuses what makes no sense', async (t) => {
-    const { options } = place(t);
+  it('refuses what makes no sense', async () => {
+    const { options } = place();
     const refused = async (...words: string[]): Promise<string> => {
       const terminal = fakeTerminal({ now: () => new Date(2026, 10, 21, 3) });
       assert.equal(await runProgram(['--config', options.config, 'nightly', ...words], '0', terminal), 2);

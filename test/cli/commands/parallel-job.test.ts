@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../../src/cli/program';
 import type { JobRecord } from '../../../src/record/record';
 import { mpiMaster, mpiTask, running } from '../../report/sample-records';
 import { fakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
 /** What a login node tells of jobs that run, or ran, elsewhere. */
 
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-parallel-job-'));
+const directory = temporaryDirectory();
 const database = join(directory, 'accounting.db');
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
@@ -52,7 +51,6 @@ before(async () => {
   assert.ok(outcomes.every(({ ok }) => ok));
   await store.close();
 });
-after(() => rmSync(directory, { recursive: true, force: true }));
 
 async function output(...words: readonly string[]): Promise<string> {
   const terminal = fakeTerminal();
@@ -102,7 +100,7 @@ describe('qmemacct job, of a job that runs on another host', () => {
     const owned = await output('owner', 'bob', '--since', '2d');
     assert.match(owned, /4902 .* not heard of since 2026-11-21 10:00:00/);
     assert.match(owned, /4901 .* running, 43 s ago/);
-    assert.match(await output('owner', 'bob', '--since', '2d', '--group'), /4903 .* 3 running/);
+    assert.match(await output('owner', 'bob', '--since', '2d'), /4903 .* 3 running/);
   });
 
   it('shows a parallel one as a whole, as old as its oldest part', async () => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { parseJobArguments } from '../../../src/cli/job/find-job';
 import { jobName, jobTaskName, privateWorld } from '../../../src/record/job-name';
 import { ordinary } from '../../report/sample-records';
 import { COMMAND } from '../serving';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 interface Ran {
   readonly status: number | null;
@@ -17,9 +17,8 @@ interface Ran {
 }
 
 /** A site whose own job 1 is of node17, and a user who has run nothing privately yet. */
-async function newUser(t: TestContext): Promise<(...words: readonly string[]) => Ran> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-private-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+async function newUser(): Promise<(...words: readonly string[]) => Ran> {
+  const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
   writeFileSync(config, `accounting = "${directory}/site.db"\nrun_dir = "${directory}/none"\nlistener = false\n`);
   const site = openSqliteStore(join(directory, 'site.db'), 0o600);
@@ -30,8 +29,8 @@ async function newUser(t: TestContext): Promise<(...words: readonly string[]) =>
 }
 
 describe('a private run', () => {
-  it('has a name that is no job number, by which it is shown, and lists say so', async (t) => {
-    const qmemacct = await newUser(t);
+  it('has a name that is no job number, by which it is shown, and lists say so', async () => {
+    const qmemacct = await newUser();
     const run = qmemacct('run', '--', 'sleep', '0.3');
     assert.equal(run.status, 0, run.stderr);
     assert.match(run.stderr, /\brun-1\b/);

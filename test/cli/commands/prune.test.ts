@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import type { HistoryStore, Pruned, Retention } from '../../../src/accounting/history-store';
 import { prune } from '../../../src/cli/commands/prune';
 import { rollup } from '../../../src/cli/commands/rollup';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal } from '../fake-terminal';
 import { fakeHistory } from '../nightly/fake-night';
 
 const pruned: Pruned = { records: 1234, series: 20, rollups: 0, freed: 3 * 1024 ** 2, complete: true };
 
-function config(t: TestContext, text = ''): { readonly config: string; readonly color: boolean } {
-  const path = join(temporaryDirectory(t), 'qmemacct.toml');
+function config(text = ''): { readonly config: string; readonly color: boolean } {
+  const path = join(temporaryDirectory(), 'qmemacct.toml');
   writeFileSync(path, `deliver_as = "root"\n${text}`);
   return { config: path, color: false };
 }
@@ -20,7 +20,7 @@ function config(t: TestContext, text = ''): { readonly config: string; readonly 
 const opened = (changes: Partial<HistoryStore>) => () => Promise.resolve(fakeHistory([], changes));
 
 describe('prune', () => {
-  it('removes by the ages of the configuration, and tells how much', async (t) => {
+  it('removes by the ages of the configuration, and tells how much', async () => {
     const asked: [Retention, number][] = [];
     const terminal = fakeTerminal();
     const store: Partial<HistoryStore> = {
@@ -29,7 +29,7 @@ describe('prune', () => {
         return Promise.resolve(pruned);
       },
     };
-    const options = config(t, 'keep_records_days = 30\nkeep_charts_days = 7\n');
+    const options = config('keep_records_days = 30\nkeep_charts_days = 7\n');
     assert.equal(await prune(options, terminal, opened(store)), 0);
     assert.deepEqual(asked, [[{ records: 30, series: 7, rollups: 0 }, terminal.now().getTime()]]);
     assert.equal(terminal.output(), "1,234 records, 20 charts, 0 days' sums removed, 3.00 MiB given back\n");
@@ -38,7 +38,7 @@ describe('prune', () => {
     assert.deepEqual(JSON.parse(json.output()), { schema: 1, ...pruned });
   });
 
-  it('stops at Ctrl-C in a good state, and says that there is more', async (t) => {
+  it('stops at Ctrl-C in a good state, and says that there is more', async () => {
     const terminal = fakeTerminal({ isTTY: true });
     const store: Partial<HistoryStore> = {
       prune: async (_rules, _now, { signal, onProgress }) => {
@@ -49,13 +49,13 @@ describe('prune', () => {
       },
     };
     const before = process.listenerCount('SIGINT');
-    assert.equal(await prune(config(t), terminal, opened(store)), 3);
+    assert.equal(await prune(config(), terminal, opened(store)), 3);
     assert.ok(terminal.output().startsWith('\r\u001b[Kprune: 10 of 100 (10 %)\r\u001b[K1,234 records'));
     assert.match(terminal.warnings(), /interrupted: the rest goes with the next run/);
     assert.equal(process.listenerCount('SIGINT'), before);
   });
 
-  it('--dry-run only counts', async (t) => {
+  it('--dry-run only counts', async () => {
     const terminal = fakeTerminal();
     const store: Partial<HistoryStore> = {
       prune: () => assert.fail('it pruned'),
@@ -64,30 +64,30 @@ describe('prune', () => {
         return Promise.resolve({ records: [], totals: { records: 5000 } as never });
       },
     };
-    assert.equal(await prune({ ...config(t, 'keep_records_days = 30\n'), dryRun: true }, terminal, opened(store)), 0);
+    assert.equal(await prune({ ...config('keep_records_days = 30\n'), dryRun: true }, terminal, opened(store)), 0);
     assert.match(terminal.output(), /^records older than 30 days go: those before 2026-10-22\n/);
     assert.match(terminal.output(), /days' sums are kept for ever\n5,000 records would go\n$/);
   });
 });
 
 describe('rollup', () => {
-  it('sums the days that changed', async (t) => {
+  it('sums the days that changed', async () => {
     const terminal = fakeTerminal();
-    assert.equal(await rollup(config(t), terminal, opened({})), 0);
+    assert.equal(await rollup(config(), terminal, opened({})), 0);
     assert.equal(terminal.output(), '3 days summed\n');
     const none = fakeTerminal();
-    assert.equal(await rollup(config(t), none, opened({ rollUp: () => Promise.resolve(0) })), 0);
+    assert.equal(await rollup(config(), none, opened({ rollUp: () => Promise.resolve(0) })), 0);
     assert.equal(none.output(), 'every day is summed\n');
   });
 
-  it('stops at Ctrl-C', async (t) => {
+  it('stops at Ctrl-C', async () => {
     const terminal = fakeTerminal();
     const rollUp: HistoryStore['rollUp'] = async ({ signal }) => {
       process.emit('SIGTERM');
       await Promise.resolve();
       return signal?.aborted === true ? 2 : 9;
     };
-    assert.equal(await rollup({ ...config(t), json: true }, terminal, opened({ rollUp })), 3);
+    assert.equal(await rollup({ ...config(), json: true }, terminal, opened({ rollUp })), 3);
     assert.deepEqual(JSON.parse(terminal.output()), { schema: 1, days: 2, complete: false });
   });
 });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { AccountingReader } from '../../../src/accounting/store';
 import { showReport, type ReportOptions } from '../../../src/cli/commands/report';
 import { runProgram } from '../../../src/cli/program';
@@ -13,11 +12,11 @@ import { memoryReader } from '../../report/efficiency/memory-reader';
 import { sampleCluster } from '../../report/efficiency/sample-cluster';
 import { fakeTerminal } from '../fake-terminal';
 import { mailSink } from '../mail/mail-sink';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-report-'));
-after(() => rmSync(directory, { recursive: true, force: true }));
+const directory = temporaryDirectory();
 
 const RECORDS = sampleCluster(120);
 

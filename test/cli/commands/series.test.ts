@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../../src/cli/program';
 import { SqliteDatabase } from '../../../src/native/sqlite';
@@ -13,10 +12,11 @@ import { ALL_FACTS } from '../../../src/sampler/figures/job-facts';
 import { ordinary, unsampled } from '../../report/sample-records';
 import { oneOf } from '../../tries';
 import { fakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-series-'));
+const directory = temporaryDirectory();
 const state = join(directory, 'state');
 const accounting = join(directory, 'accounting.db');
 const config = join(directory, 'qmemacct.toml');
@@ -70,7 +70,6 @@ before(async () => {
   node.close();
 });
 // The sampler of a private run may still be closing its store.
-after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }));
 
 async function run(...words: readonly string[]) {
   const terminal = fakeTerminal();

@@ -1,26 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
-import { listenAt } from '../../../src/server/listen';
+import { listenAt } from '../../../src/server/http/listen';
 import { ask } from '../../server/test-site';
 import { COMMAND, startServing, type Serving } from '../serving';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const NOBODY = 65534;
 const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
@@ -33,10 +23,9 @@ interface Place {
 }
 
 /** A site whose accounting DB is for its owner alone. */
-async function newPlace(t: TestContext, more = ''): Promise<Place> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-serve-'));
+async function newPlace(more = ''): Promise<Place> {
+  const directory = temporaryDirectory();
   chmodSync(directory, 0o755);
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
   mkdirSync(join(directory, 'accounting'), { mode: 0o755 });
   const place = {
     directory,
@@ -90,7 +79,7 @@ const shown = ({ status, stdout, stderr }: Run): readonly (readonly [number, str
 
 describe('qmemacct serve', () => {
   it('serves until it is told to end, and takes its socket along', async (t) => {
-    const place = await newPlace(t);
+    const place = await newPlace();
     const { child, said } = await serving(t, place);
     const { status } = await ask({ socketPath: place.socket }, { path: '/v1/job/4711' });
     assert.equal(status, 200);
@@ -101,7 +90,7 @@ describe('qmemacct serve', () => {
   });
 
   it('can be killed and started again', async (t) => {
-    const place = await newPlace(t);
+    const place = await newPlace();
     const { child } = await serving(t, place);
     child.kill('SIGKILL');
     await once(child, 'exit');
@@ -111,7 +100,7 @@ describe('qmemacct serve', () => {
   });
 
   it('says in a line why it can not listen (status 3), or what makes no sense (status 2)', async (t) => {
-    const place = await newPlace(t);
+    const place = await newPlace();
     await serving(t, place);
     const again = (...words: readonly string[]): Run =>
       spawnSync(process.execPath, [COMMAND, '--config', place.config, 'serve', ...words], { encoding: 'utf8' });
@@ -129,7 +118,7 @@ describe('qmemacct serve', () => {
   });
 
   it('takes the socket that systemd has opened', async (t) => {
-    const place = await newPlace(t, 'serve_names = "own"');
+    const place = await newPlace('serve_names = "own"');
     const opened = createServer();
     const first = join(place.directory, 'first.sock');
     const path = join(place.directory, 'systemd.sock');
@@ -155,7 +144,7 @@ describe('qmemacct serve', () => {
 
 describe('an ordinary user, where the accounting DB is for others', { skip: notRoot }, () => {
   it('sees it by the server', async (t) => {
-    const place = await newPlace(t);
+    const place = await newPlace();
     await serving(t, place);
     assert.deepEqual(shown(asNobody(place, 'job', '4711', '--json')), [[4711, 'bob']]);
     assert.deepEqual(
@@ -171,7 +160,7 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
   });
 
   it('sees it by the server where the file is not on this host', async (t) => {
-    const place = await newPlace(t);
+    const place = await newPlace();
     await serving(t, place);
     const config = join(place.directory, 'login.toml');
     writeFileSync(config, `accounting = "${place.directory}/elsewhere.db"\nserve_socket = "${place.socket}"\n`);
@@ -179,7 +168,7 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
   });
 
   it('sees of others what the site shows, by the uid that the kernel tells', async (t) => {
-    const place = await newPlace(t, 'serve_names = "own"');
+    const place = await newPlace('serve_names = "own"');
     await serving(t, place);
     assert.deepEqual(shown(asNobody(place, 'job', '4712', '--json')), [[4712, 'nobody']]);
     assert.equal(asNobody(place, 'job', '4711', '--json').status, 1);
@@ -189,7 +178,7 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
   });
 
   it('gets status 3 where the server is down, also where there is something of the user’s own', async (t) => {
-    const place = await newPlace(t);
+    const place = await newPlace();
     const home = join(place.directory, 'home');
     const own = join(home, '.local', 'state', 'qmemacct');
     mkdirSync(own, { recursive: true });
@@ -217,7 +206,7 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
   });
 
   it('is told what was tried', async (t) => {
-    const place = await newPlace(t);
+    const place = await newPlace();
     const alone = asNobody(place, 'job', '4711');
     assert.equal(alone.status, 3);
     assert.match(

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { checkCgroups, readHierarchies } from '../../../src/cli/doctor/check-cgroups';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { isUnavailable } from '../../../src/sources/source';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 type Layout = Readonly<Record<string, string>>;
 
@@ -22,8 +22,8 @@ interface Machine {
   readonly root: string;
 }
 
-function machine(t: TestContext, layout: Layout, groups: readonly string[] = []): Machine {
-  const top = temporaryDirectory(t);
+function machine(layout: Layout, groups: readonly string[] = []): Machine {
+  const top = temporaryDirectory();
   const root = join(top, 'cgroup');
   for (const path of [root, join(top, 'proc')]) mkdirSync(path);
   for (const [path, text] of Object.entries(layout)) {
@@ -46,33 +46,30 @@ function check({ top, root }: Machine, cgroup: Settings['cgroup'], readOnly: rea
 }
 
 describe('what doctor says of control groups', () => {
-  it('names the hierarchies', (t) => {
-    assert.deepEqual(readHierarchies(machine(t, {}).root), { v2: null, v1: [] });
+  it('names the hierarchies', () => {
+    assert.deepEqual(readHierarchies(machine({}).root), { v2: null, v1: [] });
     for (const [layout, says] of [
       [V2, 'ok hierarchies: version 2 in : cpuset, cpu, io, memory, hugetlb, pids, rdma'],
       [V1, 'ok hierarchies: version 1: memory, cpuacct, cpu, blkio, pids'],
       [HYBRID, 'ok hierarchies: version 2 in /unified: no controllers; version 1: memory, cpuacct, cpu, blkio, pids'],
       [{}, 'note hierarchies: none in /sys/fs/cgroup'],
     ] as const)
-      assert.equal(check(machine(t, layout), 'off').lines[0], says);
+      assert.equal(check(machine(layout), 'off').lines[0], says);
   });
 
-  it('says which version counts memory', (t) => {
+  it('says which version counts memory', () => {
     for (const [layout, version] of [
       [V2, 2],
       [V1, 1],
       [HYBRID, 1],
     ] as const)
-      assert.match(
-        JSON.stringify(check(machine(t, layout), 'off').state),
-        new RegExp(`version ${version} counts memory`),
-      );
+      assert.match(JSON.stringify(check(machine(layout), 'off').state), new RegExp(`version ${version} counts memory`));
     for (const layout of [{}, { 'cgroup.controllers': 'cpu io\n' }, { 'cpuacct/cgroup.procs': '' }])
-      assert.ok(isUnavailable(check(machine(t, layout), 'off').state));
+      assert.ok(isUnavailable(check(machine(layout), 'off').state));
   });
 
-  it('says whether groups of our own can be made', (t) => {
-    const [v2, v1] = [machine(t, V2), machine(t, V1)];
+  it('says whether groups of our own can be made', () => {
+    const [v2, v1] = [machine(V2), machine(V1)];
     const own = (lines: readonly string[]): string | undefined => lines[1];
     assert.equal(
       own(check(v2, 'off').lines),
@@ -83,13 +80,13 @@ describe('what doctor says of control groups', () => {
     assert.match(own(check(v1, 'own', [], false).lines) ?? '', /^note own groups: .* not tried > run this as root$/);
   });
 
-  it('warns where they are wanted and can not be made', (t) => {
-    const v2 = machine(t, V2);
-    const v1 = machine(t, V1, ['memory/qmemacct-jobs']);
+  it('warns where they are wanted and can not be made', () => {
+    const v2 = machine(V2);
+    const v1 = machine(V1, ['memory/qmemacct-jobs']);
     for (const [lines, why] of [
       [check(v2, 'own', [v2.root]).lines, / can't be written > mount it read-write/],
       [check(v1, 'auto', [join(v1.root, 'memory', 'qmemacct-jobs')]).lines, /qmemacct-jobs can't be written > give /],
-      [check(machine(t, {}), 'own').lines, /no cgroup hierarchy counts memory > mount cgroup2/],
+      [check(machine({}), 'own').lines, /no cgroup hierarchy counts memory > mount cgroup2/],
     ] as const) {
       assert.match(lines[1] ?? '', /^warning own groups: cgroup = "\w+", and none can be made: /);
       assert.match(lines[1] ?? '', why);
@@ -97,8 +94,8 @@ describe('what doctor says of control groups', () => {
     assert.match(check(v2, 'off', [v2.root]).lines[1] ?? '', /^note own groups: .*none can be made: .*written$/);
   });
 
-  it('tells groups that nobody looks after', (t) => {
-    const stray = machine(t, V1, [`memory/${STRAY}`, 'memory/qmemacct-jobs/somebody-elses']);
+  it('tells groups that nobody looks after', () => {
+    const stray = machine(V1, [`memory/${STRAY}`, 'memory/qmemacct-jobs/somebody-elses']);
     assert.equal(
       check(stray, 'own').lines[2],
       'warning own groups: 1 group of a job that nobody looks after: 12.0.0123abcd.4242.777 > "qmemacct flush" removes them',

@@ -1,15 +1,14 @@
 import type { Settings } from '../../../src/record/settings';
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { checkVisibility } from '../../../src/cli/doctor/check-visibility';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('checkVisibility', () => {
-  it('warns where users can read the file of what is hidden from them', (t) => {
-    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-doctor-'));
-    t.after(() => rmSync(directory, { recursive: true, force: true }));
+  it('warns where users can read the file of what is hidden from them', () => {
+    const directory = temporaryDirectory();
     const accounting = join(directory, 'accounting.db');
     writeFileSync(accounting, '');
     const found = (

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { describeMemoryComplex, hookPlaces } from '../../../src/cli/doctor/check-gridengine';
 import { cgroupVersion, checkKernel } from '../../../src/cli/doctor/check-kernel';
 import { makeOwnedDirectory } from '../../../src/base/set-owner';
@@ -15,12 +14,12 @@ import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { emptyRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { DIRECTORY, globalText, hostText, ourLine, queueText, siteOf } from '../install/sites';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const root = process.getuid?.() === 0;
 
-function temporary(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-doctor-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+function temporary(): string {
+  const directory = temporaryDirectory();
   return directory;
 }
 
@@ -28,12 +27,12 @@ const briefly = (findings: readonly Finding[]): string[] =>
   findings.map(({ severity, name, says }) => `${severity} ${name}: ${says}`);
 
 describe('what the kernel offers', () => {
-  it('is told from mounts and files', (t) => {
+  it('is told from mounts and files', () => {
     assert.equal(cgroupVersion('cgroup2 /sys/fs/cgroup cgroup2 rw 0 0'), 'v2');
     assert.equal(cgroupVersion('cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0'), 'v1');
     assert.equal(cgroupVersion('cgroup /a cgroup rw 0 0\ncgroup2 /b cgroup2 rw 0 0'), 'hybrid');
     assert.equal(cgroupVersion('proc /proc proc rw 0 0'), null);
-    const bare = temporary(t);
+    const bare = temporary();
     const found = briefly(checkKernel(bare, bare)).join('\n');
     assert.match(found, /note process tree: no lists of children/);
     assert.match(found, /warning process I\/O: not counted/);
@@ -47,10 +46,10 @@ describe('what the kernel offers', () => {
 });
 
 describe('capabilities', () => {
-  it("are execd's own, where one runs", (t) => {
+  it("are execd's own, where one runs", () => {
     assert.equal(effectiveCapabilities('Name:\tx\nCapEff:\t000001ffffffffff\n'), 0x1ffffffffffn);
     assert.equal(effectiveCapabilities('Name:\tx\n'), null);
-    const proc = temporary(t);
+    const proc = temporary();
     mkdirSync(join(proc, '77'));
     writeFileSync(join(proc, '77', 'comm'), 'sge_execd\n');
     const status = (permitted: string): void =>
@@ -72,8 +71,8 @@ describe('capabilities', () => {
     assert.match(lifting.says, /execd lacks it: limits can't be lifted; jobs with an h_vmem below 1 GiB.*small mode/);
   });
 
-  it('are not guessed', (t) => {
-    assert.equal(checkLimits(false, temporary(t))[0]?.severity, 'note');
+  it('are not guessed', () => {
+    assert.equal(checkLimits(false, temporary())[0]?.severity, 'note');
   });
 });
 
@@ -102,8 +101,8 @@ describe('hooks in Grid Engine', () => {
 });
 
 describe('the state of a node', { skip: root ? false : 'looks at what only root may' }, () => {
-  function nodeState(t: TestContext): NodeState {
-    const top = temporary(t);
+  function nodeState(): NodeState {
+    const top = temporary();
     const settings = { ...DEFAULT_SETTINGS, state_dir: join(top, 'state'), run_dir: join(top, 'run') };
     for (const wanted of nodeDirectories(settings.state_dir, settings.run_dir))
       makeOwnedDirectory(wanted.path, wanted.mode, wanted);
@@ -111,16 +110,16 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     return { settings, settingsPath: join(top, 'x.toml'), prefix: join(top, 'opt'), isRoot: true, ...nothing };
   }
 
-  it('is well after an installation', (t) => {
-    const found = checkState(nodeState(t), new Date());
+  it('is well after an installation', () => {
+    const found = checkState(nodeState(), new Date());
     assert.deepEqual(
       found.filter(({ severity }) => severity === 'problem' || severity === 'warning'),
       [],
     );
   });
 
-  it('tells wrong modes, and directories that others can write to', (t) => {
-    const state = nodeState(t);
+  it('tells wrong modes, and directories that others can write to', () => {
+    const state = nodeState();
     chmodSync(join(state.settings.state_dir, 'run'), 0o755);
     chmodSync(state.settings.state_dir, 0o777);
     const found = briefly(checkState(state, new Date())).join('\n');
@@ -128,8 +127,8 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     assert.match(found, /problem directories: everyone can write to .*state, and root trusts/);
   });
 
-  it('tells what waits in node.db, what was refused, and runs that nobody looks after', (t) => {
-    const state = nodeState(t);
+  it('tells what waits in node.db, what was refused, and runs that nobody looks after', () => {
+    const state = nodeState();
     const { state_dir: stateDir } = state.settings;
     const key = { cluster: 'c', job_id: 1, task_id: null, pe_task_id: null, host: 'h', run_id: '1.1.1' };
     const record = emptyRecord(key, 'finished', 'usage', Date.now() - 2 * 3_600_000);
@@ -149,8 +148,8 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     assert.match(found, /warning runs: 1 ended without epilog and sampler/);
   });
 
-  it('tells files of users that are not taken, and what takes them', (t) => {
-    const state = nodeState(t);
+  it('tells files of users that are not taken, and what takes them', () => {
+    const state = nodeState();
     const outbox = join(state.settings.state_dir, 'outbox');
     mkdirSync(outbox, { recursive: true });
     writeFileSync(join(outbox, '1.0.abc'), '{}');
@@ -162,8 +161,8 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
     assert.match(found(true), /note runs: 1 records of jobs' owners wait to be taken in/);
   });
 
-  it('tells a damaged node.db', (t) => {
-    const state = nodeState(t);
+  it('tells a damaged node.db', () => {
+    const state = nodeState();
     writeFileSync(join(state.settings.state_dir, 'node.db'), 'no database at all, but long enough to be read as one');
     assert.match(briefly(checkState(state, new Date())).join('\n'), /problem node.db: .*not a database/);
   });

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { packageRoot } from '../../../src/base/package-root';
 import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
 import { apart, apartOrNot } from '../../base/apart';
 import { fakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'takes rights away, which root alone can' };
 
@@ -37,10 +37,9 @@ interface Answer {
 }
 
 describe('doctor', { timeout: 180_000 }, () => {
-  const nothing = mkdtempSync(join(tmpdir(), 'qmemacct-doctor-'));
+  const nothing = temporaryDirectory();
   const config = join(nothing, 'qmemacct.toml');
   writeFileSync(config, `state_dir = "${join(nothing, 'state')}"\nrun_dir = "${join(nothing, 'run')}"\n`);
-  after(() => rmSync(nothing, { recursive: true, force: true }));
   const words = ['doctor', '--config', config, '--prefix', join(nothing, 'opt')];
 
   it('looks at everything on this machine, and tells a cause and a mend for what is not well', async () => {
@@ -138,9 +137,8 @@ describe('doctor', { timeout: 180_000 }, () => {
 
   describe('on a host without execd', apartOrNot, () => {
     const program = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
-    const said = (t: TestContext, before: string): Answer => {
-      const top = mkdtempSync(join(tmpdir(), 'qmemacct-role-'));
-      t.after(() => rmSync(top, { recursive: true, force: true }));
+    const said = (before: string): Answer => {
+      const top = temporaryDirectory();
       for (const name of ['sge_qmaster', 'sge_execd']) {
         copyFileSync('/bin/sleep', join(top, name));
         chmodSync(join(top, name), 0o755);
@@ -152,8 +150,8 @@ describe('doctor', { timeout: 180_000 }, () => {
     const until = (name: string): string => `until grep -qx ${name} /proc/$!/comm; do :; done`;
     const roleOf = ({ checks: [role] }: Answer): string => `${role?.severity ?? ''}: ${role?.says ?? ''}`;
 
-    it('looks at nothing that only jobs need', (t) => {
-      const answer = said(t, ':');
+    it('looks at nothing that only jobs need', () => {
+      const answer = said(':');
       assert.match(roleOf(answer), /^note: no execution host: no sge_execd runs; no hooks are installed; Grid Engine /);
       for (const { area, name } of answer.checks)
         assert.ok(['host', 'program', 'accounting', 'clock', 'Grid Engine'].includes(area), `${area} ${name}`);
@@ -166,16 +164,16 @@ describe('doctor', { timeout: 180_000 }, () => {
       );
     });
 
-    it('knows the master, and an execution host by its execd, not by what a user calls so', (t) => {
+    it('knows the master, and an execution host by its execd, not by what a user calls so', () => {
       assert.match(
-        roleOf(said(t, `./sge_qmaster 600 & ${until('sge_qmaster')}`)),
+        roleOf(said(`./sge_qmaster 600 & ${until('sge_qmaster')}`)),
         /^note: master host \(sge_qmaster is process \d+\), no ex/,
       );
-      const execd = said(t, `./sge_execd 600 & ${until('sge_execd')}`);
+      const execd = said(`./sge_execd 600 & ${until('sge_execd')}`);
       assert.match(roleOf(execd), /^ok: execution host \(sge_execd is process \d+\)$/);
       assert.ok(execd.checks.some(({ area }) => area === 'limits'));
       const user = 'setpriv --reuid 65534 --regid 65534 --clear-groups';
-      assert.match(roleOf(said(t, `${user} ./sge_execd 600 & ${until('sge_execd')}`)), /^note: no execution host/);
+      assert.match(roleOf(said(`${user} ./sge_execd 600 & ${until('sge_execd')}`)), /^note: no execution host/);
     });
   });
 

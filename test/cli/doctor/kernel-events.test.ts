@@ -14,7 +14,7 @@ import type { KernelEventsProof } from '../../../src/sources/events/prove-kernel
 import { isUnavailable, unavailable } from '../../../src/sources/source';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const briefly = (findings: readonly Finding[]): string[] =>
   findings.map(({ severity, name, says, mend }) => `${severity} ${name}: ${says}${mend === null ? '' : ` > ${mend}`}`);
@@ -72,7 +72,7 @@ describe("the proof of the kernel's events", () => {
 });
 
 async function answering(t: TestContext, greet: (socket: Socket) => void): Promise<string> {
-  const path = join(temporaryDirectory(t), 'socket');
+  const path = join(temporaryDirectory(), 'socket');
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -125,8 +125,8 @@ describe('asking the listener', () => {
     assert.equal((await askListener(endless, 200)).kind, 'silent');
   });
 
-  it('finds none where there is none, and where one was', async (t) => {
-    const top = temporaryDirectory(t);
+  it('finds none where there is none, and where one was', async () => {
+    const top = temporaryDirectory();
     assert.equal((await askListener(join(top, 'nothing'))).kind, 'none');
     writeFileSync(join(top, 'file'), '');
     assert.equal((await askListener(join(top, 'file'))).kind, 'none');
@@ -239,8 +239,8 @@ function obstacle(): string | false {
 }
 
 describe('on this machine', { skip: obstacle(), timeout: 120_000 }, () => {
-  it('an own child is heard, before and while a listener runs', async (t) => {
-    const top = temporaryDirectory(t);
+  it('an own child is heard, before and while a listener runs', async () => {
+    const top = temporaryDirectory();
     const settings: Settings = { ...DEFAULT_SETTINGS, run_dir: join(top, 'run'), listener_linger: 0 };
     const settingsPath = join(top, 'qmemacct.toml');
     writeFileSync(settingsPath, `run_dir = "${settings.run_dir}"\nlistener_linger = 0\n`);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { checkNightly } from '../../../src/cli/doctor/check-nightly';
 import { ledgerDirectory, openLedger } from '../../../src/cli/nightly/ledger';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const NOW = new Date(2026, 10, 21, 12);
 
@@ -15,8 +15,8 @@ interface Host {
   readonly check: (changes?: Partial<Settings>) => string[];
 }
 
-function host(t: TestContext): Host {
-  const directory = temporaryDirectory(t);
+function host(): Host {
+  const directory = temporaryDirectory();
   mkdirSync(join(directory, 'cron'));
   writeFileSync(join(directory, 'cron', 'qmemacct-nightly'), '');
   const settings = {
@@ -40,13 +40,13 @@ function host(t: TestContext): Host {
 }
 
 describe('doctor on the nightly job', () => {
-  it('says nothing on a host that has none', (t) => {
-    const places = { units: null, cron: temporaryDirectory(t), tmpfiles: null, commands: null };
+  it('says nothing on a host that has none', () => {
+    const places = { units: null, cron: temporaryDirectory(), tmpfiles: null, commands: null };
     assert.deepEqual(checkNightly({ ...DEFAULT_SETTINGS, mail_admins: ['root'] }, true, places, NOW), []);
   });
 
-  it('tells how late it is', (t) => {
-    const { check, done } = host(t);
+  it('tells how late it is', () => {
+    const { check, done } = host();
     assert.match(check().join(), /^warning nights: none is done in /);
     done('2026-11-10');
     assert.match(check().join(), /^warning nights: the newest that is done is 2026-11-10; older ones than a week/);
@@ -58,8 +58,8 @@ describe('doctor on the nightly job', () => {
     assert.deepEqual(check(), ['ok nights: the newest that is done is 2026-11-20']);
   });
 
-  it('tells what would keep mails from going', (t) => {
-    const { check, done } = host(t);
+  it('tells what would keep mails from going', () => {
+    const { check, done } = host();
     done('2026-11-20');
     const [, ...mail] = check({ mail_admins: ['root'], mail_server: 'smtp://mail.example.org' });
     assert.deepEqual(mail, ['ok mail: by mail.example.org:25, from qmemacct']);

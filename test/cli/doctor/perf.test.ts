@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { checkPerf } from '../../../src/cli/doctor/check-perf';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { PerfErrno } from '../../../src/native/perf-error';
 import { parseSettings } from '../../../src/record/settings';
 import { isUnavailable } from '../../../src/sources/source';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakePerf, placeOf, type FakePerf } from '../../sources/job/perf-fixtures';
 
 // Hardware counters were not at hand: the system calls are a stand-in for a kernel and its CPU.
@@ -18,29 +18,29 @@ const briefly = (findings: readonly Finding[]): string[] =>
 const ON = '[sources.perf]\nenabled = true\n';
 const HARDWARE = 0;
 
-function procWith(t: TestContext, paranoid: number): string {
-  const proc = temporaryDirectory(t);
+function procWith(paranoid: number): string {
+  const proc = temporaryDirectory();
   mkdirSync(join(proc, 'sys', 'kernel'), { recursive: true });
   writeFileSync(join(proc, 'sys', 'kernel', 'perf_event_paranoid'), `${paranoid}\n`);
   return proc;
 }
 
-const check = (t: TestContext, toml: string, calls: FakePerf) =>
-  checkPerf({ settings: parseSettings(toml, 'x') }, placeOf('intel-xeon', procWith(t, 2)), calls);
+const check = (toml: string, calls: FakePerf) =>
+  checkPerf({ settings: parseSettings(toml, 'x') }, placeOf('intel-xeon', procWith(2)), calls);
 
 describe('what doctor says of perf events', () => {
-  it('names those that open, whether the source is on or off', (t) => {
-    const { findings, perf } = check(t, ON, fakePerf());
+  it('names those that open, whether the source is on or off', () => {
+    const { findings, perf } = check(ON, fakePerf());
     assert.deepEqual(briefly(findings), [
       'ok events: task_clock, context_switches, cpu_migrations, page_faults, cpu_cycles, instructions, cache_references, cache_misses, branch_misses: open; kernel.perf_event_paranoid is 2',
     ]);
     assert.deepEqual(perf, { found: '9 of 9 events' });
-    assert.match(check(t, '', fakePerf()).findings[0]?.says ?? '', /would open, were the source switched on; /);
+    assert.match(check('', fakePerf()).findings[0]?.says ?? '', /would open, were the source switched on; /);
   });
 
-  it('puts those that the CPU lacks into one line, which is no warning', (t) => {
+  it('puts those that the CPU lacks into one line, which is no warning', () => {
     const calls = fakePerf({ refuse: ({ type }) => (type === HARDWARE ? PerfErrno.ENOENT : undefined) });
-    const { findings, perf } = check(t, ON, calls);
+    const { findings, perf } = check(ON, calls);
     assert.deepEqual(briefly(findings).slice(1), [
       'note events: cpu_cycles, instructions, cache_references, cache_misses, branch_misses: this CPU has no such counter > in a virtual machine: give it a virtual PMU',
     ]);
@@ -48,22 +48,22 @@ describe('what doctor says of perf events', () => {
     assert.equal(calls.alive.size, 0);
   });
 
-  it('warns of names that mean nothing', (t) => {
+  it('warns of names that mean nothing', () => {
     const toml = '[sources.perf]\nenabled = true\nevents = ["page_faults", "cpu_cicles", "nosuch/x=1/"]\n';
-    const lines = briefly(check(t, toml, fakePerf()).findings);
+    const lines = briefly(check(toml, fakePerf()).findings);
     assert.match(lines[1] ?? '', /^warning events: "?cpu_cicles"?: .*no such event > see "qmemacct metrics"/);
     assert.match(lines[2] ?? '', /^warning events: nosuch\/x=1\/: no PMU "nosuch"/);
   });
 
-  it('gives the reason and the mend where none opens', (t) => {
+  it('gives the reason and the mend where none opens', () => {
     const refused = fakePerf({ refuse: () => PerfErrno.EACCES });
-    const { findings, perf } = check(t, ON, refused);
+    const { findings, perf } = check(ON, refused);
     assert.match(
       briefly(findings)[0] ?? '',
       /^warning events: none opens: .*permission denied.*perf_event_paranoid is 2.* > run the hooks as root, or lower/,
     );
     assert.ok(isUnavailable(perf));
-    assert.equal(check(t, '', refused).findings[0]?.severity, 'note');
+    assert.equal(check('', refused).findings[0]?.severity, 'note');
     const none = checkPerf(
       { settings: parseSettings(ON, 'x') },
       placeOf('intel-xeon'),
@@ -71,7 +71,7 @@ describe('what doctor says of perf events', () => {
     );
     assert.match(briefly(none.findings)[0] ?? '', /^note events: none opens: .*no perf events; .* is not there$/);
     assert.match(
-      briefly(check(t, '[sources.perf]\nenabled = true\nevents = []\n', fakePerf()).findings)[0] ?? '',
+      briefly(check('[sources.perf]\nenabled = true\nevents = []\n', fakePerf()).findings)[0] ?? '',
       /^warning events: none opens: no perf events are named; .* > name some/,
     );
   });

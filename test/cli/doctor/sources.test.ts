@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   checkSources,
   checkSourceSettings,
@@ -12,7 +12,7 @@ import {
 } from '../../../src/cli/doctor/check-sources';
 import { type Finding, renderFindings } from '../../../src/cli/doctor/finding';
 import { describeReadings, probeProcessSource, probeSource } from '../../../src/cli/doctor/probe-source';
-import { startHelper } from '../../../src/sampler/helper/helper';
+import { Helper } from '../../../src/sampler/helper/helper';
 import { packageRoot } from '../../../src/base/package-root';
 import { parseSettings } from '../../../src/record/settings';
 import { perfFacts } from '../../../src/sources/job/perf-metrics';
@@ -68,8 +68,8 @@ function assertGoldenFindings(name: string, findings: readonly Finding[], tree: 
 const fixture = (...path: readonly string[]): string => join(packageRoot(), 'test', 'fixtures', ...path);
 
 /** Two-socket Xeon with InfiniBand and Lustre; no such hardware was at hand, the files are those of its drivers. */
-function hardware(t: TestContext): Tree {
-  const tree = plant(t, 'xeon-2s-linux-5.14');
+function hardware(): Tree {
+  const tree = plant('xeon-2s-linux-5.14');
   cpSync(fixture('node', 'linux-6.18'), tree.root, { recursive: true });
   cpSync(fixture('pss', 'linux-6.1'), join(tree.root, 'proc'), { recursive: true });
   tree.write(`proc/${JOB_PID}/stat`, `${JOB_PID} (python3) S 1`);
@@ -91,8 +91,8 @@ interval = 2.5
 `;
 
 describe('what doctor says of the sources', () => {
-  it('names what was found on a machine with hardware', async (t) => {
-    const tree = hardware(t);
+  it('names what was found on a machine with hardware', async () => {
+    const tree = hardware();
     const findings = await checkSources(...machine(tree, SITE(tree)));
     const names = findings.map(({ name }) => name);
     assert.deepEqual(names, [
@@ -103,8 +103,8 @@ describe('what doctor says of the sources', () => {
     assertGoldenFindings('doctor-sources-hardware', findings, tree);
   });
 
-  it('gives a reason for all that a bare machine lacks, and no warning', async (t) => {
-    const tree = emptyTree(t);
+  it('gives a reason for all that a bare machine lacks, and no warning', async () => {
+    const tree = emptyTree();
     mkdirSync(join(tree.root, 'proc'));
     mkdirSync(join(tree.root, 'sys'));
     const off =
@@ -149,35 +149,35 @@ describe('a source', () => {
     ]);
   });
 
-  it('that is switched off is not touched', async (t) => {
+  it('that is switched off is not touched', async () => {
     let touched = 0;
     const open = (): OpenSource => {
       touched += 1;
       return { read: () => [], close: () => undefined };
     };
     const toml = '[sources.shy]\nenabled = false\n';
-    for (const blocking of [true, false]) await oneSource(emptyTree(t), toml, source('shy', { blocking, open }));
+    for (const blocking of [true, false]) await oneSource(emptyTree(), toml, source('shy', { blocking, open }));
     assert.equal(touched, 0);
-    await oneSource(emptyTree(t), '', source('shy', { open }));
+    await oneSource(emptyTree(), '', source('shy', { open }));
     assert.equal(touched, 1);
   });
 
-  it('that has nothing now, or throws, is told so', async (t) => {
+  it('that has nothing now, or throws, is told so', async () => {
     assert.deepEqual(
-      briefly(await oneSource(emptyTree(t), '', source('calm', {}))).at(-1),
+      briefly(await oneSource(emptyTree(), '', source('calm', {}))).at(-1),
       'ok calm: can be read, every 10 s; there is nothing at present',
     );
     const open = (): never => {
       throw new Error('broken\nin two');
     };
     assert.deepEqual(
-      briefly(await oneSource(emptyTree(t), '', source('broken', { open }))).at(-1),
+      briefly(await oneSource(emptyTree(), '', source('broken', { open }))).at(-1),
       'note broken: unavailable: it failed: broken > report this as a bug',
     );
   });
 
-  it('that is read of a process needs its files', (t) => {
-    const tree = emptyTree(t);
+  it('that is read of a process needs its files', () => {
+    const tree = emptyTree();
     assert.deepEqual(processState(join(tree.root, 'proc'), 7), {
       unavailable: `no ${tree.root}/proc/PID/stat, statm, status, io`,
       mend: 'mount /proc',
@@ -214,11 +214,11 @@ describe('readings', () => {
 
 describe('a source that hangs', () => {
   it('is given up after the deadline, and the others are read all the same', async (t) => {
-    const tree = emptyTree(t);
+    const tree = emptyTree();
     const settingsPath = join(tree.root, 'qmemacct.toml');
     writeFileSync(settingsPath, '[sources.slow]\nms = 60000\n');
     const script = join(packageRoot(), 'dist', 'test', 'sampler', 'helper', 'strange-helper-main.js');
-    const helper = startHelper({ settingsPath, deadlineMs: (name) => (name === 'slow' ? 400 : 60_000), script });
+    const helper = new Helper({ settingsPath, deadlineMs: (name) => (name === 'slow' ? 400 : 60_000), script });
     t.after(() => helper.close());
     const [about, ofJob, probes] = machine(tree, '');
     const names = ['slow', 'crashes', 'throws', 'good'];

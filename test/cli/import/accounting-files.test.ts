@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { accountingFilesIn, changedFiles } from '../../../src/cli/import/accounting-files';
 import { progressText } from '../../../src/cli/import/import-progress';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('accountingFilesIn', () => {
-  it("finds the accounting file's neighbours, the oldest first", (t) => {
-    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-files-'));
-    t.after(() => rmSync(directory, { recursive: true, force: true }));
+  it("finds the accounting file's neighbours, the oldest first", () => {
+    const directory = temporaryDirectory();
     const names = [
       'accounting-20251121.gz',
       'accounting.2.gz',
@@ -40,9 +39,8 @@ describe('accountingFilesIn', () => {
 });
 
 describe('changedFiles', () => {
-  it('tells a file once, and again when it has grown, gone or come back', (t) => {
-    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-files-'));
-    t.after(() => rmSync(directory, { recursive: true, force: true }));
+  it('tells a file once, and again when it has grown, gone or come back', () => {
+    const directory = temporaryDirectory();
     const path = join(directory, 'accounting');
     const changed = changedFiles();
     const ask = (): boolean => changed([path]).length === 1;

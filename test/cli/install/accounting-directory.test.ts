@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { checkAccounting } from '../../../src/cli/doctor/check-accounting';
 import { accountingDirectorySteps } from '../../../src/cli/install/accounting-directory';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { deliverRecords } from '../../../src/sampler/delivery/outbox-feeder';
 import { ordinary } from '../../report/sample-records';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const NOBODY = 65534;
 const notRoot = process.getuid?.() !== 0 && 'only root gives directories away';
@@ -17,8 +17,8 @@ interface Place {
   readonly settings: Settings;
 }
 
-function openToAll(t: TestContext, uid: number): Place {
-  const top = temporaryDirectory(t);
+function openToAll(uid: number): Place {
+  const top = temporaryDirectory();
   chmodSync(top, 0o755);
   const directory = join(top, 'accounting');
   mkdirSync(directory);
@@ -35,8 +35,8 @@ describe('the directory of the accounting DB', { skip: notRoot }, () => {
     ['that is empty and root’s', 0],
     ['that is the deliverer’s', NOBODY],
   ] as const)
-    it(`${whose} is closed to others, so that the deliverer takes it`, async (t) => {
-      const { directory, settings } = openToAll(t, uid);
+    it(`${whose} is closed to others, so that the deliverer takes it`, async () => {
+      const { directory, settings } = openToAll(uid);
       assert.match((await deliver(settings)) ?? '', /everyone may write to .*accounting/);
       const steps = accountingDirectorySteps(settings);
       assert.deepEqual(
@@ -50,8 +50,8 @@ describe('the directory of the accounting DB', { skip: notRoot }, () => {
       assert.equal(await deliver(settings), null);
     });
 
-  it('is tried by doctor as the deliverer would, who says the same', async (t) => {
-    const { settings } = openToAll(t, NOBODY);
+  it('is tried by doctor as the deliverer would, who says the same', async () => {
+    const { settings } = openToAll(NOBODY);
     const refusal = (await deliver(settings)) ?? '';
     const reason = /everyone may write to .*/.exec(refusal)?.[0] ?? assert.fail(refusal);
     const state = { settings, settingsPath: '/none', isRoot: true, conf: null };

@@ -6,7 +6,6 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   readlinkSync,
@@ -15,9 +14,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
 import { fakeTerminal } from '../fake-terminal';
 import { applySteps, installOnNode, planNode, type NodeInstallation } from '../../../src/cli/install/install-node';
@@ -30,6 +28,7 @@ import { connectListener } from '../../../src/sampler/listener/client';
 import { runningListener } from '../../../src/sampler/listener/running';
 import { loadSettings } from '../../../src/record/settings';
 import { packageRoot } from '../../../src/base/package-root';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'installs as root', timeout: 300_000 };
 
@@ -41,11 +40,10 @@ interface Host {
   readonly places: SystemPlaces;
 }
 
-function newHost(t: TestContext): Host {
-  const top = mkdtempSync(join(tmpdir(), 'qmemacct-install-'));
+function newHost(): Host {
+  const top = temporaryDirectory();
   // The deliverer, who is not root, has to get through.
   chmodSync(top, 0o711);
-  t.after(() => rmSync(top, { recursive: true, force: true, maxRetries: 5 }));
   const places = { units: null, cron: join(top, 'cron.d'), tmpfiles: null, commands: join(top, 'bin') };
   for (const path of [places.cron, places.commands]) mkdirSync(path);
   return { top, prefix: join(top, 'opt'), state: join(top, 'state'), settingsPath: join(top, 'etc', 'x.toml'), places };
@@ -109,8 +107,8 @@ function runHook(host: Host, stage: string, ...words: string[]): number | null {
 }
 
 describe('install --node', asRoot, () => {
-  it('puts everything in its place, tests it, and finds nothing to do the next time', async (t) => {
-    const host = newHost(t);
+  it('puts everything in its place, tests it, and finds nothing to do the next time', async () => {
+    const host = newHost();
     const name = await install(host);
     assert.equal(currentOf(host), name);
     for (const [path, mode] of [
@@ -135,8 +133,8 @@ describe('install --node', asRoot, () => {
     assert.deepEqual([again.preparations, again.activations], [[], []]);
   });
 
-  it('starts the listener at once and after each boot; the next build takes over, and an uninstallation ends it', async (t) => {
-    const host = newHost(t);
+  it('starts the listener at once and after each boot; the next build takes over, and an uninstallation ends it', async () => {
+    const host = newHost();
     const first = await install(host);
     const settings = loadSettings(host.settingsPath);
     const listener = (): number => runningListener(settings)?.pid ?? assert.fail('no listener');
@@ -164,8 +162,8 @@ describe('install --node', asRoot, () => {
     assert.ok(!existsSync(cron));
   });
 
-  it('keeps the previous build, prunes older ones, and mends a damaged one', async (t) => {
-    const host = newHost(t);
+  it('keeps the previous build, prunes older ones, and mends a damaged one', async () => {
+    const host = newHost();
     const first = await install(host);
     const second = await install(host, otherBuild(host, 'second', '# second\n'));
     assert.notEqual(second, first);
@@ -180,8 +178,8 @@ describe('install --node', asRoot, () => {
     assert.ok(existsSync(join(host.prefix, third, 'hooks', 'epilog.sh')));
   });
 
-  it('leaves the good build current when the new one fails its test', async (t) => {
-    const host = newHost(t);
+  it('leaves the good build current when the new one fails its test', async () => {
+    const host = newHost();
     const good = await install(host);
     const bad = otherBuild(host, 'bad', '', 'epilog.sh');
     writeFileSync(join(bad, 'hooks', 'epilog.sh'), 'exit 1\n');
@@ -191,8 +189,8 @@ describe('install --node', asRoot, () => {
     assert.equal(readStamp(host.state)?.version, good);
   });
 
-  it("keeps an admin's configuration and tells what it says else", (t) => {
-    const host = newHost(t);
+  it("keeps an admin's configuration and tells what it says else", () => {
+    const host = newHost();
     mkdirSync(join(host.top, 'etc'));
     writeFileSync(host.settingsPath, 'accounting = "/elsewhere/accounting.db"\n');
     const chosen = chooseNodeSettings(host.settingsPath, { accounting: '/here/a.db' }, { cluster: 'main' });
@@ -203,8 +201,8 @@ describe('install --node', asRoot, () => {
     assert.match(chosen.differences.join('\n'), /keeps cluster = "", not "main" \(the cell's\)/);
   });
 
-  it('warns of tables of sources that nobody understands', async (t) => {
-    const host = newHost(t);
+  it('warns of tables of sources that nobody understands', async () => {
+    const host = newHost();
     mkdirSync(join(host.top, 'etc'));
     writeFileSync(
       host.settingsPath,
@@ -217,16 +215,16 @@ describe('install --node', asRoot, () => {
     assert.match(terminal.output(), /^make /m);
   });
 
-  it('refuses a place that others can write to', (t) => {
-    const host = newHost(t);
+  it('refuses a place that others can write to', () => {
+    const host = newHost();
     chmodSync(host.top, 0o777);
     assert.throws(() => planned(host), /everyone can write to .*; fix that, or choose another --prefix/);
   });
 });
 
 describe('uninstall --node', asRoot, () => {
-  it("leaves hooks that start the site's own ones, until nobody can name them", async (t) => {
-    const host = newHost(t);
+  it("leaves hooks that start the site's own ones, until nobody can name them", async () => {
+    const host = newHost();
     const name = await install(host);
     const siteHook = join(host.top, 'site.sh');
     writeFileSync(siteHook, '#!/bin/sh\n[ "$1" = word ] && exit 7\n');
@@ -256,15 +254,15 @@ describe('uninstall --node', asRoot, () => {
     assert.ok(existsSync(host.settingsPath) && existsSync(host.state));
   });
 
-  it('removes all at once where there is no Grid Engine, records only with --purge', async (t) => {
-    const host = newHost(t);
+  it('removes all at once where there is no Grid Engine, records only with --purge', async () => {
+    const host = newHost();
     await install(host);
     assert.deepEqual(await remove(host, { kind: 'alone' }, new Date(), true), []);
     assert.ok(![host.prefix, host.state, host.settingsPath].some((path) => existsSync(path)));
   });
 
-  it('can be followed by another installation', async (t) => {
-    const host = newHost(t);
+  it('can be followed by another installation', async () => {
+    const host = newHost();
     const name = await install(host);
     await remove(host, { kind: 'named', reason: 'x' });
     assert.equal(await install(host), name);

@@ -20,7 +20,7 @@ import { fromTemplate, type SystemFiles } from '../../../src/cli/install/system-
 import { shellQuoted } from '../../../src/cli/install/hook-conf';
 import { packageRoot } from '../../../src/base/package-root';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const isRoot = process.getuid?.() === 0;
 const asRoot = { skip: !isRoot && 'installs as root' };
@@ -32,8 +32,8 @@ interface Host {
   readonly settings: Settings;
 }
 
-function host(t: TestContext): Host {
-  const top = temporaryDirectory(t);
+function host(): Host {
+  const top = temporaryDirectory();
   const cron = join(top, 'cron.d');
   mkdirSync(cron);
   const prefix = join(top, 'opt');
@@ -62,7 +62,7 @@ async function remove(places: SystemPlaces): Promise<(string | null)[]> {
 
 /** A directory of units, and what systemctl was told since this was last asked. */
 function fakeSystemd(t: TestContext): { readonly units: string; readonly said: () => readonly string[] } {
-  const directory = temporaryDirectory(t);
+  const directory = temporaryDirectory();
   const log = join(directory, 'log');
   const [commands, units] = ['bin', 'units'].map((name) => join(directory, name)) as [string, string];
   for (const path of [commands, units]) mkdirSync(path);
@@ -82,8 +82,8 @@ function fakeSystemd(t: TestContext): { readonly units: string; readonly said: (
 }
 
 describe('files of the nightly job', () => {
-  it('a line of cron, of the user of the accounting DB, twice a night', asRoot, async (t) => {
-    const here = host(t);
+  it('a line of cron, of the user of the accounting DB, twice a night', asRoot, async () => {
+    const here = host();
     assert.deepEqual(await apply(here), [null, null]);
     const text = readFileSync(join(here.cron, 'qmemacct-nightly'), 'utf8');
     assert.match(text, /^15 2,5 \* \* \* nobody \[ ! -x .*\/bin\/sh -p .*\/opt\/current\/hooks\/nightly\.sh/m);
@@ -92,8 +92,8 @@ describe('files of the nightly job', () => {
     assert.ok(startsNightly(here.files.places));
   });
 
-  it('directories: reports for their writer, choices for everybody', asRoot, async (t) => {
-    const here = host(t);
+  it('directories: reports for their writer, choices for everybody', asRoot, async () => {
+    const here = host();
     await apply(here);
     const reports = statSync(here.settings.report_dir);
     const digest = statSync(here.settings.digest_dir);
@@ -101,8 +101,8 @@ describe('files of the nightly job', () => {
     assert.notEqual(reports.uid, 0);
   });
 
-  it('are taken away again, and another build, or another user, replaces them', asRoot, async (t) => {
-    const here = host(t);
+  it('are taken away again, and another build, or another user, replaces them', asRoot, async () => {
+    const here = host();
     const path = join(here.cron, 'qmemacct-nightly');
     await apply(here);
     const other = { ...here, settings: { ...here.settings, deliver_as: 'root' } };
@@ -113,8 +113,8 @@ describe('files of the nightly job', () => {
     assert.deepEqual(removeNightlySteps(here.files.places), []);
   });
 
-  it('are left alone, and told, where an admin has changed them', asRoot, async (t) => {
-    const here = host(t);
+  it('are left alone, and told, where an admin has changed them', asRoot, async () => {
+    const here = host();
     const path = join(here.cron, 'qmemacct-nightly');
     await apply(here);
     for (const changed of [readFileSync(path, 'utf8').replace('15 2,5', '45 6'), '# my own\n0 3 * * * root true\n']) {
@@ -129,7 +129,7 @@ describe('files of the nightly job', () => {
   });
 
   it('are units: enabled, changed ones kept, the rest stopped and taken away', asRoot, async (t) => {
-    const { files, settings } = host(t);
+    const { files, settings } = host();
     const { units, said } = fakeSystemd(t);
     const places = { ...files.places, units, cron: null };
     const here = { files: { ...files, places }, settings };
@@ -149,16 +149,16 @@ describe('files of the nightly job', () => {
     assert.deepEqual([readdirSync(units), startsNightly(places)], [['qmemacct-nightly.service'], false]);
   });
 
-  it('are made nowhere where somebody else could put a link', asRoot, async (t) => {
-    const here = host(t);
+  it('are made nowhere where somebody else could put a link', asRoot, async () => {
+    const here = host();
     chmodSync(join(here.cron, '..'), 0o777);
     assert.match((await apply(here))[0] ?? '', /was not made: its parent is not root's alone; install -d -m/);
     assert.ok(!existsSync(here.settings.digest_dir));
   });
 
-  it('units that systemd takes', { skip: !existsSync(analyse) && 'no systemd-analyze' }, (t) => {
-    const { files } = host(t);
-    const directory = temporaryDirectory(t);
+  it('units that systemd takes', { skip: !existsSync(analyse) && 'no systemd-analyze' }, () => {
+    const { files } = host();
+    const directory = temporaryDirectory();
     const paths = ['qmemacct-nightly.service', 'qmemacct-nightly.timer'].map((name) => {
       const text = fromTemplate(files, name).replaceAll('@USER@', 'root');
       assert.ok(!/@[A-Z]+@/.test(text), name);
@@ -175,8 +175,8 @@ describe('files of the nightly job', () => {
   });
 
   for (const shell of ['/bin/dash', '/bin/bash'].filter((path) => existsSync(path)))
-    it(`nightly.sh starts the command with little, under ${shell}`, (t) => {
-      const directory = temporaryDirectory(t);
+    it(`nightly.sh starts the command with little, under ${shell}`, () => {
+      const directory = temporaryDirectory();
       copyFileSync(join(packageRoot(), 'hooks', 'nightly.sh'), join(directory, 'nightly.sh'));
       const node = join(directory, 'a node');
       const show = '#!/bin/sh\nprintf "%s\\n" "$@"; echo; /usr/bin/env | sort; nice\n';

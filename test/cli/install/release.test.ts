@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** A package as npm leaves it, whose own scripts and binaries must not be used. */
 function plantPackage(root: string, name: string, files: Readonly<Record<string, string>>): void {
@@ -25,7 +25,7 @@ const BUILDER = `
 
 describe('the native parts of a release', () => {
   it('are compiled: what came with the packages is gone, and nothing is fetched', (t) => {
-    const root = temporaryDirectory(t);
+    const root = temporaryDirectory();
     cpSync(join(packageRoot(), '.ci'), join(root, '.ci'), { recursive: true });
     const loads = 'exports.load = () => ({ func: () => () => 1 });';
     plantPackage(root, 'koffi', {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { loaderReason } from '../../../src/cli/install/elf';
 import { checkRootHooks } from '../../../src/cli/doctor/check-root-hooks';
 import { checkGridEngine } from '../../../src/cli/doctor/check-gridengine';
 import { type NodeState, readNodeState } from '../../../src/cli/doctor/node-state';
 import { runProgram } from '../../../src/cli/program';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
 import { globalText, ourLine, queueText } from './sites';
 
@@ -26,8 +26,8 @@ interface Cluster {
 }
 
 /** A cell of one host whose qconf says that it is this Grid Engine; only its clients are there. */
-function clusterOf(t: TestContext, helpFirstLine: string, prolog = 'none', epilog = 'none'): Cluster {
-  const directory = temporaryDirectory(t);
+function clusterOf(helpFirstLine: string, prolog = 'none', epilog = 'none'): Cluster {
+  const directory = temporaryDirectory();
   chmodSync(directory, 0o755);
   const texts = { global: globalText(prolog, epilog), queue: queueText(), hosts: 'ge1\n' };
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(directory, name), text);
@@ -66,8 +66,8 @@ async function install({ config, env }: Cluster, ...words: readonly string[]): P
 
 describe('hooks as root', { skip }, () => {
   for (const help of ['OCS 9.0.2', 'UGE 8.6.6', 'GE 6.2u5', 'OGS/GE 2011.11p1', 'SGE 8.0.0', 'who knows'])
-    it(`of ${help} want a static env that is root's alone`, async (t) => {
-      const cluster = clusterOf(t, help);
+    it(`of ${help} want a static env that is root's alone`, async () => {
+      const cluster = clusterOf(help);
       for (const words of [[], ['--env', '/usr/bin/env'], ['--env', join(cluster.directory, 'env')]]) {
         const [status, terminal] = await install(cluster, ...words);
         assert.equal(status, 3);
@@ -82,9 +82,9 @@ describe('hooks as root', { skip }, () => {
       assert.equal((await install(cluster, '--plain'))[0], 0);
     });
 
-  it('of 8.1.9 and its fork take the usual one, and no bad one', async (t) => {
+  it('of 8.1.9 and its fork take the usual one, and no bad one', async () => {
     for (const help of ['SGE 8.1.9', 'SGE 8.1.10']) {
-      const cluster = clusterOf(t, help);
+      const cluster = clusterOf(help);
       const [status, terminal] = await install(cluster);
       assert.equal(status, 0, terminal.warnings());
       assert.match(terminal.output(), /root@\/usr\/bin\/env -i/);
@@ -98,8 +98,8 @@ const EXECUTION_HOST = { runsJobs: true, says: 'execution host' };
 describe('doctor on lines of ours for root', { skip }, () => {
   const state = ({ config }: Cluster): NodeState => readNodeState(config, null, '/opt/qmemacct');
 
-  it('calls one a problem that lets any owner become root', async (t) => {
-    const cluster = clusterOf(t, 'OCS 9.0.2', ourLine('prolog'), ourLine('epilog'));
+  it('calls one a problem that lets any owner become root', async () => {
+    const cluster = clusterOf('OCS 9.0.2', ourLine('prolog'), ourLine('epilog'));
     const findings = await checkGridEngine(state(cluster), cluster.env, EXECUTION_HOST);
     const found = findings.find(({ name }) => name === 'root hooks');
     assert.equal(found?.severity, 'problem');
@@ -107,8 +107,8 @@ describe('doctor on lines of ours for root', { skip }, () => {
     assert.match(found.mend ?? '', /--env/);
   });
 
-  it('says of a chained hook without a user whose jobs it stops', async (t) => {
-    const cluster = clusterOf(t, 'SGE 8.1.9', ourLine('prolog', '/site/a.sh'), ourLine('epilog', 'acct@/site/b.sh'));
+  it('says of a chained hook without a user whose jobs it stops', async () => {
+    const cluster = clusterOf('SGE 8.1.9', ourLine('prolog', '/site/a.sh'), ourLine('epilog', 'acct@/site/b.sh'));
     const findings = await checkGridEngine(state(cluster), cluster.env, EXECUTION_HOST);
     const chained = findings
       .filter(({ name }) => name === 'chained hook')
@@ -116,8 +116,8 @@ describe('doctor on lines of ours for root', { skip }, () => {
     assert.deepEqual(chained, [true, false]);
   });
 
-  it('has nothing against it where Grid Engine keeps such variables, or env is static', async (t) => {
-    const known = clusterOf(t, 'SGE 8.1.9', ourLine('prolog'), ourLine('epilog'));
+  it('has nothing against it where Grid Engine keeps such variables, or env is static', async () => {
+    const known = clusterOf('SGE 8.1.9', ourLine('prolog'), ourLine('epilog'));
     const findings = await checkGridEngine(state(known), known.env, EXECUTION_HOST);
     assert.ok(!findings.some(({ name }) => name === 'root hooks'));
     const env = join(known.directory, 'env');

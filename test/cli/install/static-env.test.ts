@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { loaderReason } from '../../../src/cli/install/elf';
 import { unsafeEnv } from '../../../src/cli/install/static-env';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const BUSYBOX = '/bin/busybox';
 const CC = process.env.CC || 'cc';
@@ -29,8 +29,8 @@ function compiled(directory: string, name: string, text: string, options: readon
 }
 
 describe('whether the loader has a say in a program', () => {
-  it('is told of dynamic and static ones', (t) => {
-    const directory = temporaryDirectory(t);
+  it('is told of dynamic and static ones', () => {
+    const directory = temporaryDirectory();
     const text = 'int main(void) { return 0; }\n';
     const verdicts = [
       { options: [], expected: /^is linked dynamically$/ },
@@ -47,7 +47,7 @@ describe('whether the loader has a say in a program', () => {
   });
 
   it('is told of a program without an interpreter of its own that names libraries', (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     const program = compiled(directory, 'program', 'int main(void) { return 0; }\n', ['-no-pie']);
     if (program === null) {
       t.skip('no C compiler');
@@ -61,8 +61,8 @@ describe('whether the loader has a say in a program', () => {
     assert.equal(loaderReason(program), 'is linked dynamically');
   });
 
-  it('is told of what is no whole program', (t) => {
-    const directory = temporaryDirectory(t);
+  it('is told of what is no whole program', () => {
+    const directory = temporaryDirectory();
     const path = join(directory, 'file');
     for (const bytes of [
       '',
@@ -78,8 +78,8 @@ describe('whether the loader has a say in a program', () => {
 });
 
 describe('the env of root hooks where Grid Engine leaves LD_AUDIT', { skip: NEEDS_ROOT || NEEDS_BUSYBOX }, () => {
-  it('can be a link to a static busybox, or a copy', (t) => {
-    const directory = temporaryDirectory(t);
+  it('can be a link to a static busybox, or a copy', () => {
+    const directory = temporaryDirectory();
     symlinkSync(BUSYBOX, join(directory, 'env'));
     assert.equal(unsafeEnv(join(directory, 'env')), null);
     mkdirSync(join(directory, 'copy'));
@@ -87,8 +87,8 @@ describe('the env of root hooks where Grid Engine leaves LD_AUDIT', { skip: NEED
     assert.equal(unsafeEnv(join(directory, 'copy', 'env')), null);
   });
 
-  it('is nothing that the loader, or someone other than root, has a say in', (t) => {
-    const directory = temporaryDirectory(t);
+  it('is nothing that the loader, or someone other than root, has a say in', () => {
+    const directory = temporaryDirectory();
     const env = join(directory, 'env');
     assert.match(unsafeEnv('/usr/bin/env') ?? 'safe', /linked dynamically/);
     assert.match(unsafeEnv(env) ?? 'safe', /is not there/);
@@ -107,8 +107,8 @@ describe('the env of root hooks where Grid Engine leaves LD_AUDIT', { skip: NEED
     assert.match(unsafeEnv(env) ?? 'safe', /belongs to uid 65534/);
   });
 
-  it('does what env does', (t) => {
-    const directory = temporaryDirectory(t);
+  it('does what env does', () => {
+    const directory = temporaryDirectory();
     copyFileSync(BUSYBOX, join(directory, 'true'));
     assert.match(unsafeEnv(join(directory, 'true')) ?? 'safe', /does not start a shell/);
     assert.match(unsafeEnv(BUSYBOX) ?? 'safe', /does not start a shell/);

@@ -1,35 +1,25 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { stubNeed } from '../../../src/cli/install/stub-need';
 import { packageRoot } from '../../../src/base/package-root';
 import { apart, apartOrNot } from '../../base/apart';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const USER = 65_534;
 const HOOKS = '/opt/x/current/hooks';
 
-function directory(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'qmemacct-stub-'));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
+function directory(): string {
+  const path = temporaryDirectory();
   chmodSync(path, 0o755);
   return path;
 }
 
 /** A /proc with one shepherd, which works in a directory with this config. */
-function procOf(t: TestContext, uid: number, config: string): string {
-  const top = directory(t);
+function procOf(uid: number, config: string): string {
+  const top = directory();
   for (const path of ['proc/42', 'spool']) mkdirSync(join(top, path), { recursive: true });
   writeFileSync(join(top, 'proc/42/comm'), 'sge_shepherd\n');
   writeFileSync(join(top, 'proc/42/status'), `Name:\tsge_shepherd\nUid:\t${uid}\t${uid}\t${uid}\t${uid}\n`);
@@ -38,20 +28,20 @@ function procOf(t: TestContext, uid: number, config: string): string {
   return join(top, 'proc');
 }
 
-const need = async (t: TestContext, uid: number, config: string): Promise<string> => {
-  const found = await stubNeed(HOOKS, { SGE_ROOT: '/none', PATH: '/none' }, '', procOf(t, uid, config));
+const need = async (uid: number, config: string): Promise<string> => {
+  const found = await stubNeed(HOOKS, { SGE_ROOT: '/none', PATH: '/none' }, '', procOf(uid, config));
   return found.kind === 'named' ? found.reason : found.kind;
 };
 
 describe('jobs that name our hooks', apartOrNot, () => {
-  it("are those whose shepherd is root's", async (t) => {
-    assert.equal(await need(t, 0, `prolog=root@/bin/sh -p ${HOOKS}/prolog.sh\n`), '1 running job names them');
-    assert.doesNotMatch(await need(t, 0, 'prolog=none\n'), /running/);
-    assert.doesNotMatch(await need(t, USER, `prolog=root@/bin/sh -p ${HOOKS}/prolog.sh\n`), /running/);
+  it("are those whose shepherd is root's", async () => {
+    assert.equal(await need(0, `prolog=root@/bin/sh -p ${HOOKS}/prolog.sh\n`), '1 running job names them');
+    assert.doesNotMatch(await need(0, 'prolog=none\n'), /running/);
+    assert.doesNotMatch(await need(USER, `prolog=root@/bin/sh -p ${HOOKS}/prolog.sh\n`), /running/);
   });
 
-  it('are looked for without waiting for what a user lays out as one', (t) => {
-    const top = directory(t);
+  it('are looked for without waiting for what a user lays out as one', () => {
+    const top = directory();
     const shepherd = join(top, 'sge_shepherd');
     copyFileSync('/bin/sleep', shepherd);
     chmodSync(shepherd, 0o755);

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('versions that run', () => {
-  it('are seen however strange the command lines of others are', (t) => {
-    const proc = mkdtempSync(join(tmpdir(), 'qmemacct-versions-'));
-    t.after(() => rmSync(proc, { recursive: true, force: true }));
+  it('are seen however strange the command lines of others are', () => {
+    const proc = temporaryDirectory();
     for (const pid of ['11', '12', '13']) mkdirSync(join(proc, pid));
     writeFileSync(join(proc, '11/cmdline'), '');
     truncateSync(join(proc, '11/cmdline'), 400 * 1024 ** 2);

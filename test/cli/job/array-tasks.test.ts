@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { ArrayProgress } from '../../../src/report/job/array-progress';
 import type { JobRecord } from '../../../src/record/record';
 import { arrayOfTwenty } from '../../report/sample-records';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const main = join(__dirname, '..', '..', '..', 'src', 'cli', 'main.js');
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-array-tasks-'));
-after(() => rmSync(directory, { recursive: true, force: true }));
+const directory = temporaryDirectory();
 
 const HOUR = 3_600_000;
 const JOB = '4720';

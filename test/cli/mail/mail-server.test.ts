@@ -7,7 +7,7 @@ import { parseMailServer } from '../../../src/cli/mail/mail-server';
 import { createMailer } from '../../../src/cli/mail/mailer';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { mailSink } from './mail-sink';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('mail_server', () => {
   it('is a sendmail, or a server with its usual port', () => {
@@ -47,8 +47,8 @@ describe('mail_server', () => {
     wrong('smtp://mail?ca=/nonexistent.pem', /ca=\/nonexistent\.pem/);
   });
 
-  it('takes a password from a file that nobody else reads, and from no other', (t) => {
-    const directory = temporaryDirectory(t);
+  it('takes a password from a file that nobody else reads, and from no other', () => {
+    const directory = temporaryDirectory();
     const path = join(directory, 'password');
     writeFileSync(path, 'se cret\nrest\n', { mode: 0o600 });
     assert.equal(readPassword(path), 'se cret');

@@ -4,14 +4,14 @@ import { chmodSync, chownSync, linkSync, mkdirSync, readdirSync, statSync, symli
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { namesOf, readChoices, choiceOf, writeChoice } from '../../../src/cli/nightly/digest-choices';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const uid = process.geteuid?.() ?? -1;
 const name = (owner: number, rest = '0123456789abcdef'): string => `${owner}.${rest}`;
 
 describe('choices about digests', () => {
-  it('are what a user said last', (t) => {
-    const directory = temporaryDirectory(t);
+  it('are what a user said last', () => {
+    const directory = temporaryDirectory();
     assert.equal(choiceOf(directory, uid), null);
     for (const choice of ['on', 'off', 'on'] as const) {
       writeChoice(directory, choice);
@@ -22,8 +22,8 @@ describe('choices about digests', () => {
     assert.deepEqual([...readChoices(directory)], [[uid, 'on']]);
   });
 
-  it('are believed of nobody but the owner of a plain file', (t) => {
-    const directory = temporaryDirectory(t);
+  it('are believed of nobody but the owner of a plain file', () => {
+    const directory = temporaryDirectory();
     const outside = join(directory, 'outside');
     writeFileSync(outside, 'on\n');
     writeFileSync(join(directory, name(uid + 1)), 'on\n');
@@ -37,16 +37,16 @@ describe('choices about digests', () => {
     assert.deepEqual([...readChoices(directory)], [[uid, 'off']]);
   });
 
-  it('of another user are told by the file', { skip: uid !== 0 && 'needs root' }, (t) => {
-    const directory = temporaryDirectory(t);
+  it('of another user are told by the file', { skip: uid !== 0 && 'needs root' }, () => {
+    const directory = temporaryDirectory();
     writeFileSync(join(directory, name(12345)), 'on\n');
     assert.deepEqual([...readChoices(directory)], []);
     chownSync(join(directory, name(12345)), 12345, 12345);
     assert.deepEqual([...readChoices(directory)], [[12345, 'on']]);
   });
 
-  it('are heard however many files another user has put there', { skip: uid !== 0 && 'needs root' }, (t) => {
-    const directory = temporaryDirectory(t);
+  it('are heard however many files another user has put there', { skip: uid !== 0 && 'needs root' }, () => {
+    const directory = temporaryDirectory();
     chmodSync(directory, 0o1777);
     const listeners = Array.from({ length: 100 }, (_, index) => 2000 + index);
     for (const one of listeners) {

@@ -9,7 +9,7 @@ import {
   type MailName,
   type SettledNight,
 } from '../../../src/cli/nightly/ledger';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const DAY = '2026-11-20';
 const mail: MailName = { kind: 'digest', to: 'alice' };
@@ -33,8 +33,8 @@ describe('the ledger', () => {
     );
   });
 
-  it('keeps everybody else out while one is at it', (t) => {
-    const directory = join(temporaryDirectory(t), 'nightly');
+  it('keeps everybody else out while one is at it', () => {
+    const directory = join(temporaryDirectory(), 'nightly');
     const first = openLedger(directory, 'login1 17 2026-11-21T03:00:00.000Z', silent);
     assert.throws(
       () => openLedger(directory, 'login2 18 x', silent),
@@ -44,8 +44,8 @@ describe('the ledger', () => {
     openLedger(directory, 'login2 18 x', silent).close();
   });
 
-  it('gives a mail to one, once', (t) => {
-    const directory = join(temporaryDirectory(t), 'nightly');
+  it('gives a mail to one, once', () => {
+    const directory = join(temporaryDirectory(), 'nightly');
     const ledger = openLedger(directory, 'a', silent);
     assert.equal(ledger.stateOf(DAY, mail), 'open');
     assert.equal(ledger.claim(DAY, mail), 'mine');
@@ -63,8 +63,8 @@ describe('the ledger', () => {
     again.close();
   });
 
-  it('remembers nights, and forgets the mails of old ones that are settled', (t) => {
-    const directory = join(temporaryDirectory(t), 'nightly');
+  it('remembers nights, and forgets the mails of old ones that are settled', () => {
+    const directory = join(temporaryDirectory(), 'nightly');
     const ledger = openLedger(directory, 'a', silent);
     assert.deepEqual([ledger.night(DAY), ledger.begunBy(DAY)], [null, null]);
     ledger.claim(DAY, mail);
@@ -86,8 +86,8 @@ describe('the ledger', () => {
     ledger.close();
   });
 
-  it('takes no torn or foreign file for a settled night', (t) => {
-    const directory = temporaryDirectory(t);
+  it('takes no torn or foreign file for a settled night', () => {
+    const directory = temporaryDirectory();
     for (const text of ['', '{"state":"do', '[]', 'null', '{"state":"maybe"}']) {
       mkdirSync(join(directory, DAY), { recursive: true });
       writeFileSync(join(directory, DAY, 'night.json'), text);
@@ -95,8 +95,8 @@ describe('the ledger', () => {
     }
   });
 
-  it('refuses a directory that others may write to', (t) => {
-    const directory = temporaryDirectory(t);
+  it('refuses a directory that others may write to', () => {
+    const directory = temporaryDirectory();
     chmodSync(directory, 0o777);
     assert.throws(() => openLedger(directory, 'a', silent), /others may write to it.*chmod 700/);
     assert.deepEqual(readdirSync(directory), []);

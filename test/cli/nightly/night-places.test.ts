@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { makeNightPlaces, nightPlaces } from '../../../src/cli/nightly/report-files';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const asRoot = { skip: process.getuid?.() !== 0 && 'needs root' };
 
 describe('directories of the nightly job', () => {
-  it('are made by root for their users, and left as they are afterwards', asRoot, (t) => {
-    const top = temporaryDirectory(t);
+  it('are made by root for their users, and left as they are afterwards', asRoot, () => {
+    const top = temporaryDirectory();
     const settings = {
       ...DEFAULT_SETTINGS,
       deliver_as: 'nobody',
@@ -37,8 +37,8 @@ describe('directories of the nightly job', () => {
     assert.deepEqual(modes('0644'), [0o2755, 0o1777]);
   });
 
-  it('are not made where somebody else could have put something else', asRoot, (t) => {
-    const top = temporaryDirectory(t);
+  it('are not made where somebody else could have put something else', asRoot, () => {
+    const top = temporaryDirectory();
     mkdirSync(join(top, 'open'), { mode: 0o777 });
     chmodSync(join(top, 'open'), 0o777);
     writeFileSync(join(top, 'file'), '');

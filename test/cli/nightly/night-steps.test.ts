@@ -8,7 +8,7 @@ import { ledgerDirectory, openLedger } from '../../../src/cli/nightly/ledger';
 import { nightOf } from '../../../src/cli/nightly/night';
 import { nightSteps } from '../../../src/cli/nightly/night-steps';
 import { noPostgres, startServer } from '../../accounting/postgres/server';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { temporaryStore } from '../../accounting/temporary-store';
 import { seededRandom } from '../../accounting/realistic-record';
 import { mailSink } from '../mail/mail-sink';
@@ -109,14 +109,14 @@ async function wholeNight(t: TestContext, directory: string, accounting: string)
 
 describe("a night's own steps", { timeout: 300_000 }, () => {
   it('sum a SQLite store, and mail each owner the own figures', async (t) => {
-    const accounting = temporaryStore(t);
+    const accounting = temporaryStore();
     await wholeNight(t, dirname(accounting), accounting);
   });
 
   it('do the same with PostgreSQL', { skip: noPostgres }, async (t) => {
     const server = await startServer();
     t.after(() => server.remove());
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     mkdirSync(join(directory, 'reports'));
     await wholeNight(t, directory, server.url(await server.database()));
   });

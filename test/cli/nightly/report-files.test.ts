@@ -3,11 +3,11 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pruneReports, writeReport } from '../../../src/cli/nightly/report-files';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('report files', () => {
-  it('are written anew for a day, for those who may read the accounting DB', (t) => {
-    const directory = join(temporaryDirectory(t), 'reports');
+  it('are written anew for a day, for those who may read the accounting DB', () => {
+    const directory = join(temporaryDirectory(), 'reports');
     writeReport(directory, '2026-11-20', 0o640, { html: 'old', json: '{}' });
     writeReport(directory, '2026-11-20', 0o640, { html: 'new', json: '{}' });
     assert.deepEqual(readdirSync(directory), ['2026-11-20.html', '2026-11-20.json']);
@@ -16,8 +16,8 @@ describe('report files', () => {
     assert.equal(statSync(join(directory, '2026-11-20.json')).mode & 0o7, 0);
   });
 
-  it('of old days go, and nothing else', (t) => {
-    const directory = temporaryDirectory(t);
+  it('of old days go, and nothing else', () => {
+    const directory = temporaryDirectory();
     for (const name of ['2026-11-18.html', '2026-11-18.json', '2026-11-19.html', '2026-01-01.txt', 'notes'])
       writeFileSync(join(directory, name), '');
     mkdirSync(join(directory, 'nightly'));

@@ -14,7 +14,7 @@ import type { DigestChoice } from '../../../src/cli/nightly/digest-choices';
 import type { Settings } from '../../../src/record/settings';
 import { createMailer } from '../../../src/cli/mail/mailer';
 import { mailSink, scriptedServer, type MailSink } from '../mail/mail-sink';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeHistory, fakeNight, fakeReport, type FakeNight } from './fake-night';
 
 const quiet = (): void => undefined;
@@ -42,7 +42,7 @@ interface Site {
 /** A site that mails its admin, and every owner unless told otherwise. */
 async function site(t: TestContext): Promise<Site> {
   const sink = await mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
-  const directory = temporaryDirectory(t);
+  const directory = temporaryDirectory();
   const mail = {
     mail_server: `smtp://127.0.0.1:${sink.port}`,
     mail_admins: ['ops@example.org'],
@@ -218,7 +218,7 @@ describe('a night', { timeout: 180_000 }, () => {
     assert.deepEqual((await runOnce(night(), { mail: false })).done, []);
     assert.deepEqual((await runOnce(night())).done, ['2026-11-20']);
     assert.equal(recipients().length, 4);
-    const nobody = fakeNight(temporaryDirectory(t));
+    const nobody = fakeNight(temporaryDirectory());
     assert.deepEqual((await runOnce(nobody)).done, ['2026-11-20']);
     assert.deepEqual((await runOnce(nobody)).done, []);
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openRowSink } from '../../../src/cli/run/row-sink';
 import { makeFifo } from '../../../src/native/libc';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** How many there are once there are some. */
 async function firstBytes(reader: number): Promise<number> {
@@ -20,8 +20,8 @@ async function firstBytes(reader: number): Promise<number> {
 }
 
 describe('a place for rows', () => {
-  it('is a file, written anew', async (t) => {
-    const path = join(temporaryDirectory(t), 'rows');
+  it('is a file, written anew', async () => {
+    const path = join(temporaryDirectory(), 'rows');
     writeFileSync(path, 'old rows\n');
     const sink = openRowSink('--csv', path);
     for (let row = 0; row < 100; row++) sink.write(`${row}\n`);
@@ -36,8 +36,8 @@ describe('a place for rows', () => {
     assert.match((await sink.end()) ?? '', /^--csv \/dev\/full: ENOSPC/);
   });
 
-  it('may be slow: the rest is left out; and may go', async (t) => {
-    const path = join(temporaryDirectory(t), 'fifo');
+  it('may be slow: the rest is left out; and may go', async () => {
+    const path = join(temporaryDirectory(), 'fifo');
     makeFifo(path, 0o600);
     const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const sink = openRowSink('--jsonl', path);
@@ -48,8 +48,8 @@ describe('a place for rows', () => {
     assert.match((await sink.end()) ?? '', /too slow; \d+ rows were left out/);
   });
 
-  it('is no program, and no place that is not there', (t) => {
-    const path = join(temporaryDirectory(t), 'simulate');
+  it('is no program, and no place that is not there', () => {
+    const path = join(temporaryDirectory(), 'simulate');
     writeFileSync(path, '#!/bin/sh\n');
     chmodSync(path, 0o755);
     assert.throws(() => openRowSink('--csv', path), /that is a program/);

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { AccountingReader } from '../../../src/accounting/store';
 import { StoreError } from '../../../src/accounting/store-error';
 import { memoryReader } from '../../accounting/memory-reader';
 import { chooseStores, noStoreMessage, openStores, ownStorePath } from '../../../src/cli/stores/stores';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-stores-'));
-after(() => rmSync(directory, { recursive: true, force: true }));
+const directory = temporaryDirectory();
 const present = join(directory, 'present.db');
 writeFileSync(present, '');
 const absent = join(directory, 'absent.db');

@@ -1,14 +1,9 @@
 import type { QhostHost, QhostJob, QhostQueue } from '../../../src/gridengine/qhost/qhost-report';
-import { escapeOldXml, escapeXml, quoteOcsJson } from '../escape-xml';
+import { escapeOldXml, escapeXml } from '../escape-xml';
 
-export type RenderedDialect = 'sge' | 'ocs' | 'json';
-
-/** `qhost -F -q -j` of hosts as Grid Engine 8.1.9, OCS 9.2 or its JSON print it; all jobs after all queues. */
-export function renderQhost(hosts: readonly QhostHost[], dialect: RenderedDialect): string {
-  return dialect === 'json' ? renderJson(hosts) : renderXml(hosts, dialect === 'ocs');
-}
-
-function renderXml(hosts: readonly QhostHost[], ocs: boolean): string {
+/** `qhost -F -q -j` of hosts as Grid Engine 8.1.9 or OCS 9.2 prints it; all jobs after all queues. */
+export function renderQhost(hosts: readonly QhostHost[], dialect: 'sge' | 'ocs'): string {
+  const ocs = dialect === 'ocs';
   const escape = ocs ? escapeXml : escapeOldXml;
   const value = (tag: string, attributes: string, name: string, text: string) =>
     `   <${tag}${attributes} name='${escape(name)}'>${escape(text)}</${tag}>\n`;
@@ -85,28 +80,4 @@ function jobValues(job: QhostJob, ocs: boolean): readonly Value[] {
 
 function numberText(value: number | null): string {
   return value === null ? '-' : String(value);
-}
-
-function renderJson(hosts: readonly QhostHost[]): string {
-  const members = (values: readonly Value[]) =>
-    values.map(([name, text]) => `"${name}": ${quoteOcsJson(text)}`).join(',\n');
-  const job = (one: QhostJob) => {
-    const values = jobValues(one, true).filter(([name]) => name !== 'start_time' && name !== 'priority');
-    const named = values.map(([name, text]): Value => [name === 'qinstance_name' ? 'queue_name' : name, text]);
-    const start = one.startedAt === null ? '' : `"start_time": "${new Date(one.startedAt).toISOString()}",\n`;
-    return `{\n"id": ${one.job},\n"priority": ${one.priority ?? 0},\n${start}${members(named)}\n}`;
-  };
-  const host = (one: QhostHost) => {
-    const resources = one.resources.map(
-      ({ name, dominance, value }) =>
-        `{"name": ${quoteOcsJson(name)}, "value": ${quoteOcsJson(value)}, "dominance": "${dominance}"}`,
-    );
-    const queues = one.queues.map((queue) => `{"name": ${quoteOcsJson(queue.name)},\n${members(queueValues(queue))}}`);
-    return (
-      `{\n"name": ${quoteOcsJson(one.name)},\n${members(hostValues(one))},\n` +
-      `"resources": [${resources.join(',')}],\n"queues": [${queues.join(',')}],\n"jobs": [${one.jobs.map(job).join(',')}]\n}`
-    );
-  };
-  const id = 'https://raw.githubusercontent.com/hpc-gridware/clusterscheduler/master/x.json';
-  return `{\n"$id": "${id}",\n"hosts": [\n{"name": "global", "arch_string": "-"},\n${hosts.map(host).join(',\n')}]\n}\n`;
 }

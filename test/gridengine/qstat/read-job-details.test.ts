@@ -40,6 +40,9 @@ const bare: JobDetail = {
   department: null,
   account: null,
   submittedAt: null,
+  notBefore: null,
+  submitCommand: null,
+  predecessors: [],
   requests: [],
   pe: null,
   peRange: [],
@@ -197,48 +200,6 @@ describe('readJobDetails', () => {
     assert.deepEqual(end, complete('ocs'));
   });
 
-  it('reads the JSON of Open Cluster Scheduler, with the commas that it leaves out', () => {
-    const { jobs, end } = read(fixture('ocs-9.2/jobs.qstat-j.json'));
-    assert.deepEqual(jobs, [
-      {
-        ...bare,
-        job: 410,
-        name: 'tide "M2" \\ Jürgen',
-        owner: 'judy',
-        uid: '5001',
-        group: 'geo',
-        department: 'defaultdepartment',
-        account: 'ocs',
-        submittedAt: Date.UTC(2026, 2, 28, 18, 16, 36, 640),
-        requests: [
-          { complex: 'h_vmem', value: '1073741824', kind: 'hard', amount: 1024 ** 3 },
-          { complex: 'arch', value: 'lx-amd64', kind: 'hard', amount: null },
-          { complex: 'h_vmem', value: 'INFINITY', kind: 'hard', scope: 'master', amount: Infinity },
-          { complex: 'exclusive', value: 'true', kind: 'soft', scope: 'slave', amount: 1 },
-        ],
-        pe: 'mpi',
-        peRange: [
-          { least: 2, most: 8, step: 2 },
-          { least: 10, most: 10, step: 1 },
-        ],
-        array: true,
-        tasks: [
-          {
-            task: 1,
-            status: null,
-            startedAt: Date.UTC(2026, 2, 28, 18, 16, 37, 1),
-            usage: usage({ wallclock: 12.5, cpu: 11.25, vmem: 2_147_480_000, maxrss: 65_536 }),
-            peTasks: [],
-          },
-          { task: 2, status: null, startedAt: null, usage: usage({}), peTasks: [] },
-        ],
-        messages: ["can't chdir to /gone", 'not all array tasks may be started'],
-      },
-      { ...bare, job: 411, name: 'plain' },
-    ]);
-    assert.deepEqual(end, complete('ocs'));
-  });
-
   it('hands a job over before the next is read, and not one that is cut', () => {
     const text = fixture('ugecore-8.0/jobs.qstat-j.xml').toString('latin1');
     const second = text.indexOf('<JB_job_number>7002');
@@ -262,7 +223,6 @@ describe('readJobDetails', () => {
     'ogs-2011/jobs.qstat-j.xml',
     'univa-8.6/jobs.qstat-j.xml',
     'ocs-9.1/jobs.qstat-j.xml',
-    'ocs-9.2/jobs.qstat-j.json',
     'sge-6.2/unknown.qstat-j.xml',
   ].map(fixture);
 

@@ -1,14 +1,13 @@
 import type { ListedJob, RequestText } from '../../../src/gridengine/qstat/job-list';
-import { escapeOldXml, escapeXml, quoteOcsJson } from '../escape-xml';
+import { escapeOldXml, escapeXml } from '../escape-xml';
 
-export type RenderedDialect = 'sge' | 'full' | 'ocs' | 'json';
+type RenderedDialect = 'sge' | 'full' | 'ocs';
 
 /**
- * Rows as 8.1.9 prints them with `-r -ext -urg -g t` (`full`: with `-f`, too), OCS 9.1 or OCS 9.2 as JSON. Times to the
+ * Rows as 8.1.9 prints them with `-r -ext -urg -g t` (`full`: with `-f`, too), or OCS 9.1. Times to the
  * second; the running ones first, as qstat has them.
  */
 export function renderJobList(jobs: readonly ListedJob[], dialect: RenderedDialect): string {
-  if (dialect === 'json') return renderJson(jobs);
   const running = jobs.filter(({ list }) => list === 'running');
   const waiting = jobs.filter(({ list }) => list !== 'running');
   const row = (job: ListedJob) => renderRow(job, dialect);
@@ -65,55 +64,4 @@ function localIso(time: number | null, dialect: RenderedDialect): string | null 
   const day = `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())}`;
   const clock = `${two(moment.getHours())}:${two(moment.getMinutes())}:${two(moment.getSeconds())}`;
   return `${day}T${clock}${dialect === 'ocs' ? '.000001' : ''}`;
-}
-
-function renderJson(jobs: readonly ListedJob[]): string {
-  const lists = [...new Set(jobs.map(({ list }) => list))];
-  const id = 'https://raw.githubusercontent.com/hpc-gridware/clusterscheduler/master/x.json';
-  const listOf = (list: string) =>
-    `   "jobs_${list}": [${jobs
-      .filter((job) => job.list === list)
-      .map(jsonRow)
-      .join(',\n')}\n   ]`;
-  return `{\n   "$id": "${id}"${lists.map((list) => `,\n${listOf(list)}`).join('')}\n}\n`;
-}
-
-function jsonRow(job: ListedJob): string {
-  const text = (value: string | null) => (value === null ? null : quoteOcsJson(value));
-  const time = (value: number | null) => (value === null ? null : quoteOcsJson(new Date(value).toISOString()));
-  const members: readonly (readonly [string, string | number | null])[] = [
-    ['job_number', job.job],
-    ['prio', job.priority],
-    ['name', text(job.name)],
-    ['owner', text(job.owner)],
-    ['project', text(job.project ?? '')],
-    ['department', text(job.department ?? '')],
-    ['state', text(job.state)],
-    ['start_time', time(job.startedAt)],
-    ['submission_time', time(job.submittedAt)],
-    ['queue_name', text(job.queueInstance)],
-    ['cpu_usage', job.cpuSeconds],
-    ['mem_usage', job.memoryGbSeconds],
-    ['io_usage', job.ioGb],
-    ['master', text(job.role)],
-    ['slots', job.slots],
-    // Without quotes, as it is printed.
-    ['tasks', job.tasks],
-    [
-      'requested_pe',
-      job.requestedPe === null ? null : `{"pe_name": ${quoteOcsJson(job.requestedPe)}, "pe_range": "1-4"}`,
-    ],
-    ['granted_pe', job.grantedPe === null ? null : `{"pe_name": ${quoteOcsJson(job.grantedPe)}, "slots": 4}`],
-    ...jsonRequests(job.requests),
-  ];
-  const shown = members.filter(([, value]) => value !== null).map(([key, value]) => `"${key}": ${String(value)}`);
-  return `{\n${shown.join(',\n')}\n}`;
-}
-
-/** One array for each, though qstat puts those of a kind together: so their order stays. */
-function jsonRequests(requests: readonly RequestText[]): readonly (readonly [string, string])[] {
-  return requests.map(({ complex, value, kind, scope }) => [
-    kind === 'default' ? 'default_hard_request' : `${scope ?? 'global'}_${kind}_request`,
-    `[{"name": ${quoteOcsJson(complex)}, "value": ${quoteOcsJson(value)}, "utilization_contribution": 0}]`,
-  ]);
 }

@@ -50,6 +50,15 @@ describe('readXmlAnswer', () => {
     assert.equal(items.filter((item) => item.startsWith('slots')).length, 1);
   });
 
+  it('knows the ids that do not exist where a line of text has them', () => {
+    assert.deepEqual(feed(readLeaves, 'Following jobs do not exist: 12, 13\n').end, {
+      state: 'complete',
+      said: 'Following jobs do not exist: 12, 13',
+      dialect: 'unknown',
+      unknownJobs: ['12', '13'],
+    });
+  });
+
   it('knows no answer, a refusal and something else', () => {
     assert.deepEqual(states(''), ['empty', null]);
     assert.deepEqual(states(' \n\n'), ['empty', null]);

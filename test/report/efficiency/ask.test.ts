@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { HistoryStore } from '../../../src/accounting/history-store';
@@ -14,11 +12,12 @@ import { mpiMaster, mpiTask } from '../sample-records';
 import { memoryReader } from './memory-reader';
 import { NIGHT, sampleCluster } from './sample-cluster';
 import { QUESTION } from './sample-report';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
 const DAY_MS = 86_400_000;
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-report-'));
+const directory = temporaryDirectory();
 const records = sampleCluster(120);
 let store: HistoryStore;
 
@@ -30,7 +29,6 @@ before(async () => {
 
 after(async () => {
   await store.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 const MONTH = { ...QUESTION, since: new Date(NIGHT.until.getTime() - 9 * DAY_MS) };

@@ -66,11 +66,17 @@ describe('renderJob', () => {
   for (const [name, report] of Object.entries(samples)) {
     it(`shows ${name}`, () => assertGolden(name, renderJob(report, full, testScreen())));
 
-    it(`keeps ${name} within 80 columns`, () => {
-      for (const unicode of [true, false]) {
-        const lines = renderJob(report, full, testScreen({ width: 80, unicode }));
+    it(`keeps ${name} within 60 and 80 columns`, () => {
+      for (const [width, unicode] of [60, 80].flatMap((columns) => [
+        [columns, true] as const,
+        [columns, false] as const,
+      ])) {
+        const screen = testScreen({ width, unicode });
+        const lines = [full, short, { ...full, allTasks: true, allHosts: true }].flatMap((detail) =>
+          renderJob(report, detail, screen),
+        );
         assert.deepEqual(
-          lines.filter((line) => displayWidth(line) > 80),
+          lines.filter((line) => displayWidth(line) > width),
           [],
         );
         assert.doesNotMatch(lines.join(''), /\p{C}/u);
@@ -88,6 +94,13 @@ describe('renderJob', () => {
         [],
       );
       assertGolden(`short/${name}`, lines);
+    });
+  }
+
+  for (const name of ['ordinary', 'array-of-20', 'four-hosts']) {
+    it(`shows ${name} on 60 columns`, () => {
+      const report = samples[name] ?? assert.fail();
+      assertGolden(`narrow/${name}`, renderJob(report, full, testScreen({ width: 60 })));
     });
   }
 

@@ -39,8 +39,8 @@ describe('renderCsv', () => {
         'peak_footprint_lower_bytes,peak_footprint_upper_bytes,peak_footprint_slack_bytes,' +
         'peak_footprint_proved,peak_footprint_exact,peak_footprint_open,peak_footprint_sources,' +
         'peak_footprint_at,peak_footprint_command,wallclock_seconds,cpu_seconds,cpu_efficiency,' +
-        'memory_efficiency,processes,max_processes,max_threads,read_bytes,written_bytes,read_chars,' +
-        'written_chars,claimed_by_tree_only,claimed_by_group_only,samples,interval_seconds,' +
+        'memory_efficiency,queue_wait_seconds,processes,max_processes,max_threads,read_bytes,written_bytes,' +
+        'read_chars,written_chars,claimed_by_tree_only,claimed_by_group_only,samples,interval_seconds,' +
         'longest_gap_seconds,unobserved_start_seconds,rss_byte_seconds,sampler_cpu_seconds,' +
         'sampler_max_rss_bytes,sampler_mode,ge_wallclock_seconds,ge_cpu_seconds,ge_user_seconds,' +
         'ge_system_seconds,ge_maxvmem_bytes,ge_maxrss_bytes,ge_mem_gib_seconds,ge_io_gib,ge_category,' +

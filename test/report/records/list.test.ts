@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Totals } from '../../../src/record/totals';
 import { displayWidth } from '../../../src/report/screen/text-width';
-import { OWNER_COLUMNS } from '../../../src/report/records/columns';
+import { MANY_OWNERS_COLUMNS, OWNER_COLUMNS } from '../../../src/report/records/columns';
 import { toJobLines, toLines } from '../../../src/report/records/lines';
 import { renderRecordList } from '../../../src/report/records/list';
 import { assertGolden } from '../golden';
@@ -65,15 +65,26 @@ describe('renderRecordList', () => {
   it('shows a line per job', () =>
     assertGolden('owner-by-job', renderRecordList({ ...report, lines: toJobLines(records, 'unused') }, testScreen())));
 
-  it('keeps within 80 columns, harmless', () => {
-    for (const unicode of [true, false])
-      for (const line of renderRecordList(
-        { ...report, view: { ...view, width: 80 } },
-        testScreen({ width: 80, unicode }),
-      )) {
-        assert.ok(displayWidth(line) <= 80, line);
-        assert.doesNotMatch(line, unicode ? /\p{C}/u : /[^ -~]/);
-      }
+  it('keeps within 60 and 80 columns, harmless', () => {
+    const views = [OWNER_COLUMNS, MANY_OWNERS_COLUMNS].flatMap((columns) =>
+      [toLines(records, 'time'), toJobLines(records, 'time')].map((lines) => ({ columns, lines })),
+    );
+    for (const { columns, lines } of views)
+      for (const width of [60, 80])
+        for (const unicode of [true, false])
+          for (const line of renderRecordList(
+            { ...report, lines, view: { columns, chosen: false, width } },
+            testScreen({ width, unicode }),
+          )) {
+            assert.ok(displayWidth(line) <= width, line);
+            assert.doesNotMatch(line, unicode ? /\p{C}/u : /[^ -~]/);
+          }
+  });
+
+  it('shows a line per job on 60 columns', () => {
+    const lines = toJobLines(records, 'time');
+    const screen = testScreen({ width: 60 });
+    assertGolden('narrow/owner-by-job', renderRecordList({ ...report, lines, view: { ...view, width: 60 } }, screen));
   });
 
   it('tells how much is not shown', () => {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { destinationNow } from '../../../src/sampler/delivery/destination';
 import { parseSettings } from '../../../src/record/settings';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('destinationNow', () => {
-  it('is what the configuration says now; without one, what it said', (t) => {
-    const path = join(temporaryDirectory(t), 'qmemacct.toml');
+  it('is what the configuration says now; without one, what it said', () => {
+    const path = join(temporaryDirectory(), 'qmemacct.toml');
     const begun = parseSettings('accounting = "/old/accounting.db"', path);
     assert.equal(destinationNow(path, begun), begun);
     writeFileSync(path, 'accounting = "postgres://hooks@db/site"\naccounting_credentials = "/etc/qmemacct/pgpass"\n');

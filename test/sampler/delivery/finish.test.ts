@@ -9,7 +9,7 @@ import { emptyRecord, recordKeyText, type JobRecord } from '../../../src/record/
 import { parseRunDescription, type RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { sampleConfig } from '../../gridengine/spool-samples';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 function run(task: number): RunDescription {
   const lines = ['version=1', 'job=1516', `task=${task}`, 'spool=/s', 'shepherd_pid=7', 'shepherd_start=8'];
@@ -49,8 +49,8 @@ describe('the private record', () => {
   };
   const record: JobRecord = { ...emptyRecord(key, 'finished', 'root', 1), series };
 
-  it('is read as it was written, by root alone', (t) => {
-    const directory = temporaryDirectory(t);
+  it('is read as it was written, by root alone', () => {
+    const directory = temporaryDirectory();
     assert.equal(readPrivateRecord(directory), null);
     writePrivateRecord(directory, record, 1e6);
     writePrivateRecord(directory, { ...record, samples: 7 }, 1e6);
@@ -59,8 +59,8 @@ describe('the private record', () => {
     assert.equal(statSync(join(directory, 'record.json')).mode & 0o777, 0o600);
   });
 
-  it('leaves out the series where there is no room', (t) => {
-    const directory = temporaryDirectory(t);
+  it('leaves out the series where there is no room', () => {
+    const directory = temporaryDirectory();
     writePrivateRecord(directory, record, 2000);
     assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), { ...record, series: null });
     const granted_hosts = Array.from({ length: 1000 }, (_, index) => ({ host: `node${index}`, slots: 4 }));
@@ -71,8 +71,8 @@ describe('the private record', () => {
     assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), withHosts);
   });
 
-  it('is no directory', (t) => {
-    const directory = temporaryDirectory(t);
+  it('is no directory', () => {
+    const directory = temporaryDirectory();
     mkdirSync(join(directory, 'record.json'));
     assert.equal(readPrivateRecord(directory), null);
     rmSync(directory, { recursive: true });

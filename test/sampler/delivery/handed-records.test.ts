@@ -32,7 +32,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { tidyNode } from '../../../src/sampler/node-store/storage';
 import { bootId, uptimeSeconds } from '../../../src/sources/proc/clock';
 import { sampleConfig } from '../../gridengine/spool-samples';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -88,7 +88,7 @@ interface Node {
 }
 
 function newNode(t: TestContext): Node {
-  const state = temporaryDirectory(t);
+  const state = temporaryDirectory();
   chmodSync(state, 0o755);
   const outbox = join(state, 'outbox');
   mkdirSync(outbox);

@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoredRecord } from '../../../src/record/merge';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../../src/native/libc';
-import { newHeartbeat } from '../../../src/sampler/delivery/heartbeat';
+import { Heartbeat } from '../../../src/sampler/delivery/heartbeat';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { accountingRecord, heldJob, newSite, quiet, shepherdObstacle, startJob } from '../fake-shepherd';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -34,7 +34,7 @@ interface Node {
 }
 
 function newNode(t: TestContext): Node {
-  const state = temporaryDirectory(t);
+  const state = temporaryDirectory();
   mkdirSync(join(state, 'accounting'));
   const accounting = join(state, 'accounting', 'accounting.db');
   const store = new NodeStore(state);
@@ -67,13 +67,13 @@ function save(store: NodeStore, ...records: readonly JobRecord[]): void {
 
 const jobsOf = (found: readonly StoredRecord[]): readonly number[] => found.map((one) => one.record.job_id);
 
-describe('newHeartbeat', () => {
+describe('Heartbeat', () => {
   it('tells of every running job of the node, whoever saved it, and of its end afterwards', async (t) => {
     const { settings, store, setDue, heardOf } = newNode(t);
     save(store, record(1), record(2, NOW - 2 * INTERVAL), record(3));
     store.finish('4.0.x', NOW, { ...record(4), status: 'finished' }, []);
     setDue(NOW);
-    assert.equal(await newHeartbeat(settings).beat(store, NOW), 'delivered');
+    assert.equal(await new Heartbeat(settings).beat(store, NOW), 'delivered');
     const found = await heardOf();
     assert.deepEqual(jobsOf(found), [1, 2, 3]);
     assert.deepEqual(found[0]?.record, record(1));
@@ -83,7 +83,7 @@ describe('newHeartbeat', () => {
     const { settings, store, setDue, dueMs } = newNode(t);
     save(store, record(1));
     setDue(NOW);
-    const [first, second] = [newHeartbeat(settings), newHeartbeat(settings)];
+    const [first, second] = [new Heartbeat(settings), new Heartbeat(settings)];
     assert.equal(await second.beat(store, NOW - 1), 'not due');
     assert.equal(await first.beat(store, NOW), 'delivered');
     assert.ok(dueMs() >= NOW + 0.8 * INTERVAL - 1 && dueMs() <= NOW + 1.2 * INTERVAL + 1, String(dueMs() - NOW));
@@ -96,7 +96,7 @@ describe('newHeartbeat', () => {
   it('begins somewhere within the first interval', async (t) => {
     const { settings, store, dueMs } = newNode(t);
     save(store, record(1));
-    assert.equal(await newHeartbeat(settings).beat(store, NOW), 'not due');
+    assert.equal(await new Heartbeat(settings).beat(store, NOW), 'not due');
     assert.ok(dueMs() >= NOW - 1 && dueMs() <= NOW + INTERVAL + 1);
   });
 
@@ -104,7 +104,7 @@ describe('newHeartbeat', () => {
     const { settings, store, setDue } = newNode(t);
     save(store, record(1));
     setDue(NOW + 86_400_000);
-    assert.equal(await newHeartbeat(settings).beat(store, NOW), 'delivered');
+    assert.equal(await new Heartbeat(settings).beat(store, NOW), 'delivered');
   });
 
   it('leaves it to another process that is at it', async (t) => {
@@ -113,7 +113,7 @@ describe('newHeartbeat', () => {
     setDue(NOW);
     const lock = openSync(join(settings.state_dir, 'heartbeat.lock'), 'a');
     assert.equal(tryLock(lock), true);
-    const heart = newHeartbeat(settings);
+    const heart = new Heartbeat(settings);
     assert.equal(await heart.beat(store, NOW), 'elsewhere');
     closeSync(lock);
     assert.equal(await heart.beat(store, NOW), 'delivered');
@@ -123,7 +123,7 @@ describe('newHeartbeat', () => {
     const { settings, store, setDue } = newNode(t);
     save(store, record(1));
     setDue(NOW);
-    const heart = newHeartbeat(settings);
+    const heart = new Heartbeat(settings);
     const delivery = heart.beat(store, NOW);
     const lock = openSync(join(settings.state_dir, 'heartbeat.lock'), 'a');
     t.after(() => {
@@ -139,10 +139,10 @@ describe('newHeartbeat', () => {
     const { settings, store, setDue } = newNode(t);
     save(store, record(1, NOW - 2 * INTERVAL - 1));
     setDue(NOW);
-    assert.equal(await newHeartbeat(settings).beat(store, NOW), 'nothing');
+    assert.equal(await new Heartbeat(settings).beat(store, NOW), 'nothing');
     save(store, record(2));
     setDue(NOW);
-    assert.equal(await newHeartbeat({ ...settings, heartbeat: 0 }).beat(store, NOW), 'not due');
+    assert.equal(await new Heartbeat({ ...settings, heartbeat: 0 }).beat(store, NOW), 'not due');
     assert.equal(existsSync(settings.accounting), false);
   });
 
@@ -150,14 +150,14 @@ describe('newHeartbeat', () => {
     const { settings, store, setDue, heardOf } = newNode(t);
     save(store, record(1));
     writeFileSync(settings.accounting, 'no database at all, and long enough'.repeat(100));
-    const heart = newHeartbeat(settings);
+    const heart = new Heartbeat(settings);
     setDue(NOW);
     assert.equal(await heart.beat(store, NOW), 'failed');
     rmSync(settings.accounting);
     setDue(NOW);
     assert.equal(await heart.beat(store, NOW), 'delivered');
     assert.deepEqual(jobsOf(await heardOf()), [1]);
-    const nowhere = newHeartbeat({ ...settings, state_dir: join(settings.state_dir, 'missing') });
+    const nowhere = new Heartbeat({ ...settings, state_dir: join(settings.state_dir, 'missing') });
     assert.equal(await nowhere.beat(store, NOW), 'failed');
   });
 
@@ -166,7 +166,7 @@ describe('newHeartbeat', () => {
     save(store, record(1));
     const moved = { ...settings, accounting: join(settings.state_dir, 'accounting', 'moved.db') };
     let asked = 0;
-    const heart = newHeartbeat(settings, () => {
+    const heart = new Heartbeat(settings, () => {
       if (asked++ === 0) throw new Error('qmemacct.toml: not valid TOML');
       return moved;
     });
@@ -181,7 +181,7 @@ describe('newHeartbeat', () => {
     const { settings, store, setDue, heardOf } = newNode(t);
     save(store, record(1));
     setDue(NOW);
-    const heart = newHeartbeat(settings);
+    const heart = new Heartbeat(settings);
     const delivery = heart.beat(store, NOW);
     const { deliverRecord } = await import('../../../src/sampler/delivery/outbox-feeder.js');
     const end = { ...record(1, NOW + 10), status: 'finished', cpu_seconds: 2 } as const;

@@ -13,7 +13,7 @@ import {
 } from '../../../src/sampler/delivery/outbox-feeder';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -32,7 +32,7 @@ interface Node {
 }
 
 function newNode(t: TestContext): Node {
-  const state = temporaryDirectory(t);
+  const state = temporaryDirectory();
   mkdirSync(join(state, 'accounting'));
   const store = new NodeStore(state);
   t.after(() => {

@@ -20,7 +20,7 @@ import {
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { bootId } from '../../../src/sources/proc/clock';
 import { sampleConfig } from '../../gridengine/spool-samples';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -61,7 +61,7 @@ interface Node {
 }
 
 function newNode(t: TestContext): Node {
-  const state = temporaryDirectory(t);
+  const state = temporaryDirectory();
   const settings = { ...DEFAULT_SETTINGS, state_dir: state, run_dir: join(state, 'tmpfs'), cluster: 'c' };
   const store = new NodeStore(state);
   t.after(() => {

@@ -11,7 +11,7 @@ import type { ValueOf } from '../../../src/sampler/listener/protocol';
 import type { RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { TICKS_PER_SECOND } from '../../../src/sources/proc/clock';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** Numbers that no process here has. */
 const PIDS = [4_200_001, 4_200_002];
@@ -88,7 +88,7 @@ interface Look {
 }
 
 function newJob(t: TestContext, settings: Partial<Settings> = {}, environment = ''): Job {
-  const spool = temporaryDirectory(t);
+  const spool = temporaryDirectory();
   writeFileSync(join(spool, 'environment'), environment);
   let second = 0;
   t.mock.method(performance, 'now', () => second * 1000);

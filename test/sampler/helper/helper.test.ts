@@ -5,12 +5,12 @@ import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startHelper, type Helper, type HelperOptions } from '../../../src/sampler/helper/helper';
+import { Helper, type HelperOptions } from '../../../src/sampler/helper/helper';
 import { packageRoot } from '../../../src/base/package-root';
 import { makeFifo } from '../../../src/native/libc';
 import { isUnavailable, type Reading, type Unavailable } from '../../../src/sources/source';
 import { oneOf } from '../../tries';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { silentFileSystem } from './silent-fuse';
 
 /** Of sources that hang; the others have all the time that a busy machine may take. */
@@ -24,9 +24,9 @@ const hangingWithin =
 const STRANGE = join(__dirname, 'strange-helper-main.js');
 
 function helperWith(t: TestContext, toml: string, options: Partial<HelperOptions> = {}): Helper {
-  const settingsPath = join(temporaryDirectory(t), 'qmemacct.toml');
+  const settingsPath = join(temporaryDirectory(), 'qmemacct.toml');
   writeFileSync(settingsPath, toml);
-  const helper = startHelper({ settingsPath, deadlineMs: hangingWithin(DEADLINE_MS), script: STRANGE, ...options });
+  const helper = new Helper({ settingsPath, deadlineMs: hangingWithin(DEADLINE_MS), script: STRANGE, ...options });
   t.after(() => helper.close());
   return helper;
 }
@@ -58,8 +58,8 @@ async function until(what: string, test: () => boolean, ms = 60_000): Promise<vo
 }
 
 /** A made-up /proc with the processes of the 6.1 fixture. */
-function fakeProc(t: TestContext): string {
-  const proc = join(temporaryDirectory(t), 'proc');
+function fakeProc(): string {
+  const proc = join(temporaryDirectory(), 'proc');
   cpSync(join(packageRoot(), 'test', 'fixtures', 'pss', 'linux-6.1'), proc, { recursive: true });
   for (const pid of [4242, 4243]) setStart(proc, pid, 7000);
   return proc;
@@ -72,7 +72,7 @@ function setStart(proc: string, pid: number, ticks: number): void {
 
 describe('the helper process', () => {
   it('reads sources of the registry, by the product', async (t) => {
-    const helper = startHelper({ settingsPath: '/nonexistent/qmemacct.toml', deadlineMs: () => 60_000 });
+    const helper = new Helper({ settingsPath: '/nonexistent/qmemacct.toml', deadlineMs: () => 60_000 });
     t.after(() => helper.close());
     assert.equal(values(await helper.read('loadavg')).length, 5);
     const own = await helper.read('pss', [process.pid]);
@@ -119,9 +119,9 @@ describe('the helper process', () => {
   });
 
   it('does with the defaults where the settings can not be used', async (t) => {
-    const settingsPath = join(temporaryDirectory(t), 'qmemacct.toml');
+    const settingsPath = join(temporaryDirectory(), 'qmemacct.toml');
     writeFileSync(settingsPath, 'interval = "never"\n');
-    const helper = startHelper({ settingsPath, deadlineMs: () => 60_000 });
+    const helper = new Helper({ settingsPath, deadlineMs: () => 60_000 });
     t.after(() => helper.close());
     assert.equal(values(await helper.read('loadavg')).length, 5);
   });
@@ -180,13 +180,13 @@ describe('the helper process', () => {
     assert.equal(why(await helper.read('good')), 'the sampler is ending');
   });
 
-  it('ends with the process that started it, however that ends', async (t) => {
-    const script = join(temporaryDirectory(t), 'parent.js');
+  it('ends with the process that started it, however that ends', async () => {
+    const script = join(temporaryDirectory(), 'parent.js');
     const module = require.resolve('../../../src/sampler/helper/helper');
     writeFileSync(
       script,
-      `const { startHelper } = require(${JSON.stringify(module)});
-       const helper = startHelper({ settingsPath: '/nonexistent', deadlineMs: () => 60_000, script: ${JSON.stringify(STRANGE)} });
+      `const { Helper } = require(${JSON.stringify(module)});
+       const helper = new Helper({ settingsPath: '/nonexistent', deadlineMs: () => 60_000, script: ${JSON.stringify(STRANGE)} });
        helper.read('pid').then(([{ value }]) => console.log(value));
        setInterval(() => undefined, 1000);`,
     );
@@ -209,7 +209,7 @@ describe('the helper process', () => {
 
 describe('a source that hangs', () => {
   it('costs its own reading and one process; the next is answered by a fresh one', async (t) => {
-    const fifo = join(temporaryDirectory(t), 'fifo');
+    const fifo = join(temporaryDirectory(), 'fifo');
     makeFifo(fifo, 0o600);
     const helper = helperWith(t, `[sources.file]\npath = "${fifo}"\n`);
     assert.deepEqual(values(await helper.read('good')), [42]);
@@ -225,7 +225,7 @@ describe('a source that hangs', () => {
 
   it('is given its time from when the process is there', (t) =>
     oneOf(3, async () => {
-      const late = join(temporaryDirectory(t), 'late.js');
+      const late = join(temporaryDirectory(), 'late.js');
       writeFileSync(late, 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1200);');
       const nodeOptions = ['--require', late];
       const helper = helperWith(t, '[sources.slow]\nms = 60\n', { deadlineMs: () => 1000, nodeOptions });
@@ -233,7 +233,7 @@ describe('a source that hangs', () => {
     }));
 
   it('is put off after three times, longer each time, and asked again when it has been mended', async (t) => {
-    const fifo = join(temporaryDirectory(t), 'fifo');
+    const fifo = join(temporaryDirectory(), 'fifo');
     makeFifo(fifo, 0o600);
     let clock = 0;
     let patience = 100;
@@ -271,7 +271,7 @@ describe('a source that hangs', () => {
     }));
 
   it('beyond SIGKILL is abandoned; of four such processes no fifth is made', async (t) => {
-    const silent = await silentFileSystem(t, temporaryDirectory(t));
+    const silent = await silentFileSystem(t, temporaryDirectory());
     if (typeof silent === 'string') {
       t.skip(silent);
       return;
@@ -303,7 +303,7 @@ describe('a process that hangs its reader', () => {
   };
 
   it('is left out until its pid names another one; the others are read next time', async (t) => {
-    const proc = fakeProc(t);
+    const proc = fakeProc();
     const rollup = join(proc, '4242', 'smaps_rollup');
     renameSync(rollup, `${rollup}.real`);
     makeFifo(rollup, 0o600);

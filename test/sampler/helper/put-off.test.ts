@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { putOff, type PutOff } from '../../../src/sampler/helper/put-off';
+import { putOff, type PutOff } from '../../../src/sampler/helper/helper';
 
 describe('putOff', () => {
   it('bears two failures, and doubles from 30 s to 10 min then', () => {

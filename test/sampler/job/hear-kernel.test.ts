@@ -17,7 +17,7 @@ import {
 import { listenerPaths } from '../../../src/sampler/listener/socket-path';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { fork } from '../listener/events';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** A listener that says what the test wants; as long as it holds the lock nobody starts a real one. */
 interface FakeListener {
@@ -34,7 +34,7 @@ interface FakeListener {
 }
 
 async function fakeListener(t: TestContext): Promise<FakeListener> {
-  const settings = { ...DEFAULT_SETTINGS, run_dir: temporaryDirectory(t) };
+  const settings = { ...DEFAULT_SETTINGS, run_dir: temporaryDirectory() };
   const { directory, socket: path, lock } = listenerPaths(settings);
   mkdirSync(directory);
   const held = openSync(lock, 'a');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   readCgroupNote,
   removeJobCgroup,
@@ -10,23 +10,23 @@ import {
 } from '../../../src/sampler/job/job-cgroups';
 import { startTicksOf } from '../../../src/sampler/job/pid-file';
 import { JOBS_GROUP } from '../../../src/sources/job/job-cgroup';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /* Trees of plain directories: rmdir works in them as long as they hold no file. */
 
 const KEY = '12.0.0123abcd.4194304999.77';
 const ALIVE = `13.0.0123abcd.${process.pid}.${startTicksOf(process.pid) ?? 0}`;
 
-function tree(t: TestContext, ...groups: readonly string[]): string {
-  const root = temporaryDirectory(t);
+function tree(...groups: readonly string[]): string {
+  const root = temporaryDirectory();
   writeFileSync(join(root, 'cgroup.controllers'), 'memory\n');
   for (const group of groups) mkdirSync(join(root, group), { recursive: true });
   return root;
 }
 
 describe('the prolog’s note', () => {
-  it('says where the shepherd was', (t) => {
-    const directory = temporaryDirectory(t);
+  it('says where the shepherd was', () => {
+    const directory = temporaryDirectory();
     assert.equal(readCgroupNote(directory), null);
     const write = (text: string): void => {
       writeFileSync(join(directory, 'cgroup'), text);
@@ -45,15 +45,15 @@ describe('the prolog’s note', () => {
 });
 
 describe('removal of a job’s group', () => {
-  it('takes every hierarchy and the groups below', (t) => {
-    const root = tree(t, `${JOBS_GROUP}/${KEY}/a/b`, `memory/${JOBS_GROUP}/${KEY}`, `pids/${JOBS_GROUP}/${KEY}`);
+  it('takes every hierarchy and the groups below', () => {
+    const root = tree(`${JOBS_GROUP}/${KEY}/a/b`, `memory/${JOBS_GROUP}/${KEY}`, `pids/${JOBS_GROUP}/${KEY}`);
     assert.equal(removeJobCgroup(KEY, null, root), 'removed');
     for (const top of ['', 'memory', 'pids']) assert.equal(existsSync(join(root, top, JOBS_GROUP, KEY)), false);
     assert.equal(removeJobCgroup(KEY, null, root), 'none');
   });
 
-  it('moves what is left, and gives up in time', (t) => {
-    const root = tree(t, `memory/${JOBS_GROUP}/${KEY}`, 'memory/system.slice/execd.service');
+  it('moves what is left, and gives up in time', () => {
+    const root = tree(`memory/${JOBS_GROUP}/${KEY}`, 'memory/system.slice/execd.service');
     writeFileSync(join(root, 'memory', JOBS_GROUP, KEY, 'cgroup.procs'), '4242\n');
     const begun = Date.now();
     const note = { origins: new Map([['memory', '/system.slice/execd.service']]), problem: null };
@@ -62,9 +62,9 @@ describe('removal of a job’s group', () => {
     assert.equal(readFileSync(join(root, 'memory/system.slice/execd.service/cgroup.procs'), 'utf8'), '4242');
   });
 
-  it('falls back to our own group when the former one has gone, or its name leads elsewhere', (t) => {
+  it('falls back to our own group when the former one has gone, or its name leads elsewhere', () => {
     for (const origin of ['/gone', '/../../../tmp', undefined]) {
-      const root = tree(t, `memory/${JOBS_GROUP}/${KEY}`);
+      const root = tree(`memory/${JOBS_GROUP}/${KEY}`);
       writeFileSync(join(root, 'memory', JOBS_GROUP, KEY, 'cgroup.procs'), '4242\n');
       const note = { origins: new Map(origin === undefined ? [] : [['memory', origin]]), problem: null };
       assert.equal(removeJobCgroup(KEY, note, root), 'left');
@@ -72,18 +72,18 @@ describe('removal of a job’s group', () => {
     }
   });
 
-  it('touches nothing under another name', (t) => {
-    const root = tree(t, `${JOBS_GROUP}/x`, 'y');
+  it('touches nothing under another name', () => {
+    const root = tree(`${JOBS_GROUP}/x`, 'y');
     for (const name of ['x', '', '..', '../y', '.']) assert.equal(removeJobCgroup(name, null, root), 'none', name);
     assert.ok(existsSync(join(root, 'y')) && existsSync(join(root, JOBS_GROUP, 'x')));
   });
 });
 
 describe('strays', () => {
-  it('have no shepherd and no run directory', (t) => {
+  it('have no shepherd and no run directory', () => {
     const kept = '14.0.0123abcd.4194304999.77';
-    const cgroupRoot = tree(t, ...[KEY, ALIVE, kept, 'other'].map((key) => `${JOBS_GROUP}/${key}`));
-    const state = temporaryDirectory(t);
+    const cgroupRoot = tree(...[KEY, ALIVE, kept, 'other'].map((key) => `${JOBS_GROUP}/${key}`));
+    const state = temporaryDirectory();
     mkdirSync(join(state, 'run', kept), { recursive: true });
     const places = { directories: ['/no/such', state], cgroupRoot };
     assert.deepEqual(strayCgroups(places), [KEY]);
@@ -94,8 +94,8 @@ describe('strays', () => {
     for (const key of [ALIVE, kept, 'other']) assert.ok(existsSync(join(cgroupRoot, JOBS_GROUP, key)), key);
   });
 
-  it('that stay are named', (t) => {
-    const cgroupRoot = tree(t, `${JOBS_GROUP}/${KEY}`);
+  it('that stay are named', () => {
+    const cgroupRoot = tree(`${JOBS_GROUP}/${KEY}`);
     writeFileSync(join(cgroupRoot, JOBS_GROUP, KEY, 'held'), '');
     assert.deepEqual(removeStrayCgroups({ directories: [], cgroupRoot, graceMs: 0 }), [KEY]);
   });

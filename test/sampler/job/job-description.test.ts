@@ -12,7 +12,7 @@ import {
   type JobDescription,
 } from '../../../src/sampler/job/job-description';
 import { sampleConfig, samplePeTaskConfig, sampleUsage } from '../../gridengine/spool-samples';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const GIB = 2 ** 30;
 const RUN = { job: 1516, task: 0, addressSpaceKib: null };
@@ -171,8 +171,8 @@ describe('undescribed', () => {
 });
 
 describe('files of a spool directory', () => {
-  it('are read as they are', (t) => {
-    const spool = temporaryDirectory(t);
+  it('are read as they are', () => {
+    const spool = temporaryDirectory();
     assert.equal(readUsage(spool), null);
     assert.equal(readJobPid(spool), null);
     // The shepherd makes it, and writes all of it at once a moment later.
@@ -187,16 +187,16 @@ describe('files of a spool directory', () => {
     assert.equal(readJobPid(spool), 4711);
   });
 
-  it('hold no pid of everyone or of init', (t) => {
-    const spool = temporaryDirectory(t);
+  it('hold no pid of everyone or of init', () => {
+    const spool = temporaryDirectory();
     for (const text of ['', '0', '1', '-1', '-4711', 'x', '99999999999999999999']) {
       writeFileSync(join(spool, 'job_pid'), text);
       assert.equal(readJobPid(spool), null, text);
     }
   });
 
-  it('are no links, devices or directories', (t) => {
-    const spool = temporaryDirectory(t);
+  it('are no links, devices or directories', () => {
+    const spool = temporaryDirectory();
     writeFileSync(join(spool, 'real'), sampleUsage);
     symlinkSync('real', join(spool, 'usage'));
     assert.equal(readUsage(spool), null);
@@ -208,14 +208,14 @@ describe('files of a spool directory', () => {
     assert.notEqual(readUsage(spool), null);
   });
 
-  it('are no larger than a MiB', (t) => {
-    const spool = temporaryDirectory(t);
+  it('are no larger than a MiB', () => {
+    const spool = temporaryDirectory();
     writeFileSync(join(spool, 'config'), 'x'.repeat(2 ** 20 + 1));
     assert.equal(trustedSpoolFile(spool, 'config'), null);
   });
 
-  it('are root’s or Grid Engine’s, not the job owner’s', { skip: process.getuid?.() !== 0 }, (t) => {
-    const spool = temporaryDirectory(t);
+  it('are root’s or Grid Engine’s, not the job owner’s', { skip: process.getuid?.() !== 0 }, () => {
+    const spool = temporaryDirectory();
     writeFileSync(join(spool, 'usage'), sampleUsage);
     chownSync(join(spool, 'usage'), 65534, 65534);
     assert.equal(readUsage(spool), null);

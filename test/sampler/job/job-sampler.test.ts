@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { JobSampler, SAVED_SAMPLER } from '../../../src/sampler/job/job-sampler';
 import type { ClaimRules } from '../../../src/sampler/processes/job-processes';
 import { bracket } from '../../../src/sampler/peaks/peaks';
 import { filled } from '../../../src/sampler/series/series';
 import { procTree, type ProcTree } from '../proc-tree';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const KIB = 1024;
 const START = Date.UTC(2026, 10, 1);
@@ -18,8 +18,8 @@ interface Job {
   readonly successor: () => JobSampler;
 }
 
-function newJob(t: TestContext, largest = 10): Job {
-  const tree = procTree(temporaryDirectory(t));
+function newJob(largest = 10): Job {
+  const tree = procTree(temporaryDirectory());
   tree.set(100, { comm: 'job' });
   const rules = (): ClaimRules => ({
     procRoot: tree.root,
@@ -42,8 +42,8 @@ function newJob(t: TestContext, largest = 10): Job {
 }
 
 describe('the sampler of a job', () => {
-  it('has seen nothing before the job’s first process', (t) => {
-    const { sampler, at } = newJob(t);
+  it('has seen nothing before the job’s first process', () => {
+    const { sampler, at } = newJob();
     at(-1);
     assert.equal(sampler.alive(), false);
     const seen = sampler.observation();
@@ -51,8 +51,8 @@ describe('the sampler of a job', () => {
     assert.deepEqual(sampler.takeSamples(), []);
   });
 
-  it('tells when it saw the job, how often, and its longest gap', (t) => {
-    const { sampler, at } = newJob(t);
+  it('tells when it saw the job, how often, and its longest gap', () => {
+    const { sampler, at } = newJob();
     sampler.start(100, START);
     for (const seconds of [0.25, 1, 4, 5]) at(seconds);
     const seen = sampler.observation();
@@ -63,8 +63,8 @@ describe('the sampler of a job', () => {
     );
   });
 
-  it('integrates memory over time', (t) => {
-    const { sampler, tree, at } = newJob(t);
+  it('integrates memory over time', () => {
+    const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     at(0);
     tree.set(100, { rss: 3000 });
@@ -75,8 +75,8 @@ describe('the sampler of a job', () => {
     assert.equal(Math.max(...filled(sampler.observation().series)), 3000 * KIB);
   });
 
-  it('draws forked workers that only wait as the peak counts them, when it is known that they ran no other program', (t) => {
-    const { sampler, tree, at } = newJob(t);
+  it('draws forked workers that only wait as the peak counts them, when it is known that they ran no other program', () => {
+    const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     tree.set(100, { rss: 80_000 });
     const workers = [101, 102, 103, 104];
@@ -99,8 +99,8 @@ describe('the sampler of a job', () => {
     assert.equal(rssByteMs, own + KIB * 4 * 80_000 * 10_000);
   });
 
-  it('counts processes and threads at their most', (t) => {
-    const { sampler, tree, at } = newJob(t);
+  it('counts processes and threads at their most', () => {
+    const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     tree.set(101, { ppid: 100, threads: 4 });
     at(0);
@@ -111,8 +111,8 @@ describe('the sampler of a job', () => {
     assert.deepEqual([maxProcesses, maxThreads, counts.seen], [2, 5, 3]);
   });
 
-  it('keeps CPU time and I/O of processes that have gone, and never tells less than before', (t) => {
-    const { sampler, tree, at } = newJob(t);
+  it('keeps CPU time and I/O of processes that have gone, and never tells less than before', () => {
+    const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     tree.set(100, { cpu: 10, faults: 5 });
     tree.set(101, { ppid: 100, cpu: 500, faults: 50, read: 7000 });
@@ -134,8 +134,8 @@ describe('the sampler of a job', () => {
     assert.equal(sampler.alive(), false);
   });
 
-  it('gives each sample once, with the largest processes and the rest as one', (t) => {
-    const { sampler, tree, at } = newJob(t, 2);
+  it('gives each sample once, with the largest processes and the rest as one', () => {
+    const { sampler, tree, at } = newJob(2);
     sampler.start(100, START);
     for (const [pid, rss] of [
       [101, 400],
@@ -167,8 +167,8 @@ describe('the sampler of a job', () => {
     assert.deepEqual(sampler.takeSamples(), []);
   });
 
-  it('raises its peaks by second readings only', (t) => {
-    const { sampler, tree, at } = newJob(t);
+  it('raises its peaks by second readings only', () => {
+    const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     tree.set(100, { rss: 2000, anonymous: 1500, swap: 100, mark: 2500, peak: 7000 });
     at(0);
@@ -178,8 +178,8 @@ describe('the sampler of a job', () => {
     assert.equal(bracket(peaks, 'processVmem')?.lower_bytes, 7000 * KIB);
   });
 
-  it('tells what opens the upper ends', (t) => {
-    const { sampler, tree, at } = newJob(t);
+  it('tells what opens the upper ends', () => {
+    const { sampler, tree, at } = newJob();
     sampler.start(100, START);
     at(0);
     tree.set(100, { stack: 140729100000000 });
@@ -191,8 +191,8 @@ describe('the sampler of a job', () => {
       assert.ok(open.includes(reason), reason);
   });
 
-  it('hands over everything to its successor', (t) => {
-    const job = newJob(t);
+  it('hands over everything to its successor', () => {
+    const job = newJob();
     job.sampler.start(100, START);
     job.tree.set(100, { cpu: 10 });
     job.tree.set(101, { ppid: 100, cpu: 50, forked: true });

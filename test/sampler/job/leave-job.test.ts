@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { leaveCgroups } from '../../../src/sampler/job/leave-job';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('leaveCgroups', () => {
-  function trees(membership: string, t: Parameters<typeof temporaryDirectory>[0]): readonly [string, string] {
-    const root = temporaryDirectory(t);
+  function trees(membership: string): readonly [string, string] {
+    const root = temporaryDirectory();
     mkdirSync(join(root, 'proc', 'self'), { recursive: true });
     mkdirSync(join(root, 'cgroup'));
     writeFileSync(join(root, 'proc', 'self', 'cgroup'), membership);
@@ -16,15 +16,15 @@ describe('leaveCgroups', () => {
   const entered = (...path: readonly string[]): string | null =>
     existsSync(join(...path, 'cgroup.procs')) ? readFileSync(join(...path, 'cgroup.procs'), 'utf8') : null;
 
-  it('moves to a group of our own in version 2', (t) => {
-    const [proc, cgroup] = trees('0::/system.slice/sgeexecd.service\n', t);
+  it('moves to a group of our own in version 2', () => {
+    const [proc, cgroup] = trees('0::/system.slice/sgeexecd.service\n');
     writeFileSync(join(cgroup, 'cgroup.procs'), '');
     leaveCgroups(proc, cgroup);
     assert.equal(entered(cgroup, 'qmemacct'), String(process.pid));
   });
 
-  it('moves to the top of a cpuset, which would need CPUs first, and to our own group elsewhere', (t) => {
-    const [proc, cgroup] = trees('3:cpuset:/sge/1.1/2\n2:memory:/sge\n1:name=systemd:/\n0::/x\n', t);
+  it('moves to the top of a cpuset, which would need CPUs first, and to our own group elsewhere', () => {
+    const [proc, cgroup] = trees('3:cpuset:/sge/1.1/2\n2:memory:/sge\n1:name=systemd:/\n0::/x\n');
     for (const name of ['cpuset', 'memory', 'systemd', 'unified']) mkdirSync(join(cgroup, name));
     leaveCgroups(proc, cgroup);
     assert.equal(entered(cgroup, 'cpuset'), String(process.pid));
@@ -34,14 +34,14 @@ describe('leaveCgroups', () => {
     assert.equal(entered(cgroup, 'unified', 'qmemacct'), String(process.pid));
   });
 
-  it('stays at the top, and where it already is', (t) => {
-    const [proc, cgroup] = trees('2:memory:/qmemacct\n0::/\n', t);
+  it('stays at the top, and where it already is', () => {
+    const [proc, cgroup] = trees('2:memory:/qmemacct\n0::/\n');
     leaveCgroups(proc, cgroup);
     assert.equal(existsSync(join(cgroup, 'memory')), false);
   });
 
-  it('goes on where one hierarchy can’t be changed', (t) => {
-    const [proc, cgroup] = trees('2:memory:/a\n1:pids:/b\n', t);
+  it('goes on where one hierarchy can’t be changed', () => {
+    const [proc, cgroup] = trees('2:memory:/a\n1:pids:/b\n');
     writeFileSync(join(cgroup, 'memory'), '');
     mkdirSync(join(cgroup, 'pids'));
     leaveCgroups(proc, cgroup);

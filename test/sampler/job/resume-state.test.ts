@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import type { SavedFollower } from '../../../src/sampler/job/job-follower';
 import { JobSampler } from '../../../src/sampler/job/job-sampler';
 import {
@@ -14,7 +14,7 @@ import {
 import { parseRunDescription, runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-description';
 import { thisMachine } from '../../../src/sampler/peaks/slack';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -55,16 +55,16 @@ function stateOf(text = 'a "quoted" name'): SavedFollower {
 
 const STATE = stateOf();
 
-function settingsIn(t: TestContext): Settings {
-  return { ...DEFAULT_SETTINGS, run_dir: join(temporaryDirectory(t), 'run') };
+function settingsIn(): Settings {
+  return { ...DEFAULT_SETTINGS, run_dir: join(temporaryDirectory(), 'run') };
 }
 
 const fileOf = (settings: Settings, run: RunDescription): string =>
   join(settings.run_dir, 'resume', `${runDirectoryName(run)}.json`);
 
 describe('what a service leaves for its successor', () => {
-  it('is there again, for root alone, until it is removed', (t) => {
-    const settings = settingsIn(t);
+  it('is there again, for root alone, until it is removed', () => {
+    const settings = settingsIn();
     assert.equal(readResumeState(settings, runOf(1)), null);
     assert.deepEqual(resumableRuns(settings), new Set());
     removeResumeState(settings, runOf(1));
@@ -81,8 +81,8 @@ describe('what a service leaves for its successor', () => {
     assert.notEqual(readResumeState(settings, runOf(2)), null);
   });
 
-  it('says how long nobody looked, where the listener has forgotten that time', (t) => {
-    const settings = settingsIn(t);
+  it('says how long nobody looked, where the listener has forgotten that time', () => {
+    const settings = settingsIn();
     writeResumeState(settings, runOf(1), STATE);
     const now = Date.now();
     assert.equal(readResumeState(settings, runOf(1), now + 44_000)?.missed, null);
@@ -91,8 +91,8 @@ describe('what a service leaves for its successor', () => {
     assert.equal(readResumeState(settings, runOf(1), now - 1e6)?.missed, null);
   });
 
-  it('is of no use to another boot', (t) => {
-    const settings = settingsIn(t);
+  it('is of no use to another boot', () => {
+    const settings = settingsIn();
     const run = runOf(1);
     writeResumeState(settings, run, STATE);
     const path = fileOf(settings, run);
@@ -101,8 +101,8 @@ describe('what a service leaves for its successor', () => {
     assert.equal(readResumeState(settings, run), null);
   });
 
-  it('is refused with the reason where it has another shape or is torn, in the file as from hand to hand', (t) => {
-    const settings = settingsIn(t);
+  it('is refused with the reason where it has another shape or is torn, in the file as from hand to hand', () => {
+    const settings = settingsIn();
     const run = runOf(1);
     writeResumeState(settings, run, STATE);
     const path = fileOf(settings, run);
@@ -129,8 +129,8 @@ describe('what a service leaves for its successor', () => {
     assert.match(parseHandedState(JSON.stringify({ ...STATE, notes: 1 })).missed ?? '', /notes is not a list/);
   });
 
-  it('costs nobody a job where it can be written nowhere', (t) => {
-    const settings = settingsIn(t);
+  it('costs nobody a job where it can be written nowhere', () => {
+    const settings = settingsIn();
     mkdirSync(settings.run_dir);
     writeFileSync(join(settings.run_dir, 'resume'), 'no directory');
     writeResumeState(settings, runOf(1), STATE);

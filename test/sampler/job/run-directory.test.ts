@@ -27,7 +27,7 @@ import {
 } from '../../../src/sampler/job/run-description';
 import { RunDirectory } from '../../../src/sampler/job/run-directory';
 import { bootId } from '../../../src/sources/proc/clock';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const RUN: RunDescription = {
   version: 1,
@@ -141,8 +141,8 @@ describe('a run’s description', () => {
 });
 
 describe('run directories', () => {
-  it('are those with such a name', (t) => {
-    const state = temporaryDirectory(t);
+  it('are those with such a name', () => {
+    const state = temporaryDirectory();
     const paths = () => RunDirectory.list(state).map(({ path }) => path);
     assert.deepEqual(paths(), []);
     for (const name of [runDirectoryName(RUN), '1.0.0badcafe.5.6', '1.0', 'x.0.0badcafe.5.6', '..', '1.0.0BADCAFE.5.6'])
@@ -150,8 +150,8 @@ describe('run directories', () => {
     assert.deepEqual(paths(), [join(state, 'run', '1.0.0badcafe.5.6'), join(state, 'run', runDirectoryName(RUN))]);
   });
 
-  it('hold a description, or none', (t) => {
-    const state = temporaryDirectory(t);
+  it('hold a description, or none', () => {
+    const state = temporaryDirectory();
     const directory = RunDirectory.make(state, RUN);
     assert.ok(directory);
     assert.equal(directory.runId, runId(RUN));
@@ -162,8 +162,8 @@ describe('run directories', () => {
     directory.remove();
   });
 
-  it('have one process that looks after them', (t) => {
-    const state = temporaryDirectory(t);
+  it('have one process that looks after them', () => {
+    const state = temporaryDirectory();
     const [first, second] = [
       RunDirectory.make(state, RUN),
       new RunDirectory(join(state, 'run', runDirectoryName(RUN))),
@@ -181,8 +181,8 @@ describe('run directories', () => {
     second.unlock();
   });
 
-  it('name the sampler as the epilog reads it', (t) => {
-    const directory = temporaryDirectory(t);
+  it('name the sampler as the epilog reads it', () => {
+    const directory = temporaryDirectory();
     writePidFile(directory, bootId());
     const start = startTicksOf(process.pid) ?? 0;
     assert.equal(
@@ -195,8 +195,8 @@ describe('run directories', () => {
 });
 
 describe('replaceFile', () => {
-  it('leaves the new text, the mode, and nothing else', (t) => {
-    const directory = temporaryDirectory(t);
+  it('leaves the new text, the mode, and nothing else', () => {
+    const directory = temporaryDirectory();
     const path = join(directory, 'file');
     replaceFile(path, 'old', 0o600);
     replaceFile(path, 'new', 0o600);
@@ -229,8 +229,8 @@ describe('shepherdLives', () => {
 });
 
 describe('the word to the epilog', () => {
-  it('is heard by who waits', (t) => {
-    const directory = new RunDirectory(temporaryDirectory(t));
+  it('is heard by who waits', () => {
+    const directory = new RunDirectory(temporaryDirectory());
     const fifo = join(directory.path, 'ack');
     execFileSync('mkfifo', [fifo]);
     directory.acknowledge('memory');
@@ -242,8 +242,8 @@ describe('the word to the epilog', () => {
     directory.acknowledge('disk');
   });
 
-  it('goes into nothing but a FIFO', (t) => {
-    const directory = new RunDirectory(temporaryDirectory(t));
+  it('goes into nothing but a FIFO', () => {
+    const directory = new RunDirectory(temporaryDirectory());
     const path = join(directory.path, 'ack');
     directory.acknowledge('disk');
     assert.equal(existsSync(path), false);

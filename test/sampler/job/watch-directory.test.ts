@@ -14,7 +14,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from '../../../src/sampler/job/watch-directory';
 import { oneOf } from '../../tries';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../fake-shepherd';
 
 interface Heard {
@@ -25,7 +25,7 @@ interface Heard {
 }
 
 function listenTo(t: TestContext, name = 'watched'): Heard {
-  const directory = join(temporaryDirectory(t), name);
+  const directory = join(temporaryDirectory(), name);
   mkdirSync(directory);
   const names: (string | null)[] = [];
   let gone = 0;
@@ -48,8 +48,8 @@ describe('a watched directory', () => {
     assert.deepEqual(new Set(names), new Set(['usage']));
   });
 
-  it('that is none is not watched', (t) => {
-    assert.equal(watchDirectory(join(temporaryDirectory(t), 'none'), { heard: () => undefined }), null);
+  it('that is none is not watched', () => {
+    assert.equal(watchDirectory(join(temporaryDirectory(), 'none'), { heard: () => undefined }), null);
   });
 
   it('tells once that it has gone', async (t) => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { openCharges, useBetween, type ChargeReader } from '../../../src/sampler/listener/node-charges';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { THIS_MACHINE, unavailable, type Reading, type Source } from '../../../src/sources/source';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** No machine with RAPL was at hand: its sources are fakes, /proc a directory of the test's own. */
 interface Node {
@@ -18,8 +18,8 @@ interface Node {
   readonly open: (settings?: Partial<Settings>) => ChargeReader;
 }
 
-function newNode(t: TestContext, present: readonly string[]): Node {
-  const proc = temporaryDirectory(t);
+function newNode(present: readonly string[]): Node {
+  const proc = temporaryDirectory();
   mkdirSync(proc, { recursive: true });
   writeFileSync(join(proc, 'meminfo'), 'MemTotal: 1000 kB\nMemFree: 100 kB\nMemAvailable: 400 kB\n');
   const fake = (name: 'rapl' | 'raplperf', joules: () => number | null): Source => ({
@@ -63,8 +63,8 @@ function newNode(t: TestContext, present: readonly string[]): Node {
 }
 
 describe('what jobs are charged by', () => {
-  it('is energy, CPU time and memory of the node', (t) => {
-    const node = newNode(t, ['rapl']);
+  it('is energy, CPU time and memory of the node', () => {
+    const node = newNode(['rapl']);
     const reader = node.open();
     const before = reader.read();
     Object.assign(node, { atMs: 10_000, powercap: 500 });
@@ -86,27 +86,27 @@ describe('what jobs are charged by', () => {
     assert.equal(node.closed, 1);
   });
 
-  it('is nothing where no energy is counted, none is wanted, or none can be read any more', (t) => {
-    assert.equal(newNode(t, []).open().read(), null);
+  it('is nothing where no energy is counted, none is wanted, or none can be read any more', () => {
+    assert.equal(newNode([]).open().read(), null);
     const sources = { rapl: { enabled: false }, raplperf: { enabled: false } };
-    assert.equal(newNode(t, ['rapl', 'raplperf']).open({ sources }).read(), null);
-    const node = newNode(t, ['rapl']);
+    assert.equal(newNode(['rapl', 'raplperf']).open({ sources }).read(), null);
+    const node = newNode(['rapl']);
     const reader = node.open();
     assert.notEqual(reader.read(), null);
     node.powercap = null;
     assert.equal(reader.read(), null);
   });
 
-  it('is by perf events where powercap is missing or off', (t) => {
+  it('is by perf events where powercap is missing or off', () => {
     for (const [present, sources] of [
       [['raplperf'], {}],
       [['rapl', 'raplperf'], { rapl: { enabled: false } }],
     ] as const)
-      assert.equal(newNode(t, present).open({ sources }).read()?.energy[0]?.metric, 'raplperf_energy_joules');
+      assert.equal(newNode(present).open({ sources }).read()?.energy[0]?.metric, 'raplperf_energy_joules');
   });
 
-  it('learns the power of the idle node, unless the site tells it', (t) => {
-    const node = newNode(t, ['rapl']);
+  it('learns the power of the idle node, unless the site tells it', () => {
+    const node = newNode(['rapl']);
     const learning = node.open();
     const told = node.open({ sources: { rapl: { idle_watts: 33 } } });
     assert.equal(learning.read()?.idleWatts, null);
@@ -117,8 +117,8 @@ describe('what jobs are charged by', () => {
     assert.equal(told.read()?.idleWatts, 33);
   });
 
-  it('says where two ways to the same counters disagree', (t) => {
-    const node = newNode(t, ['rapl', 'raplperf']);
+  it('says where two ways to the same counters disagree', () => {
+    const node = newNode(['rapl', 'raplperf']);
     const reader = node.open();
     reader.read();
     Object.assign(node, { atMs: 10_000, powercap: 500, perf: 500 });

@@ -14,7 +14,7 @@ import { loadSettings, type Settings } from '../../../src/record/settings';
 import { bracketsObstacle } from '../../burners/bracketed';
 import { burner } from '../../burners/build';
 import { oneOf } from '../../tries';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const IGNORE = { take: () => undefined, lost: () => undefined };
 const SYNC_WITHIN_MS = 60_000;
@@ -48,7 +48,7 @@ interface Node {
 
 /** A node of the test's own; its listeners end with it. */
 function newNode(t: TestContext, linger: string): Node {
-  const directory = temporaryDirectory(t);
+  const directory = temporaryDirectory();
   const settingsPath = join(directory, 'qmemacct.toml');
   writeFileSync(settingsPath, `run_dir = "${join(directory, 'run')}"\n${linger}`);
   const settings = loadSettings(settingsPath);

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { removeLiveFile, runningRecords, writeLiveFile } from '../../../src/sampler/node-store/live-records';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import { parseRunDescription, runId, type RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 function run(job: number): RunDescription {
   const text = `version=1\njob=${job}\ntask=0\nspool=/s\nshepherd_pid=7\nshepherd_start=8\nboot=0badcafe-1\nhooks=root\nmemory=full\nuptime=1\nend=1\n`;
@@ -21,13 +21,13 @@ function record(job: number): JobRecord {
   return emptyRecord(key, 'running', 'root', 1);
 }
 
-function settingsIn(t: TestContext): Settings {
-  return { ...DEFAULT_SETTINGS, run_dir: join(temporaryDirectory(t), 'run') };
+function settingsIn(): Settings {
+  return { ...DEFAULT_SETTINGS, run_dir: join(temporaryDirectory(), 'run') };
 }
 
 describe('live files', () => {
-  it('come and go with the job', (t) => {
-    const settings = settingsIn(t);
+  it('come and go with the job', () => {
+    const settings = settingsIn();
     assert.deepEqual(runningRecords(settings), []);
     removeLiveFile(settings, run(1));
     writeLiveFile(settings, run(1), record(1), null);
@@ -45,8 +45,8 @@ describe('live files', () => {
     );
   });
 
-  it('leave out what is no record', (t) => {
-    const settings = settingsIn(t);
+  it('leave out what is no record', () => {
+    const settings = settingsIn();
     writeLiveFile(settings, run(1), record(1), null);
     const live = join(settings.run_dir, 'live');
     writeFileSync(join(live, 'x.json'), '{');
@@ -55,8 +55,8 @@ describe('live files', () => {
     assert.equal(runningRecords(settings).length, 1);
   });
 
-  it('replace what a dead sampler left half written', (t) => {
-    const settings = settingsIn(t);
+  it('replace what a dead sampler left half written', () => {
+    const settings = settingsIn();
     writeLiveFile(settings, run(1), record(1), null);
     const [name = ''] = readdirSync(join(settings.run_dir, 'live'));
     writeFileSync(join(settings.run_dir, 'live', `${name}.new`), '');
@@ -64,15 +64,15 @@ describe('live files', () => {
     assert.equal(runningRecords(settings)[0]?.samples, 9);
   });
 
-  it('cost nothing where they can’t be written', (t) => {
-    const settings = settingsIn(t);
+  it('cost nothing where they can’t be written', () => {
+    const settings = settingsIn();
     writeFileSync(settings.run_dir, '');
     writeLiveFile(settings, run(1), record(1), null);
     assert.deepEqual(runningRecords(settings), []);
   });
 
-  it('can be read by the job’s owner alone, also under a sampler’s umask', { skip: process.getuid?.() !== 0 }, (t) => {
-    const settings = settingsIn(t);
+  it('can be read by the job’s owner alone, also under a sampler’s umask', { skip: process.getuid?.() !== 0 }, () => {
+    const settings = settingsIn();
     const umask = process.umask(0o077);
     writeLiveFile(settings, run(1), record(1), 65534);
     process.umask(umask);

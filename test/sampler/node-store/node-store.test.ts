@@ -10,7 +10,7 @@ import type { StoredSample } from '../../../src/sampler/node-store/sample-table'
 import { unpackVarints } from '../../../src/sampler/series/varints';
 import { packageRoot } from '../../../src/base/package-root';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const MIB = 2 ** 20;
 const RUN = '1516.0.0badcafe.1.2';
@@ -39,7 +39,7 @@ function sample(at: number, changes: Partial<StoredSample> = {}): StoredSample {
   };
 }
 
-function opened(t: TestContext, directory = temporaryDirectory(t)): NodeStore & { readonly directory: string } {
+function opened(t: TestContext, directory = temporaryDirectory()): NodeStore & { readonly directory: string } {
   const store = new NodeStore(directory);
   t.after(() => {
     store.close();
@@ -62,7 +62,7 @@ const count = (directory: string, table: string): number =>
 
 describe('node.db', () => {
   it('is made on first use, for root alone', (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     assert.equal(existsSync(join(directory, 'node.db')), false);
     const umask = process.umask(0);
     const store = opened(t, directory);
@@ -73,8 +73,8 @@ describe('node.db', () => {
     assert.deepEqual(rows(directory, 'PRAGMA journal_mode'), [{ journal_mode: 'wal' }]);
   });
 
-  it('says what stands in its way', (t) => {
-    const directory = temporaryDirectory(t);
+  it('says what stands in its way', () => {
+    const directory = temporaryDirectory();
     assert.throws(() => new NodeStore(join(directory, 'missing')));
     writeFileSync(join(directory, 'node.db'), 'this is no database, but long enough to look at'.repeat(50));
     assert.throws(() => new NodeStore(directory), /not a database/);
@@ -259,8 +259,8 @@ describe('pruning', () => {
 });
 
 describe('many samplers', () => {
-  it('write at once, from the first moment on, and lose nothing', async (t) => {
-    const directory = temporaryDirectory(t);
+  it('write at once, from the first moment on, and lose nothing', async () => {
+    const directory = temporaryDirectory();
     const script = `
       const { NodeStore } = require(process.argv[1]);
       const [, , directory, first] = process.argv;
@@ -305,7 +305,7 @@ describe('many samplers', () => {
       for (const opener of openers) opener.kill('SIGKILL');
     });
     for (let round = 0; round < 20; round++) {
-      const directory = temporaryDirectory(t);
+      const directory = temporaryDirectory();
       const ended = openers.map(async (opener) => {
         const [answer] = (await Promise.race([once(opener, 'message'), once(opener, 'exit')])) as unknown[];
         assert.equal(answer, 'opened');
@@ -318,7 +318,7 @@ describe('many samplers', () => {
   it('survive one that dies in the middle of writing', (t) => {
     const store = opened(t);
     store.saveProgress(RUN, 500, record(1516), [sample(0)]);
-    const copy = temporaryDirectory(t);
+    const copy = temporaryDirectory();
     // As after a crash: the log with its last changes, and no one who had closed it.
     for (const name of ['node.db', 'node.db-wal']) copyFileSync(join(store.directory, name), join(copy, name));
     const again = opened(t, copy);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
@@ -14,7 +14,7 @@ import {
 } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { chooseStorage, tidyNode, type Storage } from '../../../src/sampler/node-store/storage';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -58,8 +58,8 @@ interface Place {
   }) => Storage;
 }
 
-function newPlace(t: TestContext): Place {
-  const state = temporaryDirectory(t);
+function newPlace(): Place {
+  const state = temporaryDirectory();
   const directory = join(state, 'run', runDirectoryName(RUN));
   mkdirSync(directory, { recursive: true });
   mkdirSync(join(state, 'accounting'));
@@ -91,7 +91,7 @@ function newPlace(t: TestContext): Place {
 
 describe('storage in node.db', () => {
   it('saves as it goes on, finishes on the disk, delivers and cleans up', async (t) => {
-    const { settings, choose, directory } = newPlace(t);
+    const { settings, choose, directory } = newPlace();
     const storage = choose();
     storage.saveProgress(running, [sample(0)]);
     const store = new NodeStore(settings.state_dir);
@@ -111,7 +111,7 @@ describe('storage in node.db', () => {
   });
 
   it('tells the accounting DB of the running jobs when that is due', async (t) => {
-    const { settings, choose } = newPlace(t);
+    const { settings, choose } = newPlace();
     const storage = choose();
     const now = Date.now();
     writeFileSync(join(settings.state_dir, 'heartbeat'), '');
@@ -130,8 +130,8 @@ describe('storage in node.db', () => {
     assert.deepEqual(await reader.running({ since: 0 }), []);
   });
 
-  it('keeps in memory what can’t be written, and delivers it all the same', async (t) => {
-    const { settings } = newPlace(t);
+  it('keeps in memory what can’t be written, and delivers it all the same', async () => {
+    const { settings } = newPlace();
     const bad = { ...settings, state_dir: join(settings.state_dir, 'missing') };
     const storage = chooseStorage({
       run: RUN,
@@ -153,7 +153,7 @@ describe('storage in node.db', () => {
   });
 
   it('writes later what it could not write at first', (t) => {
-    const { settings } = newPlace(t);
+    const { settings } = newPlace();
     const late = { ...settings, state_dir: join(settings.state_dir, 'late') };
     const storage = chooseStorage({
       run: RUN,
@@ -176,8 +176,8 @@ describe('storage in node.db', () => {
 });
 
 describe('storage under a limit of file size', () => {
-  it('is a file of its own, which stays until someone takes it in', async (t) => {
-    const { settings, directory, choose } = newPlace(t);
+  it('is a file of its own, which stays until someone takes it in', async () => {
+    const { settings, directory, choose } = newPlace();
     const storage = choose({ fileSizeLimit: 65536 });
     storage.saveProgress(running, [sample(0)]);
     const path = join(directory, 'record.json');
@@ -192,8 +192,8 @@ describe('storage under a limit of file size', () => {
     assert.equal(existsSync(settings.accounting), false);
   });
 
-  it('delivers directly where not even that can be written', async (t) => {
-    const { settings, directory, choose } = newPlace(t);
+  it('delivers directly where not even that can be written', async () => {
+    const { settings, directory, choose } = newPlace();
     rmSync(directory, { recursive: true });
     const storage = choose({ fileSizeLimit: 65536 });
     assert.equal(storage.finish(finished, []), 'memory');
@@ -204,8 +204,8 @@ describe('storage under a limit of file size', () => {
 });
 
 describe('storage of hooks without privilege', () => {
-  it('hands the record to root, and keeps nothing', async (t) => {
-    const { settings, choose } = newPlace(t);
+  it('hands the record to root, and keeps nothing', async () => {
+    const { settings, choose } = newPlace();
     const outbox = join(settings.state_dir, 'outbox');
     mkdirSync(outbox);
     const storage = choose({ run: runOf('plain') });
@@ -227,8 +227,8 @@ describe('storage of hooks without privilege', () => {
     await storage.afterwards(() => undefined);
   });
 
-  it('says that it could not where there is no outbox', (t) => {
-    const { settings, choose } = newPlace(t);
+  it('says that it could not where there is no outbox', () => {
+    const { settings, choose } = newPlace();
     assert.equal(choose({ run: runOf('plain') }).finish(finished, []), 'memory');
     writeFileSync(join(settings.state_dir, 'outbox'), '');
     assert.equal(choose({ run: runOf('plain') }).finish(finished, []), 'memory');
@@ -237,7 +237,7 @@ describe('storage of hooks without privilege', () => {
 
 describe('tidyNode', () => {
   it('finishes what others have left, and tells how much', async (t) => {
-    const { settings, directory, choose } = newPlace(t);
+    const { settings, directory, choose } = newPlace();
     choose({ fileSizeLimit: 65536 }).finish(finished, []);
     assert.ok(existsSync(directory));
     const store = new NodeStore(settings.state_dir);

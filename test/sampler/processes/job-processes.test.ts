@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { JobProcesses, SAVED_PROCESSES, type ClaimRules } from '../../../src/sampler/processes/job-processes';
 import type { TickReadings } from '../../../src/sampler/processes/tick';
 import { procTree, type ProcTree } from '../proc-tree';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const SHEPHERD = 90;
 const ROOT = 100;
@@ -26,11 +26,10 @@ interface Job {
 }
 
 function newJob(
-  t: TestContext,
   { rootPid = ROOT, ...changes }: Partial<ClaimRules> & { readonly rootPid?: number | null } = {},
   listsChildren = true,
 ): Job {
-  const tree = procTree(temporaryDirectory(t), listsChildren);
+  const tree = procTree(temporaryDirectory(), listsChildren);
   tree.set(SHEPHERD, { comm: 'sge_shepherd', start: 900 });
   tree.set(ROOT, { ppid: SHEPHERD, comm: 'job', groups: [1001, GROUP] });
   let waiting: (() => void) | null = null;
@@ -75,15 +74,15 @@ const reading = (readings: TickReadings, pid: number): TickReadings['memory'][nu
   readings.memory.find(({ id }) => id.startsWith(`${pid}.`));
 
 describe('which processes are the job’s', () => {
-  it('none before its first process is there', (t) => {
-    const job = newJob(t, { rootPid: null });
+  it('none before its first process is there', () => {
+    const job = newJob({ rootPid: null });
     assert.deepEqual(pids(job.tick(0)), []);
     job.processes.rootPid = ROOT;
     assert.deepEqual(pids(job.tick(1)), [ROOT]);
   });
 
-  it('the tree under the first, however deep', (t) => {
-    const job = newJob(t);
+  it('the tree under the first, however deep', () => {
+    const job = newJob();
     for (const [pid, ppid] of [
       [101, ROOT],
       [102, 101],
@@ -96,8 +95,8 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(job.processes.counts, { seen: 5, treeOnly: 0, groupOnly: 0 });
   });
 
-  it('those that left the tree after they were seen', (t) => {
-    const job = newJob(t);
+  it('those that left the tree after they were seen', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, groups: [GROUP] });
     job.tick(0);
     job.tree.set(101, { ppid: 1 });
@@ -105,8 +104,8 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(pids(job.tick(1)), [ROOT, 101, 102]);
   });
 
-  it('those that left it before, by their group, at a scan', (t) => {
-    const job = newJob(t);
+  it('those that left it before, by their group, at a scan', () => {
+    const job = newJob();
     job.tree.set(200, { ppid: 1, groups: [5, GROUP] });
     job.tree.set(201, { ppid: 200, groups: [] });
     assert.deepEqual(pids(job.tick(0)), [ROOT]);
@@ -114,8 +113,8 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(job.processes.counts, { seen: 3, treeOnly: 1, groupOnly: 1 });
   });
 
-  it('the shepherd’s child, which takes on the group just before it executes the job', (t) => {
-    const job = newJob(t);
+  it('the shepherd’s child, which takes on the group just before it executes the job', () => {
+    const job = newJob();
     job.tree.set(ROOT, { forked: true, groups: [] });
     job.tick(0);
     assert.deepEqual(job.processes.counts, { seen: 1, treeOnly: 1, groupOnly: 0 });
@@ -124,30 +123,30 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(job.processes.counts, { seen: 1, treeOnly: 0, groupOnly: 0 });
   });
 
-  it('children of the shepherd with the group, as if they were in the tree', (t) => {
-    const job = newJob(t);
+  it('children of the shepherd with the group, as if they were in the tree', () => {
+    const job = newJob();
     job.tree.set(95, { ppid: SHEPHERD, groups: [GROUP] });
     job.tick(0, { scan: true });
     assert.deepEqual(job.processes.counts, { seen: 2, treeOnly: 0, groupOnly: 0 });
   });
 
-  it('nothing that is older than the job, though it has the group: group ids are re-used', (t) => {
-    const job = newJob(t);
+  it('nothing that is older than the job, though it has the group: group ids are re-used', () => {
+    const job = newJob();
     job.tree.set(80, { ppid: 1, start: 899, groups: [GROUP] });
     job.tree.set(81, { ppid: 1, start: 900, groups: [GROUP] });
     assert.deepEqual(pids(job.tick(0, { scan: true })), [81, ROOT]);
   });
 
-  it('nothing but the tree where there is no group', (t) => {
-    const job = newJob(t, { group: null });
+  it('nothing but the tree where there is no group', () => {
+    const job = newJob({ group: null });
     job.tree.set(101, { ppid: ROOT });
     job.tree.set(200, { ppid: 1, groups: [GROUP] });
     assert.deepEqual(pids(job.tick(0, { scan: true })), [ROOT, 101]);
     assert.deepEqual(job.processes.counts, { seen: 2, treeOnly: 0, groupOnly: 0 });
   });
 
-  it('the same where the kernel lists no children, in whatever order pids stand', (t) => {
-    const job = newJob(t, { group: null }, false);
+  it('the same where the kernel lists no children, in whatever order pids stand', () => {
+    const job = newJob({ group: null }, false);
     job.tree.set(103, { ppid: ROOT });
     job.tree.set(102, { ppid: 103 });
     job.tree.set(101, { ppid: 102 });
@@ -155,8 +154,8 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(pids(job.tick(0)), [ROOT, 101, 102, 103]);
   });
 
-  it('a process that had been taken for a stranger before the job began', (t) => {
-    const job = newJob(t, { rootPid: null, group: null }, false);
+  it('a process that had been taken for a stranger before the job began', () => {
+    const job = newJob({ rootPid: null, group: null }, false);
     job.tree.set(101, { ppid: ROOT });
     job.tick(0);
     job.processes.rootPid = ROOT;
@@ -164,8 +163,8 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(pids(job.tick(2)), [ROOT, 101]);
   });
 
-  it('not one that got the pid of one that ended', (t) => {
-    const job = newJob(t);
+  it('not one that got the pid of one that ended', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT });
     job.tick(0);
     job.tree.set(101, { ppid: 1, start: 5000 });
@@ -176,15 +175,15 @@ describe('which processes are the job’s', () => {
     assert.equal(job.processes.counts.seen, 3);
   });
 
-  it('children of any thread', (t) => {
-    const job = newJob(t);
+  it('children of any thread', () => {
+    const job = newJob();
     job.tree.set(ROOT, { threads: 3 });
     job.tree.set(300, { ppid: ROOT });
     assert.deepEqual(pids(job.tick(0)), [ROOT, 300]);
   });
 
-  it('none after all have ended', (t) => {
-    const job = newJob(t);
+  it('none after all have ended', () => {
+    const job = newJob();
     job.tick(0);
     job.tree.remove(ROOT);
     assert.deepEqual(pids(job.tick(1)), []);
@@ -193,8 +192,8 @@ describe('which processes are the job’s', () => {
 });
 
 describe('what a tick reads', () => {
-  it('memory in bytes, exact on this kernel but for the marks', (t) => {
-    const job = newJob(t);
+  it('memory in bytes, exact on this kernel but for the marks', () => {
+    const job = newJob();
     job.tree.set(ROOT, { rss: 1000, anonymous: 700, swap: 40, mark: 1200, peak: 6000, threads: 4, cpu: 7 });
     const readings = job.tick(0);
     assert.deepEqual(readings.memory, [
@@ -219,8 +218,8 @@ describe('what a tick reads', () => {
     );
   });
 
-  it('the smaller of two readings, of all processes', (t) => {
-    const job = newJob(t);
+  it('the smaller of two readings, of all processes', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, rss: 2000, size: 8000, start: 1001 });
     // ROOT has been read twice by then, 101 once.
     job.meanwhile(() => {
@@ -231,8 +230,8 @@ describe('what a tick reads', () => {
     assert.equal(reading(readings, 101)?.vmem, 900 * KIB);
   });
 
-  it('anonymous and swapped memory again where it would raise a maximum', (t) => {
-    const job = newJob(t);
+  it('anonymous and swapped memory again where it would raise a maximum', () => {
+    const job = newJob();
     job.tree.set(ROOT, { rss: 1000, anonymous: 800, swap: 100 });
     const settle = (): void => job.tree.set(ROOT, { rss: 700, anonymous: 500, swap: 50 });
     const readings = job.tick(0, { settle });
@@ -241,16 +240,16 @@ describe('what a tick reads', () => {
     assert.equal(reading(readings, ROOT)?.rss, 1000 * KIB);
   });
 
-  it('nothing of a process that ended before its third reading', (t) => {
-    const job = newJob(t);
+  it('nothing of a process that ended before its third reading', () => {
+    const job = newJob();
     const readings = job.tick(0, { settle: () => job.tree.remove(ROOT) });
     assert.equal(reading(readings, ROOT)?.anonymous, 0);
     assert.equal(reading(readings, ROOT)?.rssSwap, 0);
     assert.equal(reading(readings, ROOT)?.rss, 1000 * KIB);
   });
 
-  it('a process whose first thread has exited, through another one', (t) => {
-    const job = newJob(t);
+  it('a process whose first thread has exited, through another one', () => {
+    const job = newJob();
     job.tree.set(ROOT, { threads: 3 });
     job.tick(0);
     job.tree.set(ROOT, { state: 'Z' });
@@ -260,8 +259,8 @@ describe('what a tick reads', () => {
     assert.equal(readings.failedReads, 0);
   });
 
-  it('no memory of a zombie, but its counters', (t) => {
-    const job = newJob(t);
+  it('no memory of a zombie, but its counters', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, cpu: 5 });
     job.tick(0);
     job.tree.set(101, { state: 'Z', cpu: 9 });
@@ -271,8 +270,8 @@ describe('what a tick reads', () => {
     assert.equal(readings.failedReads, 0);
   });
 
-  it('tells reads that failed, and marks that fell', (t) => {
-    const job = newJob(t);
+  it('tells reads that failed, and marks that fell', () => {
+    const job = newJob();
     // KiB; a fall within the marks' own error (768 KiB with two CPUs) says nothing.
     job.tree.set(ROOT, { mark: 9000 });
     assert.equal(job.tick(0).fallenMarks, 0);
@@ -287,8 +286,8 @@ describe('what a tick reads', () => {
     assert.equal(job.tick(3).failedReads, 0);
   });
 
-  it('takes a process in the middle of an exec for one that executes, not for one whose marks fell', (t) => {
-    const job = newJob(t);
+  it('takes a process in the middle of an exec for one that executes, not for one whose marks fell', () => {
+    const job = newJob();
     job.tree.set(ROOT, { mark: 90_000 });
     job.tick(0);
     job.tree.set(ROOT, { mark: 10, stack: 0 });
@@ -305,14 +304,14 @@ describe('what a tick reads', () => {
     assert.deepEqual([later.execs, later.fallenMarks], [1, 0]);
   });
 
-  it('escapes control characters in commands', (t) => {
-    const job = newJob(t);
+  it('escapes control characters in commands', () => {
+    const job = newJob();
     job.tree.set(ROOT, { comm: 'a\u001b[31m\nb' });
     assert.equal(job.tick(0).processes[0]?.command, 'a?[31m?b');
   });
 
-  it('counters with parents in the job, I/O in bytes', (t) => {
-    const job = newJob(t);
+  it('counters with parents in the job, I/O in bytes', () => {
+    const job = newJob();
     job.tree.set(ROOT, { cpu: 3, childCpu: 4, faults: 5, childFaults: 6, read: 7, written: 8 });
     job.tree.set(101, { ppid: ROOT });
     const { counters } = job.tick(0);
@@ -330,8 +329,8 @@ describe('what a tick reads', () => {
     assert.equal(counters.get('101.1000')?.parent, `${ROOT}.1000`);
   });
 
-  it('the parent again when a child ended while the tick went on', (t) => {
-    const job = newJob(t);
+  it('the parent again when a child ended while the tick went on', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, start: 1001, cpu: 50 });
     job.tick(0);
     job.meanwhile(() => {
@@ -349,8 +348,8 @@ describe('what a tick reads', () => {
 describe('images', () => {
   const image = (pid: number, number: number, start = 1000): string => `${pid}.${start}/${number}`;
 
-  it('wait for their fate between fork and exec', (t) => {
-    const job = newJob(t);
+  it('wait for their fate between fork and exec', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true });
     assert.equal(reading(job.tick(0), 101)?.pending, true);
     const again = job.tick(0.1);
@@ -358,8 +357,8 @@ describe('images', () => {
     assert.deepEqual(again.resolved, []);
   });
 
-  it('were no memory of their own when they execute something', (t) => {
-    const job = newJob(t);
+  it('were no memory of their own when they execute something', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true, rss: 9000, mark: 9000 });
     job.tick(0);
     job.tree.set(101, { forked: false, rss: 500, mark: 500, comm: 'helper', stack: 140729103000000 });
@@ -377,8 +376,8 @@ describe('images', () => {
     assert.equal(reading(job.tick(0.2), 101)?.rss, 500 * KIB);
   });
 
-  it('follow each other at an exec, which opens the upper end', (t) => {
-    const job = newJob(t);
+  it('follow each other at an exec, which opens the upper end', () => {
+    const job = newJob();
     job.tick(0);
     job.tree.set(ROOT, { stack: 140729103000000, mark: 10 });
     const readings = job.tick(1);
@@ -388,15 +387,15 @@ describe('images', () => {
     assert.deepEqual(readings.resolved, []);
   });
 
-  it('stay the same without the right to see addresses', (t) => {
-    const job = newJob(t);
+  it('stay the same without the right to see addresses', () => {
+    const job = newJob();
     job.tick(0);
     job.tree.set(ROOT, { stack: 0 });
     assert.equal(job.tick(1).execs, 0);
   });
 
-  it('counted if they were seen at work for a while without an exec, not if they came and went, or only waited', (t) => {
-    const job = newJob(t);
+  it('counted if they were seen at work for a while without an exec, not if they came and went, or only waited', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true, cpu: 5 });
     job.tree.set(102, { ppid: ROOT, forked: true, cpu: 5 });
     job.tree.set(103, { ppid: ROOT, forked: true });
@@ -412,8 +411,8 @@ describe('images', () => {
     ]);
   });
 
-  it('counted, however short they lived, if their zombie says that they never executed anything', (t) => {
-    const job = newJob(t);
+  it('counted, however short they lived, if their zombie says that they never executed anything', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true });
     job.tick(0);
     job.tree.set(101, { state: 'Z' });
@@ -422,8 +421,8 @@ describe('images', () => {
     assert.deepEqual(job.tick(0.2).resolved, []);
   });
 
-  it('did not count, however long their zombie stays, if it says that they executed something', (t) => {
-    const job = newJob(t);
+  it('did not count, however long their zombie stays, if it says that they executed something', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true });
     job.tick(0);
     job.tree.set(101, { state: 'Z', forked: false });
@@ -433,16 +432,16 @@ describe('images', () => {
     assert.deepEqual(job.tick(3).resolved, []);
   });
 
-  it('leave the plain sums alone at first', (t) => {
-    const job = newJob(t);
+  it('leave the plain sums alone at first', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true, cpu: 5 });
     assert.equal(job.tick(0).rss, 1000 * KIB);
     assert.equal(job.tick(1).rss, 2000 * KIB);
   });
 
-  it('of a vfork child are its parent’s, until it executes something', (t) => {
+  it('of a vfork child are its parent’s, until it executes something', () => {
     const pairs: (readonly number[])[] = [];
-    const job = newJob(t, {
+    const job = newJob({
       sharesAddressSpace: (...pair) => {
         pairs.push(pair);
         return true;
@@ -458,24 +457,24 @@ describe('images', () => {
     assert.equal(reading(job.tick(2), 101)?.rss, 300 * KIB);
   });
 
-  it('of a vfork child that ends without an exec are nobody’s loss', (t) => {
-    const job = newJob(t, { sharesAddressSpace: () => true });
+  it('of a vfork child that ends without an exec are nobody’s loss', () => {
+    const job = newJob({ sharesAddressSpace: () => true });
     job.tree.set(101, { ppid: ROOT, forked: true });
     job.tick(0);
     job.tree.remove(101);
     assert.deepEqual(job.tick(5).resolved, []);
   });
 
-  it('wait like any fork where the kernel does not compare address spaces', (t) => {
-    const job = newJob(t, { sharesAddressSpace: () => null });
+  it('wait like any fork where the kernel does not compare address spaces', () => {
+    const job = newJob({ sharesAddressSpace: () => null });
     job.tree.set(101, { ppid: ROOT, forked: true });
     assert.equal(reading(job.tick(0), 101)?.pending, true);
   });
 });
 
 describe('a successor', () => {
-  it('goes on with the same processes, images and counts', (t) => {
-    const job = newJob(t);
+  it('goes on with the same processes, images and counts', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT, forked: true });
     job.tree.set(200, { ppid: 1, groups: [GROUP] });
     job.tick(0, { scan: true });
@@ -494,8 +493,8 @@ describe('a successor', () => {
     next.close();
   });
 
-  it('does not take up a pid that was re-used meanwhile', (t) => {
-    const job = newJob(t);
+  it('does not take up a pid that was re-used meanwhile', () => {
+    const job = newJob();
     job.tree.set(101, { ppid: ROOT });
     job.tick(0);
     const saved = job.processes.save();
@@ -513,8 +512,8 @@ describe('a process that sleeps', () => {
   }
 
   /** Asleep, and read as often as it takes to be believed. */
-  function sleeper(t: TestContext): Sleeper {
-    const job = newJob(t);
+  function sleeper(): Sleeper {
+    const job = newJob();
     const ran = (ns: number): void => writeFileSync(join(job.tree.root, String(ROOT), 'schedstat'), `${ns} 7 3\n`);
     ran(1000);
     for (const second of [0, 1, 2]) job.tick(second);
@@ -528,8 +527,8 @@ describe('a process that sleeps', () => {
   };
   const asleep = (readings: TickReadings): boolean => readings.sweep.readings[0]?.asleep === true;
 
-  it('is taken as it was for eight ticks, and then read again', (t) => {
-    const job = sleeper(t);
+  it('is taken as it was for eight ticks, and then read again', () => {
+    const job = sleeper();
     job.tree.set(ROOT, { mark: 1500, cpu: 50 });
     for (let second = 3; second < 11; second++) {
       const readings = job.tick(second);
@@ -543,8 +542,8 @@ describe('a process that sleeps', () => {
     assert.equal(asleep(job.tick(12)), true);
   });
 
-  it('is read at once when it has run, until it has slept over two readings', (t) => {
-    const job = sleeper(t);
+  it('is read at once when it has run, until it has slept over two readings', () => {
+    const job = sleeper();
     assert.equal(asleep(job.tick(3)), true);
     job.tree.set(ROOT, { rss: 1300, mark: 1300, cpu: 7 });
     job.ran(2000);
@@ -556,15 +555,15 @@ describe('a process that sleeps', () => {
     assert.deepEqual([sampleOf(readings), asleep(readings)], [[1300, 7, 1300], true]);
   });
 
-  it('is read whole at the last tick', (t) => {
-    const job = sleeper(t);
+  it('is read whole at the last tick', () => {
+    const job = sleeper();
     job.tree.set(ROOT, { mark: 1500, cpu: 50 });
     const readings = job.last(3);
     assert.deepEqual([sampleOf(readings), asleep(readings)], [[1000, 50, 1500], false]);
   });
 
-  it('counts no more than the kernel has left it', (t) => {
-    const job = sleeper(t);
+  it('counts no more than the kernel has left it', () => {
+    const job = sleeper();
     job.tree.set(ROOT, { rss: 400, anonymous: 200 });
     const readings = job.tick(3);
     assert.equal(asleep(readings), true);
@@ -576,18 +575,18 @@ describe('a process that sleeps', () => {
     assert.deepEqual(sampleOf(job.tick(4))[0], 1000);
   });
 
-  it('that is a zombie by now, or gone, is no longer taken for what it was', (t) => {
-    const zombie = sleeper(t);
+  it('that is a zombie by now, or gone, is no longer taken for what it was', () => {
+    const zombie = sleeper();
     zombie.tree.set(ROOT, { state: 'Z' });
     assert.deepEqual([zombie.tick(3).processes, zombie.processes.tracked.size], [[], 1]);
-    const gone = sleeper(t);
+    const gone = sleeper();
     gone.tree.remove(ROOT);
     assert.deepEqual([gone.tick(3).processes, gone.processes.tracked.size], [[], 0]);
   });
 
-  it('is never taken for asleep while it runs, has threads, or is a copy about to execute something', (t) => {
+  it('is never taken for asleep while it runs, has threads, or is a copy about to execute something', () => {
     for (const changes of [{ state: 'R' }, { state: 'D' }, { threads: 2 }, { forked: true }]) {
-      const job = newJob(t);
+      const job = newJob();
       job.tree.set(ROOT, changes);
       writeFileSync(join(job.tree.root, String(ROOT), 'schedstat'), '1000 7 3\n');
       for (let second = 0; second < 6; second++) assert.equal(asleep(job.tick(second)), false, JSON.stringify(changes));
@@ -643,13 +642,13 @@ describe('a process that sleeps', () => {
 });
 
 describe('what is known of the machine since a while', () => {
-  it('claims nobody whose number is someone else’s by now', (t) => {
+  it('claims nobody whose number is someone else’s by now', () => {
     const seen = [
       { pid: 300, parent: 1, groups: [GROUP] },
       { pid: 301, parent: ROOT, groups: [] },
       { pid: 302, parent: 1, groups: [GROUP] },
     ];
-    const job = newJob(t, { machine: { processes: () => seen } });
+    const job = newJob({ machine: { processes: () => seen } });
     // As they are now: two strangers, and one that carries the group still.
     job.tree.set(300, { ppid: 1, groups: [] });
     job.tree.set(301, { ppid: 1, groups: [] });

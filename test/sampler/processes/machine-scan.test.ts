@@ -8,11 +8,11 @@ import { newMachineScan } from '../../../src/sampler/processes/machine-scan';
 import { openProcess } from '../../../src/sources/proc/process-files';
 import { supplementaryGroups } from '../../../src/sources/proc/status';
 import { procTree } from '../proc-tree';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('a look at all processes of the machine', () => {
-  it('tells parents and groups', (t) => {
-    const tree = procTree(temporaryDirectory(t));
+  it('tells parents and groups', () => {
+    const tree = procTree(temporaryDirectory());
     tree.set(10, { ppid: 1, groups: [] });
     tree.set(11, { ppid: 10, groups: [1001, 20007] });
     writeFileSync(join(tree.root, 'uptime'), '1 1\n');
@@ -26,8 +26,8 @@ describe('a look at all processes of the machine', () => {
     );
   });
 
-  it('is not made again while it is fresh, and looks again at what is known after a minute only', (t) => {
-    const tree = procTree(temporaryDirectory(t));
+  it('is not made again while it is fresh, and looks again at what is known after a minute only', () => {
+    const tree = procTree(temporaryDirectory());
     tree.set(10);
     const scan = newMachineScan(tree.root, 1000);
     const pids = (atMs: number): readonly number[] =>

@@ -7,7 +7,7 @@ import type { TickReadings } from '../../../src/sampler/processes/tick';
 import { JobSampler, type Observation } from '../../../src/sampler/job/job-sampler';
 import { openSampleStream, STREAM, type StreamedSample } from '../../../src/sampler/series/sample-stream';
 import { thisMachine } from '../../../src/sampler/peaks/slack';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** This process, sampled once. */
 function sampled(t: TestContext): readonly [TickReadings, Observation] {
@@ -37,7 +37,7 @@ function listen(directory: string): number {
 
 describe('the stream of samples', () => {
   it('is a line of JSON for each', (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     const fd = listen(directory);
     const [readings, observation] = sampled(t);
     const stream = openSampleStream(directory);
@@ -53,7 +53,7 @@ describe('the stream of samples', () => {
   });
 
   it('neither waits for its listener nor minds when it goes', (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     const fd = listen(directory);
     const [readings, observation] = sampled(t);
     const stream = openSampleStream(directory);
@@ -68,11 +68,11 @@ describe('the stream of samples', () => {
 
   it('goes nowhere without a FIFO, or without a listener', (t) => {
     const [readings, observation] = sampled(t);
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     for (const place of [null, directory]) openSampleStream(place)(readings, () => observation);
     writeFileSync(join(directory, STREAM), '');
     openSampleStream(directory)(readings, () => observation);
-    const other = temporaryDirectory(t);
+    const other = temporaryDirectory();
     makeFifo(join(other, STREAM), 0o600);
     openSampleStream(other)(readings, () => observation);
   });

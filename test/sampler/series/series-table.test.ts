@@ -10,7 +10,7 @@ import { packageRoot } from '../../../src/base/package-root';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import type { SeriesBatch } from '../../../src/sampler/series/series-buffer';
 import { seededRandom } from '../../accounting/realistic-record';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const RUN = '1516.0.0badcafe.1.2';
 const START = Date.UTC(2026, 10, 20);
@@ -29,7 +29,7 @@ interface Opened extends NodeStore {
 }
 
 function opened(t: TestContext): Opened {
-  const directory = temporaryDirectory(t);
+  const directory = temporaryDirectory();
   const store = new NodeStore(directory);
   const database = new SqliteDatabase(join(directory, 'node.db'));
   t.after(() => {
@@ -246,8 +246,8 @@ describe('series in node.db', () => {
     assert.ok(node <= 8 && open <= 8 && packed < open);
   });
 
-  it('come to a node.db that had none', (t) => {
-    const directory = temporaryDirectory(t);
+  it('come to a node.db that had none', () => {
+    const directory = temporaryDirectory();
     const old = new SqliteDatabase(join(directory, 'node.db'));
     old.exec(readFileSync(join(packageRoot(), 'sql', 'node', '001-jobs-samples-outbox.sql'), 'utf8'));
     old.exec(`PRAGMA user_version = 1; INSERT INTO job VALUES (1, '${RUN}', ${START}, ${START}, 0, '{}')`);

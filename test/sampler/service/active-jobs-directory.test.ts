@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { activeJobsDirectory } from '../../../src/sampler/service/active-jobs-directory';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 function proc(top: string, pid: number, comm: string, cwd: string | null, uid = 0): void {
   mkdirSync(join(top, String(pid)), { recursive: true });
@@ -18,8 +18,8 @@ const found = (configured: string, host: string, procRoot = '/nowhere'): string 
 };
 
 describe('where active_jobs is', () => {
-  it('is below the configured directory, under any form of the name of this host', (t) => {
-    const top = temporaryDirectory(t);
+  it('is below the configured directory, under any form of the name of this host', () => {
+    const top = temporaryDirectory();
     for (const host of ['node1', 'node10', 'NODE2.cluster.site'])
       mkdirSync(join(top, host, 'active_jobs'), { recursive: true });
     assert.equal(found(top, 'node1'), join(top, 'node1', 'active_jobs'));
@@ -30,8 +30,8 @@ describe('where active_jobs is', () => {
     assert.equal(found(top, 'node1.cluster.site'), join(top, 'node1.cluster.site', 'active_jobs'));
   });
 
-  it('is not known where there is none, or something else of that name', (t) => {
-    const top = temporaryDirectory(t);
+  it('is not known where there is none, or something else of that name', () => {
+    const top = temporaryDirectory();
     assert.equal(found(join(top, 'none'), 'node1'), null);
     mkdirSync(join(top, 'node1'));
     assert.equal(found(top, 'node1'), null);
@@ -39,8 +39,8 @@ describe('where active_jobs is', () => {
     assert.equal(found(top, 'node1'), null);
   });
 
-  it('is where execd works, where none is configured', (t) => {
-    const top = temporaryDirectory(t);
+  it('is where execd works, where none is configured', () => {
+    const top = temporaryDirectory();
     const spool = join(top, 'spool', 'node1');
     mkdirSync(join(spool, 'active_jobs'), { recursive: true });
     const root = join(top, 'proc');

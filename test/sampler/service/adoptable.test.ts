@@ -10,7 +10,7 @@ import { adoptable, type Adoption } from '../../../src/sampler/service/adoptable
 import type { SpoolEntry } from '../../../src/sampler/service/spool-watch';
 import { bootId } from '../../../src/sources/proc/clock';
 import { sampleConfig } from '../../gridengine/spool-samples';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const OURS = (stage: string, user = 'root@/usr/bin/env -i '): string =>
   `${user}/bin/sh -p /opt/qmemacct/current/hooks/${stage}.sh $job_id $ja_task_id`;
@@ -25,7 +25,7 @@ interface Fake {
 
 /** A spool directory with a process in it, as execd leaves it when the shepherd has started. */
 async function fake(t: TestContext, name = '1516.1', peTask: string | null = null): Promise<Fake> {
-  const path = join(temporaryDirectory(t), name, peTask ?? '');
+  const path = join(temporaryDirectory(), name, peTask ?? '');
   mkdirSync(path, { recursive: true });
   const child = spawn('sleep', ['120'], { cwd: path, stdio: 'ignore' });
   t.after(() => child.kill('SIGKILL'));

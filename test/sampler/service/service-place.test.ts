@@ -7,11 +7,11 @@ import { describe, it } from 'node:test';
 import { startTicksOf, writePidFile } from '../../../src/sampler/job/pid-file';
 import { serviceDirectory, servicePid } from '../../../src/sampler/service/service-place';
 import { bootId } from '../../../src/sources/proc/clock';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('the service of this host', () => {
-  it('is who wrote its pid file, as long as it lives', async (t) => {
-    const settings = { run_dir: temporaryDirectory(t) };
+  it('is who wrote its pid file, as long as it lives', async () => {
+    const settings = { run_dir: temporaryDirectory() };
     assert.equal(servicePid(settings), null);
     const directory = serviceDirectory(settings);
     mkdirSync(directory);

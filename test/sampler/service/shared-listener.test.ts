@@ -11,10 +11,10 @@ import {
   type Request,
 } from '../../../src/sampler/listener/protocol';
 import { listenerPaths } from '../../../src/sampler/listener/socket-path';
-import { shareListener, type SharedListener } from '../../../src/sampler/service/shared-listener';
+import { SharedListener } from '../../../src/sampler/service/shared-listener';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { until } from '../fake-shepherd';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 interface Played {
   readonly shared: SharedListener;
@@ -27,13 +27,13 @@ interface Played {
 
 /** A listener that says what the test wants, over the real socket. */
 async function played(t: TestContext): Promise<Played> {
-  const settings = { ...DEFAULT_SETTINGS, run_dir: temporaryDirectory(t) };
+  const settings = { ...DEFAULT_SETTINGS, run_dir: temporaryDirectory() };
   const { directory, socket: path } = listenerPaths(settings);
   mkdirSync(directory);
   const requests: Request[] = [];
   const sockets: Socket[] = [];
   const it: Played = {
-    shared: shareListener('', settings),
+    shared: new SharedListener('', settings),
     requests,
     sockets,
     answers: true,
@@ -229,12 +229,12 @@ describe('a connection that many jobs share', () => {
     assert.deepEqual([first.lost(), second.lost(), third.lost()], [0, 0, 0]);
   });
 
-  it('is null where no listener can be reached', async (t) => {
-    const runDirectory = temporaryDirectory(t);
+  it('is null where no listener can be reached', async () => {
+    const runDirectory = temporaryDirectory();
     writeFileSync(listenerPaths({ run_dir: runDirectory }).directory, 'no directory');
-    const { connect } = shareListener('', { ...DEFAULT_SETTINGS, run_dir: runDirectory });
+    const shared = new SharedListener('', { ...DEFAULT_SETTINGS, run_dir: runDirectory });
     const handlers = { take: (): void => undefined, lost: (): void => assert.fail() };
-    assert.deepEqual(await Promise.all([connect(handlers), connect(handlers)]), [null, null]);
-    assert.equal(await connect(handlers), null);
+    assert.deepEqual(await Promise.all([shared.connect(handlers), shared.connect(handlers)]), [null, null]);
+    assert.equal(await shared.connect(handlers), null);
   });
 });

@@ -8,7 +8,7 @@ import type { RunDescription } from '../../../src/sampler/job/run-description';
 import { shareStore } from '../../../src/sampler/service/shared-store';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { chooseStorage, type SharedStore, type Storage } from '../../../src/sampler/node-store/storage';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const deaf = { saved: (): void => undefined, committed: (): void => undefined };
 
@@ -46,8 +46,8 @@ interface Jobs {
   readonly saved: () => readonly number[];
 }
 
-function jobs(t: TestContext, count: number): Jobs {
-  const state = temporaryDirectory(t);
+function jobs(count: number): Jobs {
+  const state = temporaryDirectory();
   const shared = shareStore(state, deaf);
   const storage = Array.from({ length: count }, (_, job) =>
     chooseStorage({
@@ -84,14 +84,14 @@ function clock(t: TestContext): (ms: number) => void {
 }
 
 describe('node.db of many jobs', () => {
-  it('is opened once', (t) => {
-    const { shared } = jobs(t, 0);
+  it('is opened once', () => {
+    const { shared } = jobs(0);
     assert.equal(shared.open(), shared.open());
   });
 
   it('that is locked by somebody costs little waiting, loses nothing, and is soon tried again', (t) => {
     const pass = clock(t);
-    const { state, save, saved } = jobs(t, 8);
+    const { state, save, saved } = jobs(8);
     save(0);
     const holder = new SqliteDatabase(join(state, 'node.db'));
     t.after(() => holder.close());
@@ -110,7 +110,7 @@ describe('node.db of many jobs', () => {
 
   it('that one job found broken is whole for all others after that', (t) => {
     const pass = clock(t);
-    const { shared, save, saved } = jobs(t, 3);
+    const { shared, save, saved } = jobs(3);
     for (const job of [0, 1, 2]) save(job);
     const broken = shared.open();
     shared.failed(broken);
@@ -126,8 +126,8 @@ describe('node.db of many jobs', () => {
     assert.deepEqual(saved(), [0, 1, 2]);
   });
 
-  it('that somebody has taken away is made anew', (t) => {
-    const { state, save, saved } = jobs(t, 2);
+  it('that somebody has taken away is made anew', () => {
+    const { state, save, saved } = jobs(2);
     save(0);
     for (const name of ['node.db', 'node.db-wal', 'node.db-shm']) rmSync(join(state, name), { force: true });
     save(1);
@@ -136,7 +136,7 @@ describe('node.db of many jobs', () => {
 
   it('that can be written nowhere keeps what was to go there in memory', (t) => {
     const pass = clock(t);
-    const { state, storage, save, saved } = jobs(t, 1);
+    const { state, storage, save, saved } = jobs(1);
     renameSync(state, `${state}.away`);
     t.after(() => rmSync(`${state}.away`, { recursive: true, force: true }));
     save(0);

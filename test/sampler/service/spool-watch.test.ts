@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { watchSpools, type SpoolEntry, type SpoolWatch } from '../../../src/sampler/service/spool-watch';
 import { until } from '../fake-shepherd';
-import { temporaryDirectory } from '../temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 interface Spools {
   readonly directory: string;
@@ -17,7 +17,7 @@ interface Spools {
 }
 
 function watchSome(t: TestContext, before: (directory: string) => void = () => undefined): Spools {
-  const directory = join(temporaryDirectory(t), 'active_jobs');
+  const directory = join(temporaryDirectory(), 'active_jobs');
   mkdirSync(directory);
   before(directory);
   const heard: SpoolEntry[] = [];

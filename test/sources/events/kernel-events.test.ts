@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readlinkSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { ExitRecord } from '../../../src/sources/events/exit-records';
@@ -11,6 +10,7 @@ import type { ProcessEvent } from '../../../src/sources/events/process-events';
 import { isUnavailable } from '../../../src/sources/source';
 import { burner, burnersObstacle, readTruth } from '../../burners/build';
 import { oneOf } from '../../tries';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const MiB = 1024 * 1024;
 
@@ -53,8 +53,7 @@ const tgidOf = (event: ProcessEvent): number => (event.kind === 'fork' ? event.c
 
 /** A burner's truth and what the kernel told of its process. */
 async function burn(t: TestContext, name: Parameters<typeof burner>[0], ...options: readonly string[]) {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-events-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = temporaryDirectory();
   const events = opened(t);
   const child = spawn(burner(name), [`--truth=${join(directory, 'truth')}`, ...options], { stdio: 'ignore' });
   t.after(() => child.kill('SIGKILL'));

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { packageRoot } from '../../../src/base/package-root';
 import { cgroupFacts, openCgroup, type CgroupDirectories, type OpenCgroup } from '../../../src/sources/job/cgroup';
@@ -23,6 +22,7 @@ import {
   type ResettablePeak,
 } from '../../../src/sources/job/cgroup-v2';
 import { isUnavailable } from '../../../src/sources/source';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const FIXTURES = join(packageRoot(), 'test', 'fixtures', 'cgroup');
 const MIB = 1024 * 1024;
@@ -47,9 +47,8 @@ const lateV1: CgroupDirectories = {
 };
 
 /** A /sys in which 253:0 lies on sda. */
-function sysTree(t: TestContext): string {
-  const sys = mkdtempSync(join(tmpdir(), 'qmemacct-sys-'));
-  t.after(() => rmSync(sys, { recursive: true }));
+function sysTree(): string {
+  const sys = temporaryDirectory();
   mkdirSync(join(sys, 'dev', 'block', '253:0', 'slaves', 'sda'), { recursive: true });
   mkdirSync(join(sys, 'dev', 'block', '8:0', 'slaves'), { recursive: true });
   return sys;
@@ -68,8 +67,8 @@ function readingOf(directories: CgroupDirectories, sys?: string): CgroupReading 
 }
 
 describe('cgroup v2', () => {
-  it('of Linux 6.1: a peak, no peak of swap', (t) => {
-    assert.deepEqual(readingOf(unified('v2-6.1'), sysTree(t)), {
+  it('of Linux 6.1: a peak, no peak of swap', () => {
+    assert.deepEqual(readingOf(unified('v2-6.1'), sysTree()), {
       ...NOTHING_READ,
       memoryBytes: 7163904,
       peakBytes: 31469568,
@@ -124,10 +123,9 @@ describe('cgroup v2', () => {
     assert.equal(reading.oomKills, 2);
   });
 
-  it('is unavailable when it is not there, and when it vanishes', (t) => {
+  it('is unavailable when it is not there, and when it vanishes', () => {
     assert.match(JSON.stringify(openCgroup(unified('none'), { sys: '/sys' })), /no .*cgroup\.procs/);
-    const copy = mkdtempSync(join(tmpdir(), 'qmemacct-cgroup-'));
-    t.after(() => rmSync(copy, { recursive: true, force: true }));
+    const copy = temporaryDirectory();
     cpSync(join(FIXTURES, 'v2-6.1'), copy, { recursive: true });
     const group = opened({ version: 2, directory: copy });
     assert.ok(!isUnavailable(group.read()));
@@ -136,9 +134,8 @@ describe('cgroup v2', () => {
     group.close();
   });
 
-  it('never writes to what is no file of the kernel', (t) => {
-    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-cgroup-'));
-    t.after(() => rmSync(directory, { recursive: true }));
+  it('never writes to what is no file of the kernel', () => {
+    const directory = temporaryDirectory();
     const path = join(directory, 'memory.peak');
     writeFileSync(path, '4096\n');
     assert.equal(openPeak(path), null);
@@ -147,8 +144,8 @@ describe('cgroup v2', () => {
 });
 
 describe('cgroup v1', () => {
-  it('of Linux 3.10 (el7): with the groups below, no OOM kills, no shared memory told', (t) => {
-    assert.deepEqual(readingOf(el7, sysTree(t)), {
+  it('of Linux 3.10 (el7): with the groups below, no OOM kills, no shared memory told', () => {
+    assert.deepEqual(readingOf(el7, sysTree()), {
       ...NOTHING_READ,
       memoryBytes: 1536 * MIB,
       peakBytes: 2048 * MIB,
@@ -178,10 +175,9 @@ describe('cgroup v1', () => {
     assert.equal(reading.ioReadBytes, null);
   });
 
-  it('tells whether peaks cover the groups below', (t) => {
+  it('tells whether peaks cover the groups below', () => {
     assert.equal(opened(lateV1).coversSubgroups(), true);
-    const copy = mkdtempSync(join(tmpdir(), 'qmemacct-cgroup-'));
-    t.after(() => rmSync(copy, { recursive: true }));
+    const copy = temporaryDirectory();
     cpSync(late('memory'), copy, { recursive: true });
     writeFileSync(join(copy, 'memory.use_hierarchy'), '0\n');
     assert.equal(opened({ ...lateV1, memory: copy }).coversSubgroups(), false);

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
 import { drmProcess } from '../../../src/sources/job/drm-process';
 import { isUnavailable, THIS_MACHINE, type Place } from '../../../src/sources/source';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** No GPU was at hand: a /proc is built of what kernels print in fdinfo. */
 const texts = join(packageRoot(), 'test', 'fixtures', 'drm', 'fdinfo');
 const textOf = (name: string): string => readFileSync(join(texts, name), 'utf8');
 const MIB = 1024 ** 2;
 
-function machine(t: TestContext, options: Place['options'] = {}, stepMs = 0) {
-  const root = mkdtempSync(join(tmpdir(), 'drm-process-'));
-  t.after(() => rmSync(root, { recursive: true }));
+function machine(options: Place['options'] = {}, stepMs = 0) {
+  const root = temporaryDirectory();
   mkdirSync(join(root, 'dev/dri'), { recursive: true });
   const clock = { ms: 1000 };
   const proc = join(root, 'proc');
@@ -57,8 +56,8 @@ function machine(t: TestContext, options: Place['options'] = {}, stepMs = 0) {
 }
 
 describe('drmprocess', () => {
-  it('counts a client once, and only what is open below /dev/dri', (t) => {
-    const { hold, read } = machine(t);
+  it('counts a client once, and only what is open below /dev/dri', () => {
+    const { hold, read } = machine();
     const text = textOf('amdgpu-6.8');
     hold(10, 3, '/dev/dri/renderD129', text);
     hold(10, 4, '/dev/dri/card2', text);
@@ -82,8 +81,8 @@ describe('drmprocess', () => {
     assert.equal(read(11)['memory_bytes 0000:c1:00.0 11'], 48128 * MIB);
   });
 
-  it('never goes back when a client ends or its counter falls', (t) => {
-    const { hold, release, end, read, clock } = machine(t);
+  it('never goes back when a client ends or its counter falls', () => {
+    const { hold, release, end, read, clock } = machine();
     const client = (id: number, seconds: number): string =>
       `drm-driver:\tamdgpu\ndrm-client-id:\t${id}\ndrm-pdev:\t0000:c1:00.0\ndrm-engine-gfx:\t${seconds * 1e9} ns\n`;
     const busy = (): number | undefined => {
@@ -105,8 +104,8 @@ describe('drmprocess', () => {
     assert.equal(busy(), 8.5);
   });
 
-  it('makes seconds of cycles by the clock that runs beside them', (t) => {
-    const { hold, read, clock } = machine(t);
+  it('makes seconds of cycles by the clock that runs beside them', () => {
+    const { hold, read, clock } = machine();
     const text = textOf('xe-6.12');
     hold(10, 3, '/dev/dri/renderD128', text);
     assert.equal(read(10)['busy_seconds 0000:03:00.0/rcs 10'], 0);
@@ -122,8 +121,8 @@ describe('drmprocess', () => {
     `drm-driver:\tamdgpu\ndrm-client-id:\t${id}\ndrm-pdev:\t0000:c1:00.0\ndrm-memory-vram:\t${bytes}\n`;
   const MEMORY = 'memory_bytes 0000:c1:00.0';
 
-  it('looks at so many descriptors of a process only, and at no endless text', (t) => {
-    const { hold, read } = machine(t, { most_descriptors: 50 });
+  it('looks at so many descriptors of a process only, and at no endless text', () => {
+    const { hold, read } = machine({ most_descriptors: 50 });
     for (let fd = 0; fd < 80; fd++) hold(10, fd, '/dev/dri/renderD128', holding(1000 + fd, 1));
     hold(11, 3, '/dev/dri/renderD128', holding(1, 5) + 'x'.repeat(100_000));
     hold(12, 3, '/dev/dri/renderD128', holding(2, 7));
@@ -131,8 +130,8 @@ describe('drmprocess', () => {
     assert.deepEqual([found[`${MEMORY} 10`], found[`${MEMORY} 11`], found[`${MEMORY} 12`]], [50, undefined, 7]);
   });
 
-  it('ends with its time, and says at which process it is', (t) => {
-    const { hold, read, asked } = machine(t, { most_seconds: 2 }, 300);
+  it('ends with its time, and says at which process it is', () => {
+    const { hold, read, asked } = machine({ most_seconds: 2 }, 300);
     for (const pid of [10, 11])
       for (let fd = 0; fd < 5; fd++) hold(pid, fd, '/dev/dri/renderD128', holding(10 * pid + fd, 1));
     const found = read(10, 11);
@@ -141,9 +140,8 @@ describe('drmprocess', () => {
     assert.deepEqual(asked([10, 11]), [10, 11]);
   });
 
-  it('is unavailable where no driver makes /dev/dri', (t) => {
-    const root = mkdtempSync(join(tmpdir(), 'drm-process-'));
-    t.after(() => rmSync(root, { recursive: true }));
+  it('is unavailable where no driver makes /dev/dri', () => {
+    const root = temporaryDirectory();
     cpSync(texts, join(root, 'proc/1/fdinfo'), { recursive: true });
     const source = drmProcess.open({ ...THIS_MACHINE, proc: join(root, 'proc'), root, options: drmProcess.options });
     assert.ok(isUnavailable(source));

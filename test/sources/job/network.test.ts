@@ -3,14 +3,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { jobNetwork } from '../../../src/sources/job/network';
 import { parseNetDev } from '../../../src/sources/node/network';
 import { isUnavailable, type Reading, type Unavailable } from '../../../src/sources/source';
 import { packageRoot } from '../../../src/base/package-root';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { garbage } from '../proc/fixtures';
 import { placeOf } from './fixtures';
 
@@ -19,11 +19,8 @@ const file = (name: string): string => join(packageRoot(), 'test', 'fixtures', '
 const NODE = 'net:[4026531833]';
 
 /** A /proc of processes in network namespaces, each with one of the fixtures as its net/dev. */
-function procOf(
-  t: TestContext,
-  processes: Readonly<Record<string, readonly [namespace: string, dev: string]>>,
-): string {
-  const proc = join(temporaryDirectory(t), 'proc');
+function procOf(processes: Readonly<Record<string, readonly [namespace: string, dev: string]>>): string {
+  const proc = join(temporaryDirectory(), 'proc');
   for (const [pid, [namespace, dev]] of Object.entries(processes)) {
     mkdirSync(join(proc, pid, 'ns'), { recursive: true });
     mkdirSync(join(proc, pid, 'net'));
@@ -79,8 +76,8 @@ describe('parseNetDev of a namespace', () => {
 });
 
 describe('jobnetwork', () => {
-  it('reads each namespace of the job once', (t) => {
-    const proc = procOf(t, {
+  it('reads each namespace of the job once', () => {
+    const proc = procOf({
       self: [NODE, 'linux-2.6.32-vlan'],
       1: [NODE, 'linux-2.6.32-vlan'],
       10: ['net:[4026532177]', 'linux-6.1-container'],
@@ -108,8 +105,8 @@ describe('jobnetwork', () => {
       );
   });
 
-  it("says that a job shares the node's: the first process's or the sampler's own", (t) => {
-    const proc = procOf(t, {
+  it("says that a job shares the node's: the first process's or the sampler's own", () => {
+    const proc = procOf({
       self: ['net:[4026532000]', 'linux-6.1-container'],
       1: [NODE, 'linux-2.6.32-vlan'],
       10: [NODE, 'linux-2.6.32-vlan'],
@@ -121,8 +118,8 @@ describe('jobnetwork', () => {
     });
   });
 
-  it('has nothing to tell of a namespace with the loopback only', (t) => {
-    const proc = procOf(t, {
+  it('has nothing to tell of a namespace with the loopback only', () => {
+    const proc = procOf({
       self: [NODE, 'linux-2.6.32-vlan'],
       10: ['net:[4026532177]', 'linux-6.1-container'],
     });
@@ -133,8 +130,8 @@ describe('jobnetwork', () => {
     assert.deepEqual(readJob(proc, [10]), []);
   });
 
-  it('is unavailable on a kernel without network namespaces', (t) => {
-    const source = jobNetwork.open(placeOf(jobNetwork, { proc: temporaryDirectory(t) }));
+  it('is unavailable on a kernel without network namespaces', () => {
+    const source = jobNetwork.open(placeOf(jobNetwork, { proc: temporaryDirectory() }));
     assert.ok(isUnavailable(source));
   });
 

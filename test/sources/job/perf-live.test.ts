@@ -1,17 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openPerf, probePerf, type OpenPerf, type PerfTarget } from '../../../src/sources/job/perf';
@@ -20,6 +10,7 @@ import { isUnavailable, THIS_MACHINE } from '../../../src/sources/source';
 import { burner, burnersObstacle, type BurnerProgram } from '../../burners/build';
 import { oneOf } from '../../tries';
 import { findPerfMount } from './perf-mount';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const EVENTS = ['page_faults', 'context_switches', 'cpu_migrations', 'task_clock'];
 
@@ -107,9 +98,8 @@ function perfStat(file: string): Counts {
   return counts;
 }
 
-function temporary(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-perf-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+function temporary(): string {
+  const directory = temporaryDirectory();
   return directory;
 }
 
@@ -216,7 +206,7 @@ describe('the same as perf stat within 1 %', { skip: skip || (perfStatObstacle()
   ];
 
   it('every event of one run that both count', async (t) => {
-    const file = join(temporary(t), 'stat');
+    const file = join(temporary(), 'stat');
     const options = ['--children=4', '--faults=10000', '--switches=1000', '--migrations=400', '--seconds=0.4'];
     const { pid, run, end } = await parent(t, ['events', ...options], stat(file));
     const perf = opened(t, { pid, inherit: true });
@@ -236,7 +226,7 @@ describe('the same as perf stat within 1 %', { skip: skip || (perfStatObstacle()
   ] as const) {
     it(`${event} of ${command.join(' ')}, run twice`, (t) =>
       oneOf(3, async () => {
-        const file = join(temporary(t), 'stat');
+        const file = join(temporary(), 'stat');
         const [name, ...options] = command;
         const { pid, run } = await parent(t, [name, ...options]);
         const perf = opened(t, { pid, inherit: true });

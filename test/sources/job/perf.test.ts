@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { PerfErrno } from '../../../src/native/perf-error';
 import type { PerfCount } from '../../../src/native/perf-event';
 import { openPerf, probePerf, type OpenPerf, type PerfTarget } from '../../../src/sources/job/perf';
 import type { PerfReading } from '../../../src/sources/job/perf-metrics';
 import { isUnavailable, type Unavailable } from '../../../src/sources/source';
 import { codeOf, fakePerf, placeOf, sysOf, type FakePerf } from './perf-fixtures';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 // Hardware counters were not at hand: the system calls below are a stand-in for a kernel and its CPU.
 
@@ -33,9 +33,8 @@ function only(perf: OpenPerf): PerfReading {
 }
 
 /** A /proc with the shepherd's children and a limit of open files. */
-function procWith(t: TestContext, files: { children?: string; limit?: number; paranoid?: string }): string {
-  const proc = mkdtempSync(join(tmpdir(), 'qmemacct-perf-'));
-  t.after(() => rmSync(proc, { recursive: true }));
+function procWith(files: { children?: string; limit?: number; paranoid?: string }): string {
+  const proc = temporaryDirectory();
   const put = (path: string, text: string): void => {
     mkdirSync(join(proc, path, '..'), { recursive: true });
     writeFileSync(join(proc, path), text);
@@ -89,12 +88,12 @@ describe('a process', () => {
     assert.equal(only(perf).value, 5000);
   });
 
-  it('tells of children that came before', (t) => {
+  it('tells of children that came before', () => {
     const uncovered = (proc: string) =>
       open(SHEPHERD, 'page_faults', fakePerf(), { ...placeOf('intel-xeon'), proc }).uncoveredChildren;
-    assert.deepEqual(uncovered(procWith(t, { children: '77 78 ' })), [77, 78]);
-    assert.deepEqual(uncovered(procWith(t, { children: '' })), []);
-    assert.equal(uncovered(procWith(t, {})), null);
+    assert.deepEqual(uncovered(procWith({ children: '77 78 ' })), [77, 78]);
+    assert.deepEqual(uncovered(procWith({ children: '' })), []);
+    assert.equal(uncovered(procWith({})), null);
   });
 
   it('is Unavailable when it is gone', () => {
@@ -210,8 +209,8 @@ describe('permission', () => {
   const userOnlyKernel = (): FakePerf =>
     fakePerf({ refuse: ({ userOnly }) => (userOnly ? undefined : PerfErrno.EACCES) });
 
-  it('that does not cover the kernel: counts without it, says so, and leaves out what happens there', (t) => {
-    const place = { ...placeOf('intel-xeon'), proc: procWith(t, { paranoid: '2' }) };
+  it('that does not cover the kernel: counts without it, says so, and leaves out what happens there', () => {
+    const place = { ...placeOf('intel-xeon'), proc: procWith({ paranoid: '2' }) };
     const perf = open(ALONE, 'cpu_cycles context_switches page_faults', userOnlyKernel(), place);
     assert.equal(perf.userOnly, true);
     assert.deepEqual(perf.events, ['cpu_cycles', 'page_faults']);
@@ -219,8 +218,8 @@ describe('permission', () => {
     assert.match(perf.refused[0]?.unavailable ?? '', /context_switches.*permission denied .*paranoid is 2/);
   });
 
-  it('that covers nothing: says why, and what would help', (t) => {
-    const place = { ...placeOf('intel-xeon'), proc: procWith(t, { paranoid: '4' }) };
+  it('that covers nothing: says why, and what would help', () => {
+    const place = { ...placeOf('intel-xeon'), proc: procWith({ paranoid: '4' }) };
     const result = openPerf(SHEPHERD, ['cpu_cycles'], place, fakePerf({ refuse: () => PerfErrno.EACCES }));
     assert.ok(isUnavailable(result));
     assert.match(result.unavailable, /permission denied \(kernel.perf_event_paranoid is 4\)/);
@@ -283,8 +282,8 @@ describe('a cgroup', () => {
     assert.equal(calls.alive.size, 63);
   });
 
-  it('takes only as many descriptors as there may be, and tells what is left out', (t) => {
-    const place = { sys: sysOf('intel-xeon'), proc: procWith(t, { limit: 1024 }) };
+  it('takes only as many descriptors as there may be, and tells what is left out', () => {
+    const place = { sys: sysOf('intel-xeon'), proc: procWith({ limit: 1024 }) };
     const perf = open(CGROUP, 'task_clock page_faults cpu_cycles instructions', fakePerf(), place);
     assert.equal(perf.descriptors, 3 * 256);
     assert.deepEqual(perf.refused, [

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pss } from '../../../src/sources/job/pss';
 import { isUnavailable, type OpenProcessSource, type Place, type Reading } from '../../../src/sources/source';
 import { burner, burnersObstacle, type Burner } from '../../burners/build';
-import { temporaryDirectory } from '../../sampler/temporary-directory';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { oneOf } from '../../tries';
 import { placeOf, pssFixture } from './fixtures';
 
@@ -81,14 +81,14 @@ describe('pss', () => {
     assert.equal(valueOf(arm, 'pss_anon_huge_bytes', 4242), 2560 * MIB);
   });
 
-  function copyOf(t: TestContext, name: string): string {
-    const proc = join(temporaryDirectory(t), 'proc');
+  function copyOf(name: string): string {
+    const proc = join(temporaryDirectory(), 'proc');
     cpSync(pssFixture(name), proc, { recursive: true });
     return proc;
   }
 
   it('does not count what a process has freed before the last one was read', (t) => {
-    const proc = copyOf(t, 'linux-6.1');
+    const proc = copyOf('linux-6.1');
     const status = join(proc, '4242', 'status');
     writeFileSync(status, readFileSync(status, 'utf8').replace(/RssAnon:.*/, 'RssAnon:\t   1000 kB'));
     const readings = readAll(opened(t, { proc }), [4242, 4243]);
@@ -98,7 +98,7 @@ describe('pss', () => {
   });
 
   it('reads a process whose first thread has exited through another one', (t) => {
-    const proc = copyOf(t, 'linux-6.1');
+    const proc = copyOf('linux-6.1');
     const task = join(proc, '4250', 'task');
     mkdirSync(task);
     cpSync(join(proc, '4250', 'statm'), join(task, '4250', 'statm'));
@@ -119,7 +119,7 @@ describe('pss', () => {
 
   it('goes by the time that a process took before: huge pages cost next to nothing', (t) =>
     oneOf(5, () => {
-      const proc = copyOf(t, 'linux-5.14');
+      const proc = copyOf('linux-5.14');
       const source = opened(t, { proc, options: { most_seconds: 0.2 } });
       assert.equal(valueOf(readAll(source, [4242]), 'pss_skipped_processes'), 0);
       writeFileSync(join(proc, '4242', 'statm'), '99000000 40000000 1 1 0 1 0\n');
@@ -131,7 +131,7 @@ describe('pss', () => {
     }));
 
   it('gives up a smaps of too many mappings, for ten minutes', (t) => {
-    const proc = copyOf(t, 'linux-3.10');
+    const proc = copyOf('linux-3.10');
     let now = 0;
     const source = opened(t, { proc, options: { most_maps: 12 }, now: () => now });
     const asked: number[] = [];
@@ -148,14 +148,14 @@ describe('pss', () => {
     assert.equal(valueOf(readAll(opened(t, { proc, options: { most_maps: 13 } }), [4242]), 'pss_skipped_processes'), 0);
   });
 
-  it('is unavailable on a kernel that has neither file', (t) => {
-    const source = pss.open(placeOf(pss, { proc: temporaryDirectory(t) }));
+  it('is unavailable on a kernel that has neither file', () => {
+    const source = pss.open(placeOf(pss, { proc: temporaryDirectory() }));
     assert.ok(isUnavailable(source));
     assert.match(source.unavailable, /CONFIG_PROC_PAGE_MONITOR/);
   });
 
   it('says what it lacks the right to read', (t) => {
-    const proc = copyOf(t, 'linux-6.18');
+    const proc = copyOf('linux-6.18');
     const file = join(proc, '4242', 'smaps_rollup');
     // A directory: of plain files nothing is unreadable to root.
     rmSync(file);
@@ -230,7 +230,7 @@ describe('pss of real processes', { skip: burnersObstacle() ?? false }, () => {
       (all) => (valueOf(all, 'pss_anon_bytes', pid) ?? 0) > 64 * MIB,
     );
     // The same /proc seen through a tree that has no rollup.
-    const proc = join(temporaryDirectory(t), 'proc');
+    const proc = join(temporaryDirectory(), 'proc');
     for (const name of ['self', String(pid)]) {
       mkdirSync(join(proc, name), { recursive: true });
       for (const file of ['smaps', 'statm', 'status'])

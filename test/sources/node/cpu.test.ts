@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -9,6 +8,7 @@ import { CPU_MODES, utilisation, type CpuTimes } from '../../../src/sources/node
 import { isUnavailable } from '../../../src/sources/source';
 import { garbage } from '../proc/fixtures';
 import { assertReadings, layoutRoot, layoutText, placeAt, readIn, table } from './layouts';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const times = (...seconds: readonly number[]): CpuTimes =>
   Object.fromEntries(CPU_MODES.map((mode, index) => [mode, seconds[index] ?? 0])) as CpuTimes;
@@ -59,30 +59,27 @@ describe('cpu', () => {
   });
 
   it('tells what was used since the last reading', () => {
-    const root = mkdtempSync(join(tmpdir(), 'cpu-'));
-    try {
-      cpSync(layoutRoot('linux-6.18'), root, { recursive: true });
-      const open = cpu.open(placeAt(root, cpu));
-      assert.ok(!isUnavailable(open));
-      const later = layoutText('linux-6.18', 'proc/stat')
-        .replace('cpu  623226 23083 228409 1701702 5840', 'cpu  623326 23083 228459 1701732 5860')
-        .replace('cpu0 291541 9930 103584 884984', 'cpu0 291641 9930 103584 884984');
-      writeFileSync(join(root, 'proc', 'stat'), later);
-      assertReadings(table(open.read()), {
-        cpu_busy_percent: 75,
-        cpu_user_percent: 50,
-        cpu_system_percent: 25,
-        cpu_idle_percent: 15,
-        cpu_iowait_percent: 10,
-        cpu_steal_percent: 0,
-        'cpu_per_cpu_busy_percent{0}': 100,
-        'cpu_per_cpu_busy_percent{1}': undefined,
-      });
-      writeFileSync(join(root, 'proc', 'stat'), 'cpu');
-      assert.ok(isUnavailable(open.read()));
-    } finally {
-      rmSync(root, { recursive: true });
-    }
+    const root = temporaryDirectory();
+
+    cpSync(layoutRoot('linux-6.18'), root, { recursive: true });
+    const open = cpu.open(placeAt(root, cpu));
+    assert.ok(!isUnavailable(open));
+    const later = layoutText('linux-6.18', 'proc/stat')
+      .replace('cpu  623226 23083 228409 1701702 5840', 'cpu  623326 23083 228459 1701732 5860')
+      .replace('cpu0 291541 9930 103584 884984', 'cpu0 291641 9930 103584 884984');
+    writeFileSync(join(root, 'proc', 'stat'), later);
+    assertReadings(table(open.read()), {
+      cpu_busy_percent: 75,
+      cpu_user_percent: 50,
+      cpu_system_percent: 25,
+      cpu_idle_percent: 15,
+      cpu_iowait_percent: 10,
+      cpu_steal_percent: 0,
+      'cpu_per_cpu_busy_percent{0}': 100,
+      'cpu_per_cpu_busy_percent{1}': undefined,
+    });
+    writeFileSync(join(root, 'proc', 'stat'), 'cpu');
+    assert.ok(isUnavailable(open.read()));
   });
 
   it('takes the fewer modes of old kernels', () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -22,6 +21,7 @@ import { vmstat } from '../../../src/sources/node/vmstat';
 import { isUnavailable, type Reading, type Source, type Unavailable } from '../../../src/sources/source';
 import { garbage } from '../proc/fixtures';
 import { LAYOUTS, layoutRoot, placeAt } from './layouts';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const SOURCES: readonly Source[] = [
   ...[battery, cpu, cpufreq, disk, meminfo, mounts, network, numa, pressure],
@@ -57,53 +57,50 @@ function assertSound(source: Source, readings: readonly Reading[] | Unavailable)
 describe('sources whose files are damaged', () => {
   for (const layout of LAYOUTS)
     it(`leave out what makes no sense, and say so when nothing is left: ${layout}`, () => {
-      const top = mkdtempSync(join(tmpdir(), 'damage-'));
+      const top = temporaryDirectory();
       const files = readdirSync(layoutRoot(layout), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name).slice(layoutRoot(layout).length + 1));
       const texts = files.map((file) => readFileSync(join(layoutRoot(layout), file)));
       let run = 0;
-      try {
-        fc.assert(
-          fc.property(
-            fc.array(
-              fc.tuple(
-                fc.constantFrom(...files),
-                fc.constantFrom<Damage>('garbage', 'cut', 'gone', 'directory'),
-                garbage(...texts),
-                fc.nat(5000),
-              ),
-              { minLength: 1, maxLength: 30 },
+
+      fc.assert(
+        fc.property(
+          fc.array(
+            fc.tuple(
+              fc.constantFrom(...files),
+              fc.constantFrom<Damage>('garbage', 'cut', 'gone', 'directory'),
+              garbage(...texts),
+              fc.nat(5000),
             ),
-            fc.boolean(),
-            (damages, isBeforeOpen) => {
-              const root = join(top, String(run++));
-              cpSync(layoutRoot(layout), root, { recursive: true });
-              const apply = (): void => {
-                const each = new Map(damages.map((one) => [one[0], one]));
-                for (const [file, how, bytes, at] of each.values()) damage(join(root, file), how, bytes, at);
-              };
-              if (isBeforeOpen) apply();
-              const opened = SOURCES.map((source) => [source, source.open(placeAt(root, source))] as const);
-              if (!isBeforeOpen) apply();
-              for (const [source, open] of opened)
-                if (isUnavailable(open)) assertSound(source, open);
-                else {
-                  assertSound(source, open.read());
-                  open.close();
-                }
-              rmSync(root, { recursive: true });
-            },
+            { minLength: 1, maxLength: 30 },
           ),
-          { numRuns: 25 },
-        );
-      } finally {
-        rmSync(top, { recursive: true });
-      }
+          fc.boolean(),
+          (damages, isBeforeOpen) => {
+            const root = join(top, String(run++));
+            cpSync(layoutRoot(layout), root, { recursive: true });
+            const apply = (): void => {
+              const each = new Map(damages.map((one) => [one[0], one]));
+              for (const [file, how, bytes, at] of each.values()) damage(join(root, file), how, bytes, at);
+            };
+            if (isBeforeOpen) apply();
+            const opened = SOURCES.map((source) => [source, source.open(placeAt(root, source))] as const);
+            if (!isBeforeOpen) apply();
+            for (const [source, open] of opened)
+              if (isUnavailable(open)) assertSound(source, open);
+              else {
+                assertSound(source, open.read());
+                open.close();
+              }
+            rmSync(root, { recursive: true });
+          },
+        ),
+        { numRuns: 25 },
+      );
     });
 
   it('say so when everything has vanished', () => {
-    const root = join(mkdtempSync(join(tmpdir(), 'damage-')), 'tree');
+    const root = join(temporaryDirectory(), 'tree');
     try {
       cpSync(layoutRoot('linux-3.10'), root, { recursive: true });
       const opened = SOURCES.map((source) => [source.name, source.open(placeAt(root, source))] as const);

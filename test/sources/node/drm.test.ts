@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { packageRoot } from '../../../src/base/package-root';
 import { drm, drmGpus } from '../../../src/sources/node/drm';
 import { isUnavailable, THIS_MACHINE, type Reading, type Unavailable } from '../../../src/sources/source';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** No AMD or Intel GPU was at hand: trees of a host with three AMD cards, one with two Intel cards, one with a newer one. */
 const fixture = (name: string): string => join(packageRoot(), 'test', 'fixtures', 'drm', name, 'sys');
@@ -83,9 +83,8 @@ describe('drm', () => {
     );
   });
 
-  it('leaves out what vanishes, and is unavailable when nothing is left', (t) => {
-    const sys = mkdtempSync(join(tmpdir(), 'drm-'));
-    t.after(() => rmSync(sys, { recursive: true, force: true }));
+  it('leaves out what vanishes, and is unavailable when nothing is left', () => {
+    const sys = temporaryDirectory();
     cpSync(AMD, sys, { recursive: true });
     const source = drm.open({ ...THIS_MACHINE, sys, options: {} });
     assert.ok(!isUnavailable(source));
@@ -102,9 +101,8 @@ describe('drm', () => {
     assert.match(gone.unavailable, /no AMD or Intel GPU/);
   });
 
-  it('leaves out values that make no sense', (t) => {
-    const sys = mkdtempSync(join(tmpdir(), 'drm-'));
-    t.after(() => rmSync(sys, { recursive: true, force: true }));
+  it('leaves out values that make no sense', () => {
+    const sys = temporaryDirectory();
     cpSync(AMD, sys, { recursive: true });
     const garbage = fc.oneof(
       fc.string({ maxLength: 30 }),

@@ -9,7 +9,7 @@ import { emptyTree, opened, plant, unsound, values } from './tree';
 // No machine with sensors was at hand: Intel, AMD, Grace, Super-I/O chips, NVMe disks and an old kernel are fixture trees.
 describe('hwmon', () => {
   it('reads temperatures, fans, voltages and power of a server', (t) => {
-    assert.deepEqual(values(opened(t, hwmon, plant(t, 'xeon-2s-linux-5.14').place({ per_core: false }))()), {
+    assert.deepEqual(values(opened(t, hwmon, plant('xeon-2s-linux-5.14').place({ per_core: false }))()), {
       'hwmon_temperature_celsius coretemp/Package id 0': 41,
       'hwmon_temperature_max_celsius coretemp/Package id 0': 90,
       'hwmon_temperature_critical_celsius coretemp/Package id 0': 100,
@@ -26,14 +26,14 @@ describe('hwmon', () => {
   });
 
   it('reads the sensors of single cores unless it is told not to', (t) => {
-    const read = opened(t, hwmon, plant(t, 'xeon-2s-linux-5.14').place());
+    const read = opened(t, hwmon, plant('xeon-2s-linux-5.14').place());
     assert.equal(values(read())['hwmon_temperature_celsius coretemp#2/Core 10'], 42);
-    const amd = values(opened(t, hwmon, plant(t, 'epyc-2s-linux-5.12').place())());
+    const amd = values(opened(t, hwmon, plant('epyc-2s-linux-5.12').place())());
     assert.equal(amd['hwmon_energy_joules amd_energy/Ecore000'], 1042.113467);
   });
 
   it('reads the sockets of amd_energy', (t) => {
-    assert.deepEqual(values(opened(t, hwmon, plant(t, 'epyc-2s-linux-5.12').place({ per_core: false }))()), {
+    assert.deepEqual(values(opened(t, hwmon, plant('epyc-2s-linux-5.12').place({ per_core: false }))()), {
       'hwmon_temperature_celsius k10temp/Tctl': 48.25,
       'hwmon_temperature_celsius k10temp/Tccd1': 40.25,
       'hwmon_temperature_celsius k10temp#2/Tctl': 51.625,
@@ -44,7 +44,7 @@ describe('hwmon', () => {
   });
 
   it('reads the power meters of Grace, whose names are lines of the vendor', (t) => {
-    assert.deepEqual(values(opened(t, hwmon, plant(t, 'grace-linux-6.8').place())()), {
+    assert.deepEqual(values(opened(t, hwmon, plant('grace-linux-6.8').place())()), {
       'hwmon_power_watts power_meter/Module Power Socket 0': 345,
       'hwmon_power_watts power_meter#2/Grace Power Socket 0': 141,
       'hwmon_power_watts power_meter#3/CPU Power Socket 0': 98,
@@ -53,14 +53,14 @@ describe('hwmon', () => {
   });
 
   it('takes the power of the moment before an average', (t) => {
-    const tree = plant(t, 'grace-linux-6.8');
+    const tree = plant('grace-linux-6.8');
     tree.write('sys/class/hwmon/hwmon1/device/power1_input', '351000000\n');
     const read = opened(t, hwmon, tree.place());
     assert.equal(values(read())['hwmon_power_watts power_meter/Module Power Socket 0'], 351);
   });
 
   it('keeps chips and sensors of one name apart and leaves absurd limits out', (t) => {
-    assert.deepEqual(values(opened(t, hwmon, plant(t, 'desktop-linux-6.8').place())()), {
+    assert.deepEqual(values(opened(t, hwmon, plant('desktop-linux-6.8').place())()), {
       'hwmon_temperature_celsius nvme/Composite': 38.85,
       'hwmon_temperature_max_celsius nvme/Composite': 81.85,
       'hwmon_temperature_critical_celsius nvme/Composite': 84.85,
@@ -75,12 +75,12 @@ describe('hwmon', () => {
   });
 
   it('finds the attributes of an old kernel in the parent device', (t) => {
-    const read = opened(t, hwmon, plant(t, 'old-linux-3.10').place());
+    const read = opened(t, hwmon, plant('old-linux-3.10').place());
     assert.equal(values(read())['hwmon_temperature_celsius coretemp/Physical id 0'], 52);
   });
 
   it('leaves out a chip that vanishes, takes in one that comes, and ends without any', (t) => {
-    const tree = plant(t, 'desktop-linux-6.8');
+    const tree = plant('desktop-linux-6.8');
     const read = opened(t, hwmon, tree.place());
     tree.remove('sys/class/hwmon/hwmon1');
     tree.write('sys/class/hwmon/hwmon9/name', 'nvme\n');
@@ -100,7 +100,7 @@ describe('hwmon', () => {
   });
 
   it('makes sound readings of odd files', (t) => {
-    const tree = emptyTree(t);
+    const tree = emptyTree();
     const files = ['name', 'temp1_label', 'temp1_input', 'temp1_max', 'fan1_input', 'power1_average', 'energy1_input'];
     fc.assert(
       fc.property(fc.array(oddFile, { minLength: files.length, maxLength: files.length }), (texts) => {

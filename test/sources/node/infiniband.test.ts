@@ -9,7 +9,7 @@ import { emptyTree, opened, plant, unsound, values } from './tree';
 // No machine with InfiniBand, RoCE or Omni-Path was at hand: fixture trees of mlx5, mlx4, qib and hfi1.
 describe('infiniband', () => {
   it('reads words of 4 bytes, packets, errors and the state of each port', (t) => {
-    const all = values(opened(t, infiniband, plant(t, 'xeon-2s-linux-5.14').place())());
+    const all = values(opened(t, infiniband, plant('xeon-2s-linux-5.14').place())());
     const of = (port: string): Readonly<Record<string, number>> =>
       Object.fromEntries(
         Object.entries(all)
@@ -38,7 +38,7 @@ describe('infiniband', () => {
   });
 
   it('prefers 64-bit counters, and tells those of 32 bits that stopped', (t) => {
-    const all = values(opened(t, infiniband, plant(t, 'old-linux-3.10').place())());
+    const all = values(opened(t, infiniband, plant('old-linux-3.10').place())());
     assert.equal(all['infiniband_transmitted_bytes mlx4_0/1'], 7712345678901 * 4);
     assert.equal(all['infiniband_received_packets mlx4_0/1'], 16612345678);
     assert.equal(all['infiniband_stopped_counters mlx4_0/1'], 0);
@@ -48,7 +48,7 @@ describe('infiniband', () => {
   });
 
   it('reads flits of 8 bytes from Omni-Path, whatever it is called', (t) => {
-    const all = values(opened(t, infiniband, plant(t, 'omnipath-linux-5.14').place())());
+    const all = values(opened(t, infiniband, plant('omnipath-linux-5.14').place())());
     assert.equal(all['infiniband_transmitted_bytes hfi1_0/1'], 8 * 1000000000001);
     assert.equal(all['infiniband_received_bytes ibp94s0/1'], 8 * 2000000000002);
     assert.equal(all['infiniband_received_bytes mlx5_0/1'], 4 * 2000000000002);
@@ -56,7 +56,7 @@ describe('infiniband', () => {
   });
 
   it('leaves out a port that vanishes and ends without any', (t) => {
-    const tree = plant(t, 'omnipath-linux-5.14');
+    const tree = plant('omnipath-linux-5.14');
     const read = opened(t, infiniband, tree.place());
     tree.remove('sys/class/infiniband/hfi1_0');
     assert.ok(Object.keys(values(read())).every((name) => !name.includes('hfi1_0')));
@@ -74,7 +74,7 @@ describe('infiniband', () => {
     assert.equal(parseRate('2.5 Gb/sec (1X SDR)\n'), 2.5e9);
     assert.equal(parseRate('400 Gb/sec (4X NDR)\n'), 400e9);
     assert.equal(parseRate('fast'), null);
-    const tree = emptyTree(t);
+    const tree = emptyTree();
     const port = 'sys/class/infiniband/mlx5_0/ports/1';
     const files = ['rate', 'state', 'link_layer', 'counters/port_xmit_data', 'counters/port_rcv_errors'];
     fc.assert(

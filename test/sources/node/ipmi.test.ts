@@ -48,8 +48,8 @@ function script(tree: Tree, text: string): string {
   return path;
 }
 
-const printing = (t: TestContext, text: string): string => {
-  const tree = emptyTree(t);
+const printing = (text: string): string => {
+  const tree = emptyTree();
   tree.write('output', text);
   return script(tree, `cat ${join(tree.root, 'output')}`);
 };
@@ -86,13 +86,13 @@ describe('parseIpmiPower', () => {
 
 describe('ipmi', () => {
   it('runs the command and reads its power', (t) => {
-    const read = opened(t, ipmi, { ...THIS_MACHINE, options: { command: printing(t, FREEIPMI) } });
+    const read = opened(t, ipmi, { ...THIS_MACHINE, options: { command: printing(FREEIPMI) } });
     assert.deepEqual(values(read()), { ipmi_power_watts: 332, ipmi_average_power_watts: 348 });
     assert.deepEqual(unsound(ipmi, read()), []);
   });
 
-  it('splits at blanks, asks no shell, and gives no more than a plain environment', (t) => {
-    const tree = emptyTree(t);
+  it('splits at blanks, asks no shell, and gives no more than a plain environment', () => {
+    const tree = emptyTree();
     const words = join(tree.root, 'words');
     const path = script(
       tree,
@@ -117,21 +117,21 @@ describe('ipmi', () => {
 
   it('says in one line how it failed', (t) => {
     const failing = script(
-      emptyTree(t),
+      emptyTree(),
       'echo "ipmi_cmd_dcmi_get_power_reading: \\033[31mcommand invalid" >&2; echo more >&2; exit 3',
     );
     assert.match(
       reasonOf(t, failing).unavailable,
       /bmc: exit status 3, ipmi_cmd_dcmi_get_power_reading: .*command invalid$/,
     );
-    assert.match(reasonOf(t, script(emptyTree(t), 'kill -SEGV $$')).unavailable, /ended by SIGSEGV/);
-    assert.match(reasonOf(t, printing(t, 'no power here\n')).unavailable, /bmc tells no power$/);
-    const crash = script(emptyTree(t), 'head -c 100000 /dev/zero');
+    assert.match(reasonOf(t, script(emptyTree(), 'kill -SEGV $$')).unavailable, /ended by SIGSEGV/);
+    assert.match(reasonOf(t, printing('no power here\n')).unavailable, /bmc tells no power$/);
+    const crash = script(emptyTree(), 'head -c 100000 /dev/zero');
     assert.match(reasonOf(t, crash).unavailable, /printed more than 64 KiB$/);
   });
 
   it('kills a command that takes too long, and comes back even where it left a child', async (t) => {
-    const tree = emptyTree(t);
+    const tree = emptyTree();
     const pids = join(tree.root, 'pids');
     const path = script(tree, `sleep 60 & echo $$ $! > ${pids}; wait`);
     // A busy machine may not have come to the echo after 0.3 s.
@@ -148,7 +148,7 @@ describe('ipmi', () => {
   });
 
   it('goes on saying why once the command fails', (t) => {
-    const tree = emptyTree(t);
+    const tree = emptyTree();
     tree.write('output', FREEIPMI);
     const read = opened(t, ipmi, {
       ...THIS_MACHINE,

@@ -11,7 +11,7 @@ import { emptyTree, opened, plant, unsound, values } from './tree';
 // No Lustre client was at hand: fixture trees of 2.5 and 2.15.
 describe('lustre', () => {
   it('reads a client of 2.15 in debugfs, a mount at a time', (t) => {
-    const all = values(opened(t, lustre, plant(t, 'xeon-2s-linux-5.14').place())());
+    const all = values(opened(t, lustre, plant('xeon-2s-linux-5.14').place())());
     assert.equal(all['lustre_read_bytes scratch'], 93824729088);
     assert.equal(all['lustre_reads scratch'], 81234);
     assert.equal(all['lustre_write_bytes scratch'], 61203283968);
@@ -24,7 +24,7 @@ describe('lustre', () => {
   });
 
   it('reads a client of 2.5 in /proc', (t) => {
-    const all = values(opened(t, lustre, plant(t, 'old-linux-3.10').place())());
+    const all = values(opened(t, lustre, plant('old-linux-3.10').place())());
     assert.equal(all['lustre_read_bytes work'], 4402341178);
     assert.equal(all['lustre_writes work'], 5512);
     assert.equal(all['lustre_open work'], 602);
@@ -32,7 +32,7 @@ describe('lustre', () => {
   });
 
   it('keeps two mounts of one file system apart, and leaves out one that is gone', (t) => {
-    const tree = plant(t, 'old-linux-3.10');
+    const tree = plant('old-linux-3.10');
     tree.write(
       'proc/fs/lustre/llite/work-ffff880462315d00/stats',
       'snapshot_time 1.5 secs.usecs\nopen 3 samples [regs]\n',
@@ -48,8 +48,8 @@ describe('lustre', () => {
     assert.ok(isUnavailable(read()));
   });
 
-  it('tells no mount from statistics that can not be used', (t) => {
-    const tree = emptyTree(t);
+  it('tells no mount from statistics that can not be used', () => {
+    const tree = emptyTree();
     const none = lustre.open(tree.place());
     assert.ok(isUnavailable(none));
     assert.equal(none.unavailable, 'no Lustre file system is mounted');
@@ -65,8 +65,8 @@ describe('lustre', () => {
     assert.deepEqual(unsound(lustre, readings), []);
   });
 
-  it('never reads more of a cut file than of the whole, and numbers of garbage', (t) => {
-    const tree = plant(t, 'old-linux-3.10');
+  it('never reads more of a cut file than of the whole, and numbers of garbage', () => {
+    const tree = plant('old-linux-3.10');
     const text = readFileSync(join(tree.root, 'proc/fs/lustre/llite/work-ffff880462315c00/stats'), 'utf8');
     const whole = parseLustreStats(text);
     for (let length = 0; length < text.length; length += 1)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -12,6 +11,7 @@ import { countTcpStates, tcpstates } from '../../../src/sources/node/tcpstates';
 import { isUnavailable, THIS_MACHINE } from '../../../src/sources/source';
 import { garbage } from '../proc/fixtures';
 import { assertReadings, layoutRoot, layoutText, placeAt, readIn, table, whyNotIn } from './layouts';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('network', () => {
   it('reads counters and links of CentOS 7', () => {
@@ -49,29 +49,26 @@ describe('network', () => {
   });
 
   it('asks for links once a minute, or when interfaces come and go', () => {
-    const root = mkdtempSync(join(tmpdir(), 'network-'));
-    try {
-      cpSync(layoutRoot('linux-3.10'), root, { recursive: true });
-      let now = 5;
-      const open = network.open(placeAt(root, network, { now: () => now }));
-      assert.ok(!isUnavailable(open));
-      const up = () => table(open.read())['network_up{em1}'];
-      writeFileSync(join(root, 'sys/class/net/em1/carrier'), '0\n');
-      assert.equal(up(), 1);
-      now += 60_000;
-      assert.equal(up(), 0);
-      writeFileSync(join(root, 'sys/class/net/em1/carrier'), '1\n');
-      const lines = layoutText('linux-3.10', 'proc/net/dev');
-      writeFileSync(join(root, 'proc/net/dev'), lines.replace(/^ *ib0.*\n/m, ''));
-      const found = table(open.read());
-      assert.equal(found['network_up{em1}'], 1);
-      assert.equal(
-        Object.keys(found).some((key) => key.endsWith('{ib0}')),
-        false,
-      );
-    } finally {
-      rmSync(root, { recursive: true });
-    }
+    const root = temporaryDirectory();
+
+    cpSync(layoutRoot('linux-3.10'), root, { recursive: true });
+    let now = 5;
+    const open = network.open(placeAt(root, network, { now: () => now }));
+    assert.ok(!isUnavailable(open));
+    const up = () => table(open.read())['network_up{em1}'];
+    writeFileSync(join(root, 'sys/class/net/em1/carrier'), '0\n');
+    assert.equal(up(), 1);
+    now += 60_000;
+    assert.equal(up(), 0);
+    writeFileSync(join(root, 'sys/class/net/em1/carrier'), '1\n');
+    const lines = layoutText('linux-3.10', 'proc/net/dev');
+    writeFileSync(join(root, 'proc/net/dev'), lines.replace(/^ *ib0.*\n/m, ''));
+    const found = table(open.read());
+    assert.equal(found['network_up{em1}'], 1);
+    assert.equal(
+      Object.keys(found).some((key) => key.endsWith('{ib0}')),
+      false,
+    );
   });
 
   it('parses lines of old kernels and aliases, and nothing that leaves a directory', () => {

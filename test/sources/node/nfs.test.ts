@@ -12,7 +12,7 @@ import { emptyTree, opened, plant, unsound, values } from './tree';
 // No NFS mount was at hand: fixture trees of NFS 3 on an old kernel and of 4.2 with statistics of version 1.1.
 describe('nfs', () => {
   it('reads each file system once, under the first place where it is mounted', (t) => {
-    const all = values(opened(t, nfs, plant(t, 'grace-linux-6.8').place())());
+    const all = values(opened(t, nfs, plant('grace-linux-6.8').place())());
     assert.deepEqual(Object.fromEntries(Object.entries(all).filter(([name]) => name.endsWith(' /home/alice'))), {
       'nfs_read_bytes /home/alice': 812345678,
       'nfs_write_bytes /home/alice': 20004096,
@@ -38,7 +38,7 @@ describe('nfs', () => {
   });
 
   it('reads NFS 3 of an old kernel, which counts no errors', (t) => {
-    const all = values(opened(t, nfs, plant(t, 'old-linux-3.10').place())());
+    const all = values(opened(t, nfs, plant('old-linux-3.10').place())());
     assert.equal(all['nfs_read_bytes /home'], 11);
     assert.equal(all['nfs_server_write_bytes /home'], 66);
     assert.equal(all['nfs_operations /home'], 130);
@@ -48,14 +48,14 @@ describe('nfs', () => {
   });
 
   it('is unavailable without NFS, but waits for an automounter', (t) => {
-    const none = nfs.open(plant(t, 'desktop-linux-6.8').place());
+    const none = nfs.open(plant('desktop-linux-6.8').place());
     assert.ok(isUnavailable(none));
     assert.equal(none.unavailable, 'no NFS file system is mounted');
-    const tree = emptyTree(t);
+    const tree = emptyTree();
     tree.write('proc/self/mountstats', 'device auto.home mounted on /home with fstype autofs\n');
     const read = opened(t, nfs, tree.place());
     assert.deepEqual(read(), []);
-    const alice = readFileSync(join(plant(t, 'grace-linux-6.8').root, 'proc/self/mountstats'), 'utf8');
+    const alice = readFileSync(join(plant('grace-linux-6.8').root, 'proc/self/mountstats'), 'utf8');
     tree.write('proc/self/mountstats', alice);
     assert.equal(values(read())['nfs_read_operations /home/alice'], 193000);
     tree.remove('proc');
@@ -70,8 +70,8 @@ describe('nfs', () => {
 });
 
 describe('parseMountstats', () => {
-  it('reads nothing of what is cut, and numbers of garbage', (t) => {
-    const tree = plant(t, 'grace-linux-6.8');
+  it('reads nothing of what is cut, and numbers of garbage', () => {
+    const tree = plant('grace-linux-6.8');
     const text = readFileSync(join(tree.root, 'proc/self/mountstats'), 'utf8');
     const [whole] = parseMountstats(text);
     for (let length = 0; length < text.length; length += 1) {

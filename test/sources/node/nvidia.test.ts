@@ -1,7 +1,6 @@
 import type { OptionValue } from '../../../src/record/setting';
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
@@ -25,6 +24,7 @@ import {
   TWO_GPUS,
   WITH_MIG,
 } from '../../native/nvml-stub';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** No GPU was at hand: the library is a stub, nvidia-smi a shell script that prints what real ones printed. */
 const obstacle = stubObstacle();
@@ -220,16 +220,14 @@ describe('nvidia by nvidia-smi', () => {
   const fixtures = join(packageRoot(), 'test', 'fixtures', 'nvidia-smi');
   const library = '/nonexistent/libnvidia-ml.so.1';
 
-  function smi(t: TestContext, script: string): string {
-    const directory = mkdtempSync(join(tmpdir(), 'smi-'));
-    t.after(() => rmSync(directory, { recursive: true }));
+  function smi(script: string): string {
+    const directory = temporaryDirectory();
     const path = join(directory, 'nvidia-smi');
     writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     return path;
   }
-  const printing = (t: TestContext, driver: string): string =>
+  const printing = (driver: string): string =>
     smi(
-      t,
       `case "$1" in
         --query-gpu=index,uuid,*) cat ${fixtures}/${driver}-gpus.csv ;;
         --query-compute-apps=gpu_uuid,pid,used_memory) cat ${fixtures}/${driver}-processes.csv ;;
@@ -239,13 +237,13 @@ describe('nvidia by nvidia-smi', () => {
     );
 
   it('reads what it prints where the library is missing', (t) => {
-    const seen = table(opened(t, { library, smi: printing(t, '550') }).read());
+    const seen = table(opened(t, { library, smi: printing('550') }).read());
     assert.equal(seen['memory_used_bytes GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f'], 41873 * 1024 ** 2);
     assert.equal(seen['process_memory_bytes GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f 918273'], 40 * GIB);
     assert.equal(seen['utilization_percent GPU-9d3b7a10-0c44-4f2e-8b6d-33aa44bb55cc'], undefined);
-    const old = table(opened(t, { library, smi: printing(t, '390') }).read());
+    const old = table(opened(t, { library, smi: printing('390') }).read());
     assert.equal(old['power_watts GPU-a1b2c3d4-1111-2222-3333-444455556666'], 213.57);
-    const gpus = nvidiaGpus(place({ library, smi: printing(t, '390') }));
+    const gpus = nvidiaGpus(place({ library, smi: printing('390') }));
     assert.ok(!isUnavailable(gpus));
     assert.deepEqual(
       gpus.map(({ index }) => index),
@@ -253,9 +251,9 @@ describe('nvidia by nvidia-smi', () => {
     );
   });
 
-  it('hands on what it says instead, and waits for it no longer than told', (t) => {
+  it('hands on what it says instead, and waits for it no longer than told', () => {
     const why = (script: string, seconds = 60): string => {
-      const source = nvidia.open(place({ library, smi: smi(t, script), smi_timeout: seconds }));
+      const source = nvidia.open(place({ library, smi: smi(script), smi_timeout: seconds }));
       assert.ok(isUnavailable(source));
       return source.unavailable;
     };
@@ -270,7 +268,7 @@ describe('nvidia by nvidia-smi', () => {
   });
 
   it('gives the GPUs that answer when another one is lost', (t) => {
-    const path = smi(t, `case "$1" in --query-gpu*) head -n 1 ${fixtures}/550-gpus.csv; esac; exit 15`);
+    const path = smi(`case "$1" in --query-gpu*) head -n 1 ${fixtures}/550-gpus.csv; esac; exit 15`);
     assert.equal(
       table(opened(t, { library, smi: path }).read())['power_watts GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f'],
       312.46,

@@ -29,7 +29,7 @@ function fakePmu(refuse: (key: string) => boolean = () => false): Fake {
 describe('raplPerf', () => {
   it('opens each event once per package and scales what it reads', (t) => {
     const pmu = fakePmu();
-    const read = opened(t, raplPerf(pmu.open), plant(t, 'xeon-2s-linux-5.14').place());
+    const read = opened(t, raplPerf(pmu.open), plant('xeon-2s-linux-5.14').place());
     assert.deepEqual(pmu.asked.sort(), ['25/2@0', '25/2@1', '25/3@0', '25/3@1']);
     pmu.raw.set('25/2@1', 2 ** 32 * 7);
     pmu.raw.set('25/3@0', 2 ** 31);
@@ -42,7 +42,7 @@ describe('raplPerf', () => {
   });
 
   it('names the domains of a client CPU as powercap does', (t) => {
-    const read = opened(t, raplPerf(fakePmu().open), plant(t, 'desktop-linux-6.8').place());
+    const read = opened(t, raplPerf(fakePmu().open), plant('desktop-linux-6.8').place());
     assert.deepEqual(Object.keys(values(read())), [
       'raplperf_energy_joules package-0',
       'raplperf_energy_joules package-0/core',
@@ -52,7 +52,7 @@ describe('raplPerf', () => {
   });
 
   it('keeps dies of one package apart', (t) => {
-    const read = opened(t, raplPerf(fakePmu().open), plant(t, 'epyc-2s-linux-5.12').place());
+    const read = opened(t, raplPerf(fakePmu().open), plant('epyc-2s-linux-5.12').place());
     assert.deepEqual(Object.keys(values(read())), [
       'raplperf_energy_joules package-0-die-0',
       'raplperf_energy_joules package-0-die-1',
@@ -63,7 +63,7 @@ describe('raplPerf', () => {
 
   it('goes on with the counters that open, and leaves out what can no longer be read', (t) => {
     const pmu = fakePmu((key) => key.startsWith('25/3'));
-    const read = opened(t, raplPerf(pmu.open), plant(t, 'xeon-2s-linux-5.14').place());
+    const read = opened(t, raplPerf(pmu.open), plant('xeon-2s-linux-5.14').place());
     assert.equal(Object.keys(values(read())).length, 2);
     pmu.raw.set('25/2@0', NaN);
     assert.deepEqual(Object.keys(values(read())), ['raplperf_energy_joules package-1']);
@@ -71,8 +71,8 @@ describe('raplPerf', () => {
     assert.ok(isUnavailable(read()));
   });
 
-  it('passes on why no counter opens, and closes each that does', (t) => {
-    const place = plant(t, 'xeon-2s-linux-5.14').place();
+  it('passes on why no counter opens, and closes each that does', () => {
+    const place = plant('xeon-2s-linux-5.14').place();
     assert.deepEqual(
       raplPerf(fakePmu(() => true).open).open(place),
       unavailable('perf_event_open: EACCES', 'run the hooks as root'),
@@ -84,11 +84,11 @@ describe('raplPerf', () => {
     assert.deepEqual(pmu.closed.sort(), pmu.asked.sort());
   });
 
-  it('is unavailable without the PMU, and with events of another unit', (t) => {
-    const none = raplPerf(fakePmu().open).open(plant(t, 'grace-linux-6.8').place());
+  it('is unavailable without the PMU, and with events of another unit', () => {
+    const none = raplPerf(fakePmu().open).open(plant('grace-linux-6.8').place());
     assert.ok(isUnavailable(none));
     assert.match(none.unavailable, /no PMU "power"/);
-    const tree = plant(t, 'epyc-2s-linux-5.12');
+    const tree = plant('epyc-2s-linux-5.12');
     tree.write('sys/bus/event_source/devices/power/events/energy-pkg.unit', 'Furlongs\n');
     assert.ok(isUnavailable(raplPerf(fakePmu().open).open(tree.place())));
   });

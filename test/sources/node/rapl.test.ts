@@ -13,7 +13,7 @@ const ZONE = 'sys/class/powercap/intel-rapl:0';
 
 describe('rapl', () => {
   it('reads two sockets with their DRAM', (t) => {
-    const read = opened(t, rapl, plant(t, 'xeon-2s-linux-5.14').place());
+    const read = opened(t, rapl, plant('xeon-2s-linux-5.14').place());
     assert.deepEqual(values(read()), {
       'rapl_energy_joules package-0': 183921.447802,
       'rapl_energy_joules package-0/dram': 51234.56789,
@@ -23,7 +23,7 @@ describe('rapl', () => {
   });
 
   it('counts a package that is shown by MSR and by MMIO once', (t) => {
-    const read = opened(t, rapl, plant(t, 'desktop-linux-6.8').place());
+    const read = opened(t, rapl, plant('desktop-linux-6.8').place());
     assert.deepEqual(values(read()), {
       'rapl_energy_joules package-0': 90812.345678,
       'rapl_energy_joules package-0/core': 50812.345678,
@@ -33,14 +33,14 @@ describe('rapl', () => {
   });
 
   it('takes MMIO where there is nothing else', (t) => {
-    const tree = plant(t, 'desktop-linux-6.8');
+    const tree = plant('desktop-linux-6.8');
     for (const zone of ['intel-rapl:0', 'intel-rapl:0:0', 'intel-rapl:0:1', 'intel-rapl:1'])
       tree.remove(`sys/class/powercap/${zone}`);
     assert.deepEqual(values(opened(t, rapl, tree.place())()), { 'rapl_energy_joules package-0': 90812.355555 });
   });
 
   it('reads AMD, which has cores but no DRAM', (t) => {
-    assert.deepEqual(Object.keys(values(opened(t, rapl, plant(t, 'epyc-2s-linux-5.12').place())())), [
+    assert.deepEqual(Object.keys(values(opened(t, rapl, plant('epyc-2s-linux-5.12').place())())), [
       'rapl_energy_joules package-0',
       'rapl_energy_joules package-0/core',
       'rapl_energy_joules package-1',
@@ -49,7 +49,7 @@ describe('rapl', () => {
   });
 
   it('goes on counting when the counter wraps around, and begins anew when it was reset', (t) => {
-    const tree = plant(t, 'xeon-2s-linux-5.14');
+    const tree = plant('xeon-2s-linux-5.14');
     const read = opened(t, rapl, tree.place());
     const at = (ms: number, microjoules: number): number => {
       tree.clock.ms = ms;
@@ -63,7 +63,7 @@ describe('rapl', () => {
   });
 
   it('leaves out a domain that vanishes, and says so when all have', (t) => {
-    const tree = plant(t, 'xeon-2s-linux-5.14');
+    const tree = plant('xeon-2s-linux-5.14');
     const read = opened(t, rapl, tree.place());
     tree.remove(`${ZONE}:0`);
     assert.equal(values(read())['rapl_energy_joules package-0/dram'], undefined);
@@ -76,8 +76,8 @@ describe('rapl', () => {
   it(
     'says that only root may read energy_uj',
     { skip: process.getuid?.() !== 0 && 'needs root to give root up' },
-    (t) => {
-      const tree = emptyTree(t);
+    () => {
+      const tree = emptyTree();
       tree.write(`${ZONE}/name`, 'package-0\n');
       tree.write(`${ZONE}/energy_uj`, '1\n');
       tree.write(`${ZONE}/max_energy_range_uj`, '2\n');
@@ -104,7 +104,7 @@ describe('rapl', () => {
   });
 
   it('makes sound readings of odd files', (t) => {
-    const tree = emptyTree(t);
+    const tree = emptyTree();
     fc.assert(
       fc.property(
         fc.array(oddFile, { minLength: 4, maxLength: 4 }),

@@ -9,7 +9,7 @@ import { emptyTree, opened, plant, unsound, values } from './tree';
 // No machine with thermal zones was at hand: fixture trees.
 describe('thermal', () => {
   it('reads zones by their type and numbers those of one type', (t) => {
-    assert.deepEqual(values(opened(t, thermal, plant(t, 'xeon-2s-linux-5.14').place())()), {
+    assert.deepEqual(values(opened(t, thermal, plant('xeon-2s-linux-5.14').place())()), {
       'thermal_temperature_celsius acpitz': 27.8,
       'thermal_temperature_celsius x86_pkg_temp': 41,
       'thermal_temperature_celsius x86_pkg_temp#2': 44,
@@ -17,7 +17,7 @@ describe('thermal', () => {
   });
 
   it('leaves out a sensor that is off', (t) => {
-    assert.deepEqual(values(opened(t, thermal, plant(t, 'desktop-linux-6.8').place())()), {
+    assert.deepEqual(values(opened(t, thermal, plant('desktop-linux-6.8').place())()), {
       'thermal_temperature_celsius acpitz': 27.8,
       'thermal_temperature_celsius INT3400 Thermal': 20,
       'thermal_temperature_celsius x86_pkg_temp': 61,
@@ -25,7 +25,7 @@ describe('thermal', () => {
   });
 
   it('keeps names when a zone goes, takes in one that comes', (t) => {
-    const tree = plant(t, 'xeon-2s-linux-5.14');
+    const tree = plant('xeon-2s-linux-5.14');
     const read = opened(t, thermal, tree.place());
     tree.remove('sys/class/thermal/thermal_zone1');
     tree.write('sys/class/thermal/thermal_zone9/type', 'x86_pkg_temp\n');
@@ -39,8 +39,8 @@ describe('thermal', () => {
     assert.ok(isUnavailable(read()));
   });
 
-  it('tells no zone from none that can be read', (t) => {
-    const tree = emptyTree(t);
+  it('tells no zone from none that can be read', () => {
+    const tree = emptyTree();
     const none = thermal.open(tree.place());
     assert.ok(isUnavailable(none));
     assert.match(none.unavailable, /^no thermal zone in /);
@@ -59,7 +59,7 @@ describe('thermal', () => {
   });
 
   it('makes sound readings of odd files', (t) => {
-    const tree = emptyTree(t);
+    const tree = emptyTree();
     fc.assert(
       fc.property(oddFile, oddFile, oddFile, (type, first, second) => {
         for (const [zone, temp] of [first, second].entries()) {

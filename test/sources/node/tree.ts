@@ -1,10 +1,10 @@
 import type { OptionValue } from '../../../src/record/setting';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
 import type { Place, Reading, Source, Unavailable } from '../../../src/sources/source';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** Machines that were not at hand: what their /proc and /sys look like, in test/fixtures/hardware/NAME.tree. */
 export type Machine =
@@ -25,9 +25,8 @@ export interface Tree {
 }
 
 /** An empty machine in a directory of the test's own. */
-export function emptyTree(t: TestContext): Tree {
-  const root = mkdtempSync(join(tmpdir(), 'qmemacct-tree-'));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+export function emptyTree(): Tree {
+  const root = temporaryDirectory();
   const clock = { ms: 0 };
   const place = (options: Readonly<Record<string, OptionValue>> = {}): Place => ({
     proc: join(root, 'proc'),
@@ -44,8 +43,8 @@ export function emptyTree(t: TestContext): Tree {
 }
 
 /** One of the machines, unpacked: lines `path = text`, `path -> target of a link`, and texts between `path <<` and `>>`. */
-export function plant(t: TestContext, machine: Machine): Tree {
-  const tree = emptyTree(t);
+export function plant(machine: Machine): Tree {
+  const tree = emptyTree();
   const file = join(packageRoot(), 'test', 'fixtures', 'hardware', `${machine}.tree`);
   const lines = readFileSync(file, 'utf8').split('\n');
   for (let at = 0; at < lines.length; at += 1) {

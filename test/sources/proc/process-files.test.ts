@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,6 +15,7 @@ import {
 import { hasGroup } from '../../../src/sources/proc/status';
 import { burner, burnersObstacle } from '../../burners/build';
 import { fixtureRoot, KERNEL_THREAD, PROCESS, ZOMBIE } from './fixtures';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 function started(t: TestContext, command: string, ...args: readonly string[]): ChildProcess & { readonly pid: number } {
   const child = spawn(command, args, { stdio: 'ignore' });
@@ -87,9 +87,8 @@ describe('openProcess on a fixture tree', () => {
     assert.deepEqual([...allPids(fixtureRoot('3.10'))].sort(), [KERNEL_THREAD, PROCESS, ZOMBIE]);
   });
 
-  it('reads memory from the first thread that has some', (t) => {
-    const root = mkdtempSync(join(tmpdir(), 'proc-'));
-    t.after(() => rmSync(root, { recursive: true }));
+  it('reads memory from the first thread that has some', () => {
+    const root = temporaryDirectory();
     const threads = {
       9: 'Name:\tx\n',
       10: 'Name:\tx\n',

@@ -40,7 +40,7 @@ function overwrite(path: string, at: number, bytes: Buffer): void {
 
 describe('openForWriting', () => {
   it('creates the file complete, with its permissions whatever the umask', (t) => {
-    const path = temporaryStore(t);
+    const path = temporaryStore();
     const before = process.umask(0o077);
     t.after(() => process.umask(before));
     openForWriting(path, 0o644).close();
@@ -51,7 +51,7 @@ describe('openForWriting', () => {
   });
 
   it('opens with a rollback journal, in full sync, defensively', (t) => {
-    const path = temporaryStore(t);
+    const path = temporaryStore();
     const db = openForWriting(path, 0o640);
     t.after(() => db.close());
     const pragma = (name: string): unknown => db.pragma(name, { simple: true });
@@ -60,8 +60,8 @@ describe('openForWriting', () => {
     assert.throws(() => db.exec("UPDATE sqlite_schema SET sql = 'x'"), /may not be modified/);
   });
 
-  it('takes a file out of WAL mode on a local file system', (t) => {
-    const path = temporaryStore(t);
+  it('takes a file out of WAL mode on a local file system', () => {
+    const path = temporaryStore();
     openForWriting(path, 0o640).close();
     const db = new SqliteDatabase(path);
     db.pragma('journal_mode = WAL');
@@ -71,21 +71,21 @@ describe('openForWriting', () => {
     again.close();
   });
 
-  it('refuses what it should not trust', (t) => {
-    const path = temporaryStore(t);
+  it('refuses what it should not trust', () => {
+    const path = temporaryStore();
     writeFileSync(`${path}.real`, '');
     symlinkSync(`${path}.real`, path);
     assert.match(fault(() => openForWriting(path, 0o640)).message, /it is a symbolic link; set "accounting"/);
-    const directory = temporaryStore(t);
+    const directory = temporaryStore();
     mkdirSync(directory);
     assert.match(fault(() => openForWriting(directory, 0o640)).message, /not a regular file/);
-    const open = temporaryStore(t);
+    const open = temporaryStore();
     chmodSync(dirname(open), 0o1777);
     assert.match(fault(() => openForWriting(open, 0o640)).message, /everyone may write to .*; chmod o-w/);
   });
 
-  it('as root, trusts only what nobody else can write', { skip: process.geteuid?.() !== 0 && 'not root' }, (t) => {
-    const path = temporaryStore(t);
+  it('as root, trusts only what nobody else can write', { skip: process.geteuid?.() !== 0 && 'not root' }, () => {
+    const path = temporaryStore();
     openForWriting(path, 0o640).close();
     chmodSync(path, 0o660);
     assert.match(
@@ -97,8 +97,8 @@ describe('openForWriting', () => {
     assert.match(fault(() => openForWriting(path, 0o640)).message, /root would trust it, and group 0 can write to /);
   });
 
-  it('does not make directories: a mount may be missing', (t) => {
-    const path = `${dirname(temporaryStore(t))}/missing/accounting.db`;
+  it('does not make directories: a mount may be missing', () => {
+    const path = `${dirname(temporaryStore())}/missing/accounting.db`;
     const error = fault(() => openForWriting(path, 0o640));
     assert.match(error.message, /it does not exist; check "accounting".*mounted/);
     assert.equal(error.retry, true);
@@ -106,26 +106,26 @@ describe('openForWriting', () => {
 });
 
 describe('openForReading', () => {
-  it('tells that the file is missing, and does not make it', (t) => {
-    const path = temporaryStore(t);
+  it('tells that the file is missing, and does not make it', () => {
+    const path = temporaryStore();
     assert.match(fault(() => openForReading(path)).message, /accounting\.db: it does not exist; check/);
     assert.deepEqual(readdirSync(dirname(path)), []);
   });
 
-  it('tells that it is no database, or not ours', (t) => {
-    const path = temporaryStore(t);
+  it('tells that it is no database, or not ours', () => {
+    const path = temporaryStore();
     writeFileSync(path, 'no database at all'.repeat(1000));
     const error = fault(() => openForReading(path));
     assert.match(error.message, /it is not a database; set "accounting"/);
     assert.equal(error.retry, false);
-    const other = temporaryStore(t);
+    const other = temporaryStore();
     new SqliteDatabase(other).exec('CREATE TABLE t (x)').close();
     assert.match(fault(() => openForReading(other)).message, /not an accounting DB of qmemacct/);
     assert.match(fault(() => openForWriting(other, 0o640)).message, /not an accounting DB of qmemacct/);
   });
 
-  it('tells that the schema is newer', (t) => {
-    const path = temporaryStore(t);
+  it('tells that the schema is newer', () => {
+    const path = temporaryStore();
     const db = openForWriting(path, 0o640);
     db.pragma('user_version = 99');
     db.close();
@@ -135,9 +135,9 @@ describe('openForReading', () => {
     }
   });
 
-  it('tells that it is damaged: overwritten, or cut off', async (t) => {
+  it('tells that it is damaged: overwritten, or cut off', async () => {
     for (const damage of ['overwrite', 'cut'] as const) {
-      const path = temporaryStore(t);
+      const path = temporaryStore();
       const store = openSqliteStore(path, 0o640);
       const { next } = realisticRecords();
       const records = Array.from({ length: 2000 }, next);
@@ -162,7 +162,7 @@ describe('openForReading', () => {
   });
 
   it('waits for a writer, 5 s at most', (t) => {
-    const path = temporaryStore(t);
+    const path = temporaryStore();
     const db = openForWriting(path, 0o640);
     t.after(() => db.close());
     db.exec('BEGIN EXCLUSIVE');
@@ -174,8 +174,8 @@ describe('openForReading', () => {
     assert.ok(waited > 4000 && waited < 20_000, `${waited} ms`);
   });
 
-  it('tells that a dead writer left a change half done', async (t) => {
-    const path = temporaryStore(t);
+  it('tells that a dead writer left a change half done', async () => {
+    const path = temporaryStore();
     const store = openSqliteStore(path, 0o640);
     const { next } = realisticRecords();
     await store.merge(Array.from({ length: 100 }, next));
@@ -185,7 +185,7 @@ describe('openForReading', () => {
     db.pragma('cache_size = 1');
     db.exec('BEGIN IMMEDIATE; UPDATE record SET signal = 9, note_numbers = zeroblob(4000)');
     // What a writer that is killed here leaves behind: pages and a journal.
-    const copy = temporaryStore(t);
+    const copy = temporaryStore();
     const copied = (from: string, to: string): void => writeFileSync(to, readFileSync(from));
     copied(path, copy);
     copied(`${path}-journal`, `${copy}-journal`);

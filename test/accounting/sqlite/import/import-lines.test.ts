@@ -15,7 +15,7 @@ import { realisticRecords } from '../../realistic-record';
 import { importSuite } from '../../suite/import-suite';
 import { temporaryStore } from '../../temporary-store';
 
-importSuite((t) => Promise.resolve(openSqliteHistory(temporaryStore(t), 0o600)));
+importSuite(() => Promise.resolve(openSqliteHistory(temporaryStore(), 0o600)));
 
 it('makes records that are in their normal form', () => {
   fc.assert(
@@ -26,8 +26,8 @@ it('makes records that are in their normal form', () => {
   );
 });
 
-it('leaves a file to the importer that knows more of it', async (t) => {
-  const store = openSqliteHistory(temporaryStore(t), 0o600);
+it('leaves a file to the importer that knows more of it', async () => {
+  const store = openSqliteHistory(temporaryStore(), 0o600);
   const file = { cluster: 'cell', path: '/x/accounting', device: 1, inode: 2 };
   const long = { ...file, head: 'abc', headBytes: 4096, offset: 5000, lines: 10 };
   const short = { ...file, head: 'def', headBytes: 100, offset: 100, lines: 1 };
@@ -39,8 +39,8 @@ it('leaves a file to the importer that knows more of it', async (t) => {
   await store.close();
 });
 
-it('gives a record that has met its line no other one, however close a re-run began', async (t) => {
-  const store = openSqliteHistory(temporaryStore(t), 0o600);
+it('gives a record that has met its line no other one, however close a re-run began', async () => {
+  const store = openSqliteHistory(temporaryStore(), 0o600);
   const lines = [0, 1].map((again) => {
     const parsed = parseAccountingLine(sampleLine(7, { start: 1_763_700_000 + again }).trimEnd());
     assert.ok(parsed.ok);
@@ -89,7 +89,7 @@ it('gives a record that has met its line no other one, however close a re-run be
 const JUDGED =
   'SELECT coverage, sampled, killed_by_memory, requested_bytes, energy_joules, counted_at FROM record WHERE job_id = ?';
 
-it('writes into a row of ours what merging would write, whatever the row holds', async (t) => {
+it('writes into a row of ours what merging would write, whatever the row holds', async () => {
   const start = 1_763_700_000_000;
   const sure = { job_id: 7, task_id: null, pe_task_id: null, cluster: 'cell', host: 'ge1', run_id: '0badcafe.4711.1' };
   const usual = { owner: 'alice', started_at: new Date(start + 300).toISOString(), exit_status: 0, signal: 0 };
@@ -127,7 +127,7 @@ it('writes into a row of ours what merging would write, whatever the row holds',
     endTimeMs: start + 60_000,
     ...(other === 0 ? {} : { failed: 0, exitStatus: 0, pe: null, submissionTimeMs: start - 5000 }),
   }));
-  const [imported, merged] = [temporaryStore(t), temporaryStore(t)];
+  const [imported, merged] = [temporaryStore(), temporaryStore()];
   const [fast, slow] = [imported, merged].map((path) => openSqliteHistory(path, 0o600));
   const rows = [imported, merged].map((path) => new SqliteDatabase(path, { readonly: true }));
   assert.ok(fast !== undefined && slow !== undefined);

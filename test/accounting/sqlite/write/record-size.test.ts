@@ -37,7 +37,7 @@ function sizes(path: string, records: number): Sizes {
 }
 
 async function measure(t: TestContext, title: string, versions: readonly ((record: JobRecord) => JobRecord)[]) {
-  const path = temporaryStore(t);
+  const path = temporaryStore();
   const store = openSqliteStore(path, 0o640);
   const { next } = realisticRecords();
   const began = performance.now();

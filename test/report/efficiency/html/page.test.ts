@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -11,6 +10,7 @@ import { emptyRecord, type JobRecord } from '../../../../src/record/record';
 import { ordinary } from '../../sample-records';
 import { HOSTILE } from '../sample-cluster';
 import { sampleReport } from '../sample-report';
+import { temporaryDirectory } from '../../../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
@@ -72,36 +72,33 @@ describe('renderReportHtml', () => {
   });
 
   it('shows its text in a real browser, without a word of complaint', { skip: missing }, async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'qmemacct-report-'));
-    try {
-      const page = join(directory, 'report.html');
-      // What the document is to a browser: its text, and whether a name became an element.
-      const hostile = withNames(await sampleReport(), HOSTILE.name);
-      writeFileSync(page, renderReportHtml(hostile));
-      const { status, stdout, stderr } = spawnSync(
-        BROWSER ?? '',
-        [
-          '--headless',
-          '--no-sandbox',
-          '--disable-gpu',
-          '--disable-background-networking',
-          '--enable-logging=stderr',
-          `--user-data-dir=${join(directory, 'profile')}`,
-          '--dump-dom',
-          `file://${page}`,
-        ],
-        { encoding: 'utf8', timeout: 60_000 },
-      );
-      assert.equal(status, 0, stderr);
-      assert.doesNotMatch(stderr, /CONSOLE/);
-      assert.match(stdout, /Largest waste, and the jobs that make it/);
-      assert.match(stdout, /segment_3/);
-      assert.deepEqual(
-        [...tagsOf(stdout)].filter((tag) => !OURS.has(tag) && tag !== 'tbody'),
-        [],
-      );
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
+    const directory = temporaryDirectory();
+
+    const page = join(directory, 'report.html');
+    // What the document is to a browser: its text, and whether a name became an element.
+    const hostile = withNames(await sampleReport(), HOSTILE.name);
+    writeFileSync(page, renderReportHtml(hostile));
+    const { status, stdout, stderr } = spawnSync(
+      BROWSER ?? '',
+      [
+        '--headless',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-background-networking',
+        '--enable-logging=stderr',
+        `--user-data-dir=${join(directory, 'profile')}`,
+        '--dump-dom',
+        `file://${page}`,
+      ],
+      { encoding: 'utf8', timeout: 60_000 },
+    );
+    assert.equal(status, 0, stderr);
+    assert.doesNotMatch(stderr, /CONSOLE/);
+    assert.match(stdout, /Largest waste, and the jobs that make it/);
+    assert.match(stdout, /segment_3/);
+    assert.deepEqual(
+      [...tagsOf(stdout)].filter((tag) => !OURS.has(tag) && tag !== 'tbody'),
+      [],
+    );
   });
 });

@@ -1,0 +1,26 @@
+import type { UnfinishedJob } from '../../live/unfinished-job';
+import type { JobRecord } from '../../record/record';
+import type { JobReport } from '../../report/job/job';
+import { latestRuns } from '../../report/job/job-run';
+import { isRecent } from './array-tasks';
+
+export interface AskedJobs {
+  readonly jobs: readonly UnfinishedJob[];
+  /** Why Grid Engine could not be asked, in one line; null: it answered, or nobody asked. */
+  readonly problem: string | null;
+}
+
+export const NOBODY_ASKED: AskedJobs = { jobs: [], problem: null };
+
+/** Exit statuses by which a job asks to run again, and to be put into the error state (sge_diagnostics(1)). */
+const ASKS_AGAIN: ReadonlySet<number | null> = new Set([99, 100]);
+
+const mayRunAgain = ({ status, failed, exit_status: exit }: JobRecord): boolean =>
+  status !== 'running' && (status === 'lost' || ASKS_AGAIN.has(exit) || (failed ?? 0) !== 0);
+
+/** Whether Grid Engine may still list the job: there is no record of it, or its last run may be followed by another. */
+export function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date): boolean {
+  if (cluster !== undefined || newer > 0) return false;
+  const latest = latestRuns(runs).map(({ record }) => record);
+  return latest.length === 0 || latest.some((record) => mayRunAgain(record) && isRecent(record, now.getTime()));
+}

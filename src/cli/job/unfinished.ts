@@ -1,0 +1,45 @@
+import { holdsOf } from '../../live/holds';
+import { jobDetails } from '../../live/job-details';
+import type { Snapshot } from '../../live/snapshot';
+import { listedRows, unfinishedJob, type UnfinishedJob } from '../../live/unfinished-job';
+import { reasonOf } from '../../base/log';
+import type { Settings } from '../../record/settings';
+import type { LiveSources } from '../live/sources';
+import type { AskedJobs } from './may-be-unfinished';
+
+/** One question to each of qstat and qhost, and those about the jobs. */
+const QUESTIONS = 6;
+
+const problemOf = ({ running, pending }: Snapshot): string | null => running.problem ?? pending?.problem ?? null;
+
+/** The jobs of these numbers that Grid Engine lists: they wait, or run without a record. Never rejects. */
+export async function askUnfinished(
+  numbers: readonly number[],
+  settings: Settings,
+  live: LiveSources,
+  now: Date,
+): Promise<AskedJobs> {
+  const signal = AbortSignal.timeout(QUESTIONS * settings.command_timeout * 1000);
+  try {
+    const { snapshot } = await live.snapshot(settings, {
+      pending: true,
+      queries: ['running', 'hosts', 'pending'],
+      signal,
+    });
+    const listed = numbers.filter((number) => listedRows(snapshot, number).length > 0);
+    if (listed.length === 0) return { jobs: [], problem: problemOf(snapshot) };
+    const tools = await live.tools(settings);
+    const details = await jobDetails(listed, tools, signal);
+    const options = { hVmem: 'slot', memoryComplexes: settings.memory_complexes, nowMs: now.getTime() } as const;
+    const jobs: UnfinishedJob[] = [];
+    for (const number of listed) {
+      const held = listedRows(snapshot, number).find(({ state }) => state.includes('h'));
+      const holds = held === undefined ? null : await holdsOf(held.owner, tools, signal);
+      const job = unfinishedJob(number, snapshot, { details, holds: holds?.get(number) ?? [] }, options);
+      if (job !== null) jobs.push(job);
+    }
+    return { jobs, problem: null };
+  } catch (error) {
+    return { jobs: [], problem: reasonOf(error) };
+  }
+}

@@ -1,0 +1,71 @@
+import { recordTest } from '../../accounting/filter-record';
+import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import { recordKeyText } from '../../record/record';
+import { toJobLines, toLines, type RecordLine } from '../../report/records/lines';
+import { unite } from '../job/find-job';
+
+/** The newest records that are read first: they are the lines of a screen, unless they are tasks of large arrays. */
+const FIRST = 2000;
+
+interface FoundLines {
+  readonly answer: RecordsAnswer;
+  readonly lines: readonly RecordLine[];
+}
+
+/** The same lines with the tasks and runs that were not among the first records. Rejects with StoreError. */
+async function completed(
+  lines: readonly RecordLine[],
+  query: RecordsQuery,
+  readers: readonly AccountingReader[],
+): Promise<readonly RecordLine[]> {
+  const several = lines.filter((line) => line.length > 1 || line[0].task_id !== null);
+  if (several.length === 0) return lines;
+  const numbers = [...new Set(several.map(([{ job_id }]) => job_id))];
+  const answers = await Promise.all(readers.map((reader) => reader.jobs(numbers)));
+  const names = new Map(several.flat().map(({ job_id, job_name }) => [job_id, job_name]));
+  const test = recordTest(query);
+  const records = unite(answers.flat())
+    .map(({ record }) => record)
+    .filter((record) => test(record, record.job_name ?? names.get(record.job_id) ?? null));
+  const whole = new Map(
+    toJobLines(records, 'time').flatMap((line) => line.map((record) => [recordKeyText(record), line] as const)),
+  );
+  return lines.map((line) => whole.get(recordKeyText(line[0])) ?? line);
+}
+
+/** The first `most` records of a query, a line each; `find` asks it. Rejects with StoreError. */
+export async function findTaskLines(
+  query: RecordsQuery,
+  most: number,
+  find: (query: RecordsQuery) => Promise<RecordsAnswer>,
+): Promise<FoundLines> {
+  const answer = await find(query);
+  const records = answer.records.map(({ record }) => record);
+  return { answer, lines: toLines(records, query.sort ?? 'time').slice(0, most) };
+}
+
+/**
+ * The first `most` jobs of a query, in its order, each with all of its records that the query selects; `find` asks it. In
+ * the order of time the newest records are enough, other orders weigh whole jobs and need all. Rejects with StoreError.
+ */
+export async function findJobLines(
+  query: RecordsQuery,
+  most: number,
+  readers: readonly AccountingReader[],
+  find: (query: RecordsQuery) => Promise<RecordsAnswer>,
+): Promise<FoundLines> {
+  const { sort = 'time' } = query;
+  const linesOf = ({ records }: RecordsAnswer): readonly RecordLine[] =>
+    toJobLines(
+      records.map(({ record }) => record),
+      sort,
+    );
+  if (sort === 'time') {
+    const answer = await find({ ...query, limit: FIRST });
+    const lines = linesOf(answer);
+    if (answer.records.length >= answer.totals.records) return { answer, lines: lines.slice(0, most) };
+    if (lines.length > most) return { answer, lines: await completed(lines.slice(0, most), query, readers) };
+  }
+  const answer = await find(query);
+  return { answer, lines: linesOf(answer).slice(0, most) };
+}

@@ -1,0 +1,121 @@
+import type { JobDetail } from '../gridengine/qstat/job-detail';
+import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
+import type { HostView, JobView } from './cluster-view';
+import type { Hold } from './holds';
+import type { JobDetails } from './job-details';
+import type { Snapshot } from './snapshot';
+import { viewCluster, type ViewOptions } from './view';
+
+/** Tasks of a job that wait in the same state; of a job that is no array `tasks` is null. */
+interface WaitingTasks {
+  readonly tasks: string | null;
+  /** Grid Engine's state letters. */
+  readonly state: string;
+}
+
+interface Predecessor {
+  readonly job: number;
+  /** `unlisted`: it has ended meanwhile. */
+  readonly state: 'running' | 'waiting' | 'unlisted';
+}
+
+/** A job that Grid Engine lists as it has not ended. Times in ms since the epoch, memory in bytes. */
+export interface UnfinishedJob {
+  readonly cluster: string;
+  readonly job: number;
+  readonly name: string;
+  readonly owner: string;
+  readonly project: string | null;
+  readonly submittedAt: number | null;
+  readonly slots: number | null;
+  readonly pe: string | null;
+  readonly requests: readonly RequestText[];
+  readonly running: readonly JobView[];
+  readonly waiting: readonly WaitingTasks[];
+  /** Its place among the jobs that can start, in the order in which Grid Engine tries them; null: it is not among them. */
+  readonly position: { readonly place: number; readonly of: number } | null;
+  readonly holds: readonly Hold[];
+  readonly predecessors: readonly Predecessor[];
+  readonly notBefore: number | null;
+  /** Why starts of it failed, as Grid Engine says it. */
+  readonly errors: readonly string[];
+  /** The scheduler's reasons, as they are. */
+  readonly reasons: readonly string[];
+  readonly submitCommand: string | null;
+  /** Hosts whose h_vmem is a consumable: all that they have of it, and what is free now. */
+  readonly hosts: readonly Pick<HostView, 'name' | 'capacity' | 'free'>[];
+  /** Why Grid Engine's details on it are missing; null: they are not. */
+  readonly problem: string | null;
+}
+
+/** What was asked for beside the lists of jobs. */
+interface AskedDetails {
+  readonly details: JobDetails;
+  readonly holds: readonly Hold[];
+}
+
+const HELD_OR_FAILED = /[hEd]/;
+
+/** Whether Grid Engine could start what is in this state. */
+export const canStart = (state: string): boolean => !HELD_OR_FAILED.test(state);
+
+const rowsOf = (rows: readonly ListedJob[] | undefined, job: number): readonly ListedJob[] =>
+  rows?.filter((row) => row.job === job) ?? [];
+
+/** The rows of a job in the lists of jobs that run and that wait; none: it has ended, or was never submitted. */
+export function listedRows({ running, pending }: Snapshot, job: number): readonly ListedJob[] {
+  return [...rowsOf(running.value, job), ...rowsOf(pending?.value, job)];
+}
+
+function positionOf({ pending }: Snapshot, job: number): UnfinishedJob['position'] {
+  const jobs = new Set(pending?.value.filter(({ state }) => canStart(state)).map((row) => row.job));
+  const place = [...jobs].indexOf(job) + 1;
+  return place === 0 ? null : { place, of: jobs.size };
+}
+
+function predecessorsOf(snapshot: Snapshot, detail: JobDetail | undefined): readonly Predecessor[] {
+  const lists = { running: snapshot.running.value, waiting: snapshot.pending?.value ?? [] };
+  const isIn = (rows: readonly ListedJob[], job: number): boolean => rowsOf(rows, job).length > 0;
+  return (detail?.predecessors ?? []).map((job) => ({
+    job,
+    state: isIn(lists.running, job) ? 'running' : isIn(lists.waiting, job) ? 'waiting' : 'unlisted',
+  }));
+}
+
+/** What Grid Engine says of a job that it lists; null: it lists none of this number. */
+export function unfinishedJob(
+  job: number,
+  snapshot: Snapshot,
+  { details, holds }: AskedDetails,
+  options: ViewOptions,
+): UnfinishedJob | null {
+  const rows = listedRows(snapshot, job);
+  const [first] = rows;
+  if (first === undefined) return null;
+  const detail = details.jobs.find((one) => one.job === job);
+  const view = viewCluster({ ...snapshot, details: { ...snapshot.details, value: details.jobs } }, [], options);
+  return {
+    cluster: snapshot.cluster,
+    job,
+    name: first.name,
+    owner: first.owner,
+    project: first.project ?? detail?.project ?? null,
+    submittedAt: first.submittedAt ?? detail?.submittedAt ?? null,
+    slots: first.slots,
+    pe: first.grantedPe ?? first.requestedPe ?? detail?.pe ?? null,
+    requests: first.requests.length > 0 ? first.requests : (detail?.requests ?? []),
+    running: view.jobs.filter((one) => one.job === job),
+    waiting: rowsOf(snapshot.pending?.value, job).map(({ tasks, state }) => ({ tasks, state })),
+    position: positionOf(snapshot, job),
+    holds,
+    predecessors: predecessorsOf(snapshot, detail),
+    notBefore: detail?.notBefore ?? null,
+    errors: detail?.messages ?? [],
+    reasons: details.reasons.filter(({ jobs }) => jobs.length === 0 || jobs.includes(job)).map(({ text }) => text),
+    submitCommand: detail?.submitCommand ?? null,
+    hosts: view.hosts
+      .filter(({ capacity }) => capacity !== null)
+      .map(({ name, capacity, free }) => ({ name, capacity, free })),
+    problem: details.problem,
+  };
+}

@@ -1,0 +1,262 @@
+import { readStartError } from '../../gridengine/qstat/scheduler-message';
+import type { Hold } from '../../live/holds';
+import type { UnfinishedJob } from '../../live/unfinished-job';
+import { formatMoment, formatZone } from '../format/local-time';
+import { formatCount, formatDuration } from '../format/units';
+import { JOB_COLUMNS } from '../live/jobs-table';
+import { chooseColumns, renderRows } from '../live/live-column';
+import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
+import { truncate } from '../screen/text-width';
+import type { Screen, Tone } from '../screen/screen';
+import { blank } from './run';
+import { spread } from './title';
+import { command, fitsNoHost, waitingReasons } from './waiting';
+
+/** How it stands with a job that has not ended, the most urgent first. */
+const STATES = ['error', 'deleted', 'running', 'in transfer', 'held', 'dependent', 'waiting'] as const;
+type UnfinishedState = (typeof STATES)[number];
+
+const LETTERS: readonly (readonly [RegExp, UnfinishedState])[] = [
+  [/E/, 'error'],
+  [/d/, 'deleted'],
+  [/t/, 'in transfer'],
+  [/[rsST]/, 'running'],
+  [/h/, 'held'],
+];
+
+/** A job waits in state `R`, too: it was rescheduled. */
+function stateOf(letters: string, { holds, predecessors }: UnfinishedJob): UnfinishedState {
+  const state = LETTERS.find(([letter]) => letter.test(letters))?.[1] ?? 'waiting';
+  return state === 'held' && holds.length === 0 && predecessors.length > 0 ? 'dependent' : state;
+}
+
+/** The states that its tasks are in, the most urgent first. */
+function statesOf(job: UnfinishedJob): readonly UnfinishedState[] {
+  const letters = [...job.running, ...job.waiting].map(({ state }) => state);
+  const states = new Set(letters.map((text) => stateOf(text, job)));
+  return STATES.filter((state) => states.has(state));
+}
+
+interface Explained {
+  readonly tone: Tone;
+  readonly words: readonly string[];
+  /** What its owner can do. */
+  readonly next: string | null;
+}
+
+const RELEASES: Readonly<Record<Hold, (job: number) => string>> = {
+  user: (job) => `Its owner holds it; ${command(`qrls ${job}`)} releases it.`,
+  operator: (job) => `An operator holds it; an operator releases it: ${command(`qrls -h o ${job}`)}`,
+  system: (job) => `A manager holds it; a manager releases it: ${command(`qrls -h s ${job}`)}`,
+};
+
+function explainError({ job, errors }: UnfinishedJob, screen: Screen): Explained {
+  const causes = errors.map((text) => screen.safe(readStartError(text)));
+  const words = causes.length === 0 ? ['Its start failed; Grid Engine gives no reason.'] : causes;
+  return {
+    tone: 'bad',
+    words: words.map((text) => (causes.length === 0 ? text : `Its start failed: ${text}`)),
+    next: `Grid Engine does not try again by itself. When the cause is fixed: ${command(`qmod -cj ${job}`)}`,
+  };
+}
+
+function explainHeld({ job, holds }: UnfinishedJob): Explained {
+  const words = holds.map((hold) => RELEASES[hold](job));
+  return {
+    tone: 'warning',
+    words: words.length === 0 ? [`It is held; ${command(`qrls ${job}`)} releases it.`] : words,
+    next: null,
+  };
+}
+
+const PREDECESSOR = { running: 'running', waiting: 'waiting', unlisted: 'no longer listed' } as const;
+
+function explainDependent({ predecessors }: UnfinishedJob): readonly string[] {
+  if (predecessors.length === 0) return [];
+  const jobs = predecessors.map(({ job, state }) => `${job} (${PREDECESSOR[state]})`);
+  return [`It starts after ${predecessors.length === 1 ? 'job' : 'jobs'} ${jobs.join(', ')}.`];
+}
+
+function explainWaiting(job: UnfinishedJob, screen: Screen): Explained | null {
+  const reasons = waitingReasons(job, screen);
+  if (reasons === null) return null;
+  const { notBefore } = job;
+  const later = notBefore !== null && notBefore > screen.now.getTime() ? new Date(notBefore) : null;
+  if (later !== null)
+    return { tone: 'warning', words: [`It starts no earlier than ${formatMoment(later)} (qsub -a).`], next: null };
+  return {
+    tone: reasons.fitsNoHost ? 'bad' : 'warning',
+    words: reasons.sentences,
+    next: reasons.fitsNoHost
+      ? `Submit it again with a smaller request, and delete this one: ${command(`qdel ${job.job}`)}`
+      : null,
+  };
+}
+
+function explain(state: UnfinishedState, job: UnfinishedJob, screen: Screen): Explained | null {
+  const dependent = explainDependent(job);
+  switch (state) {
+    case 'error':
+      return explainError(job, screen);
+    case 'deleted':
+      return {
+        tone: 'warning',
+        words: ['It is being deleted (qdel).'],
+        next: `If it stays for minutes, an admin can remove it: ${command(`qdel -f ${job.job}`)}`,
+      };
+    case 'in transfer':
+      return { tone: 'good', words: ['It is being sent to its host.'], next: null };
+    case 'held': {
+      const held = explainHeld(job);
+      return { ...held, words: [...held.words, ...dependent] };
+    }
+    case 'dependent':
+      return { tone: 'warning', words: dependent, next: null };
+    case 'waiting':
+      return explainWaiting(job, screen);
+    case 'running':
+      return {
+        tone: 'warning',
+        words: ["There is no record of it yet: these are Grid Engine's own figures."],
+        next: null,
+      };
+  }
+}
+
+function renderExplained({ tone, words, next }: Explained, screen: Screen): string[] {
+  const { style, glyphs } = screen;
+  const lines = (text: string): string[] => wrap(text, screen.width - 2).map((line) => line.replaceAll('\u00a0', ' '));
+  return [
+    ...words.flatMap(lines).map((line) => `  ${style[tone](line)}`),
+    ...(next === null ? [] : lines(`${glyphs.advice} ${next}`).map((line) => `  ${line}`)),
+  ];
+}
+
+const WORDS: Readonly<Record<UnfinishedState, string>> = {
+  error: 'failed to start (Eqw)',
+  deleted: 'being deleted',
+  running: 'running',
+  'in transfer': 'being started',
+  held: 'held',
+  dependent: 'waiting for other jobs',
+  waiting: 'waiting',
+};
+
+const TONES: Readonly<Partial<Record<UnfinishedState, Tone>>> = {
+  error: 'bad',
+  running: 'good',
+  'in transfer': 'good',
+};
+
+function renderHead(job: UnfinishedJob, state: UnfinishedState, screen: Screen): string[] {
+  const { submittedAt, slots, pe, project } = job;
+  const since = submittedAt === null ? '' : `, ${formatDuration((screen.now.getTime() - submittedAt) / 1000)}`;
+  const waits = state === 'waiting' || state === 'held' || state === 'dependent';
+  const submitted = submittedAt === null ? null : new Date(submittedAt);
+  const width = slots === null ? '' : `${formatCount(slots)} slot${slots === 1 ? '' : 's'}`;
+  const place = [
+    screen.safe(job.owner),
+    pe === null || width === '' ? width : `${width} (${screen.safe(pe)})`,
+    project === null || project === 'NONE' ? '' : `project ${screen.safe(project)}`,
+  ];
+  const { style, glyphs } = screen;
+  return [
+    spread(
+      `Job ${job.job}  ${screen.safe(job.name)}`,
+      `${WORDS[state]}${waits ? since : ''}`,
+      screen,
+      style.title,
+      style[TONES[state] ?? 'warning'],
+    ),
+    spread(
+      place.filter((part) => part !== '').join(` ${glyphs.dot} `),
+      submitted === null ? '' : `submitted ${formatMoment(submitted)} ${formatZone(submitted)}`,
+      screen,
+      (text) => text,
+      style.faint,
+    ),
+  ];
+}
+
+function placeLines({ position }: UnfinishedJob): string[] {
+  return position === null ? [] : [`${formatCount(position.place)} of ${formatCount(position.of)} jobs that wait`];
+}
+
+/** "1-100:1 waiting", where an array job's tasks are in several states. */
+function taskLines(job: UnfinishedJob, width: number, screen: Screen): string[] {
+  return job.waiting.flatMap(({ tasks, state }) =>
+    tasks === null ? [] : wrap(`${screen.safe(tasks)} ${WORDS[stateOf(state, job)]}`, width),
+  );
+}
+
+const RUNNING_COLUMNS = JOB_COLUMNS.filter(({ head }) => head !== 'owner' && head !== 'name');
+
+/** A job that Grid Engine lists and that no record tells of: what it waits for, or Grid Engine's figures while it runs. */
+export function renderUnfinished(job: UnfinishedJob, screen: Screen, full = false): string[] {
+  const states = statesOf(job);
+  const [state = 'waiting'] = states;
+  const width = screen.width - SECTION_INDENT;
+  const section = (name: string, lines: readonly string[]): string[] => blank(renderSection(name, lines, screen));
+  const requests = job.requests.map(({ complex, value }) => `${screen.safe(complex)}=${screen.safe(value)}`);
+  return [
+    ...renderHead(job, state, screen),
+    ...blank(
+      states.flatMap((one) => {
+        const explained = explain(one, job, screen);
+        return explained === null ? [] : renderExplained(explained, screen);
+      }),
+    ),
+    ...blank([
+      ...renderSection('Requested', requests.length === 0 ? [] : wrap(requests.join(' '), width), screen),
+      ...renderSection('Position', placeLines(job), screen),
+    ]),
+    ...section('Tasks', taskLines(job, width, screen)),
+    ...section('Running', renderRows(chooseColumns(RUNNING_COLUMNS, job.running), job.running, screen, { width })),
+    ...section('Command', full && job.submitCommand !== null ? wrap(screen.safe(job.submitCommand), width) : []),
+    ...blank(job.problem === null ? [] : wrap(`No details: ${screen.safe(job.problem)}`, screen.width)),
+  ];
+}
+
+/** The same in one line. */
+export function unfinishedLine(job: UnfinishedJob, screen: Screen): string {
+  const states = statesOf(job);
+  const [why = ''] = states.flatMap((state) => explain(state, job, screen)?.words ?? []);
+  const line = `Job ${job.job}  ${screen.safe(job.name)}: ${states.map((state) => WORDS[state]).join(', ')}. ${why.replaceAll('\u00a0', ' ')}`;
+  return truncate(line, screen.width, screen.glyphs.ellipsis);
+}
+
+/** The same for programs. */
+export function unfinishedAccount(job: UnfinishedJob): object {
+  const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
+  return {
+    cluster: job.cluster,
+    job_id: job.job,
+    job_name: job.name,
+    owner: job.owner,
+    project: job.project,
+    state: statesOf(job)[0] ?? 'waiting',
+    submitted_at: iso(job.submittedAt),
+    slots: job.slots,
+    pe: job.pe,
+    requests: job.requests,
+    position: job.position?.place ?? null,
+    waiting_jobs: job.position?.of ?? null,
+    waiting_tasks: job.waiting,
+    running_tasks: job.running.map(({ task, state, startedAt, parts, vmem, maxvmem, cpuSeconds }) => ({
+      task,
+      state,
+      started_at: iso(startedAt),
+      hosts: [...new Set(parts.map(({ host }) => host))],
+      vmem_bytes: vmem,
+      maxvmem_bytes: maxvmem,
+      cpu_seconds: cpuSeconds,
+    })),
+    held_by: job.holds,
+    starts_after: job.predecessors.map(({ job: number }) => number),
+    not_before: iso(job.notBefore),
+    errors: job.errors,
+    reasons: job.reasons,
+    fits_no_host: fitsNoHost(job),
+    submit_command: job.submitCommand,
+  };
+}

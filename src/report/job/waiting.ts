@@ -1,0 +1,123 @@
+import { groupBy } from '../../base/group-by';
+import { parseMemorySize } from '../../gridengine/memory-size';
+import { readSchedulerMessage, type SchedulerMessage } from '../../gridengine/qstat/scheduler-message';
+import { H_VMEM } from '../../live/requests';
+import { canStart, type UnfinishedJob } from '../../live/unfinished-job';
+import { formatBytes, formatCount, formatRequested } from '../format/units';
+import type { Screen } from '../screen/screen';
+
+/** Why a job that could start has not been started. */
+interface WaitingReasons {
+  /** No host has as much of h_vmem as it requests: it can't start. */
+  readonly fitsNoHost: boolean;
+  /** In one sentence each, the most telling first. */
+  readonly sentences: readonly string[];
+}
+
+type Offer = Extract<SchedulerMessage, { kind: 'offers' }>;
+
+/** A command that a line is not broken in. */
+export const command = (text: string): string => text.replaceAll(' ', '\u00a0');
+
+/** Places named in one sentence, and sentences on one job. */
+const PLACES = 3;
+const SENTENCES = 6;
+
+const amountOf = (text: string): number => {
+  const parsed = parseMemorySize(text);
+  return parsed.ok ? parsed.value : -1;
+};
+
+/** "195.9 GiB" of 195.852G; what is not memory stays as it is. */
+function offered(value: string, screen: Screen): string {
+  const isMemory = /^[\d.]+[kmgt]$/i.test(value);
+  return isMemory ? formatBytes(amountOf(value)) : screen.safe(value);
+}
+
+const requestOf = ({ requests }: UnfinishedJob, complex: string): string | null =>
+  requests.find((request) => request.complex === complex)?.value ?? null;
+
+/** How much h_vmem the host with most of it has in all; null where hosts have none to give. */
+function largestHost({ hosts }: UnfinishedJob): { readonly name: string; readonly capacity: number } | null {
+  return hosts.reduce<{ readonly name: string; readonly capacity: number } | null>(
+    (most, { name, capacity }) => (capacity !== null && capacity > (most?.capacity ?? -1) ? { name, capacity } : most),
+    null,
+  );
+}
+
+/** No host has as much of h_vmem, in all, as one slot of it requests. */
+export function fitsNoHost(job: UnfinishedJob): boolean {
+  const request = requestOf(job, H_VMEM);
+  const largest = largestHost(job);
+  return request !== null && largest !== null && amountOf(request) > largest.capacity;
+}
+
+function tooLarge(job: UnfinishedJob, screen: Screen): string {
+  const largest = largestHost(job);
+  const request = screen.safe(requestOf(job, H_VMEM) ?? '');
+  const has = largest === null ? '' : `: ${screen.safe(largest.name)} has most, ${formatRequested(largest.capacity)}`;
+  return `It requests more memory than any host has (h_vmem=${request}${has}): it can't start.`;
+}
+
+function offerSentence(complex: string, offers: readonly Offer[], job: UnfinishedJob, screen: Screen): string {
+  const [best] = [...offers].sort((a, b) => amountOf(b.value) - amountOf(a.value));
+  if (best === undefined) return '';
+  const request = requestOf(job, complex);
+  const wanted = screen.safe(request === null ? complex : `${complex}=${request}`);
+  const { kind, name } = best.place;
+  const total = kind === 'host' && complex === H_VMEM ? job.hosts.find((host) => host.name === name)?.capacity : null;
+  const of = total == null ? '' : ` of ${formatRequested(total)}`;
+  const most = offered(best.value, screen);
+  if (kind === 'cluster') return `${wanted} is not free now: the cluster has ${most} left.`;
+  return `${wanted} is free on no ${kind} now: most is left on ${screen.safe(name)}, ${most}${of}.`;
+}
+
+function placesSentence(why: string, names: readonly string[], screen: Screen): string {
+  const shown = names.slice(0, PLACES).map(screen.safe).join(', ');
+  const more = names.length > PLACES ? ` and ${formatCount(names.length - PLACES)} more` : '';
+  const label = shown === '' ? 'Cluster' : `${shown}${more}`;
+  return `${label}: ${screen.safe(why)}.`;
+}
+
+function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
+  const messages = job.reasons.map(readSchedulerMessage);
+  const offers = messages.filter((message) => message.kind === 'offers');
+  const places = messages.filter((message) => message.kind === 'place');
+  return [
+    ...[...groupBy(offers, ({ complex }) => complex)]
+      .filter(([complex]) => complex !== H_VMEM || !fitsNoHost(job))
+      .map(([complex, group]) => offerSentence(complex, group, job, screen)),
+    ...messages.flatMap((message) =>
+      message.kind === 'pe-slots'
+        ? [
+            `The parallel environment ${screen.safe(message.pe)} has only ${formatCount(message.slots)} slots for it now.`,
+          ]
+        : [],
+    ),
+    ...[...groupBy(places, ({ why }) => why)].map(([why, group]) =>
+      placesSentence(
+        why,
+        group.flatMap(({ place: { name } }) => (name === '' ? [] : [name])),
+        screen,
+      ),
+    ),
+    ...messages.flatMap((message) => (message.kind === 'other' ? [screen.safe(message.text)] : [])),
+  ];
+}
+
+/** Of a job of which nothing keeps back but the scheduler; null: it is held, or its start failed. */
+export function waitingReasons(job: UnfinishedJob, screen: Screen): WaitingReasons | null {
+  if (!job.waiting.some(({ state }) => canStart(state))) return null;
+  const never = fitsNoHost(job);
+  const sentences = [...(never ? [tooLarge(job, screen)] : []), ...sentencesOf(job, screen)];
+  const off = job.reasons.some((text) => readSchedulerMessage(text).kind === 'off');
+  if (sentences.length === 0)
+    sentences.push(
+      off
+        ? `This scheduler records no reasons (schedd_job_info false); it checks at once with: ${command(`qalter -w p ${job.job}`)}`
+        : 'Grid Engine gives no reason: the next scheduling run may start it.',
+    );
+  const left = sentences.length - SENTENCES;
+  const more = left > 0 ? [`${formatCount(left)} more reasons: ${command(`qstat -j ${job.job}`)}`] : [];
+  return { fitsNoHost: never, sentences: [...sentences.slice(0, SENTENCES), ...more] };
+}

@@ -1,0 +1,49 @@
+/**
+ * What a caller may see of other users' jobs. `anonymous`: the jobs without owners and names; `own`: not the jobs;
+ * `project`: the jobs of their own projects, with owners and names where `named`, and no others.
+ * `user`: whose jobs are the caller's own; null: nobody's.
+ */
+export type Access =
+  | { readonly level: 'all' }
+  | { readonly level: 'anonymous' | 'own'; readonly user: string | null }
+  | {
+      readonly level: 'project';
+      readonly user: string | null;
+      readonly projects: readonly string[];
+      readonly named: boolean;
+    };
+
+export const FULL_ACCESS: Access = { level: 'all' };
+
+/** Equal for callers who see the same. */
+export function accessKey(access: Access): string {
+  if (access.level === 'all') return 'all';
+  const key = `${access.level}:${access.user === null ? '' : `=${access.user}`}`;
+  return access.level === 'project' ? `${key} ${JSON.stringify([access.named, ...access.projects])}` : key;
+}
+
+/** Whether owners and names of others' jobs are told, where the jobs are shown. */
+export function showsNames(access: Access): boolean {
+  return access.level === 'all' || access.level === 'own' || (access.level === 'project' && access.named);
+}
+
+/** What identifies whose a job is. */
+export interface Ownership {
+  readonly owner: string | null;
+  readonly project: string | null;
+}
+
+export function isOwn(owner: string | null, access: Access): boolean {
+  return access.level === 'all' || (access.user !== null && owner === access.user);
+}
+
+/** Whether a job is shown at all. */
+export function isShown({ owner, project }: Ownership, access: Access): boolean {
+  if (access.level === 'all' || access.level === 'anonymous' || isOwn(owner, access)) return true;
+  return access.level === 'project' && project !== null && access.projects.includes(project);
+}
+
+/** Whether the caller may ask for the jobs of this owner by name. */
+export function mayAskFor(owner: string, access: Access): boolean {
+  return isOwn(owner, access) || (access.level === 'project' && access.named);
+}

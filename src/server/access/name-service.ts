@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process';
+
+const KEEP_MS = 300_000;
+/** What was not found may be there soon. */
+const KEEP_NOTHING_MS = 10_000;
+const MOST_KEPT = 10_000;
+
+/** Remembers answers for five minutes, no answer (null) for 10 s; who asks meanwhile waits for the same one. */
+export function cachedLookup<K, V>(
+  find: (key: K) => Promise<V | null>,
+  now: () => number,
+): (key: K) => Promise<V | null> {
+  const kept = new Map<K, { readonly until: () => number; readonly answer: Promise<V | null> }>();
+  return (key) => {
+    const known = kept.get(key);
+    if (known !== undefined && now() < known.until()) return known.answer;
+    let until = Infinity;
+    const answer = find(key);
+    kept.delete(key);
+    kept.set(key, { until: () => until, answer });
+    const [oldest] = kept.keys();
+    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+    void answer.then((value) => {
+      until = now() + (value === null ? KEEP_NOTHING_MS : KEEP_MS);
+    });
+    return answer;
+  };
+}
+
+/** A user of this system, as the name service knows it. */
+interface KnownUser {
+  readonly name: string;
+  readonly gids: readonly number[];
+}
+
+/** Asks the name service without holding up anybody else: it may be a directory on another host. */
+export interface UserNames {
+  /** null: nobody of that uid, or no answer in time. */
+  user(uid: number): Promise<KnownUser | null>;
+  /** Number of a group; null: no such group. */
+  group(name: string): Promise<number | null>;
+}
+
+/** Run a program, resolve to what it printed; null where it failed. */
+export type RunProgram = (program: string, words: readonly string[]) => Promise<string | null>;
+
+/** By its path, within 5 s. */
+export const runProgram: RunProgram = (program, words) =>
+  new Promise((resolve) => {
+    const options = { timeout: 5000, encoding: 'utf8', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } } as const;
+    execFile(program, [...words], options, (error, stdout) => resolve(error === null ? stdout : null));
+  });
+
+const numbers = (text: string): readonly number[] =>
+  text.split(/\s+/).flatMap((word) => (/^\d+$/.test(word) ? [Number(word)] : []));
+
+/** Names by `getent` and `id`, kept for five minutes. */
+export function newUserNames(run: RunProgram = runProgram, now: () => number = Date.now): UserNames {
+  return {
+    user: cachedLookup(async (uid: number) => {
+      const name = (await run('/usr/bin/getent', ['passwd', String(uid)]))?.split(':')[0] ?? '';
+      if (name === '' || name.startsWith('-')) return null;
+      return { name, gids: numbers((await run('/usr/bin/id', ['-G', '--', name])) ?? '') };
+    }, now),
+    group: cachedLookup(async (name: string) => {
+      const gid = (await run('/usr/bin/getent', ['group', '--', name]))?.split(':')[2];
+      return gid !== undefined && /^\d+$/.test(gid) ? Number(gid) : null;
+    }, now),
+  };
+}

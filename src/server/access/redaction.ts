@@ -1,0 +1,116 @@
+import type { StoredRecord } from '../../record/merge';
+import type { QhostJob } from '../../gridengine/qhost/qhost-report';
+import type { JobDetail } from '../../gridengine/qstat/job-detail';
+import type { ListedJob } from '../../gridengine/qstat/job-list';
+import type { ClusterView, JobPart, JobView, PendingView } from '../../live/cluster-view';
+import type { Answer, Snapshot } from '../../live/snapshot';
+import { FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
+import type { JobRecord } from '../../record/record';
+import { isOwn, isShown, showsNames, type Ownership, type Access } from './access';
+
+/**
+ * Who sees what, for every answer of the server. Whatever names a person or tells what they run (owner, uid, group, job
+ * name, account, command, messages) is of one kind: hidden together. Projects, queues, hosts and figures are not; a
+ * host's totals count every job, shown or not.
+ */
+
+/** Stands for the owner and the name of a job that the caller must not know. */
+export const HIDDEN = 'anonymous';
+
+/** The items that the caller may see, the others' hidden or left out. `projectOf`: null where it is not known. */
+function redacted<T extends { readonly owner: string | null }>(
+  items: readonly T[],
+  access: Access,
+  hide: (item: T) => T,
+  projectOf: (item: T) => string | null,
+): readonly T[] {
+  if (access.level === 'all') return items;
+  const shown = items.filter((item) => isShown({ owner: item.owner, project: projectOf(item) }, access));
+  return showsNames(access) ? shown : shown.map((item) => (isOwn(item.owner, access) ? item : hide(item)));
+}
+
+/** The project of a job by its number, out of lists that tell it. */
+function projectsByJob(
+  jobs: readonly (Ownership & { readonly job: number })[],
+): (item: { readonly job: number }) => string | null {
+  const projects = new Map(jobs.flatMap(({ job, project }) => (project === null ? [] : [[job, project] as const])));
+  return ({ job }) => projects.get(job) ?? null;
+}
+
+const projectOf = ({ project }: Ownership): string | null => project;
+
+const nameless = { owner: HIDDEN, name: HIDDEN };
+
+const hideQhostJob = (job: QhostJob): QhostJob => ({ ...job, ...nameless });
+const hideListed = (job: ListedJob): ListedJob => ({ ...job, ...nameless, department: null });
+const hideDetail = (job: JobDetail): JobDetail => ({
+  ...job,
+  ...nameless,
+  uid: '',
+  group: null,
+  department: null,
+  account: null,
+  submitCommand: null,
+  messages: [],
+});
+
+const inAnswer = <T>(answer: Answer<T>, change: (value: T) => T): Answer<T> => ({
+  ...answer,
+  value: change(answer.value),
+});
+
+/** What qmaster said, as the caller may see it. */
+export function redactSnapshot(snapshot: Snapshot, access: Access): Snapshot {
+  if (access.level === 'all') return snapshot;
+  const listed = (jobs: readonly ListedJob[]): readonly ListedJob[] => redacted(jobs, access, hideListed, projectOf);
+  const ofJob = projectsByJob([...snapshot.running.value, ...snapshot.details.value]);
+  return {
+    ...snapshot,
+    hosts: inAnswer(snapshot.hosts, (hosts) =>
+      hosts.map((host) => ({ ...host, jobs: redacted(host.jobs, access, hideQhostJob, ofJob) })),
+    ),
+    running: inAnswer(snapshot.running, listed),
+    details: inAnswer(snapshot.details, (jobs) => redacted(jobs, access, hideDetail, projectOf)),
+    pending: snapshot.pending === null ? null : inAnswer(snapshot.pending, listed),
+  };
+}
+
+const hidePart = (part: JobPart): JobPart => ({ ...part, ...nameless });
+const hidePending = (job: PendingView): PendingView => ({ ...job, ...nameless });
+const hideJob = (job: JobView): JobView => ({ ...job, ...nameless, uid: null, parts: job.parts.map(hidePart) });
+
+/** The running cluster, as the caller may see it. */
+export function redactView(view: ClusterView, access: Access): ClusterView {
+  if (access.level === 'all') return view;
+  const ofJob = projectsByJob(view.jobs);
+  return {
+    ...view,
+    hosts: view.hosts.map((host) => ({ ...host, parts: redacted(host.parts, access, hidePart, ofJob) })),
+    jobs: redacted(view.jobs, access, hideJob, projectOf),
+    pending: view.pending === null ? null : redacted(view.pending, access, hidePending, projectOf),
+  };
+}
+
+/** What a field shows of a job that the caller must not know by name. */
+function hideField(name: FieldName, value: JobRecord[FieldName]): unknown {
+  const { personal, storage, empty } = FIELDS[name];
+  if (personal) return name === 'owner' || name === 'job_name' ? HIDDEN : empty;
+  if (value === null) return null;
+  if (storage.as === 'bracket') return Object.assign({}, value, { command: null });
+  // The submission's options may name a person, a file or what is run.
+  return name === 'grid_engine' ? Object.assign({}, value, { category: HIDDEN, deleted_by: null }) : value;
+}
+
+function hideRecord(record: JobRecord): JobRecord {
+  return Object.fromEntries(FIELD_NAMES.map((name) => [name, hideField(name, record[name])])) as unknown as JobRecord;
+}
+
+/** Records of the accounting DB, as the caller may see them. */
+export function redactRecords<T extends StoredRecord>(records: readonly T[], access: Access): readonly T[] {
+  if (access.level === 'all') return records;
+  const shown = records.filter(({ record }) => isShown(record, access));
+  if (showsNames(access)) return shown;
+  return shown.map((stored) =>
+    isOwn(stored.record.owner, access) ? stored : { ...stored, record: hideRecord(stored.record) },
+  );
+}

@@ -1,0 +1,82 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { reasonOf } from '../../base/log';
+
+/** Shorter ones can be guessed. */
+const SHORTEST = 16;
+const LONGEST_FILE_BYTES = 1024 ** 2;
+const GROUP_OR_OTHERS = 0o077;
+
+const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+interface Kept {
+  readonly state: string;
+  readonly digests: readonly Buffer[];
+  readonly problem: string | null;
+}
+
+function stateOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? 'none' : [found.dev, found.ino, found.size, found.mtimeMs, found.ctimeMs].join(':');
+}
+
+/** Tokens of a file that only its owner (this process's user, or root) can read. Throws where it can't be trusted. */
+function readTokens(path: string): readonly Buffer[] {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const { mode, uid, size } = fstatSync(file);
+    const octal = (mode & 0o777).toString(8).padStart(4, '0');
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error('it is not a regular file');
+    if (uid !== 0 && uid !== process.geteuid?.())
+      throw new Error(`it belongs to uid ${uid}; give it to the server's user`);
+    if (mode & GROUP_OR_OTHERS) throw new Error(`others may use it (mode ${octal}); chmod 600 it`);
+    if (size > LONGEST_FILE_BYTES) throw new Error('it is larger than 1 MiB; one token in a line');
+    const lines = readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line) => line.trim());
+    const tokens = lines.filter((line) => line !== '' && !line.startsWith('#'));
+    const short = tokens.filter((token) => token.length < SHORTEST).length;
+    if (short > 0)
+      throw new Error(
+        `${short} of its tokens are shorter than ${SHORTEST} characters; make them by "openssl rand -hex 32"`,
+      );
+    return tokens.map(digest);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The site's tokens: who shows one sees what an admin sees. `path` has one in a line and `#` comments; '' has none. */
+export class Tokens {
+  readonly #path: string;
+  #kept: Kept = { state: '', digests: [], problem: null };
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Whether this is one of them; takes the same time whichever it is. */
+  has(token: string): boolean {
+    const shown = digest(token);
+    return this.#newest().digests.reduce((found, known) => timingSafeEqual(known, shown) || found, false);
+  }
+
+  /** Why the file can't be used; null: it can, or there is none. */
+  problem(): string | null {
+    return this.#newest().problem;
+  }
+
+  /** The file is read again when it has changed. */
+  #newest(): Kept {
+    if (this.#path === '') return this.#kept;
+    const state = stateOf(this.#path);
+    if (state === this.#kept.state) return this.#kept;
+    try {
+      this.#kept = { state, digests: readTokens(this.#path), problem: null };
+    } catch (error) {
+      const problem = `serve_tokens ${this.#path} can't be used: ${reasonOf(error)}; no token is accepted`;
+      this.#kept = { state, digests: [], problem };
+    }
+    return this.#kept;
+  }
+}

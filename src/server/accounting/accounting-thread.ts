@@ -1,0 +1,189 @@
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { AccountingQuery } from './answer-query';
+import type { WorkerRequest, WorkerSettings, WorkerReply } from './accounting-worker';
+import { HttpProblem } from '../http/http-problem';
+import { FULL_ACCESS, type Access } from '../access/access';
+import { FairQueue } from './fair-queue';
+
+/** On whose behalf something is asked. */
+export interface Requester {
+  /** Equal for what one user, token or host asks: askers take turns. */
+  readonly key: string;
+  /** Aborted when nobody waits for the answer any more; null: somebody always does. */
+  readonly gone: AbortSignal | null;
+}
+
+/** The server itself. */
+const SERVER_ITSELF: Requester = { key: 'server', gone: null };
+
+/** Where the routes ask the accounting DB; the work is done in a thread of its own. */
+export interface AccountingService {
+  /**
+   * The answer as JSON. Rejects with HttpProblem: 503 where the DB can't be read or does not answer in time. A question
+   * that nobody waits for any more is not put to the DB.
+   */
+  ask(question: AccountingQuery, access: Access, requester?: Requester): Promise<Buffer>;
+  /** Why the DB can't be read, as of the last try; null: it can, or nobody knows yet. */
+  problem(): string | null;
+  /** Tries to open the DB, so that `problem` is up to date. */
+  probe(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface AccountingThreadOptions {
+  /** The accounting DB. */
+  readonly path: string;
+  /** pgpass file for it; empty: none. */
+  readonly credentials?: string;
+  /** ms until a question is given up. */
+  readonly patienceMs?: number;
+  /** Questions that may wait at a time. */
+  readonly mostWaiting?: number;
+  /** The thread's program: a test may put another there. */
+  readonly program?: string;
+}
+
+const PATIENCE_MS = 20_000;
+/** Who asks hears why there is no answer; and the next question goes to a new connection. */
+const SILENCE_SHARE = 0.9;
+/** More than there can be connections (http-server.ts): who waits is answered in turn. */
+const MOST_WAITING = 2500;
+
+const TOO_MANY = 'too many questions wait for the accounting DB; ask again in a moment';
+
+interface Waiting extends WorkerRequest {
+  readonly caller: string;
+  /** Once: what comes later is dropped. */
+  readonly settle: (reply: Omit<WorkerReply, 'id'>) => void;
+}
+
+type Problem = NonNullable<WorkerReply['problem']>;
+
+const away = (detail: string): { readonly problem: Problem } => ({ problem: { status: 503, detail } });
+
+/** The thread, started when there is something to ask, and what waits for it. One question is in it at a time. */
+class AccountingThread {
+  readonly #turns = new FairQueue<Waiting>();
+  readonly #options: AccountingThreadOptions;
+  readonly #patienceMs: number;
+  #worker: Worker | null = null;
+  /** In the thread, whether or not somebody still waits for it. */
+  #underWay: Waiting | null = null;
+  #stopped = false;
+  #number = 0;
+  #problem: string | null = null;
+
+  constructor(options: AccountingThreadOptions) {
+    this.#options = options;
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
+  }
+
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Resolves to the thread's answer, or to why there is none. */
+  put(
+    question: AccountingQuery | null,
+    access: Access,
+    { key: caller, gone }: Requester,
+  ): Promise<Omit<WorkerReply, 'id'>> {
+    return new Promise((resolve) => {
+      if (this.#stopped) {
+        resolve(away('the server is ending; ask again in a moment'));
+        return;
+      }
+      const leave = (): void => waiting.settle(away('the client has left'));
+      const timer = setTimeout(() => this.#expire(waiting), this.#patienceMs);
+      const waiting: Waiting = {
+        id: ++this.#number,
+        question,
+        access,
+        caller,
+        settle: (reply) => {
+          clearTimeout(timer);
+          gone?.removeEventListener('abort', leave);
+          this.#turns.remove(caller, waiting);
+          resolve(reply);
+        },
+      };
+      gone?.addEventListener('abort', leave);
+      this.#turns.add(caller, waiting);
+      if (gone?.aborted === true) leave();
+      else if (this.#turns.size > (this.#options.mostWaiting ?? MOST_WAITING))
+        this.#turns.newestOfLargest()?.settle(away(TOO_MANY));
+      this.#next();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#worker?.terminate();
+    for (let left = this.#turns.take(); left !== undefined; left = this.#turns.take())
+      left.settle(away('the server is ending; ask again in a moment'));
+  }
+
+  #expire(waiting: Waiting): void {
+    const reply = away(`the accounting DB has not answered for ${this.#patienceMs / 1000} s; ask again later`);
+    if (waiting === this.#underWay) this.#note(reply);
+    waiting.settle(reply);
+  }
+
+  #next(): void {
+    if (this.#underWay !== null || this.#stopped) return;
+    const next = this.#turns.take();
+    if (next === undefined) return;
+    this.#underWay = next;
+    this.#worker ??= this.#start();
+    const { id, question, access } = next;
+    this.#worker.postMessage({ id, question, access } satisfies WorkerRequest);
+  }
+
+  #start(): Worker {
+    const { path, credentials = '', program = join(__dirname, 'accounting-worker.js') } = this.#options;
+    const workerData: WorkerSettings = { path, credentials, silenceMs: this.#patienceMs * SILENCE_SHARE };
+    const started = new Worker(program, { workerData });
+    started.unref();
+    started.on('message', (reply: WorkerReply) => this.#answered(reply));
+    started.on('error', () => undefined);
+    started.on('exit', () => {
+      this.#worker = null;
+      const { id } = this.#underWay ?? {};
+      if (id !== undefined) this.#answered({ id, ...away('the reader of the accounting DB ended; ask again') });
+    });
+    return started;
+  }
+
+  #answered(reply: WorkerReply): void {
+    const asked = this.#underWay;
+    if (asked?.id !== reply.id) return;
+    this.#underWay = null;
+    this.#note(reply);
+    asked.settle(reply);
+    this.#next();
+  }
+
+  /** What the DB itself has answered; that too many ask for it is not its fault. */
+  #note({ problem }: Omit<WorkerReply, 'id'>): void {
+    if (problem === undefined) this.#problem = null;
+    else if (problem.status === 503) this.#problem = problem.detail;
+  }
+}
+
+/** Starts the thread with the first question; it is started again where it ended. */
+export function startAccountingThread(options: AccountingThreadOptions): AccountingService {
+  const queue = new AccountingThread(options);
+  return {
+    ask: async (question, access, requester = SERVER_ITSELF) => {
+      const { json, problem } = await queue.put(question, access, requester);
+      if (json === undefined) throw new HttpProblem(problem?.status ?? 500, problem?.detail ?? 'no answer');
+      return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+    },
+    problem: () => queue.problem,
+    probe: async () => {
+      await queue.put(null, FULL_ACCESS, SERVER_ITSELF);
+    },
+    stop: () => queue.stop(),
+  };
+}

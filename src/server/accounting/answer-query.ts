@@ -1,0 +1,123 @@
+import { withEfficiencies } from '../../record/efficiency';
+import { arrangeAttempts } from '../../accounting/attempts';
+import type { AccountingReader, JobQuery, RecordsQuery, RunningQuery } from '../../accounting/store';
+import type { SummaryQuery } from '../../accounting/summary';
+import type { StoredRecord } from '../../record/merge';
+import type { Dialect } from '../../gridengine/dialect';
+import { escapeJson } from '../../report/format/escape';
+import { causeAccounts } from '../../report/why/causes';
+import { RECORD_SCHEMA } from '../../record/record';
+import { MOST_RECORDS } from './answer-shapes';
+import { HttpProblem } from '../http/http-problem';
+import { redactRecords } from '../access/redaction';
+import { sharedProjects } from '../access/projects';
+import { mayAskFor, type Access } from '../access/access';
+import { visibleRecords, visibleSummary } from '../access/visible-answers';
+
+/** What callers ask of the accounting DB. */
+export type AccountingQuery =
+  | { readonly what: 'job'; readonly query: JobQuery; readonly dialect?: Dialect }
+  | { readonly what: 'records'; readonly query: RecordsQuery }
+  | { readonly what: 'summary'; readonly query: SummaryQuery & { readonly limit: number } }
+  | { readonly what: 'running'; readonly query: RunningQuery }
+  /** For the server itself: the projects whose jobs this user may see. */
+  | { readonly what: 'projects'; readonly query: { readonly user: string; readonly now: number } };
+
+/** Bad ends that are explained in one answer: about 3 MB of JSON. */
+export const MOST_CAUSES = 1000;
+
+/** A record as JSON has it (`answer-shapes.ts`). */
+function given({ record, ended, provenance }: StoredRecord): object {
+  return { ...withEfficiencies(record), ended, provenance };
+}
+
+async function answerJob(
+  query: JobQuery,
+  dialect: Dialect | undefined,
+  access: Access,
+  reader: AccountingReader,
+): Promise<object> {
+  // Which job of this number is the newest is asked of those that the caller may see.
+  const { records } = await reader.job({ ...query, all: true });
+  const answer = arrangeAttempts(redactRecords(records, access), query);
+  if (answer.records.length === 0 && answer.newer_incarnations + answer.older_incarnations === 0)
+    throw new HttpProblem(404, 'no such job is known here; it gets there when it ends');
+  if (answer.records.length > MOST_RECORDS)
+    throw new HttpProblem(
+      413,
+      `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
+    );
+  // By what the caller may see, and by nothing else.
+  const causes = causeAccounts(answer.records, dialect);
+  return {
+    schema: RECORD_SCHEMA,
+    records: answer.records.map((stored) => ({
+      ...given(stored),
+      attempt: stored.attempt,
+      attempts: stored.attempts,
+      incarnation: stored.incarnation,
+    })),
+    causes: causes.slice(0, MOST_CAUSES),
+    more_causes: causes.length > MOST_CAUSES,
+    older_incarnations: answer.older_incarnations,
+    newer_incarnations: answer.newer_incarnations,
+  };
+}
+
+function checkOwner(owner: string | undefined, access: Access): void {
+  if (owner !== undefined && !mayAskFor(owner, access))
+    throw new HttpProblem(403, 'this site shows you your own jobs only; ask as their owner, or as an admin');
+}
+
+async function answerRecords(query: RecordsQuery, access: Access, reader: AccountingReader): Promise<object> {
+  checkOwner(query.owner, access);
+  const { records, totals } = await visibleRecords(query, access, reader);
+  return { schema: RECORD_SCHEMA, records: records.map(given), totals, shown: access.level };
+}
+
+async function answerSummary(
+  query: SummaryQuery & { readonly limit: number },
+  access: Access,
+  reader: AccountingReader,
+): Promise<object> {
+  checkOwner(query.owner, access);
+  // One more than is listed shows whether there are more.
+  const { groups, ...sums } = await visibleSummary({ ...query, limit: query.limit + 1 }, access, reader);
+  return {
+    schema: RECORD_SCHEMA,
+    shown: access.level,
+    by: query.by,
+    groups: groups.slice(0, query.limit),
+    more: groups.length > query.limit,
+    ...sums,
+  };
+}
+
+async function answerRunning(query: RunningQuery, access: Access, reader: AccountingReader): Promise<object> {
+  const records = redactRecords(await reader.running(query), access);
+  return { schema: RECORD_SCHEMA, records: records.map(given) };
+}
+
+async function answer(question: AccountingQuery, access: Access, reader: AccountingReader): Promise<object> {
+  switch (question.what) {
+    case 'job':
+      return answerJob(question.query, question.dialect, access, reader);
+    case 'records':
+      return answerRecords(question.query, access, reader);
+    case 'summary':
+      return answerSummary(question.query, access, reader);
+    case 'running':
+      return answerRunning(question.query, access, reader);
+    case 'projects':
+      return { projects: await sharedProjects(question.query.user, question.query.now, reader) };
+  }
+}
+
+/** The answer as JSON, as the caller may see it. Rejects with HttpProblem or StoreError. */
+export async function answerQuery(
+  question: AccountingQuery,
+  access: Access,
+  reader: AccountingReader,
+): Promise<string> {
+  return `${escapeJson(JSON.stringify(await answer(question, access, reader)))}\n`;
+}

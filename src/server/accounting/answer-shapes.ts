@@ -1,0 +1,211 @@
+import {
+  boolean,
+  constant,
+  described,
+  fail,
+  integer,
+  list,
+  map,
+  named,
+  nullable,
+  number,
+  object,
+  oneOf,
+  refined,
+  string,
+  type Schema,
+  type Shape,
+} from '../../base/shape';
+import type { JobAttempt } from '../../accounting/store';
+import {
+  DIMENSIONS,
+  type HourOfDay,
+  type SummaryAnswer,
+  type SummaryGroup,
+  type SummaryQuery,
+} from '../../accounting/summary';
+import { COVERAGE_REASONS, type CoverageReason } from '../../record/coverage';
+import { EFFICIENCY_HELP } from '../../record/efficiency';
+import {
+  bracket,
+  FIELD_NAMES,
+  FIELDS,
+  grantedSlots,
+  gridEngineAccount,
+  memoryRequest,
+  memorySeries,
+  samplerCost,
+  TRUSTS,
+} from '../../record/fields';
+import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp, type StoredRecord } from '../../record/merge';
+import { RECORD_SCHEMA, recordShape } from '../../record/record';
+import { totalsShape } from '../../record/totals';
+import type { CauseAccount } from '../../report/why/causes';
+import { CAUSES, STANDINGS } from '../../report/why/hypothesis';
+import { CONFIDENCES } from '../../report/why/why';
+
+/**
+ * The server's answers out of the accounting DB. From these shapes come the description of the interface and the check
+ * of the client that reads them.
+ */
+
+/** Records in one answer: about 20 MB of JSON. */
+export const MOST_RECORDS = 10_000;
+/** Groups in one: about 6 MB. */
+export const MOST_GROUPS = 10_000;
+
+/** What a summary can be grouped by. */
+export const SUMMARY_KEYS = [...DIMENSIONS, 'day', 'cluster'] as const satisfies readonly SummaryQuery['by'][];
+
+const parts: Record<string, Schema> = {};
+
+/** The shape, described under a name of its own. */
+function part<T>(name: string, shape: Shape<T>): Shape<T> {
+  parts[name] = shape.schema;
+  return named(shape, name);
+}
+
+/** Parts of the answers by their names under `components`; a record's own parts are named by its table of fields. */
+export const ANSWER_PARTS: Readonly<Record<string, Schema>> = parts;
+for (const [name, { schema }] of Object.entries({
+  Bracket: bracket,
+  MemoryRequest: memoryRequest,
+  GrantedSlots: grantedSlots,
+  SamplerCost: samplerCost,
+  GridEngineAccount: gridEngineAccount,
+  MemorySeries: memorySeries,
+}))
+  parts[name] = schema;
+
+const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
+
+function exactly<T>(item: Shape<T>, wanted: number): Shape<readonly T[]> {
+  return refined(many(item), (items) => (items.length === wanted ? items : fail(`has not ${wanted} items`)));
+}
+
+const count = integer(0);
+const schema = constant(RECORD_SCHEMA);
+const totals = part('Totals', totalsShape);
+const shown = described(
+  oneOf(['all', 'anonymous', 'project', 'own']),
+  "what the caller is shown of others' jobs: all, without owners and names, those of the caller's projects, or none; sums are over what is shown",
+);
+
+const stamp: Shape<Stamp> = part('Stamp', object({ trust: oneOf(TRUSTS), revision: count, ended: boolean }));
+const MERGED = {
+  ended: described(boolean, 'whether the job had ended when this record was made'),
+  provenance: {
+    ...map(stamp),
+    schema: {
+      ...map(stamp).schema,
+      description: `where a field came from, unless it is from the record's own trust and revision; also "status", "${REQUEST_PREFIX}COMPLEX" and "${METRIC_PREFIX}NAME"`,
+      propertyNames: {
+        pattern: `^(?:${['status', ...MERGED_FIELDS].join('|')}|(?:${REQUEST_PREFIX}|${METRIC_PREFIX}).+)$`,
+      },
+    },
+  },
+};
+const merged = object(MERGED);
+
+const RECORD_MEMBERS: Readonly<Record<string, Shape<unknown>>> = {
+  ...Object.fromEntries(
+    FIELD_NAMES.map((field) => [field, described<unknown>(FIELDS[field].shape, FIELDS[field].help)]),
+  ),
+  cpu_efficiency: described(nullable(number()), EFFICIENCY_HELP.cpu_efficiency),
+  memory_efficiency: described(nullable(number()), EFFICIENCY_HELP.memory_efficiency),
+  queue_wait_seconds: described(nullable(number()), EFFICIENCY_HELP.queue_wait_seconds),
+  ...MERGED,
+};
+
+/** In JSON the record's fields stand beside how it was put together, and beside what follows from them. */
+const record: Shape<StoredRecord> = part('Record', {
+  read: (value) => ({ record: recordShape.read(value), ...merged.read(value) }),
+  schema: object(RECORD_MEMBERS, "one job's account on one host (schema 1)").schema,
+});
+
+const ATTEMPT = { attempt: integer(1), attempts: integer(1), incarnation: integer(1) };
+const attemptOf = object(ATTEMPT);
+const attempt: Shape<JobAttempt> = part('Attempt', {
+  read: (value) => ({ ...record.read(value), ...attemptOf.read(value) }),
+  schema: object(
+    { ...RECORD_MEMBERS, ...ATTEMPT },
+    'a record, which of its starts it is, of how many, and of which job that had this number',
+  ).schema,
+});
+
+const explanation = part(
+  'Explanation',
+  object(
+    {
+      cause: oneOf(CAUSES),
+      standing: oneOf(STANDINGS),
+      name: string,
+      evidence: string,
+      would_tell: nullable(string),
+    },
+    'one thing that such an end can come of, held against what is known',
+  ),
+);
+
+const cause: Shape<CauseAccount> = part(
+  'Cause',
+  object(
+    {
+      cluster: string,
+      job_id: count,
+      task_id: nullable(count),
+      attempt: count,
+      confidence: oneOf(CONFIDENCES),
+      causes: described(many(oneOf(CAUSES)), 'what fits best; none where the evidence does not suffice'),
+      sentence: string,
+      explanations: many(explanation),
+      next_time: described(nullable(string), 'what to request next time: a qsub line; null: nothing can be said'),
+    },
+    'why one run of a job (array task) ended badly, by what the caller is shown',
+  ),
+);
+
+export const jobAnswer = part(
+  'Job',
+  object({
+    schema,
+    records: many(attempt),
+    causes: many(cause),
+    more_causes: described(boolean, 'whether more runs ended badly than are explained'),
+    older_incarnations: count,
+    newer_incarnations: count,
+  }),
+);
+
+export const recordsAnswer = part('Records', object({ schema, records: many(record), totals, shown }));
+
+/** What was heard of running jobs. */
+export const runningAnswer = part('Running', object({ schema, records: many(record) }));
+
+const group: Shape<SummaryGroup> = part(
+  'SummaryGroup',
+  object({ key: nullable(string), totals }, 'the records of one owner, project ..., "key" null: those that have none'),
+);
+const hour: Shape<HourOfDay> = part(
+  'HourOfDay',
+  object({ requested_gib_hours: number(), used_gib_hours: number(), slot_hours: number() }),
+);
+const coverage: Shape<SummaryAnswer['coverage']> = object(
+  Object.fromEntries(COVERAGE_REASONS.map((reason) => [reason, count])) as Record<CoverageReason, typeof count>,
+);
+
+export const summaryAnswer = part(
+  'Summary',
+  object({
+    schema,
+    shown,
+    by: oneOf(SUMMARY_KEYS),
+    groups: many(group),
+    more: described(boolean, 'whether there are more groups than are listed'),
+    totals,
+    hours: described(exactly(hour, 24), "the hours of the day, 0 to 23, in the server's time zone"),
+    shares: described(exactly(count, 21), 'ended records by peak over limit: below 5 %, 10 %, ... 100 %, and above'),
+    coverage,
+    read: count,
+  }),
+);

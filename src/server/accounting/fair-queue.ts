@@ -1,0 +1,46 @@
+/** What waits, by caller: callers take turns, and each one's items go in the order they came. */
+export class FairQueue<Item> {
+  /** In the order of their turns. */
+  readonly #callers = new Map<string, Set<Item>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(caller: string, item: Item): void {
+    const items = this.#callers.get(caller) ?? new Set<Item>();
+    this.#callers.set(caller, items.add(item));
+    this.#size++;
+  }
+
+  /** The next item of the next caller, whose next turn is after everybody else's; undefined: nothing waits. */
+  take(): Item | undefined {
+    for (const [caller, items] of this.#callers) {
+      this.#callers.delete(caller);
+      for (const item of items) {
+        items.delete(item);
+        this.#size--;
+        if (items.size > 0) this.#callers.set(caller, items);
+        return item;
+      }
+    }
+    return undefined;
+  }
+
+  remove(caller: string, item: Item): void {
+    const items = this.#callers.get(caller);
+    if (items?.delete(item) !== true) return;
+    this.#size--;
+    if (items.size === 0) this.#callers.delete(caller);
+  }
+
+  /** The newest item of the caller who has most of them, which is to make room for another caller's. */
+  newestOfLargest(): Item | undefined {
+    const largest = [...this.#callers.values()].reduce<Set<Item> | null>(
+      (most, items) => (most === null || items.size > most.size ? items : most),
+      null,
+    );
+    return [...(largest ?? [])].at(-1);
+  }
+}

@@ -1,0 +1,187 @@
+import { check, type Shape } from '../../base/shape';
+import type {
+  AccountingReader,
+  JobAnswer,
+  JobQuery,
+  RecordFilter,
+  RecordsAnswer,
+  RecordsQuery,
+  RunningQuery,
+} from '../../accounting/store';
+import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
+import { StoreError } from '../../accounting/store-error';
+import type { StoredRecord } from '../../record/merge';
+import {
+  jobAnswer,
+  MOST_GROUPS,
+  MOST_RECORDS,
+  recordsAnswer,
+  runningAnswer,
+  summaryAnswer,
+} from '../accounting/answer-shapes';
+import { healthShape } from '../routes/health';
+import { ClientError, newServerClient, problemOf, type ServerClient } from './server-client';
+
+/** Jobs: the server answers several questions while it would wait for the next. */
+const ASKED_AT_ONCE = 16;
+
+const NOTHING: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
+
+function queryText(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const given = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  );
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+}
+
+type Choice = RecordFilter & Partial<Omit<RecordsQuery, keyof RecordFilter | 'sort'>> & { readonly sort?: string };
+
+/** A query as the parameters of its address, which have the same names. */
+function parametersOf({
+  states,
+  ...choice
+}: Choice & Pick<Partial<SummaryQuery>, 'by'>): Parameters<typeof queryText>[0] {
+  return { ...choice, states: states?.join(',') };
+}
+
+/** Parts of an interval differ in how much they hold: a page that is asked for in vain costs a second. */
+const SPARE_ROOM = 1.5;
+/** Records that are put together from pages: about 20 s of them. */
+const MOST_PAGED = 250_000;
+
+/** An accounting DB as `qmemacct serve` shows it to this user. Its methods reject with StoreError. */
+export class RemoteReader implements AccountingReader {
+  readonly #client: ServerClient;
+
+  constructor(client: ServerClient) {
+    this.#client = client;
+  }
+
+  async job(query: JobQuery): Promise<JobAnswer> {
+    const { job_id: job, task_id: task, ...choice } = query;
+    const found = await this.#ask(
+      `/v1/job/${job}${task === undefined ? '' : `.${task}`}${queryText(choice)}`,
+      jobAnswer,
+    );
+    if (found === null) return NOTHING;
+    const { records, older_incarnations, newer_incarnations } = found;
+    return { records, older_incarnations, newer_incarnations };
+  }
+
+  async jobs(numbers: readonly number[]): Promise<readonly StoredRecord[]> {
+    const found: StoredRecord[] = [];
+    for (let first = 0; first < numbers.length; first += ASKED_AT_ONCE) {
+      const some = numbers.slice(first, first + ASKED_AT_ONCE);
+      const answers = await Promise.all(some.map((job) => this.job({ job_id: job, all: true })));
+      for (const { records } of answers)
+        for (const { record, ended, provenance } of records)
+          found.push({ record: { ...record, series: null }, ended, provenance });
+    }
+    return found;
+  }
+
+  async records(query: RecordsQuery): Promise<RecordsAnswer> {
+    const wanted = query.limit ?? 0;
+    // How many there are says how they are to be asked for.
+    const counted = { ...query };
+    if (wanted > MOST_RECORDS) delete counted.totals;
+    const page = await this.#page(counted);
+    if (wanted <= MOST_RECORDS) return page;
+    if (page.totals.records > MOST_PAGED)
+      throw new StoreError(
+        this.#place,
+        `${page.totals.records} records are too many to be sent`,
+        'ask for less time or by a filter',
+        false,
+      );
+    return { ...page, records: await this.#every(counted, page) };
+  }
+
+  async summary(query: SummaryQuery): Promise<SummaryAnswer> {
+    // Who wants all groups, and has more than one answer holds, gets the largest.
+    const all = query.limit === undefined || query.limit > MOST_GROUPS;
+    const choice = all ? { ...query, limit: MOST_GROUPS, sort: query.sort ?? 'requested_gib_hours' } : query;
+    const answer = await this.#found(`/v1/summary${queryText(parametersOf(choice))}`, summaryAnswer);
+    const { groups, totals, hours, shares, coverage, read, shown } = answer;
+    return { groups, totals, hours, shares, coverage, read, ...(shown === 'all' ? {} : { shown }) };
+  }
+
+  async running(query: RunningQuery): Promise<readonly StoredRecord[]> {
+    return (await this.#found(`/v1/running${queryText({ ...query })}`, runningAnswer)).records;
+  }
+
+  close(): Promise<void> {
+    this.#client.close();
+    return Promise.resolve();
+  }
+
+  get #place(): string {
+    return `the server at ${this.#client.socket}`;
+  }
+
+  #error(reason: string, cause?: unknown): StoreError {
+    return new StoreError(this.#place, reason, 'ask the admins to look at qmemacct serve', true, cause);
+  }
+
+  /** null: it knows nothing of that (status 404). */
+  async #ask<T>(target: string, shape: Shape<T>): Promise<T | null> {
+    const answer = await this.#client.get(target).catch((error: unknown) => {
+      throw error instanceof ClientError ? this.#error(error.message, error) : error;
+    });
+    if (answer.status === 404) return null;
+    if (answer.status !== 200) throw this.#error(problemOf(answer));
+    const checked = check(shape, answer.json, 'its answer');
+    if (!checked.ok) throw this.#error(`its answer can't be used (${checked.error})`);
+    return checked.value;
+  }
+
+  async #found<T>(target: string, shape: Shape<T>): Promise<T> {
+    return (await this.#ask(target, shape)) ?? Promise.reject(this.#error('it does not know this question'));
+  }
+
+  async #page(query: RecordsQuery): Promise<RecordsAnswer> {
+    const limit = query.limit === undefined ? {} : { limit: Math.min(query.limit, MOST_RECORDS) };
+    const answer = await this.#found(`/v1/records${queryText(parametersOf({ ...query, ...limit }))}`, recordsAnswer);
+    const { records, totals, shown } = answer;
+    return { records, totals, ...(shown === 'all' ? {} : { shown }) };
+  }
+
+  /** All records of an interval that has more than one answer holds, part by part: so many that each should fit. */
+  async #every(query: RecordsQuery, page: RecordsAnswer): Promise<readonly StoredRecord[]> {
+    const { since, until } = query;
+    // Totals leave out what an owner alone says: a full page may have more behind it.
+    if (page.totals.records <= page.records.length && page.records.length < MOST_RECORDS) return page.records;
+    if (until - since < 2) throw this.#error(`more than ${MOST_RECORDS} jobs ended in the same ms`);
+    const needed = Math.ceil((SPARE_ROOM * page.totals.records) / Math.max(1, page.records.length));
+    const parts = Math.min(Math.max(2, needed), until - since);
+    const edges = Array.from({ length: parts + 1 }, (_, index) =>
+      Math.floor(since + ((until - since) * index) / parts),
+    );
+    const records: StoredRecord[] = [];
+    for (const [index, from] of edges.slice(0, -1).entries()) {
+      const part = { ...query, since: from, until: edges[index + 1] ?? until };
+      for (const one of await this.#every(part, await this.#page(part))) records.push(one);
+    }
+    return records;
+  }
+}
+
+/**
+ * Opens the accounting DB behind the server at `socket`. Rejects with ClientError where no server answers there, and
+ * with StoreError where it can't read the DB either.
+ */
+export async function openRemoteReader(socket: string): Promise<AccountingReader> {
+  const client = newServerClient(socket);
+  try {
+    const answer = await client.get('/v1/health');
+    const health = check(healthShape, answer.json, 'its answer');
+    if (answer.status !== 200 || !health.ok) throw new ClientError(problemOf(answer), undefined);
+    const { problem } = health.value.accounting;
+    if (problem !== null)
+      throw new StoreError(`the server at ${socket}`, problem.slice(0, 1000), 'its log has more', true);
+    return new RemoteReader(client);
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+import type { Body } from './body';
+
+/** Far more than a site has routes and kinds of callers; what is above is made anew each time. */
+const MOST_BYTES = 96 * 1024 ** 2;
+const MOST_ENTRIES = 1000;
+
+/** Keeps serialised answers of the newest state, oldest out first, so that any number of callers cost one of each. */
+export class AnswerCache {
+  readonly #bodies = new Map<string, Body>();
+  #state: object | null = null;
+  #bytes = 0;
+
+  /** The body of this key made for this state of things; made again as soon as `state` is another object. */
+  get(state: object, key: string, make: () => Body): Body {
+    if (state !== this.#state) {
+      this.#state = state;
+      this.#bodies.clear();
+      this.#bytes = 0;
+    }
+    const known = this.#bodies.get(key);
+    if (known !== undefined) return known;
+    const body = make();
+    this.#bodies.set(key, body);
+    this.#bytes += body.bytes.length;
+    for (const [oldKey, old] of this.#bodies) {
+      if (this.#bytes <= MOST_BYTES && this.#bodies.size <= MOST_ENTRIES) break;
+      this.#bodies.delete(oldKey);
+      this.#bytes -= old.bytes.length;
+    }
+    return body;
+  }
+}

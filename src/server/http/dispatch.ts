@@ -1,0 +1,94 @@
+import { HttpProblem } from './http-problem';
+import type { Parameters } from '../routes/parameter';
+import type { RouteAnswer, RouteRequest, Route } from '../routes/route';
+
+/** Longest path and query together. */
+const LONGEST_TARGET = 2048;
+/** A body is ignored; one that is larger than any client's mistake is refused. */
+const LARGEST_BODY_BYTES = 64 * 1024;
+
+/** What of a request decides its answer. */
+export interface Request {
+  readonly method: string;
+  /** Path and query, as sent. */
+  readonly target: string;
+  readonly contentLength: string | undefined;
+  readonly transferEncoding: string | undefined;
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new HttpProblem(400, 'the path holds a % that is no code; write %25 for it');
+  }
+}
+
+/** Parts of the path in braces, as sent; null: another path. */
+function matchPath(pattern: readonly string[], parts: readonly string[]): ReadonlyMap<string, string> | null {
+  if (pattern.length !== parts.length) return null;
+  const found = new Map<string, string>();
+  for (const [index, expected] of pattern.entries()) {
+    const part = parts[index] ?? '';
+    if (expected.startsWith('{')) found.set(expected.slice(1, -1), part);
+    else if (expected !== part) return null;
+  }
+  return found;
+}
+
+function readValue(parameters: Parameters, name: string, given: string, now: number): unknown {
+  const parameter = parameters[name];
+  const value = parameter?.read(given, now) ?? null;
+  if (value === null) throw new HttpProblem(400, `"${name}" makes no sense; write ${parameter?.expected ?? 'another'}`);
+  return value;
+}
+
+function readQuery(parameters: Parameters, query: string, now: number): [string, unknown][] {
+  const known = Object.keys(parameters).filter((name) => parameters[name]?.in === 'query');
+  const given = [...new URLSearchParams(query)];
+  const names = new Set(given.map(([name]) => name));
+  if (names.size < given.length) throw new HttpProblem(400, 'a parameter is given twice; give it once');
+  return given.map(([name, value]) => {
+    if (!known.includes(name))
+      throw new HttpProblem(
+        400,
+        known.length === 0
+          ? 'this address takes no parameters'
+          : `an unknown parameter; known here are ${known.join(', ')}`,
+      );
+    return [name, readValue(parameters, name, value, now)];
+  });
+}
+
+function checkFrame({ method, target, contentLength, transferEncoding }: Request): void {
+  if (method !== 'GET' && method !== 'HEAD')
+    throw new HttpProblem(405, 'only GET and HEAD are answered here', { Allow: 'GET, HEAD' });
+  if (target.length > LONGEST_TARGET)
+    throw new HttpProblem(414, `the address is longer than ${LONGEST_TARGET} characters`);
+  if (!target.startsWith('/')) throw new HttpProblem(400, 'the address does not begin with a /');
+  if (transferEncoding !== undefined || Number(contentLength ?? 0) > LARGEST_BODY_BYTES)
+    throw new HttpProblem(413, 'requests here have no body; leave it out', { Connection: 'close' });
+}
+
+/** Makes one function of a table of routes: a request's answer. It rejects with HttpProblem. */
+export function dispatcher(
+  routes: readonly Route[],
+): (request: Request, context: Omit<RouteRequest<Parameters>, 'values'>) => Promise<RouteAnswer> {
+  const table = routes.map((route) => ({ route, pattern: route.path.split('/') }));
+  return async (request, context) => {
+    const { now } = context;
+    checkFrame(request);
+    const [path = '', ...rest] = request.target.split('?');
+    const parts = path.split('/');
+    for (const { route, pattern } of table) {
+      const inPath = matchPath(pattern, parts);
+      if (inPath === null) continue;
+      const values = Object.fromEntries([
+        ...[...inPath].map(([name, part]) => [name, readValue(route.parameters, name, decode(part), now)] as const),
+        ...readQuery(route.parameters, rest.join('?'), now),
+      ]);
+      return route.answer({ ...context, values });
+    }
+    throw new HttpProblem(404, 'nothing is at this address; / lists what can be asked');
+  };
+}

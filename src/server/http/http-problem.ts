@@ -1,0 +1,45 @@
+import { integer, object, string, type ValueOf } from '../../base/shape';
+import { UserError } from '../../base/user-error';
+import { makeBody, type Body } from './body';
+
+/** A request that is not answered as asked: the HTTP status and, in one line, why and what to do. */
+export class HttpProblem extends UserError {
+  constructor(
+    readonly httpStatus: number,
+    detail: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(detail);
+  }
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  408: 'Request timeout',
+  413: 'Content too large',
+  414: 'URI too long',
+  421: 'Misdirected request',
+  431: 'Request header fields too large',
+  500: 'Internal error',
+  503: 'Unavailable',
+};
+
+export const problemShape = object(
+  { type: string, title: string, status: integer(), detail: string },
+  'what was wrong, why, and what to do, in one line (RFC 9457)',
+);
+
+/** Problem document (RFC 9457). */
+export function problemBody({ httpStatus: status, message }: HttpProblem): Body {
+  const document: ValueOf<typeof problemShape> = {
+    type: 'about:blank',
+    title: TITLES[status] ?? 'Error',
+    status,
+    detail: message,
+  };
+  return makeBody('application/problem+json', `${JSON.stringify(document)}\n`);
+}

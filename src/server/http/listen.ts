@@ -1,0 +1,125 @@
+import { lstatSync, mkdirSync, unlinkSync } from 'node:fs';
+import { connect, type Server } from 'node:net';
+import { dirname } from 'node:path';
+import { setMode } from '../../base/set-owner';
+import { UserError } from '../../base/user-error';
+
+/** Where a server listens. */
+export type ListenAddress =
+  | { readonly kind: 'tcp'; readonly address: string; readonly port: number }
+  | { readonly kind: 'socket'; readonly path: string }
+  /** Opened by systemd and handed over (sd_listen_fds). */
+  | { readonly kind: 'descriptor'; readonly fd: number };
+
+/** sockaddr_un holds 108 bytes with the final NUL. */
+const LONGEST_PATH_BYTES = 107;
+/** The kernel's own limit (net.core.somaxconn) stands above it. */
+const BACKLOG = 1024;
+
+export function listenAddressText(place: ListenAddress): string {
+  if (place.kind === 'socket') return place.path;
+  if (place.kind === 'descriptor') return `descriptor ${place.fd}`;
+  return `${place.address.includes(':') ? `[${place.address}]` : place.address}:${place.port}`;
+}
+
+const CAUSES: Readonly<Record<ListenAddress['kind'], Readonly<Record<string, string>>>> = {
+  tcp: {
+    EADDRINUSE: 'another program has this port; give another with --port, or set serve_port',
+    EADDRNOTAVAIL: 'this host has no such address; give another with --address, or set serve_address',
+    EACCES: 'no permission for a port below 1024; give another with --port, or set serve_port',
+    ENOTFOUND: 'no such address; give one in numbers with --address, or set serve_address',
+  },
+  socket: {
+    EACCES: 'no permission to make it there; start as a user who may, or give another with --socket',
+    EPERM: 'no permission to make it there; start as a user who may, or give another with --socket',
+    EROFS: 'the file system is read-only; give another place with --socket, or set serve_socket',
+    ENOENT: 'its directory is missing; make it, or give another with --socket',
+    ENOTDIR: 'its directory is none; give another with --socket, or set serve_socket',
+    EADDRINUSE: 'something else came in between; start again',
+  },
+  descriptor: { EBADF: 'systemd has handed over no such descriptor; start qmemacct-serve.socket first' },
+};
+
+function listenError(place: ListenAddress, error: unknown): UserError {
+  if (error instanceof UserError) return error;
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const cause = CAUSES[place.kind][code] ?? message;
+  return new UserError(`can't listen on ${listenAddressText(place)}: ${cause}`, { cause: error });
+}
+
+/** Whether a server answers at a unix socket. */
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const probe = connect(path);
+    const end = (result: boolean): void => {
+      probe.destroy();
+      resolve(result);
+    };
+    probe.once('connect', () => end(true));
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') end(false);
+      // A full queue is a living server's.
+      else if (error.code === 'EAGAIN') end(true);
+      else reject(error);
+    });
+  });
+}
+
+/** Makes room for a socket: its directory, and away with what a dead server left. Rejects with UserError. */
+async function prepareSocket(path: string): Promise<void> {
+  if (Buffer.byteLength(path) > LONGEST_PATH_BYTES)
+    throw new UserError(`can't listen on ${path}: longer than ${LONGEST_PATH_BYTES} bytes; give a shorter one`);
+  const directory = dirname(path);
+  if (mkdirSync(directory, { recursive: true, mode: 0o755 }) !== undefined)
+    // The umask has had its say.
+    setMode(directory, 0o755);
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (!found.isSocket())
+    throw new UserError(`can't listen on ${path}: a file that is no socket lies there; remove it, or give --socket`);
+  if (await answers(path))
+    throw new UserError(`can't listen on ${path}: another server answers there; stop it, or give --socket`);
+  unlinkSync(path);
+}
+
+/** Made with its mode, since a path could be another file's by the time of a chmod. Node binds before it returns. */
+function listenForAll(server: Server, path: string): void {
+  const before = process.umask(0o111);
+  try {
+    server.listen({ path, backlog: BACKLOG });
+  } finally {
+    process.umask(before);
+  }
+}
+
+/** Lets a server listen; everybody may connect to a socket. Rejects with UserError. */
+export async function listenAt(server: Server, place: ListenAddress): Promise<void> {
+  try {
+    if (place.kind === 'socket') await prepareSocket(place.path);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.once('listening', () => {
+        server.off('error', reject);
+        resolve();
+      });
+      if (place.kind === 'tcp') server.listen({ host: place.address, port: place.port, backlog: BACKLOG });
+      else if (place.kind === 'descriptor') server.listen({ fd: place.fd }, BACKLOG);
+      else listenForAll(server, place.path);
+    });
+  } catch (error) {
+    throw listenError(place, error);
+  }
+}
+
+/** First descriptor that systemd hands over (sd_listen_fds(3)). */
+const FIRST_DESCRIPTOR = 3;
+
+/** Sockets that systemd opened for this process; none where it did not start it. */
+export function systemdSockets(
+  env: Readonly<Record<string, string | undefined>>,
+  pid: number,
+): readonly ListenAddress[] {
+  if (env.LISTEN_PID !== String(pid)) return [];
+  const count = /^\d{1,2}$/.test(env.LISTEN_FDS ?? '') ? Number(env.LISTEN_FDS) : 0;
+  return Array.from({ length: count }, (_, index) => ({ kind: 'descriptor', fd: FIRST_DESCRIPTOR + index }));
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Body } from './body';
+
+/** An answer as the routes give it. */
+export interface Reply {
+  readonly status: number;
+  readonly body: Body;
+  /** How long it may be kept, in whole seconds; 0: asked for anew each time (304 where nothing has changed). */
+  readonly maxAge: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const ALWAYS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+  Vary: 'Accept-Encoding, Authorization',
+} as const;
+
+/** Whether the caller takes gzip (RFC 9110, 12.5.3: `gzip;q=0` is a no). */
+export function takesGzip(accepted: string | undefined): boolean {
+  return (accepted ?? '').split(',').some((item) => {
+    const [coding = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+    return (coding === 'gzip' || coding === '*') && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+  });
+}
+
+/** Whether the caller has this version already (weak comparison). */
+export function isCurrent(ifNoneMatch: string | undefined, etag: string): boolean {
+  const plain = (tag: string): string => tag.trim().replace(/^W\//, '');
+  return (ifNoneMatch ?? '').split(',').some((tag) => tag.trim() === '*' || plain(tag) === plain(etag));
+}
+
+function cacheControl({ status, maxAge }: Reply): string {
+  if (status !== 200) return 'no-store';
+  return maxAge > 0 ? `private, max-age=${maxAge}` : 'private, no-cache';
+}
+
+/** Writes an answer; to HEAD its headers only, to who has it already 304. */
+export async function send(request: IncomingMessage, response: ServerResponse, reply: Reply): Promise<void> {
+  const { body, status } = reply;
+  const packed = takesGzip(request.headers['accept-encoding']) ? await body.packed() : null;
+  const bytes = packed ?? body.bytes;
+  const fresh = status === 200 && isCurrent(request.headers['if-none-match'], body.etag);
+  response.writeHead(fresh ? 304 : status, {
+    ...ALWAYS,
+    ...reply.headers,
+    'Cache-Control': cacheControl(reply),
+    ...(status === 200 ? { ETag: body.etag } : {}),
+    ...(fresh
+      ? {}
+      : {
+          'Content-Type': body.type,
+          'Content-Length': bytes.length,
+          ...(packed === null ? {} : { 'Content-Encoding': 'gzip' }),
+        }),
+  });
+  response.end(fresh || request.method === 'HEAD' ? undefined : bytes);
+}

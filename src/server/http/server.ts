@@ -1,0 +1,149 @@
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { reasonOf } from '../../base/log';
+import type { Caller } from '../access/caller';
+import { ConnectionLimit } from './connection-limit';
+import type { Request } from './dispatch';
+import { HttpProblem, problemBody } from './http-problem';
+import type { RouteAnswer } from '../routes/route';
+import { send } from './send';
+
+/** Answers a request; rejects with HttpProblem. `gone` is aborted when the client has left. */
+export type Answer = (request: Request, caller: Caller, gone: AbortSignal) => Promise<RouteAnswer>;
+
+interface HttpOptions {
+  readonly answer: Answer;
+  /** Who is at the other end, by the connection itself; null: nobody can tell (TCP). */
+  readonly uidOf: (socket: Socket) => number | null;
+  /** Whether a server on this address goes by this `Host`. */
+  readonly isOwnName: (host: string, localAddress: string) => Promise<boolean>;
+  readonly log: (line: string) => void;
+}
+
+interface ServerParts extends HttpOptions {
+  readonly limit: ConnectionLimit;
+  readonly closedSignalOf: (socket: Socket) => AbortSignal;
+}
+
+/** A signal for each connection, aborted when it is closed: for all its requests, also those sent ahead. */
+function closedSignals(): ServerParts['closedSignalOf'] {
+  const known = new WeakMap<Socket, AbortSignal>();
+  return (socket) => {
+    const found = known.get(socket);
+    if (found !== undefined) return found;
+    const gone = new AbortController();
+    known.set(socket, gone.signal);
+    if (socket.destroyed) gone.abort();
+    else socket.once('close', () => gone.abort());
+    return gone.signal;
+  };
+}
+
+/** Line of the request and headers together. */
+const HEADER_BYTES = 8192;
+const MOST_HEADERS = 64;
+/** ms for the headers, and for a whole request: who sends byte by byte is cut off. */
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 15_000;
+/** ms without a byte in either direction. */
+const IDLE_MS = 30_000;
+const MOST_CONNECTIONS = 1024;
+/** Requests on one connection. */
+const REQUESTS_EACH = 10_000;
+
+const FAULTS: Readonly<Record<string, HttpProblem>> = {
+  HPE_HEADER_OVERFLOW: new HttpProblem(431, `the headers are larger than ${HEADER_BYTES} bytes; send fewer`),
+  ERR_HTTP_REQUEST_TIMEOUT: new HttpProblem(408, 'the request did not come in time'),
+};
+
+/** What is no request at all is answered on the bare connection. */
+function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const problem = FAULTS[error.code ?? ''] ?? new HttpProblem(400, 'this is no HTTP request');
+  const { type, bytes } = problemBody(problem);
+  socket.end(
+    `HTTP/1.1 ${problem.httpStatus} ${STATUS_CODES[problem.httpStatus] ?? ''}\r\nConnection: close\r\n` +
+      `Content-Type: ${type}\r\nContent-Length: ${bytes.length}\r\n\r\n${bytes.toString()}`,
+  );
+}
+
+function asProblem(error: unknown, log: HttpOptions['log']): HttpProblem {
+  if (error instanceof HttpProblem) return error;
+  const where = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log(`an answer failed, which is a bug: ${where.replace(/\n\s*/g, ' | ')}`);
+  return new HttpProblem(500, 'the server failed at this; its log says where');
+}
+
+/**
+ * A page of another site whose name was made to lead here (DNS rebinding) asks under that name. A unix socket has no such
+ * pages; HTTP/1.0 knows no `Host`.
+ */
+async function checkHost({ headers, socket }: IncomingMessage, { isOwnName }: HttpOptions): Promise<void> {
+  const { localAddress } = socket;
+  if (headers.host === undefined || localAddress === undefined) return;
+  if (!(await isOwnName(headers.host, localAddress)))
+    throw new HttpProblem(
+      421,
+      `this server does not go by the name "${headers.host.slice(0, 260)}"; ask by this host's name or address, or have it added to serve_hosts`,
+    );
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, options: ServerParts): Promise<void> {
+  // A body is read and thrown away, so that the connection stays of use.
+  request.resume();
+  const { headers, socket } = request;
+  try {
+    options.limit.check(socket);
+    await checkHost(request, options);
+    const { body, maxAge } = await options.answer(
+      {
+        method: request.method ?? '',
+        target: request.url ?? '',
+        contentLength: headers['content-length'],
+        transferEncoding: headers['transfer-encoding'],
+      },
+      { uid: options.uidOf(socket), authorization: headers.authorization, address: socket.remoteAddress },
+      options.closedSignalOf(socket),
+    );
+    await send(request, response, { status: 200, body, maxAge });
+  } catch (error) {
+    const problem = asProblem(error, options.log);
+    const reply = { status: problem.httpStatus, body: problemBody(problem), maxAge: 0, headers: problem.headers };
+    await send(request, response, reply);
+  }
+}
+
+/** A server that does not listen yet. */
+export function createHttpServer(options: HttpOptions): Server {
+  const limit = new ConnectionLimit();
+  const parts: ServerParts = { ...options, limit, closedSignalOf: closedSignals() };
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES,
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: 2000,
+      keepAliveTimeout: IDLE_MS,
+      insecureHTTPParser: false,
+    },
+    (request, response) => {
+      respond(request, response, parts).catch((error: unknown) => {
+        options.log(`an answer could not be sent: ${reasonOf(error)}`);
+        response.destroy();
+      });
+    },
+  );
+  server.maxHeadersCount = MOST_HEADERS;
+  server.maxConnections = MOST_CONNECTIONS;
+  server.maxRequestsPerSocket = REQUESTS_EACH;
+  server.setTimeout(IDLE_MS);
+  server.on('clientError', refuse);
+  server.on('connection', (socket) => {
+    const uid = options.uidOf(socket);
+    if (uid !== null) limit.admit(socket, uid);
+  });
+  return server;
+}

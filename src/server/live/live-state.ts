@@ -1,0 +1,68 @@
+import type { ClusterView } from '../../live/cluster-view';
+import type { Snapshot } from '../../live/snapshot';
+import { reasonOf } from '../../base/log';
+
+/** What the live routes answer from: another object whenever something has changed. */
+export interface LiveCluster {
+  readonly snapshot: Snapshot;
+  /** Of this snapshot; null: none could be made of any yet. */
+  readonly view: ClusterView | null;
+}
+
+interface LiveStateOptions {
+  readonly makeView: (snapshot: Snapshot) => ClusterView;
+  /** Says that a view could not be made. */
+  readonly log: (line: string) => void;
+  /** ms without a new snapshot from which the last one counts as outdated. */
+  readonly overdueMs: number;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** The same state with something amiss. */
+function withProblem({ snapshot, view }: LiveCluster, problem: string): LiveCluster {
+  const amiss = <T extends { readonly problem: string | null }>(answer: T): T => ({
+    ...answer,
+    problem: answer.problem ?? problem,
+  });
+  return {
+    snapshot: { ...snapshot, hosts: amiss(snapshot.hosts), running: amiss(snapshot.running) },
+    view: view === null ? null : { ...view, problems: [...new Set([...view.problems, problem])] },
+  };
+}
+
+/** The newest state of the cluster, in memory: reading it never waits, and no failure takes away what is there. */
+export class LiveState {
+  readonly #options: LiveStateOptions;
+  #live: LiveCluster | null = null;
+  #putAt = 0;
+  #overdue: LiveCluster | null = null;
+
+  constructor(options: LiveStateOptions) {
+    this.#options = options;
+  }
+
+  /** null: nothing has come yet. */
+  current(): LiveCluster | null {
+    const { now, overdueMs } = this.#options;
+    if (this.#live === null || now() - this.#putAt < overdueMs) return this.#live;
+    this.#overdue ??= withProblem(this.#live, 'nobody asks qmaster any more; restart qmemacct serve');
+    return this.#overdue;
+  }
+
+  put(snapshot: Snapshot): void {
+    this.#live = this.#next(snapshot);
+    this.#putAt = this.#options.now();
+    this.#overdue = null;
+  }
+
+  #next(snapshot: Snapshot): LiveCluster {
+    try {
+      return { snapshot, view: this.#options.makeView(snapshot) };
+    } catch (error) {
+      const problem = `the newest answers of qmaster could not be put together (${reasonOf(error)}), which is a bug`;
+      this.#options.log(problem);
+      return withProblem(this.#live?.view ? this.#live : { snapshot, view: null }, problem);
+    }
+  }
+}

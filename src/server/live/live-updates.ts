@@ -1,0 +1,119 @@
+import type { LiveCell } from '../../live/poll-tools';
+import { ownSource, startPolling, type Polling, type Source } from '../../live/polling';
+import type { ClusterView } from '../../live/cluster-view';
+import type { Snapshot } from '../../live/snapshot';
+import { hVmemPer } from '../../live/requests';
+import { viewCluster } from '../../live/view';
+import { logChanges, reasonOf } from '../../base/log';
+import type { JobRecord } from '../../record/record';
+import type { Settings } from '../../record/settings';
+import type { AccountingService } from '../accounting/accounting-thread';
+import { LiveState } from './live-state';
+import { FULL_ACCESS } from '../access/access';
+
+interface LiveUpdatesOptions {
+  readonly settings: Settings;
+  readonly cell: LiveCell;
+  /** For what the samplers of all hosts say of running jobs. */
+  readonly accounting: AccountingService;
+  readonly log: (line: string) => void;
+  /** Asks qmaster; a test may put something else there. */
+  readonly source?: (pending: () => boolean) => Source;
+}
+
+/** Heartbeats that may be missing before a job's last figures are none any more. */
+const MISSED_HEARTBEATS = 10;
+/** Intervals for which one request for the jobs that wait holds. */
+const WANTED_INTERVALS = 6;
+
+/** Silence from which nobody asks qmaster any more: a poll rests five times what it took, and backs off for 5 min. */
+function overdueAfter({ poll_interval: interval, command_timeout: timeout }: Settings): number {
+  return 300_000 + (3 * interval + 10 * timeout) * 1000;
+}
+
+function problemOf({ running, hosts, details }: Snapshot): string | null {
+  const problem = running.problem ?? hosts.problem ?? details.problem;
+  return problem === null ? null : `Grid Engine: ${problem}`;
+}
+
+/** Asks qmaster every poll_interval, and the accounting DB twice in a heartbeat; whatever fails, goes on. */
+export class LiveUpdates {
+  readonly live: LiveState;
+  readonly #options: LiveUpdatesOptions;
+  readonly #logGridEngine: (problem: string | null) => void;
+  readonly #polling: Polling;
+  readonly #heartbeats: NodeJS.Timeout | null;
+  /** What the samplers of all hosts said last of running jobs. */
+  #records: readonly JobRecord[] = [];
+  #heard: boolean;
+  #pendingUntil = -Infinity;
+
+  constructor(options: LiveUpdatesOptions) {
+    const { settings, cell, log, source = (wanted: () => boolean) => ownSource(cell, wanted) } = options;
+    this.#options = options;
+    this.#logGridEngine = logChanges(log, 'Grid Engine answers again');
+    this.live = new LiveState({
+      makeView: (snapshot) => this.#view(snapshot),
+      log,
+      overdueMs: overdueAfter(settings),
+      now: Date.now,
+    });
+    const heartbeatMs = settings.heartbeat * 1000;
+    this.#heard = heartbeatMs === 0;
+    const everyMs = Math.max(heartbeatMs / 2, 5000);
+    this.#heartbeats = this.#heard ? null : setInterval(() => void this.#readHeartbeats(), everyMs).unref();
+    const asked = source(() => this.#wantsPending());
+    this.#polling = startPolling(
+      settings,
+      (signal) => this.#afterHeartbeats(asked(signal)),
+      (snapshot) => {
+        this.#logGridEngine(problemOf(snapshot));
+        this.live.put(snapshot);
+      },
+      (error) => log(`asking Grid Engine failed, which is a bug: ${reasonOf(error)}`),
+    );
+  }
+
+  /** Has the jobs that wait asked for, for a while. */
+  readonly wantPending = (): void => {
+    const already = this.#wantsPending();
+    this.#pendingUntil = Date.now() + WANTED_INTERVALS * this.#options.settings.poll_interval * 1000;
+    if (!already) this.#polling.wake();
+  };
+
+  async stop(): Promise<void> {
+    if (this.#heartbeats !== null) clearInterval(this.#heartbeats);
+    await this.#polling.stop();
+  }
+
+  #wantsPending(): boolean {
+    return Date.now() < this.#pendingUntil;
+  }
+
+  #view(snapshot: Snapshot): ClusterView {
+    return viewCluster(snapshot, this.#records, {
+      hVmem: hVmemPer(this.#records),
+      memoryComplexes: this.#options.settings.memory_complexes,
+      nowMs: Date.now(),
+    });
+  }
+
+  /** The first view has our figures in it. */
+  async #afterHeartbeats<T>(wait: Promise<T>): Promise<T> {
+    const [answer] = await Promise.all([wait, this.#heard ? undefined : this.#readHeartbeats()]);
+    this.#heard = true;
+    return answer;
+  }
+
+  async #readHeartbeats(): Promise<void> {
+    const { accounting, settings, cell } = this.#options;
+    try {
+      const since = Date.now() - MISSED_HEARTBEATS * settings.heartbeat * 1000;
+      const bytes = await accounting.ask({ what: 'running', query: { since, cluster: cell.cluster } }, FULL_ACCESS);
+      // Written by the thread of this process, from records that were checked when they were stored.
+      this.#records = (JSON.parse(bytes.toString('utf8')) as { readonly records: readonly JobRecord[] }).records;
+    } catch {
+      // The server logs that the accounting DB can't be read; what was heard last stands.
+    }
+  }
+}

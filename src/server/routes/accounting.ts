@@ -1,0 +1,212 @@
+import { TOTALS_NAMES } from '../../record/totals';
+import type { RecordFilter, RecordSort, RecordsQuery } from '../../accounting/store';
+import type { SummaryQuery } from '../../accounting/summary';
+import type { Dialect } from '../../gridengine/dialect';
+import { STATUSES } from '../../record/fields';
+import type { AccountingQuery } from '../accounting/answer-query';
+import { JSON_TYPE, makeBody } from '../http/body';
+import { HttpProblem } from '../http/http-problem';
+import {
+  pathJob,
+  pathName,
+  queryAmount,
+  queryCount,
+  queryFlag,
+  queryName,
+  queryShare,
+  queryTime,
+  queryWord,
+  queryWords,
+  type Parameters,
+} from './parameter';
+import { route, type RouteAnswer, type RouteRequest, type Route, type Site } from './route';
+import {
+  jobAnswer,
+  MOST_GROUPS,
+  MOST_RECORDS,
+  recordsAnswer,
+  runningAnswer,
+  SUMMARY_KEYS,
+  summaryAnswer,
+} from '../accounting/answer-shapes';
+
+const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly RecordSort[];
+
+/** The history changes whenever a job ends: asked for anew each time. */
+async function ask(
+  { site, access, requester }: RouteRequest<Parameters>,
+  question: AccountingQuery,
+): Promise<RouteAnswer> {
+  return { body: makeBody(JSON_TYPE, await site.accounting.ask(question, access, requester)), maxAge: 0 };
+}
+
+/** What of the values was given. */
+function given<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]?: Exclude<T[Name], undefined>;
+  };
+}
+
+/** As configured, or else what qmaster's own answers show. */
+function dialectOf({ settings, live }: Site): Dialect {
+  return settings.grid_engine === 'unknown' ? (live.current()?.snapshot.dialect ?? 'unknown') : settings.grid_engine;
+}
+
+const jobRoute = route({
+  path: '/v1/job/{job}',
+  description:
+    'the records of a job out of the accounting DB, run by run, and why those ended that ended badly (schema 1)',
+  parameters: {
+    job: pathJob,
+    all: queryFlag('every job that has had this number, not only the newest'),
+    at: queryTime('the job that had this number at that time'),
+    cluster: queryName('of this cluster only'),
+  },
+  type: JSON_TYPE,
+  schema: jobAnswer.schema,
+  problems: [404, 413, 503],
+  answer: (asked) => {
+    const { job, ...choice } = asked.values;
+    const task = job.task === null ? {} : { task_id: job.task };
+    return ask(asked, {
+      what: 'job',
+      query: { job_id: job.job, ...task, ...given(choice) },
+      dialect: dialectOf(asked.site),
+    });
+  },
+});
+
+const DAY_MS = 86_400_000;
+
+/** The last week where nothing else is asked for. */
+function intervalOf(
+  since: number | undefined,
+  until: number | undefined,
+  now: number,
+): Pick<RecordFilter, 'since' | 'until'> {
+  const interval = { since: since ?? now - 7 * DAY_MS, until: until ?? now };
+  if (interval.since >= interval.until)
+    throw new HttpProblem(400, '"since" is not before "until": nothing lies between them');
+  return interval;
+}
+
+const INTERVAL = {
+  since: queryTime('from then on (default: 7d)'),
+  until: queryTime('up to, and without, then (default: now)'),
+} as const;
+
+/** Every part of a filter under its own name. */
+const FILTER = {
+  ...INTERVAL,
+  cluster: queryName('of this cluster'),
+  owner: queryName('of this user'),
+  project: queryName('of this project'),
+  queue: queryName('in this queue'),
+  host: queryName('on this host; names and patterns with * and ?, several with commas'),
+  pe: queryName('in this parallel environment'),
+  job_name: queryName('of this name, or pattern with * and ?'),
+  states: queryWords('in one of these states', STATUSES),
+  failed: queryFlag('that ended badly (false: that did not)'),
+  sampled: queryFlag('that the sampler, or another root source, saw (false: that it did not)'),
+  peak_at_least: queryAmount('with a peak of so many bytes, or more'),
+  peak_at_most: queryAmount('with a peak of so many bytes, or less'),
+  limit_at_least: queryAmount('with an h_vmem limit on the host of so many bytes, or more'),
+  limit_at_most: queryAmount('with an h_vmem limit on the host of so many bytes, or less'),
+  share_at_least: queryAmount('with a peak of this share of the limit, or more (1: all of it)'),
+  share_at_most: queryAmount('with a peak of this share of the limit, or less'),
+  wallclock_at_least: queryAmount('that ran so many seconds, or longer'),
+} as const satisfies Readonly<Record<Exclude<keyof RecordFilter, 'claimed'>, unknown>>;
+
+const far_below = queryShare('a peak below this share of the limit counts as far below it (default: 0.25)');
+
+/** Every part of a query, so that whatever a reader can ask is known here. */
+const RECORDS = {
+  ...FILTER,
+  sort: queryWord('largest or latest first (default: time)', SORTS),
+  limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
+  totals: queryFlag('false: the records alone are wanted, and the totals may be zeros'),
+  far_below,
+} as const satisfies Readonly<Record<Exclude<keyof RecordsQuery, 'claimed'>, unknown>>;
+
+const SUMMARY = {
+  ...FILTER,
+  by: queryWord('one group for each of these (default: owner); names that differ in digits are one', SUMMARY_KEYS),
+  sort: queryWord(
+    'the groups with most of this first (default: requested_gib_hours; days in their order)',
+    TOTALS_NAMES,
+  ),
+  limit: queryCount(`at most so many groups (default: ${MOST_GROUPS})`, MOST_GROUPS),
+  far_below,
+} as const satisfies Readonly<Record<Exclude<keyof SummaryQuery, 'claimed'>, unknown>>;
+
+const recordsRoute = route({
+  path: '/v1/records',
+  description:
+    'the records of a time that satisfy every filter given, out of the accounting DB, without their series, and totals over all of them',
+  parameters: RECORDS,
+  type: JSON_TYPE,
+  schema: recordsAnswer.schema,
+  problems: [403, 503],
+  answer: (asked) => {
+    const { since, until, totals, ...choice } = asked.values;
+    const query = { ...intervalOf(since, until, asked.now), ...given(choice) };
+    return ask(asked, { what: 'records', query: totals === false ? { ...query, totals } : query });
+  },
+});
+
+const summaryRoute = route({
+  path: '/v1/summary',
+  description:
+    'sums over the records of a time that satisfy every filter given: by owner, project ..., by hour of the day, by share of the limit, and why records have no samples',
+  parameters: SUMMARY,
+  type: JSON_TYPE,
+  schema: summaryAnswer.schema,
+  problems: [403, 503],
+  answer: (asked) => {
+    const { since, until, by = 'owner', limit = MOST_GROUPS, ...choice } = asked.values;
+    const query = { ...intervalOf(since, until, asked.now), by, limit, ...given(choice) };
+    return ask(asked, { what: 'summary', query });
+  },
+});
+
+const ownerRoute = route({
+  path: '/v1/owner/{owner}',
+  description:
+    "a user's records of a time out of the accounting DB, without their series, and totals over all of that time",
+  parameters: {
+    owner: pathName('user name'),
+    ...INTERVAL,
+    sort: queryWord('largest or latest first (default: time)', SORTS),
+    limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
+    far_below,
+    cluster: queryName('of this cluster only'),
+  },
+  type: JSON_TYPE,
+  schema: recordsAnswer.schema,
+  problems: [403, 503],
+  answer: (asked) => {
+    const { since, until, ...choice } = asked.values;
+    return ask(asked, { what: 'records', query: { ...intervalOf(since, until, asked.now), ...given(choice) } });
+  },
+});
+
+const HOUR_MS = 3_600_000;
+
+const runningRoute = route({
+  path: '/v1/running',
+  description:
+    'what the samplers of all hosts have told of jobs that run (schema 1), each with the time it is of ("revision")',
+  parameters: {
+    since: queryTime('heard of then or later (default: 1h)'),
+    cluster: queryName('of this cluster only'),
+  },
+  type: JSON_TYPE,
+  schema: runningAnswer.schema,
+  problems: [503],
+  answer: (asked) => {
+    const { since = asked.now - HOUR_MS, ...choice } = asked.values;
+    return ask(asked, { what: 'running', query: { since, ...given(choice) } });
+  },
+});
+
+export const ACCOUNTING_ROUTES: readonly Route[] = [jobRoute, ownerRoute, recordsRoute, summaryRoute, runningRoute];

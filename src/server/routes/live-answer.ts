@@ -1,0 +1,53 @@
+import type { ClusterView } from '../../live/cluster-view';
+import type { Snapshot } from '../../live/snapshot';
+import { JSON_TYPE, makeBody } from '../http/body';
+import { HttpProblem } from '../http/http-problem';
+import type { LiveCluster } from '../live/live-state';
+import type { Parameters } from './parameter';
+import { redactSnapshot, redactView } from '../access/redaction';
+import type { RouteAnswer, RouteRequest } from './route';
+import { accessKey } from '../access/access';
+
+/** Whole seconds until qmaster is asked again, 1 at least. */
+export function untilNextPoll(snapshot: Snapshot, now: number, intervalSeconds: number): number {
+  const tried = Math.max(snapshot.hosts.triedAt ?? 0, snapshot.running.triedAt ?? 0);
+  const left = Math.ceil(intervalSeconds - (now - tried) / 1000);
+  return Math.min(Math.max(left, 1), Math.ceil(intervalSeconds));
+}
+
+const hasData = ({ hosts, running }: Snapshot): boolean => hosts.at !== null || running.at !== null;
+
+/** Throws HttpProblem where nothing is known of the cluster yet. */
+function requireLive({ site }: Pick<RouteRequest<Parameters>, 'site'>): LiveCluster {
+  const live = site.live.current();
+  if (live !== null && hasData(live.snapshot)) return live;
+  const reason = live?.snapshot.hosts.problem ?? live?.snapshot.running.problem ?? 'qmaster has not answered yet';
+  throw new HttpProblem(503, `nothing is known of the cluster yet: ${reason}`, { 'Retry-After': '5' });
+}
+
+type AccountingQuery = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now'>;
+
+function answered(asked: AccountingQuery, live: LiveCluster, key: string, make: () => string): RouteAnswer {
+  const { site, access, now } = asked;
+  const body = site.cache.get(live, `${key} ${accessKey(access)}`, () => makeBody(JSON_TYPE, make()));
+  return { body, maxAge: untilNextPoll(live.snapshot, now, site.settings.poll_interval) };
+}
+
+/** An answer, as JSON, made of what qmaster said, once per snapshot and kind of caller. Throws HttpProblem before the first. */
+export function answerFromSnapshot(
+  asked: AccountingQuery,
+  key: string,
+  make: (snapshot: Snapshot) => string,
+): RouteAnswer {
+  const live = requireLive(asked);
+  return answered(asked, live, key, () => make(redactSnapshot(live.snapshot, asked.access)));
+}
+
+/** The same of the view of the cluster. */
+export function answerFromView(asked: AccountingQuery, key: string, make: (view: ClusterView) => string): RouteAnswer {
+  const live = requireLive(asked);
+  const { view } = live;
+  if (view === null)
+    throw new HttpProblem(503, 'the state of the cluster could not be put together; the server log says why');
+  return answered(asked, live, key, () => make(redactView(view, asked.access)));
+}

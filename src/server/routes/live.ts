@@ -1,0 +1,88 @@
+import { integer, object, string } from '../../base/shape';
+import { plainSnapshot } from '../../live/snapshot-json';
+import { escapeJson } from '../../report/format/escape';
+import {
+  HOSTS_SCHEMA,
+  JOBS_SCHEMA,
+  renderHostsJson,
+  renderJobsJson,
+  renderRisksJson,
+  RISKS_SCHEMA,
+} from '../../report/live/json';
+import {
+  chooseHosts,
+  chooseJobs,
+  chooseRisks,
+  HOSTS_OPTIONS,
+  JOBS_OPTIONS,
+  RISK_OPTIONS,
+} from '../../report/live/live-options';
+import { JSON_TYPE } from '../http/body';
+import { answerFromSnapshot, answerFromView } from './live-answer';
+import { queryOptions } from './parameter';
+import { route, type Route } from './route';
+
+const snapshotRoute = route({
+  path: '/v1/snapshot',
+  description: 'what qmaster said last, as qmemacct itself keeps it; for its live commands, of the same version',
+  parameters: queryOptions({ pending: JOBS_OPTIONS.pending }),
+  type: JSON_TYPE,
+  schema: object({ version: integer(), cluster: string }).schema,
+  problems: [503],
+  answer: (asked) => {
+    const { pending = false } = asked.values;
+    // qmaster is asked for them only while somebody wants them.
+    if (pending) asked.site.wantPending();
+    return answerFromSnapshot(
+      asked,
+      `snapshot ${pending}`,
+      (snapshot) =>
+        `${escapeJson(JSON.stringify(plainSnapshot(pending ? snapshot : { ...snapshot, pending: null })))}\n`,
+    );
+  },
+});
+
+const liveRoute = route({
+  path: '/v1/live',
+  description: 'the jobs and tasks that run, with their requests, limits, memory and trends: what "live --json" prints',
+  parameters: queryOptions(JOBS_OPTIONS),
+  type: JSON_TYPE,
+  schema: JOBS_SCHEMA,
+  problems: [503],
+  answer: (asked) => {
+    if (asked.values.pending === true) asked.site.wantPending();
+    return answerFromView(asked, `live ${JSON.stringify(asked.values)}`, (view) =>
+      renderJobsJson(chooseJobs(view, asked.values)),
+    );
+  },
+});
+
+const hostsRoute = route({
+  path: '/v1/hosts',
+  description:
+    'the hosts, with what is requested, used and free on each, and every job there: what "hosts --json" prints',
+  parameters: queryOptions(HOSTS_OPTIONS),
+  type: JSON_TYPE,
+  schema: HOSTS_SCHEMA,
+  problems: [503],
+  answer: (asked) =>
+    answerFromView(asked, `hosts ${JSON.stringify(asked.values)}`, (view) =>
+      renderHostsJson({ ...chooseHosts(view, asked.values), details: true }),
+    ),
+});
+
+const atRiskRoute = route({
+  path: '/v1/at-risk',
+  description:
+    'the jobs that are at their limit, or reach it soon as they grow now: what "live --at-risk --json" prints',
+  parameters: queryOptions(RISK_OPTIONS),
+  type: JSON_TYPE,
+  schema: RISKS_SCHEMA,
+  problems: [503],
+  answer: (asked) =>
+    answerFromView(asked, `at-risk ${JSON.stringify(asked.values)}`, (view) =>
+      renderRisksJson(chooseRisks(view, asked.values, asked.now)),
+    ),
+});
+
+export const LIVE_ROUTES: readonly Route[] = [snapshotRoute, liveRoute, hostsRoute, atRiskRoute];

@@ -1,0 +1,170 @@
+import type { LiveOption, LiveOptions } from '../../report/live/live-options';
+import { oneOf, type Schema } from '../../base/shape';
+
+/** What a request can say, in its path or behind the `?`. `read` gives null for what makes no sense. */
+export interface Parameter<T> {
+  readonly in: 'path' | 'query';
+  readonly description: string;
+  readonly schema: Schema;
+  /** What to write instead, for the one line of the error. */
+  readonly expected: string;
+  readonly read: (text: string, now: number) => T | null;
+}
+
+/** Parameters by their names. */
+export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
+
+export type Values<P extends Parameters> = { readonly [Name in keyof P]: Read<P[Name]> };
+
+/** What of a query may be left out; a path has all its parts. */
+type Read<P> = P extends Parameter<infer T> ? (P extends { readonly in: 'path' } ? T : T | undefined) : never;
+
+const LONGEST_NAME = 512;
+
+function nameOf(text: string): string | null {
+  return text !== '' && text.length <= LONGEST_NAME ? text : null;
+}
+
+export function queryName(description: string): Parameter<string> & { readonly in: 'query' } {
+  return {
+    in: 'query',
+    description,
+    schema: { type: 'string', minLength: 1, maxLength: LONGEST_NAME },
+    expected: 'a name',
+    read: nameOf,
+  };
+}
+
+export function pathName(description: string): Parameter<string> & { readonly in: 'path' } {
+  return { ...queryName(description), in: 'path' };
+}
+
+type OptionParameters<O extends LiveOptions> = {
+  readonly [Name in keyof O]: (O[Name] extends LiveOption<infer T> ? Parameter<T> : never) & { readonly in: 'query' };
+};
+
+/** The parameters that commands have as options. */
+export function queryOptions<O extends LiveOptions>(options: O): OptionParameters<O> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, { help, schema, write, read }]) => [
+      name,
+      { in: 'query', description: help, schema, expected: write, read },
+    ]),
+  ) as unknown as OptionParameters<O>;
+}
+
+/** A job, or one task of an array job. */
+interface JobAndTask {
+  readonly job: number;
+  readonly task: number | null;
+}
+
+function readJob(text: string): JobAndTask | null {
+  const match = /^([1-9]\d{0,9})(?:\.([1-9]\d{0,9}))?$/.exec(text);
+  return match === null ? null : { job: Number(match[1]), task: match[2] === undefined ? null : Number(match[2]) };
+}
+
+export const pathJob: Parameter<JobAndTask> & { readonly in: 'path' } = {
+  in: 'path',
+  description: 'job number, or number.task for a task of an array job',
+  schema: { type: 'string', pattern: '^[1-9][0-9]{0,9}(\\.[1-9][0-9]{0,9})?$' },
+  expected: '4711, or 4711.3 for task 3',
+  read: readJob,
+};
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const LAST_MS = 253402300799999;
+
+/** ms since the epoch of "7d" (ago), "2026-11-01", "2026-11-01T08:00:00Z" (UTC where no zone is given), or itself. */
+function readTime(text: string, now: number): number | null {
+  const span = /^(\d{1,6})([mhdw])$/.exec(text);
+  if (span !== null) return Math.max(0, now - Number(span[1]) * (UNIT_MS[span[2] ?? ''] ?? 0));
+  if (/^\d{1,15}$/.test(text)) return Number(text) <= LAST_MS ? Number(text) : null;
+  const moment = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text);
+  if (moment === null) return null;
+  const time = Date.parse(`${moment[1]}T${moment[2] ?? '00:00'}${moment[3] ?? 'Z'}`);
+  return time >= 0 && time <= LAST_MS ? time : null;
+}
+
+export function queryTime(description: string): Parameter<number> & { readonly in: 'query' } {
+  return {
+    in: 'query',
+    description: `${description}: 7d, 12h, 30m (ago), 2026-11-01, 2026-11-01T08:00:00Z (UTC where no zone is given), or ms since the epoch`,
+    schema: { type: 'string' },
+    expected: '7d, 12h, 2026-11-01, 2026-11-01T08:00:00Z or ms since the epoch',
+    read: readTime,
+  };
+}
+
+/** `all`, `all=1`, `all=true`. */
+export function queryFlag(description: string): Parameter<boolean> & { readonly in: 'query' } {
+  return {
+    in: 'query',
+    description,
+    schema: oneOf(['', '1', 'true', '0', 'false']).schema,
+    expected: 'true or false',
+    read: (text) => (['', '1', 'true'].includes(text) ? true : ['0', 'false'].includes(text) ? false : null),
+  };
+}
+
+export function queryWord<T extends string>(
+  description: string,
+  words: readonly T[],
+): Parameter<T> & { readonly in: 'query' } {
+  return {
+    in: 'query',
+    description,
+    schema: oneOf(words).schema,
+    expected: words.join(', '),
+    read: (text) => words.find((known) => known === text) ?? null,
+  };
+}
+
+export function queryCount(description: string, most: number): Parameter<number> & { readonly in: 'query' } {
+  return {
+    in: 'query',
+    description,
+    schema: { type: 'integer', minimum: 1, maximum: most },
+    expected: `a number of 1 to ${most}`,
+    read: (text) => (/^[1-9]\d{0,9}$/.test(text) && Number(text) <= most ? Number(text) : null),
+  };
+}
+
+export function queryShare(description: string): Parameter<number> & { readonly in: 'query' } {
+  return {
+    in: 'query',
+    description,
+    schema: { type: 'number', minimum: 0, maximum: 1 },
+    expected: 'a number of 0 to 1',
+    read: (text) => (/^\d(?:\.\d{1,9})?$/.test(text) && Number(text) <= 1 ? Number(text) : null),
+  };
+}
+
+/** Several of some words, with commas between them. */
+export function queryWords<T extends string>(
+  description: string,
+  words: readonly T[],
+): Parameter<readonly T[]> & { readonly in: 'query' } {
+  const choice = words.join('|');
+  return {
+    in: 'query',
+    description,
+    schema: { type: 'string', pattern: `^(?:${choice})(?:,(?:${choice}))*$` },
+    expected: `${words.join(', ')}, several with commas`,
+    read: (text) => {
+      const found = text.split(',').flatMap((part) => words.find((known) => known === part) ?? []);
+      return found.length === text.split(',').length ? [...new Set(found)] : null;
+    },
+  };
+}
+
+/** An amount: bytes, seconds, a share that may be above 1. */
+export function queryAmount(description: string): Parameter<number> & { readonly in: 'query' } {
+  return {
+    in: 'query',
+    description,
+    schema: { type: 'number', minimum: 0 },
+    expected: 'a number of 0 or more',
+    read: (text) => (/^\d{1,16}(?:\.\d{1,17})?(?:e[+-]?\d{1,2})?$/.test(text) ? Number(text) : null),
+  };
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import { showJobs, type JobOptions } from '../../../src/cli/commands/job';
+import type { LiveSources } from '../../../src/cli/live/sources';
+import { aDetail, fakeQmaster } from '../../live/fake-qmaster';
+import { answer, host, snapshot, waiting } from '../../live/snapshots';
+import { ordinary } from '../../report/sample-records';
+import { fakeLiveSources } from '../fake-live-sources';
+import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
+
+const directory = mkdtempSync(join(tmpdir(), 'qmemacct-unfinished-'));
+const config = join(directory, 'settings.toml');
+const HELD = 9001;
+const FAILED = 9002;
+
+/** Its exit status put it into the error state. */
+const failed = { ...ordinary, job_id: FAILED, run_id: '9.9002.1', exit_status: 100, ended_at: '2026-11-21T11:00:00Z' };
+
+before(async () => {
+  const database = join(directory, 'accounting.db');
+  writeFileSync(config, `accounting = "${database}"\nserve_socket = "${directory}/s"\nrun_dir = "${directory}"\n`);
+  const store = openSqliteStore(database, 0o600);
+  assert.ok((await store.merge([failed, ordinary])).every(({ ok }) => ok));
+  await store.close();
+});
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+interface Shown {
+  readonly status: number;
+  readonly terminal: FakeTerminal;
+  readonly asked: readonly string[];
+}
+
+async function job(words: readonly string[], options: Partial<JobOptions> = {}): Promise<Shown> {
+  const qmaster = fakeQmaster((client, args) => {
+    if (args[0] === '-j') return { items: (args[1] ?? '').split(',').map((id) => aDetail(Number(id))) };
+    return { items: args.includes('ho') ? [waiting(HELD)] : [] };
+  });
+  const pending = [waiting(HELD, { state: 'hqw', owner: 'bob' }), waiting(FAILED, { state: 'Eqw' })];
+  const live: LiveSources = {
+    ...fakeLiveSources(snapshot({ hosts: answer([host('node01')]), pending: answer(pending) })),
+    tools: () => Promise.resolve(qmaster.tools),
+  };
+  const terminal = fakeTerminal({ env: { LANG: 'C.UTF-8', HOME: directory } });
+  const status = await showJobs(words, { config, color: false, ...options }, terminal, undefined, live);
+  return { status, terminal, asked: qmaster.asked };
+}
+
+describe('qmemacct job, of a job that has not ended', () => {
+  it('shows one that no store knows, and who holds it', async () => {
+    const { status, terminal, asked } = await job([String(HELD)]);
+    assert.equal(status, 0);
+    assert.match(terminal.output(), /An operator holds it; .* qrls -h o 9001/);
+    assert.equal(terminal.warnings(), '');
+    assert.deepEqual(asked, [
+      `qstat -j ${HELD} -xml`,
+      ...['hu', 'ho', 'hs'].map((state) => `qstat -u bob -s ${state} -xml`),
+    ]);
+  });
+
+  it('shows one that waits again before its last run', async () => {
+    const { terminal } = await job([String(FAILED)]);
+    assert.match(terminal.output(), /qmod -cj 9002[^]*Data quality/);
+  });
+
+  it('asks nothing about a job that has ended well, in another accounting DB, or at a time', async () => {
+    for (const [words, options] of [
+      [[String(ordinary.job_id)], {}],
+      [[String(HELD)], { accounting: join(directory, 'accounting.db') }],
+      [[String(HELD)], { at: '2026-11-01' }],
+    ] as const)
+      assert.deepEqual((await job(words, options)).asked, []);
+  });
+
+  it('gives each of several a line, and programs all of them', async () => {
+    const words = [`${HELD},${ordinary.job_id}`];
+    assert.match((await job(words)).terminal.output(), /\nJob 9001 {2}job9001: held\. An operator holds it/);
+    const found = JSON.parse((await job(words, { json: true })).terminal.output()) as {
+      readonly records: readonly object[];
+      readonly unfinished: readonly { readonly job_id: number; readonly held_by: readonly string[] }[];
+    };
+    assert.equal(found.records.length, 1);
+    assert.deepEqual(
+      found.unfinished.map(({ job_id, held_by }) => ({ job_id, held_by })),
+      [{ job_id: HELD, held_by: ['operator'] }],
+    );
+  });
+
+  it('says that a job is unknown where Grid Engine does not list it either', async () => {
+    const { status, terminal } = await job(['12345']);
+    assert.equal(status, 1);
+    assert.match(terminal.warnings(), /job 12345: nothing known in /);
+  });
+});

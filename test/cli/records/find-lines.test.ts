@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { RecordsQuery } from '../../../src/accounting/store';
+import { findRecords } from '../../../src/cli/records/find';
+import { findJobLines } from '../../../src/cli/records/find-lines';
+import type { JobRecord } from '../../../src/record/record';
+import { memoryReader } from '../../accounting/memory-reader';
+import { arrayOfTwenty, ordinary } from '../../report/sample-records';
+
+const END = Date.parse('2026-11-20T15:00:00Z');
+const endedAt = (secondsBefore: number): string => new Date(END - secondsBefore * 1000).toISOString();
+const [task] = arrayOfTwenty;
+assert.ok(task !== undefined);
+
+/** 60 jobs of their own among the newest 2000, and an array of 3000 tasks, every tenth of which failed. */
+const single = Array.from({ length: 60 }, (_, index): JobRecord => {
+  return { ...ordinary, job_id: 5000 + index, run_id: `s.${index}.1`, ended_at: endedAt(index) };
+});
+const array = Array.from({ length: 3000 }, (_, index): JobRecord => {
+  const number = index + 1;
+  const exit = number % 10 === 0 ? 1 : 0;
+  const own = {
+    task_id: number,
+    run_id: `a.${number}.1`,
+    ended_at: endedAt(index + 0.5),
+    exit_status: exit,
+    signal: null,
+  };
+  return { ...task, ...own };
+});
+const other = {
+  ...ordinary,
+  job_id: task.job_id,
+  owner: 'other',
+  submitted_at: '2026-01-01T00:00:00Z',
+  run_id: 'o.1.1',
+};
+
+const ARRAY = `${task.job_id} bob`;
+
+const reader = memoryReader([...single, ...array, other]);
+const asked: RecordsQuery[] = [];
+const find = (query: RecordsQuery): ReturnType<typeof findRecords> => {
+  asked.push(query);
+  return findRecords(query, [reader]);
+};
+const QUERY: RecordsQuery = { since: 0, until: END + 1, limit: 200_000 };
+
+async function sizes(query: Partial<RecordsQuery>, most: number): Promise<ReadonlyMap<string, number>> {
+  asked.length = 0;
+  const { lines } = await findJobLines({ ...QUERY, ...query }, most, [reader], find);
+  assert.ok(lines.length <= most);
+  return new Map(lines.map((line) => [`${line[0].job_id} ${line[0].owner ?? ''}`, line.length]));
+}
+
+describe('findJobLines', () => {
+  it('reads the newest records alone, and all tasks of the arrays among their jobs', async () => {
+    const found = await sizes({}, 50);
+    assert.equal(found.size, 50);
+    assert.deepEqual([...found.keys()].slice(0, 3), ['5000 bob', ARRAY, '5001 bob']);
+    assert.equal(found.get(ARRAY), 3000);
+    assert.deepEqual(
+      asked.map(({ limit }) => limit),
+      [2000],
+    );
+  });
+
+  it('counts only the tasks that the filter selects', async () => {
+    assert.equal((await sizes({ owner: 'bob', failed: true }, 50)).get(ARRAY), 300);
+  });
+
+  it('reads all where the newest records are of too few jobs, or the order weighs whole jobs', async () => {
+    assert.equal((await sizes({}, 70)).get(ARRAY), 3000);
+    assert.equal((await sizes({ sort: 'cpu' }, 5)).get(ARRAY), 3000);
+    assert.deepEqual(
+      asked.map(({ limit }) => limit),
+      [200_000],
+    );
+  });
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { packageRoot } from '../../src/base/package-root';
+import { SETTINGS_FILE } from '../../src/record/settings';
+import { withSite, type Site } from './site';
+import { waitFor } from './wait';
+
+const USER = 'gealice';
+const MASTER = 'ge0';
+const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
+
+/** What `qmemacct job` shows once it has this to say: the scheduler needs a run for its reasons. */
+async function shows({ cell }: Site, job: string, expected: RegExp): Promise<string> {
+  let last = '';
+  return waitFor(
+    async () => {
+      const { stdout, stderr } = await cell.on(MASTER, [...QMEMACCT, 'job', job, '--full'], { user: USER });
+      last = stdout + stderr;
+      return expected.test(last.replace(/\s+/g, ' ')) ? last : null;
+    },
+    () => `${String(expected)} of job ${job}: ${last}`,
+    1000,
+  );
+}
+
+async function explains(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const settings = `accounting = "${product.accounting}"\npoll_interval = 1\n`;
+  await cell.check(MASTER, `cat >${SETTINGS_FILE} && chmod 644 ${SETTINGS_FILE}`, { stdin: settings });
+  const submit = (name: string, ...args: string[]): Promise<string> =>
+    cell.submit(USER, ['-N', name, '-j', 'y', ...args], 'sleep 600');
+
+  const large = await submit('large', '-l', 'h_vmem=900000G');
+  await shows(site, large, /waiting, .*more memory than any host has \(h_vmem=900000G: .* has most, .*can't start/);
+
+  const held = await submit('held', '-h', '-l', 'h_vmem=1G');
+  await shows(site, held, /held, .*Its owner holds it; qrls \d+ releases it\./);
+  await cell.check(MASTER, ['qhold', '-h', 'o', held]);
+  await shows(site, held, new RegExp(`Its owner holds it.*An operator holds it; .* qrls -h o ${held}`));
+
+  const next = await submit('next', '-hold_jid', held, '-l', 'h_vmem=1G');
+  await shows(site, next, new RegExp(`It starts after job ${held} \\(waiting\\)\\.`));
+
+  const later = await submit('later', '-a', '203001010000', '-l', 'h_vmem=1G');
+  await shows(site, later, /no earlier than 2030-01-01 00:00:00 \(qsub -a\)/);
+
+  const failed = await cell.submit(USER, ['-N', 'failed', '-l', 'h_vmem=1G', '-o', '/nonexistent/x'], 'true');
+  await shows(
+    site,
+    failed,
+    new RegExp(`failed to start .*can't open output file "/nonexistent/x".*qmod -cj ${failed}`),
+  );
+  // Its exit status is 1 all the same.
+  const cleared = await cell.on(MASTER, ['qmod', '-cj', failed], { user: USER });
+  assert.match(cleared.stdout + cleared.stderr, /cleared error state/);
+
+  const { stdout } = await cell.on(MASTER, [...QMEMACCT, 'job', large, '--json'], { user: USER });
+  assert.match(stdout, /"state":"waiting".*"fits_no_host":true/);
+}
+
+describe('a job that waits, on a real Grid Engine', () => {
+  it('says why', { timeout: 900_000 }, (t) => withSite(t, {}, explains));
+});

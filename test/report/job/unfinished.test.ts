@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { JobDetail } from '../../../src/gridengine/qstat/job-detail';
+import type { ListedJob } from '../../../src/gridengine/qstat/job-list';
+import type { Hold } from '../../../src/live/holds';
+import { unfinishedJob, type UnfinishedJob } from '../../../src/live/unfinished-job';
+import { renderUnfinished, unfinishedAccount, unfinishedLine } from '../../../src/report/job/unfinished';
+import { displayWidth } from '../../../src/report/screen/text-width';
+import {
+  answer,
+  AT,
+  detail,
+  hard,
+  host,
+  HOSTILE_NAME,
+  HOSTILE_OWNER,
+  listed,
+  resource,
+  row,
+  snapshot,
+  taskDetail,
+  usage,
+  waiting,
+} from '../../live/snapshots';
+import { assertGolden } from '../golden';
+import { testScreen } from '../screens';
+
+process.env.TZ = 'Europe/Berlin';
+
+interface Asked {
+  readonly row: Partial<ListedJob>;
+  readonly detail?: Partial<JobDetail>;
+  readonly reasons?: readonly string[];
+  readonly holds?: readonly Hold[];
+  /** Runs on node01 in this state. */
+  readonly runs?: string;
+  readonly problem?: string;
+}
+
+const NODES = { node01: '12.000G', node02: '3.500G' };
+const offer = (complex: string, value: string, node: string): string =>
+  `(-l ${complex}=1) cannot run at host "${node}" because it offers only hc:${complex}=${value}`;
+
+/** Job 300, beside others that run (100) and wait (201 before it, 301 behind it). */
+function asked({ row: ofJob, detail: more = {}, reasons = [], holds = [], runs, problem }: Asked): UnfinishedJob {
+  const name = { name: 'relax', owner: 'alice', ...ofJob };
+  const running = runs === undefined ? [] : [listed(300, 'all.q@node01', { ...name, state: runs, slots: 1 })];
+  const rows = runs === undefined ? [waiting(300, { requests: [hard('8G')], ...name })] : [];
+  const job = unfinishedJob(
+    300,
+    snapshot({
+      hosts: answer(
+        Object.entries(NODES).map(([node, free]) =>
+          host(node, { resources: [resource('h_vmem', free)], jobs: node === 'node01' ? [row(100)] : [] }),
+        ),
+      ),
+      running: answer([listed(100, 'all.q@node01', { requests: [hard('20G')] }), ...running]),
+      pending: answer([waiting(201), ...rows, waiting(301)]),
+    }),
+    {
+      details: {
+        jobs: [detail(300, runs === undefined ? [] : [taskDetail(usage(1.5))], more)],
+        reasons: reasons.map((text) => ({ text, jobs: text.startsWith('queue') ? [] : [300] })),
+        problem: problem ?? null,
+        tookMs: 1,
+        unreachable: false,
+      },
+      holds,
+    },
+    { hVmem: 'slot', memoryComplexes: [], nowMs: AT },
+  );
+  assert.ok(job !== null);
+  return job;
+}
+
+const error =
+  '11/21/2026 17:31:54 [52001:27226]: error: can\'t open output file "/gone/out": No such file or directory';
+
+const samples: Readonly<Record<string, UnfinishedJob>> = {
+  'too-large': asked({
+    row: { requests: [hard('200G'), { complex: 'h_rt', value: '3600', kind: 'hard' }] },
+    reasons: [offer('h_vmem', '12.000G', 'node01'), offer('h_vmem', '3.500G', 'node02')],
+  }),
+  'not-free': asked({
+    row: { requests: [hard('16G')] },
+    reasons: [
+      offer('h_vmem', '3.500G', 'node02'),
+      offer('h_vmem', '12.000G', 'node01'),
+      '(-l lic=2) cannot run globally because it offers only gc:lic=1',
+      'queue instance "all.q@node03" dropped because it is disabled',
+      ...[1, 2, 3, 4, 5].map((number) => `queue instance "gpu.q@node0${number}" dropped because it is full`),
+      "not all array tasks may be started due to 'max_aj_instances'",
+    ],
+  }),
+  'no-reason': asked({ row: {} }),
+  'reasons-off': asked({ row: {}, reasons: ['(Collecting of scheduler job information is turned off)'] }),
+  parallel: asked({
+    row: { slots: 16, requestedPe: 'mpi' },
+    reasons: ['cannot run in PE "mpi" because it only offers 6 slots'],
+  }),
+  error: asked({ row: { state: 'Eqw' }, detail: { messages: [error] } }),
+  'user-hold': asked({ row: { state: 'hqw' }, holds: ['user'] }),
+  'held-by-others': asked({ row: { state: 'hqw' }, holds: ['operator', 'system'] }),
+  dependent: asked({ row: { state: 'hqw' }, detail: { predecessors: [100, 201, 99] } }),
+  'start-time': asked({ row: {}, detail: { notBefore: AT + 7_200_000 } }),
+  transfer: asked({ row: {}, runs: 't' }),
+  deleted: asked({ row: {}, runs: 'dr' }),
+  'runs-unsampled': asked({ row: { requests: [hard('4G')] }, runs: 'r' }),
+  'array-in-error': asked({ row: { state: 'Eqw', tasks: '3,7-9:1' }, detail: { messages: [error] } }),
+  'no-details': asked({ row: {}, problem: 'qstat: unable to contact qmaster' }),
+  'hostile-waiting': asked({
+    row: { name: HOSTILE_NAME, owner: HOSTILE_OWNER, state: 'Eqw' },
+    detail: { messages: [`\u001b[31m${HOSTILE_NAME}`], submitCommand: `qsub ${HOSTILE_NAME}` },
+    reasons: [HOSTILE_NAME],
+  }),
+};
+
+describe('renderUnfinished', () => {
+  for (const [name, job] of Object.entries(samples)) {
+    it(`shows ${name} on 80 columns`, () => {
+      const lines = renderUnfinished(job, testScreen({ width: 80, now: new Date(AT) }), true);
+      assertGolden(`unfinished/${name}`, lines);
+    });
+
+    it(`keeps ${name} within narrow and ASCII screens`, () => {
+      for (const width of [60, 80]) {
+        const screen = testScreen({ width, unicode: false, now: new Date(AT) });
+        const lines = [...renderUnfinished(job, screen, true), unfinishedLine(job, screen)];
+        assert.deepEqual(
+          lines.filter((line) => displayWidth(line) > width),
+          [],
+        );
+        assert.match(lines.join(''), /^[ -~]*$/);
+      }
+    });
+  }
+
+  it('says for programs whether a job can ever start, and where it stands', () => {
+    const of = (name: string): Readonly<Record<string, unknown>> => ({
+      ...unfinishedAccount(samples[name] ?? assert.fail()),
+    });
+    assert.deepEqual(
+      ['too-large', 'not-free', 'error', 'runs-unsampled'].map((name) => [of(name).state, of(name).fits_no_host]),
+      [
+        ['waiting', true],
+        ['waiting', false],
+        ['error', false],
+        ['running', false],
+      ],
+    );
+    assert.deepEqual([of('not-free').position, of('not-free').waiting_jobs], [2, 3]);
+    assert.equal(of('user-hold').position, null);
+    assert.deepEqual(of('dependent').starts_after, [100, 201, 99]);
+  });
+});

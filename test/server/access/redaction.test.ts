@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { asStored } from '../../../src/record/merge';
+import { viewCluster } from '../../../src/live/view';
+import { HIDDEN, redactRecords, redactSnapshot, redactView } from '../../../src/server/access/redaction';
+import { mayAskFor, FULL_ACCESS, accessKey, type Access } from '../../../src/server/access/access';
+import { ordinary } from '../../report/sample-records';
+import { AT, answer, detail, taskDetail, usage, waiting, workedExample } from '../../live/snapshots';
+
+const alice: Access = { level: 'anonymous', user: 'alice' };
+const onlyAlice: Access = { level: 'own', user: 'alice' };
+const nobody: Access = { level: 'anonymous', user: null };
+const onlyNobody: Access = { level: 'own', user: null };
+const ofProject = (projects: readonly string[], named: boolean, user: string | null = 'alice'): Access => ({
+  level: 'project',
+  user,
+  projects,
+  named,
+});
+
+const SECRETS = ['bob', 'mpi-of-bob', '1002', 'group-of-bob', 'department-of-bob', 'account-of-bob', 'message-of-bob'];
+
+/** The worked example, with everything that could tell of bob. */
+const given = ((): ReturnType<typeof workedExample> => {
+  const example = workedExample();
+  const named = <T extends { readonly owner: string; readonly name: string }>(job: T): T =>
+    job.owner === 'bob' ? { ...job, name: 'mpi-of-bob' } : job;
+  const hosts = example.hosts.value.map((host) => ({ ...host, jobs: host.jobs.map(named) }));
+  const running = example.running.value.map((job) =>
+    job.owner === 'bob' ? { ...named(job), department: 'department-of-bob' } : job,
+  );
+  const details = example.details.value.map((job) =>
+    job.owner === 'bob'
+      ? {
+          ...named(job),
+          group: 'group-of-bob',
+          department: 'department-of-bob',
+          account: 'account-of-bob',
+          messages: ['message-of-bob'],
+        }
+      : job,
+  );
+  const pending = [waiting(200, { owner: 'bob', name: 'mpi-of-bob', department: 'department-of-bob' }), waiting(201)];
+  return {
+    ...example,
+    hosts: answer(hosts),
+    running: answer(running),
+    details: answer(details),
+    pending: answer(pending),
+  };
+})();
+
+const view = viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: AT });
+
+function told(value: unknown): readonly string[] {
+  const text = JSON.stringify(value, (_key, inner: unknown) => (inner instanceof Map ? [...inner] : inner));
+  return SECRETS.filter((secret) => text.includes(secret));
+}
+
+describe('redactSnapshot, redactView', () => {
+  it('change nothing for who sees all', () => {
+    assert.equal(redactSnapshot(given, FULL_ACCESS), given);
+    assert.equal(redactView(view, FULL_ACCESS), view);
+    assert.deepEqual(told(given), SECRETS);
+    assert.deepEqual(told(view).toSorted(), ['1002', 'bob', 'mpi-of-bob']);
+  });
+
+  it('tell nothing of who owns a stranger’s job, and what it is called', () => {
+    for (const access of [alice, onlyAlice, nobody, onlyNobody]) {
+      assert.deepEqual(told(redactSnapshot(given, access)), [], accessKey(access));
+      assert.deepEqual(told(redactView(view, access)), [], accessKey(access));
+    }
+  });
+
+  it('show the jobs of others without names where the site says so', () => {
+    const seen = redactView(view, alice);
+    assert.deepEqual(
+      seen.jobs.map(({ job, owner, maxvmem }) => [job, owner, maxvmem]),
+      view.jobs.map(({ job, owner, maxvmem }) => [job, owner === 'alice' ? 'alice' : HIDDEN, maxvmem]),
+    );
+    assert.deepEqual(
+      seen.pending?.map(({ name }) => name),
+      [HIDDEN, 'job201'],
+    );
+    const snapshot = redactSnapshot(given, alice);
+    assert.equal(snapshot.running.value.length, given.running.value.length);
+  });
+
+  it('leave the jobs of others out where the site says so, and keep the totals', () => {
+    const seen = redactView(view, onlyAlice);
+    assert.deepEqual([...new Set(seen.jobs.map(({ owner }) => owner))], ['alice']);
+    assert.deepEqual(
+      seen.pending?.map(({ job }) => job),
+      [201],
+    );
+    const totals = (hosts: typeof view.hosts): unknown => hosts.map((host) => ({ ...host, parts: [] }));
+    assert.deepEqual(totals(seen.hosts), totals(view.hosts));
+    assert.ok(seen.hosts.every(({ parts }) => parts.every(({ owner }) => owner === 'alice')));
+    assert.equal(redactView(view, onlyNobody).jobs.length, 0);
+  });
+
+  it('show the jobs of one’s projects, wherever they stand, and no others', () => {
+    const jobsOfOthers = (jobs: readonly { readonly owner: string; readonly job: number }[]): readonly number[] => [
+      ...new Set(jobs.filter(({ owner }) => owner !== 'alice').map(({ job }) => job)),
+    ];
+    const bobs = jobsOfOthers(view.jobs);
+    assert.ok(bobs.length > 0);
+    for (const [project, shown] of [
+      ['genome', bobs],
+      ['NONE', []],
+      [null, []],
+    ] as const) {
+      const inProject = <T extends { readonly owner: string }>(job: T): T =>
+        job.owner === 'bob' ? { ...job, project } : job;
+      const cluster = { ...view, jobs: view.jobs.map(inProject) };
+      const snapshot = { ...given, running: answer(given.running.value.map(inProject)) };
+      for (const named of [true, false]) {
+        const access = ofProject(['genome'], named);
+        const seen = redactView(cluster, access);
+        const said = redactSnapshot(snapshot, access);
+        for (const jobs of [
+          seen.jobs,
+          seen.hosts.flatMap(({ parts }) => parts),
+          said.running.value,
+          said.hosts.value.flatMap((host) => host.jobs),
+        ])
+          assert.deepEqual(jobsOfOthers(jobs), shown, `${project ?? ''} ${named}`);
+        if (named && project === 'genome') continue;
+        assert.deepEqual([...told(seen), ...told(said)], []);
+      }
+    }
+    for (const access of [ofProject([], true), ofProject(['other'], true), ofProject([], true, null)])
+      assert.deepEqual(told(redactView(view, access)), []);
+  });
+
+  it('never take a job without a known owner for one’s own', () => {
+    const strange = { ...given, details: answer([detail(9, [taskDetail(usage(1))], { owner: '' })]) };
+    assert.equal(redactSnapshot(strange, onlyNobody).details.value.length, 0);
+  });
+});
+
+describe('redactRecords', () => {
+  const record = {
+    ...ordinary,
+    owner: 'bob',
+    job_name: 'mpi-of-bob',
+    account: 'account-of-bob',
+    notes: ['message-of-bob'],
+    grid_engine: {
+      wallclock_seconds: 1,
+      cpu_seconds: 1,
+      user_seconds: null,
+      system_seconds: null,
+      maxvmem_bytes: 1024,
+      maxrss_bytes: null,
+      mem_gib_seconds: null,
+      io_gib: null,
+      category: '-u bob -l h_vmem=4G',
+      deleted_by: 'bob@login',
+      lines: 1,
+    },
+    peak_rss: ordinary.peak_rss === null ? null : { ...ordinary.peak_rss, command: 'mpi-of-bob' },
+  };
+  const records = [asStored(record), asStored({ ...ordinary, owner: 'alice' }), asStored({ ...ordinary, owner: null })];
+
+  it('hide what names a person or tells what they run, and keep the figures', () => {
+    const [hidden, own, unknown] = redactRecords(records, alice);
+    assert.deepEqual(told(hidden), []);
+    assert.equal(hidden?.record.peak_rss?.lower_bytes, ordinary.peak_rss?.lower_bytes);
+    assert.deepEqual([hidden?.record.owner, unknown?.record.owner], [HIDDEN, HIDDEN]);
+    assert.equal(own, records[1]);
+    assert.equal(hidden?.record.grid_engine?.maxvmem_bytes, 1024);
+  });
+
+  it('leave out what is not one’s own, or change nothing', () => {
+    assert.deepEqual(redactRecords(records, onlyAlice), [records[1]]);
+    assert.deepEqual(redactRecords(records, onlyNobody), []);
+    const genome = asStored({ ...record, project: 'genome' });
+    const all = [...records, genome];
+    assert.deepEqual(redactRecords(all, ofProject(['genome'], true)), [records[1], genome]);
+    assert.deepEqual(redactRecords(all, ofProject([], true)), [records[1]]);
+    assert.deepEqual(told(redactRecords(all, ofProject(['genome'], false))), []);
+    assert.equal(redactRecords(records, FULL_ACCESS), records);
+  });
+});
+
+describe('mayAskFor', () => {
+  it('lets a user ask for others where their projects’ jobs are shown with names', () => {
+    assert.equal(mayAskFor('bob', ofProject(['genome'], true)), true);
+    assert.equal(mayAskFor('bob', ofProject(['genome'], false)), false);
+    assert.equal(mayAskFor('alice', ofProject([], false)), true);
+  });
+
+  it('lets a user ask for their own jobs, who sees all for everybody’s', () => {
+    assert.deepEqual(
+      [alice, onlyAlice, nobody, onlyNobody, FULL_ACCESS].map((access) => [
+        mayAskFor('alice', access),
+        mayAskFor('bob', access),
+      ]),
+      [
+        [true, false],
+        [true, false],
+        [false, false],
+        [false, false],
+        [true, true],
+      ],
+    );
+  });
+});
+
+describe('accessKey', () => {
+  it('differs for callers who see different things', () => {
+    const accesses: Access[] = [
+      ...[FULL_ACCESS, alice, onlyAlice, nobody, onlyNobody, { level: 'own', user: '' } as const],
+      ...[ofProject([], true), ofProject([], false), ofProject(['a'], true), ofProject(['a', 'b'], true)],
+      ...[ofProject(['a,b'], true), ofProject(['a'], true, 'bob'), ofProject(['a'], true, null)],
+    ];
+    assert.equal(new Set(accesses.map(accessKey)).size, accesses.length);
+  });
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { Tokens } from '../../../src/server/access/tokens';
+import { temporaryDirectory } from '../test-site';
+
+const ONE = 'one-token-for-the-site';
+const TWO = 'another-token-for-the-site';
+
+describe('Tokens', () => {
+  it('knows the tokens of its file, and none without one', (t) => {
+    const path = join(temporaryDirectory(t), 'tokens');
+    writeFileSync(path, `# for the portal\n${ONE}\n\n  ${TWO}  \r\n`, { mode: 0o600 });
+    const tokens = new Tokens(path);
+    assert.deepEqual(
+      [ONE, TWO, '', '# for the portal', ONE.slice(1), `${ONE}x`].map((token) => tokens.has(token)),
+      [...[true, true], ...[false, false, false, false]],
+    );
+    assert.equal(tokens.problem(), null);
+    assert.deepEqual([new Tokens('').has(''), new Tokens('').problem()], [false, null]);
+  });
+
+  it('reads it again when it has changed, gone or come', (t) => {
+    const path = join(temporaryDirectory(t), 'tokens');
+    const tokens = new Tokens(path);
+    assert.equal(tokens.has(ONE), false);
+    assert.match(tokens.problem() ?? '', /tokens can't be used: ENOENT.*; no token is accepted$/);
+    writeFileSync(path, ONE, { mode: 0o600 });
+    assert.deepEqual([tokens.has(ONE), tokens.problem()], [true, null]);
+    writeFileSync(path, `${TWO}\n`);
+    assert.deepEqual([tokens.has(ONE), tokens.has(TWO)], [false, true]);
+    rmSync(path);
+    assert.equal(tokens.has(TWO), false);
+  });
+
+  it('uses no file that others can read, that is a link, no file, or holds what can be guessed', (t) => {
+    const directory = temporaryDirectory(t);
+    const path = join(directory, 'tokens');
+    writeFileSync(path, ONE, { mode: 0o600 });
+    chmodSync(path, 0o640);
+    assert.match(new Tokens(path).problem() ?? '', /others may use it \(mode 0640\); chmod 600 it/);
+    assert.equal(new Tokens(path).has(ONE), false);
+    chmodSync(path, 0o600);
+    assert.equal(new Tokens(path).has(ONE), true);
+    symlinkSync(path, join(directory, 'link'));
+    assert.match(new Tokens(join(directory, 'link')).problem() ?? '', /ELOOP/);
+    mkdirSync(join(directory, 'directory'), { mode: 0o700 });
+    assert.match(new Tokens(join(directory, 'directory')).problem() ?? '', /not a regular file/);
+    writeFileSync(path, `${ONE}\nsecret\n`);
+    const short = new Tokens(path);
+    assert.match(short.problem() ?? '', /1 of its tokens are shorter than 16/);
+    assert.equal(short.has('secret'), false);
+  });
+
+  it('uses no file of another user', { skip: process.getuid?.() !== 0 && 'only root can give files away' }, (t) => {
+    const path = join(temporaryDirectory(t), 'tokens');
+    writeFileSync(path, ONE, { mode: 0o600 });
+    chownSync(path, 65534, 65534);
+    assert.match(new Tokens(path).problem() ?? '', /belongs to uid 65534/);
+    assert.equal(new Tokens(path).has(ONE), false);
+  });
+});

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import { packageRoot } from '../../../src/base/package-root';
+import type { JobRecord } from '../../../src/record/record';
+import { accountOf, modest } from '../../report/bad-ends';
+import { openBracket, ordinary } from '../../report/sample-records';
+
+const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
+const notRoot = process.getuid?.() !== 0 && 'only root can become two other users';
+
+/** Users that every Debian has, by their numbers there. */
+const DAEMON = 1;
+const NOBODY = 65534;
+
+const ago = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
+
+function job(job_id: number, owner: string, project: string | null, more: Partial<JobRecord> = {}): JobRecord {
+  const times = { submitted_at: ago(4), started_at: ago(3), ended_at: ago(1), revision: Date.now() - 3_600_000 };
+  return { ...ordinary, ...times, job_id, owner, project, job_name: `work-of-${owner}`, ...more };
+}
+
+/** nobody and daemon share "genome"; "secret" is daemon's; a job without a project is nobody's affair. */
+const RECORDS = [
+  job(1, 'nobody', 'genome'),
+  job(2, 'daemon', 'genome'),
+  job(3, 'daemon', 'secret'),
+  job(4, 'daemon', 'NONE'),
+  job(5, 'nobody', 'NONE'),
+  // What a user's own hooks claim opens no door.
+  job(6, 'nobody', 'secret', { trust: 'self-reported' }),
+];
+
+interface Run {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+type RunAs = (uid: number, ...words: readonly string[]) => Run;
+
+/** Asks the server for a path, as it comes; by a program of its own, so that another user can. */
+const ASK = `
+const [socketPath, path] = process.argv.slice(2);
+require('node:http').get({ socketPath, path }, (answer) => answer.pipe(process.stdout));
+`;
+
+interface Serving {
+  readonly run: RunAs;
+  readonly ask: (uid: number, path: string) => unknown;
+}
+
+/** A site of that configuration whose accounting DB root alone can read, and its server. */
+async function servingAll(
+  t: TestContext,
+  records: readonly JobRecord[],
+  ...settings: readonly string[]
+): Promise<Serving> {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-visibility-'));
+  chmodSync(directory, 0o755);
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const database = join(directory, 'accounting.db');
+  const config = join(directory, 'qmemacct.toml');
+  const lines = [
+    `accounting = "${database}"`,
+    `run_dir = "${directory}/none"`,
+    `serve_socket = "${join(directory, 'serve.sock')}"`,
+    'serve_port = 0',
+    'cluster = "biology"',
+  ];
+  writeFileSync(config, [...lines, ...settings].join('\n'));
+  const store = openSqliteStore(database, 0o600);
+  await store.merge(records);
+  await store.close();
+  const server = spawn(process.execPath, [COMMAND, '--config', config, 'serve'], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+    env: { PATH: process.env.PATH, SGE_ROOT: '/nonexistent' },
+  });
+  t.after(() => server.kill('SIGKILL'));
+  let said = '';
+  server.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
+  while (!said.includes('serves ') && server.exitCode === null) await once(server.stderr, 'data');
+  const requester = join(directory, 'ask.cjs');
+  writeFileSync(requester, ASK);
+  const as = (uid: number, ...words: readonly string[]): Run => {
+    const become = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+    return spawnSync('setpriv', [...become, process.execPath, ...words], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, HOME: '/nonexistent', LANG: 'C.UTF-8' },
+    });
+  };
+  return {
+    run: (uid, ...words) => as(uid, COMMAND, '--config', config, ...words),
+    ask: (uid, path) => JSON.parse(as(uid, requester, join(directory, 'serve.sock'), path).stdout) as unknown,
+  };
+}
+
+const serving = async (t: TestContext, ...settings: readonly string[]): Promise<RunAs> =>
+  (await servingAll(t, RECORDS, ...settings)).run;
+
+const GIB = 1024 ** 3;
+
+/** daemon's, stopped at h_rt; its options, its program and who looked at it are nobody's affair. */
+const STOPPED: JobRecord = {
+  ...job(8, 'daemon', 'genome'),
+  ...{ pe: null, slots: 1, host_slots: 1, granted_hosts: null, wallclock_seconds: 600 },
+  ...{ h_vmem: modest.h_vmem, requests: {}, peak_rss_swap: openBracket(GIB, null, 'secret-program') },
+  ...{ peak_process_vmem: openBracket(2 * GIB, null, 'secret-program') },
+  exit_status: 137,
+  signal: 9,
+  grid_engine: accountOf({ category: '-U secret-list -l h_rt=600,h_vmem=4G', maxvmem_bytes: GIB }),
+  notes: ['secret-note'],
+};
+
+interface Told {
+  readonly causes?: readonly {
+    readonly causes: readonly string[];
+    readonly sentence: string;
+    readonly explanations: readonly { readonly evidence: string }[];
+    readonly next_time: string | null;
+  }[];
+  readonly status?: number;
+}
+
+const numbers = ({ status, stdout, stderr }: Run): readonly number[] => {
+  assert.equal(status, 0, stderr);
+  const { records } = JSON.parse(stdout) as { readonly records: readonly { readonly job_id: number }[] };
+  return records.map(({ job_id: id }) => id).toSorted((a, b) => a - b);
+};
+
+interface Top {
+  readonly groups: readonly { readonly key: string | null; readonly totals: { readonly records: number } }[];
+  readonly totals: { readonly records: number };
+}
+
+/** What a ranking tells: its keys with the number of records, and the number of all. */
+const ranked = ({ status, stdout, stderr }: Run): unknown => {
+  assert.equal(status, 0, stderr);
+  const { groups, totals } = JSON.parse(stdout) as Top;
+  const pairs = groups.map(({ key, totals: own }) => [key, own.records]);
+  return [Object.fromEntries(pairs), totals.records];
+};
+
+describe('two users of a site, by its server', { skip: notRoot }, () => {
+  for (const setting of ['visibility = "own"', 'serve_names = "own"'])
+    it(`see their own jobs, and sums of these, with ${setting}`, async (t) => {
+      const run = await serving(t, setting);
+      assert.deepEqual(numbers(run(NOBODY, 'jobs', '--json')), [1, 5, 6]);
+      assert.deepEqual(numbers(run(DAEMON, 'jobs', '--json')), [2, 3, 4]);
+      const top = run(NOBODY, 'top', 'owners', '--by', 'jobs', '--json');
+      // Sums leave out what only its owner says.
+      assert.deepEqual(ranked(top), [{ nobody: 2 }, 2]);
+      assert.match(top.stderr, /this site shows you your own jobs only/);
+      assert.equal(run(NOBODY, 'job', '2').status, 1);
+      const stranger = run(NOBODY, 'owner', 'daemon');
+      assert.equal(stranger.status, 3);
+      assert.match(stranger.stderr, /this site shows you your own jobs only/);
+    });
+
+  it('see the jobs of projects that they share, and sums of these, with visibility = "project"', async (t) => {
+    const run = await serving(t, 'visibility = "project"');
+    assert.deepEqual(numbers(run(NOBODY, 'jobs', '--json')), [1, 2, 5, 6]);
+    assert.deepEqual(numbers(run(DAEMON, 'jobs', '--json')), [1, 2, 3, 4, 6]);
+    assert.deepEqual(ranked(run(NOBODY, 'top', 'owners', '--by', 'jobs', '--json')), [{ daemon: 1, nobody: 2 }, 3]);
+    assert.deepEqual(ranked(run(NOBODY, 'top', 'projects', '--by', 'jobs', '--json')), [{ NONE: 1, genome: 2 }, 3]);
+    assert.deepEqual(numbers(run(NOBODY, 'owner', 'daemon', '--json')), [2]);
+    assert.deepEqual(numbers(run(NOBODY, 'project', 'secret', '--json')), [6]);
+    assert.deepEqual(numbers(run(DAEMON, 'project', 'secret', '--json')), [3, 6]);
+    assert.equal(run(NOBODY, 'job', '3').status, 1);
+    assert.equal(run(NOBODY, 'job', '4').status, 1);
+    assert.deepEqual(numbers(run(0, 'jobs', '--json')), [1, 2, 3, 4, 5, 6]);
+  });
+
+  it('see the jobs of others without names, with serve_names = "anonymous"', async (t) => {
+    const run = await serving(t, 'serve_names = "anonymous"');
+    const all = run(NOBODY, 'jobs', '--json');
+    assert.deepEqual(numbers(all), [1, 2, 3, 4, 5, 6]);
+    assert.doesNotMatch(all.stdout, /daemon/);
+    assert.deepEqual(ranked(run(NOBODY, 'top', 'owners', '--by', 'jobs', '--json')), [{ anonymous: 3, nobody: 2 }, 5]);
+    assert.equal(run(NOBODY, 'jobs', '--name', 'work-of-d*').status, 1);
+  });
+
+  it('are told why a job was killed as far as they may see it', async (t) => {
+    const records = [...RECORDS, STOPPED, { ...STOPPED, job_id: 9, project: 'secret' }];
+    const { run, ask } = await servingAll(t, records, 'visibility = "project"', 'grid_engine = "sge6.2"');
+    for (const uid of [DAEMON, NOBODY]) {
+      const [why, ...others] = (ask(uid, '/v1/job/8') as Told).causes ?? [];
+      assert.deepEqual([why?.causes, others], [['h_rt'], []]);
+      assert.match(why?.sentence ?? '', /Grid Engine's kill at h_rt\. It ran 0:10:00 of the 0:10:00 of h_rt/);
+      assert.equal(why?.next_time, 'qsub -l h_vmem=4G,h_rt=0:20:00');
+      // The CLI reads the records from the same server, and says the same.
+      const shown = JSON.parse(run(uid, 'job', '8', '--json').stdout) as Told;
+      assert.deepEqual(shown.causes, [why]);
+    }
+    assert.equal((ask(NOBODY, '/v1/job/9') as Told).status, 404);
+    assert.equal((ask(DAEMON, '/v1/job/9') as Told).causes?.length, 1);
+  });
+
+  it('are told no more of it than the record shows, with serve_names = "anonymous"', async (t) => {
+    const { run, ask } = await servingAll(t, [...RECORDS, STOPPED], 'serve_names = "anonymous"');
+    const [own] = (ask(DAEMON, '/v1/job/8') as Told).causes ?? [];
+    assert.deepEqual([own?.causes, own?.next_time], [['h_rt'], 'qsub -l h_vmem=4G,h_rt=0:20:00']);
+    const answer = ask(NOBODY, '/v1/job/8') as Told;
+    assert.doesNotMatch(JSON.stringify(answer), /secret|daemon|h_rt=/);
+    const [why] = answer.causes ?? [];
+    assert.doesNotMatch(JSON.stringify(why), /requested no/);
+    assert.match(JSON.stringify(why), /what limits of time it had is not known/);
+    assert.equal(run(NOBODY, 'job', '8').status, 0);
+    assert.doesNotMatch(run(NOBODY, 'job', '8').stdout, /secret|daemon|requested no/);
+  });
+});

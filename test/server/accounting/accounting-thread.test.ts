@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import type { JobRecord } from '../../../src/record/record';
+import {
+  startAccountingThread,
+  type AccountingService,
+  type AccountingThreadOptions,
+} from '../../../src/server/accounting/accounting-thread';
+import { HttpProblem } from '../../../src/server/http/http-problem';
+import { FULL_ACCESS, type Access } from '../../../src/server/access/access';
+import { killedAtLimit, ordinary } from '../../report/sample-records';
+import { temporaryDirectory } from '../test-site';
+
+async function fill(path: string, records: readonly JobRecord[]): Promise<void> {
+  const store = openSqliteStore(path, 0o600);
+  await store.merge(records);
+  await store.close();
+}
+
+function accountingOf(t: TestContext, options: AccountingThreadOptions): AccountingService {
+  const accounting = startAccountingThread(options);
+  t.after(() => accounting.stop());
+  return accounting;
+}
+
+interface Given {
+  readonly records: readonly JobRecord[];
+  readonly totals?: { readonly records: number };
+}
+
+async function job(
+  accounting: AccountingService,
+  id: number,
+  access: Access = FULL_ACCESS,
+): Promise<readonly JobRecord[]> {
+  const bytes = await accounting.ask({ what: 'job', query: { job_id: id } }, access);
+  return (JSON.parse(bytes.toString('utf8')) as Given).records;
+}
+
+const hasStatus =
+  (status: number, detail = /./) =>
+  (error: unknown): boolean =>
+    error instanceof HttpProblem && error.httpStatus === status && detail.test(error.message);
+
+describe('startAccountingThread', () => {
+  it('gives records as the caller may see them', async (t) => {
+    const path = join(temporaryDirectory(t), 'a.db');
+    await fill(path, [ordinary, { ...killedAtLimit, owner: 'alice' }]);
+    const accounting = accountingOf(t, { path });
+    assert.deepEqual(
+      (await job(accounting, 4711)).map(({ owner }) => owner),
+      ['bob'],
+    );
+    const own: Access = { level: 'own', user: 'alice' };
+    assert.deepEqual(
+      (await job(accounting, 4712, own)).map(({ owner }) => owner),
+      ['alice'],
+    );
+    await assert.rejects(job(accounting, 4711, own), hasStatus(404));
+    const anonymous: Access = { level: 'anonymous', user: 'alice' };
+    const [hidden] = await job(accounting, 4711, anonymous);
+    assert.deepEqual([hidden?.owner, hidden?.job_name, hidden?.h_vmem], ['anonymous', 'anonymous', ordinary.h_vmem]);
+    const query = { owner: 'bob', since: 0, until: Date.now() + 1e12 };
+    for (const access of [own, anonymous])
+      await assert.rejects(accounting.ask({ what: 'records', query }, access), hasStatus(403, /your own jobs only/));
+    const mine = await accounting.ask({ what: 'records', query: { ...query, owner: 'alice' } }, own);
+    assert.equal((JSON.parse(mine.toString('utf8')) as Given).totals?.records, 1);
+  });
+
+  it('counts only the jobs that the caller may see as older and newer ones', async (t) => {
+    const path = join(temporaryDirectory(t), 'a.db');
+    const later = {
+      ...ordinary,
+      owner: 'alice',
+      run_id: '1f2e3d4c.9999.1',
+      submitted_at: '2026-11-21T00:00:00.000Z',
+      started_at: '2026-11-21T00:00:01.000Z',
+      ended_at: '2026-11-21T00:00:02.000Z',
+    };
+    await fill(path, [ordinary, later]);
+    const accounting = accountingOf(t, { path });
+    const answer = async (access: Access): Promise<unknown> => {
+      const bytes = await accounting.ask({ what: 'job', query: { job_id: 4711 } }, access);
+      const { records, older_incarnations: older } = JSON.parse(bytes.toString('utf8')) as Given & {
+        readonly older_incarnations: number;
+      };
+      return [records.map(({ owner }) => owner), older];
+    };
+    assert.deepEqual(await answer(FULL_ACCESS), [['alice'], 1]);
+    assert.deepEqual(await answer({ level: 'own', user: 'bob' }), [['bob'], 0]);
+    assert.deepEqual(await answer({ level: 'own', user: 'alice' }), [['alice'], 0]);
+  });
+
+  it('tells why the DB cannot be read, and reads it when it has come or was replaced', async (t) => {
+    const directory = temporaryDirectory(t);
+    const path = join(directory, 'a.db');
+    const accounting = accountingOf(t, { path });
+    await assert.rejects(job(accounting, 4711), hasStatus(503, /accounting DB.*does not exist/));
+    assert.match(accounting.problem() ?? '', /does not exist/);
+    writeFileSync(path, 'no database at all, but some text');
+    await assert.rejects(job(accounting, 4711), hasStatus(503));
+    await fill(join(directory, 'b.db'), [ordinary]);
+    renameSync(join(directory, 'b.db'), path);
+    assert.equal((await job(accounting, 4711)).length, 1);
+    assert.equal(accounting.problem(), null);
+    await fill(join(directory, 'c.db'), [killedAtLimit]);
+    renameSync(join(directory, 'c.db'), path);
+    assert.equal((await job(accounting, 4712)).length, 1);
+    await assert.rejects(job(accounting, 4711), hasStatus(404));
+    await accounting.probe();
+    assert.equal(accounting.problem(), null);
+  });
+
+  it('gives up a DB that hangs, and refuses what can not be answered soon', async (t) => {
+    const program = join(temporaryDirectory(t), 'hangs.js');
+    writeFileSync(program, "require('node:worker_threads').parentPort.on('message', () => undefined);");
+    const accounting = accountingOf(t, { path: '/nowhere', program, patienceMs: 50, mostWaiting: 2 });
+    const asked = [job(accounting, 1), job(accounting, 2), job(accounting, 3)].map((one) =>
+      assert.rejects(one, hasStatus(503)),
+    );
+    await assert.rejects(job(accounting, 4), hasStatus(503, /too many questions wait/));
+    await Promise.all(asked);
+    await assert.rejects(job(accounting, 5), hasStatus(503, /has not answered for 0\.05 s/));
+  });
+
+  it('starts its thread again when it has died', async (t) => {
+    const program = join(temporaryDirectory(t), 'dies.js');
+    const text =
+      "const { parentPort } = require('node:worker_threads');" +
+      "parentPort.on('message', ({ id, question }) => {" +
+      'if (question.query.job_id === 13) throw new Error("unlucky");' +
+      'parentPort.postMessage({ id, json: new TextEncoder().encode(JSON.stringify({ records: [] })) }); });';
+    writeFileSync(program, text);
+    const accounting = accountingOf(t, { path: '/nowhere', program });
+    assert.deepEqual(await job(accounting, 1), []);
+    await assert.rejects(job(accounting, 13), hasStatus(503, /ended; ask again/));
+    assert.deepEqual(await job(accounting, 2), []);
+    await accounting.stop();
+    await assert.rejects(job(accounting, 3), hasStatus(503, /the server is ending/));
+  });
+});

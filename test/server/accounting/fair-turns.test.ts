@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { request, type ClientRequest } from 'node:http';
+import { describe, it } from 'node:test';
+import type { AccountingService } from '../../../src/server/accounting/accounting-thread';
+import type { Requester } from '../../../src/server/accounting/accounting-thread';
+import { HttpProblem } from '../../../src/server/http/http-problem';
+import { FULL_ACCESS } from '../../../src/server/access/access';
+import { eventually, gatedThread } from './gated-thread';
+import { ask, startTestSite, type Got } from '../test-site';
+
+const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
+
+/** Asks from another address of this host, as another host would. */
+function from(
+  address: string,
+  port: number,
+  job: number,
+): { readonly sent: ClientRequest; readonly status: Promise<number> } {
+  const path = `/v1/job/${job}`;
+  const sent = request({ host: '127.0.0.1', port, path, localAddress: address, agent: false });
+  const status = new Promise<number>((resolve) => {
+    sent.on('response', (answer) => resolve(answer.resume().statusCode ?? 0));
+    sent.on('error', () => resolve(0));
+  });
+  sent.end();
+  return { sent, status };
+}
+
+describe('questions to the accounting DB', () => {
+  it('take turns by caller, and those whose client has left are not put to it', async (t) => {
+    const { accounting, run, open } = gatedThread(t);
+    const askers: (Requester | undefined)[] = [];
+    const watched: AccountingService = {
+      ...accounting,
+      ask: (question, access, requester) => {
+        if (question.what === 'job') askers.push(requester);
+        return accounting.ask(question, access, requester);
+      },
+      probe: () => Promise.resolve(),
+    };
+    const site = await startTestSite(t, { accounting: watched });
+    const asked: Promise<number>[] = [];
+    const sendFrom = async (address: string, job: number): Promise<ClientRequest> => {
+      const before = askers.length;
+      const { sent, status } = from(address, site.port, job);
+      asked.push(status);
+      await eventually(() => askers.length > before);
+      return sent;
+    };
+    await sendFrom('127.0.0.2', 1);
+    await eventually(() => run().length === 1);
+    for (const job of [11, 12, 13, 14]) await sendFrom('127.0.0.2', job);
+    await sendFrom('127.0.0.3', 21);
+    const leaving = await sendFrom('127.0.0.4', 31);
+    leaving.destroy();
+    await eventually(() => askers[5]?.gone?.aborted === false && askers[6]?.gone?.aborted === true);
+    await sendFrom('127.0.0.3', 22);
+    open();
+    assert.deepEqual(await Promise.all(asked), [200, 200, 200, 200, 200, 200, 0, 200]);
+    assert.deepEqual(run(), [1, 11, 21, 12, 22, 13, 14]);
+  });
+
+  it('past their deadline are not put to it, and neither these nor a crowd is its fault', async (t) => {
+    const { accounting, run, open } = gatedThread(t, { patienceMs: 100, mostWaiting: 3 });
+    t.after(() => accounting.stop());
+    const job = (id: number, key: string): Promise<string> =>
+      accounting.ask({ what: 'job', query: { job_id: id } }, FULL_ACCESS, { key, gone: null }).then(
+        () => 'answered',
+        (error: unknown) => (error instanceof HttpProblem ? error.message : 'no problem'),
+      );
+    const crowd = [1, 2, 3, 4, 5].map((id) => job(id, 'uid 1'));
+    const other = job(9, 'uid 2');
+    assert.match((await crowd[4]) ?? '', /^too many questions wait/);
+    assert.match((await crowd[3]) ?? '', /^too many questions wait/);
+    for (const one of [crowd[0], crowd[1], crowd[2], other])
+      assert.match((await one) ?? '', /^the accounting DB has not/);
+    assert.match(accounting.problem() ?? '', /^the accounting DB has not answered for 0\.1 s/);
+    open();
+    while ((await job(6, 'uid 1')) !== 'answered');
+    assert.equal(accounting.problem(), null);
+    assert.deepEqual(
+      run().filter((id) => id !== 6),
+      [1],
+    );
+  });
+});
+
+const MANY_CONNECTIONS = `
+const { connect } = require('node:net');
+const [socket, count] = process.argv.slice(1);
+let open = 0, closed = 0;
+const say = () => open + closed === Number(count) && console.log(JSON.stringify({ open, closed }));
+const first = Array.from({ length: Number(count) }, () => {
+  const one = connect(socket);
+  one.on('error', () => undefined);
+  one.on('connect', () => {
+    one.write('GET /qhost HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n');
+    one.once('data', (piece) => {
+      if (/^HTTP.1.1 503 /.test(piece)) console.log(String(piece).split('\\r\\n\\r\\n')[1] || '');
+      else { open++; say(); }
+    });
+  });
+  one.on('close', () => { closed++; say(); });
+});
+`;
+
+describe('connections of one user', () => {
+  it('are 32 at a time, and leave room for those of others', { skip: notRoot }, async (t) => {
+    const site = await startTestSite(t);
+    const become = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+    const child = spawn('setpriv', [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, '200'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => child.kill('SIGKILL'));
+    let said = '';
+    child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
+    await eventually(() => said.includes('"closed":'));
+    assert.match(said, /\{"open":32,"closed":168\}/);
+    assert.match(said, /you have 32 connections here already; close some/);
+    const others: Got[] = await Promise.all(
+      Array.from({ length: 32 }, () => ask({ socketPath: site.socket }, { path: '/qhost' })),
+    );
+    assert.deepEqual(new Set(others.map(({ status }) => status)), new Set([200]));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const again = spawn('setpriv', [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, '1'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => again.kill('SIGKILL'));
+    const [line] = (await once(again.stdout, 'data')) as [Buffer];
+    assert.match(line.toString(), /"open":1,/);
+  });
+});

@@ -1,0 +1,46 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestContext } from 'node:test';
+import {
+  startAccountingThread,
+  type AccountingService,
+  type AccountingThreadOptions,
+} from '../../../src/server/accounting/accounting-thread';
+import { temporaryDirectory } from '../test-site';
+
+/** An accounting service whose thread writes down what it is asked, and does not end job 1 before the gate is opened. */
+export interface GatedThread {
+  readonly accounting: AccountingService;
+  /** Job numbers that were put to the thread, in order. */
+  readonly run: () => readonly number[];
+  readonly open: () => void;
+}
+
+const PROGRAM = `
+const { appendFileSync, readFileSync } = require('node:fs');
+const { parentPort } = require('node:worker_threads');
+parentPort.on('message', ({ id, question }) => {
+  const job = question === null ? 0 : question.query.job_id;
+  appendFileSync(__dirname + '/run', job + '\\n');
+  if (job === 1) readFileSync(__dirname + '/gate');
+  parentPort.postMessage({ id, json: new TextEncoder().encode('{"records":[]}') });
+});`;
+
+export function gatedThread(t: TestContext, options: Partial<AccountingThreadOptions> = {}): GatedThread {
+  const directory = temporaryDirectory(t);
+  const program = join(directory, 'program.js');
+  writeFileSync(program, PROGRAM);
+  execFileSync('mkfifo', [join(directory, 'gate')]);
+  const accounting = startAccountingThread({ path: '/nowhere', program, ...options });
+  const log = join(directory, 'run');
+  const run = (): readonly number[] =>
+    existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [];
+  return { accounting, run, open: () => writeFileSync(join(directory, 'gate'), 'open') };
+}
+
+/** Waits for something that comes; a test that waits for ever is ended by its runner. */
+export async function eventually(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(5);
+}

@@ -1,0 +1,15 @@
+import type { JobRecord } from '../../../src/record/record';
+import type { AccountingService } from '../../../src/server/accounting/accounting-thread';
+import { answerQuery } from '../../../src/server/accounting/answer-query';
+import { memoryReader } from '../../accounting/memory-reader';
+
+/** An accounting service that answers from records in memory, by the code of the real one. */
+export function memoryAccounting(records: readonly JobRecord[]): AccountingService {
+  const reader = memoryReader(records);
+  return {
+    ask: async (question, access) => Buffer.from(await answerQuery(question, access, reader)),
+    problem: () => null,
+    probe: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  };
+}

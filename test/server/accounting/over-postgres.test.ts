@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
+import { packageRoot } from '../../../src/base/package-root';
+import type { JobRecord } from '../../../src/record/record';
+import { startAccountingThread } from '../../../src/server/accounting/accounting-thread';
+import { noPostgres, startServer, type Server } from '../../accounting/postgres/server';
+import { killedAtLimit, ordinary } from '../../report/sample-records';
+import { NOW, startTestSite, temporaryDirectory } from '../test-site';
+
+const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
+/** Users that every Debian has, by their numbers there. */
+const DAEMON = 1;
+const NOBODY = 65534;
+const HOUR = 3_600_000;
+const notRoot = process.getuid?.() !== 0 && 'only root can become two other users';
+
+const at = (hoursAgo: number): string => new Date(NOW - hoursAgo * HOUR).toISOString();
+
+function job(job_id: number, owner: string, more: Partial<JobRecord> = {}): JobRecord {
+  const times = { submitted_at: at(30), started_at: at(28), ended_at: at(job_id), revision: NOW - HOUR };
+  return { ...ordinary, ...times, job_id, owner, job_name: `work-of-${owner}`, project: 'genome', ...more };
+}
+
+const RECORDS = [
+  job(1, 'nobody'),
+  job(2, 'daemon', { queue: 'long.q', host: 'node2' }),
+  job(3, 'daemon', { ...killedAtLimit, job_id: 3, owner: 'daemon', ended_at: at(3) }),
+  job(4, 'nobody', { status: 'running', ended_at: null, series: null }),
+];
+
+const QUESTIONS = [
+  '/v1/job/1',
+  '/v1/job/3',
+  '/v1/job/99',
+  '/v1/owner/daemon?since=7d',
+  '/v1/records?since=7d',
+  '/v1/records?since=7d&owner=daemon&sort=peak&limit=1',
+  '/v1/records?since=7d&failed=true&host=node2',
+  '/v1/summary?since=7d',
+  '/v1/summary?since=7d&by=day&queue=long.q',
+  '/v1/running?since=3d',
+];
+
+/** The reasons of a bracket are a set: each store has them in an order of its own. */
+const parsed = (text: string): unknown =>
+  JSON.parse(text, (key, value: unknown) => (key === 'open' && Array.isArray(value) ? value.toSorted() : value));
+
+describe('a server over PostgreSQL', { skip: noPostgres }, () => {
+  let server: Server;
+  before(async () => {
+    server = await startServer({
+      shared: true,
+      settings: ['fsync = off'],
+      access: ['local all site_admin trust', 'local all all peer'],
+    });
+  });
+  after(() => server.remove());
+
+  async function filled(): Promise<string> {
+    const url = server.url(await server.database());
+    const store = openPostgresHistory(url);
+    await store.merge(RECORDS);
+    await store.rollUp({});
+    await store.close();
+    return url;
+  }
+
+  it('answers as one over SQLite', async (t) => {
+    const accounting = await filled();
+    const [sqlite, postgres] = [
+      await startTestSite(t, { records: RECORDS }),
+      await startTestSite(t, { settings: { accounting } }),
+    ];
+    for (const question of QUESTIONS) {
+      const [there, here] = [await sqlite.get(question), await postgres.get(question)];
+      assert.deepEqual([here.status, parsed(here.text)], [there.status, parsed(there.text)]);
+    }
+  });
+
+  it('shows two users their own jobs, who may not log in to the database themselves', { skip: notRoot }, async (t) => {
+    const directory = temporaryDirectory(t);
+    const config = join(directory, 'qmemacct.toml');
+    // As somebody who may read, whoever asks: those who ask have no role there.
+    const url = await filled();
+    const lines = (accounting: string): string =>
+      [
+        `accounting = "${accounting}"`,
+        'visibility = "own"',
+        `run_dir = "${directory}/none"`,
+        `serve_socket = "${directory}/serve.sock"`,
+        'serve_port = 0',
+      ].join('\n');
+    writeFileSync(config, lines(url));
+    const env = { PATH: process.env.PATH, SGE_ROOT: '/nonexistent', HOME: '/nonexistent', LANG: 'C.UTF-8' };
+    const serving = spawn(process.execPath, [COMMAND, '--config', config, 'serve'], {
+      stdio: ['ignore', 'inherit', 'pipe'],
+      env,
+    });
+    t.after(() => serving.kill('SIGKILL'));
+    let said = '';
+    serving.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
+    while (!said.includes('serves ') && serving.exitCode === null) await once(serving.stderr, 'data');
+    writeFileSync(config, lines(url.replace('site_admin@', '')));
+    const asked = (
+      uid: number,
+      ...words: readonly string[]
+    ): ReturnType<typeof spawnSync> & { stdout: string; stderr: string } =>
+      spawnSync(
+        'setpriv',
+        [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', process.execPath, COMMAND, '--config', config, ...words],
+        { encoding: 'utf8', env },
+      );
+    const numbers = (uid: number): readonly number[] => {
+      const { status, stdout, stderr } = asked(uid, 'jobs', '--since', '3650d', '--json');
+      assert.equal(status, 0, stderr);
+      const { records } = JSON.parse(stdout) as { readonly records: readonly JobRecord[] };
+      return records.map(({ job_id: id }) => id).toSorted((a, b) => a - b);
+    };
+    assert.deepEqual(numbers(NOBODY), [1, 4]);
+    assert.deepEqual(numbers(DAEMON), [2, 3]);
+    assert.equal(asked(NOBODY, 'job', '2').status, 1);
+    serving.kill('SIGTERM');
+    await once(serving, 'exit');
+    const alone = asked(NOBODY, 'job', '1');
+    assert.equal(alone.status, 3);
+    assert.match(alone.stderr, /does not let this user in .*; no "qmemacct serve" at .* answers for it/);
+  });
+
+  it('says why it can not answer, and answers again when PostgreSQL does', async (t) => {
+    const site = await startTestSite(t, { settings: { accounting: await filled() } });
+    const status = async (): Promise<number> => (await site.get('/v1/job/1')).status;
+    assert.equal(await status(), 200);
+    await server.stop('SIGQUIT');
+    for (const question of ['/v1/job/1', '/v1/summary?since=7d']) {
+      const away = await site.get(question);
+      assert.equal(away.status, 503);
+      assert.match(away.text, /the accounting DB: the server (?:does not answer|is going or coming)/);
+    }
+    await server.start();
+    assert.equal(await status(), 200);
+  });
+
+  it('does not wait for ever for one that has fallen silent', async (t) => {
+    const path = await filled();
+    const accounting = startAccountingThread({ path, patienceMs: 3000 });
+    t.after(() => accounting.stop());
+    const question = { what: 'summary', query: { since: 0, until: NOW, by: 'owner', limit: 9 } } as const;
+    await accounting.ask(question, { level: 'all' });
+    const [backend] = (await server.run(
+      'postgres',
+      `SELECT pid FROM pg_stat_activity WHERE application_name = 'qmemacct' AND datname = '${path.split(/[/?]/)[3] ?? ''}'`,
+    )) as readonly { readonly pid: number }[];
+    assert.ok(backend !== undefined);
+    process.kill(backend.pid, 'SIGSTOP');
+    t.after(() => process.kill(backend.pid, 'SIGCONT'));
+    await assert.rejects(accounting.ask(question, { level: 'all' }), /the server has fallen silent; see that it runs/);
+    assert.ok((await accounting.ask(question, { level: 'all' })).length > 0);
+  });
+});

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+
+import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
+import type { AccountingReader } from '../../../src/accounting/store';
+import { StoreError } from '../../../src/accounting/store-error';
+import { parseRecord } from '../../../src/record/record';
+import { ClientError, newServerClient } from '../../../src/server/client/server-client';
+import { openRemoteReader, RemoteReader } from '../../../src/server/client/remote-reader';
+import { memoryReader } from '../../accounting/memory-reader';
+import { MANY_OWNERS } from '../../report/many-owners';
+import { arrayOfTwenty, firstRun, hostile, killedAtLimit, ordinary } from '../../report/sample-records';
+import { memoryAccounting } from '../accounting/memory-accounting';
+import { ask, startTestSite, temporaryDirectory } from '../test-site';
+
+const heartbeat = { ...ordinary, job_id: 77, status: 'running' as const, ended_at: null, run_id: '1f2e3d4c.7.7' };
+/** Merged: the accounting line knows `failed`. */
+const joined = { ...killedAtLimit, trust: 'accounting' as const, failed: 37, notes: [], series: null };
+/** In their normal form. */
+const RECORDS = [firstRun, ordinary, killedAtLimit, joined, ...arrayOfTwenty, heartbeat].map((given) => {
+  const record = parseRecord(given);
+  assert.ok(record.ok);
+  return record.value;
+});
+
+interface Both {
+  readonly remote: AccountingReader;
+  readonly direct: AccountingReader;
+}
+
+async function both(t: TestContext): Promise<Both> {
+  const site = await startTestSite(t, { records: RECORDS, settings: { serve_names: 'all' } });
+  const remote = await openRemoteReader(site.socket);
+  const direct = openSqliteReader(join(site.directory, 'accounting.db'));
+  t.after(() => Promise.all([remote.close(), direct.close()]));
+  return { remote, direct };
+}
+
+const OWNER = { owner: 'bob', since: 0, until: Date.UTC(2027, 0) };
+
+describe('RemoteReader', () => {
+  it('says what the accounting DB itself says', async (t) => {
+    const { remote, direct } = await both(t);
+    const array = arrayOfTwenty[0]?.job_id ?? 0;
+    for (const query of [
+      { job_id: 4711 },
+      { job_id: 4711, all: true },
+      { job_id: 4712 },
+      { job_id: array },
+      { job_id: array, task_id: 3 },
+      { job_id: 4711, at: Date.UTC(2020, 0) },
+      { job_id: 4711, cluster: 'elsewhere' },
+      { job_id: 99 },
+    ])
+      assert.deepEqual(await remote.job(query), await direct.job(query), JSON.stringify(query));
+    const [merged] = (await remote.job({ job_id: 4712 })).records;
+    assert.equal(merged?.record.failed, 37);
+    for (const query of [
+      OWNER,
+      { ...OWNER, sort: 'unused' as const, limit: 3, far_below: 0.5 },
+      { ...OWNER, limit: 1_000_000_000 },
+      { ...OWNER, cluster: 'biology' },
+      { ...OWNER, owner: 'nobody/../x?y=1 %' },
+    ])
+      assert.deepEqual(await remote.records(query), await direct.records(query), JSON.stringify(query));
+    const running = await remote.running({ since: 0 });
+    assert.deepEqual(running, await direct.running({ since: 0 }));
+    assert.deepEqual(
+      running.map(({ record }) => record.job_id),
+      [77],
+    );
+  });
+
+  it('asks for every filter, and for sums', async (t) => {
+    const records = MANY_OWNERS.map((given) => {
+      const record = parseRecord(given);
+      assert.ok(record.ok);
+      return record.value;
+    });
+    const site = await startTestSite(t, { accounting: memoryAccounting(records) });
+    const remote = await openRemoteReader(site.socket);
+    t.after(() => remote.close());
+    const direct = memoryReader(records);
+    const ALWAYS = { since: 0, until: Date.UTC(2027, 0) };
+    for (const choice of [
+      {},
+      { project: 'genome' },
+      { queue: 'all.q', host: 'node07', pe: 'smp', cluster: 'biology' },
+      { owner: 'dave', job_name: 'sw*p' },
+      { states: ['running', 'lost'] as const },
+      { failed: true },
+      { failed: false, sampled: true },
+      { peak_at_least: 2 ** 30, peak_at_most: 2 ** 31 + 0.5 },
+      { limit_at_least: 0.1 + 0.2, limit_at_most: 4 * 2 ** 30 },
+      { share_at_least: 0.1 + 0.2, share_at_most: 1.205 },
+      { wallclock_at_least: 1500 },
+      { owner: hostile.owner ?? '', job_name: 'x&y=%00?*' },
+    ]) {
+      for (const query of [
+        { ...ALWAYS, ...choice },
+        { ...ALWAYS, ...choice, sort: 'peak' as const, limit: 2, far_below: 0.5 },
+      ])
+        assert.deepEqual(await remote.records(query), await direct.records(query), JSON.stringify(query));
+      for (const by of ['owner', 'project', 'host', 'job_name', 'day', 'cluster'] as const) {
+        const query = { ...ALWAYS, ...choice, by, sort: 'cpu_seconds', limit: 3 } as const;
+        assert.deepEqual(await remote.summary(query), await direct.summary(query), JSON.stringify(query));
+      }
+    }
+    const all = await remote.summary({ ...ALWAYS, by: 'owner' });
+    assert.deepEqual(all, await direct.summary({ ...ALWAYS, by: 'owner' }));
+  });
+
+  it('gets more records than one answer holds piece by piece', async (t) => {
+    const page = 2;
+    const all = Array.from({ length: 9 }, (_, index) => ({ at: index * 1000 + 500 }));
+    const asked: string[] = [];
+    const client = {
+      socket: '/s',
+      close: () => undefined,
+      get: (target: string) => {
+        asked.push(target);
+        const query = new URLSearchParams(target.split('?')[1]);
+        const [since, until] = [Number(query.get('since')), Number(query.get('until'))];
+        const found = all.filter(({ at }) => at >= since && at < until);
+        const records = found.slice(0, page).map(({ at }) => ({ ...ordinary, revision: at, ended: true }));
+        const totals = Object.fromEntries(TOTALS.map((name) => [name, name === 'records' ? found.length : 0]));
+        return Promise.resolve({ status: 200, json: { schema: 1, records, totals, shown: 'all' } });
+      },
+    };
+    const { records, totals } = await new RemoteReader(client).records({
+      owner: 'bob',
+      since: 0,
+      until: 9000,
+      limit: 1e9,
+    });
+    assert.deepEqual(
+      records.map(({ record }) => record.revision),
+      all.map(({ at }) => at),
+    );
+    assert.equal(totals.records, 9);
+    assert.match(asked[0] ?? '', /limit=10000/);
+    t.diagnostic(`${asked.length} questions`);
+  });
+
+  it('sets out to get no more than a program can hold', async () => {
+    const totals = Object.fromEntries(TOTALS.map((name) => [name, name === 'records' ? 1e7 : 0]));
+    const client = {
+      socket: '/s',
+      close: () => undefined,
+      get: () => Promise.resolve({ status: 200, json: { schema: 1, records: [], totals, shown: 'all' } }),
+    };
+    await assert.rejects(
+      new RemoteReader(client).records({ since: 0, until: 9000, limit: 200_000 }),
+      (error: unknown) => error instanceof StoreError && error.reason.startsWith('10000000 records are too many'),
+    );
+  });
+
+  it('is not there where no server is, and tells a server that can not read the DB either', async (t) => {
+    const missing = join(temporaryDirectory(t), 's');
+    await assert.rejects(
+      openRemoteReader(missing),
+      (error: unknown) => error instanceof ClientError && error.code === 'ENOENT',
+    );
+    const site = await startTestSite(t);
+    // Until the server has had its own look at the DB.
+    while ((await ask({ socketPath: site.socket }, { path: '/v1/health' })).text.includes('"problem":null'))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    await assert.rejects(
+      openRemoteReader(site.socket),
+      (error: unknown) => error instanceof StoreError && error.reason.includes('does not exist'),
+    );
+  });
+
+  it('believes nothing that can not be', async (t) => {
+    const bad: readonly (readonly [status: number, body: string, reason: RegExp])[] = [
+      [200, 'not JSON', /no JSON/],
+      [200, '[]', /is not an object/],
+      [200, '{}', /schema is not 1/],
+      [200, '{"schema":1}', /records is not a list/],
+      [
+        200,
+        '{"schema":1,"records":[{"job_id":"x"}],"older_incarnations":0,"newer_incarnations":0}',
+        /records\[0\]\.cluster is not a string/,
+      ],
+      [200, `{"schema":1,"records":[${JSON.stringify({ ...ordinary, ended: 1 })}]}`, /ended is not true or false/],
+      [
+        200,
+        `{"schema":1,"records":[${JSON.stringify({ ...ordinary, ended: true, attempt: 0 })}]}`,
+        /attempt is not a number/,
+      ],
+      [
+        200,
+        '{"schema":1,"records":[],"causes":[],"more_causes":false,"older_incarnations":-1,"newer_incarnations":0}',
+        /older_incarnations is not a number/,
+      ],
+      [500, '{"type":"about:blank","title":"Internal error","status":500,"detail":"it broke"}', /it broke/],
+      [502, '{}', /status 502/],
+    ];
+    let answer = bad[0];
+    const server = createServer((_request, response) => {
+      response.writeHead(answer?.[0] ?? 0).end(answer?.[1]);
+    });
+    const socket = join(temporaryDirectory(t), 's');
+    await new Promise<void>((resolve) => void server.listen(socket, resolve));
+    t.after(() => server.close());
+    const client = newServerClient(socket);
+    t.after(() => client.close());
+    const reader = new RemoteReader(client);
+    for (const given of bad) {
+      answer = given;
+      await assert.rejects(
+        reader.job({ job_id: 1 }),
+        (error: unknown) => error instanceof StoreError && given[2].test(error.reason) && !error.message.includes('\n'),
+        given[1],
+      );
+    }
+  });
+
+  it('does not wait for ever', async (t) => {
+    const server = createServer(() => undefined);
+    const socket = join(temporaryDirectory(t), 's');
+    await new Promise<void>((resolve) => void server.listen(socket, resolve));
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const client = newServerClient(socket, 50);
+    t.after(() => client.close());
+    await assert.rejects(
+      client.get('/'),
+      (error: unknown) => error instanceof ClientError && error.message.includes('no answer within 0.05 s'),
+    );
+  });
+});
+
+const TOTALS = [
+  ...['records', 'jobs', 'running', 'requested_gib_hours', 'requested_with_used_gib_hours'],
+  ...['requested_with_peak_gib_hours', 'used_gib_hours', 'peak_gib_hours', 'cpu_seconds', 'slot_seconds'],
+  ...['above_request', 'far_below', 'limit_gib_hours', 'energy_joules', 'slot_seconds_with_energy'],
+  ...['failed', 'killed_by_memory', 'unsampled', 'without_limit', 'without_peak', 'without_used'],
+];

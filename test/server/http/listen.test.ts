@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { UserError } from '../../../src/base/user-error';
+import { systemdSockets, listenAt, listenAddressText, type ListenAddress } from '../../../src/server/http/listen';
+import { temporaryDirectory } from '../test-site';
+
+function newServer(t: TestContext): Server {
+  const server = createServer();
+  t.after(() => server.close());
+  return server;
+}
+
+async function fault(t: TestContext, place: ListenAddress): Promise<string> {
+  let message = '';
+  await assert.rejects(listenAt(newServer(t), place), (error: unknown) => {
+    assert.ok(error instanceof UserError);
+    ({ message } = error);
+    return true;
+  });
+  assert.doesNotMatch(message, /\n/);
+  return message;
+}
+
+/** A socket whose server was killed. */
+async function deadSocket(path: string): Promise<void> {
+  const script = 'require("node:net").createServer().listen(process.argv[1], () => console.log("up"))';
+  const child = spawn(process.execPath, ['-e', script, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  assert.ok(lstatSync(path).isSocket());
+}
+
+describe('listenAt', () => {
+  it('makes a socket for everybody, and its directory', async (t) => {
+    const path = join(temporaryDirectory(t), 'run', 'qmemacct', 'serve.sock');
+    const before = process.umask(0o077);
+    try {
+      await listenAt(newServer(t), { kind: 'socket', path });
+    } finally {
+      process.umask(before);
+    }
+    assert.equal(lstatSync(path).mode & 0o777, 0o666);
+    assert.equal(lstatSync(join(path, '..')).mode & 0o777, 0o755);
+  });
+
+  it('takes the place of a server that has died, not of one that lives', async (t) => {
+    const path = join(temporaryDirectory(t), 's');
+    await deadSocket(path);
+    await listenAt(newServer(t), { kind: 'socket', path });
+    assert.match(await fault(t, { kind: 'socket', path }), /another server answers there/);
+    assert.ok(existsSync(path));
+  });
+
+  it('removes no file that is no socket', async (t) => {
+    const path = join(temporaryDirectory(t), 's');
+    writeFileSync(path, 'precious');
+    assert.match(await fault(t, { kind: 'socket', path }), /a file that is no socket lies there/);
+    assert.ok(lstatSync(path).isFile());
+  });
+
+  it('says in one line why it can not listen, and what to do', async (t) => {
+    const directory = temporaryDirectory(t);
+    const first = newServer(t);
+    await listenAt(first, { kind: 'tcp', address: '127.0.0.1', port: 0 });
+    const { port } = first.address() as { readonly port: number };
+    assert.equal(
+      await fault(t, { kind: 'tcp', address: '127.0.0.1', port }),
+      `can't listen on 127.0.0.1:${port}: another program has this port; give another with --port, or set serve_port`,
+    );
+    assert.match(await fault(t, { kind: 'tcp', address: '192.0.2.1', port: 0 }), /this host has no such address/);
+    writeFileSync(join(directory, 'file'), '');
+    assert.match(
+      await fault(t, { kind: 'socket', path: join(directory, 'file', 's') }),
+      /its directory is none|EEXIST/,
+    );
+    assert.match(await fault(t, { kind: 'socket', path: `/${'x'.repeat(107)}` }), /longer than 107 bytes/);
+    assert.match(await fault(t, { kind: 'descriptor', fd: 999 }), /descriptor 999/);
+  });
+
+  it(
+    'says who may not make a socket there',
+    { skip: process.getuid?.() !== 0 && 'only root can become another' },
+    (t) => {
+      const directory = temporaryDirectory(t);
+      mkdirSync(join(directory, 'run'), { mode: 0o755 });
+      const script =
+        'const { listenAt } = require(process.argv[1]);' +
+        'listenAt(require("node:net").createServer(), { kind: "socket", path: process.argv[2] }).catch((e) => console.log(e.message))';
+      const words = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, '-e', script];
+      const path = join(directory, 'run', 's');
+      const { stdout } = spawnSync('setpriv', [...words, require.resolve('../../../src/server/http/listen'), path], {
+        encoding: 'utf8',
+      });
+      assert.match(stdout, /^can't listen on .*: no permission to make it there; .*--socket\n$/);
+    },
+  );
+});
+
+describe('sockets of systemd', () => {
+  it('are those that were meant for this process', () => {
+    assert.deepEqual(systemdSockets({ LISTEN_PID: '12', LISTEN_FDS: '2' }, 12), [
+      { kind: 'descriptor', fd: 3 },
+      { kind: 'descriptor', fd: 4 },
+    ]);
+    for (const env of [
+      {},
+      { LISTEN_PID: '13', LISTEN_FDS: '1' },
+      { LISTEN_PID: '12' },
+      { LISTEN_PID: '12', LISTEN_FDS: '-1' },
+    ])
+      assert.deepEqual(systemdSockets(env, 12), []);
+  });
+});
+
+describe('listenAddressText', () => {
+  it('is what a person would write', () => {
+    assert.equal(listenAddressText({ kind: 'tcp', address: '::1', port: 80 }), '[::1]:80');
+    assert.equal(listenAddressText({ kind: 'tcp', address: '127.0.0.1', port: 80 }), '127.0.0.1:80');
+    assert.equal(listenAddressText({ kind: 'socket', path: '/s' }), '/s');
+  });
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ordinary } from '../../report/sample-records';
+import { ask, startTestSite, type Got } from '../test-site';
+
+const CLIENTS = 500;
+const PATHS = ['/qhost', '/qstat', '/v1/live', '/v1/hosts', '/v1/job/4711', '/v1/health'];
+
+describe('500 clients at once', () => {
+  for (const keepAlive of [true, false])
+    it(`all have their answers, ${keepAlive ? 'on connections that are kept' : 'each on a connection of its own'}`, async (t) => {
+      const site = await startTestSite(t, { records: [ordinary] });
+      const agent = keepAlive ? new Agent({ keepAlive, maxSockets: CLIENTS }) : false;
+      t.after(() => agent && agent.destroy());
+      const rounds = 3;
+      const got: Got[] = [];
+      for (let round = 0; round < rounds; round++) {
+        const asked = Array.from({ length: CLIENTS }, (_, index) => {
+          const path = PATHS[(index + round) % PATHS.length] ?? '/';
+          const where = index % 20 === 0 ? { socketPath: site.socket } : { port: site.port };
+          return ask(where, { path, agent });
+        });
+        got.push(...(await Promise.all(asked)));
+      }
+      assert.equal(got.length, rounds * CLIENTS);
+      assert.deepEqual(new Set(got.map(({ status }) => status)), new Set([200]));
+      assert.ok(got.every(({ headers, bytes }) => bytes.length === Number(headers['content-length'])));
+      // One content for each address: nobody got half of somebody else's.
+      assert.equal(new Set(got.map(({ headers }) => headers.etag)).size, PATHS.length);
+      assert.deepEqual(site.lines, []);
+    });
+});
+
+describe('500 questions at once to the accounting DB', () => {
+  it('are all answered, in turn', async (t) => {
+    const site = await startTestSite(t, { records: [ordinary] });
+    const asked = Array.from({ length: CLIENTS }, () => site.get('/v1/job/4711'));
+    assert.deepEqual(new Set((await Promise.all(asked)).map(({ status }) => status)), new Set([200]));
+  });
+});
+
+describe('a server that ends', () => {
+  it('gives the answers that are under way, and takes no more', async (t) => {
+    let isAsked = (): void => undefined;
+    const asked = new Promise<void>((resolve) => (isAsked = resolve));
+    const slow = {
+      ask: () => {
+        isAsked();
+        return sleep(300).then(() => Buffer.from('{"records":[]}'));
+      },
+      problem: () => null,
+      probe: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+    };
+    const site = await startTestSite(t, { accounting: slow });
+    const agent = new Agent({ keepAlive: true });
+    t.after(() => agent.destroy());
+    await ask({ port: site.port }, { path: '/qhost', agent });
+    const underWay = ask({ port: site.port }, { path: '/v1/running' });
+    await asked;
+    const ended = site.stop();
+    assert.equal((await underWay).status, 200);
+    await ended;
+    await assert.rejects(ask({ port: site.port }, { path: '/qhost' }), /ECONNREFUSED/);
+    await assert.rejects(ask({ socketPath: site.socket }, { path: '/qhost' }), /ENOENT|ECONNREFUSED/);
+  });
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Source } from '../../../src/live/polling';
+import { liveCell } from '../../../src/live/poll-tools';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import type { AccountingService } from '../../../src/server/accounting/accounting-thread';
+import { HttpProblem } from '../../../src/server/http/http-problem';
+import { LiveUpdates } from '../../../src/server/live/live-updates';
+import { GIB, noAnswer, running, snapshot, workedExample } from '../../live/snapshots';
+
+const settings = { ...DEFAULT_SETTINGS, poll_interval: 0.02 };
+
+function accountingWith(ask: AccountingService['ask']): AccountingService {
+  return { ask, problem: () => null, probe: () => Promise.resolve(), stop: () => Promise.resolve() };
+}
+
+const empty = accountingWith(() => Promise.resolve(Buffer.from('{"records":[]}')));
+
+interface Fed {
+  readonly updates: LiveUpdates;
+  readonly lines: string[];
+}
+
+function updatesOf(t: TestContext, source: (pending: () => boolean) => Source, accounting = empty): Fed {
+  const lines: string[] = [];
+  const log = (line: string): void => void lines.push(line);
+  const updates = new LiveUpdates({ settings, cell: liveCell(settings, {}), accounting, log, source });
+  t.after(() => updates.stop());
+  return { updates, lines };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 6000 && !condition(); tries++) await sleep(10);
+  assert.ok(condition());
+}
+
+describe('startLiveUpdates', () => {
+  it('goes on after a query that crashed, and tells problems once', async (t) => {
+    let calls = 0;
+    const { updates, lines } = updatesOf(t, () => () => {
+      calls += 1;
+      if (calls === 2) return Promise.reject(new Error('lost its head'));
+      if (calls > 2 && calls < 6) return Promise.resolve(snapshot({ running: noAnswer([], 'qmaster is down') }));
+      return Promise.resolve(workedExample());
+    });
+    await until(() => updates.live.current() !== null);
+    await until(() => calls > 8);
+    assert.equal(updates.live.current()?.view?.jobs.length, 5);
+    assert.deepEqual(lines, [
+      'asking Grid Engine failed, which is a bug: lost its head',
+      'Grid Engine: qmaster is down',
+      'Grid Engine answers again',
+    ]);
+  });
+
+  it('joins what samplers told, from the first view on', async (t) => {
+    const told = { records: [running(101, 'node01', [GIB])] };
+    const accounting = accountingWith((question) => {
+      assert.equal(question.what, 'running');
+      return Promise.resolve(Buffer.from(JSON.stringify(told)));
+    });
+    const { updates } = updatesOf(t, () => () => Promise.resolve(workedExample()), accounting);
+    await until(() => updates.live.current() !== null);
+    const job = updates.live.current()?.view?.jobs.find((item) => item.job === 101);
+    assert.equal(job?.ours?.rss, GIB);
+  });
+
+  it('needs no accounting DB', async (t) => {
+    const accounting = accountingWith(() => Promise.reject(new HttpProblem(503, 'none')));
+    const { updates, lines } = updatesOf(t, () => () => Promise.resolve(workedExample()), accounting);
+    await until(() => updates.live.current() !== null);
+    assert.deepEqual(lines, []);
+  });
+
+  it('asks for the jobs that wait only when somebody wants them', async (t) => {
+    const wanted: boolean[] = [];
+    const { updates } = updatesOf(t, (pending) => () => {
+      wanted.push(pending());
+      return Promise.resolve(workedExample());
+    });
+    await until(() => wanted.length > 2);
+    assert.ok(wanted.every((value) => !value));
+    // The wish holds for a few intervals; on a busy machine none of them may be looked at.
+    const from = wanted.length;
+    await until(() => {
+      if (!wanted.includes(true)) updates.wantPending();
+      return wanted.slice(from).includes(true);
+    });
+    await until(() => wanted.at(-1) === false);
+  });
+});

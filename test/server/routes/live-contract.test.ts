@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { runProgram } from '../../../src/cli/program';
+import { hVmemPer } from '../../../src/live/requests';
+import { viewCluster } from '../../../src/live/view';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { LiveState } from '../../../src/server/live/live-state';
+import { fakeLiveSources } from '../../cli/fake-live-sources';
+import { fakeTerminal } from '../../cli/fake-terminal';
+import { AT, sampleRecords, sampleSnapshot } from '../../live/snapshots';
+import { startTestSite } from '../test-site';
+
+const NOW = AT + 3000;
+
+/** What a command prints, and the address that answers the same. */
+const QUESTIONS: readonly (readonly [words: readonly string[], path: string])[] = [
+  [['live'], '/v1/live'],
+  [['live', '--pending', '--limit', '3'], '/v1/live?pending=true&limit=3'],
+  [['live', '-o', 'b*,dave', '--sort', 'job', '-r'], '/v1/live?owner=b*,dave&sort=job&reverse=1'],
+  [['live', '-H', 'NODE02', '-q', 'all.q'], '/v1/live?host=NODE02&queue=all.q'],
+  [['live', '-j', '102.3,104', '-P', 'NONE'], '/v1/live?job=102.3,104&project=NONE'],
+  [['hosts'], '/v1/hosts'],
+  [['hosts', '-o', 'bob', '--sort', 'free'], '/v1/hosts?owner=bob&sort=free'],
+  [['hosts', '-q', 'all.q@node03'], '/v1/hosts?queue=all.q@node03'],
+  [['hosts', '-H', 'node0?', '-u'], '/v1/hosts?host=node0%3F'],
+  [['live', '--at-risk'], '/v1/at-risk'],
+  [['live', '--at-risk', '--within', '10m', '--share', '0.5'], '/v1/at-risk?within=10m&share=0.5'],
+];
+
+it('the server answers exactly what the commands print as JSON', async (t) => {
+  const records = sampleRecords();
+  const live = new LiveState({
+    makeView: (snapshot) =>
+      viewCluster(snapshot, records, {
+        hVmem: hVmemPer(records),
+        memoryComplexes: DEFAULT_SETTINGS.memory_complexes,
+        nowMs: NOW,
+      }),
+    log: (line) => assert.fail(line),
+    overdueMs: 600_000,
+    now: () => NOW,
+  });
+  live.put(sampleSnapshot());
+  const site = await startTestSite(t, { live, now: () => NOW });
+  let rows = 0;
+  for (const [words, path] of QUESTIONS) {
+    const terminal = fakeTerminal({ now: () => new Date(NOW) });
+    await runProgram([...words, '--json', '--config', '/nonexistent'], '1.2.3', terminal, {
+      sources: fakeLiveSources(),
+    });
+    const printed = terminal.output();
+    const got = await site.get(path);
+    assert.equal(got.status, 200, got.text);
+    assert.equal(got.text, printed, path);
+    rows += printed.split('\n').length;
+  }
+  assert.ok(rows > 3 * QUESTIONS.length);
+});
