@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Dictionary, WordCodec } from '../../columns';
-import { DamagedRecord } from '../../damaged-record';
+import { DamagedRecord } from '../../store-error';
 
 /** Strings as small numbers, and back. */
 export interface Words extends WordCodec {
