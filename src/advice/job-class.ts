@@ -18,14 +18,16 @@ const SMALL_RISK = 0.02;
 /** A run at its limit needed more than that: half as much again, until a run says more. */
 const CENSORED = 1.5;
 
+/** What a run needed of one thing: bytes per slot, or seconds. */
 export interface Need {
-  readonly peakBytes: number;
-  /** It ended at this limit, so it needed more; null: the peak is what it needed. */
-  readonly stoppedAtBytes: number | null;
+  readonly needed: number;
+  /** It ended at this limit, so it needed more; null: it needed what it used. */
+  readonly stoppedAt: number | null;
 }
 
-export interface MemoryRequest {
-  readonly bytes: number;
+interface ClassRequest {
+  /** Bytes per slot, or seconds. */
+  readonly amount: number;
   /** The risk that this request can promise: the wanted one, or the smallest larger one. */
   readonly risk: number;
   /** On how many runs it rests. */
@@ -61,23 +63,23 @@ export class JobClass {
   }
 
   /** The request for the next run at this risk, or at the smallest larger one that can be promised; null: none can. */
-  request(wanted: number): MemoryRequest | null {
+  request(wanted: number): ClassRequest | null {
     const { runs, group, bases } = this.now();
     if (!this.isAdvisable) return null;
     for (const [index, risk] of RISKS.entries()) {
       if (risk < wanted || (risk < SMALL_RISK && runs < LEAST_RUNS_SMALL_RISK)) continue;
       const factor = this.margins.factor(index, group);
-      if (factor <= MOST_FACTOR) return { bytes: (bases[index] ?? 0) * factor, risk, runs };
+      if (factor <= MOST_FACTOR) return { amount: (bases[index] ?? 0) * factor, risk, runs };
     }
     return null;
   }
 
   /** A run has ended; `then`: what was known when it was submitted. */
-  learn(then: Moment, { peakBytes, stoppedAtBytes }: Need): void {
+  learn(then: Moment, { needed, stoppedAt }: Need): void {
     if (then.runs > 0)
       for (const [index, base] of then.bases.entries())
-        this.margins.add(index, then.group, stoppedAtBytes === null ? peakBytes / base : Infinity);
-    this.peaks.add(stoppedAtBytes === null ? peakBytes : Math.max(peakBytes, stoppedAtBytes * CENSORED));
+        this.margins.add(index, then.group, stoppedAt === null ? needed / base : Infinity);
+    this.peaks.add(stoppedAt === null ? needed : Math.max(needed, stoppedAt * CENSORED));
     this.moment = null;
   }
 

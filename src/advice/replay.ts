@@ -11,7 +11,7 @@ export interface PastRun extends Need {
   readonly classes: readonly string[];
   readonly seconds: number;
   /** What its user requested; null: unknown. */
-  readonly requestBytes: number | null;
+  readonly requested: number | null;
 }
 
 /** What a way of requesting would have done. */
@@ -52,11 +52,11 @@ class Tally {
   private wasted = 0;
   private used = 0;
 
-  add(run: PastRun, requestBytes: number, risk: number | null): void {
+  add(run: PastRun, asked: number, risk: number | null): void {
     const needed = neededBytes(run);
     this.jobs++;
     if (risk !== null) this.stated = (this.stated ?? 0) + risk;
-    let request = requestBytes;
+    let request = asked;
     if (needed > request) this.failed++;
     for (; needed > request; request *= 2) this.wasted += request * run.seconds;
     this.wasted += (request - needed) * run.seconds;
@@ -70,8 +70,8 @@ class Tally {
 }
 
 /** Of a run that was stopped at its limit: no less than the limit, and a bit. */
-function neededBytes({ peakBytes, stoppedAtBytes }: PastRun): number {
-  return stoppedAtBytes === null ? peakBytes : Math.max(peakBytes, stoppedAtBytes * 1.001);
+function neededBytes({ needed, stoppedAt }: PastRun): number {
+  return stoppedAt === null ? needed : Math.max(needed, stoppedAt * 1.001);
 }
 
 /**
@@ -96,10 +96,10 @@ export function replay(runs: readonly PastRun[], risks: readonly number[], predi
       advisable++;
       for (const { risk, promised, larger } of advice) {
         const request = jobClass.request(risk);
-        if (request !== null) (request.risk === risk ? promised : larger).add(run, request.bytes, request.risk);
+        if (request !== null) (request.risk === risk ? promised : larger).add(run, request.amount, request.risk);
       }
       for (const { request, tally } of plain) tally.add(run, request(jobClass), null);
-      if (run.requestBytes !== null) users.add(run, run.requestBytes, null);
+      if (run.requested !== null) users.add(run, run.requested, null);
     }
     running.add({ run, known });
   }

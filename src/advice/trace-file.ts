@@ -52,13 +52,13 @@ function runOf([submit, end, name = '', peak, seconds, request = '']: readonly s
     submit: Number(submit),
     end: Number(end),
     classes: [name],
-    peakBytes: Number(peak),
-    stoppedAtBytes: null,
+    needed: Number(peak),
+    stoppedAt: null,
     seconds: Number(seconds),
-    requestBytes: request === '' ? null : Number(request),
+    requested: request === '' ? null : Number(request),
   };
-  const areNumbers = [run.submit, run.end, run.seconds, run.requestBytes ?? 0].every(Number.isFinite);
-  return areNumbers && run.peakBytes > 0 ? run : null;
+  const areNumbers = [run.submit, run.end, run.seconds, run.requested ?? 0].every(Number.isFinite);
+  return areNumbers && run.needed > 0 ? run : null;
 }
 
 /** readline swallows the errors of its input. */

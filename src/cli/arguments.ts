@@ -60,3 +60,12 @@ export function parseInterval(since: string, until: string | undefined, now: Dat
     throw usageError(`--since ${since} is not before --until ${until ?? 'now'}: nothing lies between them`);
   return interval;
 }
+
+/** A risk: "1%", "0.5", in percent from 0.1 to 50. Throws a usage error that names the option. */
+export function parseRisk(option: string, text: string): number {
+  const percent = /^\d{1,2}(?:\.\d{1,6})?(?=\s?%?$)/.exec(text.trim())?.[0];
+  const risk = percent === undefined ? 0 : Number(percent) / 100;
+  if (risk < 0.001 || risk > 0.5)
+    throw usageError(`${option}: "${text}" is not a percentage from 0.1 to 50; write 1, 0.5 or 5%`);
+  return risk;
+}

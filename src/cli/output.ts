@@ -48,6 +48,21 @@ export function writeLines(terminal: Terminal, lines: readonly string[]): void {
   terminal.write(lines.map((line) => `${line}\n`).join(''));
 }
 
+/** Characters that are written at once. */
+const PIECE = 65_536;
+
+/** Writes text that is made piece by piece, so that it is never in memory as a whole. */
+export function writePieces(terminal: Pick<Terminal, 'write'>, pieces: Iterable<string>): void {
+  let text = '';
+  for (const piece of pieces) {
+    text += piece;
+    if (text.length < PIECE) continue;
+    terminal.write(text);
+    text = '';
+  }
+  if (text !== '') terminal.write(text);
+}
+
 /** Tells the user something beside the answer, line by line, harmless whatever is in it. */
 export function warn(terminal: Terminal, message: string): void {
   for (const line of message.split('\n')) terminal.warn(`qmemacct: ${escapeForTerminal(line)}`);

@@ -95,6 +95,11 @@ const COMMANDS: readonly CommandEntry[] = [
     () => import('./commands/nightly.js'),
   ),
   entry(
+    'advise',
+    'what to request for a job, script or qsub command, from past runs of its kind, with the risk',
+    () => import('./commands/advise.js'),
+  ),
+  entry(
     'replay',
     'what requests advised from earlier runs would have saved, and how many jobs would have failed',
     () => import('./commands/replay.js'),

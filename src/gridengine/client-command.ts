@@ -11,7 +11,7 @@ export interface ClientAnswer {
   readonly end: AnswerEnd;
   /** null: it was ended by a signal, or never ran. */
   readonly status: number | null;
-  /** Why the answer is of no use, in one line with cause and mend; null: it is of use. */
+  /** Why the answer is of no use, in one line with cause and fix; null: it is of use. */
   readonly problem: string | null;
   /** qmaster can't be had (it is down, it denies us, the time is up): another query would fare no better now. */
   readonly unreachable: boolean;

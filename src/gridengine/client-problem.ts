@@ -14,8 +14,8 @@ export interface ClientEnding {
   readonly timeoutMs: number;
 }
 
-/** Cause and mend of what Grid Engine's clients say, as found in 6.2 to 8.1.9 and Open Cluster Scheduler. */
-const KNOWN: readonly (readonly [RegExp, cause: string, mend: string])[] = [
+/** Cause and fix of what Grid Engine's clients say, as found in 6.2 to 8.1.9 and Open Cluster Scheduler. */
+const KNOWN: readonly (readonly [RegExp, cause: string, fix: string])[] = [
   [
     /neither submit nor admin host/i,
     'Grid Engine denies this host',
@@ -24,7 +24,7 @@ const KNOWN: readonly (readonly [RegExp, cause: string, mend: string])[] = [
   [
     /access denied|not identical to clients? host name|can't resolve (?:the )?host ?name/i,
     "Grid Engine's names of hosts do not agree with this host's",
-    'mend /etc/hosts, DNS or host_aliases',
+    'fix /etc/hosts, DNS or host_aliases',
   ],
   [
     /SGE_ROOT|SGE_CELL|cell directory .* doesn't exist|act_qmaster/,
@@ -52,9 +52,9 @@ function oneLine(text: string): string {
 
 function explained(client: ClientName, said: string): string {
   const line = oneLine(said);
-  const [, cause, mend] = KNOWN.find(([pattern]) => pattern.test(said)) ?? [];
-  if (cause === undefined || mend === undefined) return `${client} says: ${line}; try it by hand`;
-  return `${cause} (${client}: ${line}); ${mend}`;
+  const [, cause, fix] = KNOWN.find(([pattern]) => pattern.test(said)) ?? [];
+  if (cause === undefined || fix === undefined) return `${client} says: ${line}; try it by hand`;
+  return `${cause} (${client}: ${line}); ${fix}`;
 }
 
 function howItEnded({ status, signal }: ClientEnding): string {
@@ -62,7 +62,7 @@ function howItEnded({ status, signal }: ClientEnding): string {
 }
 
 /**
- * Why the answer can't be used, in one line with cause and mend; null: it can. The exit status alone says nothing: there
+ * Why the answer can't be used, in one line with cause and fix; null: it can. The exit status alone says nothing: there
  * are errors with status 0, and whole answers with warnings and status 1.
  */
 export function clientProblem(client: ClientName, ending: ClientEnding): string | null {
@@ -100,11 +100,11 @@ export function isUnreachable({ end, stderr, stopped }: ClientEnding): boolean {
   return end.state === 'foreign' && KNOWN.some(([pattern]) => pattern.test(`${end.said ?? ''} ${stderr}`));
 }
 
-/** Why a client could not be started, with its mend; `code` is the system's word (`ENOENT`). */
+/** Why a client could not be started, with its fix; `code` is the system's word (`ENOENT`). */
 export function startProblem(client: ClientName, file: string | null, code: string | undefined): string {
   if (file === null || code === 'ENOENT')
     return `${client} is not found; put Grid Engine's commands into PATH or set SGE_ROOT`;
-  if (code === 'EACCES' || code === 'ENOEXEC') return `${file} can't be executed; mend its permission or its type`;
+  if (code === 'EACCES' || code === 'ENOEXEC') return `${file} can't be executed; fix its permission or its type`;
   if (code === 'EAGAIN' || code === 'ENOMEM' || code === 'EMFILE' || code === 'ENFILE')
     return `${file} could not be started (${code}); this host or user has too many processes or open files`;
   return `${file} could not be started (${code ?? 'unknown reason'})`;

@@ -11,7 +11,7 @@ export interface ClusterView {
   /** When the oldest part of what qmaster said was asked for. */
   readonly at: number | null;
   readonly times: ViewTimes;
-  /** What is amiss, in one line each: qmaster down, an answer that is old ... */
+  /** Problems, in one line each: qmaster down, an answer that is old ... */
   readonly problems: readonly string[];
   readonly hosts: readonly HostView[];
   readonly jobs: readonly JobView[];
@@ -102,7 +102,7 @@ export interface JobView {
   readonly parts: readonly JobPart[];
 }
 
-/** `unlimited`: nothing was asked for, or infinity; `unknown`: nobody has told yet what was, or it can't be read. */
+/** `unlimited`: nothing was asked for, or infinity; `unknown`: the request is not known yet, or can't be read. */
 export type LimitState = 'limited' | 'unlimited' | 'unknown';
 
 export interface RequestView {

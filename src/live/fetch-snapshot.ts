@@ -10,7 +10,7 @@ interface FetchOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The server answers from memory: who needs longer is not well. */
+/** The server answers from memory: one that needs longer has a problem. */
 const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 384 * 1024 * 1024;
 

@@ -7,7 +7,7 @@ export type Hold = (typeof HOLDS)[number];
 const SELECTED: Readonly<Record<Hold, string>> = { user: 'hu', operator: 'ho', system: 'hs' };
 
 /**
- * The kinds of hold that a user's jobs are in; qstat's state letters tell only that there is one. What qmaster does not
+ * The kinds of hold that a user's jobs are in; qstat's state letters say only that there is one. What qmaster does not
  * answer is left out. Never rejects.
  */
 export async function holdsOf(

@@ -113,8 +113,8 @@ function trendOfPart(records: readonly JobRecord[], limit: number | null, nowMs:
  */
 export function peakOfPart({ masterMaxvmem, tasks, pastMaxvmem, alone, ours }: JobPart): number | null {
   const past = alone ? pastMaxvmem : null;
-  const told = sumOfKnown([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), past]);
-  return largestOfKnown([told, ours?.lower ?? null, ours?.rss ?? null]);
+  const reported = sumOfKnown([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), past]);
+  return largestOfKnown([reported, ours?.lower ?? null, ours?.rss ?? null]);
 }
 
 /** A part of a job, what is known that it held at most there, and its share of the limit there (null: no limit). */

@@ -14,7 +14,7 @@ interface LiveSnapshot {
   readonly snapshot: Snapshot;
   /** `server`: the site's, of `qmemacct serve`; `shared`: that of this user's live commands; `own`: asked for by us alone. */
   readonly source: 'server' | 'shared' | 'own';
-  /** Why it is not a better source, where that should be told. */
+  /** Why it is not a better source, where the user should know. */
   readonly warning: string | null;
 }
 
@@ -51,7 +51,7 @@ function longestPollMs(settings: Settings): number {
 
 /**
  * What qmaster said, by the politest way that there is: of the site's server, else of what this user's other live
- * commands have asked for, else by asking. What fails is told in the snapshot; rejects only when `signal` is aborted.
+ * commands have asked for, else by asking. What fails is a problem in the snapshot; rejects only when `signal` is aborted.
  */
 export async function liveSnapshot(options: LiveOptions): Promise<LiveSnapshot> {
   const { settings, env, pending, signal } = options;

@@ -19,7 +19,7 @@ export type Query = (typeof QUERIES)[number];
 
 /** What decides when a query may be made again, beside its times in the snapshot. */
 export interface QueryHistory {
-  /** How often it has failed since it last went well. */
+  /** How often it has failed in a row. */
   readonly failures: number;
   /** ms that the last one took. */
   readonly tookMs: number;

@@ -6,7 +6,7 @@ import type { Snapshot } from './snapshot';
 export interface Polling {
   /** Looks now rather than at the next time: someone wants to see something else. */
   wake(): void;
-  /** Ends a query that runs; resolves when all is at rest. */
+  /** Ends a query that runs; resolves when it has ended. */
   stop(): Promise<void>;
 }
 

@@ -41,10 +41,10 @@ export function hVmemRequest(requests: readonly RequestView[]): RequestView | nu
   return ofKind('hard') ?? ofKind('default');
 }
 
-/** `told`: whether anybody has said what the job asked for, so that no request means no limit. */
-export function memoryLimit(requests: readonly RequestView[], told: boolean): MemoryLimit {
+/** `known`: whether Grid Engine has listed the job's requests, so that no request means no limit. */
+export function memoryLimit(requests: readonly RequestView[], known: boolean): MemoryLimit {
   const request = hVmemRequest(requests);
-  if (request === null) return { state: told ? 'unlimited' : 'unknown', bytes: null };
+  if (request === null) return { state: known ? 'unlimited' : 'unknown', bytes: null };
   // Grid Engine takes a request of 0 as none.
   if (request.bytes === 0) return { state: 'unlimited', bytes: null };
   if (request.bytes !== null) return { state: 'limited', bytes: request.bytes };

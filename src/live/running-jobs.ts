@@ -11,7 +11,7 @@ export interface RunningJob {
   readonly task: number | null;
   /** null: qhost alone knows it. */
   readonly listed: ListedJob | null;
-  /** Slots that it was granted; null: not told. */
+  /** Slots that it was granted; null: unknown. */
   readonly granted: number | null;
   readonly detail: JobDetail | null;
   readonly taskDetail: TaskDetail | null;

@@ -9,7 +9,7 @@ export interface HostSlots {
 interface Placement {
   /** qhost's rows of the job, by host. */
   readonly rows: ReadonlyMap<string, readonly QhostJob[]>;
-  /** Slots by qstat; null: not told. */
+  /** Slots by qstat; null: unknown. */
   readonly granted: number | null;
   /** Where qstat says that it runs, the master's host first. */
   readonly elsewhere: readonly string[];
@@ -19,14 +19,14 @@ interface Placement {
  * Slots of a job on each of its hosts, the master's first. qhost has one row for each slot, and one more (MASTER) for
  * the master task of a PE whose job_is_first_task is FALSE: it is no slot. Nothing in the answer says which of them a PE
  * is; it shows where all rows are one more than the slots granted. Where that number is unknown, or does not fit (qhost's
- * answer is older), each row is taken as a slot. Slots that qhost has not told are dealt evenly to the hosts which only
+ * answer is older), each row is taken as a slot. Slots that qhost does not list are dealt evenly to the hosts which only
  * qstat names.
  */
 export function slotsByHost({ rows, granted, elsewhere }: Placement): readonly HostSlots[] {
   const masterHost = hostOfMaster(rows) ?? elsewhere[0] ?? rows.keys().next().value ?? null;
   const total = [...rows.values()].reduce((sum, { length }) => sum + length, 0);
   const extra = granted !== null && total === granted + 1 && hasExtraRow(rows.get(masterHost ?? '') ?? []);
-  const told = [...rows].map(([host, { length }]) => ({
+  const listed = [...rows].map(([host, { length }]) => ({
     host,
     slots: length - (extra && host === masterHost ? 1 : 0),
     master: host === masterHost,
@@ -38,7 +38,7 @@ export function slotsByHost({ rows, granted, elsewhere }: Placement): readonly H
     slots: Math.floor(missing / untold.length) + (index < missing % untold.length ? 1 : 0),
     master: host === masterHost,
   }));
-  return [...told, ...dealt].sort((a, b) => Number(b.master) - Number(a.master));
+  return [...listed, ...dealt].sort((a, b) => Number(b.master) - Number(a.master));
 }
 
 function hostOfMaster(rows: Placement['rows']): string | null {

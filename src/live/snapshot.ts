@@ -25,7 +25,7 @@ export interface Answer<T> {
   /** When the command that gave `value` was started; null: there has been none yet, `value` is empty. */
   readonly at: number | null;
   readonly value: T;
-  /** Why the last try failed, in one line with cause and mend; null: it did not. */
+  /** Why the last try failed, in one line with cause and fix; null: it did not. */
   readonly problem: string | null;
   readonly triedAt: number | null;
 }

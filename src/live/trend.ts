@@ -109,7 +109,7 @@ function lineThrough(points: readonly Point[]): Line | null {
   };
 }
 
-/** An alarm is worth something only if it is seldom wrong: all of these have to hold. */
+/** An alarm must seldom be wrong: all of these have to hold. */
 function grows(line: Line, recent: readonly Point[], before: readonly Point[]): boolean {
   const first = recent[0];
   const last = recent.at(-1);

@@ -2,7 +2,7 @@ import type { Dialect } from '../gridengine/dialect';
 import { memoryMeaning, type MemoryMeasure } from '../gridengine/memory-meaning';
 import type { Usage } from '../gridengine/qstat/job-detail';
 
-/** Grid Engine's own figures of a task, in bytes; null: not told (yet). */
+/** Grid Engine's own figures of a task, in bytes; null: not reported (yet). */
 export interface UsageMemory {
   readonly vmem: number | null;
   readonly maxvmem: number | null;

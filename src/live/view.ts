@@ -104,7 +104,7 @@ function timesOf({ hosts, running, details, pending }: Snapshot, jobs: readonly 
   };
 }
 
-/** Commands that fail alike are told once. */
+/** Commands that fail alike are one problem. */
 function problemsOf({ hosts, running, details, pending }: Snapshot): readonly string[] {
   const problems = [hosts, running, details, pending].flatMap((answer) => answer?.problem ?? []);
   return [...new Set(problems)];

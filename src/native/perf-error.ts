@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /** Why a counter does not open, and what would change that (null: nothing would). One line each. */
 export interface PerfRefusal {
   readonly unavailable: string;
-  readonly mend: string | null;
+  readonly fix: string | null;
 }
 
 /** Linux errno numbers that perf_event_open gives, the same on every architecture here. */
@@ -37,7 +37,7 @@ export function perfEventParanoid(proc = '/proc'): number | null {
 
 /** The errno of perf_event_open in words. `about`: what was to be counted. */
 export function explainPerfError(errno: number, about: string, paranoid = perfEventParanoid()): PerfRefusal {
-  const refuse = (why: string, mend: string | null = null): PerfRefusal => ({ unavailable: `${about}: ${why}`, mend });
+  const refuse = (why: string, fix: string | null = null): PerfRefusal => ({ unavailable: `${about}: ${why}`, fix });
   switch (errno) {
     case PerfErrno.EACCES:
       return refuse(

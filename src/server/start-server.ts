@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { logChanges } from '../base/log';
 import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
-import { startAccountingThread, type AccountingService } from './accounting/accounting-thread';
+import { AccountingThread, type AccountingService } from './accounting/accounting-thread';
 import { AnswerCache } from './http/answer-cache';
 import { callerKey, accessOf } from './access/caller';
 import { dispatcher } from './http/dispatch';
@@ -28,9 +28,9 @@ export interface ServerOptions {
     | 'serve_tokens'
     | 'visibility'
   >;
-  readonly places: readonly ListenAddress[];
+  readonly addresses: readonly ListenAddress[];
   readonly live: Pick<LiveState, 'current'>;
-  /** Told of each request for the jobs that wait. */
+  /** Called at each request for pending jobs. */
   readonly wantPending?: () => void;
   readonly version: string;
   /** One line for each problem. */
@@ -42,7 +42,7 @@ export interface ServerOptions {
 
 export interface RunningServer {
   /** Where it listens, with the ports that were chosen. */
-  readonly places: readonly ListenAddress[];
+  readonly addresses: readonly ListenAddress[];
   /** Takes no more requests, lets those under way end (5 s at most), then closes. */
   readonly stop: () => Promise<void>;
 }
@@ -73,21 +73,21 @@ async function peerUid(): Promise<(socket: Socket) => number | null> {
   };
 }
 
-/** The place with the port that the system has chosen. */
-function placeOf(server: Server, place: ListenAddress): ListenAddress {
-  const address = server.address();
-  return place.kind === 'tcp' && typeof address === 'object' && address !== null
-    ? { ...place, port: address.port }
-    : place;
+/** The address with the port that the system has chosen. */
+function listeningAt(server: Server, address: ListenAddress): ListenAddress {
+  const bound = server.address();
+  return address.kind === 'tcp' && typeof bound === 'object' && bound !== null
+    ? { ...address, port: bound.port }
+    : address;
 }
 
-/** Starts to answer at every place. Rejects with UserError, and listens nowhere then. */
+/** Starts to answer at every address. Rejects with UserError, and listens nowhere then. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, live, log, version, now = Date.now } = options;
   const tokens = new Tokens(settings.serve_tokens);
   const accounting =
     options.accounting ??
-    startAccountingThread({ path: settings.accounting, credentials: settings.accounting_credentials });
+    new AccountingThread({ path: settings.accounting, credentials: settings.accounting_credentials });
   const names = options.names ?? newUserNames();
   const rules = { settings, tokens, names, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => undefined } = options;
@@ -109,25 +109,25 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   timer.unref();
 
   const uidOf = await peerUid();
-  const told = options.places.flatMap((place) => (place.kind === 'tcp' ? [place.address] : []));
-  const isOwnName = hostHeaderCheck([...told, ...settings.serve_hosts]);
-  const servers: { readonly server: Server; readonly place: ListenAddress }[] = [];
+  const hosts = options.addresses.flatMap((address) => (address.kind === 'tcp' ? [address.address] : []));
+  const isOwnName = hostHeaderCheck([...hosts, ...settings.serve_hosts]);
+  const servers: { readonly server: Server; readonly address: ListenAddress }[] = [];
   const stop = async (): Promise<void> => {
     clearInterval(timer);
     await Promise.all(servers.map(({ server }) => stopListening(server)));
     await accounting.stop();
   };
   try {
-    for (const place of options.places) {
-      const server = createHttpServer({ answer, uidOf: place.kind === 'tcp' ? () => null : uidOf, isOwnName, log });
-      await listenAt(server, place);
-      server.on('error', (error) => log(`${listenAddressText(place)}: ${error.message}`));
-      servers.push({ server, place: placeOf(server, place) });
+    for (const address of options.addresses) {
+      const server = createHttpServer({ answer, uidOf: address.kind === 'tcp' ? () => null : uidOf, isOwnName, log });
+      await listenAt(server, address);
+      server.on('error', (error) => log(`${listenAddressText(address)}: ${error.message}`));
+      servers.push({ server, address: listeningAt(server, address) });
     }
   } catch (error) {
     await stop();
     throw error;
   }
   void check();
-  return { places: servers.map(({ place }) => place), stop };
+  return { addresses: servers.map(({ address }) => address), stop };
 }

@@ -4,7 +4,7 @@ import type { OptionValue } from '../record/setting';
  * What every source of samples is: a name, what it reads, its fixed list of metrics, and open/read/close. A source parses
  * and nothing else: who reads it, when, and what becomes of the values is the sampler's business.
  *
- * Absent is not failed: missing hardware or permission is a state, `Unavailable`, that is told once.
+ * Absent is not failed: missing hardware or permission is a state, `Unavailable`, that is reported once.
  */
 
 export type Unit =
@@ -52,7 +52,7 @@ export interface Reading {
 /** Why a source gives nothing here, and what would change that (null: nothing would). One line each. */
 export interface Unavailable {
   readonly unavailable: string;
-  readonly mend: string | null;
+  readonly fix: string | null;
 }
 
 /** Where a source looks. A fixture tree stands in for the machine. */
@@ -106,7 +106,7 @@ export interface ProcessSource extends Omit<Source, 'open'> {
 }
 
 export interface OpenProcessSource {
-  /** `about` is told a process before anything of it is read that may block, so that it is known who did. */
+  /** `about` is called with a process before anything of it is read that may block, so that it is known which one did. */
   readonly read: (pids: JobProcessIds, about?: (pid: number) => void) => readonly Reading[] | Unavailable;
   readonly close: () => void;
 }
@@ -115,7 +115,7 @@ export function isUnavailable(result: unknown): result is Unavailable {
   return typeof result === 'object' && result !== null && 'unavailable' in result;
 }
 
-export const unavailable = (why: string, mend: string | null = null): Unavailable => ({ unavailable: why, mend });
+export const unavailable = (why: string, fix: string | null = null): Unavailable => ({ unavailable: why, fix });
 
 /** The machine itself. */
 export const THIS_MACHINE: Omit<Place, 'options'> = {
@@ -124,3 +124,48 @@ export const THIS_MACHINE: Omit<Place, 'options'> = {
   root: '/',
   now: () => performance.now(),
 };
+
+type Describe = (
+  what: string,
+  unit: Unit,
+  help: string,
+  more?: Partial<Pick<Metric, 'resolution' | 'instance'>>,
+) => Metric;
+
+/** Describes the node-wide metrics of one source; their names follow from the source, what is measured and the unit. */
+export function nodeMetrics(source: string): { readonly gauge: Describe; readonly counter: Describe } {
+  const describe =
+    (kind: Metric['kind']): Describe =>
+    (what, unit, help, more = {}) => ({
+      name: `${source}_${what}${unit === 'count' ? '' : `_${unit}`}`,
+      unit,
+      kind,
+      scope: 'node',
+      ...more,
+      help,
+    });
+  return { gauge: describe('gauge'), counter: describe('counter') };
+}
+
+export const reading = (metric: Metric, value: number, instance = ''): Reading => ({
+  metric: metric.name,
+  instance,
+  value,
+});
+
+/**
+ * An open source that holds nothing open: `read` gives the readings, or null or none where there is nothing to read, and
+ * then `why` says the reason.
+ */
+export function opened(read: () => readonly Reading[] | null, why: () => Unavailable): OpenSource | Unavailable {
+  const readOrWhy = (): readonly Reading[] | Unavailable => {
+    const readings = read();
+    return readings === null || readings.length === 0 ? why() : readings;
+  };
+  const first = readOrWhy();
+  return 'unavailable' in first ? first : { read: readOrWhy, close: () => undefined };
+}
+
+/** An option that is a list of words; empty when it is none. */
+export const listOption = (value: OptionValue | undefined): readonly string[] =>
+  typeof value === 'object' ? value : [];

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Predictor } from '../../src/advice/predictor';
-import { SHIPPED_PRIOR } from '../../src/advice/prior';
+import { MEMORY_PRIOR } from '../../src/advice/prior';
 
 const MIB = 2 ** 20;
 const NOT_STOPPED = null;
 
 /** A predictor that knows `peaks` of one class, each seen before the next was submitted. */
 function learned(peaks: readonly number[], name = 'a'): Predictor {
-  const predictor = new Predictor(SHIPPED_PRIOR);
-  for (const peakBytes of peaks) predictor.learn(predictor.known([name]), { peakBytes, stoppedAtBytes: NOT_STOPPED });
+  const predictor = new Predictor(MEMORY_PRIOR);
+  for (const needed of peaks) predictor.learn(predictor.known([name]), { needed, stoppedAt: NOT_STOPPED });
   return predictor;
 }
 
@@ -35,50 +35,50 @@ describe('the request for the next run', () => {
     assert.ok(five !== null && five.risk > 0.01, String(five?.risk));
     const many = requestAt(learned(Array<number>(60).fill(100 * MIB)), 0.01);
     assert.equal(many?.risk, 0.01);
-    assert.ok(many.bytes >= 100 * MIB && many.bytes < 120 * MIB, String(many.bytes / MIB));
+    assert.ok(many.amount >= 100 * MIB && many.amount < 120 * MIB, String(many.amount / MIB));
   });
 
   it('is smaller where more risk is taken', () => {
     const random = numbers(7);
     const predictor = learned(Array.from({ length: 100 }, () => (100 + 100 * random()) * MIB));
     const [low, high] = [requestAt(predictor, 0.01), requestAt(predictor, 0.1)];
-    assert.ok(low !== null && high !== null && low.bytes > high.bytes);
+    assert.ok(low !== null && high !== null && low.amount > high.amount);
   });
 
   it('rests on the narrowest class that has enough runs', () => {
-    const predictor = new Predictor(SHIPPED_PRIOR);
+    const predictor = new Predictor(MEMORY_PRIOR);
     const learn = (classes: readonly string[], mib: number): void =>
-      predictor.learn(predictor.known(classes), { peakBytes: mib * MIB, stoppedAtBytes: NOT_STOPPED });
+      predictor.learn(predictor.known(classes), { needed: mib * MIB, stoppedAt: NOT_STOPPED });
     for (let run = 0; run < 10; run++) learn(['narrow', 'wide'], 100);
     for (let run = 0; run < 10; run++) learn(['other', 'wide'], 800);
     const [narrow, wide] = [requestAt(predictor, 0.1, ['narrow', 'wide']), requestAt(predictor, 0.1, ['new', 'wide'])];
-    assert.ok(narrow !== null && narrow.bytes < 200 * MIB);
-    assert.ok(wide !== null && wide.bytes >= 800 * MIB);
+    assert.ok(narrow !== null && narrow.amount < 200 * MIB);
+    assert.ok(wide !== null && wide.amount >= 800 * MIB);
   });
 
   it('is above the limit at which a run was stopped', () => {
     const predictor = learned(Array<number>(20).fill(100 * MIB));
-    predictor.learn(predictor.known(['a']), { peakBytes: 100 * MIB, stoppedAtBytes: 200 * MIB });
+    predictor.learn(predictor.known(['a']), { needed: 100 * MIB, stoppedAt: 200 * MIB });
     const request = requestAt(predictor, 0.01);
-    assert.ok(request === null || request.bytes >= 300 * MIB, String(request?.bytes));
+    assert.ok(request === null || request.amount >= 300 * MIB, String(request?.amount));
   });
 
   for (const risk of [0.02, 0.05, 0.1])
     it(`fails in a share of ${risk} where runs are alike`, () => {
       const random = numbers(11);
-      const predictor = new Predictor(SHIPPED_PRIOR);
+      const predictor = new Predictor(MEMORY_PRIOR);
       let promised = 0;
       let failed = 0;
       for (let run = 0; run < 20_000; run++) {
         const name = `class ${run % 100}`;
-        const peakBytes = (100 + (run % 100) + 20 * random()) * MIB;
+        const needed = (100 + (run % 100) + 20 * random()) * MIB;
         const known = predictor.known([name]);
         const request = predictor.advisable(known)?.request(risk);
         if (request?.risk === risk) {
           promised++;
-          if (peakBytes > request.bytes) failed++;
+          if (needed > request.amount) failed++;
         }
-        predictor.learn(known, { peakBytes, stoppedAtBytes: NOT_STOPPED });
+        predictor.learn(known, { needed, stoppedAt: NOT_STOPPED });
       }
       assert.ok(promised > 15_000, `promised ${promised}`);
       assert.ok(failed / promised < 1.2 * risk, `failed ${failed} of ${promised}`);

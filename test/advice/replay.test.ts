@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Predictor } from '../../src/advice/predictor';
-import { SHIPPED_PRIOR } from '../../src/advice/prior';
+import { MEMORY_PRIOR } from '../../src/advice/prior';
 import { replay, type PastRun } from '../../src/advice/replay';
 
 const GIB = 2 ** 30;
@@ -11,13 +11,13 @@ const run = (submit: number, given: Partial<PastRun> = {}): PastRun => ({
   end: submit + 10,
   classes: ['a'],
   seconds: 10,
-  peakBytes: GIB,
-  stoppedAtBytes: null,
-  requestBytes: null,
+  needed: GIB,
+  stoppedAt: null,
+  requested: null,
   ...given,
 });
 
-const played = (runs: readonly PastRun[], risk = 0.05) => replay(runs, [risk], new Predictor(SHIPPED_PRIOR));
+const played = (runs: readonly PastRun[], risk = 0.05) => replay(runs, [risk], new Predictor(MEMORY_PRIOR));
 
 describe('a replay', () => {
   it('knows only what had ended when a job was submitted', () => {
@@ -32,7 +32,7 @@ describe('a replay', () => {
     const steady = Array.from({ length: 100 }, (_, index) => run(index * 20));
     const base = played(steady).advice[0];
     assert.equal(base?.promised.failed, 0);
-    const after = played([...steady, run(5000, { peakBytes: 3 * GIB })]).advice[0];
+    const after = played([...steady, run(5000, { needed: 3 * GIB })]).advice[0];
     assert.equal(after?.promised.failed, 1);
     const wasted = after.promised.wasted - base.promised.wasted;
     // 1, 2 and then 4 GiB requested, or a little more: two runs lost, and a quarter of the third not used.
@@ -41,7 +41,7 @@ describe('a replay', () => {
 
   it('takes a run that was stopped at its limit as one that needed more than that', () => {
     const runs = Array.from({ length: 100 }, (_, index) =>
-      run(index * 20, { requestBytes: GIB, stoppedAtBytes: index % 10 === 0 ? GIB : null }),
+      run(index * 20, { requested: GIB, stoppedAt: index % 10 === 0 ? GIB : null }),
     );
     const { users } = played(runs);
     // The first three tell too little; of the others, those of indexes 10 to 90 were stopped.

@@ -28,13 +28,13 @@ describe('a file of past jobs', () => {
           submit: 10.5,
           end: 20,
           classes: ['align'],
-          peakBytes: 1000,
-          stoppedAtBytes: null,
+          needed: 1000,
+          stoppedAt: null,
           seconds: 9.5,
-          requestBytes: 4000,
+          requested: 4000,
         },
       ]);
-      assert.equal(read.value.get('y')?.[0]?.requestBytes, null);
+      assert.equal(read.value.get('y')?.[0]?.requested, null);
     }
   });
 

@@ -49,17 +49,22 @@ function tail(sorted: readonly number[]): readonly number[] {
 }
 
 /** The text of src/advice/prior.ts. */
-export function priorSource(prior: Prior): string {
+export function priorSource(memory: Prior, time: Prior): string {
   const groups = (rows: readonly (readonly number[])[]): string =>
     rows.map((row) => `    [${row.join(', ')}],`).join('\n');
+  const rowsOf = (prior: Prior): string => prior.map((rows) => `  [\n${groups(rows)}\n  ],`).join('\n');
   return `import type { Prior } from './margins';
 
-/**
- * From nine public traces (qiita, mgnify, four of cctools, three of WfInstances; 81,220 jobs), each with the same weight:
- * made by \`npm run bench -- advice --trace FILE --keep DIRECTORY\`.
- */
-export const SHIPPED_PRIOR: Prior = [
-${prior.map((rows) => `  [\n${groups(rows)}\n  ],`).join('\n')}
+// From nine public traces (qiita, mgnify, four of cctools, three of WfInstances; 81,220 jobs), each with the same weight:
+// made by \`npm run bench -- advice --trace FILE --keep DIRECTORY\`.
+
+export const MEMORY_PRIOR: Prior = [
+${rowsOf(memory)}
+];
+
+/** Of elapsed times. */
+export const TIME_PRIOR: Prior = [
+${rowsOf(time)}
 ];
 `;
 }

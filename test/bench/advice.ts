@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Predictor } from '../../src/advice/predictor';
 import { replay, type Outcome, type PastRun, type ReplayAnswer } from '../../src/advice/replay';
 import { readTraceFile } from '../../src/advice/trace-file';
+import type { Prior } from '../../src/advice/margins';
 import { makePrior, NO_PRIOR, priorSource, scoresOf, type Scores } from './advice-prior';
 import type { Bench, BenchOptions, Section } from './bench';
 
@@ -12,6 +13,8 @@ const WASTE_BUDGETS = [0.67, 0.51, 0.45] as const;
 const MOST_OVER_STATED = 1.2;
 const MILLION = 1_000_000;
 
+type Traces = ReadonlyMap<string, readonly PastRun[]>;
+
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 const share = (part: number, of: number): string => (of === 0 ? '-' : `${((100 * part) / of).toFixed(2)} %`);
 
@@ -20,7 +23,7 @@ function cell({ jobs, failed, wasted, used }: Outcome): string {
 }
 
 /** Each trace with a prior from the others alone. */
-function heldOut(traces: ReadonlyMap<string, readonly PastRun[]>): ReadonlyMap<string, ReplayAnswer> {
+function heldOut(traces: Traces): ReadonlyMap<string, ReplayAnswer> {
   const scores = new Map([...traces].map(([name, runs]) => [name, playedScores(runs)] as const));
   return new Map(
     [...traces].map(([name, runs]) => {
@@ -29,6 +32,10 @@ function heldOut(traces: ReadonlyMap<string, readonly PastRun[]>): ReadonlyMap<s
     }),
   );
 }
+
+/** What the run needed of time in place of memory. */
+const timeOf = (run: PastRun): readonly PastRun[] =>
+  run.seconds > 0 ? [{ ...run, needed: run.seconds, requested: null }] : [];
 
 function playedScores(runs: readonly PastRun[]): Scores {
   const predictor = new Predictor(NO_PRIOR);
@@ -84,8 +91,17 @@ function risksSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
   };
 }
 
+function timeSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
+  const rows = RISKS.map((risk, index) => {
+    const outcomes = [...answers.values()].flatMap(({ advice }) => advice[index]?.promised ?? []);
+    const failed = outcomes.flatMap((outcome) => (outcome.jobs === 0 ? [] : [(100 * outcome.failed) / outcome.jobs]));
+    return { what: `ran longer at a stated ${100 * risk} %, mean`, unit: '%' as const, values: [mean(failed)] };
+  });
+  return { title: 'The same of elapsed times', rows };
+}
+
 /** The longest trace again and again, as other classes at later times. */
-function many(traces: ReadonlyMap<string, readonly PastRun[]>, jobs: number): readonly PastRun[] {
+function many(traces: Traces, jobs: number): readonly PastRun[] {
   const all = [...traces.values()].flat();
   return Array.from({ length: jobs }, (_, index) => {
     const run = all[index % all.length] as PastRun;
@@ -95,7 +111,7 @@ function many(traces: ReadonlyMap<string, readonly PastRun[]>, jobs: number): re
   });
 }
 
-function speedSection(traces: ReadonlyMap<string, readonly PastRun[]>, jobs: number): Section {
+function speedSection(traces: Traces, jobs: number): Section {
   const runs = many(traces, jobs);
   const from = performance.now();
   replay(runs, RISKS, new Predictor(NO_PRIOR));
@@ -116,8 +132,14 @@ export const adviceBench: Bench = {
     if (trace === null) return [{ title: 'Advice', rows: [], notes: ['not run: name a file of jobs by --trace FILE'] }];
     const read = await readTraceFile(trace);
     if (!read.ok) throw new Error(read.error);
-    if (keep !== null)
-      writeFileSync(join(keep, 'prior.ts'), priorSource(makePrior([...read.value.values()].map(playedScores))));
-    return [risksSection(heldOut(read.value)), speedSection(read.value, jobs ?? (quick ? MILLION / 10 : MILLION))];
+    const memory = read.value;
+    const time = new Map([...memory].map(([name, runs]) => [name, runs.flatMap(timeOf)] as const));
+    const priorOf = (traces: Traces): Prior => makePrior([...traces.values()].map(playedScores));
+    if (keep !== null) writeFileSync(join(keep, 'prior.ts'), priorSource(priorOf(memory), priorOf(time)));
+    return [
+      risksSection(heldOut(memory)),
+      timeSection(heldOut(time)),
+      speedSection(memory, jobs ?? (quick ? MILLION / 10 : MILLION)),
+    ];
   },
 };

@@ -1,3 +1,4 @@
+import { retireListener } from '../../src/sampler/listener/directory';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +9,6 @@ import { Lineage } from '../../src/sampler/processes/lineage';
 import { connectListener, type ListenerLink } from '../../src/sampler/listener/client';
 import type { Reply } from '../../src/sampler/listener/protocol';
 import type { ProcessEvent } from '../../src/sampler/listener/process-table';
-import { retireListener } from '../../src/sampler/listener/retire';
 import { loadSettings } from '../../src/record/settings';
 import { thisMachine } from '../../src/sampler/peaks/slack';
 import { allPids } from '../../src/sources/proc/process-files';

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { servicePid } from '../../src/sampler/service/service-place';
+import { servicePid } from '../../src/sampler/service/service-lock';
 import { keyValues } from '../../src/sampler/job/pid-file';
 import { burner } from '../burners/build';
 import type { Bench, BenchOptions, Row, Section } from './bench';

@@ -1,7 +1,7 @@
+import { retireListener } from '../../src/sampler/listener/directory';
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
-import { retireListener } from '../../src/sampler/listener/retire';
 import { runningListener } from '../../src/sampler/listener/running';
 import type { JobRecord } from '../../src/record/record';
 import { bracketsObstacle } from '../burners/bracketed';

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { openProcess } from '../../src/sources/proc/process-files';
+import { ProcessFiles } from '../../src/sources/proc/process-files';
 
 /**
  * Our counterpart of read-loop.c: `read-loop.js ROUNDS PID...` reads statm and the memory lines of status of every
@@ -8,7 +8,7 @@ import { openProcess } from '../../src/sources/proc/process-files';
 function main(argv: readonly string[]): void {
   const rounds = Number(argv[0]);
   const budget = { left: 4096 };
-  const processes = argv.slice(1).map((pid) => openProcess(Number(pid), budget));
+  const processes = argv.slice(1).map((pid) => new ProcessFiles(Number(pid), budget));
   createInterface({ input: process.stdin }).on('line', () => {
     const before = process.cpuUsage();
     let check = 0;

@@ -57,13 +57,13 @@ async function main([directory = '', hosts = '', jobs = '']: readonly string[]):
   const timer = setInterval(put, DEFAULT_SETTINGS.poll_interval * 1000);
   const server = await startServer({
     settings: { ...DEFAULT_SETTINGS, accounting: join(directory, 'accounting.db') },
-    places: [{ kind: 'tcp', address: '127.0.0.1', port: 0 }],
+    addresses: [{ kind: 'tcp', address: '127.0.0.1', port: 0 }],
     live,
     version: '0',
     log: console.error,
   });
-  const [place] = server.places;
-  console.log(place?.kind === 'tcp' ? place.port : 0);
+  const [first] = server.addresses;
+  console.log(first?.kind === 'tcp' ? first.port : 0);
   process.stdin.resume().on('end', () => {
     clearInterval(timer);
     void server.stop();

@@ -18,7 +18,7 @@ import { thisMachine } from '../../src/sampler/peaks/slack';
 import { nextTick } from '../../src/sampler/job/pace';
 import { openKernelEvents } from '../../src/sources/events/kernel-events';
 import { uptimeSeconds, wallClockOfTicks } from '../../src/sources/proc/clock';
-import { openProcess } from '../../src/sources/proc/process-files';
+import { ProcessFiles } from '../../src/sources/proc/process-files';
 import { namesSwapArea } from '../../src/sources/proc/swap';
 import { isUnavailable } from '../../src/sources/source';
 import { burner, burnersObstacle, readTruth, type Burner, type Truth } from './build';
@@ -289,7 +289,7 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
   };
 }
 
-const isOver = (pid: number): boolean => /^(|Z|X)$/.test(openProcess(pid, { left: 0 }).stat()?.state ?? '');
+const isOver = (pid: number): boolean => /^(|Z|X)$/.test(new ProcessFiles(pid, { left: 0 }).stat()?.state ?? '');
 
 /** Waits until those who left the burner's tree have ended: whoever inherits them may take its time. */
 async function allOver(truthFile: string): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { outputFormat, screenOf, warn } from '../../src/cli/output';
+import { outputFormat, screenOf, warn, writePieces } from '../../src/cli/output';
 import type { Terminal } from '../../src/cli/terminal';
 import { fakeTerminal } from './fake-terminal';
 
@@ -50,6 +50,21 @@ describe('screenOf', () => {
     assert.equal(sign({ LC_ALL: 'C', LANG: 'de_DE.UTF-8' }), '>=');
     assert.equal(sign({ LC_ALL: '', LC_CTYPE: 'C.UTF-8', LANG: 'C' }), '≥');
     assert.equal(sign({}), '>=');
+  });
+});
+
+describe('writePieces', () => {
+  it('writes large pieces, and all of them', () => {
+    const sizes: number[] = [];
+    const pieces = function* (): Generator<string, void> {
+      for (let count = 0; count < 1000; count++) yield 'x'.repeat(1000);
+    };
+    writePieces({ write: (text) => void sizes.push(text.length) }, pieces());
+    assert.equal(
+      sizes.reduce((a, b) => a + b),
+      1_000_000,
+    );
+    assert.ok(sizes.every((size) => size < 70_000) && sizes.length < 20, String(sizes));
   });
 });
 

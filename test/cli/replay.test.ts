@@ -5,29 +5,9 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/record/record';
-import { ordinary } from '../report/sample-records';
+import { pastJobs } from '../report/past-jobs';
 import { COMMAND } from './serving';
 import { temporaryDirectory } from '../support/temporary-directory';
-
-const MINUTE = 60_000;
-const FIRST = Date.parse('2026-11-01T10:00:00Z');
-
-/** One job after the other, each of which needs a little more or less than the last. */
-function jobs(count: number): readonly JobRecord[] {
-  return Array.from({ length: count }, (_, index): JobRecord => {
-    const at = (minutes: number): string => new Date(FIRST + (index * 10 + minutes) * MINUTE).toISOString();
-    return {
-      ...ordinary,
-      job_id: 1000 + index,
-      job_name: `step_${index}`,
-      run_id: `badcafe.${index + 1}.2`,
-      submitted_at: at(0),
-      started_at: at(1),
-      ended_at: at(6),
-      revision: Date.parse(at(6)),
-    };
-  });
-}
 
 async function site(records: readonly JobRecord[]): Promise<(...words: readonly string[]) => SpawnSyncReturns<string>> {
   const directory = temporaryDirectory();
@@ -43,7 +23,7 @@ async function site(records: readonly JobRecord[]): Promise<(...words: readonly 
 
 describe('qmemacct replay', () => {
   it("plays the advice over the accounting DB's jobs, beside their users' requests", async () => {
-    const replay = await site(jobs(40));
+    const replay = await site(pastJobs(40));
     const shown = replay('--since', '2026-10-01', '--risk', '5');
     assert.equal(shown.status, 0, shown.stderr);
     assert.match(shown.stdout, /^accounting DB: 40 jobs, 37 with 3 earlier runs or more$/m);
@@ -70,7 +50,7 @@ describe('qmemacct replay', () => {
     assert.match(none.stderr, /^qmemacct: replay: no job of this time tells what it needed/);
     const risk = replay('--risk', '1,many');
     assert.equal(risk.status, 2);
-    assert.match(risk.stderr, /--risk: "1,many" is no list of percentages/);
+    assert.match(risk.stderr, /--risk: "many" is not a percentage from 0.1 to 50/);
     const file = replay('--trace', '/nowhere.csv');
     assert.equal(file.status, 3);
     assert.match(file.stderr, /^qmemacct: \/nowhere\.csv: .*no such file/);

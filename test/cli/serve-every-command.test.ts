@@ -78,7 +78,7 @@ describe('every command of an ordinary user, by the server', () => {
         new Set(names.filter((name) => !NO_READERS.includes(name))),
       );
       // The server was asked, and had something to say.
-      for (const name of ['job', 'jobs', 'owner', 'project', 'host', 'top', 'report'])
+      for (const name of ['advise', 'job', 'jobs', 'owner', 'project', 'host', 'top', 'report'])
         assert.ok(
           all.some(({ words, status }) => words[0] === name && status === 0),
           name,

@@ -72,7 +72,7 @@ async function killedSampler(site: Site): Promise<void> {
   assert.equal((await product.present(job)).length, 1);
 }
 
-async function stateDirectory(site: Site, broken: string, mended: string): Promise<void> {
+async function stateDirectory(site: Site, broken: string, fixed: string): Promise<void> {
   const { cell, product } = site;
   const host = 'ge1';
   await cell.check(host, broken);
@@ -90,7 +90,7 @@ async function stateDirectory(site: Site, broken: string, mended: string): Promi
     }
     await assertQueuesWell(cell);
   } finally {
-    await cell.check(host, mended);
+    await cell.check(host, fixed);
   }
   await product.run(host, 'flush');
   for (const job of jobs) {
@@ -99,7 +99,7 @@ async function stateDirectory(site: Site, broken: string, mended: string): Promi
   }
 }
 
-/** Runs jobs while the accounting DB is broken; after the mend every record is there once. */
+/** Runs jobs while the accounting DB is broken; after the fix every record is there once. */
 async function accountingDb(
   site: Site,
   breakIt: () => Promise<void> | void,

@@ -13,7 +13,7 @@ const networkProbe = 'ip link add name b type bridge && ip link add name v type 
 
 let known: string | null | undefined;
 
-/** Why no cell can run on this machine, with what would mend it; null where one can. */
+/** Why no cell can run on this machine, with what would fix it; null where one can. */
 export function clusterObstacle(): string | null {
   known ??= findObstacle();
   return known;

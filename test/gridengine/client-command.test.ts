@@ -129,7 +129,7 @@ describe('a client of Grid Engine', () => {
     assert.ok(answer.tookMs >= 900);
   });
 
-  it('tells cause and mend of what goes wrong', async () => {
+  it('tells cause and fix of what goes wrong', async () => {
     const b = bench();
     const cases: readonly (readonly [script: string, problem: RegExp, unreachable: boolean])[] = [
       [

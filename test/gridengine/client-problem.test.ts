@@ -25,7 +25,7 @@ describe('the problem of a client', () => {
     assert.equal(clientProblem('qstat', { ...WELL, end: ended }), null);
   });
 
-  it('of 8.1.9, as it says it, has a cause and a mend', () => {
+  it('of 8.1.9, as it says it, has a cause and a fix', () => {
     const said: readonly (readonly [string, RegExp])[] = [
       [
         'error: commlib error: got select error (Connection refused)\nerror: unable to send message to qmaster using port 6444 on host "ge0": got send error',
@@ -37,7 +37,7 @@ describe('the problem of a client', () => {
       ],
       [
         'error: commlib error: access denied (client IP resolved to host name "a". This is not identical to clients host name "b")',
-        /names of hosts do not agree.*mend \/etc\/hosts/,
+        /names of hosts do not agree.*fix \/etc\/hosts/,
       ],
       ['error: no cell directory', /^qstat says: no cell directory; try it by hand$/],
     ];

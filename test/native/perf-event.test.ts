@@ -187,13 +187,13 @@ describe('openCpuCounter', () => {
 });
 
 describe('explainPerfError', () => {
-  it('has words, and a mend where there is one', () => {
+  it('has words, and a fix where there is one', () => {
     const why = (errno: number): string => explainPerfError(errno, 'it', 3).unavailable;
     for (const [name, errno] of Object.entries(PerfErrno)) assert.doesNotMatch(why(errno), /errno/, name);
     assert.equal(why(PerfErrno.EACCES), 'it: permission denied (kernel.perf_event_paranoid is 3)');
     assert.equal(why(PerfErrno.ENOENT), 'it: this CPU has no such counter');
     assert.equal(why(12), 'it: errno 12');
-    assert.match(explainPerfError(PerfErrno.EMFILE, 'it').mend ?? '', /limit of open files/);
+    assert.match(explainPerfError(PerfErrno.EMFILE, 'it').fix ?? '', /limit of open files/);
   });
 
   it('asks the kernel how strict it is', () => {

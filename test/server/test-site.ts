@@ -112,7 +112,7 @@ export async function startTestSite(t: Pick<TestContext, 'after'>, options: Test
   const lines: string[] = [];
   const server = await startServer({
     settings: { ...DEFAULT_SETTINGS, accounting, ...settings },
-    places: [
+    addresses: [
       { kind: 'tcp', address: '127.0.0.1', port: 0 },
       { kind: 'socket', path: socket },
     ],
@@ -124,7 +124,7 @@ export async function startTestSite(t: Pick<TestContext, 'after'>, options: Test
     ...rest,
   });
   t.after(() => server.stop());
-  const [first] = server.places;
+  const [first] = server.addresses;
   const port = first?.kind === 'tcp' ? first.port : 0;
   return {
     port,

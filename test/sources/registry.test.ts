@@ -99,9 +99,9 @@ function assertDeclared(source: Source, readings: readonly Reading[]): void {
   }
 }
 
-function assertReason({ unavailable, mend }: Unavailable): void {
+function assertReason({ unavailable, fix }: Unavailable): void {
   assert.match(unavailable, /^\S[^\n]*[^.\n]$/);
-  if (mend !== null) assert.match(mend, /^\S[^\n]*[^.\n]$/);
+  if (fix !== null) assert.match(fix, /^\S[^\n]*[^.\n]$/);
 }
 
 describe('each source on this machine', () => {

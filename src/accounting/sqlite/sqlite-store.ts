@@ -12,7 +12,7 @@ import { isStoreFault, storeError } from './database/faults';
 import { createMerger } from './write/merger';
 import { openForReading, openForWriting } from './database/open';
 import { prepared } from './database/prepared';
-import { jobQuery, JOBS, recordsQuery, runningQuery } from './read/queries';
+import { COUNT_OF_JOB, jobQuery, JOBS, recordsQuery, runningQuery } from './read/queries';
 import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
 import { fromRow, SERIES_CELLS } from '../row';
@@ -65,7 +65,10 @@ function reader(db: Database, words: Words): AccountingReader {
         const cluster = clusterId(query.cluster);
         if (cluster === null) return arrangeAttempts([], query);
         const parameters = { job_id: query.job_id, task_id: query.task_id, cluster_id: cluster };
-        const sql = jobQuery({ task: query.task_id !== undefined, cluster: cluster !== undefined });
+        const { job_id, most_series: most = Infinity } = query;
+        const [count = 0] = prepared<object, readonly [number]>(db, COUNT_OF_JOB, 'raw').get({ job_id }) ?? [];
+        const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series: count <= most };
+        const sql = jobQuery(by);
         const rows = prepared<typeof parameters, readonly Cell[]>(db, sql, 'raw').all(parameters);
         return arrangeAttempts(
           rows.map((row) => fromRow(row, SERIES_CELLS, 0, words)),

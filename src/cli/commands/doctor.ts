@@ -1,3 +1,4 @@
+import { reasonOf } from '../../base/log';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
@@ -12,7 +13,7 @@ import { checkProgram } from '../doctor/check-program';
 import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
 import { checkVisibility } from '../doctor/check-visibility';
-import { because, findingsIn, type Finding, renderFindings } from '../doctor/finding';
+import { findingsIn, type Finding, renderFindings } from '../doctor/finding';
 import { findRole, roleFinding } from '../doctor/host-role';
 import { readNodeState, type NodeState } from '../doctor/node-state';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
@@ -58,7 +59,7 @@ async function test(state: NodeState, now: Date, env?: string): Promise<SelfTest
   if (conf === null) return failed(`nothing is installed under ${prefix}; run "qmemacct install --node"`);
   const badEnv = env === undefined ? null : unsafeEnv(env);
   if (badEnv !== null) return failed(`--env ${env ?? ''}: ${badEnv}`);
-  const result = await selfTest(conf, settings.deliver_as).catch((error: unknown) => failed(because(error)));
+  const result = await selfTest(conf, settings.deliver_as).catch((error: unknown) => failed(reasonOf(error)));
   writeStamp(settings.state_dir, {
     prefix,
     version: basename(conf.program),

@@ -1,8 +1,8 @@
+import { listenerPaths } from '../../sampler/listener/directory';
 import { Option, type Command } from 'commander';
 import { packageRoot } from '../../base/package-root';
 import { findCell } from '../../gridengine/find-cell';
 import { loadSettings } from '../../record/settings';
-import { listenerPaths } from '../../sampler/listener/socket-path';
 import { sourceSettingsProblems } from '../../sampler/source-settings';
 import { ALL_SOURCE_FACTS } from '../../sources/registry';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
@@ -114,8 +114,8 @@ function describeTest(test: SelfTest): string {
 /** Says whether the first fork of each job will be heard from now on. */
 async function showListener(asking: Parameters<typeof listenerFinding>[1], terminal: Terminal): Promise<void> {
   const answer = await askListener(listenerPaths(asking.settings).socket);
-  const { severity, says, mend } = listenerFinding(answer, asking);
-  const line = `listener: ${says}${mend === null ? '' : `; ${mend}`}`;
+  const { severity, says, fix } = listenerFinding(answer, asking);
+  const line = `listener: ${says}${fix === null ? '' : `; ${fix}`}`;
   if (severity === 'warning') warn(terminal, line);
   else writeLines(terminal, [line]);
 }

@@ -1,36 +1,47 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import { groupBy } from '../../base/group-by';
+import type { ListedJob } from '../../gridengine/qstat/job-list';
 import { jobSums } from '../../accounting/job-sum';
 import { jobTaskName } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
-import { renderCsv } from '../../report/records/csv';
+import type { ClassHistory } from '../../report/advice/class-history';
+import { nextRequests } from '../../report/advice/next-request';
+import { csvPieces } from '../../report/records/csv';
 import { renderJob, type JobReport } from '../../report/job/job';
-import { latestRuns, recordsOf, type JobViewOptions } from '../../report/job/job-run';
+import { chooseTasks, type TaskChoice } from '../../report/job/choose-tasks';
+import { latestRuns, recordsOf, type JobRun, type JobViewOptions } from '../../report/job/job-run';
 import { OWNER_COLUMNS } from '../../report/records/columns';
 import { toJobLines } from '../../report/records/lines';
 import { renderRecordTable } from '../../report/records/list';
-import { renderJson } from '../../report/records/json';
+import { jsonPieces } from '../../report/records/json';
 import { causeAccounts } from '../../report/why/causes';
-import { withArrays } from '../job/array-tasks';
+import { historyOf } from '../records/find';
+import { countOf } from '../records/options';
+import { askLists, withArrays } from '../job/array-tasks';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findJob, findNewest, parseJobArguments, type JobArgument, type JobSources } from '../job/find-job';
 import { renderUnfinished, unfinishedLine } from '../../report/job/unfinished';
 import { mayBeUnfinished, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
 import { realLiveSources, type LiveSources } from '../live/sources';
-import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { outputFormat, screenOf, warn, writeLines, writePieces } from '../output';
 import type { Terminal } from '../terminal';
 
 export interface JobOptions extends GlobalOptions {
   readonly all?: boolean;
   readonly at?: string;
   readonly tasks?: boolean;
+  readonly worst?: string;
+  readonly failed?: boolean;
+  readonly limit?: string;
   readonly allHosts?: boolean;
   readonly accounting?: string;
   readonly series?: string;
   readonly chart?: string;
   readonly full?: boolean;
   readonly brief?: boolean;
+  readonly retry?: boolean;
 }
 
 /** `qmemacct job ID[.TASK] ...` */
@@ -42,9 +53,16 @@ export function register(command: Command, context: CommandContext): void {
     )
     .option('--full', 'show everything that is known')
     .option('--brief', 'six lines, as seff shows')
+    .option(
+      '--retry',
+      'what to request now if want of memory ended it (exit status 0); 1: it ended otherwise, 4: not known yet',
+    )
     .option('--all', 'every job that has had this number, not only the newest')
     .option('--at <time>', 'the job that had this number at that time (7d, 2026-11-01, yesterday ...)')
     .option('--tasks', 'every task of an array job, or of a parallel one, as a line')
+    .option('--worst <n>', 'the n tasks of an array job that came closest to their limit')
+    .option('--failed', 'the tasks of an array job that ended badly')
+    .option('--limit <n>', 'at most so many tasks of an array job')
     .option('--all-hosts', 'every host of a parallel job as a line')
     .option(
       '--series <metrics>',
@@ -64,10 +82,13 @@ async function findAll(
   at: Date | null,
   all: boolean,
   sources: JobSources,
+  history: ClassHistory,
 ): Promise<JobReport[]> {
   const reports: JobReport[] = [];
-  for (const job of jobs)
-    reports.push(await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources));
+  for (const job of jobs) {
+    const report = await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources);
+    reports.push({ ...report, runs: await history.advise(report.runs) });
+  }
   return reports;
 }
 
@@ -116,6 +137,22 @@ interface Found {
   readonly unfinished: AskedJobs;
 }
 
+/** What --worst, --failed and --limit choose; null: none was given. Throws a usage error on what is no number. */
+function taskChoiceOf({ worst, failed, limit }: JobOptions): TaskChoice | null {
+  if (worst === undefined && failed === undefined && limit === undefined) return null;
+  return {
+    worst: worst === undefined ? undefined : countOf('--worst', worst),
+    failed,
+    limit: limit === undefined ? undefined : countOf('--limit', limit),
+  };
+}
+
+/** The runs of the chosen tasks, in their order. */
+function runsOfTasks(runs: readonly JobRun[], choice: TaskChoice): readonly JobRun[] {
+  const byTask = groupBy(runs, ({ record }) => record.task_id);
+  return chooseTasks(runs, choice).flatMap((task) => byTask.get(task) ?? []);
+}
+
 /** One job as a screen, several as a line each unless --full or --brief asks for more. */
 function renderText(
   { reports, unfinished: { jobs: unfinished } }: Found,
@@ -125,7 +162,8 @@ function renderText(
 ): void {
   const screen = screenOf(terminal, options, settings);
   const detail: JobViewOptions['detail'] = options.full ? 'full' : options.brief ? 'brief' : undefined;
-  const asksForMore = detail !== undefined || options.tasks === true || options.allHosts === true;
+  const tasks = taskChoiceOf(options);
+  const asksForMore = detail !== undefined || tasks !== null || options.tasks === true || options.allHosts === true;
   const numbers = new Set([...reports.map(({ job_id }) => job_id), ...unfinished.map(({ job }) => job)]);
   if (numbers.size > 1 && !asksForMore) {
     const lines = reports.flatMap(({ runs }) => toJobLines(recordsOf(latestRuns(runs)), 'time'));
@@ -142,6 +180,7 @@ function renderText(
   const shown = {
     detail,
     allTasks: options.tasks ?? false,
+    ...(tasks === null ? {} : { tasks }),
     allHosts: (options.allHosts ?? options.tasks) === true,
     dialect: settings.grid_engine,
   };
@@ -150,6 +189,27 @@ function renderText(
     ...reports.map((report) => renderJob(report, shown, screen)),
   ];
   parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
+}
+
+/** `listed`: the jobs that Grid Engine still has. */
+async function retryOne(
+  [report, ...others]: readonly JobReport[],
+  listed: ReadonlySet<number>,
+  options: JobOptions,
+  settings: Settings,
+  terminal: Terminal,
+): Promise<number> {
+  const format = outputFormat(options);
+  if (report === undefined || others.length > 0) throw usageError('--retry is about one job: name one');
+  if (format === 'csv') throw usageError('--retry prints text or --json');
+  const { showRetry } = await import('../job/retry.js');
+  const ended = listed.has(report.job_id) ? { ...report, runs: [] } : report;
+  return showRetry(ended, format, settings.grid_engine, terminal);
+}
+
+async function listedJobs(settings: Settings, live: LiveSources): Promise<readonly ListedJob[]> {
+  const snapshot = await askLists(settings, live);
+  return [...(snapshot?.running.value ?? []), ...(snapshot?.pending?.value ?? [])];
 }
 
 /** Asks Grid Engine about the jobs without a record, and about those that may be waiting again. */
@@ -172,15 +232,17 @@ async function writeFound(
   live: LiveSources | null,
   terminal: Terminal,
 ): Promise<void> {
-  const runs = reports.flatMap((report) => report.runs);
+  const tasks = taskChoiceOf(options);
+  const runs = reports.flatMap((report) => (tasks === null ? report.runs : runsOfTasks(report.runs, tasks)));
   if (outputFormat(options) === 'csv') {
-    terminal.write(renderCsv(runs));
+    writePieces(terminal, csvPieces(nextRequests(runs)));
     return;
   }
   const whole = await withArrays(reports, settings, live, terminal.now());
   if (outputFormat(options) === 'json') {
     const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
-    terminal.write(renderJson(runs, jobSums(runs), causeAccounts(runs, settings.grid_engine), arrays, unfinished.jobs));
+    const causes = causeAccounts(runs, settings.grid_engine);
+    writePieces(terminal, jsonPieces(nextRequests(runs), jobSums(runs), causes, arrays, unfinished.jobs));
   } else renderText({ reports: whole, unfinished }, options, settings, terminal);
 }
 
@@ -200,10 +262,14 @@ export async function showJobs(
   const stores = await commandStores(options.accounting, settings, terminal, sources);
   try {
     const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
-    const where: JobSources = { readers: stores.readers, running: () => running };
-    const jobs = await numbersOf(words, terminal, where);
-    const reports = await findAll(jobs, at, options.all ?? false, where);
     const asked = options.accounting === undefined && at === null ? live : null;
+    const where: JobSources = {
+      readers: stores.readers,
+      running: () => running,
+      ...(asked === null ? {} : { listed: () => listedJobs(settings, asked) }),
+    };
+    const jobs = await numbersOf(words, terminal, where);
+    const reports = await findAll(jobs, at, options.all ?? false, where, historyOf(stores.readers, terminal.now()));
     const isSeries = options.series !== undefined || options.chart !== undefined;
     const unfinished =
       asked === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, asked, terminal.now());
@@ -212,6 +278,7 @@ export async function showJobs(
     if (nothing && stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
     stores.problems.forEach((problem) => warn(terminal, problem));
     const listed = new Set(unfinished.jobs.map(({ job }) => job));
+    if (options.retry) return await retryOne(reports, listed, options, settings, terminal);
     jobs.forEach((job, index) => {
       const report = reports[index];
       if (report?.runs.length === 0 && !listed.has(job.job_id))

@@ -4,18 +4,18 @@ import { isHostPattern } from '../../accounting/filter-record';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import { hostNames } from '../../live/host-names';
 import { loadSettings } from '../../record/settings';
-import { renderCsv } from '../../report/records/csv';
+import { csvPieces } from '../../report/records/csv';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
-import { renderJson } from '../../report/records/json';
+import { jsonPieces } from '../../report/records/json';
 import { formatMinute, formatZone } from '../../report/format/local-time';
 import { renderRecordList, renderRecordColumns, type RecordTableView } from '../../report/records/list';
 import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
 import { type CommandContext, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
-import { findAttempts, findRecords, findSummary } from '../records/find';
+import { findAttempts, findRecords, findSummary, historyOf } from '../records/find';
 import { findJobLines, findTaskLines } from '../records/find-lines';
-import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { outputFormat, screenOf, warn, writeLines, writePieces } from '../output';
 import {
   addRecordFilterOptions,
   type RecordFilterOptions,
@@ -149,8 +149,8 @@ export async function showRecords(
       const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view };
       writeLines(terminal, renderRecordList(report, screen));
     } else {
-      const accounts = await findAttempts(shown.flat(), stores.readers);
-      terminal.write(format === 'json' ? renderJson(accounts) : renderCsv(accounts));
+      const accounts = await findAttempts(shown.flat(), stores.readers, historyOf(stores.readers, terminal.now()));
+      writePieces(terminal, format === 'json' ? jsonPieces(accounts) : csvPieces(accounts));
     }
     return shown.length > 0 ? EXIT.found : statusOfNothing(stores);
   } finally {

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { Predictor } from '../../advice/predictor';
-import { SHIPPED_PRIOR } from '../../advice/prior';
+import { MEMORY_PRIOR } from '../../advice/prior';
 import { replay, type PastRun } from '../../advice/replay';
 import { readTraceFile } from '../../advice/trace-file';
 import { failure, success, type Result } from '../../base/result';
 import { loadSettings } from '../../record/settings';
 import { pastRuns } from '../../report/advice/past-runs';
 import { renderReplay, renderReplayCsv, renderReplayJson } from '../../report/advice/replay';
-import { parseInterval } from '../arguments';
-import { CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
+import { parseInterval, parseRisk } from '../arguments';
+import { CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { findRecords } from '../records/find';
 import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
@@ -39,20 +39,14 @@ export function register(command: Command, context: CommandContext): void {
     );
 }
 
-function risksOf(text: string): readonly number[] {
-  const risks = text.split(',').map((part) => Number(part.replace('%', '')) / 100);
-  if (risks.every((risk) => risk > 0 && risk <= 0.5)) return risks;
-  throw usageError(`--risk: "${text}" is no list of percentages from 0.1 to 50; write --risk 1,2,5`);
-}
-
 /** Shows what the advice would have done; resolves to the exit status. Rejects with CommandError or StoreError. */
 async function showReplay(options: ReplayOptions, terminal: Terminal): Promise<number> {
   const format = outputFormat(options);
-  const risks = risksOf(options.risk);
+  const risks = options.risk.split(',').map((text) => parseRisk('--risk', text));
   const histories = options.trace === undefined ? await storedRuns(options, terminal) : await traced(options.trace);
   if (!histories.ok) return histories.error;
   const answers = new Map(
-    [...histories.value].map(([name, runs]) => [name, replay(runs, risks, new Predictor(SHIPPED_PRIOR))] as const),
+    [...histories.value].map(([name, runs]) => [name, replay(runs, risks, new Predictor(MEMORY_PRIOR))] as const),
   );
   if (format !== 'text') terminal.write(format === 'json' ? renderReplayJson(answers) : renderReplayCsv(answers));
   else writeLines(terminal, renderReplay(answers, screenOf(terminal, options)));

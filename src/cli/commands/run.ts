@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
 import { loadSettings, type Settings } from '../../record/settings';
+import { nextRequests } from '../../report/advice/next-request';
 import { renderCsv } from '../../report/records/csv';
 import { renderJob } from '../../report/job/job';
 import { renderJson } from '../../report/records/json';
@@ -83,8 +84,8 @@ function reportFormat({ json, csv }: RunOptions): OutputFormat {
 function render(record: JobRecord, options: RunOptions, terminal: Terminal): string {
   const run = { record, attempt: 1, incarnation: 1 };
   const format = reportFormat(options);
-  if (format === 'json') return renderJson([run]);
-  if (format === 'csv') return renderCsv([run]);
+  if (format === 'json') return renderJson(nextRequests([run]));
+  if (format === 'csv') return renderCsv(nextRequests([run]));
   const report = { job_id: record.job_id, runs: [run], older: 0, newer: 0 };
   return renderJob(report, { allTasks: false, detail: 'full' }, screenOf(terminal, options))
     .map((line) => `${line}\n`)

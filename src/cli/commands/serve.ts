@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { LimitedLog } from '../../base/log-limit';
 import { liveCell } from '../../live/poll-tools';
 import { loadSettings, type Settings } from '../../record/settings';
-import { startAccountingThread } from '../../server/accounting/accounting-thread';
+import { AccountingThread } from '../../server/accounting/accounting-thread';
 import { systemdSockets, listenAddressText, type ListenAddress } from '../../server/http/listen';
 import { LiveUpdates } from '../../server/live/live-updates';
 import { settleInbox } from '../../server/accounting/settle-inbox';
@@ -40,7 +40,7 @@ function portOf(text: string | undefined, otherwise: number): number {
 }
 
 /** Where to listen: as the options say, else the settings; sockets that systemd hands over take the place of ours. */
-function placesOf(
+function addressesOf(
   options: ServeOptions,
   settings: Settings,
   handed: readonly ListenAddress[],
@@ -50,16 +50,16 @@ function placesOf(
   const socket = options.socket ?? settings.serve_socket;
   const tcp: readonly ListenAddress[] = port === 0 ? [] : [{ kind: 'tcp', address, port }];
   const own: readonly ListenAddress[] = socket === 'none' ? [] : [{ kind: 'socket', path: resolve(socket) }];
-  const places = [...tcp, ...(handed.length > 0 && options.socket === undefined ? handed : own)];
-  if (places.length === 0) throw usageError('neither a port nor a socket to listen on; give one of them');
-  return places;
+  const addresses = [...tcp, ...(handed.length > 0 && options.socket === undefined ? handed : own)];
+  if (addresses.length === 0) throw usageError('neither a port nor a socket to listen on; give one of them');
+  return addresses;
 }
 
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 
 /** What everybody on the network may see is told once. */
-function warnOfOpenness(places: readonly ListenAddress[], settings: Settings, terminal: Terminal): void {
-  const open = places.find((place) => place.kind === 'tcp' && !LOOPBACK.test(place.address));
+function warnOfOpenness(addresses: readonly ListenAddress[], settings: Settings, terminal: Terminal): void {
+  const open = addresses.find((one) => one.kind === 'tcp' && !LOOPBACK.test(one.address));
   if (open !== undefined && settings.serve_names === 'all' && settings.visibility === 'all')
     warn(
       terminal,
@@ -79,9 +79,9 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   const settings = loadSettings(options.config);
   const limited = new LimitedLog((line) => warn(terminal, line));
   const log = (line: string): void => limited.say(line);
-  const places = placesOf(options, settings, systemdSockets(terminal.env, process.pid));
+  const addresses = addressesOf(options, settings, systemdSockets(terminal.env, process.pid));
   const end = ended();
-  const accounting = startAccountingThread({
+  const accounting = new AccountingThread({
     path: settings.accounting,
     credentials: settings.accounting_credentials,
   });
@@ -89,14 +89,14 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   let server: RunningServer;
   try {
     const { live, wantPending } = updates;
-    server = await startServer({ settings, places, live, wantPending, accounting, version, log });
+    server = await startServer({ settings, addresses, live, wantPending, accounting, version, log });
   } catch (error) {
     await Promise.all([updates.stop(), accounting.stop()]);
     throw error;
   }
   const inbox = settleInbox(settings, log);
-  warnOfOpenness(places, settings, terminal);
-  warn(terminal, `serves ${server.places.map(listenAddressText).join(' and ')}`);
+  warnOfOpenness(addresses, settings, terminal);
+  warn(terminal, `serves ${server.addresses.map(listenAddressText).join(' and ')}`);
   await end;
   await Promise.all([server.stop(), updates.stop(), inbox.stop()]);
   limited.flush();

@@ -116,13 +116,13 @@ export async function showTop(
     if (groups.length === 0) {
       const { records, without_peak: unknown } = answer.totals;
       const none = records === 0 ? 'no such job ended' : `nothing to rank by ${RANKINGS[by].name}`;
-      const mend =
+      const fix =
         records > 0 && unknown === records
           ? 'none of these jobs has a peak: --by requested ranks them by their requests'
           : '--since 30d looks further back';
       warn(
         terminal,
-        `top ${ranked.many}: ${none} from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; ${mend}`,
+        `top ${ranked.many}: ${none} from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; ${fix}`,
       );
       if (format === 'text') return statusOfNothing(stores);
     }

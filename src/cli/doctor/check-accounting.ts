@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { reasonOf } from '../../base/log';
 import type { InboxState } from '../../accounting/postgres/settle';
 import { isPostgresUrl } from '../../record/postgres-url';
 import { checkJson } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
-import { because, findingsIn, type Finding } from './finding';
+import { findingsIn, type Finding } from './finding';
 import type { HostRole } from './host-role';
 import type { NodeState } from './node-state';
 import { storeProbe, type StoreProbe } from './store-probe';
@@ -102,7 +103,7 @@ export function checkAccounting(state: NodeState, role: Role): Finding[] {
   try {
     identity = delivererIdentity(settings.deliver_as);
   } catch (error) {
-    return [problem('deliver_as', because(error), `set deliver_as in ${settingsPath}`)];
+    return [problem('deliver_as', reasonOf(error), `set deliver_as in ${settingsPath}`)];
   }
   const own = isRoot ? [] : [note('deliver_as', `not tried as ${who}: run this as root`)];
   const named =
@@ -125,7 +126,7 @@ export function checkAccounting(state: NodeState, role: Role): Finding[] {
       ...named,
       problem(
         'accounting DB',
-        `it could not be tried as ${who}: ${because(error)}`,
+        `it could not be tried as ${who}: ${reasonOf(error)}`,
         `see that ${who} can read the program in ${packageRoot()}`,
       ),
     ];

@@ -67,13 +67,13 @@ function canWrite(path: string): boolean {
 function obstacle(
   memory: ReturnType<typeof memoryTop>,
   writable: (path: string) => boolean,
-): { readonly why: string; readonly mend: string } | null {
-  if (memory === null) return { why: NO_MEMORY.unavailable, mend: NO_MEMORY.mend ?? '' };
+): { readonly why: string; readonly fix: string } | null {
+  if (memory === null) return { why: NO_MEMORY.unavailable, fix: NO_MEMORY.fix ?? '' };
   if (!writable(memory.top))
-    return { why: `${memory.top} can't be written`, mend: 'mount it read-write (in a container: delegate it)' };
+    return { why: `${memory.top} can't be written`, fix: 'mount it read-write (in a container: delegate it)' };
   const groups = join(memory.top, JOBS_GROUP);
   if (existsSync(groups) && !writable(groups))
-    return { why: `${groups} can't be written`, mend: `give ${groups} to root` };
+    return { why: `${groups} can't be written`, fix: `give ${groups} to root` };
   return null;
 }
 
@@ -91,7 +91,7 @@ function ownGroups(asking: Asking, memory: ReturnType<typeof memoryTop>, writabl
       `${setting}: the prolog can make them ${settings.cgroup === 'auto' ? 'for jobs without a scope of Grid Engine' : 'for every job'}`,
     );
   const says = `${setting}, and none can be made: ${found.why}`;
-  return off ? note('own groups', says) : warning('own groups', says, found.mend);
+  return off ? note('own groups', says) : warning('own groups', says, found.fix);
 }
 
 function strays({ settings, isRoot }: Asking, root: string, procRoot: string): Finding[] {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
+import { reasonOf } from '../../base/log';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { askDialect } from '../../gridengine/ask-dialect';
 import type { DetectedDialect } from '../../gridengine/dialect';
@@ -15,7 +16,7 @@ import { hookDirectory } from '../install/places';
 import { networkFilesystemOf } from '../install/local-path';
 import type { Terminal } from '../terminal';
 import { checkRootHooks } from './check-root-hooks';
-import { because, findingsIn, type Finding } from './finding';
+import { findingsIn, type Finding } from './finding';
 import { ownName, type HostRole } from './host-role';
 import type { NodeState } from './node-state';
 
@@ -260,10 +261,10 @@ function checkVersion({ dialect, version }: DetectedDialect, { settings, setting
   const seen = ok('version', `${version ?? ''} (${dialect})`);
   const told = settings.grid_engine;
   if (told === dialect) return [seen];
-  const mend = `write grid_engine = "${dialect}" into ${settingsPath}`;
+  const fix = `write grid_engine = "${dialect}" into ${settingsPath}`;
   return told === 'unknown'
-    ? [seen, note('grid_engine', `not set: why a job was killed is less certain; ${mend}`)]
-    : [seen, warning('grid_engine', `is "${told}": why a job was killed may be wrong`, mend)];
+    ? [seen, note('grid_engine', `not set: why a job was killed is less certain; ${fix}`)]
+    : [seen, warning('grid_engine', `is "${told}": why a job was killed may be wrong`, fix)];
 }
 
 async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole): Promise<Finding[]> {
@@ -291,6 +292,6 @@ export async function checkGridEngine(state: NodeState, env: Terminal['env'], ro
       return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
     return await checkSite(qconf, state, role);
   } catch (error) {
-    return [warning('cell', because(error), 'its configuration was not checked')];
+    return [warning('cell', reasonOf(error), 'its configuration was not checked')];
   }
 }

@@ -1,5 +1,5 @@
+import { listenerPaths } from '../../sampler/listener/directory';
 import { runningListener, settingsDigest } from '../../sampler/listener/running';
-import { listenerPaths } from '../../sampler/listener/socket-path';
 import { MEND_ROOT } from '../../sources/events/kernel-events';
 import { proveKernelEvents, type KernelEventsProof } from '../../sources/events/prove-kernel-events';
 import { isUnavailable, unavailable, type Unavailable } from '../../sources/source';
@@ -18,17 +18,17 @@ const COST = 'no peak can be proved';
 
 const KINDS = ['fork', 'exec', 'exit'] as const;
 
-/** What doctor's reader can do, where a hook's only mend is to run as root. */
+/** What doctor's reader can do, where a hook's only fix is to run as root. */
 function forReader(why: Unavailable, isRoot: boolean): Unavailable {
-  return why.mend === MEND_ROOT ? { ...why, mend: isRoot ? MEND_CAPABILITY : 'run this as root' } : why;
+  return why.fix === MEND_ROOT ? { ...why, fix: isRoot ? MEND_CAPABILITY : 'run this as root' } : why;
 }
 
 /** Root hooks should hear the kernel, so what keeps them from it is worth a warning, if something can be done. */
 function unheard(name: string, why: Unavailable, cost: string, isRoot: boolean): Finding {
   const says = `unavailable: ${why.unavailable}; ${cost}`;
-  const { mend } = forReader(why, isRoot);
-  if (mend === null) return note(name, says);
-  return isRoot ? warning(name, says, mend) : note(name, says, mend);
+  const { fix } = forReader(why, isRoot);
+  if (fix === null) return note(name, says);
+  return isRoot ? warning(name, says, fix) : note(name, says, fix);
 }
 
 function processEvents({ processEvents: state, arrived }: KernelEventsProof, isRoot: boolean): Finding {
@@ -136,10 +136,10 @@ export async function checkKernelEvents(
 ): Promise<{ readonly findings: readonly Finding[]; readonly taskstats: SourceState }> {
   const { settings, settingsPath, isRoot } = asking;
   if (!settings.listener) {
-    const mend = `set listener = true in ${settingsPath}`;
+    const fix = `set listener = true in ${settingsPath}`;
     return {
-      findings: [note('listener', `switched off: ${COST}`, mend)],
-      taskstats: unavailable('the listener is switched off', mend),
+      findings: [note('listener', `switched off: ${COST}`, fix)],
+      taskstats: unavailable('the listener is switched off', fix),
     };
   }
   const { initial_network_namespace: namespace } = settings;

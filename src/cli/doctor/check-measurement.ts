@@ -33,7 +33,7 @@ export async function checkMeasurement(state: NodeState): Promise<Finding[]> {
       pid: process.pid,
       nodeSources: NODE_SOURCES,
       processSources: PROCESS_SOURCES,
-      readBlocking: helper.read,
+      readBlocking: (source, pids) => helper.read(source, pids),
     });
     return [...checkSourceSettings(state), ...sources, ...events.findings, ...perfFindings, ...cgroupFindings];
   } finally {

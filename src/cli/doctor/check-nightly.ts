@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { reasonOf } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import { directoryFault } from '../install/directories';
 import { startsNightly } from '../install/nightly-files';
@@ -7,7 +8,7 @@ import { createMailer } from '../mail/mailer';
 import { ledgerDirectory, readLedger } from '../nightly/ledger';
 import { lastNight, LOOK_BACK_DAYS, MOST_CAUGHT_UP, type Night } from '../nightly/night';
 import { wantsMail } from '../nightly/send-night';
-import { because, findingsIn, type Finding } from './finding';
+import { findingsIn, type Finding } from './finding';
 
 const { ok, warning, problem } = findingsIn('nightly');
 
@@ -45,7 +46,7 @@ function checkMail(settings: Settings, isRoot: boolean): Finding[] {
     findings.push(ok('mail', `by ${mailer.by}, from ${mailer.from.address}`));
   } catch (error) {
     // The password is root's, or the nightly job's.
-    if (isRoot) findings.push(problem('mail', because(error), 'until then reports are written, and nobody gets them'));
+    if (isRoot) findings.push(problem('mail', reasonOf(error), 'until then reports are written, and nobody gets them'));
   }
   if (settings.mail_owners === 'nobody') return findings;
   const fault = directoryFault({ path: settings.digest_dir, mode: 0o1777, uid: 0, gid: 0 });

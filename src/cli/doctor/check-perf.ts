@@ -14,15 +14,15 @@ const { ok, note, warning } = findingsIn('perf events');
 interface Refusal {
   readonly events: string[];
   readonly why: string;
-  readonly mend: string | null;
+  readonly fix: string | null;
 }
 
 /** Events with the same reason in one line. */
 function byReason(refused: readonly RefusedEvent[]): readonly Refusal[] {
   const refusals = new Map<string, Refusal>();
-  for (const { event, unavailable, mend } of refused) {
+  for (const { event, unavailable, fix } of refused) {
     const why = unavailable.startsWith(`${event}: `) ? unavailable.slice(event.length + 2) : unavailable;
-    const known = refusals.get(why) ?? { events: [], why, mend };
+    const known = refusals.get(why) ?? { events: [], why, fix };
     known.events.push(event);
     refusals.set(why, known);
   }
@@ -40,9 +40,9 @@ export function checkPerf(
   const level = `kernel.perf_event_paranoid is ${paranoid ?? 'not there'}`;
   const probed = probePerf({ ...place, options }, calls);
   if (isUnavailable(probed)) {
-    const { unavailable: why, mend } = probed;
+    const { unavailable: why, fix } = probed;
     const says = `none opens: ${why}; ${level}`;
-    const finding = enabled && mend !== null ? warning('events', says, mend) : note('events', says, mend ?? undefined);
+    const finding = enabled && fix !== null ? warning('events', says, fix) : note('events', says, fix ?? undefined);
     return { findings: [finding], perf: probed };
   }
   const { events, refused, notes } = probed;
@@ -50,7 +50,7 @@ export function checkPerf(
   // A name that means nothing is the site's mistake; a counter that the CPU lacks is not.
   const isMistake = ({ event }: RefusedEvent): boolean => isUnavailable(resolveEvent(event, place));
   const lines = (of: readonly RefusedEvent[], say: typeof note): Finding[] =>
-    byReason(of).map(({ events: names, why, mend }) => say('events', `${names.join(', ')}: ${why}`, mend ?? undefined));
+    byReason(of).map(({ events: names, why, fix }) => say('events', `${names.join(', ')}: ${why}`, fix ?? undefined));
   return {
     findings: [
       ok('events', `${events.join(', ')}: ${would}; ${level}`),

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { reasonOf } from '../../base/log';
 import { untrusted } from '../../base/trusted-path';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { DISABLED_FILE } from '../install/places';
 import { STUB } from '../install/stub';
 import { networkFilesystemOf } from '../install/local-path';
 import { isIntact } from '../install/version';
-import { because, findingsIn, type Finding } from './finding';
+import { findingsIn, type Finding } from './finding';
 import type { HostRole } from './host-role';
 import type { NodeState } from './node-state';
 
@@ -33,7 +34,7 @@ function checkNode(node: string, root: string): Finding[] {
     version = execFileSync(node, ['-e', LOAD, root], { encoding: 'utf8', timeout: 20_000, stdio: 'pipe' });
   } catch (error) {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-    const line = said.split('\n').find((text) => /Error|error|not found/.test(text)) ?? because(error);
+    const line = said.split('\n').find((text) => /Error|error|not found/.test(text)) ?? reasonOf(error);
     return [
       problem(
         'Node',

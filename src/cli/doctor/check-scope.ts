@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import { RunDirectory } from '../../sampler/job/run-directory';
 import { activeJobsDirectory } from '../../sampler/service/active-jobs-directory';
-import { servicePid } from '../../sampler/service/service-place';
+import { servicePid } from '../../sampler/service/service-lock';
 import type { Settings } from '../../record/settings';
 import { findingsIn, type Finding } from './finding';
 

@@ -62,8 +62,8 @@ export function sourceFinding(source: SourceFacts, state: SourceState | 'empty',
   if (state === 'empty') return ok(name, `can be read, every ${intervalMs / 1000} s; there is nothing at present`);
   if (!isUnavailable(state)) return ok(name, `${state.found}; every ${intervalMs / 1000} s`);
   const says = `unavailable: ${state.unavailable}`;
-  if (settings.sources[name]?.enabled !== true) return note(name, says, state.mend ?? undefined);
-  return warning(name, says, state.mend ?? `take enabled = true below [sources.${name}] out of ${settingsPath}`);
+  if (settings.sources[name]?.enabled !== true) return note(name, says, state.fix ?? undefined);
+  return warning(name, says, state.fix ?? `take enabled = true below [sources.${name}] out of ${settingsPath}`);
 }
 
 /** What the sampler itself reads of each process, tried on one. */
@@ -78,7 +78,7 @@ function stateOf(source: SourceFacts, { opened, answer }: Probe): SourceState | 
   if (!isUnavailable(answer))
     return answer.length === 0 ? 'empty' : { found: describeReadings(source.metrics, answer) };
   // It works, and the process that it was tried on has nothing of the kind.
-  return opened && answer.mend === null
+  return opened && answer.fix === null
     ? { found: `can be read; of doctor itself nothing: ${answer.unavailable}` }
     : answer;
 }

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { reasonOf } from '../../base/log';
 import { SqliteDatabase } from '../../native/sqlite';
 import { untrusted } from '../../base/trusted-path';
 import { existsSync, readdirSync, statSync, statfsSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { shepherdLives } from '../../sampler/job/run-description';
 import { RunDirectory } from '../../sampler/job/run-directory';
 import { directoryFault, nodeDirectories } from '../install/directories';
 import { networkFilesystemOf } from '../install/local-path';
-import { because, findingsIn, type Finding } from './finding';
+import { findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
 import type { Settings } from '../../record/settings';
 
@@ -95,7 +96,7 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
     return [
       problem(
         'node.db',
-        `${path}: ${because(error)}`,
+        `${path}: ${reasonOf(error)}`,
         'if it stays so, move it away; the next sampler makes a new one',
       ),
     ];

@@ -13,22 +13,17 @@ export interface Finding {
   /** The state, and for anything but ok its cause and what it means. */
   readonly says: string;
   /** What to do about it; null: nothing. */
-  readonly mend: string | null;
+  readonly fix: string | null;
 }
 
-type Say = (name: string, says: string, mend?: string) => Finding;
+type Say = (name: string, says: string, fix?: string) => Finding;
 
 /** Makers of findings in one area. */
 export function findingsIn(area: string): Readonly<Record<Severity, Say>> {
   const maker =
     (severity: Severity): Say =>
-    (name, says, mend) => ({ area, name, severity, says, mend: mend ?? null });
+    (name, says, fix) => ({ area, name, severity, says, fix: fix ?? null });
   return { ok: maker('ok'), note: maker('note'), warning: maker('warning'), problem: maker('problem') };
-}
-
-/** One line for any error. */
-export function because(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
 }
 
 const WORDS: Readonly<Record<Severity, string>> = { ok: 'ok', note: 'note', warning: 'warning', problem: 'PROBLEM' };
@@ -47,9 +42,9 @@ function renderFinding(finding: Finding, screen: Screen): string[] {
   const margin = INDENT + WORD_WIDTH + NAME_WIDTH;
   const room = screen.width - margin;
   const says = wrap(screen.safe(finding.says), room);
-  const mend = finding.mend === null ? [] : wrap(screen.safe(`${screen.glyphs.advice} ${finding.mend}`), room);
+  const fix = finding.fix === null ? [] : wrap(screen.safe(`${screen.glyphs.advice} ${finding.fix}`), room);
   const head = `${' '.repeat(INDENT)}${painted(finding.severity, screen)}${finding.name.padEnd(NAME_WIDTH - 1)} `;
-  return [...says, ...mend].map((line, index) => (index === 0 ? head : ' '.repeat(margin)) + line);
+  return [...says, ...fix].map((line, index) => (index === 0 ? head : ' '.repeat(margin)) + line);
 }
 
 function verdict(findings: readonly Finding[], { style }: Screen): string {

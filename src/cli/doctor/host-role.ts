@@ -1,11 +1,12 @@
 import { hostname } from 'node:os';
+import { reasonOf } from '../../base/log';
 import { daemons, type DaemonName } from '../../gridengine/daemons';
 import { findCell } from '../../gridengine/find-cell';
 import { gridEngineOwners } from '../../gridengine/owners';
 import { findQconf } from '../../gridengine/qconf';
 import { showQconf } from '../../gridengine/site';
 import type { Terminal } from '../terminal';
-import { because, findingsIn, type Finding } from './finding';
+import { findingsIn, type Finding } from './finding';
 import type { NodeState } from './node-state';
 
 const { ok, note } = findingsIn('host');
@@ -31,7 +32,7 @@ async function listed(env: Terminal['env'], adminUser: string): Promise<string |
     const said = await showQconf(qconf, ['-sel'], /^no .* (list )?defined/im);
     return ownName(said.split(/\s+/)) !== null;
   } catch (error) {
-    return because(error);
+    return reasonOf(error);
   }
 }
 

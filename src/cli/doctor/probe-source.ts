@@ -1,3 +1,4 @@
+import { reasonOf } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import { chooseSource } from '../../sampler/source-settings';
 import {
@@ -11,7 +12,6 @@ import {
   type SourceFacts,
   type Unavailable,
 } from '../../sources/source';
-import { because } from './finding';
 
 /** Where a source looks, without its options. */
 export type Ground = Omit<Place, 'options'>;
@@ -39,7 +39,7 @@ function probe<T extends Opened>(
     open.close();
     return { opened: true, answer };
   } catch (error) {
-    return { opened: false, answer: unavailable(`it failed: ${because(error)}`, 'report this as a bug') };
+    return { opened: false, answer: unavailable(`it failed: ${reasonOf(error)}`, 'report this as a bug') };
   }
 }
 

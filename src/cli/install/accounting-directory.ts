@@ -27,7 +27,7 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
   if (isPostgresUrl(settings.accounting)) return [];
   const path = dirname(settings.accounting);
   const who = settings.deliver_as === '' ? 'nobody' : settings.deliver_as;
-  const mend = `make it on a host that may, for ${who}: install -d -o ${who} ${path}`;
+  const fix = `make it on a host that may, for ${who}: install -d -o ${who} ${path}`;
   let owner: ReturnType<typeof delivererIdentity>;
   try {
     owner = delivererIdentity(settings.deliver_as);
@@ -44,7 +44,7 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
         return null;
       } catch (error) {
         // Root is nobody on most network file systems.
-        return `${path}: ${reason(error)}; ${mend}`;
+        return `${path}: ${reason(error)}; ${fix}`;
       }
     },
   });

@@ -38,7 +38,7 @@ function requireGoodHosts(verdicts: readonly HostVerdict[], options: InstallOpti
   const named = bad.slice(0, MOST_NAMED).map(({ host, reason }) => `  ${host}: ${reason ?? ''}`);
   const rest = bad.length > MOST_NAMED ? [`  and ${bad.length - MOST_NAMED} more`] : [];
   const asked = options.nodeCheck !== undefined;
-  const mends = [
+  const fixes = [
     ...(asked ? [] : ["ask them with --node-check 'ssh {host}'", 'vouch for them with --hosts-checked']),
     ...(good.length > 0 ? [`begin with the good ones: --hosts ${good.join(',')}`] : []),
     ...(asked ? ['run "qmemacct install --node" on those named'] : []),
@@ -48,7 +48,7 @@ function requireGoodHosts(verdicts: readonly HostVerdict[], options: InstallOpti
       `a hook that is missing or bad puts a host into the error state, and ${bad.length} of ${verdicts.length} hosts are not known to be well:`,
       ...named,
       ...rest,
-      mends.join(', or '),
+      fixes.join(', or '),
     ].join('\n'),
     EXIT.unavailable,
   );

@@ -26,7 +26,7 @@ export function directoryFault({ path, mode, uid, gid }: WantedDirectory): strin
 export function directorySteps(wanted: WantedDirectory): Step[] {
   const fault = directoryFault(wanted);
   if (fault === null) return [];
-  const says = `${fault === 'missing' ? 'make' : 'mend'} ${wanted.path} (${octal(wanted.mode)}${fault === 'missing' ? '' : `; ${fault}`})`;
+  const says = `${fault === 'missing' ? 'make' : 'fix'} ${wanted.path} (${octal(wanted.mode)}${fault === 'missing' ? '' : `; ${fault}`})`;
   return [
     {
       says,

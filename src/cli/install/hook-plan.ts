@@ -39,7 +39,7 @@ export interface HookPlan {
   readonly changes: readonly Change[];
   /** Hosts whose jobs meet the change. */
   readonly hosts: readonly string[];
-  /** What can't be done, with its mend: nothing at all is to be changed then. */
+  /** What can't be done, with its fix: nothing at all is to be changed then. */
   readonly problems: readonly string[];
 }
 

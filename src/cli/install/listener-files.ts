@@ -1,8 +1,8 @@
+import { retireListener } from '../../sampler/listener/directory';
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { retireListener } from '../../sampler/listener/retire';
 import { runningListener, settingsDigest } from '../../sampler/listener/running';
 import type { Settings } from '../../record/settings';
 import { hookDirectory, type SystemPlaces } from './places';

@@ -31,8 +31,8 @@ function isChanged(path: string): boolean {
   return existsSync(path) && !isAsWritten(readFileSync(path, 'utf8'));
 }
 
-function leave(path: string, mend: string): Step {
-  return { says: `leave ${path}`, apply: () => `${path}: was changed on this host, and stays; ${mend}` };
+function leave(path: string, fix: string): Step {
+  return { says: `leave ${path}`, apply: () => `${path}: was changed on this host, and stays; ${fix}` };
 }
 
 /** Writes a file, unless there is one that was changed. */

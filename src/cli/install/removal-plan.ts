@@ -8,7 +8,7 @@ interface RemovalPlan {
   readonly changes: readonly Change[];
   /** Where the old value is not the one that was backed up, or none was; one line each. */
   readonly remarks: readonly string[];
-  /** What can't be undone, with its mend. */
+  /** What can't be undone, with its fix. */
   readonly problems: readonly string[];
 }
 

@@ -1,8 +1,8 @@
+import { retireListener } from '../../sampler/listener/directory';
 import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NodeStore } from '../../sampler/node-store/node-store';
-import { retireListener } from '../../sampler/listener/retire';
 import type { Settings } from '../../record/settings';
 import { tidyNode } from '../../sampler/node-store/storage';
 import { hookDirectory, type SystemPlaces } from './places';

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reviveRuns } from '../../sampler/service/revive';
-import { servicePid } from '../../sampler/service/service-place';
+import { restartSamplers } from '../../sampler/service/restart-samplers';
+import { servicePid } from '../../sampler/service/service-lock';
 import type { Settings } from '../../record/settings';
 import { hookDirectory, type SystemPlaces } from './places';
 import { step, type Step } from './steps';
@@ -97,7 +97,7 @@ export function removeServiceSteps(places: SystemPlaces, settings: Settings, set
           ? systemctl(['disable', '--now', UNIT], 'end it by hand')
           : null;
         await endService(settings);
-        reviveRuns(settings, settingsPath);
+        restartSamplers(settings, settingsPath);
         return problem;
       },
     },

@@ -35,8 +35,8 @@ function unfinished({ runs, newer, task_id: task }: JobReport, now: number): rea
   });
 }
 
-/** What qmaster lists, or null where it can't be had in time. */
-async function askLists(settings: Settings, live: LiveSources): Promise<Snapshot | null> {
+/** What qmaster lists, or null where it can't be had in time. Never rejects. */
+export async function askLists(settings: Settings, live: LiveSources): Promise<Snapshot | null> {
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS);
     return (await live.snapshot(settings, { pending: true, queries: ['running', 'pending'], signal })).snapshot;

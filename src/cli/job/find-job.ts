@@ -3,6 +3,7 @@ import type { AccountingReader, JobQuery } from '../../accounting/store';
 import { privateWorld, privateCluster } from '../../record/job-name';
 import { asStored, mergeRecords, type StoredRecord } from '../../record/merge';
 import { recordKeyText, type JobRecord } from '../../record/record';
+import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { JobReport } from '../../report/job/job';
 import { usageError } from '../command';
 
@@ -11,6 +12,8 @@ export interface JobSources {
   readonly readers: readonly AccountingReader[];
   /** Records so far of the jobs that run on this host. */
   readonly running: () => Promise<readonly JobRecord[]>;
+  /** The jobs that Grid Engine lists, waiting ones too; left out: it is not asked. */
+  readonly listed?: () => Promise<readonly ListedJob[]>;
 }
 
 /** Records of several stores, one of each run: what is in more than one of them is merged. */
@@ -24,10 +27,14 @@ export function unite(records: readonly StoredRecord[]): readonly StoredRecord[]
   return [...found.values()];
 }
 
+/** Nobody looks at so many charts; one task's has its own. */
+const MOST_SERIES = 1000;
+
 /** What every store and this host know of a job, put together. Rejects with StoreError. */
 export async function findJob(query: JobQuery, sources: JobSources): Promise<JobReport> {
   // All jobs of this number: which of them is the newest is seen only when all sources are together.
-  const answers = await Promise.all(sources.readers.map((reader) => reader.job({ ...query, all: true })));
+  const asked = { ...query, all: true, most_series: MOST_SERIES };
+  const answers = await Promise.all(sources.readers.map((reader) => reader.job(asked)));
   const live = (await sources.running()).filter(
     (record) => record.job_id === query.job_id && (query.task_id ?? record.task_id) === record.task_id,
   );
@@ -119,8 +126,15 @@ export async function findNewest(
     ...answers.flatMap(({ records: found }) => found.map(({ record }) => record)),
     ...(await sources.running()).filter(isMine),
   ];
+  const submission = ({ submitted_at, started_at, ended_at }: JobRecord): number =>
+    Date.parse(submitted_at ?? started_at ?? ended_at ?? '') || 0;
   const timeOf = (record: JobRecord): string => record.started_at ?? record.ended_at ?? '';
   const [newest] = records.sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
+  const [listed] = ((await sources.listed?.()) ?? [])
+    .filter((job) => job.owner === owner && (name === null || job.name === name))
+    .sort((a, b) => (b.submittedAt ?? 0) - (a.submittedAt ?? 0));
+  if (listed !== undefined && (newest === undefined || submission(newest) < (listed.submittedAt ?? 0)))
+    return { job_id: listed.job };
   if (newest === undefined) return null;
   const { job_id, cluster } = newest;
   return privateWorld(cluster) === null ? { job_id } : { job_id, cluster };

@@ -74,7 +74,7 @@ export async function wireMessage(message: Message): Promise<WiredMessage> {
  */
 export type MailFailure = 'refused' | 'later' | 'unreachable' | 'doubt';
 
-/** A mail that did not go; the message says what, why and, where known, how to mend it. */
+/** A mail that did not go; the message says what, why and, where known, how to fix it. */
 export class MailError extends UserError {
   constructor(
     readonly failure: MailFailure,

@@ -30,8 +30,8 @@ export async function sendBySendmail(path: string, message: WiredMessage, patien
     }, patience);
     child.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(alarm);
-      const mend = error.code === 'ENOENT' ? '; install a mail server on this host, or set mail_server' : '';
-      reject(new MailError('unreachable', `${path}: ${error.message}${mend}`, error));
+      const fix = error.code === 'ENOENT' ? '; install a mail server on this host, or set mail_server' : '';
+      reject(new MailError('unreachable', `${path}: ${error.message}${fix}`, error));
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       complaint = (complaint + text).slice(-2000);

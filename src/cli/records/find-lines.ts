@@ -4,8 +4,9 @@ import { recordKeyText } from '../../record/record';
 import { toJobLines, toLines, type RecordLine } from '../../report/records/lines';
 import { unite } from '../job/find-job';
 
-/** The newest records that are read first: they are the lines of a screen, unless they are tasks of large arrays. */
-const FIRST = 2000;
+/** The newest records that are read first; where they are the tasks of few arrays, so many times as many, and so on. */
+const FIRST = 500;
+const GROWTH = 8;
 
 interface FoundLines {
   readonly answer: RecordsAnswer;
@@ -49,7 +50,7 @@ export async function findTaskLines(
  * the order of time the newest records are enough, other orders weigh whole jobs and need all. Rejects with StoreError.
  */
 export async function findJobLines(
-  query: RecordsQuery,
+  query: RecordsQuery & { readonly limit: number },
   most: number,
   readers: readonly AccountingReader[],
   find: (query: RecordsQuery) => Promise<RecordsAnswer>,
@@ -60,12 +61,20 @@ export async function findJobLines(
       records.map(({ record }) => record),
       sort,
     );
-  if (sort === 'time') {
-    const answer = await find({ ...query, limit: FIRST });
-    const lines = linesOf(answer);
-    if (answer.records.length >= answer.totals.records) return { answer, lines: lines.slice(0, most) };
-    if (lines.length > most) return { answer, lines: await completed(lines.slice(0, most), query, readers) };
+  if (sort !== 'time') {
+    const answer = await find(query);
+    return { answer, lines: linesOf(answer).slice(0, most) };
   }
-  const answer = await find(query);
-  return { answer, lines: linesOf(answer).slice(0, most) };
+  let limit = FIRST;
+  const first = await find({ ...query, limit });
+  const { totals } = first;
+  for (let answer = first; ;) {
+    const lines = linesOf(answer);
+    if (lines.length > most && answer.records.length < totals.records)
+      return { answer: { ...answer, totals }, lines: await completed(lines.slice(0, most), query, readers) };
+    if (answer.records.length >= totals.records || limit >= query.limit)
+      return { answer: { ...answer, totals }, lines: lines.slice(0, most) };
+    limit = Math.min(query.limit, limit * GROWTH);
+    answer = await find({ ...query, limit, totals: false });
+  }
 }

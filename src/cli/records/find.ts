@@ -4,6 +4,8 @@ import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accoun
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { groupBy } from '../../base/group-by';
 import { recordKeyText, type JobRecord } from '../../record/record';
+import { ClassHistory } from '../../report/advice/class-history';
+import { nextRequests } from '../../report/advice/next-request';
 import type { Account } from '../../report/records/json';
 import { unite } from '../job/find-job';
 
@@ -30,23 +32,36 @@ export async function findSummary(query: SummaryQuery, readers: readonly Account
   );
 }
 
+/** The past runs of jobs in every store. */
+export function historyOf(readers: readonly AccountingReader[], now: Date): ClassHistory {
+  return new ClassHistory(async (query) => unite((await findRecords(query, readers)).records), now.getTime());
+}
+
 /** Jobs in one question: their records, which can be many for each, are in memory. */
 const ASKED_AT_ONCE = 2000;
 
-/** Which run of its job each record is: a store numbers the runs of whole jobs. Rejects with StoreError. */
+/**
+ * Which run of its job each record is, and what to request for the next: a store numbers the runs of whole jobs. Rejects
+ * with StoreError.
+ */
 export async function findAttempts(
   records: readonly JobRecord[],
   readers: readonly AccountingReader[],
+  history: ClassHistory,
 ): Promise<readonly Account[]> {
-  const attempts = new Map<string, number>();
+  const accounts = new Map<string, Account>();
   const jobs = [...new Set(records.map((record) => record.job_id))];
   for (let first = 0; first < jobs.length; first += ASKED_AT_ONCE) {
     const some = jobs.slice(first, first + ASKED_AT_ONCE);
     const answers = await Promise.all(readers.map((reader) => reader.jobs(some)));
     const byJob = groupBy(unite(answers.flat()), ({ record }) => record.job_id);
-    for (const ofJob of byJob.values())
-      for (const { record, attempt } of arrangeAttempts(ofJob, { all: true }).records)
-        attempts.set(recordKeyText(record), attempt);
+    for (const ofJob of byJob.values()) {
+      const runs = await history.advise(arrangeAttempts(ofJob, { all: true }).records);
+      for (const account of nextRequests(runs)) accounts.set(recordKeyText(account.record), account);
+    }
   }
-  return records.map((record) => ({ record, attempt: attempts.get(recordKeyText(record)) ?? 1 }));
+  return records.map((record) => {
+    const { attempt, next_time } = accounts.get(recordKeyText(record)) ?? { attempt: 1, next_time: null };
+    return { record, attempt, next_time };
+  });
 }

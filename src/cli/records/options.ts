@@ -54,13 +54,16 @@ export function recordSortOf(key: string): RecordSort {
   return sort;
 }
 
-/** The number of --limit; `otherwise` where it was not given. Throws a usage error on what is no number of lines. */
-export function lineLimitOf(text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise;
-  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (limit < 1) throw usageError(`--limit: "${text}" is not a number of lines; write 1 or more`);
-  return limit;
+/** How many lines an option asks for. Throws a usage error on what is no number of lines. */
+export function countOf(option: string, text: string): number {
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (count < 1) throw usageError(`${option}: "${text}" is not a number of lines; write 1 or more`);
+  return count;
 }
+
+/** The number of --limit; `otherwise` where it was not given. Throws a usage error on what is no number of lines. */
+export const lineLimitOf = (text: string | undefined, otherwise: number): number =>
+  text === undefined ? otherwise : countOf('--limit', text);
 
 /** The columns of --columns, each once. Throws a usage error on a name that is none. */
 export function recordColumnsOf(text: string): readonly RecordColumnName[] {

@@ -8,7 +8,7 @@ import type { StoredSeries } from '../../sampler/series/series-table';
 import type { Metric } from '../../sources/source';
 import { CommandError, EXIT, usageError } from '../command';
 
-/** node.db of this host, or why it can't be read, with its mend. */
+/** node.db of this host, or why it can't be read, with its fix. */
 export type NodeDatabase =
   { readonly reader: NodeReader } | { readonly problem: string; readonly reason: 'absent' | 'forbidden' | 'unusable' };
 

@@ -139,7 +139,7 @@ export function statusOfNothing({ problems }: Pick<OpenStores, 'problems'>): num
   return problems.length > 0 ? EXIT.unavailable : EXIT.nothing;
 }
 
-/** Why there is nothing to read at all, with its mend. */
+/** Why there is nothing to read at all, with its fix. */
 export function noStoreMessage({ problems, missing }: OpenStores): string {
   if (problems.length > 0) return problems.join('\n');
   const which = missing.length > 1 ? `none of ${missing.join(' and ')} exists` : `${missing.join('')} does not exist`;

@@ -2,6 +2,7 @@ import { countedByExecd, countedByGridEngine } from '../../record/cause';
 import { measuredUpper } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
 import { hitLimit, succeeded } from '../job/ending';
+import type { Promised } from './class-advice';
 import { CLOSE_TO_LIMIT, limitOf, needOf, type Need } from './fit';
 
 const MIB = 1024 ** 2;
@@ -37,8 +38,10 @@ export function roundRequest(bytes: number): { readonly bytes: number; readonly 
   return { bytes: (tenths / 10) * GIB, text: `${tenths / 10}G` };
 }
 
+export const ADVICE_KINDS = ['lower', 'raise', 'keep', 'ask'] as const;
+
 export interface Advice {
-  readonly kind: 'lower' | 'raise' | 'keep' | 'ask';
+  readonly kind: (typeof ADVICE_KINDS)[number];
   /** What to write: "h_vmem=1.9G". */
   readonly request: string;
   /** That request times the slots of the host that needed most. */
@@ -55,6 +58,8 @@ export interface Advice {
   readonly excess: number | null;
   /** It ran into its limit: what it wanted can't be known. */
   readonly guess: boolean;
+  /** What past runs of its kind promise, where the request rests on that; null: it rests on this job alone. */
+  readonly promise: Promised | null;
 }
 
 const NO_BRACKET: Bracket = {
@@ -142,9 +147,9 @@ const hasEnded = (record: JobRecord): boolean =>
 
 /**
  * What to ask for next time, from all hosts and tasks of a job; never less than what was measured, by whatever source.
- * null: nothing can be said (still running, lost, not sampled, or ended badly for another reason).
+ * `promised`: what past runs of its kind say, null or without a risk where they are too few. null: nothing can be said (still running, lost, not sampled, or ended badly for another reason).
  */
-export function adviseRequest(records: readonly JobRecord[]): Advice | null {
+export function adviseRequest(records: readonly JobRecord[], promised: Promised | null = null): Advice | null {
   const ended = records.filter(hasEnded);
   const stopped = ended.filter(hitLimit);
   if (!ended.some(saysWhatToAsk) || (stopped.length === 0 && !ended.some((record) => succeeded(record) === true)))
@@ -162,9 +167,14 @@ export function adviseRequest(records: readonly JobRecord[]): Advice | null {
   const guess = stopped.length > 0 && asked !== null;
   const isWhole = !hasUnknownPart(records);
   if (asked === null && !isWhole) return null;
-  const rounded = roundRequest(Math.max(worst.perSlot * HEADROOM, guess ? asked * RAISE : 0));
+  const raised = guess ? asked * RAISE : 0;
+  // What needed more than its kind is promised stands for itself.
+  const holds = promised?.risk != null && promised.amount >= Math.max(raised, worst.perSlot);
+  const promise = holds ? promised : null;
+  const rounded = roundRequest(promise?.amount ?? Math.max(worst.perSlot * HEADROOM, raised));
+  const needed = Math.max(worst.perSlot, promise?.largest ?? 0);
   return {
-    kind: kindOf(worst.perSlot, rounded.bytes, { asked, guess, isWhole }),
+    kind: kindOf(needed, rounded.bytes, { asked, guess, isWhole }),
     request: `h_vmem=${rounded.text}`,
     totalBytes: rounded.bytes * worst.slots,
     slots: worst.slots,
@@ -175,6 +185,7 @@ export function adviseRequest(records: readonly JobRecord[]): Advice | null {
     bounded: ended.every(isBounded),
     excess: asked === null ? null : asked / worst.perSlot,
     guess,
+    promise,
   };
 }
 

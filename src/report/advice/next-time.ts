@@ -1,6 +1,7 @@
 import { categoryRequests, requestedSeconds, type CategoryRequest } from '../../gridengine/category-requests';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
+import type { Promised } from './class-advice';
 import { adviseRequest, HEADROOM, neededPerSlot, RAISE, roundRequest, type Advice } from './advice';
 import { formatBytes, formatDuration, formatPercent } from '../format/units';
 import type { Cause } from '../why/hypothesis';
@@ -8,6 +9,8 @@ import type { Why } from '../why/why';
 
 /** What to ask for next time: a whole line, and why each part of it is as it is. */
 export interface NextTime {
+  /** "h_vmem=6G,h_rt=16:00:00" */
+  readonly request: string;
   /** "qsub -l h_vmem=6G,h_rt=16:00:00" */
   readonly line: string;
   /** What is changed, in words; without the memory's where `memory` tells. */
@@ -138,14 +141,19 @@ const bytesOf = ({ text }: Part): number => {
 
 /**
  * A whole `-l` line that would have held, from all hosts and tasks of a job: per slot or per job as the complex is
- * consumed, never less than was measured. null: nothing can be said, or nothing needs changing.
+ * consumed, never less than was measured. `promised`: what past runs of its kind say. null: nothing can be said, or
+ * nothing needs changing.
  */
-export function nextTime(records: readonly JobRecord[], whys: readonly (Why | null)[] = []): NextTime | null {
+export function nextTime(
+  records: readonly JobRecord[],
+  whys: readonly (Why | null)[] = [],
+  promised: Promised | null = null,
+): NextTime | null {
   const causes = [...new Set(whys.flatMap((why) => why?.causes ?? []))];
   const requests = askedBy(records);
   const memories = memoryParts(records, requests, causes);
   const parts = [...memories, ...timeParts(requests, causes)];
-  const advice = adviseRequest(records);
+  const advice = adviseRequest(records, promised);
   const elsewhere = advice?.guess === true && causes.length > 0 && causes.every((cause) => isElsewhere(cause, records));
   const measured = advice === null || advice.kind === 'keep' || elsewhere ? null : advice;
   const tried = whys.find((why) => why?.trial)?.trial ?? null;
@@ -155,8 +163,10 @@ export function nextTime(records: readonly JobRecord[], whys: readonly (Why | nu
   if (memory === null && trial === null && parts.length === 0) return null;
   const before = trial ?? (memory === null ? unchangedMemory(records, Math.max(0, ...memories.map(bytesOf))) : null);
   const others = [...(before === null ? [] : [before]), ...parts];
+  const request = [...(memory === null ? [] : [memory.request]), ...others.map(({ text }) => text)].join(',');
   return {
-    line: `qsub -l ${[...(memory === null ? [] : [memory.request]), ...others.map(({ text }) => text)].join(',')}`,
+    request,
+    line: `qsub -l ${request}`,
     reasons: others.map(({ reason }) => reason),
     memory,
   };

@@ -1,43 +1,92 @@
+import { arrangeAttempts } from '../../accounting/attempts';
 import { jobClasses } from '../../advice/job-classes';
 import type { PastRun } from '../../advice/replay';
 import { groupBy } from '../../base/group-by';
 import type { StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
-import { neededPerSlot, slotsOf } from './advice';
-import { hitLimit } from '../job/ending';
-import { limitOf } from './fit';
+import { hitLimit, succeeded } from '../job/ending';
+import { jobKey, latestRuns, recordsOf, type JobRun } from '../job/job-run';
+import { needsOf } from '../job/job-whole';
+import type { Cause } from '../why/hypothesis';
+import { whyEnded } from '../why/why';
+import { hasUnknownPart, neededPerSlot, slotsOf } from './advice';
+import { limitOf, needOf } from './fit';
 
-const runOf = ({ cluster, job_id: job, task_id: task, started_at: started }: JobRecord): string =>
-  `${cluster} ${job} ${task ?? ''} ${started ?? ''}`;
+type Run = readonly [JobRecord, ...JobRecord[]];
+
+/** A run by the memory that it needed per slot. */
+interface MemoryRun extends PastRun {
+  /** Nobody sampled it: it is known by Grid Engine's own figure. */
+  readonly countedOnly: boolean;
+}
 
 const seconds = (time: string): number => Date.parse(time) / 1000;
 
 const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
 
-/** The runs that ended and of which it is known what they needed, per slot; of a parallel job the fullest host counts. */
-export function pastRuns(stored: readonly StoredRecord[]): readonly PastRun[] {
-  const ended = stored.flatMap(({ record, ended: hasEnded }) => (hasEnded ? [record] : []));
-  return [...groupBy(ended, runOf).values()].flatMap((records) => pastRun(records) ?? []);
+/** The records of each run, its master first. */
+function endedRuns(stored: readonly StoredRecord[]): readonly Run[] {
+  const runOf = (run: JobRun): string => `${run.record.task_id ?? ''} ${run.attempt} ${jobKey(run)}`;
+  const ended = stored.filter((one) => one.ended);
+  return [...groupBy(ended, ({ record }) => record.job_id).values()]
+    .flatMap((ofNumber) => [...groupBy(arrangeAttempts(ofNumber, { all: true }).records, runOf).values()])
+    .flatMap((runs) => {
+      const [first, ...others] = recordsOf(latestRuns(runs));
+      return first === undefined ? [] : [[first, ...others] as const];
+    });
 }
 
-function pastRun(records: readonly JobRecord[]): PastRun | null {
-  const job = records.find((record) => record.pe_task_id === null) ?? records[0];
-  if (job?.submitted_at == null || job.ended_at === null) return null;
-  const peakBytes = most(records.map(neededPerSlot));
-  const limits = records.flatMap((record) => {
-    const limit = limitOf(record);
-    return limit === null ? [] : [limit / slotsOf(record)];
-  });
-  const limit = limits.length === 0 ? null : most(limits);
-  const wasStopped = limit !== null && records.some(hitLimit);
-  if (peakBytes <= 0 && !wasStopped) return null;
+/** What is known of a run whatever is asked of it; null: not when it was submitted or ended. */
+function baseOf([job]: Run): Pick<PastRun, 'submit' | 'end' | 'classes' | 'seconds'> | null {
+  if (job.pe_task_id !== null || job.submitted_at === null || job.ended_at === null) return null;
   return {
     submit: seconds(job.submitted_at),
     end: seconds(job.ended_at),
     classes: jobClasses(job),
     seconds: job.wallclock_seconds ?? 0,
-    peakBytes,
-    stoppedAtBytes: wasStopped ? limit : null,
-    requestBytes: limit,
   };
+}
+
+/**
+ * The runs that ended and of which it is known what memory they needed, per slot; of a parallel job the fullest host
+ * counts. What failed for another reason than memory says nothing of what a full run needs.
+ */
+export function pastRuns(stored: readonly StoredRecord[]): readonly MemoryRun[] {
+  return endedRuns(stored).flatMap((run) => memoryRun(run) ?? []);
+}
+
+function memoryRun(run: Run): MemoryRun | null {
+  const base = baseOf(run);
+  const needs = needsOf(run);
+  const needed = most(needs.map(neededPerSlot));
+  const limits = needs.flatMap((record) => {
+    const limit = limitOf(record);
+    return limit === null ? [] : [limit / slotsOf(record)];
+  });
+  const limit = limits.length === 0 ? null : most(limits);
+  const wasStopped = limit !== null && needs.some(hitLimit);
+  const isWhole = needed > 0 && !hasUnknownPart(needs) && run.some((record) => succeeded(record) === true);
+  if (base === null || !(wasStopped || isWhole)) return null;
+  return {
+    ...base,
+    needed,
+    stoppedAt: wasStopped ? limit : null,
+    requested: limit,
+    countedOnly: run.every((record) => needOf(record) === null),
+  };
+}
+
+const OUT_OF_TIME: ReadonlySet<Cause> = new Set<Cause>(['h_rt', 's_rt']);
+
+/** The runs that ended and of which it is known how long they took, in seconds. */
+export function pastTimes(stored: readonly StoredRecord[]): readonly PastRun[] {
+  return endedRuns(stored).flatMap((run) => timeRun(run) ?? []);
+}
+
+function timeRun(run: Run): PastRun | null {
+  const base = baseOf(run);
+  if (base === null || base.seconds <= 0) return null;
+  const wasStopped = whyEnded(run)?.causes.some((cause) => OUT_OF_TIME.has(cause)) ?? false;
+  if (!wasStopped && !run.some((record) => succeeded(record) === true)) return null;
+  return { ...base, needed: base.seconds, stoppedAt: wasStopped ? base.seconds : null, requested: null };
 }

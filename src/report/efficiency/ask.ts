@@ -3,7 +3,10 @@ import { nameClass } from '../../record/name-class';
 import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
+import type { StoredRecord } from '../../record/merge';
 import { recordKeyText, type JobRecord } from '../../record/record';
+import type { Promised } from '../advice/class-advice';
+import { ClassHistory } from '../advice/class-history';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
 import type { NameFound } from './job-line';
@@ -65,6 +68,8 @@ const WORTH_A_LOOK = 0.01;
 /** Records of a name: to show, and to advise by. */
 const LARGEST = 30;
 const HIGHEST = 20;
+/** As many runs as a kind of job is judged by. */
+const PAST_OF_A_NAME = 200;
 /** Records that one list may be looked for in, so that a month's report over any number of jobs takes half a second. */
 const READ_PER_WASTER = 2_000;
 const READ_PER_LIST = 10_000;
@@ -98,7 +103,7 @@ async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Pro
   return { records, cut, days: where.days };
 }
 
-interface NameSums extends Omit<NameFound, keyof WholeJobs> {
+interface NameSums extends Omit<NameFound, keyof WholeJobs | 'promise'> {
   readonly where: HeavyDays;
 }
 
@@ -142,7 +147,11 @@ const uniqueRecords = (records: readonly JobRecord[]): JobRecord[] => [
 ];
 
 /** Records of a name: those that wasted most, and, where these are not all, those with the highest peaks. */
-async function askForSome(reader: ReportReader, filter: Whose, { where, ...sums }: NameSums): Promise<NameFound> {
+async function askForSome(
+  reader: ReportReader,
+  filter: Whose,
+  { where, ...sums }: NameSums,
+): Promise<Omit<NameFound, 'promise'>> {
   const some: JobRecord[] = [];
   // The pattern finds names of other classes, too.
   const chosen = { ...filter, owner: sums.owner, job_name: sums.name.replaceAll('#', '*') };
@@ -158,6 +167,16 @@ async function askForSome(reader: ReportReader, filter: Whose, { where, ...sums 
     some.push(...highest.records.map(({ record }) => record).filter(mayBe));
   }
   return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some), (records) => records.some(isOfName))) };
+}
+
+/** What past runs of all jobs of a name promise. */
+function promiseFor(
+  { owner, name: jobName }: NameSums,
+  cluster: string | null,
+  history: ClassHistory,
+): Promise<Promised | null> {
+  const ofAny = { slots: null, pe: null, project: null, queue: null };
+  return history.memoryOf({ owner, jobName, cluster, ...ofAny });
 }
 
 type Place = Stretch & Pick<RecordsQuery, 'cluster'>;
@@ -303,9 +322,11 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
   }
   const far = alone ? [] : wasters.flatMap(({ names }) => names).filter(mostlyFarBelow);
   const farShown = far.sort((a, b) => b.waste_gib_hours - a.waste_gib_hours).slice(0, NAMES_OF_A_LIST);
+  const past = async (query: RecordsQuery): Promise<readonly StoredRecord[]> => (await reader.records(query)).records;
+  const history = new ClassHistory(past, question.now.getTime(), PAST_OF_A_NAME);
   const found = new Map<NameSums, NameFound>();
   for (const sums of new Set([...wasters.flatMap(({ shown }) => shown), ...farShown]))
-    found.set(sums, await askForSome(reader, all, sums));
+    found.set(sums, { ...(await askForSome(reader, all, sums)), promise: await promiseFor(sums, cluster, history) });
   const foundOf = (names: readonly NameSums[]): NameFound[] => names.flatMap((sums) => found.get(sums) ?? []);
 
   const killedDays = whereToLook(

@@ -2,6 +2,7 @@ import { groupBy } from '../../base/group-by';
 import { nameClass } from '../../record/name-class';
 import { figureOf, measuredUpper } from '../../record/peak-figure';
 import { recordKeyText, type JobRecord } from '../../record/record';
+import type { Promised } from '../advice/class-advice';
 import { adviseRequest, type Advice } from '../advice/advice';
 import { endingLabel } from '../job/ending';
 import { limitOf } from '../advice/fit';
@@ -25,6 +26,8 @@ export interface NameFound extends WholeJobs {
   readonly failed: number;
   readonly far_below: number;
   readonly waste_gib_hours: number;
+  /** What past runs of these names promise to be enough; null: nothing. */
+  readonly promise: Promised | null;
 }
 
 function largest(values: readonly (number | null)[]): number | null {
@@ -55,13 +58,15 @@ function endingOf(records: readonly JobRecord[]): string {
 }
 
 /** null: it can't be told, or the request is right. */
-function adviceFor(records: readonly JobRecord[]): LineAdvice | null {
-  const advice = adviseRequest(records);
+function adviceFor(records: readonly JobRecord[], promise: Promised | null): LineAdvice | null {
+  const advice = adviseRequest(records, promise);
   return advice === null ? null : toLineAdvice(advice);
 }
 
-function toLineAdvice({ request, kind, totalBytes, per, slots, guess }: Advice): LineAdvice | null {
-  return kind === 'raise' || kind === 'lower' ? { request, kind, total_bytes: totalBytes, per, slots, guess } : null;
+function toLineAdvice({ request, kind, totalBytes, per, slots, guess, promise }: Advice): LineAdvice | null {
+  if (kind !== 'raise' && kind !== 'lower') return null;
+  const rests = { risk: promise?.risk ?? null, runs: promise?.runs ?? null };
+  return { request, kind, total_bytes: totalBytes, per, slots, guess, ...rests };
 }
 
 const told = <Key extends 'project' | 'queue' | 'job_name'>(
@@ -71,11 +76,7 @@ const told = <Key extends 'project' | 'queue' | 'job_name'>(
 
 type LineSums = Pick<JobLine, 'records' | 'jobs' | 'complete' | 'waste_gib_hours' | 'ending'>;
 
-function toLine(
-  records: readonly [JobRecord, ...JobRecord[]],
-  sums: LineSums,
-  needs: readonly JobRecord[] = records,
-): JobLine {
+function toLine(records: readonly [JobRecord, ...JobRecord[]], sums: LineSums, advice: LineAdvice | null): JobLine {
   const worst = records.reduce((most, record) => (unusedOf(record) > unusedOf(most) ? record : most));
   const names = new Set(records.map(({ job_name: name }) => name));
   return {
@@ -94,7 +95,7 @@ function toLine(
     ),
     limit_bytes: largest(records.map(limitOf)),
     ...peakOf(records),
-    advice: adviceFor(needs),
+    advice,
     cause: null,
     next_time: null,
   };
@@ -113,23 +114,29 @@ const jobsOf = (records: readonly JobRecord[]): number =>
   new Set(records.map(({ cluster, job_id: job, task_id: task }) => `${cluster} ${job} ${task ?? ''}`)).size;
 
 /** The jobs of a name (an array, all hosts of a parallel job) as one line; null: none of them is known. */
-export function lineOfName({ all, jobs, failed, waste_gib_hours: waste, records, needs }: NameFound): JobLine | null {
+export function lineOfName(found: NameFound): JobLine | null {
+  const { all, jobs, failed, waste_gib_hours: waste, records, needs, promise } = found;
   const [first, ...rest] = records;
   if (first === undefined) return null;
   const known = jobsOf(records);
   const ending = known >= jobs ? endingOf(records) : failed === 0 ? 'ok' : `${failed} of ${all} failed`;
-  return toLine([first, ...rest], { records: all, jobs, complete: true, waste_gib_hours: waste, ending }, needs);
+  return toLine(
+    [first, ...rest],
+    { records: all, jobs, complete: true, waste_gib_hours: waste, ending },
+    adviceFor(needs, promise),
+  );
 }
 
 /** Jobs that ended for want of memory as one line. `cut`: there may be more than these. */
 export function lineOfKilled({ records, runs }: KilledFound, cut: boolean): JobLine {
-  const line = toLine(records, {
+  const sums = {
     records: records.length,
     jobs: jobsOf(records),
     complete: !cut,
     waste_gib_hours: wasteOfJobs(records),
     ending: endingOf(records),
-  });
+  };
+  const line = toLine(records, sums, adviceFor(records, null));
   const [own] = runs;
   if (own === undefined) return line;
   const { causes, confidence, sentence } = own.why;

@@ -177,6 +177,9 @@ export interface LineAdvice {
   readonly slots: number;
   /** It ran into its limit: how much it wanted is not known. */
   readonly guess: boolean;
+  /** The share of runs that would need more, and the past runs that it rests on; null: it rests on these jobs alone. */
+  readonly risk: number | null;
+  readonly runs: number | null;
 }
 
 export interface ShareOfLimit {

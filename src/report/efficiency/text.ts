@@ -26,6 +26,7 @@ import {
   memoryPart,
   memoryTime,
   nextRequest,
+  nextRisk,
   otherwiseText,
   periodText,
   plural,
@@ -173,6 +174,7 @@ const NEXT: LineColumn = {
     return request === null ? screen.glyphs.none : screen.style.accent(screen.safe(request));
   },
 };
+const RISK: LineColumn = { head: 'risk', align: 'right', dispensable: 5, cell: nextRisk };
 
 function renderLines(columns: readonly LineColumn[], lines: readonly JobLine[], screen: Screen): string[] {
   const rows = lines.map((line) => columns.map((column) => column.cell(line, screen)));
@@ -196,15 +198,18 @@ function renderCauses(list: KilledList, screen: Screen): string[] {
 
 function renderWasters(report: Report, screen: Screen): string[] {
   if (report.owner !== null)
-    return report.wasters.flatMap(({ jobs }) => renderList([JOB, NAME, ASKED, PEAK, WASTE, ENDED, NEXT], jobs, screen));
+    return report.wasters.flatMap(({ jobs }) =>
+      renderList([JOB, NAME, ASKED, PEAK, WASTE, ENDED, NEXT, RISK], jobs, screen),
+    );
   return shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }, index) => {
     const right = `${ownWords(memoryTime(sums.waste_gib_hours), screen)}, ${formatPercent(part)} of all waste`;
     return [
       ...(index === 0 ? [] : ['']),
       spread(`  ${screen.safe(name)}`, right, screen, screen.style.title, (text) => text),
-      ...renderLines([JOB, NAME, ASKED, PEAK, WASTE, NEXT], jobs.lines, { ...screen, width: screen.width - 2 }).map(
-        (line) => `  ${line}`,
-      ),
+      ...renderLines([JOB, NAME, ASKED, PEAK, WASTE, NEXT, RISK], jobs.lines, {
+        ...screen,
+        width: screen.width - 2,
+      }).map((line) => `  ${line}`),
       ...paragraph(listNote(jobs), screen).map(screen.style.faint),
     ];
   });
@@ -351,7 +356,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
     'Far below their request',
     [
       ...paragraph(farBelowText(report.far_below), screen),
-      ...renderList([JOB, NAME, OWNER, ASKED, PEAK, WASTE, NEXT], report.far_below, screen),
+      ...renderList([JOB, NAME, OWNER, ASKED, PEAK, WASTE, NEXT, RISK], report.far_below, screen),
     ],
     screen,
   );

@@ -153,6 +153,11 @@ export function nextRequest({ next_time: next, advice }: JobLine): string | null
   return advice === null ? null : `-l ${advice.request}`;
 }
 
+/** "1.0 %" where past runs tell the risk of that request; '' where it rests on the jobs of the line alone. */
+export function nextRisk({ next_time: next, advice }: JobLine): string {
+  return next === null ? share(advice?.risk ?? null) : '';
+}
+
 /** Why the job of a line ended, and how many of the line ended of the same; null: not known. */
 export function causeText({ cause }: JobLine): string | null {
   if (cause === null) return null;
@@ -171,7 +176,7 @@ export function otherwiseText({ otherwise }: KilledList): string | null {
 
 /** How lines of jobs are to be read. */
 export const LINES_TEXT =
-  '# in a name: any number. Next time: enough for all these jobs, with room to spare; none: the request fits, or it is not known.';
+  '# in a name: any number. Next time: enough for all these jobs, with room to spare; risk: the share of runs that would need more, by past runs of that name; none: the request fits, or it is not known.';
 
 export function silentText({ kind, records, last_at: at }: SilentNode): string {
   if (kind === 'unsampled')

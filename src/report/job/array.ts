@@ -6,11 +6,13 @@ import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { adviseMost, adviseRequest } from '../advice/advice';
 import { formatHeld } from '../format/bracket';
+import { chooseTasks } from './choose-tasks';
 import { endingLabel, hitLimit } from './ending';
 import { fullness, needOf } from '../advice/fit';
 import { renderGauges } from '../screen/gauge';
 import { recordGauges, renderVerdict } from './headline';
-import { type JobViewOptions, latestRuns, recordsOf, type JobRun } from './job-run';
+import { nextTime } from '../advice/next-time';
+import { type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
 import { needsOf, wholeOf, type JobWhole } from './job-whole';
 import { parseTime } from '../format/local-time';
 import { wholeGauges } from './parallel';
@@ -205,13 +207,17 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     return why === null ? [] : [{ task: latest[0]?.record.task_id ?? null, why }];
   });
   const whys = bad.map(({ why }) => why);
+  const needs = tasks.flatMap((latest) => needsOf(recordsOf(latest)));
   const own = bad.find(({ task }) => task === worst.task_id)?.why ?? null;
   const name = worst.job_name === null ? '' : `  ${screen.safe(worst.job_name)}`;
   const owner = worst.owner === null ? '' : screen.safe(worst.owner);
   const hosts = new Set(records.map(({ host }) => host)).size;
   const place = hosts === 1 ? describePlace(worst, screen) : [owner, `${hosts} hosts`].filter((part) => part !== '');
   const reruns = runs.length - tasks.reduce((sum, latest) => sum + latest.length, 0);
-  const listed = options.allTasks || (options.detail === 'full' && masters.length <= LISTED_UNASKED);
+  const chosen = options.tasks === undefined ? null : chooseTasks(runs, options.tasks);
+  const byTask = new Map(masters.map((run) => [run.record.task_id, run]));
+  const rows = chosen === null ? masters : chosen.flatMap((task) => byTask.get(task) ?? []);
+  const listed = chosen !== null || options.allTasks || (options.detail === 'full' && masters.length <= LISTED_UNASKED);
   const section = (title: string, lines: readonly string[]): string[] =>
     lines.length === 0 ? [] : ['', ...renderSection(title, lines, screen)];
   const count = `${formatCount(masters.length)} tasks`;
@@ -226,13 +232,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       screen,
     ),
     style.faint(`  ${worstLine}`),
-    ...renderVerdict(
-      decidingOf(worstTask),
-      tasks.flatMap((latest) => needsOf(recordsOf(latest))),
-      screen,
-      own,
-      whys,
-    ),
+    ...renderVerdict(decidingOf(worstTask), needs, nextTime(needs, whys, promiseOf(runs)), screen, own),
     ...renderStopped(records, screen),
     ...renderMost(
       tasks.map((latest) => needsOf(recordsOf(latest))),
@@ -246,7 +246,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       ...renderOtherEnds(bad, worst, screen),
       ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : []),
     ]),
-    ...section('', listed ? renderRunTable(TASK_COLUMNS, masters, screen.width - SECTION_INDENT, screen) : []),
+    ...section('', listed ? renderRunTable(TASK_COLUMNS, rows, screen.width - SECTION_INDENT, screen) : []),
     ...(listed
       ? []
       : [`  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`]),

@@ -1,12 +1,13 @@
 import { cpuEfficiency } from '../../record/efficiency';
 import { figureOf, measuredUpper, shareOfLimit } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
+import type { Promised } from '../advice/class-advice';
 import { hasUnknownPart, HEADROOM, RAISE, type Advice } from '../advice/advice';
 import { formatHeld, formatPeak } from '../format/bracket';
 import { endingSignal, succeeded } from './ending';
 import { fitOf, limitOf, needOf, type Fit } from '../advice/fit';
 import { shareTone, type Gauge } from '../screen/gauge';
-import { nextTime, type NextTime } from '../advice/next-time';
+import type { NextTime } from '../advice/next-time';
 import type { Screen, Tone } from '../screen/screen';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
 import type { Cause } from '../why/hypothesis';
@@ -78,6 +79,11 @@ function whyWords(why: Why, next: NextTime | null): readonly [Tone, string] {
   ];
 }
 
+const raiseWords = ({ counted, promise }: Advice): string =>
+  counted || promise === null
+    ? 'By what Grid Engine counted, it came close to its limit.'
+    : 'Another run of its kind needed nearly all of this request, or more.';
+
 const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs is unknown.';
 
 function verdictOf(
@@ -92,7 +98,7 @@ function verdictOf(
   if (fit === 'above') return ['bad', 'It used more than it requested.'];
   if (fit === 'close') return ['warning', 'It came close to its limit.'];
   if (fit === 'perhaps-close') return ['warning', 'It may have come close to its limit.'];
-  if (advice?.kind === 'raise') return ['warning', 'By what Grid Engine counted, it came close to its limit.'];
+  if (advice?.kind === 'raise') return ['warning', raiseWords(advice)];
   return hasUnknownPart(records) ? ['warning', NOT_WHOLE] : ['good', 'The request fits.'];
 }
 
@@ -109,13 +115,22 @@ function needWords({ counted, need, record }: Advice): string {
 function adviceReason(advice: Advice, screen: Screen): string {
   const { times } = screen.glyphs;
   const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
+  if (advice.promise !== null) return `${total}${promiseWords(advice.promise, advice.slots)}`;
   if (advice.guess)
     return `${total}${RAISE} ${times} the limit; the refused amount is not recorded, so double it if that is too little`;
   return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} headroom`;
 }
 
+/** "a risk of 1.0 % by 42 runs of its kind, of which the largest needed 1.98 GiB". */
+function promiseWords({ risk, runs, largest }: Promised, slots: number): string {
+  return `a risk of ${formatPercent(risk ?? 1)} by ${formatCount(runs)} runs of its kind, of which the largest needed ${formatBytes(largest, 'up')}${slots > 1 ? ' per slot' : ''}`;
+}
+
 function memoryReason(advice: Advice, screen: Screen): string {
-  const open = advice.guess || advice.bounded ? '' : '; the peak is a lower bound: leave more if runs differ';
+  const open =
+    advice.guess || advice.bounded || advice.promise !== null
+      ? ''
+      : '; the peak is a lower bound: leave more if runs differ';
   return `${adviceReason(advice, screen)}${open}`;
 }
 
@@ -129,18 +144,17 @@ function renderNext(next: NextTime, screen: Screen): string[] {
 }
 
 /**
- * The word on the request, or on why it ended badly, and what to ask for next time. `records`: all hosts and tasks that
- * the advice must fit; `whys`: all bad ends that it must mend.
+ * The word on the request, or on why it ended badly, and what to ask for next time (`next`). `records`: all hosts and
+ * tasks.
  */
 export function renderVerdict(
   record: JobRecord,
   records: readonly JobRecord[],
+  next: NextTime | null,
   screen: Screen,
   why: Why | null,
-  whys: readonly Why[] = why === null ? [] : [why],
 ): string[] {
   if (record.status === 'running' || (record.status !== 'finished' && why === null)) return [];
-  const next = nextTime(records, whys);
   const verdict = why === null ? verdictOf(record, next?.memory ?? null, records) : whyWords(why, next);
   const words =
     verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);

@@ -1,9 +1,17 @@
 import type { JobAttempt } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
 import type { JobRecord } from '../../record/record';
+import type { Promised } from '../advice/class-advice';
+import type { TaskChoice } from './choose-tasks';
 
 /** One run of a job (task, pe task) on one host, and which of its runs it is. */
-export type JobRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
+export interface JobRun extends Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'> {
+  /** The memory that past runs of its kind promise to be enough; left out: nothing is known of them. */
+  readonly promise?: Promised;
+}
+
+/** The same of runs of one job. */
+export const promiseOf = (runs: readonly JobRun[]): Promised | null => runs[0]?.promise ?? null;
 
 /** The same for all runs of one job: its cluster, and which of those that had its number there it is. */
 export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnation} ${record.cluster}`;
@@ -26,6 +34,8 @@ export interface JobViewOptions {
   readonly detail?: 'brief' | 'full' | undefined;
   /** Every task of an array job, and every task of a parallel one, as a line, however many there are. */
   readonly allTasks: boolean;
+  /** Of an array job, the tasks that are listed; left out: all. */
+  readonly tasks?: TaskChoice;
   /** Every host of a parallel job as a line. */
   readonly allHosts?: boolean;
   /** Which Grid Engine's words the records have; left out: not known. */

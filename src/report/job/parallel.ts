@@ -1,6 +1,7 @@
 import { shareOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { adviseRequest } from '../advice/advice';
+import { nextTime, type NextTime } from '../advice/next-time';
 import { renderConsumption, renderRequests } from './usage';
 import { hitLimit } from './ending';
 import { limitOf } from '../advice/fit';
@@ -8,7 +9,7 @@ import { renderGauges, type Gauge } from '../screen/gauge';
 import { cpuGauges, endingTone, memoryGauges, renderVerdict } from './headline';
 import { renderGridEngine, wholeAccount } from './grid-engine';
 import { renderHostTable } from './host-table';
-import { type JobViewOptions, latestRuns, recordsOf, type JobRun } from './job-run';
+import { type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
 import { wholeOf, type JobWhole } from './job-whole';
 import { renderMemoryChart } from '../screen/memory-chart';
 import { renderPeaks, type PeakField } from './peaks';
@@ -97,11 +98,11 @@ function notSampled({ sum, parts }: JobWhole): string | null {
  * What was not sampled may have needed more: then nothing is said of what to ask for, unless the job was killed for it or
  * what is known already needs more.
  */
-export function renderWholeFit(whole: JobWhole, why: Why | null, screen: Screen): string[] {
+export function renderWholeFit(whole: JobWhole, next: NextTime | null, screen: Screen, why: Why | null): string[] {
   const { fullest, needs } = whole;
   const missing = notSampled(whole);
   if (missing === null || hitLimit(fullest) || why !== null || adviseRequest(needs)?.kind === 'raise')
-    return renderVerdict(fullest, needs, screen, why);
+    return renderVerdict(fullest, needs, next, screen, why);
   if (fullest.status !== 'finished') return [];
   const words = `${missing}: what the job needs is unknown.`;
   return ['', ...wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`)];
@@ -141,7 +142,7 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
     ...blank([
       ...renderGauges(wholeGauges(whole, screen), screen),
       ...renderTogether(whole, screen),
-      ...renderWholeFit(whole, why, screen),
+      ...renderWholeFit(whole, nextTime(whole.needs, [why], promiseOf(latest)), screen, why),
     ]),
     ...section('Requested', renderRequests({ ...total, host_slots: total.slots }, screen, where)),
     ...section('Peaks', renderPeaks(total, room, screen, UNDER_LIMIT)),

@@ -6,7 +6,8 @@ import { renderGauges } from '../screen/gauge';
 import { renderGridEngine } from './grid-engine';
 import { heardOf, runningLabel, growingJob, renderTrend } from './running';
 import { endingTone, recordGauges, renderVerdict } from './headline';
-import { latestRuns, recordsOf, type JobRun } from './job-run';
+import { nextTime } from '../advice/next-time';
+import { latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
 import { parseTime } from '../format/local-time';
 import { renderMemoryChart } from '../screen/memory-chart';
 import { renderMetrics } from './metrics';
@@ -103,7 +104,8 @@ export function renderRun(runs: readonly JobRun[], screen: Screen, dialect: Dial
   const record = latest[0]?.record;
   if (record === undefined) return [];
   const earlier = runs.filter((run) => !latest.includes(run));
-  const why = whyEnded(recordsOf(latest), wordsOf(screen), dialect);
+  const records = recordsOf(latest);
+  const why = whyEnded(records, wordsOf(screen), dialect);
   const room = screen.width - SECTION_INDENT;
   const section = (name: string, lines: readonly string[]): string[] => renderSection(name, lines, screen);
   return [
@@ -112,7 +114,7 @@ export function renderRun(runs: readonly JobRun[], screen: Screen, dialect: Dial
     ...blank(
       withoutFirstBlank([
         ...renderGauges(recordGauges(record, screen), screen),
-        ...renderVerdict(record, recordsOf(latest), screen, why),
+        ...renderVerdict(record, records, nextTime(records, [why], promiseOf(latest)), screen, why),
       ]),
     ),
     ...blank(section('Requested', renderRequests(record, screen))),

@@ -17,7 +17,7 @@ import { truncate } from '../screen/text-width';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
 import { cpuGauges, renderVerdict, sizedByAddressSpace } from './headline';
-import { latestRuns, recordsOf, type JobRun } from './job-run';
+import { latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
 import { wholeOf } from './job-whole';
 import { renderParallelTitle, renderWholeFit } from './parallel';
 import { blank, renderTitle, renderWarning, statusText } from './run';
@@ -47,19 +47,22 @@ function subjectOf(latest: readonly JobRun[], screen: Screen, dialect: Dialect):
   if (first === undefined) return null;
   const records = [first, ...others] as const;
   const why = whyEnded(records, wordsOf(screen), dialect);
-  const whys = why === null ? [] : [why];
-  if (!isParallel(records))
+  const promise = promiseOf(latest);
+  if (!isParallel(records)) {
+    const next = nextTime(records, [why], promise);
     return {
       title: renderTitle(first, screen),
       total: first,
       memory: first,
       where: '',
       why,
-      verdict: renderVerdict(first, records, screen, why),
-      next: nextTime(records, whys)?.line ?? null,
+      verdict: renderVerdict(first, records, next, screen, why),
+      next: next?.line ?? null,
       trend: renderTrend(first, [growingJob(first)], screen),
     };
+  }
   const whole = wholeOf(records, latest[0]?.attempt ?? 1);
+  const next = nextTime(whole.needs, [why], promise);
   const growing = whole.hosts.map((host, index) => growingHost(host.host, whole.parts[index] ?? [], limitOf(host)));
   return {
     title: renderParallelTitle(whole, screen),
@@ -67,8 +70,8 @@ function subjectOf(latest: readonly JobRun[], screen: Screen, dialect: Dialect):
     memory: whole.memoryHost,
     where: whole.sum.hosts.length < 2 ? '' : ` on ${screen.safe(whole.memoryHost.host)}`,
     why,
-    verdict: renderWholeFit(whole, why, screen),
-    next: nextTime(whole.needs, whys)?.line ?? null,
+    verdict: renderWholeFit(whole, next, screen, why),
+    next: next?.line ?? null,
     trend: renderTrend(whole.total, growing, screen),
   };
 }

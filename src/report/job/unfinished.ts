@@ -13,14 +13,15 @@ import { spread } from './title';
 import { command, fitsNoHost, waitingReasons } from './waiting';
 
 /** How it stands with a job that has not ended, the most urgent first. */
-const STATES = ['error', 'deleted', 'running', 'in transfer', 'held', 'dependent', 'waiting'] as const;
+const STATES = ['error', 'deleted', 'suspended', 'running', 'in transfer', 'held', 'dependent', 'waiting'] as const;
 type UnfinishedState = (typeof STATES)[number];
 
 const LETTERS: readonly (readonly [RegExp, UnfinishedState])[] = [
   [/E/, 'error'],
   [/d/, 'deleted'],
   [/t/, 'in transfer'],
-  [/[rsST]/, 'running'],
+  [/[sST]/, 'suspended'],
+  [/r/, 'running'],
   [/h/, 'held'],
 ];
 
@@ -93,6 +94,8 @@ function explainWaiting(job: UnfinishedJob, screen: Screen): Explained | null {
   };
 }
 
+const UNRECORDED = "There is no record of it yet: these are Grid Engine's own figures.";
+
 function explain(state: UnfinishedState, job: UnfinishedJob, screen: Screen): Explained | null {
   const dependent = explainDependent(job);
   switch (state) {
@@ -114,12 +117,14 @@ function explain(state: UnfinishedState, job: UnfinishedJob, screen: Screen): Ex
       return { tone: 'warning', words: dependent, next: null };
     case 'waiting':
       return explainWaiting(job, screen);
-    case 'running':
+    case 'suspended':
       return {
         tone: 'warning',
-        words: ["There is no record of it yet: these are Grid Engine's own figures."],
+        words: ['It is suspended: by its owner, an admin or its queue.', UNRECORDED],
         next: null,
       };
+    case 'running':
+      return { tone: 'warning', words: [UNRECORDED], next: null };
   }
 }
 
@@ -135,6 +140,7 @@ function renderExplained({ tone, words, next }: Explained, screen: Screen): stri
 const WORDS: Readonly<Record<UnfinishedState, string>> = {
   error: 'failed to start (Eqw)',
   deleted: 'being deleted',
+  suspended: 'suspended',
   running: 'running',
   'in transfer': 'being started',
   held: 'held',
@@ -191,7 +197,7 @@ function taskLines(job: UnfinishedJob, width: number, screen: Screen): string[] 
 
 const RUNNING_COLUMNS = JOB_COLUMNS.filter(({ head }) => head !== 'owner' && head !== 'name');
 
-/** A job that Grid Engine lists and that no record tells of: what it waits for, or Grid Engine's figures while it runs. */
+/** A job that Grid Engine lists and that has no record: what it waits for, or Grid Engine's figures while it runs. */
 export function renderUnfinished(job: UnfinishedJob, screen: Screen, full = false): string[] {
   const states = statesOf(job);
   const [state = 'waiting'] = states;

@@ -10,7 +10,7 @@ import type { Screen } from '../screen/screen';
 interface WaitingReasons {
   /** No host has as much of h_vmem as it requests: it can't start. */
   readonly fitsNoHost: boolean;
-  /** In one sentence each, the most telling first. */
+  /** In one sentence each, the most important first. */
   readonly sentences: readonly string[];
 }
 
@@ -105,7 +105,7 @@ function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
   ];
 }
 
-/** Of a job of which nothing keeps back but the scheduler; null: it is held, or its start failed. */
+/** Why the scheduler has not started a job; null: it is held, or its start failed. */
 export function waitingReasons(job: UnfinishedJob, screen: Screen): WaitingReasons | null {
   if (!job.waiting.some(({ state }) => canStart(state))) return null;
   const never = fitsNoHost(job);

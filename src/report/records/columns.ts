@@ -1,3 +1,4 @@
+import { countedByGridEngine } from '../../record/cause';
 import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { jobName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
@@ -128,9 +129,20 @@ const peakCell =
     return bracket === null ? '' : formatPeak(bracket, screen.glyphs);
   };
 
+/** Bytes that Grid Engine counted where nobody measured a peak; null: a peak is known, or nothing is. */
+export function countedInstead(line: RecordLine): number | null {
+  if (fullestOf(line).peak_rss !== null) return null;
+  return line.reduce<number | null>((most, record) => {
+    const counted = countedByGridEngine(record);
+    return counted !== null && counted > (most ?? 0) ? counted : most;
+  }, null);
+}
+
 function memoryPeakCell(line: RecordLine, { glyphs }: Screen): string {
   const { peak_rss: peak } = fullestOf(line);
-  return peak === null ? glyphs.none : formatPeak(peak, glyphs);
+  if (peak !== null) return formatPeak(peak, glyphs);
+  const counted = countedInstead(line);
+  return counted === null ? glyphs.none : `~${formatBytes(counted)}`;
 }
 
 function limitCell(line: RecordLine): string {
@@ -256,7 +268,7 @@ export const RECORD_COLUMNS = {
   limit: { head: 'limit', dispensable: 3, says: 'h_vmem on the host', align: 'right', cell: limitCell },
   peak: {
     head: 'peak',
-    says: 'peak resident memory (RSS), a lower bound with >=; of several the one closest to its limit',
+    says: 'peak resident memory (RSS), a lower bound with >=, ~ of Grid Engine (maxvmem); of several the one closest to its limit',
     align: 'right',
     cell: memoryPeakCell,
   },

@@ -1,6 +1,7 @@
 import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { BRACKET, FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
 import { emptyRecord, type JobRecord } from '../../record/record';
+import type { NextRequest } from '../advice/next-request';
 import { escapeForCsv } from '../format/escape';
 import type { Account } from './json';
 
@@ -46,7 +47,16 @@ function fieldCells(name: FieldName, record: JobRecord): Cells {
   return [[name, plainCell(value)]];
 }
 
-function cellsOf({ record, attempt }: Account): Cells {
+/** Columns in this order. */
+const NEXT_TIME = [
+  'kind',
+  'complex',
+  'request_bytes',
+  'risk',
+  'runs',
+] as const satisfies readonly (keyof NextRequest)[];
+
+function cellsOf({ record, attempt, next_time: next }: Account): Cells {
   const efficiencies: Cells = [
     ['cpu_efficiency', cpuEfficiency(record)],
     ['memory_efficiency', memoryEfficiency(record)],
@@ -56,13 +66,19 @@ function cellsOf({ record, attempt }: Account): Cells {
     ...fieldCells(name, record),
     ...(name === 'cpu_seconds' ? efficiencies : []),
   ]);
-  return [...cells, ['attempt', attempt]];
+  return [
+    ...cells,
+    ['attempt', attempt],
+    ...NEXT_TIME.map((name) => [`next_time_${name}`, next?.[name] ?? null] as const),
+  ];
 }
 
 const cellText = (cell: Cell): string => (typeof cell === 'string' ? escapeForCsv(cell) : String(cell ?? ''));
 
 const NO_KEY = { cluster: '', job_id: 0, task_id: null, pe_task_id: null, host: '', run_id: '' };
-const HEAD = cellsOf({ record: emptyRecord(NO_KEY, 'finished', 'root', 0), attempt: 1 }).map(([name]) => name);
+const HEAD = cellsOf({ record: emptyRecord(NO_KEY, 'finished', 'root', 0), attempt: 1, next_time: null }).map(
+  ([name]) => name,
+);
 
 /** Lines of cells, each of them safe for a spreadsheet. */
 export function renderCsvRows(rows: readonly (readonly Cell[])[]): string {
@@ -70,6 +86,10 @@ export function renderCsvRows(rows: readonly (readonly Cell[])[]): string {
 }
 
 /** One line per record under stable column names, the head always. */
-export function renderCsv(accounts: readonly Account[]): string {
-  return renderCsvRows([HEAD, ...accounts.map((account) => cellsOf(account).map(([, cell]) => cell))]);
+export function* csvPieces(accounts: Iterable<Account>): Generator<string, void> {
+  yield renderCsvRows([HEAD]);
+  for (const account of accounts) yield renderCsvRows([cellsOf(account).map(([, cell]) => cell)]);
 }
+
+/** The same as a whole. */
+export const renderCsv = (accounts: Iterable<Account>): string => [...csvPieces(accounts)].join('');

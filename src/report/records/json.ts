@@ -1,20 +1,32 @@
 import { withEfficiencies } from '../../record/efficiency';
 import type { JobSum } from '../../accounting/job-sum';
 import { RECORD_SCHEMA, type JobRecord } from '../../record/record';
+import type { NextRequest } from '../advice/next-request';
 import type { UnfinishedJob } from '../../live/unfinished-job';
 import type { ArrayProgress } from '../job/array-progress';
 import { unfinishedAccount } from '../job/unfinished';
 import { escapeJson } from '../format/escape';
 import type { CauseAccount } from '../why/causes';
 
-/** What the machine formats print: a record, and which run of its job it is (1: the first). */
+/** What the machine formats print: a record, which run of its job it is (1: the first), what to request next time. */
 export interface Account {
   readonly record: JobRecord;
   readonly attempt: number;
+  readonly next_time: NextRequest | null;
 }
 
-const list = (items: readonly object[]): string =>
-  items.length === 0 ? '[]' : `[\n${items.map((item) => escapeJson(JSON.stringify(item))).join(',\n')}\n]`;
+function* list(items: Iterable<object>): Generator<string, void> {
+  let before = '[\n';
+  for (const item of items) {
+    yield `${before}${escapeJson(JSON.stringify(item))}`;
+    before = ',\n';
+  }
+  yield before === '[\n' ? '[]' : '\n]';
+}
+
+function* recordObjects(accounts: Iterable<Account>): Generator<object, void> {
+  for (const { record, attempt, next_time } of accounts) yield { ...withEfficiencies(record), attempt, next_time };
+}
 
 /**
  * The published contract (schema 1), one record a line: `{"schema":1,"records":[...]}`. Where there are parallel jobs
@@ -22,19 +34,27 @@ const list = (items: readonly object[]): string =>
  * `"causes":[...]`: why; where array jobs are, `"arrays":[...]`: how far each is; where jobs wait, or run without a record,
  * `"unfinished":[...]`: what Grid Engine says of them.
  */
-export function renderJson(
-  accounts: readonly Account[],
+export function* jsonPieces(
+  accounts: Iterable<Account>,
   sums: readonly JobSum[] = [],
   causes: readonly CauseAccount[] = [],
   arrays: readonly ArrayProgress[] = [],
   unfinished: readonly UnfinishedJob[] = [],
-): string {
-  const records = list(accounts.map(({ record, attempt }) => ({ ...withEfficiencies(record), attempt })));
-  const more = [
-    ...(sums.length === 0 ? [] : [`,"sums":${list(sums)}`]),
-    ...(causes.length === 0 ? [] : [`,"causes":${list(causes)}`]),
-    ...(arrays.length === 0 ? [] : [`,"arrays":${list(arrays)}`]),
-    ...(unfinished.length === 0 ? [] : [`,"unfinished":${list(unfinished.map(unfinishedAccount))}`]),
-  ];
-  return `{"schema":${RECORD_SCHEMA},"records":${records}${more.join('')}}\n`;
+): Generator<string, void> {
+  yield `{"schema":${RECORD_SCHEMA},"records":`;
+  yield* list(recordObjects(accounts));
+  for (const [name, items] of Object.entries({
+    sums,
+    causes,
+    arrays,
+    unfinished: unfinished.map(unfinishedAccount),
+  })) {
+    if (items.length === 0) continue;
+    yield `,"${name}":`;
+    yield* list(items);
+  }
+  yield '}\n';
 }
+
+/** The same as a whole. */
+export const renderJson = (...parts: Parameters<typeof jsonPieces>): string => [...jsonPieces(...parts)].join('');

@@ -23,7 +23,7 @@ export class DeliveryLock {
     return null;
   }
 
-  /** For who asks meanwhile; null: it went well. */
+  /** For who asks meanwhile; null: none. */
   noteProblem(problem: string | null): void {
     ftruncateSync(this.#file);
     if (problem !== null) writeSync(this.#file, problem);
@@ -44,7 +44,7 @@ export class DeliveryLock {
 
 const wakePath = (stateDirectory: string): string => join(stateDirectory, 'deliver.wake');
 
-/** Has the process that delivers try again now; what its last try ended with, null: well, or not yet. */
+/** Has the process that delivers try again now; what its last try ended with, null: no problem, or none yet. */
 export function wakeDelivery(stateDirectory: string): string | null {
   writeFileSync(wakePath(stateDirectory), `${process.pid}\n`, { mode: 0o600 });
   return readFileSync(join(stateDirectory, 'deliver.lock'), 'utf8').slice(0, 2000) || null;

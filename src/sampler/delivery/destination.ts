@@ -6,7 +6,7 @@ export type Destination = Pick<Settings, 'accounting' | 'accounting_mode' | 'acc
 /**
  * Where the site's configuration says now that records go: a job may run for weeks, and its site may have moved to
  * another accounting DB meanwhile. `begun`: what stands in where there is no such file. Throws SettingsError for one that
- * can't be used: what is to be delivered waits until it is mended.
+ * can't be used: what is to be delivered waits until it is fixed.
  */
 export function destinationNow(path: string, begun: Destination): Destination {
   const now = loadSettings(path);

@@ -101,7 +101,7 @@ function* inTurn<T, U>(lists: readonly (readonly [T, readonly U[]])[]): Generato
 }
 
 /**
- * Takes in what hooks without privilege left in `STATE/outbox`: believed only as the word of its owner, in one
+ * Takes in what hooks without privilege left in `STATE/outbox`: believed only as its owner's own report, in one
  * transaction, some at a time; what is no such record is removed. What is left over waits for the next pass. Throws
  * where the outbox or node.db can't be used: then nothing is removed that was taken.
  */

@@ -10,7 +10,7 @@ import type { Settings } from '../../record/settings';
 
 /** What a user's word is taken for: that user's jobs on this host, that root's own hooks know nothing of. */
 
-/** What the word is held against. */
+/** What a user's record is checked against. */
 export interface Here {
   readonly nowMs: number;
   /** First 8 hex digits of the boot id. */

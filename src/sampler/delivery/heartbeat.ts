@@ -11,7 +11,7 @@ import type { Settings } from '../../record/settings';
 
 /** Nodes that started together must not stay together: each interval is up to so much shorter or longer. */
 const JITTER = 0.2;
-/** A record that old was saved by a sampler that has died since; recovery will tell of it. Samplers save every 20 s. */
+/** A record that old was saved by a sampler that has died since; recovery will find it. Samplers save every 20 s. */
 const LEAST_PATIENCE_MS = 60_000;
 const LONGEST_DELIVERY_MS = 30_000;
 

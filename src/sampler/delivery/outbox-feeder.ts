@@ -155,7 +155,7 @@ export async function deliverOutbox(
 }
 
 /**
- * Delivers records as one batch, once and without patience: nobody waits for it, none is kept. Resolves to the problem,
+ * Delivers records as one batch, once and without retries: nobody waits for it, none is kept. Resolves to the problem,
  * or null when every one is committed. Never rejects.
  */
 export async function deliverRecords(

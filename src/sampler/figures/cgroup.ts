@@ -3,7 +3,7 @@ import { cgroupFacts, openCgroup } from '../../sources/job/cgroup';
 import { cgroupReadings, oomNote, type CgroupReading } from '../../sources/job/cgroup-reading';
 import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { parseMeminfo } from '../../sources/node/meminfo';
-import { openProcess } from '../../sources/proc/process-files';
+import { ProcessFiles } from '../../sources/proc/process-files';
 import { isUnavailable, THIS_MACHINE } from '../../sources/source';
 import {
   footprintEnds,
@@ -57,7 +57,8 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
   if (isUnavailable(opened)) notes.push(`The job's cgroup could not be read: ${opened.unavailable}.`);
   const group = isUnavailable(opened) ? null : opened;
   // The shepherd is in a group of our own, too.
-  const others = found.origin === 'own' ? (openProcess(run.shepherdPid, { left: 0 }).memory()?.rssAnon ?? 0) * KIB : 0;
+  const others =
+    found.origin === 'own' ? (new ProcessFiles(run.shepherdPid, { left: 0 }).memory()?.rssAnon ?? 0) * KIB : 0;
   let last: CgroupReading | null = null;
   let state = NO_FOOTPRINT;
   let dueMs = 0;

@@ -106,7 +106,7 @@ export class HelperProcess {
   }
 
   kill(): void {
-    this.#discard('ended', 'was told to end');
+    this.#discard('ended', 'was ended');
   }
 
   #start({ nodeOptions, script, settingsPath }: HelperProcessOptions): Child {

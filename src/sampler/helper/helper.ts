@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openProcess } from '../../sources/proc/process-files';
+import { ProcessFiles } from '../../sources/proc/process-files';
 import { unavailable, type Reading, type Unavailable } from '../../sources/source';
 import { inheritedFlags } from '../../base/node-flags';
 import { HelperProcess, type Failed, type Outcome } from './helper-process';
@@ -188,7 +188,7 @@ export class Helper {
   }
 
   #startTicks(pid: number): number | null {
-    return openProcess(pid, { left: 0 }, this.#options.procRoot).stat()?.startTicks ?? null;
+    return new ProcessFiles(pid, { left: 0 }, this.#options.procRoot).stat()?.startTicks ?? null;
   }
 
   /** A pid that names another process now is free again. */

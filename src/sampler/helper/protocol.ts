@@ -67,10 +67,10 @@ export function parseMessage(line: string): Message | null {
   const object = parseObject(line);
   if (object === null) return null;
   if (object.ready === true) return { kind: 'ready' };
-  const { id, at, readings, unavailable, mend } = object;
+  const { id, at, readings, unavailable, fix } = object;
   if (!isId(id)) return null;
   if (isId(at)) return { kind: 'at', id, pid: at };
   if (Array.isArray(readings)) return readings.every(isReading) ? { kind: 'answer', id, answer: readings } : null;
-  if (typeof unavailable !== 'string' || !(mend === null || typeof mend === 'string')) return null;
-  return { kind: 'answer', id, answer: { unavailable, mend } };
+  if (typeof unavailable !== 'string' || !(fix === null || typeof fix === 'string')) return null;
+  return { kind: 'answer', id, answer: { unavailable, fix } };
 }

@@ -43,7 +43,7 @@ function usableSettings(path: string): Settings {
   try {
     return loadSettings(path);
   } catch {
-    // The sampler has told what is wrong with them.
+    // The sampler has logged what is wrong with them.
     return DEFAULT_SETTINGS;
   }
 }

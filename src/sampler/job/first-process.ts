@@ -1,7 +1,7 @@
 import { uptimeSeconds, wallClockOfTicks } from '../../sources/proc/clock';
 import { readText } from '../../sources/files';
 import { parseAddressSpaceLimit } from '../../sources/proc/limits';
-import { openProcess } from '../../sources/proc/process-files';
+import { ProcessFiles } from '../../sources/proc/process-files';
 import { realUid } from '../../sources/proc/status';
 import { readJobPid } from './job-description';
 import type { RunDescription } from './run-description';
@@ -20,7 +20,7 @@ export class FirstProcess {
   find(nowMs: number): number | null {
     const pid = readJobPid(this.run.spool);
     if (pid === null) return null;
-    const files = openProcess(pid, { left: 0 });
+    const files = new ProcessFiles(pid, { left: 0 });
     const stat = files.stat();
     if (stat === null || (!this.run.attached && stat.startTicks < this.run.shepherdStart)) return null;
     this.pid = pid;
@@ -31,7 +31,7 @@ export class FirstProcess {
   /** The job was begun under another sampler: its first process may have gone by now. */
   resume(): void {
     this.pid = readJobPid(this.run.spool);
-    if (this.pid !== null) this.uid = openProcess(this.pid, { left: 0 }).status(realUid);
+    if (this.pid !== null) this.uid = new ProcessFiles(this.pid, { left: 0 }).status(realUid);
   }
 
   /**
@@ -45,7 +45,7 @@ export class FirstProcess {
   /** Reads the limit as soon as it can be read. */
   readLimit(): void {
     if (this.limit !== null || this.pid === null) return;
-    const stat = openProcess(this.pid, { left: 0 }).stat();
+    const stat = new ProcessFiles(this.pid, { left: 0 }).stat();
     if (stat === null || stat.forkedNoExec) return;
     this.limit = this.uid === 0 ? Infinity : parseAddressSpaceLimit(readText(`/proc/${this.pid}/limits`) ?? '');
   }

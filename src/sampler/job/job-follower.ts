@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
 import { monotonicUs } from '../../sources/proc/clock';
 import { changedMs, readText } from '../../sources/files';
-import { openProcess, type DescriptorBudget, type ProcessFiles } from '../../sources/proc/process-files';
+import { ProcessFiles, type DescriptorBudget } from '../../sources/proc/process-files';
 import { namesSwapArea } from '../../sources/proc/swap';
 import { list, map, number, object, text, type ValueOf } from '../../base/shape';
 import { ownerOfSpool } from '../../base/user-name';
@@ -222,7 +222,7 @@ export class JobFollower {
   /** Follows the job until its end, or until `stop`, or until `spendable` is spent. */
   async follow(): Promise<FollowEnd> {
     const longestSleepMs = this.watchDirectories() ? Infinity : UNWATCHED_MS;
-    const shepherd = openProcess(this.run.shepherdPid, { left: 1 });
+    const shepherd = new ProcessFiles(this.run.shepherdPid, { left: 1 });
     try {
       if (this.started) {
         this.first.resume();

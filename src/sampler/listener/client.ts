@@ -1,3 +1,4 @@
+import { listenerPaths } from './directory';
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -8,7 +9,6 @@ import { inheritedFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
 import type { Settings } from '../../record/settings';
 import { decodeReply, lineSplitter, type Reply, type Request } from './protocol';
-import { listenerPaths } from './socket-path';
 
 type Hello = Extract<Reply, { kind: 'hello' }>;
 type Answer = Extract<Reply, { kind: 'synced' | 'values' | 'node' }>;
@@ -16,9 +16,9 @@ type Answer = Extract<Reply, { kind: 'synced' | 'values' | 'node' }>;
 /** A sampler's connection to the node's listener. */
 export interface ListenerLink {
   readonly hello: Hello;
-  /** From now on, and as far as it is remembered, hears of these processes and their descendants. */
+  /** From now on, and as far as it is remembered, gets the events of these processes and their descendants. */
   follow(pids: readonly number[]): void;
-  /** Resolves when all events that the kernel had told of by now have been handed over; false: it is not to be had. */
+  /** Resolves when all events that the kernel has sent by now have been handed over; false: the listener does not answer. */
   sync(withinMs: number): Promise<boolean>;
   /** null: no answer in time. */
   read(source: string, pids: readonly number[], withinMs: number): Promise<Extract<Reply, { kind: 'values' }> | null>;

@@ -45,11 +45,11 @@ export function newHistory(): History {
       for (let index = first; index < events.length; index++) {
         const event = events[index] as ProcessEvent;
         if (event.kind === 'fork') {
-          const told = members.has(event.parent);
-          // An older process of that number has gone, though its exit was not told of.
+          const isMember = members.has(event.parent);
+          // An older process of that number has gone, though no exit event came.
           members.delete(event.child);
-          if (told) found.push(event);
-          if (told || begins.get(event.child) === index) members.add(event.child);
+          if (isMember) found.push(event);
+          if (isMember || begins.get(event.child) === index) members.add(event.child);
         } else if (members.has(event.pid)) {
           found.push(event);
           if (event.kind === 'exit') members.delete(event.pid);

@@ -1,3 +1,4 @@
+import { listenerPaths, takeLock, takeOverLock } from './directory';
 import { closeSync, mkdirSync } from 'node:fs';
 import { resourceLimit, Rlimit } from '../../native/libc';
 import { openKernelEvents } from '../../sources/events/kernel-events';
@@ -5,12 +6,10 @@ import { leaveJob } from '../job/leave-job';
 import { runMain } from '../run-main';
 import { reasonOf, shareLogLimit, warn } from '../../base/log';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/settings';
-import { takeLock, takeOverLock } from './lock';
 import { Listener } from './serve';
-import { listenerPaths } from './socket-path';
 
 /**
- * The listener: the one process of a node that hears what the kernel tells of all its processes, for all samplers.
+ * The listener: the one process of a node that reads the kernel's events of all its processes, for all samplers.
  *
  *   node main.js SETTINGS [take-over]
  *
@@ -22,7 +21,7 @@ import { listenerPaths } from './socket-path';
  * that run stay with the other, which ends when the last of them has.
  */
 
-/** What comes between two looks at rest: some forty thousand ends of processes. It is a limit, not an allocation. */
+/** What comes between two looks while idle: some forty thousand ends of processes. It is a limit, not an allocation. */
 const RECEIVE_BYTES = 64 * 1024 * 1024;
 
 function usableSettings(path: string): Settings {

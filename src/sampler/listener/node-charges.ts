@@ -67,8 +67,8 @@ export function openCharges(
   let disagreement: string | null = null;
 
   function open(): readonly OpenSource[] {
-    const { idle_watts: told } = chooseSource(rapl, settings).options;
-    idle = newIdlePower(typeof told === 'number' ? told : 0);
+    const { idle_watts: configured } = chooseSource(rapl, settings).options;
+    idle = newIdlePower(typeof configured === 'number' ? configured : 0);
     return sources.flatMap((source) => {
       const { enabled, options } = chooseSource(source, settings);
       const one = enabled ? source.open({ ...machine, options }) : null;

@@ -1,6 +1,6 @@
 import { addThread, type ExitAccount, type ThreadRecord } from './exit-account';
 
-/** What the kernel tells of single threads; microseconds of the monotonic clock. */
+/** The kernel's events of single threads; microseconds of the monotonic clock. */
 export type ThreadEvent =
   | {
       readonly kind: 'fork';

@@ -5,9 +5,9 @@ import type { ProcessEvent } from './process-table';
 /**
  * How samplers and the node's listener talk: lines of JSON over RUN_DIR/listener/socket (root's alone).
  *
- * A sampler says whose descendants it wants to hear of, and asks now and then for all events so far ("sync"): the answer
- * comes after the last event that the kernel had told of when it was asked. The listener remembers the last seconds, so
- * that a sampler that starts after its job still hears of the job's first fork.
+ * A sampler names the processes whose descendants it follows, and asks now and then for all events so far ("sync"): the answer
+ * comes after the last event that the kernel had sent when it was asked. The listener remembers the last seconds, so
+ * that a sampler that starts after its job still gets the job's first fork.
  */
 export type Request =
   | { readonly kind: 'follow'; readonly pids: readonly number[] }
@@ -20,7 +20,7 @@ export type Request =
   | { readonly kind: 'retire' };
 
 export type Reply =
-  /** Why there are no events, no records; null: there are. stays: it ends only when it is told to. */
+  /** Why there are no events, no records; null: there are. stays: it ends only when it is asked to. */
   | { readonly kind: 'hello'; readonly events: string | null; readonly records: string | null; readonly stays: boolean }
   | ProcessEvent
   | { readonly kind: 'lost'; readonly what: 'events' | 'records' }

@@ -2,14 +2,14 @@ import { newHistory } from './history';
 import type { ProcessEvent } from './process-table';
 import type { Reply } from './protocol';
 
-/** Who hears of which processes: each follower of those that it asked for, and of their descendants. */
+/** Who gets the events of which processes: each follower those that it asked for, and their descendants'. */
 export interface Router<Follower> {
-  /** From now on, and as far as remembered from before, `follower` hears of `ancestors` and their descendants. */
+  /** From now on, and as far as remembered from before, `follower` gets the events of `ancestors` and their descendants. */
   follow(follower: Follower, ancestors: readonly number[]): void;
   events(events: readonly ProcessEvent[]): void;
   lost(what: 'events' | 'records', at: number): void;
   leave(follower: Follower): void;
-  /** Whether anybody hears of a process that lives. */
+  /** Whether anybody follows a process that lives. */
   isFollowed(): boolean;
 }
 

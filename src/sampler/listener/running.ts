@@ -1,7 +1,7 @@
+import { listenerPaths } from './directory';
 import { createHash } from 'node:crypto';
 import { livingPidFile } from '../job/pid-file';
 import type { Settings } from '../../record/settings';
-import { listenerPaths } from './socket-path';
 
 /** What the listener of this node has written of itself into RUN_DIR/listener/pid. */
 interface RunningListener {

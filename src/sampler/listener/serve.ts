@@ -1,3 +1,4 @@
+import { listenerPaths } from './directory';
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -21,12 +22,11 @@ import { newProcessTable, type ProcessTable } from './process-table';
 import { decodeRequest, encodeReply, lineSplitter, type Reply, type Request } from './protocol';
 import { newRouter, type Router } from './router';
 import { settingsDigest } from './running';
-import { listenerPaths } from './socket-path';
 
 /** The kernel keeps what comes between two looks. */
 const LOOK_EVERY_MS = 100;
-/** At rest, where nobody is followed: one who begins to follow brings a look along. */
-const REST_LOOK_EVERY_MS = 2000;
+/** Idle, where nobody is followed: a sampler's first request brings a look along. */
+const IDLE_LOOK_EVERY_MS = 2000;
 /** After a look that found so many events the next comes soon in any case: the receive buffers must not fill up. */
 const MANY_EVENTS = 2000;
 /** Who started it is on the way. */
@@ -66,7 +66,7 @@ export class Listener {
   private charges: ChargeReader | null = null;
   private node: NodeReadings | null = null;
   private left: LeftRuns | null = null;
-  /** When the first sampler came, and when one was last here. null: at rest. */
+  /** When the first sampler came, and when one was last here. null: idle. */
   private busy: { readonly sinceMs: number; lastMs: number } | null = null;
   private stayUntilMs: number;
   private placeLookMs = 0;
@@ -95,7 +95,7 @@ export class Listener {
       records: isUnavailable(kernel) ? kernel.unavailable : reasonFor(kernel.exitRecords),
       stays: this.lingerMs === Infinity,
     };
-    // After the sockets have been opened: a thread that ends in between is told of, and taken off the list.
+    // After the sockets have been opened: of a thread that ends in between an event comes, which takes it off the list.
     this.table = newProcessTable(this.opened === null ? new Map() : existingThreads());
     this.router = newRouter<Follower>((follower, reply) => follower.unsent.push(encodeReply(reply)));
     this.server = createServer((socket) => {
@@ -208,7 +208,7 @@ export class Listener {
     if (follower.socket.writableLength > MOST_UNSENT_BYTES) follower.socket.destroy();
   }
 
-  /** Reads and passes on what the kernel has told since; returns how many events that were. */
+  /** Reads and passes on the kernel's new events; returns their number. */
   private look(): number {
     if (this.opened === null) return 0;
     const events: KernelEvent[] = [];
@@ -236,7 +236,7 @@ export class Listener {
       return;
     }
     const soon = this.router.isFollowed() || found > MANY_EVENTS;
-    this.timer = setTimeout(this.tick, soon ? LOOK_EVERY_MS : REST_LOOK_EVERY_MS);
+    this.timer = setTimeout(this.tick, soon ? LOOK_EVERY_MS : IDLE_LOOK_EVERY_MS);
   };
 
   private wake(): void {

@@ -166,7 +166,7 @@ class NodeStorage implements Storage {
   async #commitAtLast(record: JobRecord): Promise<void> {
     const deadline = Date.now() + RETRY_FOR_MS;
     for (let pause = 2000; !this.#committed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      // The accounting DB may be well while this disk is not; both are tried, the merge is idempotent.
+      // The accounting DB may work while this disk does not; both are tried, the merge is idempotent.
       if (this.#conditions.deliver && (await deliverRecord(record, this.#destination)) === null) return;
       await sleep(pause * (0.5 + Math.random()));
       this.#commit(record);

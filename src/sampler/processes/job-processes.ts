@@ -1,4 +1,4 @@
-import { listsChildren, openProcess, type DescriptorBudget } from '../../sources/proc/process-files';
+import { listsChildren, ProcessFiles, type DescriptorBudget } from '../../sources/proc/process-files';
 import type { Stat } from '../../sources/proc/stat';
 import { integer, list, nullable, object, type ValueOf } from '../../base/shape';
 import type { CounterPrecision } from '../peaks/slack';
@@ -73,7 +73,7 @@ export class JobProcesses {
     this.rootPid = saved?.rootPid ?? null;
     this.counts = saved === null ? { seen: 0, treeOnly: 0, groupOnly: 0 } : { ...saved.counts };
     for (const process of saved?.tracked ?? [])
-      this.tracked.set(process.pid, new JobProcess(process, openProcess(process.pid, budget, rules.procRoot)));
+      this.tracked.set(process.pid, new JobProcess(process, new ProcessFiles(process.pid, budget, rules.procRoot)));
   }
 
   /**
@@ -197,7 +197,7 @@ export class JobProcesses {
   private claim(pid: number, way: Way, atMs: number, parent: number | null = null): JobProcess | null {
     const { rules, tracked } = this;
     if (tracked.has(pid)) return null;
-    const files = openProcess(pid, this.budget, rules.procRoot);
+    const files = new ProcessFiles(pid, this.budget, rules.procRoot);
     const stat = files.stat();
     if (stat === null || stat.startTicks < rules.notBefore || stat.state === 'X') {
       files.close();

@@ -1,4 +1,4 @@
-import { allPids, openProcess } from '../../sources/proc/process-files';
+import { allPids, ProcessFiles } from '../../sources/proc/process-files';
 import { parentPid, supplementaryGroups } from '../../sources/proc/status';
 
 /** A process of the machine, as it was when it was first looked at. */
@@ -36,7 +36,7 @@ export function newMachineScan(procRoot = '/proc', freshMs = 0): MachineScan {
       for (const pid of allPids(procRoot)) {
         const seen =
           known.get(pid) ??
-          openProcess(pid, { left: 0 }, procRoot).status((text, length) => ({
+          new ProcessFiles(pid, { left: 0 }, procRoot).status((text, length) => ({
             pid,
             parent: parentPid(text, length),
             groups: supplementaryGroups(text, length),

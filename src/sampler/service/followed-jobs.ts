@@ -10,7 +10,7 @@ import { runDirectoryName, runId, type RunDescription } from '../job/run-descrip
 import type { RunDirectory } from '../job/run-directory';
 import type { SharedStore } from '../node-store/storage';
 import { newMachineScan } from '../processes/machine-scan';
-import { commonStretch } from './common-stretch';
+import { CpuBudget } from './cpu-budget';
 import { SharedListener } from './shared-listener';
 
 /** Or as often as there are heartbeats. */
@@ -55,7 +55,7 @@ export class FollowedJobs {
   readonly #runOfSpool = new Map<string, RunDescription>();
   /** Run ids that are finished here: execd keeps their directories for a while. */
   readonly #finished = new Set<string>();
-  readonly #stretch: ReturnType<typeof commonStretch>;
+  readonly #budget: CpuBudget;
   readonly #shared: Omit<Surroundings, 'phaseMs' | 'meter' | 'throttle' | 'keepState'>;
 
   constructor(
@@ -64,7 +64,7 @@ export class FollowedJobs {
     private readonly store: SharedStore,
   ) {
     const descriptors = Math.min(resourceLimit(Rlimit.NOFILE).soft, MOST_DESCRIPTORS) - SPARE_DESCRIPTORS;
-    this.#stretch = commonStretch(settings.interval * 1000, settings.cpu_budget_percent);
+    this.#budget = new CpuBudget(settings.interval * 1000, settings.cpu_budget_percent);
     const listener = new SharedListener(settingsPath, settings);
     this.#shared = {
       settingsPath,
@@ -109,7 +109,7 @@ export class FollowedJobs {
       ...this.#shared,
       phaseMs: phaseOf(name),
       meter: newShareMeter(),
-      throttle: this.#stretch.job(name),
+      throttle: this.#budget.job(name),
       keepState: (state) => writeResumeState(this.settings, run, state),
     };
     const follower = takeUpRun(run, directory, surroundings, { record: () => this.earlierRecord(name) });
@@ -169,7 +169,7 @@ export class FollowedJobs {
       this.failed(id, `job ${run.job}`, error);
       follower.close();
     }
-    this.#stretch.end(runDirectoryName(run));
+    this.#budget.end(runDirectoryName(run));
     this.#followed.delete(id);
     if (this.#runOfSpool.get(run.spool) === run) this.#runOfSpool.delete(run.spool);
     directory?.unlock();

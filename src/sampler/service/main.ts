@@ -5,7 +5,7 @@ import { raiseSoftLimit, Rlimit } from '../../native/libc';
 import { loadSettings } from '../../record/settings';
 import { runMain } from '../run-main';
 import { Service } from './service';
-import { ServicePlace } from './service-place';
+import { ServiceLock } from './service-lock';
 
 /**
  * The sampler as a service, for the node scope: one process per host that follows every job on it.
@@ -37,7 +37,7 @@ runMain('service', async () => {
   const settingsPath = process.argv[2] ?? '';
   const settings = loadSettings(settingsPath);
   shareLogLimit(settings.run_dir);
-  const place = ServicePlace.take(settings);
+  const place = ServiceLock.take(settings);
   // Another one serves this host.
   if (place === null) return;
   makeRoom();

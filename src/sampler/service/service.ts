@@ -10,8 +10,8 @@ import { activeJobsDirectory } from './active-jobs-directory';
 import { adoptable } from './adoptable';
 import { FollowedJobs } from './followed-jobs';
 import { NodeUpkeep } from './node-upkeep';
-import { reviveRuns } from './revive';
-import type { ServicePlace } from './service-place';
+import { restartSamplers } from './restart-samplers';
+import type { ServiceLock } from './service-lock';
 import { watchSpools, type SpoolEntry, type SpoolWatch } from './spool-watch';
 
 const RESCAN_EVERY_MS = 5000;
@@ -32,7 +32,7 @@ export class Service {
   constructor(
     private readonly settings: Settings,
     private readonly settingsPath: string,
-    private readonly place: ServicePlace,
+    private readonly place: ServiceLock,
   ) {
     this.#upkeep = new NodeUpkeep(settings, settingsPath);
     this.#jobs = new FollowedJobs(settings, settingsPath, this.#upkeep.store);
@@ -71,7 +71,7 @@ export class Service {
     this.#jobs.saveAll();
     this.#jobs.unlockAll();
     // The scope has changed: from now on each job has a sampler of its own.
-    if (!this.isStillWanted()) reviveRuns(this.settings, this.settingsPath);
+    if (!this.isStillWanted()) restartSamplers(this.settings, this.settingsPath);
   }
 
   private isStillWanted(): boolean {
@@ -165,7 +165,7 @@ export class Service {
     for (const parent of this.#parents) {
       try {
         const directory = RunDirectory.make(parent, run);
-        // null: its prolog was a moment before us, and we hear of its directory.
+        // null: its prolog was a moment before us, and its directory brings an event.
         if (directory !== null) this.takeUp(directory);
         return;
       } catch {

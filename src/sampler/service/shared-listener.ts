@@ -124,7 +124,7 @@ export class SharedListener {
     this.#syncing ??= new Promise((resolve) => {
       // After all timers that are due now: jobs are looked at together.
       setImmediate(() => {
-        // Who asks from now on wants to hear of what comes from now on.
+        // Who asks from now on waits for the events from now on.
         this.#syncing = null;
         void shared.sync(withinMs).then((answered) => {
           // It is there and does not answer: as good as gone, for everybody.

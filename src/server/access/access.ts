@@ -22,7 +22,7 @@ export function accessKey(access: Access): string {
   return access.level === 'project' ? `${key} ${JSON.stringify([access.named, ...access.projects])}` : key;
 }
 
-/** Whether owners and names of others' jobs are told, where the jobs are shown. */
+/** Whether owners and names of others' jobs are shown, where the jobs are. */
 export function showsNames(access: Access): boolean {
   return access.level === 'all' || access.level === 'own' || (access.level === 'project' && access.named);
 }

@@ -41,7 +41,7 @@ export function newProjectsOf(
       // Written by the thread of this process.
       return (JSON.parse(bytes.toString('utf8')) as { readonly projects: readonly string[] }).projects;
     } catch {
-      // Its own look at the accounting DB tells of it; until it answers, users see their own jobs only.
+      // The server logs that the accounting DB can't be read; until it answers, users see their own jobs only.
       return null;
     }
   }, now);

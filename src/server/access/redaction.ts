@@ -5,6 +5,7 @@ import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { ClusterView, JobPart, JobView, PendingView } from '../../live/cluster-view';
 import type { Answer, Snapshot } from '../../live/snapshot';
 import { FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
+import { HIDDEN } from '../../record/hidden';
 import type { JobRecord } from '../../record/record';
 import { isOwn, isShown, showsNames, type Ownership, type Access } from './access';
 
@@ -13,9 +14,6 @@ import { isOwn, isShown, showsNames, type Ownership, type Access } from './acces
  * name, account, command, messages) is of one kind: hidden together. Projects, queues, hosts and figures are not; a
  * host's totals count every job, shown or not.
  */
-
-/** Stands for the owner and the name of a job that the caller must not know. */
-export const HIDDEN = 'anonymous';
 
 /** The items that the caller may see, the others' hidden or left out. `projectOf`: null where it is not known. */
 function redacted<T extends { readonly owner: string | null }>(

@@ -3,8 +3,9 @@ import type { StoredRecord } from '../../record/merge';
 import type { AccountingReader, RecordFilter, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { sortRecords } from '../../report/records/lines';
+import { HIDDEN } from '../../record/hidden';
 import { recordKeyText } from '../../record/record';
-import { HIDDEN, redactRecords } from './redaction';
+import { redactRecords } from './redaction';
 import { isOwn, showsNames, type Access } from './access';
 
 /** A part of what a caller may see: to be added, or, as it stands in two that are added, to be taken off. */
@@ -15,7 +16,7 @@ interface VisiblePart<Filter extends RecordFilter> {
 
 /**
  * What a caller may see of the records of a filter, as filters that a store can answer: their signed sum has each of
- * these records once. Whoever is not told names can't find them out by asking for them either.
+ * these records once. Who may not see names can't find them out by asking for them either.
  */
 function visibleParts<Filter extends RecordFilter>(filter: Filter, access: Access): readonly VisiblePart<Filter>[] {
   if (access.level === 'all') return [{ sign: 1, filter }];

@@ -8,7 +8,7 @@ import { FairQueue } from './fair-queue';
 
 /** On whose behalf something is asked. */
 export interface Requester {
-  /** Equal for what one user, token or host asks: askers take turns. */
+  /** Equal for what one user, token or host asks: requesters take turns. */
   readonly key: string;
   /** Aborted when nobody waits for the answer any more; null: somebody always does. */
   readonly gone: AbortSignal | null;
@@ -47,7 +47,7 @@ export interface AccountingThreadOptions {
 const PATIENCE_MS = 20_000;
 /** Who asks hears why there is no answer; and the next question goes to a new connection. */
 const SILENCE_SHARE = 0.9;
-/** More than there can be connections (http-server.ts): who waits is answered in turn. */
+/** More than there can be connections (http/server.ts): who waits is answered in turn. */
 const MOST_WAITING = 2500;
 
 const TOO_MANY = 'too many questions wait for the accounting DB; ask again in a moment';
@@ -62,9 +62,12 @@ type Problem = NonNullable<WorkerReply['problem']>;
 
 const away = (detail: string): { readonly problem: Problem } => ({ problem: { status: 503, detail } });
 
-/** The thread, started when there is something to ask, and what waits for it. One question is in it at a time. */
-class AccountingThread {
-  readonly #turns = new FairQueue<Waiting>();
+/**
+ * The thread that reads the accounting DB, and the questions that wait for it; one is in it at a time. It is started with
+ * the first question, and again where it has ended.
+ */
+export class AccountingThread implements AccountingService {
+  readonly #queue = new FairQueue<Waiting>();
   readonly #options: AccountingThreadOptions;
   readonly #patienceMs: number;
   #worker: Worker | null = null;
@@ -79,12 +82,22 @@ class AccountingThread {
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
   }
 
-  get problem(): string | null {
+  problem(): string | null {
     return this.#problem;
   }
 
+  async ask(question: AccountingQuery, access: Access, requester: Requester = SERVER_ITSELF): Promise<Buffer> {
+    const { json, problem } = await this.#put(question, access, requester);
+    if (json === undefined) throw new HttpProblem(problem?.status ?? 500, problem?.detail ?? 'no answer');
+    return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+  }
+
+  async probe(): Promise<void> {
+    await this.#put(null, FULL_ACCESS, SERVER_ITSELF);
+  }
+
   /** Resolves to the thread's answer, or to why there is none. */
-  put(
+  #put(
     question: AccountingQuery | null,
     access: Access,
     { key: caller, gone }: Requester,
@@ -104,15 +117,15 @@ class AccountingThread {
         settle: (reply) => {
           clearTimeout(timer);
           gone?.removeEventListener('abort', leave);
-          this.#turns.remove(caller, waiting);
+          this.#queue.remove(caller, waiting);
           resolve(reply);
         },
       };
       gone?.addEventListener('abort', leave);
-      this.#turns.add(caller, waiting);
+      this.#queue.add(caller, waiting);
       if (gone?.aborted === true) leave();
-      else if (this.#turns.size > (this.#options.mostWaiting ?? MOST_WAITING))
-        this.#turns.newestOfLargest()?.settle(away(TOO_MANY));
+      else if (this.#queue.size > (this.#options.mostWaiting ?? MOST_WAITING))
+        this.#queue.newestOfLargest()?.settle(away(TOO_MANY));
       this.#next();
     });
   }
@@ -120,7 +133,7 @@ class AccountingThread {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#worker?.terminate();
-    for (let left = this.#turns.take(); left !== undefined; left = this.#turns.take())
+    for (let left = this.#queue.take(); left !== undefined; left = this.#queue.take())
       left.settle(away('the server is ending; ask again in a moment'));
   }
 
@@ -132,7 +145,7 @@ class AccountingThread {
 
   #next(): void {
     if (this.#underWay !== null || this.#stopped) return;
-    const next = this.#turns.take();
+    const next = this.#queue.take();
     if (next === undefined) return;
     this.#underWay = next;
     this.#worker ??= this.#start();
@@ -169,21 +182,4 @@ class AccountingThread {
     if (problem === undefined) this.#problem = null;
     else if (problem.status === 503) this.#problem = problem.detail;
   }
-}
-
-/** Starts the thread with the first question; it is started again where it ended. */
-export function startAccountingThread(options: AccountingThreadOptions): AccountingService {
-  const queue = new AccountingThread(options);
-  return {
-    ask: async (question, access, requester = SERVER_ITSELF) => {
-      const { json, problem } = await queue.put(question, access, requester);
-      if (json === undefined) throw new HttpProblem(problem?.status ?? 500, problem?.detail ?? 'no answer');
-      return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
-    },
-    problem: () => queue.problem,
-    probe: async () => {
-      await queue.put(null, FULL_ACCESS, SERVER_ITSELF);
-    },
-    stop: () => queue.stop(),
-  };
 }

@@ -5,6 +5,8 @@ import type { SummaryQuery } from '../../accounting/summary';
 import type { StoredRecord } from '../../record/merge';
 import type { Dialect } from '../../gridengine/dialect';
 import { escapeJson } from '../../report/format/escape';
+import { ClassHistory } from '../../report/advice/class-history';
+import { nextRequests } from '../../report/advice/next-request';
 import { causeAccounts } from '../../report/why/causes';
 import { RECORD_SCHEMA } from '../../record/record';
 import { MOST_RECORDS } from './answer-shapes';
@@ -48,14 +50,17 @@ async function answerJob(
       `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
     );
   // By what the caller may see, and by nothing else.
-  const causes = causeAccounts(answer.records, dialect);
+  const history = new ClassHistory(async (asked) => (await visibleRecords(asked, access, reader)).records, Date.now());
+  const runs = nextRequests(await history.advise(answer.records));
+  const causes = causeAccounts(runs, dialect);
   return {
     schema: RECORD_SCHEMA,
-    records: answer.records.map((stored) => ({
+    records: runs.map((stored) => ({
       ...given(stored),
       attempt: stored.attempt,
       attempts: stored.attempts,
       incarnation: stored.incarnation,
+      next_time: stored.next_time,
     })),
     causes: causes.slice(0, MOST_CAUSES),
     more_causes: causes.length > MOST_CAUSES,

@@ -40,6 +40,8 @@ import {
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp, type StoredRecord } from '../../record/merge';
 import { RECORD_SCHEMA, recordShape } from '../../record/record';
 import { totalsShape } from '../../record/totals';
+import { ADVICE_KINDS } from '../../report/advice/advice';
+import type { NextRequest } from '../../report/advice/next-request';
 import type { CauseAccount } from '../../report/why/causes';
 import { CAUSES, STANDINGS } from '../../report/why/hypothesis';
 import { CONFIDENCES } from '../../report/why/why';
@@ -123,13 +125,27 @@ const record: Shape<StoredRecord> = part('Record', {
   schema: object(RECORD_MEMBERS, "one job's account on one host (schema 1)").schema,
 });
 
+const nextRequest: Shape<NextRequest> = part(
+  'NextRequest',
+  object(
+    {
+      kind: oneOf(ADVICE_KINDS),
+      complex: string,
+      request_bytes: described(count, 'per slot, or per job where the complex is so consumed'),
+      risk: described(nullable(number()), 'share of runs that would need more; null: it rests on this run alone'),
+      runs: described(nullable(count), 'past runs of its kind that it rests on'),
+    },
+    'what memory to request for the next run',
+  ),
+);
+
 const ATTEMPT = { attempt: integer(1), attempts: integer(1), incarnation: integer(1) };
 const attemptOf = object(ATTEMPT);
 const attempt: Shape<JobAttempt> = part('Attempt', {
   read: (value) => ({ ...record.read(value), ...attemptOf.read(value) }),
   schema: object(
-    { ...RECORD_MEMBERS, ...ATTEMPT },
-    'a record, which of its starts it is, of how many, and of which job that had this number',
+    { ...RECORD_MEMBERS, ...ATTEMPT, next_time: nullable(nextRequest) },
+    'a record, which of its starts it is, of how many, of which job that had this number, and what to request next',
   ).schema,
 });
 
@@ -179,7 +195,7 @@ export const jobAnswer = part(
 
 export const recordsAnswer = part('Records', object({ schema, records: many(record), totals, shown }));
 
-/** What was heard of running jobs. */
+/** The last heartbeats of running jobs. */
 export const runningAnswer = part('Running', object({ schema, records: many(record) }));
 
 const group: Shape<SummaryGroup> = part(

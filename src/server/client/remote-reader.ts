@@ -58,9 +58,9 @@ export class RemoteReader implements AccountingReader {
   }
 
   async job(query: JobQuery): Promise<JobAnswer> {
-    const { job_id: job, task_id: task, ...choice } = query;
+    const { job_id: job, task_id: task, cluster, all, at } = query;
     const found = await this.#ask(
-      `/v1/job/${job}${task === undefined ? '' : `.${task}`}${queryText(choice)}`,
+      `/v1/job/${job}${task === undefined ? '' : `.${task}`}${queryText({ cluster, all, at })}`,
       jobAnswer,
     );
     if (found === null) return NOTHING;

@@ -7,12 +7,12 @@ export interface Body {
   readonly bytes: Buffer;
   /** Of the content, whatever its encoding. */
   readonly etag: string;
-  /** The same bytes packed; null where that is not worth it. */
+  /** The same bytes packed; null where that saves nothing. */
   readonly packed: () => Promise<Buffer | null>;
 }
 
 /** Below this, packing saves no packet. */
-const WORTH_PACKING_BYTES = 1400;
+const LEAST_PACKED_BYTES = 1400;
 /** Most of the gain for a third of the time of zlib's default. */
 const GZIP_LEVEL = 2;
 
@@ -22,7 +22,7 @@ export function makeBody(type: string, content: string | Buffer): Body {
   const etag = `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
   let packed: Promise<Buffer | null> | null = null;
   const pack = (): Promise<Buffer | null> =>
-    bytes.length < WORTH_PACKING_BYTES
+    bytes.length < LEAST_PACKED_BYTES
       ? Promise.resolve(null)
       : new Promise((resolve) =>
           gzip(bytes, { level: GZIP_LEVEL }, (error, result) => resolve(error === null ? result : null)),

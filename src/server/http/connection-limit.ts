@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { HttpProblem } from './http-problem';
 
-/** Connections of one uid that are answered; more are told so, far more are closed. */
+/** Connections of one uid that are answered; a few more get an error, the rest are closed. */
 const MOST_EACH = 32;
 const MOST_REFUSED_EACH = 32;
 /** ms in which a connection that is refused may ask, to hear why. */

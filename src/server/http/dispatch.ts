@@ -39,7 +39,7 @@ function matchPath(pattern: readonly string[], parts: readonly string[]): Readon
 function readValue(parameters: Parameters, name: string, given: string, now: number): unknown {
   const parameter = parameters[name];
   const value = parameter?.read(given, now) ?? null;
-  if (value === null) throw new HttpProblem(400, `"${name}" makes no sense; write ${parameter?.expected ?? 'another'}`);
+  if (value === null) throw new HttpProblem(400, `"${name}" is invalid; write ${parameter?.expected ?? 'another'}`);
   return value;
 }
 

@@ -26,8 +26,8 @@ async function ownNames(self: string, run: RunProgram): Promise<readonly string[
 }
 
 /**
- * Whether a server on a local address goes by a `Host`: this machine's names, loopback, that address itself, what it was
- * told to listen on, and `more`.
+ * Whether a `Host` header names a server on a local address: this machine's names, loopback, that address itself, and
+ * `more`.
  */
 export function hostHeaderCheck(
   more: readonly string[],

@@ -19,14 +19,14 @@ interface LiveStateOptions {
   readonly now: () => number;
 }
 
-/** The same state with something amiss. */
+/** The same state with a problem. */
 function withProblem({ snapshot, view }: LiveCluster, problem: string): LiveCluster {
-  const amiss = <T extends { readonly problem: string | null }>(answer: T): T => ({
+  const withIt = <T extends { readonly problem: string | null }>(answer: T): T => ({
     ...answer,
     problem: answer.problem ?? problem,
   });
   return {
-    snapshot: { ...snapshot, hosts: amiss(snapshot.hosts), running: amiss(snapshot.running) },
+    snapshot: { ...snapshot, hosts: withIt(snapshot.hosts), running: withIt(snapshot.running) },
     view: view === null ? null : { ...view, problems: [...new Set([...view.problems, problem])] },
   };
 }

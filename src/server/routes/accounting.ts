@@ -195,9 +195,9 @@ const HOUR_MS = 3_600_000;
 const runningRoute = route({
   path: '/v1/running',
   description:
-    'what the samplers of all hosts have told of jobs that run (schema 1), each with the time it is of ("revision")',
+    'the last heartbeats of running jobs, from the samplers of all hosts (schema 1); "revision" is their time',
   parameters: {
-    since: queryTime('heard of then or later (default: 1h)'),
+    since: queryTime('with a heartbeat since then (default: 1h)'),
     cluster: queryName('of this cluster only'),
   },
   type: JSON_TYPE,

@@ -1,7 +1,7 @@
 import type { LiveOption, LiveOptions } from '../../report/live/live-options';
 import { oneOf, type Schema } from '../../base/shape';
 
-/** What a request can say, in its path or behind the `?`. `read` gives null for what makes no sense. */
+/** What a request can say, in its path or behind the `?`. `read` gives null for what is invalid. */
 export interface Parameter<T> {
   readonly in: 'path' | 'query';
   readonly description: string;

@@ -16,7 +16,7 @@ const EMPTY = new Map<string, never>();
 type Make = (snapshot: Snapshot, view: ClusterView, now: number) => QmemAnswer;
 
 /**
- * QmemTools' answers: always status 200 and at once, whether qmaster can be had or not. What is amiss stands in
+ * QmemTools' answers: always status 200 and at once, whether qmaster can be had or not. Problems stand in
  * `message`, with the age of the data; so such an answer is made anew each second.
  */
 function answer(name: 'qhost' | 'qstat', make: Make, asked: RouteRequest<Parameters>): RouteAnswer {

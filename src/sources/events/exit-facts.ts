@@ -12,13 +12,13 @@ const metric = (name: string, unit: Metric['unit'], help: string, resolution = 1
 const delay = (name: string, what: string): Metric =>
   metric(`${name}_delay_seconds`, 'seconds', `Time that processes, by the time they ended, had waited ${what}.`, 1000);
 
-/** What the kernel's exit records tell of a job: of all its processes, those among them that no sample ever saw. */
+/** What the kernel's exit records say of a job: of all its processes, also those that no sample ever saw. */
 export const taskstats: Omit<Source, 'open'> = {
   name: 'taskstats',
   reads: ['netlink: process connector (fork, exec, exit)', 'netlink: TASKSTATS exit records'],
   metrics: [
     metric('processes', 'count', 'Processes that were forked in the job.'),
-    metric('ended_processes', 'count', 'Processes whose end the kernel told.'),
+    metric('ended_processes', 'count', 'Processes whose end the kernel reported.'),
     metric('unsampled_processes', 'count', 'Processes that lived and ended between two samples.'),
     metric('cpu_seconds', 'seconds', 'CPU time of processes that have ended, by the scheduler (exact).', 1000),
     metric('minor_faults', 'count', 'Page faults without input, of processes that have ended.'),

@@ -3,7 +3,7 @@ import { exitCodeOf, signalOf } from './process-events';
 import { taskstatsAt, type Delays, type Taskstats } from './taskstats';
 
 /**
- * What the kernel tells of a thread that ends (generic netlink family TASKSTATS). Every thread gives one record; what is
+ * What the kernel reports of a thread that ends (generic netlink family TASKSTATS). Every thread gives one record; what is
  * about memory is that of the address space as it is then, shared with the threads that live on: the maximum over a
  * process's records is the process's mark. Only its last program's: an exec begins a new address space.
  */
@@ -94,11 +94,11 @@ export function parseExitRecord(buffer: Buffer, offset: number, length: number):
   if (stats === null) return null;
   const flags = stats.u8('flags');
   const status = stats.u32('exitStatus');
-  const told = stats.has('tgid', 4) ? stats.u32('tgid') : null;
+  const reported = stats.has('tgid', 4) ? stats.u32('tgid') : null;
   const ended = group !== null || (flags & ExitFlag.AGROUP) !== 0;
   return {
     pid: task.id,
-    tgid: group?.id ?? told,
+    tgid: group?.id ?? reported,
     lastOfGroup: ended || (stats.version < VERSION_AGROUP ? null : false),
     uid: stats.u32('uid'),
     ppid: stats.u32('ppid'),

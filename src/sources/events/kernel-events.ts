@@ -57,7 +57,7 @@ export const MEND_NAMESPACE =
 
 /**
  * Subscribes to the events and exit records of every process of the machine; each may be unavailable alone. Nothing
- * tells that exit records stay away in another network namespace where the process connector is missing, too:
+ * shows that exit records stay away in another network namespace where the process connector is missing, too:
  * `proveKernelEvents` finds out.
  */
 export function openKernelEvents(options: KernelEventsOptions): KernelEvents | Unavailable {
@@ -72,7 +72,7 @@ export function openKernelEvents(options: KernelEventsOptions): KernelEvents | U
     notEntered = `can't enter ${options.namespacePath ?? ''} (${messageOf(error)})`;
   }
   const events = openProcessEvents(options.receiveBytes);
-  const refused = isUnavailable(events) && events.mend === MEND_NAMESPACE;
+  const refused = isUnavailable(events) && events.fix === MEND_NAMESPACE;
   if (refused && notEntered !== null) return unavailable(`${events.unavailable}; ${notEntered}`, MEND_NAMESPACE);
   const records = refused ? events : openExitRecords(options.receiveBytes);
   try {
@@ -87,7 +87,7 @@ export function openKernelEvents(options: KernelEventsOptions): KernelEvents | U
 function together(events: Stream<ProcessEvent> | Unavailable, records: Stream<KeptExitRecord> | Unavailable) {
   if (isUnavailable(events) && isUnavailable(records)) {
     if (events.unavailable === records.unavailable) return events;
-    return unavailable(`${events.unavailable}; ${records.unavailable}`, events.mend ?? records.mend);
+    return unavailable(`${events.unavailable}; ${records.unavailable}`, events.fix ?? records.fix);
   }
   const opened: KernelEvents = {
     processEvents: isUnavailable(events) ? events : 'open',

@@ -24,7 +24,7 @@ export function holdsMessage(buffer: Buffer, offset: number, length: number): bo
   return offset >= 0 && length >= NLMSGHDR_BYTES && offset + length <= buffer.length;
 }
 
-/** A whole request. acknowledged: the kernel answers with an error message even if all is well (error 0). */
+/** A whole request. acknowledged: the kernel answers with an error message even on success (error 0). */
 export function request(type: number, sequence: number, acknowledged: boolean, payload: Buffer): Buffer {
   const header = Buffer.alloc(NLMSGHDR_BYTES);
   header.writeUInt32LE(NLMSGHDR_BYTES + payload.length, 0);
@@ -45,7 +45,7 @@ export function genericPayload(command: number, attributeType: number, value: Bu
   return payload;
 }
 
-/** errno of an error message (0: all is well); null: some other message. */
+/** errno of an error message (0: success); null: some other message. */
 export function errorOf(buffer: Buffer, offset: number, length: number): number | null {
   if (messageType(buffer, offset) !== NLMSG_ERROR || length < NLMSGHDR_BYTES + 4) return null;
   return -buffer.readInt32LE(offset + NLMSGHDR_BYTES);

@@ -122,7 +122,7 @@ function microseconds(buffer: Buffer, offset: number): number {
 export const signalOf = (status: number): number => status & 0x7f;
 export const exitCodeOf = (status: number): number => (signalOf(status) === 0 ? (status >> 8) & 0xff : 0);
 
-/** The kernel's answer to a subscription with this `acknowledge` number: its errno (0: all is well); null: no answer to it. */
+/** The kernel's answer to a subscription with this `acknowledge` number: its errno (0: success); null: no answer to it. */
 export function subscriptionAnswer(buffer: Buffer, offset: number, length: number, acknowledge: number): number | null {
   if (!isProcessMessage(buffer, offset, length) || length < DATA + 4) return null;
   if (buffer.readUInt32LE(offset + WHAT) !== WHAT_NONE) return null;
@@ -135,7 +135,7 @@ interface GapDetector {
   readonly see: (buffer: Buffer, offset: number, length: number) => void;
   /**
    * Whether events are missing among those seen since the last call. alreadyLost: that is known (ENOBUFS); what each CPU's
-   * next event would tell of it again is left out.
+   * next event would report it again is left out.
    */
   readonly settle: (alreadyLost: boolean) => boolean;
 }
@@ -144,7 +144,7 @@ interface GapDetector {
 const NO_CPU = 0xffffffff;
 
 /**
- * Finds lost events that no ENOBUFS tells of (the kernel gives up silently when it has no memory for the message): each
+ * Finds lost events without ENOBUFS (the kernel gives up silently when it has no memory for the message): each
  * CPU numbers its events while anyone listens. Before Linux 4.7 two events of a CPU could be queued in the wrong order
  * (the number was taken with preemption on), so a gap counts only if it is still open when settled.
  */

@@ -23,7 +23,7 @@ const PROOF_MS = 1000;
 const STEP_MS = 5;
 const RECEIVE_BYTES = 4 * 1024 * 1024;
 
-/** Runs /bin/true and sees what the kernel tells of it: silence is the sign of another network namespace. Never throws. */
+/** Runs /bin/true and sees which events the kernel sends: silence is the sign of another network namespace. Never throws. */
 export async function proveKernelEvents(namespacePath: string | null): Promise<KernelEventsProof> {
   const events = openKernelEvents({ namespacePath, receiveBytes: RECEIVE_BYTES });
   const delayAccounting = delayAccountingState();

@@ -19,7 +19,7 @@ export interface OpenCgroup {
   readonly close: () => void;
 }
 
-/** What is told of this source where sources are listed; it is read for one job's group, not for the node. */
+/** How this source is listed; it is read for one job's group, not for the node. */
 export const cgroupFacts: Omit<Source, 'open'> = {
   name: 'cgroup',
   reads: [

@@ -3,7 +3,7 @@ import type { Reading } from '../source';
 
 /**
  * Which GPUs a job holds. Its environment says which ones it was given: the user's word, since `qsub -v` can set every
- * variable in it. Its processes show which ones it has open. Both count; where they differ, that is told.
+ * variable in it. Its processes show which ones it has open. Both count; where they differ, a note says so.
  */
 export interface HeldGpu {
   readonly gpu: Gpu;
@@ -53,7 +53,7 @@ function byUuid(word: string, gpus: readonly Gpu[]): Gpu | null {
   const names = (gpu: Gpu): readonly string[] => [gpu.id, ...gpu.aliases].map((name) => name.toLowerCase());
   const exact = gpus.find((gpu) => names(gpu).includes(wanted));
   if (exact !== undefined) return exact;
-  // "MIG-GPU-UUID/GI/CI", as drivers before 470 named instances: no more than its GPU can be told.
+  // "MIG-GPU-UUID/GI/CI", as drivers before 470 named instances: only its GPU is known.
   const [, parent] = /^mig-(gpu-[\da-f-]+)\/\d+\/\d+$/.exec(wanted) ?? [];
   if (parent !== undefined) return byUuid(parent, gpus);
   const [first, second] = gpus.filter((gpu) => names(gpu).some((name) => name.startsWith(wanted)));

@@ -31,7 +31,7 @@ const total = (lanes: readonly Lane[]): Scaled =>
     NOTHING_COUNTED,
   );
 
-/** One event of the job: what was counted, what of it was the process's own, and the greatest value told so far. */
+/** One event of the job: what was counted, what of it was the process's own, and the greatest value reported so far. */
 export interface Counter {
   readonly names: readonly string[];
   readonly unit: ResolvedEvent['unit'];

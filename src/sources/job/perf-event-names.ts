@@ -69,7 +69,7 @@ export const NAMED_EVENTS: readonly NamedEvent[] = [
   software(4, 'cpu_migrations', 'Times that a thread moved to another CPU.'),
   software(5, 'page_faults_min', 'Page faults without reading from a disk.'),
   software(6, 'page_faults_maj', 'Page faults that had to read from a disk.'),
-  software(7, 'alignment_faults', 'Unaligned accesses that the kernel had to mend (never on x86).'),
+  software(7, 'alignment_faults', 'Unaligned accesses that the kernel had to fix (never on x86).'),
   software(8, 'emulation_faults', 'Instructions that the kernel had to emulate.'),
   software(9, 'dummy', 'Counts nothing.'),
   software(10, 'bpf_output', 'Events that BPF programs put out.'),

@@ -31,7 +31,7 @@ export interface OpenPerf {
   readonly notes: readonly string[];
   /** The kernel's share of the work is not counted, for want of permission. */
   readonly userOnly: boolean;
-  /** Children that the process had already: they and theirs are not counted. null: can't be told; a cgroup has none. */
+  /** Children that the process had already: they and theirs are not counted. null: unknown; a cgroup has none. */
   readonly uncoveredChildren: readonly number[] | null;
   readonly descriptors: number;
   /** What has been counted since it was opened, in the order of `events`. Never throws; goes on when the process is gone. */
@@ -43,7 +43,7 @@ type PerfPlace = Pick<Place, 'proc' | 'sys'>;
 
 const EVERYWHERE = { pid: -1, cpu: -1, inherit: false, cgroup: false, userOnly: false } as const;
 
-/** These happen in the kernel: told to leave that out, it would count nothing and not say so. */
+/** These happen in the kernel: an event that leaves the kernel out would count nothing, without an error. */
 const KERNEL_EVENTS: readonly string[] = ['context_switches', 'cpu_migrations'];
 
 /** An event that every kernel has, to ask for permission with: page faults. */
@@ -179,6 +179,47 @@ export function openPerf(
   }
 }
 
+/** The events that can be counted here; the others go into `refused`. */
+function countableEvents(
+  eventNames: readonly string[],
+  place: PerfPlace,
+  { userOnly, paranoid }: { readonly userOnly: boolean; readonly paranoid: number | null },
+  refused: RefusedEvent[],
+): readonly ResolvedEvent[] {
+  return eventNames.flatMap((name) => {
+    const event = resolveEvent(name, place);
+    if (isUnavailable(event)) refused.push({ event: name, ...event });
+    else if (userOnly && KERNEL_EVENTS.includes(event.name)) {
+      const why = explainPerfError(PerfErrno.EACCES, `${event.name}: counted in the kernel`, paranoid);
+      refused.push({ event: event.name, ...why });
+    } else return [event];
+    return [];
+  });
+}
+
+/** As many of the events as there are descriptors for; the others go into `refused`. */
+function affordableEvents(
+  resolved: readonly ResolvedEvent[],
+  aim: Aim,
+  place: PerfPlace,
+  refused: RefusedEvent[],
+): readonly Wanted[] {
+  const every = uniqueEvents(resolved);
+  const budget = descriptorBudget(place);
+  const copies = aim.locations.length + (aim.self === null ? 0 : 1);
+  const cost = ({ encodings }: ResolvedEvent): number =>
+    aim.locations.length > 1 ? copies : copies * encodings.length;
+  const affordable = withinBudget(every, cost, budget);
+  for (const { event, names } of every.slice(affordable))
+    for (const name of names)
+      refused.push({
+        event: name,
+        unavailable: `${name}: needs ${cost(event)} descriptors more, of ${budget} that there may be`,
+        fix: 'raise the limit of open files, or name fewer events',
+      });
+  return every.slice(0, affordable);
+}
+
 function openAt(
   aim: Aim,
   eventNames: readonly string[],
@@ -189,32 +230,9 @@ function openAt(
   const permitted = permission(aim.locations[0], aim.about, paranoid, calls);
   if (isUnavailable(permitted)) return permitted;
   const { userOnly } = permitted;
-
   const refused: RefusedEvent[] = [];
-  const refuse = (event: string, why: Unavailable): void => void refused.push({ event, ...why });
-  const resolved: ResolvedEvent[] = [];
-  for (const name of eventNames) {
-    const event = resolveEvent(name, place);
-    if (isUnavailable(event)) refuse(name, event);
-    else if (userOnly && KERNEL_EVENTS.includes(event.name))
-      refuse(event.name, explainPerfError(PerfErrno.EACCES, `${event.name}: counted in the kernel`, paranoid));
-    else resolved.push(event);
-  }
-
-  const every = uniqueEvents(resolved);
-  const budget = descriptorBudget(place);
-  const copies = aim.locations.length + (aim.self === null ? 0 : 1);
-  const cost = ({ encodings }: ResolvedEvent): number =>
-    aim.locations.length > 1 ? copies : copies * encodings.length;
-  const affordable = withinBudget(every, cost, budget);
-  for (const { event, names } of every.slice(affordable))
-    for (const name of names)
-      refuse(name, {
-        unavailable: `${name}: needs ${cost(event)} descriptors more, of ${budget} that there may be`,
-        mend: 'raise the limit of open files, or name fewer events',
-      });
-
-  const wanted = every.slice(0, affordable);
+  const resolved = countableEvents(eventNames, place, { userOnly, paranoid }, refused);
+  const wanted = affordableEvents(resolved, aim, place, refused);
   const events = wanted.map(({ event }) => event);
   const { groups, split } = splitGroups(planGroups(events), userOnly, calls);
   const set = openSet(
@@ -230,7 +248,7 @@ function openAt(
     const errno = set.failed.get(index) ?? own?.failed.get(index);
     const lanes = set.lanes[index] ?? [];
     if (errno === undefined) return [{ names, unit: event.unit, lanes, own: own?.lanes[index] ?? [], highest: 0 }];
-    for (const name of names) refuse(name, explainPerfError(errno, name, paranoid));
+    for (const name of names) refused.push({ event: name, ...explainPerfError(errno, name, paranoid) });
     for (const fd of descriptorsOf(lanes)) calls.close(fd);
     return [];
   });
@@ -238,7 +256,7 @@ function openAt(
   if (counters.length === 0)
     return firstRefusal === undefined
       ? unavailable('no perf events are named', 'name some in [sources.perf] events')
-      : unavailable(firstRefusal.unavailable, firstRefusal.mend);
+      : unavailable(firstRefusal.unavailable, firstRefusal.fix);
 
   const descriptors = counters.flatMap(({ lanes, own: self }) => [...descriptorsOf(lanes), ...descriptorsOf(self)]);
   const open = new Set(descriptors);

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
-import { memoryOfAnyThread, openProcess } from '../proc/process-files';
+import { memoryOfAnyThread, ProcessFiles } from '../proc/process-files';
 import { unavailable, type Metric, type OpenProcessSource, type ProcessSource, type Reading } from '../source';
-import { smapsReader, type SharedMemory } from './smaps';
+import { SmapsReader, type SharedMemory } from './smaps';
 
 const ofProcess = (name: string, help: string): Metric => ({
   name: `pss_${name}bytes`,
@@ -58,7 +58,7 @@ const buffer = Buffer.allocUnsafe(16_384);
 type Failure = 'gone' | 'unreadable' | 'too many mappings';
 
 function readSmaps(path: string, mostMaps: number): SharedMemory | Failure {
-  const reader = smapsReader();
+  const reader = new SmapsReader();
   let fd: number;
   try {
     fd = openSync(path, 'r');
@@ -93,13 +93,13 @@ interface Candidate {
 
 /** null: gone, or without an address space (zombies, kernel threads). */
 function candidate(proc: string, pid: number): Candidate | null {
-  const statm = openProcess(pid, { left: 0 }, proc).statm();
+  const statm = new ProcessFiles(pid, { left: 0 }, proc).statm();
   if (statm === null) return null;
   if (statm.size > 0) return { pid, directory: `${proc}/${pid}`, pages: statm.resident };
   const tasks = `${proc}/${pid}/task`;
   try {
     for (const tid of readdirSync(tasks)) {
-      const ofThread = openProcess(Number(tid), { left: 0 }, tasks).statm();
+      const ofThread = new ProcessFiles(Number(tid), { left: 0 }, tasks).statm();
       if (ofThread !== null && ofThread.size > 0)
         return { pid, directory: `${tasks}/${tid}`, pages: ofThread.resident };
     }
@@ -111,7 +111,7 @@ function candidate(proc: string, pid: number): Candidate | null {
 
 /** What a process holds now at most: anonymous, shared and swapped, undivided. Read without touching its memory. */
 function heldBytes(proc: string, pid: number): number {
-  const memory = openProcess(pid, { left: 0 }, proc).memory() ?? memoryOfAnyThread(pid, proc);
+  const memory = new ProcessFiles(pid, { left: 0 }, proc).memory() ?? memoryOfAnyThread(pid, proc);
   if (memory === null) return 0;
   const split = memory.rssAnon + memory.rssFile + memory.rssShmem > 0;
   return ((split ? memory.rssAnon + memory.rssShmem : memory.vmRss) + memory.vmSwap) * 1024;

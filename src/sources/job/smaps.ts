@@ -18,15 +18,6 @@ export interface SharedMemory {
   readonly hugetlb: number;
 }
 
-/** Takes the text of smaps or smaps_rollup piece by piece, so that a long one can be given up halfway. */
-interface SmapsReader {
-  readonly add: (text: string) => void;
-  /** Mappings seen so far. */
-  readonly maps: () => number;
-  /** null: what came was neither smaps nor smaps_rollup, or of a process without an address space. */
-  readonly result: () => SharedMemory | null;
-}
-
 const KIB = 1024;
 
 /** `1c2000-1c4000 rw-p 00000000 00:00 0   NAME` or `Pss:   12 kB`. At most 12 digits: a PiB, well below 2^53 bytes. */
@@ -60,9 +51,9 @@ function surelyAnonymous(pss: number, rss: number, anonymous: number): number {
   return Math.max(0, Math.min(pss, pss - (rss - anonymous)));
 }
 
-/** Reads `/proc/PID/smaps_rollup` (from Linux 4.14) or `/proc/PID/smaps`; proc_pid_smaps(5). */
-export function smapsReader(): SmapsReader {
-  const sums: Sums = {
+/** Reads `/proc/PID/smaps_rollup` (from Linux 4.14) or `/proc/PID/smaps`, piece by piece; proc_pid_smaps(5). */
+export class SmapsReader {
+  readonly #sums: Sums = {
     Rss: 0,
     Pss: 0,
     SwapPss: 0,
@@ -78,34 +69,76 @@ export function smapsReader(): SmapsReader {
     Pss_File: 0,
     Pss_Shmem: 0,
   };
-  const seen = { rss: false, pss: false, swap: false, split: false };
-  const mapping = { rss: 0, pss: 0, anonymous: 0, shmem: false };
-  let maps = 0;
-  let rollup = false;
-  let anon = 0;
-  let shmem = 0;
-  let file = 0;
-  let rest = '';
+  readonly #seen = { rss: false, pss: false, swap: false, split: false };
+  /** The mapping whose lines are being read. */
+  readonly #mapping = { rss: 0, pss: 0, anonymous: 0, shmem: false };
+  #maps = 0;
+  #rollup = false;
+  #anon = 0;
+  #shmem = 0;
+  #file = 0;
+  #rest = '';
 
-  function endMapping(): void {
+  add(text: string): void {
+    const all = this.#rest + text;
+    const end = all.lastIndexOf('\n') + 1;
+    this.#rest = all.slice(end);
+    this.#take(all.slice(0, end));
+  }
+
+  /** Mappings so far. */
+  maps(): number {
+    return this.#maps;
+  }
+
+  /** null: the text has no Rss or no Pss. */
+  result(): SharedMemory | null {
+    this.#endMapping();
+    const sums = this.#sums;
+    const seen = this.#seen;
+    if (!seen.rss || !seen.pss) return null;
+    const whole = (value: number): number => value * KIB;
+    const unsplit = this.#rollup && !seen.split;
+    return {
+      rss: whole(sums.Rss),
+      pss: whole(sums.Pss),
+      pssAnon: whole(seen.split ? sums.Pss_Anon : this.#anon),
+      pssFile: unsplit ? null : whole(seen.split ? sums.Pss_File : this.#file),
+      pssShmem: unsplit ? null : whole(seen.split ? sums.Pss_Shmem : this.#shmem),
+      swapPss: seen.swap ? whole(sums.SwapPss) : null,
+      sharedClean: whole(sums.Shared_Clean),
+      sharedDirty: whole(sums.Shared_Dirty),
+      privateClean: whole(sums.Private_Clean),
+      privateDirty: whole(sums.Private_Dirty),
+      anonymous: whole(sums.Anonymous),
+      anonHuge: whole(sums.AnonHugePages),
+      hugetlb: whole(sums.Shared_Hugetlb + sums.Private_Hugetlb),
+    };
+  }
+
+  #endMapping(): void {
+    const mapping = this.#mapping;
     const ofAnon = surelyAnonymous(mapping.pss, mapping.rss, mapping.anonymous);
-    anon += ofAnon;
-    if (mapping.shmem) shmem += mapping.pss - ofAnon;
-    else file += mapping.pss - ofAnon;
+    this.#anon += ofAnon;
+    if (mapping.shmem) this.#shmem += mapping.pss - ofAnon;
+    else this.#file += mapping.pss - ofAnon;
     mapping.rss = mapping.pss = mapping.anonymous = 0;
     mapping.shmem = false;
   }
 
-  function take(text: string): void {
+  #take(text: string): void {
+    const sums = this.#sums;
+    const seen = this.#seen;
+    const mapping = this.#mapping;
     for (const [, header, key = '', digits] of text.matchAll(LINE)) {
       if (header !== undefined) {
-        endMapping();
-        maps++;
+        this.#endMapping();
+        this.#maps++;
         mapping.shmem = SHMEM_NAME.test(header);
-        rollup ||= header.endsWith(' [rollup]');
+        this.#rollup ||= header.endsWith(' [rollup]');
         continue;
       }
-      if (maps === 0 || !Object.hasOwn(sums, key)) continue;
+      if (this.#maps === 0 || !Object.hasOwn(sums, key)) continue;
       const value = Number(digits);
       sums[key as keyof Sums] += value;
       if (key === 'Rss') {
@@ -119,42 +152,11 @@ export function smapsReader(): SmapsReader {
       else if (key === 'Pss_Anon') seen.split = true;
     }
   }
-
-  return {
-    add: (text) => {
-      const all = rest + text;
-      const end = all.lastIndexOf('\n') + 1;
-      rest = all.slice(end);
-      take(all.slice(0, end));
-    },
-    maps: () => maps,
-    result: () => {
-      endMapping();
-      if (!seen.rss || !seen.pss) return null;
-      const whole = (value: number): number => value * KIB;
-      const unsplit = rollup && !seen.split;
-      return {
-        rss: whole(sums.Rss),
-        pss: whole(sums.Pss),
-        pssAnon: whole(seen.split ? sums.Pss_Anon : anon),
-        pssFile: unsplit ? null : whole(seen.split ? sums.Pss_File : file),
-        pssShmem: unsplit ? null : whole(seen.split ? sums.Pss_Shmem : shmem),
-        swapPss: seen.swap ? whole(sums.SwapPss) : null,
-        sharedClean: whole(sums.Shared_Clean),
-        sharedDirty: whole(sums.Shared_Dirty),
-        privateClean: whole(sums.Private_Clean),
-        privateDirty: whole(sums.Private_Dirty),
-        anonymous: whole(sums.Anonymous),
-        anonHuge: whole(sums.AnonHugePages),
-        hugetlb: whole(sums.Shared_Hugetlb + sums.Private_Hugetlb),
-      };
-    },
-  };
 }
 
 /** The whole text at once. */
 export function parseSmaps(text: string): SharedMemory | null {
-  const reader = smapsReader();
+  const reader = new SmapsReader();
   reader.add(text);
   return reader.result();
 }

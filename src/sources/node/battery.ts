@@ -1,7 +1,5 @@
 import { listNames, readInteger, readText } from '../files';
-import { nodeMetrics, reading } from '../metrics';
-import { opened } from '../opened';
-import { unavailable, type Reading, type Source } from '../source';
+import { nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
 
 const { gauge } = nodeMetrics('battery');
 

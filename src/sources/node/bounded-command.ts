@@ -13,16 +13,16 @@ export function commandWords(command: string): readonly string[] {
 }
 
 /** Why the words are no command that can be run; null: they are one. */
-export function whyNotRunnable(words: readonly string[], mend: string): Unavailable | null {
+export function whyNotRunnable(words: readonly string[], fix: string): Unavailable | null {
   const [program] = words;
-  if (program === undefined) return unavailable('no command is configured', mend);
-  if (!isAbsolute(program)) return unavailable(`${plainName(program)} is no absolute path`, mend);
+  if (program === undefined) return unavailable('no command is configured', fix);
+  if (!isAbsolute(program)) return unavailable(`${plainName(program)} is no absolute path`, fix);
   try {
     accessSync(program, constants.X_OK);
     return null;
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code === 'ENOENT' ? `no ${program}` : `${program} can't be executed`;
-    return unavailable(why, mend);
+    return unavailable(why, fix);
   }
 }
 

@@ -1,8 +1,7 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
 import { natural, naturals, words } from '../numbers';
 import { TICKS_PER_SECOND } from '../proc/clock';
-import type { Metric, Reading, Source } from '../source';
+import { type Metric, nodeMetrics, type Reading, reading, type Source } from '../source';
 import { CPU_MODES, utilisation, type CpuMode, type CpuTimes } from './cpu-times';
 
 const { gauge, counter } = nodeMetrics('cpu');

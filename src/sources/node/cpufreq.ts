@@ -1,8 +1,6 @@
 import { listNames, readInteger, readText, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
 import { words } from '../numbers';
-import { opened } from '../opened';
-import { unavailable, type Reading, type Source } from '../source';
+import { nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
 
 const { gauge } = nodeMetrics('cpufreq');
 

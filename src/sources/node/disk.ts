@@ -1,9 +1,15 @@
 import { listNames, readText, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
 import { naturals, words } from '../numbers';
-import { opened } from '../opened';
-import { listOption } from '../options';
-import { unavailable, type Metric, type Reading, type Source } from '../source';
+import {
+  listOption,
+  type Metric,
+  nodeMetrics,
+  opened,
+  type Reading,
+  reading,
+  type Source,
+  unavailable,
+} from '../source';
 
 const { gauge, counter } = nodeMetrics('disk');
 

@@ -1,9 +1,6 @@
 import { join } from 'node:path';
 import type * as Statvfs from '../../native/statvfs';
-import { nodeMetrics, reading } from '../metrics';
-import { opened } from '../opened';
-import { listOption } from '../options';
-import { unavailable, type Reading, type Source } from '../source';
+import { listOption, nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
 
 const { gauge } = nodeMetrics('diskusage');
 
@@ -64,7 +61,7 @@ export const diskusage: Source = {
     };
     return opened(
       () => paths.flatMap(readOne),
-      () => unavailable(`none of ${paths.join(', ')} exists`, 'mend paths of [sources.diskusage]'),
+      () => unavailable(`none of ${paths.join(', ')} exists`, 'fix paths of [sources.diskusage]'),
     );
   },
 };

@@ -6,7 +6,7 @@ import type { Gpu } from './gpu';
 const MIG = /^MIG-/i;
 const PCI = /^[\da-f]{4,8}:[\da-f]{2}:[\da-f]{2}\.[\da-f]$/;
 
-/** The GPUs that readings of `nvidia` and `drm` tell of: what an index in a job's environment means. */
+/** The GPUs in the readings of `nvidia` and `drm`: what an index in a job's environment means. */
 export function gpusOf(readings: readonly Reading[]): readonly Gpu[] {
   const parents = new Map(
     readings.filter(({ metric }) => metric === 'nvidia_parent_index').map(({ instance, value }) => [instance, value]),

@@ -17,7 +17,7 @@ export interface Gpu {
   readonly aliases: readonly string[];
 }
 
-/** State of one GPU; null: not told. */
+/** State of one GPU; null: unknown. */
 export interface GpuState {
   readonly gpu: Gpu;
   readonly memoryTotalBytes: number | null;
@@ -30,7 +30,7 @@ export interface GpuState {
   readonly temperatureCelsius: number | null;
 }
 
-/** One process on one GPU; null: not told. */
+/** One process on one GPU; null: unknown. */
 export interface GpuProcess {
   readonly gpu: string;
   readonly pid: number;

@@ -1,7 +1,5 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
-import { opened } from '../opened';
-import type { Metric, Reading, Source } from '../source';
+import { type Metric, nodeMetrics, opened, type Reading, reading, type Source } from '../source';
 
 const { gauge } = nodeMetrics('meminfo');
 

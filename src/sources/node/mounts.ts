@@ -1,8 +1,6 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
 import { words } from '../numbers';
-import { opened } from '../opened';
-import type { Reading, Source } from '../source';
+import { nodeMetrics, opened, type Reading, reading, type Source } from '../source';
 
 const { gauge } = nodeMetrics('mounts');
 

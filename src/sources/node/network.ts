@@ -1,9 +1,6 @@
 import { readInteger, readText, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
 import { naturals, words } from '../numbers';
-import { opened } from '../opened';
-import { listOption } from '../options';
-import type { Metric, Reading, Source } from '../source';
+import { listOption, type Metric, nodeMetrics, opened, type Reading, reading, type Source } from '../source';
 
 const { gauge, counter } = nodeMetrics('network');
 

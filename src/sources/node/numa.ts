@@ -1,7 +1,5 @@
 import { listNames, readText } from '../files';
-import { nodeMetrics, reading } from '../metrics';
-import { opened } from '../opened';
-import { unavailable, type Metric, type Reading, type Source } from '../source';
+import { type Metric, nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
 
 const { gauge, counter } = nodeMetrics('numa');
 

@@ -6,11 +6,11 @@ import { pciAddress, type Gpu, type GpuProcess, type GpuSnapshot, type GpuState 
 interface NvmlMemory {
   /** Timestamp of the newest sample of process utilisation that was read. */
   readonly newest: Map<string, bigint>;
-  /** Ended processes of the driver's accounting that were told already. */
-  readonly told: Map<string, Set<number>>;
+  /** Ended processes of the driver's accounting that were reported already. */
+  readonly reported: Map<string, Set<number>>;
 }
 
-export const newNvmlMemory = (): NvmlMemory => ({ newest: new Map(), told: new Map() });
+export const newNvmlMemory = (): NvmlMemory => ({ newest: new Map(), reported: new Map() });
 
 const orNull = <T>(result: NvmlResult<T>): T | null => (isFailure(result) ? null : result);
 
@@ -122,15 +122,15 @@ function keptPeaks(
   const peaks = new Map<number, number>();
   if (orNull(nvml.accountingEnabled(handle)) !== true) return peaks;
   const pids = new Set([...running, ...(orNull(nvml.accountingPids(handle)) ?? [])]);
-  const before = memory.told.get(id);
-  const told = new Set([...(before ?? pids)].filter((pid) => pids.has(pid) && !running.has(pid)));
-  memory.told.set(id, told);
+  const before = memory.reported.get(id);
+  const reported = new Set([...(before ?? pids)].filter((pid) => pids.has(pid) && !running.has(pid)));
+  memory.reported.set(id, reported);
   for (const pid of pids) {
-    if (told.has(pid)) continue;
+    if (reported.has(pid)) continue;
     const stats = orNull(nvml.accounting(handle, pid));
     if (stats === null) continue;
     if (stats.maxMemoryBytes !== null) peaks.set(pid, stats.maxMemoryBytes);
-    if (!stats.isRunning && !running.has(pid)) told.add(pid);
+    if (!stats.isRunning && !running.has(pid)) reported.add(pid);
   }
   return peaks;
 }

@@ -221,13 +221,13 @@ function openReader({ options, proc }: Place): Reader | Unavailable {
     if (!existsSync(`${proc}/driver/nvidia`)) return unavailable('no NVIDIA driver');
     return unavailable(`the library can't be loaded: ${nvml.why}`, NO_DRIVER_MEND);
   }
-  const mend =
+  const fix =
     nvml.code === NvmlCode.LIB_RM_VERSION_MISMATCH
       ? 'reboot, or reload the kernel module: it is of another version than the library'
       : nvml.code === NvmlCode.NO_PERMISSION
         ? 'let the sampler open /dev/nvidiactl and /dev/nvidia*'
         : null;
-  return unavailable(`${nvml.failed}: ${nvml.why}`, mend);
+  return unavailable(`${nvml.failed}: ${nvml.why}`, fix);
 }
 
 /**

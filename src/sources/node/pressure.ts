@@ -1,7 +1,5 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
-import { opened } from '../opened';
-import { unavailable, type Metric, type Reading, type Source } from '../source';
+import { type Metric, nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
 
 const { gauge, counter } = nodeMetrics('pressure');
 
@@ -102,7 +100,7 @@ export const pressure: Source = {
     // Where the kernel has it but does not count, the files can be opened but not read (EOPNOTSUPP) or are absent.
     return opened(read, () => {
       const why = whyUnreadable(`${proc}/pressure/cpu`);
-      return unavailable(why.unavailable, why.mend ?? 'boot Linux 4.20 or later with psi=1');
+      return unavailable(why.unavailable, why.fix ?? 'boot Linux 4.20 or later with psi=1');
     });
   },
 };

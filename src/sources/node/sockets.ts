@@ -1,9 +1,7 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
 import { natural, words } from '../numbers';
-import { opened } from '../opened';
 import { pageSize } from '../page-size';
-import type { Metric, Reading, Source } from '../source';
+import { type Metric, nodeMetrics, opened, type Reading, reading, type Source } from '../source';
 
 const { gauge, counter } = nodeMetrics('sockets');
 

@@ -1,8 +1,6 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
-import { opened } from '../opened';
 import { pageSize } from '../page-size';
-import type { Reading, Source } from '../source';
+import { nodeMetrics, opened, type Reading, reading, type Source } from '../source';
 import { parseMeminfo } from './meminfo';
 import { parseVmstat } from './vmstat';
 

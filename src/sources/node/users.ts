@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBytes, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
-import { opened } from '../opened';
-import type { Reading, Source } from '../source';
+import { nodeMetrics, opened, type Reading, reading, type Source } from '../source';
 
 const { gauge } = nodeMetrics('users');
 
@@ -81,7 +79,7 @@ export const users: Source = {
       // What ended without a word to utmp stays in it.
       return userReadings(sessions.filter(({ pid }) => existsSync(`${proc}/${pid}`)));
     };
-    // Nothing mends its absence: newer systems keep sessions in systemd-logind only.
+    // Nothing fixes its absence: newer systems keep sessions in systemd-logind only.
     return opened(read, () => whyUnreadable(path));
   },
 };

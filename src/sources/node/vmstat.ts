@@ -1,8 +1,6 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, reading } from '../metrics';
-import { opened } from '../opened';
 import { pageSize } from '../page-size';
-import type { Metric, Source } from '../source';
+import { type Metric, nodeMetrics, opened, reading, type Source } from '../source';
 
 const { counter } = nodeMetrics('vmstat');
 

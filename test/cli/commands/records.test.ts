@@ -141,7 +141,7 @@ describe('qmemacct jobs', () => {
         since: 0,
         until: 0,
         sort: 'time',
-        limit: 2000,
+        limit: 500,
         owner: 'bob',
         project: 'p',
         queue: 'q',

@@ -146,7 +146,7 @@ describe('qmemacct node', () => {
     assert.match(unknown.warnings, /"nonsense" is neither a metric nor a source; "qmemacct metrics" lists them\n$/);
   });
 
-  it('ends with 3 and a mend where there is no node.db, or one of an older version', async () => {
+  it('ends with 3 and a fix where there is no node.db, or one of an older version', async () => {
     const other = join(directory, 'other.toml');
     writeFileSync(other, `state_dir = "${directory}/none"\n`);
     const terminal = fakeTerminal();

@@ -40,8 +40,8 @@ function check({ top, root }: Machine, cgroup: Settings['cgroup'], readOnly: rea
     { settings, settingsPath: '/x.toml', isRoot },
     { root, procRoot: join(top, 'proc'), writable: (path) => !readOnly.includes(path) },
   );
-  const line = ({ severity, name, says, mend }: Finding): string =>
-    `${severity} ${name}: ${says}${mend === null ? '' : ` > ${mend}`}`.replaceAll(root, '');
+  const line = ({ severity, name, says, fix }: Finding): string =>
+    `${severity} ${name}: ${says}${fix === null ? '' : ` > ${fix}`}`.replaceAll(root, '');
   return { lines: findings.map(line), state };
 }
 

@@ -42,7 +42,7 @@ describe('doctor', { timeout: 180_000 }, () => {
   writeFileSync(config, `state_dir = "${join(nothing, 'state')}"\nrun_dir = "${join(nothing, 'run')}"\n`);
   const words = ['doctor', '--config', config, '--prefix', join(nothing, 'opt')];
 
-  it('looks at everything on this machine, and tells a cause and a mend for what is not well', async () => {
+  it('looks at everything on this machine, and tells a cause and a fix for what is not well', async () => {
     const terminal = fakeTerminal();
     const status = await runProgram([...words, '--json', '--self-test'], '0', terminal);
     const answer = JSON.parse(terminal.output()) as Answer;
@@ -67,9 +67,9 @@ describe('doctor', { timeout: 180_000 }, () => {
         ...['accounting', 'clock', 'Grid Engine', 'self-test'],
       ],
     );
-    for (const { severity, mend, says } of answer.checks) {
+    for (const { severity, fix, says } of answer.checks) {
       assert.notEqual(says, '');
-      if (severity === 'problem' || severity === 'warning') assert.ok(mend !== null, says);
+      if (severity === 'problem' || severity === 'warning') assert.ok(fix !== null, says);
     }
     assert.match(answer.checks[0]?.says ?? '', /^execution host \(/);
     assert.match(answer.checks[1]?.says ?? '', /native modules load/);
@@ -116,7 +116,7 @@ describe('doctor', { timeout: 180_000 }, () => {
     const [records] = checks.filter(({ name }) => name === 'exit records');
     assert.equal(records?.severity, 'warning');
     assert.match(records.says, /no CAP_NET_ADMIN; no peak can be proved/);
-    assert.match(records.mend ?? '', /^give CAP_NET_ADMIN to execd/);
+    assert.match(records.fix ?? '', /^give CAP_NET_ADMIN to execd/);
     assert.ok(!checks.some(({ area, severity }) => area === 'sources' && severity !== 'ok' && severity !== 'note'));
   });
 
@@ -124,7 +124,7 @@ describe('doctor', { timeout: 180_000 }, () => {
     const checks = findingsWith(['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', '--']);
     for (const area of ['sources', 'kernel events', 'perf events', 'cgroups'])
       for (const line of severities(checks, area)) assert.match(line, /^(?:ok|note) /);
-    assert.match(checks.find(({ name }) => name === 'exit records')?.mend ?? '', /^run this as root$/);
+    assert.match(checks.find(({ name }) => name === 'exit records')?.fix ?? '', /^run this as root$/);
   });
 
   it('tells tables of sources that nobody understands', () => {

@@ -1,3 +1,4 @@
+import { listenerPaths } from '../../../src/sampler/listener/directory';
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -7,7 +8,6 @@ import { checkKernelEvents, listenerFinding, proofFindings } from '../../../src/
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { encodeReply } from '../../../src/sampler/listener/protocol';
-import { listenerPaths } from '../../../src/sampler/listener/socket-path';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { MEND_NAMESPACE, MEND_ROOT, openKernelEvents } from '../../../src/sources/events/kernel-events';
 import type { KernelEventsProof } from '../../../src/sources/events/prove-kernel-events';
@@ -17,7 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const briefly = (findings: readonly Finding[]): string[] =>
-  findings.map(({ severity, name, says, mend }) => `${severity} ${name}: ${says}${mend === null ? '' : ` > ${mend}`}`);
+  findings.map(({ severity, name, says, fix }) => `${severity} ${name}: ${says}${fix === null ? '' : ` > ${fix}`}`);
 
 const ALL = { fork: true, exec: true, exit: true, record: true };
 const NONE = { fork: false, exec: false, exit: false, record: false };
@@ -44,18 +44,18 @@ describe("the proof of the kernel's events", () => {
     ]);
   });
 
-  it('is a warning for root without CAP_NET_ADMIN, with the mend, and a note for others', () => {
+  it('is a warning for root without CAP_NET_ADMIN, with the fix, and a note for others', () => {
     const asRoot = proofFindings(DENIED, true);
     assert.deepEqual(
       asRoot.map(({ severity }) => severity),
       ['warning', 'warning', 'note'],
     );
     assert.match(asRoot[0]?.says ?? '', /^unavailable: process events: no CAP_NET_ADMIN; no peak can be proved$/);
-    assert.match(asRoot[0]?.mend ?? '', /^give CAP_NET_ADMIN to execd/);
-    assert.match(asRoot[2]?.mend ?? '', /^sysctl kernel\.task_delayacct=1 .* boot with delayacct$/);
+    assert.match(asRoot[0]?.fix ?? '', /^give CAP_NET_ADMIN to execd/);
+    assert.match(asRoot[2]?.fix ?? '', /^sysctl kernel\.task_delayacct=1 .* boot with delayacct$/);
     const others = proofFindings(DENIED, false);
     assert.deepEqual(new Set(others.map(({ severity }) => severity)), new Set(['note']));
-    assert.equal(others[0]?.mend, 'run this as root');
+    assert.equal(others[0]?.fix, 'run this as root');
   });
 
   it('says which arrived where silence is the answer', () => {
@@ -63,11 +63,11 @@ describe("the proof of the kernel's events", () => {
     const [partly] = proofFindings({ ...HEARD, processEvents: silence, arrived: { ...ALL, exit: false } }, true);
     assert.equal(partly?.severity, 'warning');
     assert.match(partly.says, /nothing came.* \(fork, exec arrived, exit did not\); no peak/);
-    assert.match(partly.mend ?? '', /initial_network_namespace/);
+    assert.match(partly.fix ?? '', /initial_network_namespace/);
     const records = unavailable('exit records: the kernel has no taskstats (CONFIG_TASKSTATS)');
     const [, none] = proofFindings({ ...HEARD, exitRecords: records }, true);
     // Nothing can be done about it.
-    assert.deepEqual([none?.severity, none?.mend], ['note', null]);
+    assert.deepEqual([none?.severity, none?.fix], ['note', null]);
   });
 });
 
@@ -225,7 +225,7 @@ describe('the listener of a node', () => {
     );
     assert.ok(isUnavailable(taskstats));
     assert.equal(taskstats.unavailable, 'process events: no CAP_NET_ADMIN');
-    assert.match(taskstats.mend ?? '', /^give CAP_NET_ADMIN to execd/);
+    assert.match(taskstats.fix ?? '', /^give CAP_NET_ADMIN to execd/);
   });
 });
 

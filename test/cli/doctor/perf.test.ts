@@ -13,7 +13,7 @@ import { fakePerf, placeOf, type FakePerf } from '../../sources/job/perf-fixture
 // Hardware counters were not at hand: the system calls are a stand-in for a kernel and its CPU.
 
 const briefly = (findings: readonly Finding[]): string[] =>
-  findings.map(({ severity, name, says, mend }) => `${severity} ${name}: ${says}${mend === null ? '' : ` > ${mend}`}`);
+  findings.map(({ severity, name, says, fix }) => `${severity} ${name}: ${says}${fix === null ? '' : ` > ${fix}`}`);
 
 const ON = '[sources.perf]\nenabled = true\n';
 const HARDWARE = 0;
@@ -55,7 +55,7 @@ describe('what doctor says of perf events', () => {
     assert.match(lines[2] ?? '', /^warning events: nosuch\/x=1\/: no PMU "nosuch"/);
   });
 
-  it('gives the reason and the mend where none opens', () => {
+  it('gives the reason and the fix where none opens', () => {
     const refused = fakePerf({ refuse: () => PerfErrno.EACCES });
     const { findings, perf } = check(ON, refused);
     assert.match(

@@ -28,7 +28,7 @@ const JOB_PID = 4242;
 
 const asking = (toml: string) => ({ settings: parseSettings(toml, PATH), settingsPath: PATH });
 const briefly = (findings: readonly Finding[]): string[] =>
-  findings.map(({ severity, name, says, mend }) => `${severity} ${name}: ${says}${mend === null ? '' : ` > ${mend}`}`);
+  findings.map(({ severity, name, says, fix }) => `${severity} ${name}: ${says}${fix === null ? '' : ` > ${fix}`}`);
 
 /** A machine in a tree: what may block is read in this process, and perf events of the node count 7 steps. */
 function machine(tree: Tree, toml: string): Parameters<typeof checkSources> {
@@ -60,7 +60,7 @@ function assertGoldenFindings(name: string, findings: readonly Finding[], tree: 
   const plain = findings.map((finding) => ({
     ...finding,
     says: elsewhere(finding.says),
-    mend: finding.mend === null ? null : elsewhere(finding.mend),
+    fix: finding.fix === null ? null : elsewhere(finding.fix),
   }));
   assertGolden(name, renderFindings(plain, testScreen()));
 }
@@ -142,10 +142,10 @@ describe('a source', () => {
     assert.deepEqual(finding('[sources.rare]\nenabled = true\n', off, unavailable('no such device')), [
       `warning rare: unavailable: no such device > take enabled = true below [sources.rare] out of ${PATH}`,
     ]);
-    const mend = `set enabled = true below [sources.rare] in ${PATH}`;
-    assert.deepEqual(finding('', off), [`note rare: off unless it is switched on > ${mend}`]);
+    const fix = `set enabled = true below [sources.rare] in ${PATH}`;
+    assert.deepEqual(finding('', off), [`note rare: off unless it is switched on > ${fix}`]);
     assert.deepEqual(finding('[sources.rare]\nenabled = false\n', source('rare', {})), [
-      `note rare: switched off > ${mend}`,
+      `note rare: switched off > ${fix}`,
     ]);
   });
 
@@ -180,7 +180,7 @@ describe('a source', () => {
     const tree = emptyTree();
     assert.deepEqual(processState(join(tree.root, 'proc'), 7), {
       unavailable: `no ${tree.root}/proc/PID/stat, statm, status, io`,
-      mend: 'mount /proc',
+      fix: 'mount /proc',
     });
     for (const name of ['stat', 'statm', 'status']) tree.write(`proc/7/${name}`, 'x');
     assert.match(JSON.stringify(processState(join(tree.root, 'proc'), 7)), /all but input and output/);
@@ -227,7 +227,7 @@ describe('a source that hangs', () => {
       ...probes,
       nodeSources: names.map((name) => source(name, { blocking: true })),
       processSources: [],
-      readBlocking: helper.read,
+      readBlocking: (name, pids) => helper.read(name, pids),
     });
     assert.ok(performance.now() - begun < 55_000);
     assert.deepEqual(briefly(findings.slice(-4)), [
@@ -246,7 +246,7 @@ describe('tables of sources in the settings', () => {
       asking('[sources.imgi]\n[sources.ipmi]\ntimeout = "3"\n[sources.perf]\nevent = []\n'),
     );
     assert.deepEqual(
-      new Set(found.map(({ severity, mend }) => `${severity} ${mend ?? ''}`)),
+      new Set(found.map(({ severity, fix }) => `${severity} ${fix ?? ''}`)),
       new Set(['problem fix or remove that line']),
     );
     const text = briefly(found).join('\n');

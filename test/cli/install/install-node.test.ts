@@ -162,7 +162,7 @@ describe('install --node', asRoot, () => {
     assert.ok(!existsSync(cron));
   });
 
-  it('keeps the previous build, prunes older ones, and mends a damaged one', async () => {
+  it('keeps the previous build, prunes older ones, and fixes a damaged one', async () => {
     const host = newHost();
     const first = await install(host);
     const second = await install(host, otherBuild(host, 'second', '# second\n'));

@@ -104,7 +104,7 @@ describe('doctor on lines of ours for root', { skip }, () => {
     const found = findings.find(({ name }) => name === 'root hooks');
     assert.equal(found?.severity, 'problem');
     assert.match(found.says, /become root.*\/usr\/bin\/env: is linked dynamically/);
-    assert.match(found.mend ?? '', /--env/);
+    assert.match(found.fix ?? '', /--env/);
   });
 
   it('says of a chained hook without a user whose jobs it stops', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
@@ -16,6 +16,7 @@ const directory = mkdtempSync(join(tmpdir(), 'qmemacct-unfinished-'));
 const config = join(directory, 'settings.toml');
 const HELD = 9001;
 const FAILED = 9002;
+const mine = waiting(9003, { name: 'mine', owner: userInfo().username });
 
 /** Its exit status put it into the error state. */
 const failed = { ...ordinary, job_id: FAILED, run_id: '9.9002.1', exit_status: 100, ended_at: '2026-11-21T11:00:00Z' };
@@ -40,7 +41,7 @@ async function job(words: readonly string[], options: Partial<JobOptions> = {}):
     if (args[0] === '-j') return { items: (args[1] ?? '').split(',').map((id) => aDetail(Number(id))) };
     return { items: args.includes('ho') ? [waiting(HELD)] : [] };
   });
-  const pending = [waiting(HELD, { state: 'hqw', owner: 'bob' }), waiting(FAILED, { state: 'Eqw' })];
+  const pending = [waiting(HELD, { state: 'hqw', owner: 'bob' }), waiting(FAILED, { state: 'Eqw' }), mine];
   const live: LiveSources = {
     ...fakeLiveSources(snapshot({ hosts: answer([host('node01')]), pending: answer(pending) })),
     tools: () => Promise.resolve(qmaster.tools),
@@ -60,6 +61,12 @@ describe('qmemacct job, of a job that has not ended', () => {
       `qstat -j ${HELD} -xml`,
       ...['hu', 'ho', 'hs'].map((state) => `qstat -u bob -s ${state} -xml`),
     ]);
+  });
+
+  it('takes the one just submitted as the last, or as the last of its name', async () => {
+    assert.match((await job([])).terminal.output(), /^Job 9003 {2}mine /);
+    assert.match((await job(['mine'])).terminal.output(), /^Job 9003 {2}mine /);
+    assert.match((await job(['other'])).terminal.warnings(), /no job named other of /);
   });
 
   it('shows one that waits again before its last run', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findAttempts } from '../../../src/cli/records/find';
+import { findAttempts, historyOf } from '../../../src/cli/records/find';
 import type { JobRecord } from '../../../src/record/record';
 import { memoryReader } from '../../accounting/memory-reader';
 import { ordinary } from '../../report/sample-records';
@@ -10,6 +10,8 @@ function run(job: number, hour: number, more: Partial<JobRecord> = {}): JobRecor
   const times = { submitted_at: at(0).replace(/T\d+/, 'T00'), started_at: at(1), ended_at: at(9) };
   return { ...ordinary, job_id: job, run_id: `a.${hour}.1`, ...times, ...more };
 }
+
+const NOW = new Date('2026-11-21T12:00:00Z');
 
 describe('findAttempts', () => {
   it('numbers each record among all runs of its job, asked for all at once, in every store', async () => {
@@ -25,7 +27,7 @@ describe('findAttempts', () => {
       return { ...reader, jobs: (numbers: readonly number[]) => (asked.push(numbers), reader.jobs(numbers)) };
     });
     const shown = [third, other, elsewhere, second];
-    const found = await findAttempts(shown, readers);
+    const found = await findAttempts(shown, readers, historyOf(readers, NOW));
     assert.deepEqual(
       found.map(({ record, attempt }) => [record, attempt]),
       [
@@ -39,6 +41,13 @@ describe('findAttempts', () => {
       [1, 2],
       [1, 2],
     ]);
-    assert.deepEqual(await findAttempts([], readers), []);
+    const known = found.map(({ next_time: next }) => [next?.risk != null && next.risk > 0.01, next?.runs]);
+    assert.deepEqual(known, [
+      [true, 4],
+      [true, 4],
+      [false, null],
+      [true, 4],
+    ]);
+    assert.deepEqual(await findAttempts([], readers, historyOf(readers, NOW)), []);
   });
 });

@@ -12,7 +12,7 @@ const endedAt = (secondsBefore: number): string => new Date(END - secondsBefore 
 const [task] = arrayOfTwenty;
 assert.ok(task !== undefined);
 
-/** 60 jobs of their own among the newest 2000, and an array of 3000 tasks, every tenth of which failed. */
+/** 60 jobs of their own among the newest 500, and an array of 3000 tasks, every tenth of which failed. */
 const single = Array.from({ length: 60 }, (_, index): JobRecord => {
   return { ...ordinary, job_id: 5000 + index, run_id: `s.${index}.1`, ended_at: endedAt(index) };
 });
@@ -44,9 +44,9 @@ const find = (query: RecordsQuery): ReturnType<typeof findRecords> => {
   asked.push(query);
   return findRecords(query, [reader]);
 };
-const QUERY: RecordsQuery = { since: 0, until: END + 1, limit: 200_000 };
+const QUERY = { since: 0, until: END + 1, limit: 200_000 };
 
-async function sizes(query: Partial<RecordsQuery>, most: number): Promise<ReadonlyMap<string, number>> {
+async function sizes(query: Omit<Partial<RecordsQuery>, 'limit'>, most: number): Promise<ReadonlyMap<string, number>> {
   asked.length = 0;
   const { lines } = await findJobLines({ ...QUERY, ...query }, most, [reader], find);
   assert.ok(lines.length <= most);
@@ -61,7 +61,7 @@ describe('findJobLines', () => {
     assert.equal(found.get(ARRAY), 3000);
     assert.deepEqual(
       asked.map(({ limit }) => limit),
-      [2000],
+      [500],
     );
   });
 
@@ -71,6 +71,13 @@ describe('findJobLines', () => {
 
   it('reads all where the newest records are of too few jobs, or the order weighs whole jobs', async () => {
     assert.equal((await sizes({}, 70)).get(ARRAY), 3000);
+    assert.deepEqual(
+      asked.map(({ limit, totals }) => [limit, totals]),
+      [
+        [500, undefined],
+        [4000, false],
+      ],
+    );
     assert.equal((await sizes({ sort: 'cpu' }, 5)).get(ARRAY), 3000);
     assert.deepEqual(
       asked.map(({ limit }) => limit),

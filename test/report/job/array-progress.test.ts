@@ -5,6 +5,7 @@ import type { ListedTasks } from '../../../src/live/listed-tasks';
 import { arraysAmong, type ArrayProgress } from '../../../src/report/job/array-progress';
 import { renderJob } from '../../../src/report/job/job';
 import { jobKey, type JobRun } from '../../../src/report/job/job-run';
+import { nextRequests } from '../../../src/report/advice/next-request';
 import { renderJson } from '../../../src/report/records/json';
 import type { JobRecord } from '../../../src/record/record';
 import { arrayOfTwenty, asRuns, ordinary } from '../sample-records';
@@ -52,7 +53,7 @@ describe('how far an array job is', () => {
       [...arrays.values()],
       [{ cluster: ordinary.cluster, job_id: 4720, ended: 3, running: 1, to_come: null }],
     );
-    const text = renderJson(runs, [], [], [...arrays.values()]);
+    const text = renderJson(nextRequests(runs), [], [], [...arrays.values()]);
     assert.match(
       text,
       /\],"arrays":\[\n\{"cluster":"[^"]*","job_id":4720,"ended":3,"running":1,"to_come":null\}\n\]\}\n$/,

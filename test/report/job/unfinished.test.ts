@@ -106,6 +106,7 @@ const samples: Readonly<Record<string, UnfinishedJob>> = {
   transfer: asked({ row: {}, runs: 't' }),
   deleted: asked({ row: {}, runs: 'dr' }),
   'runs-unsampled': asked({ row: { requests: [hard('4G')] }, runs: 'r' }),
+  suspended: asked({ row: { requests: [hard('4G')] }, runs: 'S' }),
   'array-in-error': asked({ row: { state: 'Eqw', tasks: '3,7-9:1' }, detail: { messages: [error] } }),
   'no-details': asked({ row: {}, problem: 'qstat: unable to contact qmaster' }),
   'hostile-waiting': asked({

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { nextRequests } from '../../../src/report/advice/next-request';
 import { renderCsv } from '../../../src/report/records/csv';
 import { hostile, ordinary, selfReported, unsampled } from '../sample-records';
 
@@ -44,22 +45,25 @@ describe('renderCsv', () => {
         'longest_gap_seconds,unobserved_start_seconds,rss_byte_seconds,sampler_cpu_seconds,' +
         'sampler_max_rss_bytes,sampler_mode,ge_wallclock_seconds,ge_cpu_seconds,ge_user_seconds,' +
         'ge_system_seconds,ge_maxvmem_bytes,ge_maxrss_bytes,ge_mem_gib_seconds,ge_io_gib,ge_category,' +
-        'ge_deleted_by,ge_lines,metrics,notes,revision,attempt\n',
+        'ge_deleted_by,ge_lines,metrics,notes,revision,attempt,next_time_kind,next_time_complex,' +
+        'next_time_request_bytes,next_time_risk,next_time_runs\n',
     );
   });
 
   it('flattens a record', () => {
-    const [row] = rowsOf(renderCsv([{ record: ordinary, attempt: 2 }]));
+    const [row] = rowsOf(renderCsv(nextRequests([{ record: ordinary, attempt: 2, incarnation: 1 }])));
     assert.equal(row?.job_id, '4711');
     assert.equal(row.task_id, '');
     assert.equal(row.attempt, '2');
+    assert.deepEqual([row.next_time_kind, row.next_time_complex, row.next_time_risk], ['lower', 'h_vmem', '']);
+    assert.equal(row.next_time_request_bytes, String(650 * 1024 ** 2));
     assert.equal(row.peak_rss_lower_bytes, '1644167168');
     assert.equal(row.peak_rss_upper_bytes, '');
     assert.equal(row.peak_rss_open, 'no-exit-records no-lineage');
     assert.equal(row.peak_footprint_proved, '');
     assert.equal(row.requests, 'mem_free=8589934592');
     assert.equal(row.sampler_mode, 'full');
-    const [closed] = rowsOf(renderCsv([{ record: selfReported, attempt: 1 }]));
+    const [closed] = rowsOf(renderCsv([{ record: selfReported, attempt: 1, next_time: null }]));
     assert.equal(closed?.peak_rss_exact, 'true');
   });
 
@@ -70,8 +74,8 @@ describe('renderCsv', () => {
     ];
     const [row, other] = rowsOf(
       renderCsv([
-        { record: { ...ordinary, granted_hosts: hosts }, attempt: 1 },
-        { record: ordinary, attempt: 1 },
+        { record: { ...ordinary, granted_hosts: hosts }, attempt: 1, next_time: null },
+        { record: ordinary, attempt: 1, next_time: null },
       ]),
     );
     assert.deepEqual([row?.granted_hosts, other?.granted_hosts], ['node07=4 node08=2', '']);
@@ -79,8 +83,8 @@ describe('renderCsv', () => {
 
   it('is safe with what users wrote', () => {
     const csv = renderCsv([
-      { record: hostile, attempt: 1 },
-      { record: unsampled, attempt: 1 },
+      { record: hostile, attempt: 1, next_time: null },
+      { record: unsampled, attempt: 1, next_time: null },
     ]);
     assert.doesNotMatch(csv.replaceAll('\n', ''), /\p{C}/u);
     const [row, other] = rowsOf(csv);

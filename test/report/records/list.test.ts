@@ -5,6 +5,7 @@ import { displayWidth } from '../../../src/report/screen/text-width';
 import { MANY_OWNERS_COLUMNS, OWNER_COLUMNS } from '../../../src/report/records/columns';
 import { toJobLines, toLines } from '../../../src/report/records/lines';
 import { renderRecordList } from '../../../src/report/records/list';
+import { accountOf } from '../bad-ends';
 import { assertGolden } from '../golden';
 import {
   after,
@@ -90,6 +91,14 @@ describe('renderRecordList', () => {
   it('tells how much is not shown', () => {
     const lines = renderRecordList({ ...report, lines: report.lines.slice(0, 5) }, testScreen());
     assert.equal(lines.at(-1), '5 of 28 records shown: --limit N, --sort KEY');
+  });
+
+  it("shows Grid Engine's figure where no peak was measured, marked as such", () => {
+    const counted = { ...unsampled, peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: 6 * 1024 ** 3 }) };
+    const lines = renderRecordList({ ...report, lines: toLines([ordinary, counted], 'time') }, testScreen()).join('\n');
+    assert.match(lines, /tiny\.sh .* ~6\.00 GiB /);
+    assert.match(lines, /^~: Grid Engine's figure \(maxvmem/m);
+    assert.equal(lines.match(/~\d/g)?.length, 1);
   });
 
   it('has totals of small jobs in units that show them', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { displayWidth } from '../../../src/report/screen/text-width';
 import { renderJob } from '../../../src/report/job/job';
+import { nextRequests } from '../../../src/report/advice/next-request';
 import { renderJson } from '../../../src/report/records/json';
 import { causeAccounts } from '../../../src/report/why/causes';
 import { BAD_ENDS } from '../bad-ends';
@@ -35,7 +36,7 @@ describe('the screen of a job that ended badly', () => {
 describe('causes in JSON', () => {
   it('stand beside the records, one for each run that ended badly', () => {
     const runs = asRuns(Object.values(BAD_ENDS).map((record, index) => ({ ...record, job_id: index + 1 })));
-    const text = renderJson(runs, [], causeAccounts(runs));
+    const text = renderJson(nextRequests(runs), [], causeAccounts(runs));
     assert.ok(!text.includes('\u001b'));
     const { causes } = JSON.parse(text) as { causes: { job_id: number; causes: string[]; next_time: string | null }[] };
     assert.deepEqual(
@@ -56,6 +57,6 @@ describe('causes in JSON', () => {
   it('are left out where nothing ended badly', () => {
     const runs = asRuns([{ ...BAD_ENDS.deleted, exit_status: 0, signal: 0, failed: 0 }]);
     assert.deepEqual(causeAccounts(runs), []);
-    assert.doesNotMatch(renderJson(runs, [], causeAccounts(runs)), /"causes"/);
+    assert.doesNotMatch(renderJson(nextRequests(runs), [], causeAccounts(runs)), /"causes"/);
   });
 });

@@ -173,10 +173,7 @@ describe('the helper process', () => {
     await delay(50);
     await helper.close();
     assert.ok(!exists(pid));
-    assert.deepEqual((await Promise.all(waiting)).map(why), [
-      'the helper process was told to end',
-      'the sampler is ending',
-    ]);
+    assert.deepEqual((await Promise.all(waiting)).map(why), ['the helper process was ended', 'the sampler is ending']);
     assert.equal(why(await helper.read('good')), 'the sampler is ending');
   });
 
@@ -232,7 +229,7 @@ describe('a source that hangs', () => {
       assert.deepEqual(values(await helper.read('slow')), [1]);
     }));
 
-  it('is put off after three times, longer each time, and asked again when it has been mended', async (t) => {
+  it('is put off after three times, longer each time, and asked again when it has been fixed', async (t) => {
     const fifo = join(temporaryDirectory(), 'fifo');
     makeFifo(fifo, 0o600);
     let clock = 0;
@@ -249,9 +246,9 @@ describe('a source that hangs', () => {
     assert.equal(why(await helper.read('file')), 'no answer 4 times in a row; tried again in 60 s');
     clock = 90_000;
     rmSync(fifo);
-    writeFileSync(fifo, 'mended');
+    writeFileSync(fifo, 'fixed');
     patience = LONG_MS;
-    assert.deepEqual(values(await helper.read('file')), [6]);
+    assert.deepEqual(values(await helper.read('file')), [5]);
     patience = 100;
     rmSync(fifo);
     makeFifo(fifo, 0o600);

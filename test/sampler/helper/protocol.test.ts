@@ -26,11 +26,11 @@ describe('the lines between sampler and helper', () => {
     assert.deepEqual(parseMessage(READY_LINE), { kind: 'ready' });
     assert.deepEqual(parseMessage(atLine(4, 4711)), { kind: 'at', id: 4, pid: 4711 });
     assert.deepEqual(parseMessage(answerLine(5, readings)), { kind: 'answer', id: 5, answer: readings });
-    for (const mend of [null, 'load the module'])
-      assert.deepEqual(parseMessage(answerLine(6, unavailable('no device', mend))), {
+    for (const fix of [null, 'load the module'])
+      assert.deepEqual(parseMessage(answerLine(6, unavailable('no device', fix))), {
         kind: 'answer',
         id: 6,
-        answer: { unavailable: 'no device', mend },
+        answer: { unavailable: 'no device', fix },
       });
     for (const line of [atLine(1, 2), answerLine(5, readings), requestLine({ id: 1, source: 'x' })])
       assert.equal(line.indexOf('\n'), line.length - 1);
@@ -50,7 +50,7 @@ describe('the lines between sampler and helper', () => {
       '{"id":1,"readings":[{"metric":"a","instance":"","value":null}]}',
       '{"id":1,"readings":[{"metric":"a","instance":"","value":1,"pid":-1}]}',
       '{"id":1,"unavailable":"x"}',
-      '{"id":1,"unavailable":1,"mend":null}',
+      '{"id":1,"unavailable":1,"fix":null}',
     ])
       assert.equal(parseMessage(line), null, line);
     for (const line of [

@@ -1,3 +1,4 @@
+import { listenerPaths } from '../../../src/sampler/listener/directory';
 import assert from 'node:assert/strict';
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -14,7 +15,6 @@ import {
   type Reply,
   type Request,
 } from '../../../src/sampler/listener/protocol';
-import { listenerPaths } from '../../../src/sampler/listener/socket-path';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { fork } from '../listener/events';
 import { temporaryDirectory } from '../../support/temporary-directory';

@@ -1,3 +1,4 @@
+import { listenerPaths, retireListener } from '../../../src/sampler/listener/directory';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,9 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectListener, type ListenerLink } from '../../../src/sampler/listener/client';
 import type { Reply } from '../../../src/sampler/listener/protocol';
-import { retireListener } from '../../../src/sampler/listener/retire';
 import { runningListener, settingsDigest } from '../../../src/sampler/listener/running';
-import { listenerPaths } from '../../../src/sampler/listener/socket-path';
 import { packageRoot } from '../../../src/base/package-root';
 import { loadSettings, type Settings } from '../../../src/record/settings';
 import { bracketsObstacle } from '../../burners/bracketed';

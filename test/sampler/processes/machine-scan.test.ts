@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { newMachineScan } from '../../../src/sampler/processes/machine-scan';
-import { openProcess } from '../../../src/sources/proc/process-files';
+import { ProcessFiles } from '../../../src/sources/proc/process-files';
 import { supplementaryGroups } from '../../../src/sources/proc/status';
 import { procTree } from '../proc-tree';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -58,7 +58,7 @@ describe('a look at all processes of the machine', () => {
     const found = (): boolean => [...scan.processes(Date.now())].some(({ pid }) => pid === child.pid);
     const seen = [...scan.processes(Date.now())].find(({ pid }) => pid === child.pid);
     assert.equal(seen?.parent, process.pid);
-    assert.deepEqual(seen.groups, openProcess(process.pid, { left: 0 }).status(supplementaryGroups));
+    assert.deepEqual(seen.groups, new ProcessFiles(process.pid, { left: 0 }).status(supplementaryGroups));
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;

@@ -18,7 +18,7 @@ import { sampleConfig } from '../../gridengine/spool-samples';
 import type { JobRecord } from '../../../src/record/record';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { Rlimit } from '../../../src/native/libc';
-import { servicePid } from '../../../src/sampler/service/service-place';
+import { servicePid } from '../../../src/sampler/service/service-lock';
 import {
   heldJob,
   lapse,

@@ -1,3 +1,4 @@
+import { listenerPaths } from '../../../src/sampler/listener/directory';
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
@@ -10,7 +11,6 @@ import {
   type Reply,
   type Request,
 } from '../../../src/sampler/listener/protocol';
-import { listenerPaths } from '../../../src/sampler/listener/socket-path';
 import { SharedListener } from '../../../src/sampler/service/shared-listener';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { until } from '../fake-shepherd';

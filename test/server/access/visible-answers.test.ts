@@ -6,7 +6,7 @@ import { NO_SUMMARY, NO_TOTALS } from '../../../src/accounting/add-summaries';
 import type { RecordFilter } from '../../../src/accounting/store';
 import { DIMENSIONS } from '../../../src/accounting/summary';
 import { recordKeyText, type JobRecord } from '../../../src/record/record';
-import { HIDDEN } from '../../../src/server/access/redaction';
+import { HIDDEN } from '../../../src/record/hidden';
 import { isShown, showsNames, type Access } from '../../../src/server/access/access';
 import { visibleRecords, visibleSummary } from '../../../src/server/access/visible-answers';
 import { memoryReader } from '../../accounting/memory-reader';

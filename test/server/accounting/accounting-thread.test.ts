@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../../src/record/record';
 import {
-  startAccountingThread,
+  AccountingThread,
   type AccountingService,
   type AccountingThreadOptions,
 } from '../../../src/server/accounting/accounting-thread';
@@ -21,7 +21,7 @@ async function fill(path: string, records: readonly JobRecord[]): Promise<void> 
 }
 
 function accountingOf(t: TestContext, options: AccountingThreadOptions): AccountingService {
-  const accounting = startAccountingThread(options);
+  const accounting = new AccountingThread(options);
   t.after(() => accounting.stop());
   return accounting;
 }
@@ -45,7 +45,7 @@ const hasStatus =
   (error: unknown): boolean =>
     error instanceof HttpProblem && error.httpStatus === status && detail.test(error.message);
 
-describe('startAccountingThread', () => {
+describe('AccountingThread', () => {
   it('gives records as the caller may see them', async (t) => {
     const path = join(temporaryDirectory(t), 'a.db');
     await fill(path, [ordinary, { ...killedAtLimit, owner: 'alice' }]);

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { answerQuery, MOST_CAUSES } from '../../../src/server/accounting/answer-query';
-import { FULL_ACCESS } from '../../../src/server/access/access';
+import { FULL_ACCESS, type Access } from '../../../src/server/access/access';
 import { memoryReader } from '../../accounting/memory-reader';
 import { BAD_ENDS } from '../../report/bad-ends';
+import { needing, pastJobs } from '../../report/past-jobs';
 
 describe('what is told of a job', () => {
   it('explains bad ends, and so many at most', async () => {
@@ -21,5 +22,22 @@ describe('what is told of a job', () => {
     const more = await ask(MOST_CAUSES + 1);
     assert.deepEqual([more.causes.length, more.more_causes], [MOST_CAUSES, true]);
     assert.match(JSON.stringify(more.causes[0]), /"causes":\["h_rt"\].*"next_time":"qsub -l h_vmem=4G,h_rt=0:20:00"/);
+  });
+
+  it('says what to request next, by those past runs that the caller may see', async () => {
+    const records = pastJobs(60, () => needing(8), Date.now() - 86_400_000);
+    const nextOf = async (access: Access): Promise<unknown> => {
+      const question = { what: 'job', query: { job_id: 1000 } } as const;
+      const answer = JSON.parse(await answerQuery(question, access, memoryReader(records))) as {
+        readonly records: readonly { readonly next_time: object }[];
+      };
+      return answer.records[0]?.next_time;
+    };
+    const bytes = Math.trunc(2.1 * 1024 ** 3);
+    const known = { kind: 'lower', complex: 'h_vmem', request_bytes: bytes, risk: 0.01, runs: 60 };
+    assert.deepEqual(await nextOf(FULL_ACCESS), known);
+    assert.deepEqual(await nextOf({ level: 'own', user: 'bob' }), known);
+    const alone = { ...known, request_bytes: Math.trunc(2.4 * 1024 ** 3), risk: null, runs: null };
+    assert.deepEqual(await nextOf({ level: 'anonymous', user: 'alice' }), alone);
   });
 });

@@ -33,7 +33,8 @@ describe('questions to the accounting DB', () => {
     const { accounting, run, open } = gatedThread(t);
     const askers: (Requester | undefined)[] = [];
     const watched: AccountingService = {
-      ...accounting,
+      problem: () => accounting.problem(),
+      stop: () => accounting.stop(),
       ask: (question, access, requester) => {
         if (question.what === 'job') askers.push(requester);
         return accounting.ask(question, access, requester);

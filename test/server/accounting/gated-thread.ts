@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import {
-  startAccountingThread,
+  AccountingThread,
   type AccountingService,
   type AccountingThreadOptions,
 } from '../../../src/server/accounting/accounting-thread';
@@ -33,7 +33,7 @@ export function gatedThread(t: TestContext, options: Partial<AccountingThreadOpt
   const program = join(directory, 'program.js');
   writeFileSync(program, PROGRAM);
   execFileSync('mkfifo', [join(directory, 'gate')]);
-  const accounting = startAccountingThread({ path: '/nowhere', program, ...options });
+  const accounting = new AccountingThread({ path: '/nowhere', program, ...options });
   const log = join(directory, 'run');
   const run = (): readonly number[] =>
     existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [];

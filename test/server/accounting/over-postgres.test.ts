@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { packageRoot } from '../../../src/base/package-root';
 import type { JobRecord } from '../../../src/record/record';
-import { startAccountingThread } from '../../../src/server/accounting/accounting-thread';
+import { AccountingThread } from '../../../src/server/accounting/accounting-thread';
 import { noPostgres, startServer, type Server } from '../../accounting/postgres/server';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
 import { NOW, startTestSite, temporaryDirectory } from '../test-site';
@@ -147,7 +147,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
 
   it('does not wait for ever for one that has fallen silent', async (t) => {
     const path = await filled();
-    const accounting = startAccountingThread({ path, patienceMs: 3000 });
+    const accounting = new AccountingThread({ path, patienceMs: 3000 });
     t.after(() => accounting.stop());
     const question = { what: 'summary', query: { since: 0, until: NOW, by: 'owner', limit: 9 } } as const;
     await accounting.ask(question, { level: 'all' });

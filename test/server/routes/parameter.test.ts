@@ -42,7 +42,7 @@ describe('parameters', () => {
       assert.equal(queryAmount('').read(String(amount), NOW), amount);
   });
 
-  it('refuse what makes no sense', () => {
+  it('refuse what is invalid', () => {
     for (const text of ['', '0', '01', '-1', '4711.', '4711.0', '.3', '4711.3.1', '1e3', '99999999999', '４７'])
       assert.equal(pathJob.read(text, NOW), null, text);
     for (const text of [

@@ -260,7 +260,7 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
     });
     assert.equal(status, 0, stderr);
     const told = JSON.parse(stdout) as {
-      readonly here: { readonly unavailable: string; readonly mend: string };
+      readonly here: { readonly unavailable: string; readonly fix: string };
       readonly there: { readonly processEvents: string; readonly exitRecords: string };
       readonly nowhere: { readonly unavailable: string };
       readonly heard: number;
@@ -268,7 +268,7 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
       readonly own: string;
     };
     assert.match(told.here.unavailable, /another network namespace/);
-    assert.match(told.here.mend, /initial_network_namespace/);
+    assert.match(told.here.fix, /initial_network_namespace/);
     assert.deepEqual([told.there.processEvents, told.there.exitRecords], ['open', 'open']);
     assert.ok(told.heard >= 4);
     assert.match(told.nowhere.unavailable, /ENOENT/);

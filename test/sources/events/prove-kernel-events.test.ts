@@ -19,10 +19,10 @@ describe('proveKernelEvents', { skip: obstacle() }, () => {
     const proof = await proveKernelEvents(null);
     assert.deepEqual(proof.arrived, { fork: true, exec: true, exit: true, record: true });
     assert.deepEqual([proof.processEvents, proof.exitRecords], ['arrived', 'arrived']);
-    assert.ok(proof.delayAccounting === 'on' || proof.delayAccounting.mend !== null);
+    assert.ok(proof.delayAccounting === 'on' || proof.delayAccounting.fix !== null);
   });
 
-  it('names the mend in another network namespace', () => {
+  it('names the fix in another network namespace', () => {
     const script = `require(process.argv[1]).proveKernelEvents(null).then((proof) => process.stdout.write(JSON.stringify(proof)))`;
     const modulePath = require.resolve('../../../src/sources/events/prove-kernel-events');
     const { status, stdout, stderr } = spawnSync('unshare', ['--net', process.execPath, '-e', script, modulePath], {
@@ -31,6 +31,6 @@ describe('proveKernelEvents', { skip: obstacle() }, () => {
     assert.equal(status, 0, stderr);
     const proof = JSON.parse(stdout) as KernelEventsProof;
     assert.ok(isUnavailable(proof.exitRecords));
-    assert.match(proof.exitRecords.mend ?? '', /initial_network_namespace/);
+    assert.match(proof.exitRecords.fix ?? '', /initial_network_namespace/);
   });
 });

@@ -114,7 +114,7 @@ describe('jobnetwork', () => {
     });
     assert.deepEqual(readJob(proc, [10, 11]), {
       unavailable: "the job shares the node's network namespace",
-      mend: null,
+      fix: null,
     });
   });
 

@@ -223,7 +223,7 @@ describe('permission', () => {
     const result = openPerf(SHEPHERD, ['cpu_cycles'], place, fakePerf({ refuse: () => PerfErrno.EACCES }));
     assert.ok(isUnavailable(result));
     assert.match(result.unavailable, /permission denied \(kernel.perf_event_paranoid is 4\)/);
-    assert.match(result.mend ?? '', /run the hooks as root/);
+    assert.match(result.fix ?? '', /run the hooks as root/);
   });
 });
 
@@ -290,7 +290,7 @@ describe('a cgroup', () => {
       {
         event: 'instructions',
         unavailable: 'instructions: needs 256 descriptors more, of 768 that there may be',
-        mend: 'raise the limit of open files, or name fewer events',
+        fix: 'raise the limit of open files, or name fewer events',
       },
     ]);
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseSmaps, smapsReader } from '../../../src/sources/job/smaps';
+import { parseSmaps, SmapsReader } from '../../../src/sources/job/smaps';
 import { garbage } from '../proc/fixtures';
 import { pssFixture, ROLLUPS } from './fixtures';
 
@@ -74,7 +74,7 @@ describe('parseSmaps', () => {
     const whole = text('linux-3.10/4242/smaps');
     fc.assert(
       fc.property(fc.array(fc.nat(whole.length), { maxLength: 20 }), (cuts) => {
-        const reader = smapsReader();
+        const reader = new SmapsReader();
         let from = 0;
         for (const cut of [...cuts.sort((a, b) => a - b), whole.length]) {
           reader.add(whole.slice(from, cut));

@@ -66,7 +66,7 @@ describe('disk', () => {
   it('says why there is nothing', () => {
     assert.match(whyNotIn('linux-6.1-laptop', disk).unavailable, /^no .*diskstats$/);
     const why = whyNotIn('linux-6.18', disk, { options: { left_out: ['loop', 'zram', 'vda', 'v'] }, sys: '/nowhere' });
-    assert.match(why.mend ?? '', /left_out/);
+    assert.match(why.fix ?? '', /left_out/);
   });
 });
 
@@ -108,7 +108,7 @@ describe('diskusage', () => {
     assert.equal(isUnavailable(at(['/proc'])), false);
     assert.deepEqual(at(['/nowhere']), {
       unavailable: 'none of /nowhere exists',
-      mend: 'mend paths of [sources.diskusage]',
+      fix: 'fix paths of [sources.diskusage]',
     });
     assert.equal(isUnavailable(at([])), true);
   });

@@ -166,9 +166,9 @@ describe('nvidia by NVML', { skip }, () => {
     setStub({ ...TWO_GPUS, ...Object.fromEntries(lost) });
     assert.deepEqual(instances(), [T4]);
     setStub({ ...TWO_GPUS, count: 1, '0.error': 15 });
-    assert.deepEqual(source.read(), { unavailable: 'nvmlDeviceGetHandleByIndex_v2: GPU is lost', mend: null });
+    assert.deepEqual(source.read(), { unavailable: 'nvmlDeviceGetHandleByIndex_v2: GPU is lost', fix: null });
     setStub({ ...TWO_GPUS, init: 9 });
-    assert.deepEqual(source.read(), { unavailable: 'nvmlInit_v2: Driver Not Loaded', mend: null });
+    assert.deepEqual(source.read(), { unavailable: 'nvmlInit_v2: Driver Not Loaded', fix: null });
     setStub(TWO_GPUS);
     assert.deepEqual(instances(), [A100, T4]);
   });
@@ -210,9 +210,9 @@ describe('nvidia by NVML', { skip }, () => {
       return source;
     };
     assert.equal(why({ init: 18 }).unavailable, 'nvmlInit_v2: Driver/library version mismatch');
-    assert.match(why({ init: 18 }).mend ?? '', /reload the kernel module/);
-    assert.match(why({ init: 4 }).mend ?? '', /nvidiactl/);
-    assert.deepEqual(why({ count: 0 }), { unavailable: 'the NVIDIA driver has no GPU', mend: null });
+    assert.match(why({ init: 18 }).fix ?? '', /reload the kernel module/);
+    assert.match(why({ init: 4 }).fix ?? '', /nvidiactl/);
+    assert.deepEqual(why({ count: 0 }), { unavailable: 'the NVIDIA driver has no GPU', fix: null });
   });
 });
 

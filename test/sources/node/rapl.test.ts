@@ -89,7 +89,7 @@ describe('rapl', () => {
         const open = rapl.open(tree.place(rapl.options));
         assert.ok(isUnavailable(open));
         assert.match(open.unavailable, /energy_uj: permission denied/);
-        assert.match(open.mend ?? '', /root/);
+        assert.match(open.fix ?? '', /root/);
       } finally {
         process.seteuid?.(0);
       }

@@ -37,7 +37,7 @@ describe('pressure', () => {
   });
 
   it('says how to switch it on where the kernel lacks it', () => {
-    assert.equal(whyNotIn('linux-3.10', pressure).mend, 'boot Linux 4.20 or later with psi=1');
+    assert.equal(whyNotIn('linux-3.10', pressure).fix, 'boot Linux 4.20 or later with psi=1');
   });
 
   it("parses a cgroup's file, and nothing that is no share", () => {

@@ -9,7 +9,7 @@ import {
   allPids,
   listsChildren,
   memoryOfAnyThread,
-  openProcess,
+  ProcessFiles,
   type DescriptorBudget,
 } from '../../../src/sources/proc/process-files';
 import { hasGroup } from '../../../src/sources/proc/status';
@@ -41,10 +41,10 @@ async function until<T>(look: () => T | null | false, ms = 60_000): Promise<T> {
 
 const openDescriptors = (): number => readdirSync('/proc/self/fd').length;
 
-describe('openProcess on a fixture tree', () => {
+describe('ProcessFiles on a fixture tree', () => {
   it('reads each file', () => {
     const budget: DescriptorBudget = { left: 10 };
-    const files = openProcess(PROCESS, budget, fixtureRoot('6.1'));
+    const files = new ProcessFiles(PROCESS, budget, fixtureRoot('6.1'));
     assert.equal(files.pid, PROCESS);
     assert.deepEqual(files.statm(), { size: 112500, resident: 20000 });
     assert.equal(files.stat()?.comm, 'Größe µ');
@@ -63,14 +63,14 @@ describe('openProcess on a fixture tree', () => {
 
   it('tells what has no memory', () => {
     for (const pid of [KERNEL_THREAD, ZOMBIE]) {
-      const files = openProcess(pid, { left: 0 }, fixtureRoot('5.14'));
+      const files = new ProcessFiles(pid, { left: 0 }, fixtureRoot('5.14'));
       assert.equal(files.memory(), null);
       assert.deepEqual(files.statm(), { size: 0, resident: 0 });
     }
   });
 
   it('answers nothing for a process that is not there', () => {
-    const files = openProcess(77, { left: 1 }, fixtureRoot('5.14'));
+    const files = new ProcessFiles(77, { left: 1 }, fixtureRoot('5.14'));
     assert.equal(files.stat(), null);
     assert.equal(files.memory(), null);
     assert.equal(
@@ -103,9 +103,9 @@ describe('openProcess on a fixture tree', () => {
   });
 });
 
-describe('openProcess on living processes', () => {
+describe('ProcessFiles on living processes', () => {
   it('reads this process, and what others may not see of it', () => {
-    const files = openProcess(process.pid, { left: 10 });
+    const files = new ProcessFiles(process.pid, { left: 10 });
     assert.equal(files.stat()?.ppid, process.ppid);
     assert.ok((files.memory()?.vmRss ?? 0) > 1024);
     assert.ok((files.statm()?.resident ?? 0) > 256);
@@ -116,7 +116,7 @@ describe('openProcess on living processes', () => {
 
   it('answers null after the end, never with a process that got the same pid', async (t) => {
     const child = started(t, 'sleep', '300');
-    const files = openProcess(child.pid, { left: 10 });
+    const files = new ProcessFiles(child.pid, { left: 10 });
     assert.notEqual(files.stat(), null);
     assert.notEqual(files.memory(), null);
     assert.notEqual(files.statm(), null);
@@ -135,7 +135,7 @@ describe('openProcess on living processes', () => {
     const child = spawn('cat', [], { stdio: ['pipe', 'pipe', 'ignore'] });
     t.after(() => child.kill('SIGKILL'));
     await once(child, 'spawn');
-    const files = openProcess(child.pid ?? 0, { left: 10 });
+    const files = new ProcessFiles(child.pid ?? 0, { left: 10 });
     const asleep = await until(() => (files.stat()?.state === 'S' ? files.ran() : null));
     assert.match(asleep, /^\d+ \d+ \d+\n$/);
     await delay(50);
@@ -153,7 +153,7 @@ describe('openProcess on living processes', () => {
     const child = started(t, 'sleep', '300');
     const before = openDescriptors();
     const budget: DescriptorBudget = { left: 2 };
-    const files = openProcess(child.pid, budget);
+    const files = new ProcessFiles(child.pid, budget);
     for (let round = 0; round < 3; round++) {
       assert.notEqual(files.stat(), null);
       assert.notEqual(files.statm(), null);
@@ -170,7 +170,7 @@ describe('openProcess on living processes', () => {
   it('works without any budget', async (t) => {
     const child = started(t, 'sleep', '300');
     const before = openDescriptors();
-    const files = openProcess(child.pid, { left: 0 });
+    const files = new ProcessFiles(child.pid, { left: 0 });
     assert.notEqual(files.stat(), null);
     assert.notEqual(files.memory(), null);
     assert.equal(openDescriptors(), before);
@@ -185,7 +185,7 @@ describe('openProcess on living processes', () => {
       return;
     }
     const parent = started(t, '/bin/sh', '-c', 'sleep 300 & sleep 300 & wait');
-    const files = openProcess(parent.pid, { left: 5 });
+    const files = new ProcessFiles(parent.pid, { left: 5 });
     const children = await until(() => {
       const found = files.children(false);
       return found.length === 2 ? found : null;
@@ -194,7 +194,7 @@ describe('openProcess on living processes', () => {
       for (const pid of children) process.kill(pid, 'SIGKILL');
     });
     assert.deepEqual(files.children(true), children);
-    for (const pid of children) assert.equal(openProcess(pid, { left: 0 }).stat()?.ppid, parent.pid);
+    for (const pid of children) assert.equal(new ProcessFiles(pid, { left: 0 }).stat()?.ppid, parent.pid);
     files.close();
   });
 
@@ -212,7 +212,7 @@ describe('openProcess on living processes', () => {
       process.kill(-pid, 'SIGKILL');
     });
     for (const budget of [{ left: 0 }, { left: 5 }]) {
-      const files = openProcess(pid, budget);
+      const files = new ProcessFiles(pid, budget);
       await until(() => files.children(false).length === MANY);
       assert.equal(new Set(files.children(true)).size, MANY);
       files.close();
@@ -221,8 +221,8 @@ describe('openProcess on living processes', () => {
 
   it('refuses what belongs to others once, and reads on what it may', { skip: process.getuid?.() !== 0 }, async (t) => {
     const script = `
-      const { openProcess } = require(process.argv[1]);
-      const files = openProcess(Number(process.argv[2]), { left: 10 });
+      const { ProcessFiles } = require(process.argv[1]);
+      const files = new ProcessFiles(Number(process.argv[2]), { left: 10 });
       const seen = [0, 1].map(() => [files.io(), files.stat() !== null, files.memory() !== null, files.executable()]);
       process.stdout.write(JSON.stringify(seen));`;
     const child = started(t, 'sleep', '300');
@@ -242,7 +242,7 @@ describe('openProcess on living processes', () => {
 
   it('reads a process whose first thread has exited', { skip: burnersObstacle() ?? false }, async (t) => {
     const child = started(t, burner('leader-exits'), '--mib=16', '--threads=2', '--grow=0', '--hold=300000');
-    const files = openProcess(child.pid, { left: 10 });
+    const files = new ProcessFiles(child.pid, { left: 10 });
     const stat = await until(() => {
       const now = files.stat();
       return now?.state === 'Z' && now.threads > 1 ? now : null;

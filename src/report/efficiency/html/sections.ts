@@ -18,6 +18,7 @@ import {
   LINES_TEXT,
   listNote,
   nextRequest,
+  nextRisk,
   otherwiseText,
   peakText,
   plural,
@@ -220,6 +221,7 @@ const PEAK: LineColumn = {
 const WASTE: LineColumn = { head: 'waste', align: 'right', wide: true, cell: (line) => amount(line.waste_gib_hours) };
 const ENDED: LineColumn = { head: 'ended', wide: true, cell: ({ ending }) => ending };
 const NEXT: LineColumn = { head: 'next time', align: 'right', cell: next };
+const RISK: LineColumn = { head: 'risk', align: 'right', wide: true, cell: nextRisk };
 
 function lines(columns: readonly LineColumn[], list: JobList): Html {
   return fragment(
@@ -235,9 +237,12 @@ export function wastersCard(report: Report): Html {
   if (report.owner !== null)
     return card(
       'Jobs with the largest waste',
-      ...report.wasters.flatMap(({ jobs }) => [lines([NAME, ASKED, PEAK, WASTE, ENDED, NEXT], jobs), note(LINES_TEXT)]),
+      ...report.wasters.flatMap(({ jobs }) => [
+        lines([NAME, ASKED, PEAK, WASTE, ENDED, NEXT, RISK], jobs),
+        note(LINES_TEXT),
+      ]),
     );
-  const columns = [NAME, ASKED, PEAK, WASTE, NEXT];
+  const columns = [NAME, ASKED, PEAK, WASTE, NEXT, RISK];
   const rows = shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }): (readonly Child[])[] => {
     const amountText = `${memoryTime(sums.waste_gib_hours)}, ${formatPercent(part)} of all waste`;
     const head = layout(
@@ -298,7 +303,7 @@ export function farBelowCard(report: Report): Html {
   return card(
     'Far below their request',
     sentence(farBelowText(report.far_below)),
-    lines([NAME_AND_OWNER, ASKED, PEAK, WASTE, NEXT], report.far_below),
+    lines([NAME_AND_OWNER, ASKED, PEAK, WASTE, NEXT, RISK], report.far_below),
   );
 }
 

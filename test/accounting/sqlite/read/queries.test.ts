@@ -80,10 +80,10 @@ describe('answered from an index, never by a scan:', () => {
   const queries: readonly (readonly [string, string, string])[] = [
     ['finding a record to merge into', FIND_RECORD, 'record_by_job (job_id=? AND task_id=? AND pe_task_id=?)'],
     ['the days of a job', MARK_JOB_DAYS, 'record_by_job (job_id=? AND task_id=?)'],
-    ['a job', jobQuery({ task: false, cluster: false }), 'record_by_job (job_id=?)'],
+    ['a job', jobQuery({ task: false, cluster: false, series: true }), 'record_by_job (job_id=?)'],
     ['many jobs', JOBS, 'record_by_job (job_id=?)'],
-    ['a job of a cluster', jobQuery({ task: false, cluster: true }), 'record_by_job (job_id=?)'],
-    ['a task', jobQuery({ task: true, cluster: false }), 'record_by_job (job_id=? AND task_id=?)'],
+    ['a job of a cluster', jobQuery({ task: false, cluster: true, series: false }), 'record_by_job (job_id=?)'],
+    ['a task', jobQuery({ task: true, cluster: false, series: true }), 'record_by_job (job_id=? AND task_id=?)'],
     ['what runs', runningQuery(false), 'record_running'],
     ['what runs in a cluster', runningQuery(true), 'record_running'],
     ['old records', OLD_RECORDS, 'record_by_time (counted_at<?)'],

@@ -17,15 +17,15 @@ export function servicePid(settings: Pick<Settings, 'run_dir'>): number | null {
 }
 
 /** The right to be the service of this host, which one process has at a time. */
-export class ServicePlace {
+export class ServiceLock {
   #lock: number | null = null;
   #announced = false;
 
   private constructor(private readonly directory: string) {}
 
   /** null: another process has it. Throws where the lock can't be made. */
-  static take(settings: Pick<Settings, 'run_dir'>): ServicePlace | null {
-    const place = new ServicePlace(serviceDirectory(settings));
+  static take(settings: Pick<Settings, 'run_dir'>): ServiceLock | null {
+    const place = new ServiceLock(serviceDirectory(settings));
     return place.hold() ? place : null;
   }
 

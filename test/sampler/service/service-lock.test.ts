@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startTicksOf, writePidFile } from '../../../src/sampler/job/pid-file';
-import { serviceDirectory, servicePid } from '../../../src/sampler/service/service-place';
+import { serviceDirectory, servicePid } from '../../../src/sampler/service/service-lock';
 import { bootId } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../../support/temporary-directory';
 

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { commonStretch } from '../../../src/sampler/service/common-stretch';
+import { CpuBudget } from '../../../src/sampler/service/cpu-budget';
 
 /** `jobs` jobs whose looks take `cost` ms each; the interval after so many of them. */
 function intervalOf(jobs: number, cost: number, looks = 60, budget = 1): number {
-  const stretch = commonStretch(1000, budget);
-  const each = Array.from({ length: jobs }, (_, index) => stretch.job(`job ${index}`));
+  const cpuBudget = new CpuBudget(1000, budget);
+  const each = Array.from({ length: jobs }, (_, index) => cpuBudget.job(`job ${index}`));
   let interval = 0;
   for (let look = 1; look <= looks; look++) for (const one of each) interval = one.afterTick(look * cost);
   return interval;
 }
 
-describe('the stretch that all jobs of a process share', () => {
+describe('the cpuBudget that all jobs of a process share', () => {
   it('leaves cheap jobs alone', () => {
     assert.equal(intervalOf(1, 5), 1000);
     assert.equal(intervalOf(16, 0.5), 1000);
@@ -32,9 +32,9 @@ describe('the stretch that all jobs of a process share', () => {
   });
 
   it('lets one dear job pay for itself: the others keep their interval', () => {
-    const stretch = commonStretch(1000, 2);
-    const dear = stretch.job('thousands of processes');
-    const others = Array.from({ length: 9 }, (_, index) => stretch.job(`job ${index}`));
+    const cpuBudget = new CpuBudget(1000, 2);
+    const dear = cpuBudget.job('thousands of processes');
+    const others = Array.from({ length: 9 }, (_, index) => cpuBudget.job(`job ${index}`));
     for (let look = 1; look <= 60; look++) {
       for (const one of others) assert.equal(one.afterTick(look * 0.5), 1000);
       const interval = dear.afterTick(look * 400);
@@ -44,28 +44,28 @@ describe('the stretch that all jobs of a process share', () => {
   });
 
   it('divides among several dear jobs what the others leave', () => {
-    const stretch = commonStretch(1000, 2);
+    const cpuBudget = new CpuBudget(1000, 2);
     const costs = [1, 30, 60];
-    const jobs = costs.map((cost) => ({ cost, one: stretch.job(`costs ${cost}`) }));
+    const jobs = costs.map((cost) => ({ cost, one: cpuBudget.job(`costs ${cost}`) }));
     let last: readonly number[] = [];
     for (let look = 1; look <= 60; look++) last = jobs.map(({ cost, one }) => one.afterTick(look * cost));
     assert.deepEqual(last.map(Math.round), [1000, Math.round(30_000 / 9.5), Math.round(60_000 / 9.5)]);
   });
 
   it('forgets a job that has ended', () => {
-    const stretch = commonStretch(1000, 1);
-    const dear = stretch.job('dear');
-    const cheap = stretch.job('cheap');
+    const cpuBudget = new CpuBudget(1000, 1);
+    const dear = cpuBudget.job('dear');
+    const cheap = cpuBudget.job('cheap');
     let interval = 0;
     for (let look = 1; look <= 20; look++) {
       dear.afterTick(look * 100);
       interval = cheap.afterTick(look * 7);
     }
     assert.ok(interval > 1200, `${interval}`);
-    stretch.end('dear');
+    cpuBudget.end('dear');
     assert.equal(cheap.afterTick(21 * 7), 1000);
     // And takes one of its name as a new one.
-    const again = stretch.job('dear');
+    const again = cpuBudget.job('dear');
     for (let look = 1; look <= 4; look++) assert.equal(again.afterTick(look * 100), 1000);
   });
 });

@@ -11,7 +11,7 @@ import type { Settings } from '../../record/settings';
  * Starts a sampler for each job that the node's service has left in the middle (those that another process looks after
  * take their lock, and the one started here ends at once). Returns how many.
  */
-export function reviveRuns(settings: Settings, settingsPath: string): number {
+export function restartSamplers(settings: Settings, settingsPath: string): number {
   const resumable = resumableRuns(settings);
   let started = 0;
   for (const parent of [settings.state_dir, settings.run_dir])

@@ -1,0 +1,175 @@
+import { realpathSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import { reasonOf } from '../../base/log';
+import { readUntrusted } from '../../base/read-untrusted';
+import { readSubmission } from '../../gridengine/qsub-options';
+import { loadSettings } from '../../record/settings';
+import { neededPerSlot } from '../../report/advice/advice';
+import type { ClassFields } from '../../report/advice/class-advice';
+import { classRequest, renderClass, renderClassCsv, renderClassJson } from '../../report/advice/class-screen';
+import { latestRuns, recordsOf } from '../../report/job/job-run';
+import { parseRisk } from '../arguments';
+import { CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
+import { findJob, findNewest, parseJobArguments, type JobSources } from '../job/find-job';
+import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { historyOf } from '../records/find';
+import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
+import type { Terminal } from '../terminal';
+
+interface AdviseOptions extends GlobalOptions {
+  readonly risk: string;
+  readonly name?: string;
+  readonly owner?: string;
+  readonly slots?: string;
+  readonly pe?: string;
+  readonly project?: string;
+  readonly queue?: string;
+  readonly cluster?: string;
+  readonly accounting?: string;
+}
+
+const LARGEST_SCRIPT = 4 * 1024 ** 2;
+
+/** `qmemacct advise sim.sh`, `qmemacct advise -- -pe smp 4 sim.sh`, `qmemacct advise 4711` */
+export function register(command: Command, context: CommandContext): void {
+  command
+    .argument(
+      '[what...]',
+      'a job (4711, 4711.3, "last"), a script with its #$ lines, or after "--" the arguments of a qsub command',
+    )
+    .option('--risk <percent>', 'the share of runs that may need more', '1%')
+    .option('--name <job>', 'of jobs of this name; digits stand for any')
+    .option('--owner <user>', 'of this user (default: you)')
+    .option('--slots <n>', 'with so many slots')
+    .option('--pe <name>', 'in this parallel environment')
+    .option('--project <name>', 'of this project')
+    .option('--queue <name>', 'in this queue')
+    .option('--cluster <name>', 'of this cluster')
+    .option('--accounting <path>', "read this accounting DB, not the site's and your own")
+    .action((what: readonly string[], _options: unknown, given: Command) =>
+      context.finish(showAdvice(what, given.optsWithGlobals<AdviseOptions>(), context.terminal)),
+    );
+}
+
+/** The kind of job that is asked about. */
+interface Kind {
+  readonly fields: ClassFields;
+  /** Bytes per slot that the job itself was measured to need. */
+  readonly least: number;
+  /** Its own `-l` options, as a category has them. */
+  readonly requests: string;
+}
+
+function readScript(path: string): string {
+  try {
+    return readUntrusted(realpathSync(path), { maxBytes: LARGEST_SCRIPT, trustedUids: null }).bytes.toString('utf8');
+  } catch (error) {
+    throw new CommandError(
+      `advise: the script can't be read: ${reasonOf(error)}; of a command write -- -b y COMMAND, of a job its number`,
+      EXIT.unavailable,
+    );
+  }
+}
+
+function submitted(words: readonly string[]): Kind {
+  const { jobName, slots, pe, project, queue, requests } = readSubmission(words, readScript);
+  const owner = userInfo().username;
+  return { fields: { owner, jobName, slots, pe, project, queue, cluster: null }, least: 0, requests };
+}
+
+function named({ name }: AdviseOptions): Kind {
+  if (name === undefined)
+    throw usageError('advise: whose jobs is not enough: add --name NAME, a script or a job number');
+  const fields = { jobName: name, slots: null, pe: null, project: null, queue: null, cluster: null };
+  return { fields: { owner: userInfo().username, ...fields }, least: 0, requests: '' };
+}
+
+/** null: no such job is known, or not by name. */
+async function ofJob(word: string | undefined, terminal: Terminal, sources: JobSources): Promise<Kind | null> {
+  const [asked] = parseJobArguments(word === undefined ? [] : [word]);
+  if (asked === undefined) return null;
+  const job = 'job_id' in asked ? asked : await findNewest(asked, userInfo().username, terminal.now(), sources);
+  const runs = job === null ? [] : (await findJob(job, sources)).runs;
+  const [record] = recordsOf(latestRuns(runs));
+  if (record?.owner == null || record.job_name === null) return null;
+  const { owner, job_name: jobName, slots, pe, project, queue, cluster, grid_engine: account } = record;
+  return {
+    fields: { owner, jobName, slots, pe, project, queue, cluster },
+    least: recordsOf(runs).reduce((most, one) => Math.max(most, neededPerSlot(one)), 0),
+    requests: account?.category ?? '',
+  };
+}
+
+function slotsOption(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw usageError(`--slots: "${text}" is not a number of slots; write 4`);
+  return Number(text);
+}
+
+/** What the options say in place of what the job or submission says. */
+function chosen(fields: ClassFields, options: AdviseOptions): ClassFields {
+  const { name, owner, slots, pe, project, queue, cluster } = options;
+  return {
+    owner: owner ?? fields.owner,
+    jobName: name ?? fields.jobName,
+    slots: slots === undefined ? fields.slots : slotsOption(slots),
+    pe: pe ?? fields.pe,
+    project: project ?? fields.project,
+    queue: queue ?? fields.queue,
+    cluster: cluster ?? fields.cluster,
+  };
+}
+
+const JOB_WORD = /^(?:\d+(?:\.\d+)?|last|(?:run|demo)-\d+)$/;
+
+async function kindOf(
+  words: readonly string[],
+  options: AdviseOptions,
+  terminal: Terminal,
+  sources: JobSources,
+): Promise<Kind | null> {
+  const [word] = words;
+  const isNamed = [options.name, options.owner, options.slots, options.pe].some((value) => value !== undefined);
+  const kind =
+    word === undefined && isNamed
+      ? named(options)
+      : word === undefined || (words.length === 1 && JOB_WORD.test(word))
+        ? await ofJob(word, terminal, sources)
+        : submitted(words);
+  return kind && { ...kind, fields: chosen(kind.fields, options) };
+}
+
+function nothingKnown({ owner, jobName }: ClassFields): string {
+  return `no run of "${jobName}" of ${owner} that says what it needs is known from the last year; --name NAME [--owner USER] asks about others, "qmemacct owner ${owner} --since 365d" lists them`;
+}
+
+/** Shows what to request; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+async function showAdvice(words: readonly string[], options: AdviseOptions, terminal: Terminal): Promise<number> {
+  const format = outputFormat(options);
+  const risk = parseRisk('--risk', options.risk);
+  const settings = loadSettings(options.config);
+  const stores = await commandStores(options.accounting, settings, terminal, realSources);
+  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  try {
+    stores.problems.forEach((problem) => warn(terminal, problem));
+    const running: JobSources['running'] = () =>
+      options.accounting === undefined ? realSources.running(settings) : Promise.resolve([]);
+    const kind = await kindOf(words, options, terminal, { readers: stores.readers, running });
+    if (kind === null) {
+      warn(terminal, `advise: ${words[0] ?? 'last'}: no such job is known; name its script, or --name and --owner`);
+      return statusOfNothing(stores);
+    }
+    const { fields, least, requests } = kind;
+    const history = historyOf(stores.readers, terminal.now());
+    const wanted = { risk, least };
+    const advice = { memory: await history.memoryOf(fields, wanted), time: await history.timeOf(fields, wanted) };
+    const report = { fields, advice, risk, requests };
+    const isKnown = classRequest(advice) !== null;
+    if (!isKnown) warn(terminal, `advise: ${nothingKnown(fields)}`);
+    if (format !== 'text') terminal.write(format === 'json' ? renderClassJson(report) : renderClassCsv(advice));
+    else if (isKnown) writeLines(terminal, renderClass(report, screenOf(terminal, options, settings)));
+    return isKnown ? EXIT.found : statusOfNothing(stores);
+  } finally {
+    await Promise.all(stores.readers.map((reader) => reader.close()));
+  }
+}

@@ -1,0 +1,76 @@
+import { groupBy } from '../../base/group-by';
+import type { Dialect } from '../../gridengine/dialect';
+import { jobTaskName } from '../../record/job-name';
+import { nextTime } from '../../report/advice/next-time';
+import { escapeJson } from '../../report/format/escape';
+import { succeeded } from '../../report/job/ending';
+import type { JobReport } from '../../report/job/job';
+import { latestRuns, promiseOf, recordsOf, type JobRun } from '../../report/job/job-run';
+import { needsOf } from '../../report/job/job-whole';
+import { MEMORY_CAUSES } from '../../report/why/hypothesis';
+import { whyEnded, type Why } from '../../report/why/why';
+import { EXIT } from '../command';
+import { warn, writeLines, type OutputFormat } from '../output';
+import type { Terminal } from '../terminal';
+
+/** Whether a job is worth another try with more memory. */
+interface Retry {
+  /** null: not known yet. */
+  readonly memory: boolean | null;
+  /** What to ask for now: "h_vmem=6G"; null: memory did not end it, or more would not have helped. */
+  readonly request: string | null;
+  readonly sentence: string;
+}
+
+const NOT_YET: Retry = { memory: null, request: null, sentence: 'how it ended is not known yet' };
+
+interface Ended {
+  readonly run: readonly JobRun[];
+  readonly why: Why | null;
+}
+
+/** It runs, or Grid Engine's line, which would decide, has not been read. */
+function isOpen({ run, why }: Ended): boolean {
+  const records = recordsOf(run);
+  if (records.some(({ status }) => status === 'running')) return true;
+  if (why === null) return !records.some((record) => succeeded(record) === true);
+  return why.causes.length === 0 && records.every(({ grid_engine: line }) => line === null);
+}
+
+const isOfMemory = ({ why }: Ended): boolean => why?.causes.some((cause) => MEMORY_CAUSES.has(cause)) ?? false;
+
+/** From the last run of every task; while one of them runs, nothing is decided. */
+export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect): Retry {
+  const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map(latestRuns);
+  const ended = tasks.map((run) => ({ run, why: whyEnded(recordsOf(run), undefined, dialect) }));
+  if (ended.length === 0 || ended.some(isOpen)) return NOT_YET;
+  const short = ended.filter(isOfMemory);
+  if (short.length === 0) {
+    const sentence = ended.find(({ why }) => why !== null)?.why?.sentence;
+    return { memory: false, request: null, sentence: sentence ?? 'it ended well' };
+  }
+  const needs = tasks.flatMap((run) => needsOf(recordsOf(run)));
+  const whys = short.map(({ why }) => why);
+  return {
+    memory: true,
+    request: nextTime(needs, whys, promiseOf(runs))?.request ?? null,
+    sentence: short[0]?.why?.sentence ?? '',
+  };
+}
+
+/**
+ * Prints what to ask for now where want of memory ended the job; resolves to the exit status: 0 so, 1 it ended
+ * otherwise, 4 not known yet.
+ */
+export function showRetry(report: JobReport, format: OutputFormat, dialect: Dialect, terminal: Terminal): number {
+  const { memory, request, sentence } = retryOf(report, dialect);
+  const { job_id, task_id = null } = report;
+  if (format === 'json')
+    terminal.write(
+      `${escapeJson(JSON.stringify({ schema: 1, job_id, task_id, ended_by_memory: memory, request, reason: sentence }))}\n`,
+    );
+  else if (request !== null) writeLines(terminal, [request]);
+  else warn(terminal, `job ${jobTaskName({ cluster: '', job_id, task_id })}: ${sentence}`);
+  if (memory === null) return EXIT.notYet;
+  return memory ? EXIT.found : EXIT.nothing;
+}

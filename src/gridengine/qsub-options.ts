@@ -1,0 +1,95 @@
+import { basename } from 'node:path';
+
+/** What a submission says of itself, as far as it says what kind of job it is. */
+export interface Submission {
+  readonly jobName: string;
+  readonly pe: string | null;
+  /** Of the whole job; null: a range of numbers. */
+  readonly slots: number | null;
+  readonly project: string | null;
+  /** null: none, or not one alone. */
+  readonly queue: string | null;
+  /** Its `-l` requests and `-soft`, `-hard`, as a job's category has them. */
+  readonly requests: string;
+}
+
+/** Options with another number of arguments than one (qsub(1) of Grid Engine 8.1.9 and Open Cluster Scheduler 9). */
+const ARGUMENTS: Readonly<Record<string, number>> = {
+  ...{ clear: 0, cwd: 0, h: 0, hard: 0, help: 0, noshell: 0, nostdin: 0, notify: 0, soft: 0, terse: 0 },
+  ...{ inherit: 0, nr: 0, V: 0, verbose: 0, pe: 2 },
+};
+/** `-binding env linear:1` */
+const BINDING_WORDS: ReadonlySet<string> = new Set(['env', 'pe', 'set']);
+
+interface Option {
+  readonly name: string;
+  readonly values: readonly string[];
+}
+
+interface CommandLine {
+  readonly options: readonly Option[];
+  /** The script (or command) and its arguments. */
+  readonly operands: readonly string[];
+}
+
+function readOptions(words: readonly string[]): CommandLine {
+  const options: Option[] = [];
+  let next = 0;
+  for (let word = words[0]; word?.startsWith('-') && word.length > 1; word = words[next]) {
+    const name = word.slice(1);
+    const isLong = name === 'binding' && BINDING_WORDS.has(words[next + 1] ?? '');
+    const count = isLong ? 2 : Object.hasOwn(ARGUMENTS, name) ? (ARGUMENTS[name] ?? 1) : 1;
+    options.push({ name, values: words.slice(next + 1, next + 1 + count) });
+    next += 1 + count;
+  }
+  return { options, operands: words.slice(next) };
+}
+
+/** The words of a line, in quotes or not. */
+const wordsOf = (line: string): readonly string[] =>
+  [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare ?? '');
+
+/** The options in a script: those of its lines that begin with the prefix. */
+function scriptOptions(text: string, prefix: string): readonly Option[] {
+  if (prefix === '') return [];
+  const lines = text.split('\n').filter((line) => line.startsWith(prefix));
+  return lines.flatMap((line) => readOptions(wordsOf(line.slice(prefix.length))).options);
+}
+
+const lastOf = (options: readonly Option[], name: string): readonly string[] | undefined =>
+  options.findLast((option) => option.name === name)?.values;
+
+function slotsOf(text: string | undefined): number | null {
+  return text !== undefined && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
+}
+
+/** Of `all.q` or `all.q@node01`; null: of patterns and lists. */
+function queueOf(text: string | undefined): string | null {
+  return /^([^@,*?|&![\]]+)(?:@[^,]*)?$/.exec(text ?? '')?.[1] ?? null;
+}
+
+/**
+ * Reads the arguments of a qsub command. `readScript` gives a script's text (it may throw); it is not called for a
+ * command (`-b y`) or where there is none. Options of the command line count before those of the script.
+ */
+export function readSubmission(words: readonly string[], readScript: (path: string) => string): Submission {
+  const { options: given, operands } = readOptions(words);
+  const [script] = operands;
+  const isBinary = /^y(es)?$/i.test(lastOf(given, 'b')?.[0] ?? '');
+  const prefix = lastOf(given, 'C')?.[0] ?? '#$';
+  const inScript = script === undefined || isBinary ? [] : scriptOptions(readScript(script), prefix);
+  const options = [...inScript, ...given];
+  const [pe, slots] = lastOf(options, 'pe') ?? [];
+  const requests = (some: readonly Option[]): readonly string[] =>
+    some.flatMap(({ name, values: [text = ''] }) =>
+      name === 'l' && /^\S+$/.test(text) ? [`-l ${text}`] : name === 'soft' || name === 'hard' ? [`-${name}`] : [],
+    );
+  return {
+    jobName: lastOf(options, 'N')?.[0] ?? (script === undefined ? 'STDIN' : basename(script)),
+    pe: pe ?? null,
+    slots: pe === undefined ? 1 : slotsOf(slots),
+    project: lastOf(options, 'P')?.[0] ?? null,
+    queue: queueOf(lastOf(options, 'q')?.[0]),
+    requests: [...requests(given), '-hard', ...requests(inScript)].join(' '),
+  };
+}

@@ -1,0 +1,118 @@
+import { jobClasses } from '../../advice/job-classes';
+import type { Prior } from '../../advice/margins';
+import { RISKS } from '../../advice/margins';
+import { Predictor } from '../../advice/predictor';
+import { MEMORY_PRIOR, TIME_PRIOR } from '../../advice/prior';
+import { replay, type PastRun } from '../../advice/replay';
+import { nameClass } from '../../record/name-class';
+import type { StoredRecord } from '../../record/merge';
+import type { JobRecord } from '../../record/record';
+import { HEADROOM, roundRequest } from './advice';
+import { roundTime } from './next-time';
+import { pastRuns, pastTimes } from './past-runs';
+
+/** What kind of job it is, as far as that is known. */
+export interface ClassFields {
+  readonly owner: string;
+  readonly jobName: string;
+  /** null: not known. */
+  readonly slots: number | null;
+  readonly pe: string | null;
+  readonly project: string | null;
+  readonly queue: string | null;
+  /** null: that of the newest run. */
+  readonly cluster: string | null;
+}
+
+/** What to request of one thing, and on what that rests. Bytes per slot (per job where so consumed), or seconds. */
+export interface Promised {
+  readonly amount: number;
+  /** The share of runs that would need more; null: too few runs, or too different ones, to state any. */
+  readonly risk: number | null;
+  readonly runs: number;
+  /** The most that any of those runs needed. */
+  readonly largest: number;
+  /** Earlier runs of the same kind for which as much was known as to state this risk, and those of them that needed more. */
+  readonly predictions: number;
+  readonly failed: number;
+}
+
+export interface MemoryPromise extends Promised {
+  /** "2.3G" */
+  readonly text: string;
+  readonly per: 'slot' | 'job';
+  /** How many of the runs are known by Grid Engine's own figure alone. */
+  readonly countedOnly: number;
+}
+
+export interface TimePromise extends Promised {
+  /** "2:30:00" */
+  readonly text: string;
+}
+
+/** What is asked of past runs: a risk, and no less than so many bytes per slot, which the job itself was measured to need. */
+export interface Wanted {
+  readonly risk: number;
+  readonly least?: number;
+}
+
+/** From narrow to wide: where the project or the queue is not known, the narrowest says nothing. */
+function classesOf(fields: ClassFields, newest: JobRecord | null): readonly string[] {
+  const cluster = fields.cluster ?? newest?.cluster ?? '';
+  const { owner, jobName: job_name, slots, pe, project, queue } = fields;
+  const classes = jobClasses({ cluster, owner, job_name, slots, pe, project, queue });
+  return classes.slice(slots === null ? 2 : project === null || queue === null ? 1 : 0);
+}
+
+function promisedBy(runs: readonly PastRun[], classes: readonly string[], risk: number, prior: Prior): Promised | null {
+  const alike = runs.filter((run) => run.classes.some((name) => classes.includes(name)));
+  if (alike.length === 0) return null;
+  const predictor = new Predictor(prior);
+  const { advice } = replay(alike, RISKS, predictor);
+  const request = predictor.advisable(predictor.known(classes))?.request(risk) ?? null;
+  const largest = alike.reduce((most, { needed, stoppedAt }) => Math.max(most, needed, stoppedAt ?? 0), 0);
+  if (request === null)
+    return { amount: largest * HEADROOM, risk: null, runs: alike.length, largest, predictions: 0, failed: 0 };
+  const held = advice.find((one) => one.risk === request.risk)?.promised;
+  return { ...request, largest, predictions: held?.jobs ?? 0, failed: held?.failed ?? 0 };
+}
+
+function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): JobRecord | null {
+  const alike = stored.filter(({ record }) => nameClass(record.job_name ?? '') === nameClass(jobName));
+  return alike.reduce<JobRecord | null>(
+    (latest, { record }) => ((record.ended_at ?? '') > (latest?.ended_at ?? '') ? record : latest),
+    null,
+  );
+}
+
+/**
+ * The memory to request for a job of this kind at the risk that is wanted, or at the smallest larger one that can be
+ * stated. `stored`: past runs of its owner and name, of other kinds too. null: none of them says.
+ */
+export function adviseMemory(
+  stored: readonly StoredRecord[],
+  fields: ClassFields,
+  { risk, least = 0 }: Wanted,
+): MemoryPromise | null {
+  const newest = newestOf(stored, fields);
+  const runs = pastRuns(stored);
+  const memory = promisedBy(runs, classesOf(fields, newest), risk, MEMORY_PRIOR);
+  const countedOnly = runs.filter((run) => run.countedOnly).length;
+  return memory && { ...inBytes(memory, least), per: newest?.h_vmem?.per ?? 'slot', countedOnly };
+}
+
+/** The same of its elapsed time. */
+export function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePromise | null {
+  const time = promisedBy(pastTimes(stored), classesOf(fields, newestOf(stored, fields)), risk, TIME_PRIOR);
+  return time && inSeconds(time);
+}
+
+function inBytes(promised: Promised, least: number): Promised & { readonly text: string } {
+  const { bytes, text } = roundRequest(least > promised.amount ? least * HEADROOM : promised.amount);
+  return { ...promised, amount: Math.trunc(bytes), text };
+}
+
+function inSeconds(promised: Promised): TimePromise {
+  const { seconds, text } = roundTime(promised.amount);
+  return { ...promised, amount: seconds, text };
+}

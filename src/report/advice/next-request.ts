@@ -1,0 +1,40 @@
+import { groupBy } from '../../base/group-by';
+import { jobKey, promiseOf, recordsOf, type JobRun } from '../job/job-run';
+import { needsOf } from '../job/job-whole';
+import { adviseRequest, type Advice } from './advice';
+
+/** What memory to request for the next run: part of the published contract (schema 1). */
+export interface NextRequest {
+  readonly kind: Advice['kind'];
+  readonly complex: string;
+  /** Per slot, or per job where the complex is so consumed. */
+  readonly request_bytes: number;
+  /** The share of runs that would need more, and the runs that it rests on; null: it rests on this run alone. */
+  readonly risk: number | null;
+  readonly runs: number | null;
+}
+
+/** null: nothing can be said. */
+function nextRequest(run: readonly JobRun[]): NextRequest | null {
+  const advice = adviseRequest(needsOf(recordsOf(run)), promiseOf(run));
+  if (advice === null) return null;
+  const { kind, totalBytes, slots, promise } = advice;
+  return {
+    kind,
+    complex: 'h_vmem',
+    request_bytes: Math.trunc(totalBytes / slots),
+    risk: promise?.risk ?? null,
+    runs: promise?.runs ?? null,
+  };
+}
+
+/** Each run's records with what to request for the next; all hosts and tasks of a run must be there. */
+export function nextRequests<Run extends JobRun>(
+  runs: readonly Run[],
+): readonly (Run & { readonly next_time: NextRequest | null })[] {
+  const keyOf = (run: JobRun): string =>
+    `${run.record.job_id} ${run.record.task_id ?? ''} ${run.attempt} ${jobKey(run)}`;
+  const groups = groupBy(runs, keyOf);
+  const known = new Map([...groups].map(([key, group]) => [key, nextRequest(group)] as const));
+  return runs.map((run) => ({ ...run, next_time: known.get(keyOf(run)) ?? null }));
+}

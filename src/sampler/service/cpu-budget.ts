@@ -1,0 +1,73 @@
+import type { Throttle } from '../job/pace';
+
+const LONGEST_MS = 60_000;
+/** Of the last cost against those before. */
+const WEIGHT = 0.2;
+/** The first ticks, with cold caches, are not counted. */
+const COLD_TICKS = 4;
+/** Less than this above the configured interval changes nothing. */
+const LEAST_CHANGE = 1.2;
+/** A share for one job would blind a node that runs a hundred: the budget grows with them, to this share of a core. */
+const JOBS_PER_SHARE = 16;
+
+/**
+ * The most CPU time (ms) in one interval for any one job, so that all jobs together take no more than `budget`; each takes
+ * its cost or, where that is more, this.
+ */
+function fairShare(costs: ReadonlyMap<string, number>, budget: number): number {
+  let all = 0;
+  for (const cost of costs.values()) all += cost;
+  if (all <= budget) return Infinity;
+  const ascending = [...costs.values()].sort((a, b) => a - b);
+  let left = budget;
+  for (const [index, cost] of ascending.entries()) {
+    const share = left / (ascending.length - index);
+    if (cost > share) return share;
+    left -= cost;
+  }
+  return Infinity;
+}
+
+/**
+ * Keeps all jobs of one process together to their share of a core. Where they cost more, the share is divided fairly: a
+ * job that costs no more than an equal part keeps its interval, and the expensive ones divide what is left.
+ */
+export class CpuBudget {
+  readonly #intervalMs: number;
+  readonly #percent: number;
+  /** CPU time (ms) of one tick, by job. */
+  readonly #costs = new Map<string, number>();
+
+  /** `percent` of a core for up to 16 jobs, twice that for up to 32, and so on. */
+  constructor(intervalMs: number, percent: number) {
+    this.#intervalMs = intervalMs;
+    this.#percent = percent;
+  }
+
+  job(name: string): Throttle {
+    let before = 0;
+    let ticks = 0;
+    return {
+      afterTick: (cpuMs) => {
+        const spent = cpuMs - before;
+        before = cpuMs;
+        return ticks++ < COLD_TICKS ? this.#intervalMs : this.#intervalOf(name, spent);
+      },
+    };
+  }
+
+  end(name: string): void {
+    this.#costs.delete(name);
+  }
+
+  #intervalOf(name: string, spent: number): number {
+    const intervalMs = this.#intervalMs;
+    const known = this.#costs.get(name);
+    const cost = known === undefined ? spent : known + WEIGHT * (spent - known);
+    this.#costs.set(name, cost);
+    const budget = (intervalMs * this.#percent * Math.ceil(this.#costs.size / JOBS_PER_SHARE)) / 100;
+    const share = fairShare(this.#costs, budget);
+    const wanted = cost > share ? (intervalMs * cost) / share : intervalMs;
+    return wanted > intervalMs * LEAST_CHANGE ? Math.min(LONGEST_MS, wanted) : intervalMs;
+  }
+}

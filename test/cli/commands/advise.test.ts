@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import { runProgram } from '../../../src/cli/program';
+import type { JobRecord } from '../../../src/record/record';
+import { needing, pastJobs } from '../../report/past-jobs';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { fakeTerminal } from '../fake-terminal';
+
+interface Answer {
+  readonly status: number;
+  readonly output: string;
+  readonly warnings: string;
+}
+
+interface Site {
+  readonly directory: string;
+  readonly command: (...words: readonly string[]) => Promise<Answer>;
+  readonly advise: (...words: readonly string[]) => Promise<Answer>;
+}
+
+async function site(records: readonly JobRecord[]): Promise<Site> {
+  const directory = temporaryDirectory();
+  const config = join(directory, 'qmemacct.toml');
+  writeFileSync(config, `accounting = "${directory}/site.db"\nrun_dir = "${directory}"\nstate_dir = "${directory}"\n`);
+  const store = openSqliteStore(join(directory, 'site.db'), 0o600);
+  await store.merge(records);
+  await store.close();
+  const command = async (...words: readonly string[]): Promise<Answer> => {
+    const terminal = fakeTerminal();
+    const status = await runProgram(['--config', config, ...words], '1', terminal);
+    return { status, output: terminal.output(), warnings: terminal.warnings() };
+  };
+  return { directory, command, advise: (...words) => command('advise', ...words) };
+}
+
+const owner = userInfo().username;
+const mine = (index: number): Partial<JobRecord> => ({ ...needing(7 + ((index * 7) % 10) / 10), owner });
+
+describe('qmemacct advise', () => {
+  it('says what to request for a script of the caller, at which risk and how that has held', async () => {
+    const { directory, advise } = await site(pastJobs(60, mine));
+    const script = join(directory, 'step_7');
+    writeFileSync(script, '#!/bin/sh\n#$ -pe smp 4 -l h_vmem=9G\nexec sim\n');
+    const { status, output, warnings } = await advise(script);
+    assert.deepEqual([status, warnings], [0, '']);
+    assert.match(output, new RegExp(`^step_# of ${owner}, 4 slots, PE smp\n`));
+    assert.match(output, /qsub -l h_vmem=2(?:\.\d)?G,h_rt=0:0\d:00\n/);
+    assert.match(output, /^ {2}h_vmem=2(?:\.\d)?G +1\.0 % +60 +1\.98 GiB +\d+ +0 \(0 %\)$/m);
+    assert.match(output, /^ {2}h_vmem is per slot: 4 x 2(?:\.\d)?G = .* GiB in all\.$/m);
+    assert.match(output, /^ {2}Requested now: h_vmem=9G\.$/m);
+
+    symlinkSync(script, join(directory, 'step_8'));
+    assert.equal((await advise(join(directory, 'step_8'))).output, output);
+    const { output: words } = await advise('--', '-pe', 'smp', '4', '-N', 'step_3', '-b', 'y', 'sim', '-x');
+    assert.match(words, /^ {2}h_vmem=2(?:\.\d)?G +1\.0 % +60 /m);
+    const { output: named } = await advise('--name', 'step_0', '--slots', '4', '--pe', 'smp', '--csv');
+    assert.match(
+      named,
+      /^complex,request,amount,risk,runs,largest,predictions,failed\nh_vmem,2(?:\.\d)?G,\d+,0\.01,60,/,
+    );
+    assert.match(named, /\nh_rt,0:\d\d:00,\d+,[\d.]+,60,300,/);
+  });
+
+  it('says the same of a job, and never asks for less than it needed', async () => {
+    const records = pastJobs(30, (index) => ({ ...mine(index), owner: 'bob', ...(index === 29 ? needing(40) : {}) }));
+    const { advise } = await site(records);
+    const { status, output } = await advise('1029', '--risk', '20', '--json');
+    const answer = JSON.parse(output) as {
+      readonly class: object;
+      readonly request: string;
+      readonly memory: { readonly request_bytes: number; readonly runs: number; readonly risk: number };
+    };
+    assert.equal(status, 0);
+    assert.deepEqual(answer.class, {
+      owner: 'bob',
+      job_name: 'step_#',
+      slots: 4,
+      pe: 'smp',
+      project: null,
+      queue: 'all.q',
+    });
+    assert.ok(answer.memory.request_bytes >= 10 * 1024 ** 3, output);
+    assert.equal(answer.memory.runs, 30);
+    assert.match(answer.request, /^-l h_vmem=12G,h_rt=/);
+    assert.equal((await advise('99')).status, 1);
+  });
+
+  it('names the risk that can be stated', async () => {
+    const { advise } = await site(pastJobs(4, mine));
+    const { output } = await advise('--name', 'step_5', '--slots', '4', '--pe', 'smp');
+    assert.match(output, /h_vmem: \d+(\.\d)? % is the smallest risk that can be stated, 1\.0 % takes more runs/);
+    const { advise: adviseOfOne } = await site(pastJobs(1, mine));
+    assert.match((await adviseOfOne('1000')).output, /too few runs \(3 are needed\)/);
+  });
+
+  it('says so where nothing is known, and what else is wrong', async () => {
+    const { directory, advise } = await site(pastJobs(1));
+    const nothing = await advise('--name', 'unheard-of', '--json');
+    assert.equal(nothing.status, 1);
+    assert.match(nothing.warnings, /advise: no run of "unheard-of" of .* is known from the last year; --name NAME/);
+    assert.match(nothing.output, /"request":null,"memory":null,"time":null}\n$/);
+    assert.equal((await advise()).status, 1);
+    const absent = await advise(join(directory, 'none.sh'));
+    assert.equal(absent.status, 3);
+    assert.match(absent.warnings, /advise: the script can't be read: .*none\.sh/);
+    execFileSync('mkfifo', [join(directory, 'pipe')]);
+    assert.match((await advise(join(directory, 'pipe'))).warnings, /can't be read: .*not a regular file/);
+    assert.match((await advise('--slots', '4')).warnings, /add --name NAME/);
+    for (const wrong of [
+      ['--risk', '0'],
+      ['--risk', '1/2'],
+      ['--slots', '0', '--name', 'x'],
+    ])
+      assert.equal((await advise(...wrong)).status, 2, wrong.join(' '));
+  });
+
+  it('is what job and the lists say of next time', async () => {
+    const { command } = await site(pastJobs(60, mine));
+    for (const detail of [[], ['--full']]) {
+      const { output } = await command('job', '1000', ...detail);
+      assert.match(output, /Next time: qsub -l h_vmem=2(?:\.\d)?G$/m);
+      assert.match(
+        output.replace(/\s+/g, ' '),
+        /a risk of 1\.0 % by 60 runs of its kind, of which the largest needed 1\.98 GiB per slot/,
+      );
+    }
+    const job = await command('job', '1000', '--json');
+    const list = await command('owner', owner, '--since', '2026-11-01', '--limit', '1', '--csv');
+    assert.match(
+      job.output,
+      /"next_time":\{"kind":"lower","complex":"h_vmem","request_bytes":\d+,"risk":0\.01,"runs":60\}/,
+    );
+    assert.match(list.output, /,lower,h_vmem,\d+,0\.01,60\n$/);
+    assert.equal((await command('job', '1000', '--retry')).status, 1);
+    assert.equal((await command('job', '99', '--retry')).status, 4);
+    assert.equal((await command('job', '1000-1001', '--retry')).status, 2);
+  });
+
+  it('shows hostile words harmlessly', async () => {
+    const { directory, advise } = await site(pastJobs(6, () => ({ owner, job_name: 'a\u001b[2Jb' })));
+    const script = join(directory, 'sim.sh');
+    writeFileSync(script, '#$ -N "a\u001b[2Jb" -pe "\u001b]0;x" 4 -l "h_vmem=\u001b[1m"\n');
+    const { output, warnings, status } = await advise(script);
+    assert.equal(status, 0, warnings);
+    // eslint-disable-next-line no-control-regex
+    assert.doesNotMatch(output + warnings, /\u001b/);
+  });
+});

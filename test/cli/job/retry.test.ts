@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { retryOf, showRetry } from '../../../src/cli/job/retry';
+import type { JobRecord } from '../../../src/record/record';
+import { asRuns, killedAtLimit, ordinary, running } from '../../report/sample-records';
+import { fakeTerminal } from '../fake-terminal';
+
+const GIB = 1024 ** 3;
+
+function shown(records: readonly JobRecord[], json = false): { status: number; output: string; warnings: string } {
+  const terminal = fakeTerminal();
+  const report = { job_id: 4712, runs: asRuns([...records]), older: 0, newer: 0 };
+  const status = showRetry(report, json ? 'json' : 'text', 'unknown', terminal);
+  return { status, output: terminal.output(), warnings: terminal.warnings() };
+}
+
+describe('qmemacct job --retry', () => {
+  it('says what to ask for now where memory ended it', () => {
+    assert.deepEqual(shown([killedAtLimit]), { status: 0, output: 'h_vmem=6G\n', warnings: '' });
+    const { status, output } = shown([killedAtLimit], true);
+    assert.equal(status, 0);
+    const answer = JSON.parse(output) as Readonly<Record<string, unknown>>;
+    assert.deepEqual([answer.job_id, answer.ended_by_memory, answer.request], [4712, true, 'h_vmem=6G']);
+  });
+
+  it('asks for what past runs of its kind promise, where that is more', () => {
+    const promise = { amount: 9 * GIB, risk: 0.01, runs: 40, largest: 8 * GIB, predictions: 20, failed: 0 };
+    const runs = asRuns([killedAtLimit]).map((run) => ({ ...run, promise }));
+    assert.equal(retryOf({ runs }, 'unknown').request, 'h_vmem=9G');
+  });
+
+  it('is 1 where it ended otherwise, and 4 where that is not known yet', () => {
+    const well = shown([ordinary]);
+    assert.deepEqual([well.status, well.output], [1, '']);
+    assert.match(well.warnings, /^qmemacct: job 4712: it ended well$/m);
+    const account = { ...ordinary, exit_status: 3, failed: 0 };
+    assert.equal(shown([account]).status, 1);
+    assert.equal(shown([running]).status, 4);
+    assert.equal(shown([{ ...ordinary, exit_status: null, signal: null }]).status, 4);
+    assert.equal(shown([]).status, 4);
+    const open = { ...killedAtLimit, task_id: 2, status: 'running' as const, ended_at: null };
+    assert.match(shown([{ ...killedAtLimit, task_id: 1 }, open], true).output, /"ended_by_memory":null,"request":null/);
+  });
+});

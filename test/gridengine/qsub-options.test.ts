@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { categoryRequests } from '../../src/gridengine/category-requests';
+import { readSubmission, type Submission } from '../../src/gridengine/qsub-options';
+
+const read = (words: string, script = ''): Submission => readSubmission(words.split(' '), () => script);
+
+describe('readSubmission', () => {
+  it('reads what a script says of itself', () => {
+    const script = `#!/bin/sh
+#$ -N "align reads" -cwd -V
+#$ -pe smp 4
+#$ -l h_vmem=4G,h_rt=3600 -q long.q@node1
+  #$ -N indented
+#$ -P genome
+# $ -N spaced
+echo '#$ -N late'
+`;
+    assert.deepEqual(read('dir/sim.sh', script), {
+      jobName: 'align reads',
+      pe: 'smp',
+      slots: 4,
+      project: 'genome',
+      queue: 'long.q',
+      requests: '-hard -l h_vmem=4G,h_rt=3600',
+    });
+    assert.equal(read('dir/sim.sh').jobName, 'sim.sh');
+  });
+
+  it('takes the command line before the script, up to the script', () => {
+    const script = '#$ -N inside -pe mpi 8 -l h_vmem=1G,mem=2G\n';
+    const given = read('-l h_vmem=2G -soft -l arch=x -N out -binding env linear:1 -sync y sim.sh -N argument', script);
+    assert.deepEqual([given.jobName, given.pe, given.slots], ['out', 'mpi', 8]);
+    assert.deepEqual(categoryRequests(given.requests), [
+      { name: 'h_vmem', text: '2G' },
+      { name: 'mem', text: '2G' },
+    ]);
+  });
+
+  it('reads no script of a command, and the lines of another prefix', () => {
+    const never = (): string => assert.fail('read');
+    assert.equal(readSubmission(['-b', 'y', '/usr/bin/sort'], never).jobName, 'sort');
+    assert.equal(readSubmission(['-N', 'x'], never).jobName, 'x');
+    assert.equal(readSubmission([], never).jobName, 'STDIN');
+    assert.equal(read('-C #PBS sim.sh', '#PBS -N other\n#$ -N own\n').jobName, 'other');
+    assert.deepEqual(readSubmission(['-C', '', 'sim.sh'], () => '#$ -N own\n').jobName, 'sim.sh');
+  });
+
+  it('knows no single number of slots or queue where there is none', () => {
+    assert.equal(read('-pe mpi 4-8 x').slots, null);
+    assert.equal(read('-pe mpi').slots, null);
+    assert.equal(read('x').slots, 1);
+    for (const queue of ['a.q,b.q', '*.q', '!a.q', '@group', 'all.q@a,b.q@b'])
+      assert.equal(read(`-q ${queue} x`).queue, null);
+  });
+
+  it('takes whatever a script holds', () => {
+    const piece = fc.oneof(
+      fc.constantFrom('#$', ' ', '\n', '-', '-l', '-pe', '-N', '"', "'", '-binding', 'env', '-soft', '__proto__', '\0'),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(fc.array(piece), (pieces) => {
+        const { slots, requests } = readSubmission(['-q', ...pieces, 'sim.sh'], () => pieces.join(''));
+        assert.ok(slots === null || slots > 0);
+        categoryRequests(requests);
+      }),
+    );
+  });
+});

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { asStored } from '../../../src/record/merge';
+import type { JobRecord } from '../../../src/record/record';
+import { adviseMemory, adviseTime, type ClassFields } from '../../../src/report/advice/class-advice';
+import { accountOf } from '../bad-ends';
+import { needing, pastJobs } from '../past-jobs';
+import { killedAtLimit, mpiMaster, mpiTask } from '../sample-records';
+
+const GIB = 1024 ** 3;
+
+const LIKE_THEM: ClassFields = {
+  owner: 'bob',
+  jobName: 'step_99',
+  slots: 4,
+  pe: 'smp',
+  project: null,
+  queue: null,
+  cluster: null,
+};
+
+const advise = (
+  records: readonly JobRecord[],
+  more: { readonly fields?: Partial<ClassFields>; readonly risk?: number; readonly least?: number } = {},
+): { memory: ReturnType<typeof adviseMemory>; time: ReturnType<typeof adviseTime> } => {
+  const asked = [
+    { ...LIKE_THEM, ...more.fields },
+    { risk: 0.01, ...more },
+  ] as const;
+  const stored = records.map(asStored);
+  return { memory: adviseMemory(stored, ...asked), time: adviseTime(stored, ...asked) };
+};
+
+/** Needs between 7 and 8 GiB in all, one after another in no order. */
+const varying = (index: number): Partial<JobRecord> => needing(7 + ((index * 7) % 10) / 10);
+
+describe('adviseClass', () => {
+  it('states a risk, on how many runs it rests and how it has held', () => {
+    const { memory, time } = advise(pastJobs(60, varying));
+    assert.ok(memory !== null && time !== null);
+    assert.deepEqual([memory.risk, memory.runs], [0.01, 60]);
+    assert.ok(memory.amount >= (7.9 * GIB) / 4 && memory.amount < 3 * GIB, memory.text);
+    assert.equal(memory.largest, (7.9 * GIB) / 4);
+    assert.ok(memory.predictions > 20 && memory.failed === 0, JSON.stringify(memory));
+    assert.ok(time.amount >= 300 && time.amount <= 600, time.text);
+  });
+
+  it('counts a prediction that a later run would have broken', () => {
+    const { memory } = advise([...pastJobs(40, varying), ...pastJobs(41, () => needing(12)).slice(40)]);
+    assert.ok(memory?.risk != null && memory.risk > 0.01, String(memory?.risk));
+    assert.deepEqual([memory.failed, memory.largest], [1, 3 * GIB]);
+  });
+
+  it('names the risk that can be stated of few runs, and none of fewer', () => {
+    const few = advise(pastJobs(4, varying)).memory;
+    assert.ok(few?.risk != null && few.risk > 0.01, String(few?.risk));
+    const two = advise(pastJobs(2, varying)).memory;
+    assert.deepEqual([two?.risk, two?.runs, two?.predictions], [null, 2, 0]);
+    assert.ok((two?.amount ?? 0) >= (1.2 * 7.7 * GIB) / 4);
+    assert.deepEqual(advise([]), { memory: null, time: null });
+  });
+
+  it('takes the narrowest kind that has enough runs', () => {
+    const wide = pastJobs(20, () => ({ ...needing(16), slots: 8, host_slots: 8, pe: 'mpi' }));
+    const own = pastJobs(40, varying).slice(20);
+    assert.equal(advise([...wide, ...own]).memory?.runs, 20);
+    const unknown = advise([...wide, ...own], { fields: { slots: null } }).memory;
+    assert.equal(unknown?.runs, 40);
+  });
+
+  it('leaves out what only looks alike, what failed by itself, and hosts that nobody saw', () => {
+    const others = pastJobs(5, () => ({ ...needing(30), job_name: 'step_x' }));
+    const failed = pastJobs(5, () => ({ ...needing(1), exit_status: 1 }));
+    const unseen = pastJobs(5, () => ({
+      ...needing(1),
+      peak_process_vmem: null,
+      granted_hosts: [
+        { host: 'a', slots: 2 },
+        { host: 'b', slots: 2 },
+      ],
+    }));
+    assert.deepEqual(advise([...others, ...failed, ...unseen]).memory, null);
+  });
+
+  it('counts all hosts and tasks of a parallel job as one run', () => {
+    const jobs = pastJobs(8).flatMap(({ job_id, submitted_at, started_at, ended_at, run_id }, index) => {
+      const times = { job_id, submitted_at, started_at, ended_at };
+      const later = new Date(Date.parse(started_at ?? '') + 3000).toISOString();
+      const task = (host: number, number: number): JobRecord => ({
+        ...mpiTask(host, number),
+        ...times,
+        submitted_at: later,
+        started_at: later,
+        run_id: `${run_id}${host}${number}`,
+      });
+      const master = { ...mpiMaster(2), ...times, run_id, job_name: `cfd_${index}` };
+      return [master, task(1, 1), task(2, 1), task(2, 2)];
+    });
+    const { memory } = advise(jobs, { fields: { jobName: 'cfd_9', slots: 32, pe: 'orte' } });
+    // Two tasks on the second host, by their upper ends.
+    const fullest = 4_710_000_000 + 4_720_000_000 + 2 * 20_000_000;
+    assert.deepEqual([memory?.runs, Math.floor((memory?.largest ?? 0) * 16)], [8, fullest]);
+  });
+
+  it('takes a limit that ended a run for less than it needed', () => {
+    const { memory } = advise([
+      ...pastJobs(10, () => ({ ...needing(2) })),
+      ...pastJobs(11, () => ({
+        ...killedAtLimit,
+        job_name: 'step_1',
+        slots: 4,
+        host_slots: 4,
+        pe: 'smp',
+        h_vmem: { request_bytes: GIB, limit_bytes: 4 * GIB, per: 'slot' as const },
+      })).slice(10),
+    ]);
+    assert.ok((memory?.amount ?? 0) >= 1.5 * GIB, memory?.text);
+  });
+
+  it('never asks for less than was measured', () => {
+    const { memory } = advise(
+      pastJobs(30, () => needing(2)),
+      { least: 5 * GIB },
+    );
+    assert.equal(memory?.text, '6G');
+  });
+
+  it("counts runs that are known by Grid Engine's figure alone", () => {
+    const imported = pastJobs(12, () => ({
+      status: 'unsampled' as const,
+      trust: 'accounting' as const,
+      peak_rss: null,
+      peak_rss_swap: null,
+      peak_process_vmem: null,
+      grid_engine: accountOf({ maxvmem_bytes: 6 * GIB }),
+    }));
+    const { memory } = advise(imported);
+    assert.deepEqual([memory?.runs, memory?.countedOnly, memory?.largest], [12, 12, (6 * GIB) / 4]);
+  });
+});
