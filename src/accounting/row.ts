@@ -1,11 +1,13 @@
 import type { JobRecord, MemorySeries } from '../record/record';
 import { killedByMemory } from '../record/cause';
-import { FIELD_CODECS, type Cell, type Column, type WordCodec } from './columns';
+import { boolean, integer, list, object, oneOf, string, type ValueOf } from '../base/shape';
+import { TRUSTS } from '../record/fields';
+import { FIELD_CODECS, fromJson, NO_END, type Cell, type Column, type WordCodec } from './columns';
 import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
 import { chargedEnergy, endedBadly, requestedBytes } from '../record/facts';
 import { provesMembership } from '../record/membership';
 import type { Stamp, StoredRecord } from '../record/merge';
-import { DamagedRecord } from './damaged-record';
+import { DamagedRecord } from './store-error';
 
 /** A row of the table `record`, less its id: the columns of all fields, then how it was merged, then what sums need. */
 
@@ -60,11 +62,11 @@ export function columnAt(name: string): number {
 
 export type Row = readonly Cell[];
 
-interface Account {
-  readonly trust: Stamp['trust'];
-  readonly ended: boolean;
-  readonly slots: string[];
-}
+/** An account that fields come from. */
+const account = object({ trust: oneOf(TRUSTS), ended: boolean, slots: list(string, NO_END) });
+const ACCOUNTS = list(account, NO_END);
+const NUMBERS = list(integer(), NO_END);
+type Account = Omit<ValueOf<typeof account>, 'slots'> & { readonly slots: string[] };
 
 /** The accounts that fields of a record come from, and the revision of each. */
 function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
@@ -88,12 +90,12 @@ function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
 
 function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredRecord['provenance'] {
   if (typeof id !== 'number' || revisions === null) return {};
-  const accounts = JSON.parse(words.text('provenance', id)) as readonly Account[];
-  const given = JSON.parse(String(revisions)) as number | readonly number[];
-  const told = typeof given === 'number' ? [given] : given;
+  const accounts = fromJson(ACCOUNTS, words.text('provenance', id), 'provenance');
+  const text = String(revisions);
+  const given = fromJson(NUMBERS, text.startsWith('[') ? text : `[${text}]`, 'provenance_revisions');
   return Object.fromEntries(
     accounts.flatMap(({ trust, ended, slots }, index) =>
-      slots.map((slot) => [slot, { trust, revision: told[index] ?? 0, ended }]),
+      slots.map((slot) => [slot, { trust, revision: given[index] ?? 0, ended }]),
     ),
   );
 }
@@ -115,24 +117,34 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
   return row;
 }
 
+/** Columns of the table `series` that queries read along: start, step, points. */
+export const SERIES_CELLS = 3;
+
+function seriesAt(cells: readonly Cell[], at: number): MemorySeries | null {
+  const [start, step, points] = [cells[at], cells[at + 1], cells[at + 2]];
+  if (typeof start !== 'number' || typeof points !== 'string') return null;
+  return {
+    start: new Date(start).toISOString(),
+    step_seconds: Number(step) / 1000,
+    rss_bytes: fromJson(NUMBERS, points, 'rss_bytes'),
+  };
+}
+
 const ENDED = columnAt('ended');
 
 /**
- * The record of a row that begins at `at` in `cells`, and its series where that was read along. Throws DamagedRecord.
+ * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. Throws
+ * DamagedRecord.
  */
-export function fromRow(
-  cells: readonly Cell[],
-  at: number,
-  series: MemorySeries | null,
-  words: WordCodec,
-): StoredRecord {
+export function fromRow(cells: readonly Cell[], at: number, series: number | null, words: WordCodec): StoredRecord {
   const fields: Record<string, unknown> = {};
   let from = at;
   try {
     for (const { name, codec } of FIELD_CODECS) {
-      fields[name] = name === 'series' ? series : codec.read(cells, from, words);
+      fields[name] = codec.read(cells, from, words);
       from += codec.columns.length;
     }
+    fields.series = series === null ? null : seriesAt(cells, series);
     return {
       record: fields as unknown as JobRecord,
       ended: cells[at + ENDED] === 1,

@@ -5,7 +5,7 @@ import { COLUMN_NAMES } from '../../row';
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
 
 const ROW = COLUMN_NAMES.map((column) => `r.${column}`).join(', ');
-/** Of the chart; `readSeries` reads it. */
+/** Of the chart; `fromRow` reads it. */
 const SERIES = 's.start, s.step_ms, s.rss_bytes';
 const FROM_RECORD = 'FROM record r';
 const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
