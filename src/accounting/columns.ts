@@ -1,4 +1,6 @@
+import { checkJson, list, number, object, string, type Shape } from '../base/shape';
 import {
+  BRACKET,
   FIELD_NAMES,
   FIELDS,
   type Bracket,
@@ -41,17 +43,52 @@ interface CellCodec {
   readonly read: (cells: readonly Cell[], at: number, words: WordCodec) => unknown;
 }
 
-function one(
+/** Of a list in a store. */
+export const NO_END = Number.MAX_SAFE_INTEGER;
+
+/** A JSON text of a store. Throws RangeError where it is not of that shape. */
+export function fromJson<T>(shape: Shape<T>, json: string, what: string): T {
+  const read = checkJson(shape, json, what);
+  if (!read.ok) throw new RangeError(read.error);
+  return read.value;
+}
+
+/** A number of a store; null: NULL. Throws RangeError on a text. */
+function numberIn(cell: Cell | undefined, column: string): number | null {
+  if (typeof cell === 'string') throw new RangeError(`${column} has "${cell}", which is no number`);
+  return cell ?? null;
+}
+
+/** A text of a store; null: NULL. Throws RangeError on a number. */
+function textIn(cell: Cell | undefined, column: string): string | null {
+  if (typeof cell === 'number') throw new RangeError(`${column} has ${cell}, which is no text`);
+  return cell ?? null;
+}
+
+/** A column of numbers. `write`: of what the field's shape allows but null. */
+function numeric(
   column: Column,
-  write: (value: never, words: WordCodec) => Cell,
-  read: (cell: never, words: WordCodec) => unknown,
+  write: (value: never, words: WordCodec) => number,
+  read: (cell: number, words: WordCodec) => unknown,
 ): CellCodec {
   return {
     columns: [column],
     write: (value, words) => [value === null ? null : write(value as never, words)],
     read: (cells, at, words) => {
-      const cell = cells[at] ?? null;
-      return cell === null ? null : read(cell as never, words);
+      const cell = numberIn(cells[at], column.name);
+      return cell === null ? null : read(cell, words);
+    },
+  };
+}
+
+/** A column of texts. */
+function textual(column: Column, write: (value: never) => string, read: (cell: string) => unknown): CellCodec {
+  return {
+    columns: [column],
+    write: (value) => [value === null ? null : write(value as never)],
+    read: (cells, at) => {
+      const cell = textIn(cells[at], column.name);
+      return cell === null ? null : read(cell);
     },
   };
 }
@@ -64,45 +101,47 @@ function msOf(time: string): number {
 
 const same = <T>(value: T): T => value;
 
-/** Of the texts of dictionaries that are JSON: few, and each is in many rows. */
-const parsed = new Map<string, unknown>();
-const MOST_PARSED = 10_000;
+const MOST_KNOWN = 10_000;
 
-/** What a JSON text of a dictionary says, parsed once; nobody changes it. Throws SyntaxError. */
-export function parseRepeated(text: string): unknown {
-  const known = parsed.get(text);
-  if (known !== undefined) return known;
-  const value = JSON.parse(text) as unknown;
-  if (parsed.size >= MOST_PARSED) parsed.clear();
-  parsed.set(text, value);
-  return value;
+/** `fromJson` of texts that stand in a dictionary: few, each is in many rows, and what they say is never changed. */
+export function repeatedJson<T>(shape: Shape<T>, name: string): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const value = fromJson(shape, text, name);
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(text, value);
+    return value;
+  };
 }
 
-function leafCodec(name: string, storage: Storage, help: string): CellCodec {
+function leafCodec(name: string, shape: Shape<unknown>, storage: Storage, help: string): CellCodec {
   switch (storage.as) {
     case 'integer':
     case 'real':
+      return numeric({ name, type: storage.as, help }, same, same);
     case 'text':
-      return one({ name, type: storage.as, help }, same, same);
+      return textual({ name, type: 'text', help }, same, same);
     case 'seconds':
-      return one(
+      return numeric(
         { name: name.replace(/_seconds$/, '_ms'), type: 'integer', help: `${help}, in ms` },
         (value: number) => Math.round(value * 1000),
-        (cell: number) => cell / 1000,
+        (cell) => cell / 1000,
       );
     case 'time':
-      return one(
+      return numeric(
         { name, type: 'integer', help: `${help} (ms since the epoch)` },
         (value: string) => msOf(value),
-        (cell: number) => new Date(cell).toISOString(),
+        (cell) => new Date(cell).toISOString(),
       );
     case 'choice': {
       const { of } = storage;
       const listed = of.map((item, index) => `${index} ${item}`).join(', ');
-      return one(
+      return numeric(
         { name, type: 'integer', small: true, help: `${help}: ${listed}` },
         (value: string) => of.indexOf(value),
-        (cell: number) => {
+        (cell) => {
           const item = of[cell];
           if (item === undefined) throw new RangeError(`${name} has the unknown code ${cell}`);
           return item;
@@ -114,27 +153,27 @@ function leafCodec(name: string, storage: Storage, help: string): CellCodec {
       return wordCodec(name, dictionary, help);
     }
     case 'json':
-      return one(
+      return textual(
         { name, type: 'text', help: `${help} (JSON)` },
         (value: unknown) => JSON.stringify(value),
-        (cell: string) => JSON.parse(cell) as unknown,
+        (cell) => fromJson(shape, cell, name),
       );
   }
 }
 
 function wordCodec(name: string, dictionary: Dictionary, help: string): CellCodec {
-  return one(
+  return numeric(
     { name: `${name}_id`, type: 'integer', dictionary, help },
     (value: string, words) => words.intern(dictionary, value),
-    (cell: number, words) => words.text(dictionary, cell),
+    (cell, words) => words.text(dictionary, cell),
   );
 }
 
 /** An object as the columns of its members, all null where there is none. */
 function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unknown>>>, help: string): CellCodec {
-  const codecs = Object.entries(members).map(([member, { storage }]) => ({
+  const codecs = Object.entries(members).map(([member, leaf]) => ({
     member,
-    codec: leafCodec(`${prefix}_${member}`, storage, help),
+    codec: leafCodec(`${prefix}_${member}`, leaf, leaf.storage, help),
   }));
   return {
     columns: codecs.flatMap(({ codec }) => codec.columns),
@@ -151,8 +190,13 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
   };
 }
 
+const { proved, exact, open, sources } = BRACKET;
+/** How a peak was found. */
+const basisShape = object({ proved, exact, open, sources });
+
 /** Ends, slack, time and command of a peak; how it was found repeats: `{proved, exact, open, sources}`. */
 function bracketCodec(name: string, help: string): CellCodec {
+  const basisOf = repeatedJson(basisShape, name);
   const column = (part: string, what: string): Column => ({
     name: `${name}_${part}`,
     type: 'integer',
@@ -169,31 +213,27 @@ function bracketCodec(name: string, help: string): CellCodec {
     ],
     write: (value, words) => {
       if (value === null) return [null, null, null, null, null, null];
-      const { lower_bytes, upper_bytes, slack_bytes, proved, exact, open, sources, at, command } = value as Bracket;
+      const { lower_bytes, upper_bytes, slack_bytes, at, command, ...basis } = value as Bracket;
       return [
         lower_bytes,
         upper_bytes,
         slack_bytes,
         at === null ? null : msOf(at),
         command === null ? null : words.intern('command', command),
-        words.intern('bracket_basis', JSON.stringify({ proved, exact, open, sources })),
+        words.intern('bracket_basis', JSON.stringify(basisShape.read(basis))),
       ];
     },
     read: (cells, at, words) => {
-      const lower = cells[at];
-      if (typeof lower !== 'number') return null;
-      const [seen, command, basis] = [cells[at + 3], cells[at + 4], cells[at + 5]];
-      const { proved, exact, open, sources } = parseRepeated(words.text('bracket_basis', Number(basis))) as Bracket;
+      const end = (index: number): number | null => numberIn(cells[at + index], name);
+      const [lower, seen, command] = [end(0), end(3), end(4)];
+      if (lower === null) return null;
       return {
         lower_bytes: lower,
-        upper_bytes: cells[at + 1] ?? null,
-        slack_bytes: cells[at + 2] ?? 0,
-        proved,
-        exact,
-        open,
-        sources,
-        at: typeof seen === 'number' ? new Date(seen).toISOString() : null,
-        command: typeof command === 'number' ? words.text('command', command) : null,
+        upper_bytes: end(1),
+        slack_bytes: end(2) ?? 0,
+        ...basisOf(words.text('bracket_basis', end(5) ?? 0)),
+        at: seen === null ? null : new Date(seen).toISOString(),
+        command: command === null ? null : words.text('command', command),
       };
     },
   };
@@ -203,15 +243,20 @@ const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
 
 /** All memory requests of a job: of many jobs the same. */
 function requestsCodec(name: string, help: string): CellCodec {
+  const requestsOf = repeatedJson(FIELDS.requests.shape, name);
   return {
     columns: [{ name: `${name}_id`, type: 'integer', dictionary: 'requests', help }],
     write: (value, words) => [isEmpty(value as object) ? null : words.intern('requests', JSON.stringify(value))],
-    read: (cells, at, words) => (typeof cells[at] === 'number' ? parseRepeated(words.text('requests', cells[at])) : {}),
+    read: (cells, at, words) => {
+      const id = numberIn(cells[at], name);
+      return id === null ? {} : requestsOf(words.text('requests', id));
+    },
   };
 }
 
 /** The names repeat; the values, in their order, are the record's. */
 function metricsCodec(help: string): CellCodec {
+  const namesOf = repeatedJson(list(string, NO_END), 'metric_set');
   return {
     columns: [
       { name: 'metric_set_id', type: 'integer', dictionary: 'metric_set', help: `${help}: names (JSON)` },
@@ -225,10 +270,10 @@ function metricsCodec(help: string): CellCodec {
             JSON.stringify(Object.values(value as object)),
           ],
     read: (cells, at, words) => {
-      const [set, values] = [cells[at], cells[at + 1]];
-      if (typeof set !== 'number' || typeof values !== 'string') return {};
-      const names = parseRepeated(words.text('metric_set', set)) as readonly string[];
-      const figures = JSON.parse(values) as readonly number[];
+      const [set, values] = [numberIn(cells[at], 'metric_set_id'), textIn(cells[at + 1], 'metric_values')];
+      if (set === null || values === null) return {};
+      const names = namesOf(words.text('metric_set', set));
+      const figures = fromJson(list(number(), NO_END), values, 'metric_values');
       return Object.fromEntries(names.map((metric, index) => [metric, figures[index] ?? 0]));
     },
   };
@@ -236,6 +281,7 @@ function metricsCodec(help: string): CellCodec {
 
 /** Notes repeat but for their numbers. */
 function notesCodec(name: string, help: string): CellCodec {
+  const templatesOf = repeatedJson(list(string, NO_END), name);
   return {
     columns: [
       {
@@ -256,10 +302,10 @@ function notesCodec(name: string, help: string): CellCodec {
       ];
     },
     read: (cells, at, words) => {
-      const [id, given] = [cells[at], cells[at + 1]];
-      if (typeof id !== 'number') return [];
-      const templates = parseRepeated(words.text('notes', id)) as readonly string[];
-      const numbers = typeof given === 'string' ? (JSON.parse(given) as readonly (readonly number[])[]) : [];
+      const [id, given] = [numberIn(cells[at], name), textIn(cells[at + 1], 'note_numbers')];
+      if (id === null) return [];
+      const templates = templatesOf(words.text('notes', id));
+      const numbers = given === null ? [] : fromJson(list(list(number(), NO_END), NO_END), given, 'note_numbers');
       return templates.map((template, index) => joinNote({ template, numbers: numbers[index] ?? [] }));
     },
   };
@@ -269,7 +315,7 @@ function notesCodec(name: string, help: string): CellCodec {
 const ELSEWHERE: CellCodec = { columns: [], write: () => [], read: () => null };
 
 function fieldCodec(name: FieldName): CellCodec {
-  const { storage, help }: Pick<Field, 'storage' | 'help'> = FIELDS[name];
+  const { shape, storage, help }: Pick<Field, 'shape' | 'storage' | 'help'> = FIELDS[name];
   switch (storage.as) {
     case 'members':
       return memberCodec(storage.prefix ?? name, storage.of, help);
@@ -291,7 +337,7 @@ function fieldCodec(name: FieldName): CellCodec {
     case 'json':
     case 'choice':
     case 'word':
-      return leafCodec(name, storage, help);
+      return leafCodec(name, shape, storage, help);
   }
 }
 

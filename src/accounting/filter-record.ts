@@ -2,8 +2,23 @@ import { countedAt, endedBadly } from '../record/facts';
 import { isSampled } from '../record/coverage';
 import { figureOf } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';
-import { isHostPattern, parsePatterns } from './host-pattern';
 import type { RecordFilter } from './store';
+
+/** "alice,bob*" as its parts, without blanks around them and without empty ones. */
+export function parsePatterns(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/**
+ * Whether the host of a filter may be several: names and patterns (`*`, `?`) with commas between them. One without a dot
+ * also means hosts whose first label it matches: `ge*`, `node0?`, `node01,node02.cluster.example`.
+ */
+export function isHostPattern(host: string): boolean {
+  return /[*?,]/.test(host);
+}
 
 type Test = (record: JobRecord, name: string | null) => boolean;
 

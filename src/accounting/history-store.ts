@@ -30,19 +30,13 @@ export interface KeptLine extends UnreadableLine {
   readonly path: string;
 }
 
-/** Lines of Grid Engine's accounting, in their order. */
-export interface ImportLines extends Iterable<PlacedLine> {
-  readonly length: number;
-  /** All lines at less cost: one object, which is another line after each step. */
-  readonly passing?: () => Iterable<PlacedLine>;
-}
-
 export interface ImportBatch {
   /** As it will be once the batch is in the store. */
   readonly file: ImportedFile;
   /** As it was before: another importer has been at work where the store says otherwise. null: not known before. */
   readonly before: ImportedFile | null;
-  readonly lines: ImportLines;
+  /** Lines of Grid Engine's accounting, in their order; gone through once. */
+  readonly lines: Iterable<PlacedLine>;
   readonly unreadable: readonly UnreadableLine[];
 }
 

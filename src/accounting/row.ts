@@ -1,12 +1,13 @@
-import { FIELD_NAMES, FIELDS, type FieldName } from '../record/fields';
+import { FIELD_NAMES, FIELDS, TRUSTS, type FieldName } from '../record/fields';
 import type { JobRecord, MemorySeries } from '../record/record';
 import { killedByMemory } from '../record/cause';
-import { FIELD_CODECS, parseRepeated, type Cell, type Column, type WordCodec } from './columns';
+import { boolean, integer, list, object, oneOf, string, type ValueOf } from '../base/shape';
+import { FIELD_CODECS, fromJson, NO_END, repeatedJson, type Cell, type Column, type WordCodec } from './columns';
 import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
 import { chargedEnergy, endedBadly, requestedBytes } from '../record/facts';
 import { provesMembership } from '../record/membership';
 import type { Stamp, StoredRecord } from '../record/merge';
-import { DamagedRecord } from './damaged-record';
+import { DamagedRecord } from './store-error';
 
 /** A row of the table `record`, less its id: the columns of all fields, then how it was merged, then what sums need. */
 
@@ -61,11 +62,11 @@ export function columnAt(name: string): number {
 
 export type Row = readonly Cell[];
 
-interface Account {
-  readonly trust: Stamp['trust'];
-  readonly ended: boolean;
-  readonly slots: string[];
-}
+/** An account that fields come from. */
+const account = object({ trust: oneOf(TRUSTS), ended: boolean, slots: list(string, NO_END) });
+const ACCOUNTS = list(account, NO_END);
+const NUMBERS = list(integer(), NO_END);
+type Account = Omit<ValueOf<typeof account>, 'slots'> & { readonly slots: string[] };
 
 /** The accounts that fields of a record come from, and the revision of each. */
 function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
@@ -87,14 +88,16 @@ function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
   ];
 }
 
+const accountsOf = repeatedJson(ACCOUNTS, 'provenance');
+
 function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredRecord['provenance'] {
   if (typeof id !== 'number' || revisions === null) return {};
-  const accounts = parseRepeated(words.text('provenance', id)) as readonly Account[];
-  const given = JSON.parse(String(revisions)) as number | readonly number[];
-  const told = typeof given === 'number' ? [given] : given;
+  const accounts = accountsOf(words.text('provenance', id));
+  const text = String(revisions);
+  const given = fromJson(NUMBERS, text.startsWith('[') ? text : `[${text}]`, 'provenance_revisions');
   return Object.fromEntries(
     accounts.flatMap(({ trust, ended, slots }, index) =>
-      slots.map((slot) => [slot, { trust, revision: told[index] ?? 0, ended }]),
+      slots.map((slot) => [slot, { trust, revision: given[index] ?? 0, ended }]),
     ),
   );
 }
@@ -116,13 +119,26 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
   return row;
 }
 
+/** Columns of the table `series` that queries read along: start, step, points. */
+export const SERIES_CELLS = 3;
+
+function seriesAt(cells: readonly Cell[], at: number): MemorySeries | null {
+  const [start, step, points] = [cells[at], cells[at + 1], cells[at + 2]];
+  if (typeof start !== 'number' || typeof points !== 'string') return null;
+  return {
+    start: new Date(start).toISOString(),
+    step_seconds: Number(step) / 1000,
+    rss_bytes: fromJson(NUMBERS, points, 'rss_bytes'),
+  };
+}
+
 /** What a record has where a field is not read. A copy of it is far smaller than an object that grows by its fields. */
 const NO_FIELDS = JSON.parse(
   JSON.stringify(Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty]))),
 ) as Readonly<Record<string, unknown>>;
 
 /** The columns of some fields, then how the record was merged, and how the fields are read from them. */
-export interface RowPlan {
+interface RowPlan {
   readonly columns: readonly string[];
   readonly fields: typeof FIELD_CODECS;
 }
@@ -137,13 +153,13 @@ export function rowPlan(needed?: readonly FieldName[]): RowPlan {
 const ALL_FIELDS = rowPlan();
 
 /**
- * The record of a row that begins at `at` in `cells`, and its series where that was read along; fields that the plan has
- * not are empty. Throws DamagedRecord.
+ * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. Fields that
+ * the plan has not are empty. Throws DamagedRecord.
  */
 export function fromRow(
   cells: readonly Cell[],
   at: number,
-  series: MemorySeries | null,
+  series: number | null,
   words: WordCodec,
   plan: RowPlan = ALL_FIELDS,
 ): StoredRecord {
@@ -151,9 +167,10 @@ export function fromRow(
   let from = at;
   try {
     for (const { name, codec } of plan.fields) {
-      fields[name] = name === 'series' ? series : codec.read(cells, from, words);
+      fields[name] = codec.read(cells, from, words);
       from += codec.columns.length;
     }
+    fields.series = series === null ? null : seriesAt(cells, series);
     return {
       record: fields as unknown as JobRecord,
       ended: cells[from] === 1,

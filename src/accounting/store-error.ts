@@ -15,3 +15,11 @@ export class StoreError extends UserError {
     super(`${path}: ${reason}`, { hint, cause });
   }
 }
+
+/** A stored record that can't be read back: of an unknown form, or cut off. */
+export class DamagedRecord extends Error {
+  constructor(problem: string) {
+    super(`a stored record ${problem}`);
+    this.name = 'DamagedRecord';
+  }
+}

@@ -1,7 +1,7 @@
 import { memoryEfficiency } from '../../src/record/efficiency';
 import { arrangeAttempts } from '../../src/accounting/attempts';
 import { countedAt } from '../../src/record/facts';
-import { isHostPattern, parsePatterns } from '../../src/accounting/host-pattern';
+import { isHostPattern, parsePatterns } from '../../src/accounting/filter-record';
 import { FIELD_NAMES, type FieldName } from '../../src/record/fields';
 import { asStored, type StoredRecord } from '../../src/record/merge';
 import type { AccountingReader, RecordFilter } from '../../src/accounting/store';

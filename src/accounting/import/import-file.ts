@@ -2,7 +2,7 @@ import type { HistoryStore, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOfHead, openAccountingFile, type AccountingFile } from './accounting-file';
 import { knownFile } from './known-file';
 import type { LinePlace } from './line-place';
-import { lineTable } from './line-table';
+import { unpacked } from './line-table';
 import { placeAt } from './place-at';
 import { readFault } from './read-fault';
 import type { LineBatch } from './split-lines';
@@ -144,7 +144,7 @@ async function importFrom(
     const outcome = await store.importLines({
       file: after,
       before,
-      lines: lineTable(batch.packed),
+      lines: unpacked(batch.packed),
       unreadable: batch.unreadable,
     });
     if (outcome.conflict) return 'conflict';

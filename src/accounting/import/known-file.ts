@@ -1,4 +1,4 @@
-import type { ImportedFile } from '../history-store';
+import type { ImportBatch, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOfHead } from './accounting-file';
 
 /**
@@ -19,4 +19,22 @@ export function knownFile(head: Uint8Array, known: readonly ImportedFile[]): Imp
     if (hash(file.headBytes) === file.head) best = file;
   }
   return best;
+}
+
+/** A file's row in a store. */
+export type FileRow = ImportedFile & { readonly id: number };
+
+/**
+ * The number of the row that a batch is to go on with, if the store's rows are as its `before` says; a batch that begins a
+ * file must not find it there. `present`: the row of its file, `found`: that of `before`.
+ */
+export function rowOfBatch(
+  { before }: Pick<ImportBatch, 'before'>,
+  present: FileRow | undefined,
+  found: FileRow | undefined,
+): number | 'new' | 'conflict' {
+  if (before === null) return present === undefined ? 'new' : 'conflict';
+  // Two importers that began a short file at different lengths meet where their heads become the same.
+  const isOther = present !== undefined && present.id !== found?.id;
+  return isOther || found?.offset !== before.offset ? 'conflict' : found.id;
 }

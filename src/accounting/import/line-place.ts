@@ -2,14 +2,18 @@ import { createHash } from 'node:crypto';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 
 /**
- * A line of the accounting. Of a job that never started it tells no time but that of its submission, so that two attempts
+ * What is imported of a line of the accounting. Of a job that never started it tells no time but that of its submission, so that two attempts
  * that failed alike have the same line: what tells them apart, and is the same in every copy and form of the file, is the
  * line of a job that did start before it, and how many others of such jobs come between. `place`: both of it. It counts
  * when that line was written: `endTimeMs` says so where Grid Engine does not.
  */
-export interface PlacedLine extends AccountingRecord {
-  readonly place?: string | null;
-}
+export type PlacedLine = Pick<
+  AccountingRecord,
+  | ('jobId' | 'task' | 'peTaskId' | 'slots' | 'host' | 'owner' | 'jobName' | 'account' | 'queue' | 'project' | 'pe')
+  | ('submissionTimeMs' | 'startTimeMs' | 'endTimeMs' | 'failed' | 'exitStatus' | 'deletedBy' | 'category')
+  | ('wallclockSeconds' | 'cpuSeconds' | 'userSeconds' | 'systemSeconds' | 'memGibSeconds' | 'ioGib')
+  | ('maxvmemBytes' | 'maxrssBytes' | 'jobMaxrssBytes')
+> & { readonly place?: string | null };
 
 /** Where in the accounting a reader is. */
 export interface LinePlace {

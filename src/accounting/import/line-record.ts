@@ -1,4 +1,3 @@
-import type { AccountingRecord } from '../../gridengine/accounting-line';
 import { wholeCharacters } from '../../gridengine/bytes-to-text';
 import { failedCode } from '../../gridengine/failed-code';
 import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../record/record';
@@ -17,7 +16,7 @@ const UNKNOWN = 'UNKNOWN';
 const NOT_SEEN =
   'Only the line in the accounting file is known: no hooks ran on its host, or their record has not come.';
 
-function hasStarted(line: AccountingRecord): boolean {
+function hasStarted(line: PlacedLine): boolean {
   return line.startTimeMs !== null;
 }
 
@@ -32,44 +31,44 @@ export function lineRunId(line: PlacedLine): string {
   return `accounting.0.${startSecond(line.submissionTimeMs ?? 0)}.${line.place ?? '0'}`;
 }
 
-export function lineHost(line: AccountingRecord): string {
+export function lineHost(line: PlacedLine): string {
   return line.host === '' || line.host === '(null)' ? UNKNOWN : line.host;
 }
 
-export function lineQueue(line: AccountingRecord): string | null {
+export function lineQueue(line: PlacedLine): string | null {
   return line.queue === '' || line.queue === '(null)' || line.queue === UNKNOWN ? null : line.queue;
 }
 
 /** Why there are no samples. */
-export function lineNote(line: AccountingRecord): string {
+export function lineNote(line: PlacedLine): string {
   if (hasStarted(line)) return NOT_SEEN;
   return line.failed === 0 ? 'It never started.' : `It never started: ${failedCode(line.failed).meaning}.`;
 }
 
-function lineSignal({ failed, exitStatus }: AccountingRecord): number | null {
+function lineSignal({ failed, exitStatus }: PlacedLine): number | null {
   if (exitStatus > 128 && exitStatus <= 128 + MOST_SIGNALS && failed !== 0) return exitStatus - 128;
   // A status above 128 of a shell may tell the signal of its child: who reads it decides.
   return failed === 0 ? 0 : null;
 }
 
 /** Of the run; where Grid Engine left it out although the job ran, its own start and end tell. */
-export function lineWallclock(line: AccountingRecord): number {
+export function lineWallclock(line: PlacedLine): number {
   const { wallclockSeconds: told, startTimeMs: start, endTimeMs: end } = line;
   if (told > 0 || start === null || end === null || end <= start) return wholeMs(amount(told));
   return (end - start) / 1000;
 }
 
-export function lineCpu(line: AccountingRecord): number {
+export function lineCpu(line: PlacedLine): number {
   return wholeMs(amount(line.cpuSeconds));
 }
 
 /** Of a parallel job the line tells the slots of all its hosts together. */
-export function lineHostSlots(line: AccountingRecord): number | null {
+export function lineHostSlots(line: PlacedLine): number | null {
   return line.peTaskId === null && (line.slots === 1 || (line.pe === null && line.slots > 0)) ? line.slots : null;
 }
 
 /** When the line was written, as far as it tells. */
-export function lineRevision(line: AccountingRecord): number {
+export function lineRevision(line: PlacedLine): number {
   return line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? 0;
 }
 
@@ -88,7 +87,7 @@ const amount = (value: number): number => Math.max(0, value);
 const wholeMs = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 const positive = (value: number | null): number | null => (value === null || value <= 0 ? null : value);
 
-export function lineAccount(line: AccountingRecord): GridEngineAccount {
+export function lineAccount(line: PlacedLine): GridEngineAccount {
   return {
     wallclock_seconds: wholeMs(amount(line.wallclockSeconds)),
     cpu_seconds: wholeMs(amount(line.cpuSeconds)),
@@ -110,7 +109,7 @@ function isSafe({ h_vmem, requests }: LineRequests): boolean {
   );
 }
 
-export function requestsOfLine(line: AccountingRecord, rules: RequestRules): LineRequests {
+export function requestsOfLine(line: PlacedLine, rules: RequestRules): LineRequests {
   if (line.category === null || line.peTaskId !== null || line.slots <= 0) return NO_REQUESTS;
   const requests = lineRequests(line.category, line.slots, rules);
   return isSafe(requests) ? requests : NO_REQUESTS;

@@ -2,7 +2,7 @@ import { accountingReader, isProblem } from '../../gridengine/accounting-line';
 import type { UnreadableLine } from '../history-store';
 import { lineFault } from './line-fault';
 import { linePlacer, type LinePlace } from './line-place';
-import { linePacker, type PackedLines } from './line-table';
+import { LinePacker, type PackedLines } from './line-table';
 
 const NEWLINE = 0x0a;
 /** A longer line is no record. */
@@ -32,7 +32,7 @@ interface LineSplitter {
 /** `from`: position of the first piece, and `begin` its place; `most`: lines in a batch. */
 export function lineSplitter(from: number, most: number, begin: LinePlace): LineSplitter {
   const read = accountingReader();
-  const lines = linePacker(most);
+  const lines = new LinePacker(most);
   const placer = linePlacer(begin);
   let unreadable: UnreadableLine[] = [];
   let count = 0;

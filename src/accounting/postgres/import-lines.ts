@@ -1,12 +1,21 @@
 import type { ImportBatch, ImportedFile, ImportOutcome, KeptLine } from '../history-store';
-import { recordOfLine } from '../import/line-record';
+import type { Cell, WordCodec } from '../columns';
+import { rowOfBatch, type FileRow } from '../import/known-file';
+import type { PlacedLine } from '../import/line-place';
+import { lineRevision, recordOfLine } from '../import/line-record';
+import { LineRows, USUAL_COLUMNS, USUAL_VALUES } from '../import/line-rows';
+import type { Row } from '../row';
+import { dayOf } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
-import type { Merger } from './merger';
+import type { TypedColumn } from './insert-rows';
+import { NEW_ROW, type Merger } from './merger';
 
 const FILE_COLUMNS = 'cluster, head, head_bytes AS "headBytes", path, device, inode::float8 AS inode, "offset", lines';
-const NOTHING = { added: 0, joined: 0, unchanged: 0 };
 
-type FileRow = ImportedFile & { readonly id: number };
+const typed = (name: string): TypedColumn => NEW_ROW.find((column) => column.name === name) ?? { name, type: 'bigint' };
+/** A usual line's row: its own columns, then those that are the same in all. */
+const USUAL = [...USUAL_COLUMNS, ...Object.keys(USUAL_VALUES)].map(typed);
+const SAME: readonly Cell[] = Object.values(USUAL_VALUES);
 
 async function findFile(
   db: Pick<Transaction, 'query'>,
@@ -17,19 +26,6 @@ async function findFile(
     [cluster, head, headBytes],
   );
   return row;
-}
-
-/** The file's row, as `before` says; a batch that begins a file must not find it there. */
-async function fileId(
-  db: Pick<Transaction, 'query'>,
-  { before, file }: ImportBatch,
-): Promise<number | 'new' | 'conflict'> {
-  const present = await findFile(db, file);
-  if (before === null) return present === undefined ? 'new' : 'conflict';
-  const found = await findFile(db, before);
-  // Two importers that began a short file at different lengths meet where their heads become the same.
-  const isOther = present !== undefined && present.id !== found?.id;
-  return isOther || found?.offset !== before.offset ? 'conflict' : found.id;
 }
 
 async function storeFile(db: Pick<Transaction, 'query'>, file: ImportedFile, id: number | 'new'): Promise<number> {
@@ -63,20 +59,77 @@ async function keepUnreadable(
   );
 }
 
+const jobOf = ({ jobId, task }: PlacedLine): string => `${jobId}/${task}`;
+
+/** The jobs among those of lines that have a record already. */
+async function knownJobs(db: Pick<Transaction, 'rows'>, lines: readonly PlacedLine[]): Promise<ReadonlySet<string>> {
+  const list = (of: (line: PlacedLine) => number): string => `{${lines.map(of).join(',')}}`;
+  const rows = await db.rows<[number, number]>(
+    `SELECT DISTINCT j.job_id, j.task_id FROM unnest($1::text::bigint[], $2::text::bigint[]) AS j (job_id, task_id)
+     JOIN qmemacct.record AS r ON r.job_id = j.job_id AND coalesce(r.task_id, 0) = j.task_id`,
+    [list(({ jobId }) => jobId), list(({ task }) => task)],
+  );
+  return new Set(rows.map(([job, task]) => `${job}/${task}`));
+}
+
+/** Lines that join nothing: the only ones of jobs that have no record. */
+async function insertLines(
+  merger: Merger,
+  inner: Transaction,
+  lines: readonly PlacedLine[],
+  cluster: string,
+): Promise<void> {
+  const days = new Set(lines.map((line) => dayOf(lineRevision(line))));
+  const usual: (readonly Cell[])[] = [];
+  const others: PlacedLine[] = [];
+  const usualRows = (words: WordCodec): readonly (readonly Cell[])[] => {
+    const rows = new LineRows(words, cluster);
+    usual.length = others.length = 0;
+    for (const line of lines) {
+      const row: Cell[] = [];
+      if (rows.push(row, line)) usual.push(row.concat(SAME));
+      else others.push(line);
+    }
+    return usual;
+  };
+  await merger.insertNew(inner, USUAL, usualRows, days);
+  const otherRows = (words: WordCodec): readonly Row[] => {
+    const rows = new LineRows(words, cluster);
+    return others.map((line) => rows.any(line));
+  };
+  await merger.insertNew(inner, NEW_ROW, otherRows, []);
+}
+
 /** Takes a batch of accounting lines in, in one transaction. Rejects with StoreError. */
 export function importLines(merger: Merger, batch: ImportBatch): Promise<ImportOutcome> {
   return merger.alone(async (inner) => {
-    const id = await fileId(inner, batch);
-    if (id === 'conflict') return { ...NOTHING, conflict: true };
-    const { cluster } = batch.file;
+    const { file, before } = batch;
+    const row = rowOfBatch(
+      batch,
+      await findFile(inner, file),
+      before === null ? undefined : await findFile(inner, before),
+    );
+    if (row === 'conflict') return { added: 0, joined: 0, unchanged: 0, conflict: true };
+    const lines = [...batch.lines];
+    const met = new Set(await knownJobs(inner, lines));
+    const seen = new Set<string>();
+    for (const job of lines.map(jobOf)) (seen.has(job) ? met : seen).add(job);
+    const fresh = lines.filter((line) => !met.has(jobOf(line)));
+    await insertLines(merger, inner, fresh, file.cluster);
+    const rest = lines.filter((line) => met.has(jobOf(line)));
     const outcomes = await merger.merge(
       inner,
-      Array.from(batch.lines, (line) => recordOfLine(line, { cluster })),
+      rest.map((line) => recordOfLine(line, { cluster: file.cluster })),
     );
-    await keepUnreadable(inner, await storeFile(inner, batch.file, id), batch.unreadable);
+    await keepUnreadable(inner, await storeFile(inner, file, row), batch.unreadable);
     const count = (change: string): number =>
       outcomes.filter((outcome) => outcome.ok && outcome.change === change).length;
-    return { added: count('added'), joined: count('changed'), unchanged: count('unchanged'), conflict: false };
+    return {
+      added: fresh.length + count('added'),
+      joined: count('changed'),
+      unchanged: count('unchanged'),
+      conflict: false,
+    };
   });
 }
 

@@ -1,7 +1,7 @@
 import type { JobRecord } from '../../record/record';
 import { countedAt } from '../../record/facts';
 import { JobRecords, type HeldRecord } from '../job-records';
-import type { Cell } from '../columns';
+import type { Cell, WordCodec } from '../columns';
 import { COLUMNS, toRow } from '../row';
 import type { MergeOutcome } from '../store';
 import { dayOf } from '../sums/periods';
@@ -39,16 +39,26 @@ export async function loadJobs(
   return held;
 }
 
-const ROW: readonly TypedColumn[] = [
-  { name: 'id', type: 'bigint' },
-  ...COLUMNS.map((column) => ({ name: column.name, type: columnType(column) })),
-];
+/** A row as `toRow` makes it. */
+export const NEW_ROW: readonly TypedColumn[] = COLUMNS.map((column) => ({
+  name: column.name,
+  type: columnType(column),
+}));
+const ROW: readonly TypedColumn[] = [{ name: 'id', type: 'bigint' }, ...NEW_ROW];
 const SERIES: readonly TypedColumn[] = [
   { name: 'record_id', type: 'bigint' },
   { name: 'start', type: 'bigint' },
   { name: 'step_ms', type: 'bigint' },
   { name: 'rss_bytes', type: 'text' },
 ];
+
+async function markStale(db: Transaction, days: Iterable<number>): Promise<void> {
+  await db.query(
+    `INSERT INTO qmemacct.stale_day SELECT d::integer FROM jsonb_array_elements_text($1::text::jsonb) AS d
+     WHERE d::integer >= (SELECT before_day FROM qmemacct.pruned) ON CONFLICT DO NOTHING`,
+    [JSON.stringify([...days])],
+  );
+}
 
 /** Puts what some jobs' records have become into the table. All writers of records do so, one at a time. */
 export class Merger {
@@ -85,7 +95,26 @@ export class Merger {
     const gone = [...changed, ...absorbed].flatMap(({ id }) => id ?? []);
     if (gone.length > 0) await this.remove(inner, gone);
     await this.insert(inner, [...changed, ...added]);
-    await this.markStale(inner, held, touched);
+    await this.markJobs(inner, held, touched);
+  }
+
+  /**
+   * Puts rows of jobs that have no record into the table, and marks the days (UTC, since 1970) on which they count.
+   * `rows` is called again where a string has no number yet.
+   */
+  async insertNew(
+    inner: Transaction,
+    columns: readonly TypedColumn[],
+    rows: (words: WordCodec) => readonly (readonly Cell[])[],
+    days: Iterable<number>,
+  ): Promise<void> {
+    let made = rows(this.words);
+    if (!this.words.complete) {
+      await this.words.ensure(inner);
+      made = rows(this.words);
+    }
+    await insertRows(inner, 'record', columns, made);
+    await markStale(inner, days);
   }
 
   private async remove(inner: Transaction, ids: readonly number[]): Promise<void> {
@@ -133,7 +162,7 @@ export class Merger {
   }
 
   /** Days with records of the jobs: what the others of a job add to sums may depend on one that has changed. */
-  private async markStale(inner: Transaction, held: JobRecords, touched: ReadonlySet<HeldRecord>): Promise<void> {
+  private async markJobs(inner: Transaction, held: JobRecords, touched: ReadonlySet<HeldRecord>): Promise<void> {
     const jobOf = ({ stored: { record } }: HeldRecord): string =>
       `${record.job_id}/${record.task_id ?? ''}/${record.cluster}`;
     const jobs = new Set([...touched].map(jobOf));
@@ -142,10 +171,6 @@ export class Merger {
       if (jobs.has(jobOf(one)))
         for (const version of [one.before, one.stored])
           if (version !== null) days.add(dayOf(countedAt(version.record)));
-    await inner.query(
-      `INSERT INTO qmemacct.stale_day SELECT d::integer FROM jsonb_array_elements_text($1::text::jsonb) AS d
-       WHERE d::integer >= (SELECT before_day FROM qmemacct.pruned) ON CONFLICT DO NOTHING`,
-      [JSON.stringify([...days])],
-    );
+    await markStale(inner, days);
   }
 }

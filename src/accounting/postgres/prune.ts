@@ -26,8 +26,27 @@ const SUMS = `WITH gone AS (DELETE FROM qmemacct.rollup AS u WHERE u.ctid = ANY 
   again AS (DELETE FROM qmemacct.rollup_again WHERE day < $1)
   SELECT count(*) FROM gone`;
 
+/** Tables that rows are removed from. */
+const TABLES = ['record', 'series', 'rollup', 'rollup_again'];
+const SIZE = `SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
+  WHERE oid = ANY ('{${TABLES.map((table) => `qmemacct.${table}`).join(',')}}'::regclass[])`;
+
 /**
- * Removes whole UTC days that are older than `rules` allow, in batches, a transaction each; their room is for what comes.
+ * What has gone leaves room in the tables for what comes. Where more has gone than is left, the records are written anew,
+ * so that the file system has the room: readers wait meanwhile; nodes do not, they deliver into the inbox. Resolves to
+ * the bytes that were given back.
+ */
+async function giveSpaceBack(db: Connection, gone: number): Promise<number> {
+  const number = async (sql: string): Promise<number> => (await db.rows<[number]>(sql))[0]?.[0] ?? 0;
+  const before = await number(SIZE);
+  for (const table of TABLES) await db.query(`VACUUM (ANALYZE) qmemacct.${table}`);
+  const left = await number("SELECT reltuples::bigint FROM pg_class WHERE oid = 'qmemacct.record'::regclass");
+  if (gone > left) for (const table of ['record', 'series']) await db.query(`VACUUM (FULL) qmemacct.${table}`);
+  return Math.max(0, before - (await number(SIZE)));
+}
+
+/**
+ * Removes whole UTC days that are older than `rules` allow, in batches, a transaction each.
  * Days are summed up before their records go; sums are kept as long as their records at least.
  */
 export async function prune(
@@ -78,5 +97,7 @@ export async function prune(
   }
   if (keptSeries !== null) await remove('series', SERIES, keptSeries * DAY_MS);
   if (keptSums !== null && keptRecords !== null) await remove('rollups', SUMS, Math.min(keptSums, keptRecords));
-  return { ...done, freed: 0, complete: !interrupted() };
+  const gone = done.records + done.series + done.rollups;
+  const freed = gone === 0 || interrupted() ? 0 : await giveSpaceBack(db, done.records);
+  return { ...done, freed, complete: !interrupted() };
 }

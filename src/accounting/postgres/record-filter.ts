@@ -1,6 +1,6 @@
 import { STATUSES } from '../../record/fields';
 import { JOB_SPAN_MS } from '../../record/facts';
-import { isHostPattern, parsePatterns } from '../host-pattern';
+import { isHostPattern, parsePatterns } from '../filter-record';
 import type { RecordFilter } from '../store';
 import { FAILED } from '../sums/fact-columns';
 import type { Value } from './connect';

@@ -1,5 +1,4 @@
-import { COLUMNS, fromRow } from '../row';
-import { readSeries, SERIES_CELLS } from '../series';
+import { COLUMNS, fromRow, SERIES_CELLS } from '../row';
 import type { Cell, Column, Dictionary, WordCodec } from '../columns';
 import type { StoredRecord } from '../../record/merge';
 
@@ -48,6 +47,6 @@ export function readRows(rows: readonly (readonly Cell[])[], at: number): readon
       const cell = row[at + SERIES_CELLS + index] ?? null;
       return dictionary !== undefined && typeof cell === 'string' ? words.intern(dictionary, cell) : cell;
     });
-    return fromRow(cells, 0, readSeries(row, at), words);
+    return fromRow([...row.slice(at, at + SERIES_CELLS), ...cells], SERIES_CELLS, 0, words);
   });
 }

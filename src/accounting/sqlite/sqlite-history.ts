@@ -1,7 +1,7 @@
 import type { HistoryStore } from '../history-store';
 import { createWords } from './database/dictionary';
 import { storeError } from './database/faults';
-import { lineImporter, type LineImporter } from './import/import-lines';
+import { LineImporter } from './import/import-lines';
 import { createMerger } from './write/merger';
 import { openForWriting } from './database/open';
 import { prune } from './prune';
@@ -21,7 +21,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
   const importer = (): LineImporter => {
     if (made !== null) return made;
     const stale = staleDays(db);
-    return (made = lineImporter(db, words, stale, createMerger(db, words, stale)));
+    return (made = new LineImporter(db, words, stale, createMerger(db, words, stale)));
   };
   const told = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -32,9 +32,9 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
   };
   return {
     ...storeOn(db, words),
-    importedFiles: (cluster) => answer(db, () => importer().importedFiles(cluster)),
+    importedFiles: (cluster) => answer(db, () => importer().files.of(cluster)),
     importLines: (batch) => answer(db, () => importer().importLines(batch)),
-    unreadableLines: (cluster, limit) => answer(db, () => importer().unreadableLines(cluster, limit)),
+    unreadableLines: (cluster, limit) => answer(db, () => importer().files.unreadable(cluster, limit)),
     // Delivered straight into the table.
     settle: () => Promise.resolve({ settled: 0, unreadable: 0 }),
     rollUp: (work) => told(rollUp(db, words, work)),

@@ -15,8 +15,7 @@ import { prepared } from './database/prepared';
 import { COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
 import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
-import { fromRow, rowPlan } from '../row';
-import { readSeries, SERIES_CELLS } from '../series';
+import { fromRow, rowPlan, SERIES_CELLS } from '../row';
 import { daysOfKey } from './read/spans';
 import { staleDays } from './write/stale-days';
 import { summarise } from './sums/summarise';
@@ -73,7 +72,7 @@ function reader(db: Database, words: Words): AccountingReader {
         const sql = jobQuery(by);
         const rows = prepared<typeof parameters, readonly Cell[]>(db, sql, 'raw').all(parameters);
         return arrangeAttempts(
-          rows.map((row) => fromRow(row, SERIES_CELLS, readSeries(row, 0), words)),
+          rows.map((row) => fromRow(row, SERIES_CELLS, 0, words)),
           query,
         );
       }),
@@ -106,7 +105,7 @@ function reader(db: Database, words: Words): AccountingReader {
         const rows = prepared<typeof parameters, readonly Cell[]>(db, runningQuery(id !== undefined), 'raw').all(
           parameters,
         );
-        return rows.map((row) => fromRow(row, SERIES_CELLS, readSeries(row, 0), words)).sort(byPlace);
+        return rows.map((row) => fromRow(row, SERIES_CELLS, 0, words)).sort(byPlace);
       }),
     close: () => answer(db, () => void db.close()),
   };

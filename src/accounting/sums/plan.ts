@@ -1,5 +1,5 @@
 import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf } from '../../record/sums';
-import { isHostPattern } from '../host-pattern';
+import { isHostPattern } from '../filter-record';
 import { DIMENSIONS, type Dimension, type SummaryQuery } from '../summary';
 import { zoneOffset } from '../summary-answer';
 import { DAY_MS, periodEnd, periodStart, type Period, type Span, type Unit } from './periods';

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { isHostPattern } from '../../accounting/host-pattern';
+import { isHostPattern } from '../../accounting/filter-record';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import { hostNames } from '../../live/host-names';
 import { loadSettings } from '../../record/settings';

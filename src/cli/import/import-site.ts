@@ -91,6 +91,6 @@ export async function importSiteAccounting(
 export function dryStore(known: readonly ImportedFile[]): ImportStore {
   return {
     importedFiles: () => Promise.resolve(known),
-    importLines: ({ lines }) => Promise.resolve({ added: lines.length, joined: 0, unchanged: 0, conflict: false }),
+    importLines: ({ lines }) => Promise.resolve({ added: [...lines].length, joined: 0, unchanged: 0, conflict: false }),
   };
 }

@@ -1,4 +1,4 @@
-import { isHostPattern } from '../../accounting/host-pattern';
+import { isHostPattern } from '../../accounting/filter-record';
 import type { Shown } from '../../accounting/store';
 import { MANY_OWNERS_COLUMNS, OWNER_COLUMNS, type RecordColumnName } from '../../report/records/columns';
 import { describeFilter } from '../../report/records/filter-text';

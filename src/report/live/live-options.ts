@@ -1,4 +1,4 @@
-import { parsePatterns } from '../../accounting/host-pattern';
+import { parsePatterns } from '../../accounting/filter-record';
 import type { Schema } from '../../base/shape';
 import { FULL_SHARE, jobsAtRisk } from '../../live/at-risk';
 import type { ClusterView } from '../../live/cluster-view';

@@ -1,6 +1,6 @@
 import { NO_FILTER, type FilterField, type LiveFilter } from './filter';
 import { HOST_ORDERS, JOB_ORDERS, PENDING_ORDERS } from './orders';
-import { parsePatterns } from '../../accounting/host-pattern';
+import { parsePatterns } from '../../accounting/filter-record';
 
 export type WatchPage = 'jobs' | 'pending' | 'hosts';
 

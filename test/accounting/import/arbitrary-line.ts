@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { PlacedLine } from '../../../src/accounting/import/line-place';
+import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
 
 /** Accounting lines as the reader returns them, for property tests. */
 
@@ -22,7 +23,7 @@ const category = fc.oneof(
 );
 
 /** Of few jobs where `jobs` is small, so that many of the lines meet. */
-export function arbitraryLine(jobs = 1e6): fc.Arbitrary<PlacedLine> {
+export function arbitraryLine(jobs = 1e6): fc.Arbitrary<AccountingRecord & Pick<PlacedLine, 'place'>> {
   return fc
     .record({
       jobId: fc.integer({ min: 1, max: jobs }),

@@ -120,7 +120,14 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
           await deliver(met);
           const records = lines.map((line) => recordOfLine(line, { cluster: 'cell' }));
           await merge(store, records);
-          assert.deepEqual(bySet, await rows(name));
+          const oneByOne = await rows(name);
+          assert.deepEqual([bySet.records, bySet.series], [oneByOne.records, oneByOne.series]);
+          // Days on which a record counted only until the next batch came are marked, too.
+          const marked = new Set(bySet.stale as readonly number[]);
+          assert.deepEqual(
+            (oneByOne.stale as readonly number[]).filter((day) => !marked.has(day)),
+            [],
+          );
         },
       ),
       { numRuns: Number(process.env.RUNS ?? 12), endOnFailure: true },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { countedAt, endedBadly, requestedBytes } from '../../../src/record/facts';
-import { parsePatterns } from '../../../src/accounting/host-pattern';
+import { parsePatterns } from '../../../src/accounting/filter-record';
 import type { RecordFilter, RecordSort } from '../../../src/accounting/store';
 import { isHost } from '../../../src/report/live/filter';
 import type { JobRecord } from '../../../src/record/record';

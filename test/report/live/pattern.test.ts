@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parsePatterns } from '../../../src/accounting/host-pattern';
+import { parsePatterns } from '../../../src/accounting/filter-record';
 import { matchesPattern } from '../../../src/report/live/filter';
 import { oneOf } from '../../tries';
 

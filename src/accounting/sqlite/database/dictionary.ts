@@ -1,13 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Dictionary, WordCodec } from '../../columns';
-import { DamagedRecord } from '../../damaged-record';
+import { DamagedRecord } from '../../store-error';
 
 /** Strings as small numbers, and back. */
 export interface Words extends WordCodec {
   /** The number of a string that is known; null otherwise. */
   readonly find: (dictionary: Dictionary, text: string) => number | null;
-  /** `intern` of one dictionary. */
-  readonly interner: (dictionary: Dictionary) => (text: string) => number;
   /** To be called after a rollback: numbers given since are gone. */
   readonly forget: () => void;
 }
@@ -57,14 +55,11 @@ export function createWords(db: Database): Words {
     const id = look(text);
     return id === undefined ? null : remember(ids, text, id);
   };
-  const internIn = (known: Table, text: string): number =>
-    findIn(known, text) ?? remember(known.ids, text, known.add(text));
   return {
     find: (dictionary, text) => findIn(table(dictionary), text),
-    intern: (dictionary, text) => internIn(table(dictionary), text),
-    interner: (dictionary) => {
+    intern: (dictionary, text) => {
       const known = table(dictionary);
-      return (text) => known.ids.get(text) ?? internIn(known, text);
+      return findIn(known, text) ?? remember(known.ids, text, known.add(text));
     },
     text: (dictionary, id) => {
       const { texts, read } = table(dictionary);

@@ -6,7 +6,7 @@ import { COLUMN_NAMES } from '../../row';
 
 const rowOf = (columns: readonly string[]): string => columns.map((column) => `r.${column}`).join(', ');
 const ROW = rowOf(COLUMN_NAMES);
-/** Of the chart; `readSeries` reads it. */
+/** Of the chart; `fromRow` reads it. */
 const SERIES = 's.start, s.step_ms, s.rss_bytes';
 const FROM_RECORD = 'FROM record r';
 const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';

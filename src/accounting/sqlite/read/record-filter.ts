@@ -1,6 +1,6 @@
 import { JOB_SPAN_MS } from '../../../record/facts';
 import { STATUSES } from '../../../record/fields';
-import { isHostPattern, parsePatterns } from '../../host-pattern';
+import { isHostPattern, parsePatterns } from '../../filter-record';
 import { nameClass } from '../../../record/name-class';
 import type { RecordFilter } from '../../store';
 import { FAILED } from '../../sums/fact-columns';

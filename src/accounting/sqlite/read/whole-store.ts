@@ -4,8 +4,7 @@ import { createWords } from '../database/dictionary';
 import { isStoreFault, storeError } from '../database/faults';
 import type { Cell } from '../../columns';
 import { openForReading } from '../database/open';
-import { COLUMN_NAMES, columnAt, fromRow } from '../../row';
-import { readSeries, SERIES_CELLS } from '../../series';
+import { COLUMN_NAMES, columnAt, fromRow, SERIES_CELLS } from '../../row';
 
 /** `problem`: it can't be read back; the others can. */
 export type NumberedRecord = { readonly id: number } & (
@@ -69,7 +68,7 @@ export function openWholeStore(path: string): WholeStore {
   const read = (cells: readonly Cell[]): NumberedRecord => {
     const id = Number(cells[0]);
     try {
-      return { id, stored: fromRow(cells, ROW_AT, readSeries(cells, 1), words) };
+      return { id, stored: fromRow(cells, ROW_AT, 1, words) };
     } catch (error) {
       if (isStoreFault(error) || !(error instanceof Error)) throw error;
       return { id, stored: null, problem: `record ${id} (job ${cells[JOB_AT] ?? ''}): ${error.message}` };

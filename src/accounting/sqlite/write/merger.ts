@@ -17,8 +17,7 @@ import {
   PUT_SERIES,
   updateRecord,
 } from '../read/queries';
-import { columnAt, COLUMN_NAMES, fromRow, toRow, type Row } from '../../row';
-import { readSeries, SERIES_CELLS } from '../../series';
+import { columnAt, COLUMN_NAMES, fromRow, SERIES_CELLS, toRow, type Row } from '../../row';
 import type { StaleDays } from './stale-days';
 
 interface Candidate {
@@ -77,7 +76,7 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
       rows.map((cells): Candidate => ({
         id: Number(cells[0]),
         row: cells.slice(ROW_AT),
-        stored: fromRow(cells, ROW_AT, readSeries(cells, 1), words),
+        stored: fromRow(cells, ROW_AT, 1, words),
       })),
     );
     if (merged === null) return { ok: true, change: 'unchanged' };

@@ -1,0 +1,68 @@
+import type { WordCodec } from '../columns';
+import { requestsOfLine } from './line-record';
+import { NO_REQUESTS, USUAL_RULES, type LineRequests } from './line-requests';
+import type { PlacedLine } from './line-place';
+
+const CACHED = 20_000;
+/** Longer texts are cut in the record. */
+export const LONGEST_USUAL = 1000;
+
+/** What a category asks for with so many slots. */
+interface Asked {
+  readonly requests: LineRequests;
+  /** In the dictionary; null: none beside h_vmem. */
+  readonly id: number | null;
+}
+
+/** What a category says, which many lines share. */
+interface Category {
+  readonly id: number;
+  readonly bySlots: Map<number, Asked>;
+}
+
+/** The categories of lines, read once each. */
+export class Categories {
+  private readonly known = new Map<string, Category>();
+  private readonly complexes = new Map<number, ReadonlySet<string>>();
+
+  constructor(private readonly words: WordCodec) {}
+
+  /** null: the line has none, or one that is too long for the record as it is. */
+  of({ category: text }: PlacedLine): Category | null {
+    if (text === null || text.length > LONGEST_USUAL) return null;
+    const known = this.known.get(text);
+    if (known !== undefined) return known;
+    if (this.known.size >= CACHED) this.known.clear();
+    const made = { id: this.words.intern('category', text), bySlots: new Map<number, Asked>() };
+    this.known.set(text, made);
+    return made;
+  }
+
+  asked(line: PlacedLine, category: Category | null): Asked {
+    // A task's line has none, whatever its slots.
+    const key = line.peTaskId === null ? line.slots : -1;
+    const known = category?.bySlots.get(key);
+    if (known !== undefined) return known;
+    const requests = requestsOfLine(line, USUAL_RULES);
+    const beside = requests.requests === NO_REQUESTS.requests ? null : JSON.stringify(requests.requests);
+    const made = { requests, id: beside === null ? null : this.words.intern('requests', beside) };
+    category?.bySlots.set(key, made);
+    return made;
+  }
+
+  /** The complexes of an entry of the dictionary `requests`. */
+  complexesOf(id: number): ReadonlySet<string> {
+    const known = this.complexes.get(id);
+    if (known !== undefined) return known;
+    if (this.complexes.size >= CACHED) this.complexes.clear();
+    const made = new Set(Object.keys(JSON.parse(this.words.text('requests', id)) as object));
+    this.complexes.set(id, made);
+    return made;
+  }
+
+  /** After a rollback: numbers given since are gone. */
+  forget(): void {
+    this.known.clear();
+    this.complexes.clear();
+  }
+}

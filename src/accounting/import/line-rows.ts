@@ -1,0 +1,220 @@
+import { COVERAGE_REASONS } from '../../record/coverage';
+import { requestedBytes } from '../../record/facts';
+import { STATUSES, TRUSTS } from '../../record/fields';
+import { NO_PROJECT } from '../../record/membership';
+import { asStored } from '../../record/merge';
+import type { JobRecord } from '../../record/record';
+import type { Cell, Dictionary, WordCodec } from '../columns';
+import { toRow, type Row } from '../row';
+import { Categories, LONGEST_USUAL } from './categories';
+import type { PlacedLine } from './line-place';
+import {
+  lineAccount,
+  lineCpu,
+  lineHost,
+  lineHostSlots,
+  lineNote,
+  lineQueue,
+  lineRevision,
+  lineRunId,
+  lineWallclock,
+  recordOfLine,
+} from './line-record';
+import { NO_REQUESTS } from './line-requests';
+
+/** Columns of Grid Engine's own account, of which a line tells all but `ge_lines`, which is 1. */
+export const ACCOUNT_COLUMNS = [
+  'ge_wallclock_ms',
+  'ge_cpu_ms',
+  'ge_user_ms',
+  'ge_system_ms',
+  'ge_maxvmem_bytes',
+  'ge_maxrss_bytes',
+  'ge_mem_gib_seconds',
+  'ge_io_gib',
+  'ge_category_id',
+  'ge_deleted_by_id',
+] as const;
+
+/** Columns of the row of a usual line: of a job that ended by itself. */
+export const USUAL_COLUMNS = [
+  'job_id',
+  'task_id',
+  'pe_task_id',
+  'cluster_id',
+  'host_id',
+  'run_id',
+  'owner_id',
+  'job_name_id',
+  'queue_id',
+  'project_id',
+  'pe_id',
+  'account_id',
+  'slots',
+  'host_slots',
+  'submitted_at',
+  'started_at',
+  'ended_at',
+  'exit_status',
+  'revision',
+  'h_vmem_request_bytes',
+  'h_vmem_limit_bytes',
+  'h_vmem_per',
+  'requests_id',
+  'requested_bytes',
+  'wallclock_ms',
+  'cpu_ms',
+  'notes_id',
+  'in_project',
+  ...ACCOUNT_COLUMNS,
+] as const;
+/** The others that have a value, the same in all. */
+export const USUAL_VALUES = {
+  signal: 0,
+  failed: 0,
+  status: STATUSES.indexOf('unsampled'),
+  trust: TRUSTS.indexOf('accounting'),
+  ended: 1,
+  coverage: COVERAGE_REASONS.indexOf('no-hooks'),
+  sampled: 0,
+  killed_by_memory: 0,
+  ge_lines: 1,
+} as const;
+
+/** What a line of a good end alone knows of a job that has a record of ours. */
+const JOINED = JSON.stringify([{ trust: 'accounting', ended: true, slots: ['failed', 'grid_engine'] }]);
+
+const PER = { slot: 0, job: 1 } as const;
+
+/** What a record of ours says that has met no line yet. */
+interface Joinable {
+  readonly hasLimit: boolean;
+  readonly requestsId: number | null;
+}
+
+const wholeMs = (seconds: number): number => Math.round(seconds * 1000);
+
+/**
+ * The rows of accounting lines, as `toRow` makes them of `recordOfLine`, at a fraction of its cost for the jobs that ended
+ * by themselves: without the record between, and with what repeats kept.
+ */
+export class LineRows {
+  private readonly categories: Categories;
+  private clusterId: number | null = null;
+  private noteId: number | null = null;
+  private joinedId: number | null = null;
+
+  constructor(
+    private readonly words: WordCodec,
+    private readonly cluster: string,
+  ) {
+    this.categories = new Categories(words);
+  }
+
+  /** After a rollback: numbers given since are gone. */
+  forget(): void {
+    this.categories.forget();
+    this.clusterId = this.noteId = this.joinedId = null;
+  }
+
+  /** The record of a line. */
+  record(line: PlacedLine): JobRecord {
+    const { requests } = this.categories.asked(line, this.categories.of(line));
+    return recordOfLine(line, { cluster: this.cluster, requests });
+  }
+
+  /** The row of any line. */
+  any(line: PlacedLine): Row {
+    return toRow(asStored(this.record(line)), this.words);
+  }
+
+  /**
+   * Appends the row of a line that no record is there for, in the order of USUAL_COLUMNS; false: it is no usual line.
+   */
+  push(values: Cell[], line: PlacedLine): boolean {
+    const { startTimeMs, project } = line;
+    const usual = startTimeMs !== null && line.failed === 0 && line.exitStatus >= 0 && line.exitStatus <= 128;
+    if (!usual || line.jobName.length > LONGEST_USUAL || (line.category?.length ?? 0) > LONGEST_USUAL) return false;
+    this.clusterId ??= this.words.intern('cluster', this.cluster);
+    this.noteId ??= this.words.intern('notes', JSON.stringify([lineNote(line)]));
+    const category = this.categories.of(line);
+    const asked = this.categories.asked(line, category);
+    const { h_vmem: limit } = asked.requests;
+    const hostSlots = lineHostSlots(line);
+    const slots = line.slots > 0 ? line.slots : null;
+    const key = { host_slots: hostSlots, slots, trust: 'accounting', pe_task_id: line.peTaskId } as const;
+    values.push(
+      line.jobId,
+      line.task === 0 ? null : line.task,
+      line.peTaskId,
+      this.clusterId,
+      this.idOf('host', lineHost(line)),
+      lineRunId(line),
+      this.idOf('owner', line.owner),
+      this.idOf('job_name', line.jobName),
+      this.idOf('queue', lineQueue(line)),
+      project === null ? null : this.words.intern('project', project),
+      line.pe === null ? null : this.words.intern('pe', line.pe),
+      this.idOf('account', line.account),
+      slots,
+      hostSlots,
+      line.submissionTimeMs,
+      startTimeMs,
+      line.endTimeMs,
+      line.exitStatus,
+      lineRevision(line),
+      limit?.request_bytes ?? null,
+      limit?.limit_bytes ?? null,
+      limit === null ? null : PER[limit.per],
+      asked.id,
+      limit === null ? null : requestedBytes({ h_vmem: limit, ...key }),
+      wholeMs(lineWallclock(line)),
+      wholeMs(lineCpu(line)),
+      this.noteId,
+      Number(line.owner !== '' && project !== null && !NO_PROJECT.includes(project)),
+    );
+    this.pushAccount(values, line, category?.id ?? null);
+    return true;
+  }
+
+  /**
+   * Grid Engine's account and where it comes from, for a record of ours (ACCOUNT_COLUMNS, then `provenance_id` and
+   * `provenance_revisions`); null: the line knows more of the job than how it ended and its account.
+   */
+  joined(line: PlacedLine, ours: Joinable): readonly Cell[] | null {
+    if ((line.category?.length ?? 0) > LONGEST_USUAL) return null;
+    const category = this.categories.of(line);
+    const { h_vmem: limit, requests } = this.categories.asked(line, category).requests;
+    if (limit !== null && !ours.hasLimit) return null;
+    if (requests !== NO_REQUESTS.requests) {
+      const known = ours.requestsId === null ? null : this.categories.complexesOf(ours.requestsId);
+      for (const complex in requests) if (known?.has(complex) !== true) return null;
+    }
+    this.joinedId ??= this.words.intern('provenance', JOINED);
+    const values: Cell[] = [];
+    this.pushAccount(values, line, category?.id ?? null);
+    values.push(this.joinedId, lineRevision(line));
+    return values;
+  }
+
+  private pushAccount(values: Cell[], line: PlacedLine, categoryId: number | null): void {
+    const account = lineAccount(line);
+    values.push(
+      wholeMs(account.wallclock_seconds),
+      wholeMs(account.cpu_seconds),
+      account.user_seconds === null ? null : wholeMs(account.user_seconds),
+      account.system_seconds === null ? null : wholeMs(account.system_seconds),
+      account.maxvmem_bytes,
+      account.maxrss_bytes,
+      account.mem_gib_seconds,
+      account.io_gib,
+      categoryId,
+      account.deleted_by === null ? null : this.words.intern('owner', account.deleted_by),
+    );
+  }
+
+  /** null: the line has none. */
+  private idOf(dictionary: Dictionary, text: string | null): number | null {
+    return text === null || text === '' ? null : this.words.intern(dictionary, text);
+  }
+}

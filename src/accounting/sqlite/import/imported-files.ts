@@ -1,0 +1,70 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { ImportBatch, ImportedFile, KeptLine } from '../../history-store';
+import { rowOfBatch, type FileRow } from '../../import/known-file';
+import type { Words } from '../database/dictionary';
+
+const COLUMNS = 'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines';
+const FROM = 'FROM imported_file f JOIN cluster c ON c.id = f.cluster_id WHERE f.cluster_id = ?';
+
+/** Which accounting files have been imported, how far, and what could not be read. */
+export class ImportedFiles {
+  private readonly all: Statement<[number], ImportedFile>;
+  private readonly find: Statement<[number, string, number], FileRow>;
+  private readonly add: Statement;
+  private readonly change: Statement;
+  private readonly keep: Statement<[number, number, string, string]>;
+  private readonly kept: Statement<[number, number], KeptLine>;
+
+  constructor(
+    db: Database,
+    private readonly words: Words,
+  ) {
+    this.all = db.prepare(`SELECT ${COLUMNS} ${FROM}`);
+    this.find = db.prepare(`SELECT f.id, ${COLUMNS} ${FROM} AND f.head = ? AND f.head_bytes = ?`);
+    this.add = db.prepare(
+      `INSERT INTO imported_file (head, head_bytes, path, device, inode, offset, lines, cluster_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.change = db.prepare(
+      `UPDATE imported_file SET head = ?, head_bytes = ?, path = ?, device = ?, inode = ?, offset = ?, lines = ?
+       WHERE id = ?`,
+    );
+    this.keep = db.prepare(
+      'INSERT OR REPLACE INTO unreadable_line (file_id, offset, reason, text) VALUES (?, ?, ?, ?)',
+    );
+    this.kept = db.prepare(
+      `SELECT f.path, u.offset, u.reason, u.text FROM unreadable_line u JOIN imported_file f ON f.id = u.file_id
+       WHERE f.cluster_id = ? ORDER BY u.file_id DESC, u.offset DESC LIMIT ?`,
+    );
+  }
+
+  of(cluster: string): readonly ImportedFile[] {
+    const id = this.words.find('cluster', cluster);
+    return id === null ? [] : this.all.all(id);
+  }
+
+  unreadable(cluster: string, limit: number): readonly KeptLine[] {
+    const id = this.words.find('cluster', cluster);
+    return id === null ? [] : this.kept.all(id, Number.isFinite(limit) ? limit : -1).reverse();
+  }
+
+  /** The row that a batch goes on with, as `rowOfBatch` says. */
+  rowFor(batch: ImportBatch, clusterId: number): number | 'new' | 'conflict' {
+    const { file, before } = batch;
+    const present = this.find.get(clusterId, file.head, file.headBytes);
+    return rowOfBatch(
+      batch,
+      present,
+      before === null ? undefined : this.find.get(clusterId, before.head, before.headBytes),
+    );
+  }
+
+  store({ file, unreadable }: ImportBatch, row: number | 'new', clusterId: number): void {
+    const { head, headBytes, path, device, inode, offset, lines } = file;
+    const values = [head, headBytes, path, device, inode, offset, lines];
+    let id = row;
+    if (id === 'new') id = Number(this.add.run(...values, clusterId).lastInsertRowid);
+    else this.change.run(...values, id);
+    for (const line of unreadable) this.keep.run(id, line.offset, line.reason, line.text);
+  }
+}
