@@ -151,7 +151,7 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     if (become === ordinary) chownSync(home, 65_534, 65_534);
     const run = (...words: readonly string[]): string => {
       const command = [process.execPath, join(packageRoot(), 'dist/src/cli/main.js'), ...words];
-      const [program = '', ...rest] = [...become, ...command, '--config', join(home, 'qmemacct.toml')];
+      const [program, ...rest] = [...become, ...command, '--config', join(home, 'qmemacct.toml')];
       const env = { PATH: '/usr/bin:/bin', HOME: home, LANG: 'C.UTF-8', TZ: 'UTC' };
       const { status, stdout, stderr } = spawnSync(program, rest, { encoding: 'utf8', env, cwd: '/' });
       assert.equal(status, 0, stderr);
