@@ -45,7 +45,8 @@ export class Hosts {
         : ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--init-groups', '--inh-caps=-all', '--'];
     const cwd = options.cwd ?? (user.uid === 0 ? '/' : user.home);
     const inDirectory = ['sh', '-c', 'cd -- "$1" && shift && exec "$@"', 'sh', cwd];
-    const argv = typeof command === 'string' ? ['bash', '-c', command] : command;
+    // With a socket as standard input bash takes itself for a remote shell's and would read ~/.bashrc.
+    const argv = typeof command === 'string' ? ['bash', '--norc', '-c', command] : command;
     return {
       argv: [...enter(this.layout, host), ...identity, ...inDirectory, ...argv],
       env: { ...cellEnvironment(user), ...options.env },

@@ -52,7 +52,8 @@ function settingsOf(cell: Cell, settings: string): string {
 }
 
 /** The one that the installation has started, with settings that are no longer those. */
-const END_LISTENER = 'kill "$(sed -n s/^pid=//p /run/qmemacct/listener/pid)"';
+const END_LISTENER =
+  'until [ -s /run/qmemacct/listener/pid ]; do sleep 0.1; done; kill "$(sed -n s/^pid=//p /run/qmemacct/listener/pid)"';
 
 function fail(result: CommandResult, what: string): never {
   throw new Error(`${what}: status ${result.status}\n${result.stdout}\n${result.stderr}`);

@@ -1,13 +1,14 @@
 import { isParallel } from '../../accounting/job-sum';
 import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
+import { countedByExecd } from '../../record/cause';
 import { queueWait } from '../../record/efficiency';
 import { shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
 import { limitOf } from '../advice/fit';
 import { nextTime } from '../advice/next-time';
 import { bracketStanding, formatPeak } from '../format/bracket';
-import { formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';
+import { formatBytes, formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { renderChart } from '../screen/chart';
 import { renderBar, shareTone } from '../screen/gauge';
 import { wrap } from '../screen/layout';
@@ -84,13 +85,19 @@ interface Measured {
   readonly tone: Tone;
 }
 
+/** Grid Engine's own figure, where no peak was measured. */
+function countedText(record: JobRecord): string {
+  const counted = countedByExecd(record);
+  return counted === null ? 'unknown' : `~${formatBytes(counted)}`;
+}
+
 function memoryRow(name: string, bracket: Bracket | null, { memory, where }: Subject, screen: Screen): Measured {
   const limit = limitOf(memory);
   const share = bracket === null ? null : shareOfLimit(bracket, limit);
   return {
     name,
     requested: limit === null ? 'no limit' : `${formatRequested(limit)}${where}`,
-    used: bracket === null ? 'unknown' : formatPeak(bracket, screen.glyphs),
+    used: bracket === null ? countedText(memory) : formatPeak(bracket, screen.glyphs),
     share,
     tone: share === null ? 'good' : shareTone(share),
   };
@@ -167,7 +174,8 @@ function renderQuality({ total, memory }: Subject, screen: Screen): string[] {
   const samples = total.samples === null || total.samples === 0 ? '' : `, ${formatCount(total.samples)} samples`;
   const every = total.interval_seconds === null ? '' : `, every ${formatDuration(total.interval_seconds)}`;
   const standing = memory.peak_rss === null ? '' : `; ${STANDINGS[bracketStanding(memory.peak_rss)] ?? ''}`;
-  const words = `Data quality: ${SOURCES[total.trust]}${samples}${every}${standing}`;
+  const counted = memory.peak_rss === null && countedByExecd(memory) !== null ? '; ~: its maxvmem' : '';
+  const words = `Data quality: ${SOURCES[total.trust]}${samples}${every}${standing}${counted}`;
   return wrap(words, screen.width - 2).map((line) => screen.style.faint(`  ${line}`));
 }
 

@@ -20,7 +20,7 @@ async function printed(...words: readonly string[]): Promise<string> {
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const script = `${await printed('completion', 'bash')}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _qmemacct; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { status, stdout, stderr } = spawnSync('bash', ['-uc', script, 'bash', 'qmemacct', ...words], {
+  const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-uc', script, 'bash', 'qmemacct', ...words], {
     encoding: 'utf8',
   });
   assert.deepEqual([status, stderr], [0, '']);

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { displayWidth } from '../../../src/report/screen/text-width';
 import { renderJob, type JobReport } from '../../../src/report/job/job';
 import type { JobRun } from '../../../src/report/job/job-run';
+import { accountOf } from '../bad-ends';
 import { assertGolden } from '../golden';
 import {
   arrayOfTwenty,
@@ -47,6 +48,11 @@ const samples: Readonly<Record<string, JobReport>> = {
   ordinary: reportOf(asRuns([ordinary])),
   'killed-at-limit': reportOf(asRuns([killedAtLimit])),
   unsampled: reportOf(asRuns([unsampled])),
+  'only-its-accounting-line': reportOf(
+    asRuns([
+      { ...unsampled, trust: 'accounting', peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: 24 * 1024 ** 2 }) },
+    ]),
+  ),
   lost: reportOf(asRuns([lost])),
   running: reportOf(asRuns([running])),
   'self-reported': reportOf(asRuns([selfReported])),
